@@ -1,1 +1,37 @@
-export {};
+/** The words of the service, by topic. */
+
+// Money
+export * from './amount.js';
+export * from './convert.js';
+export * from './currencies.js';
+export { CURRENCY_SOURCE } from './currencies.data.js';
+export * from './display.js';
+
+// Resources as they travel
+export * from './resources/account.js';
+export * from './resources/app.js';
+export * from './resources/corridor.js';
+export * from './resources/currency.js';
+export * from './resources/product.js';
+export * from './resources/recipient.js';
+export * from './resources/transaction.js';
+export * from './resources/transfer.js';
+export * from './resources/user.js';
+
+// What they are made of
+export * from './ids.js';
+export * from './open.js';
+export * from './states.js';
+export * from './timestamp.js';
+
+// Saying no
+export * from './refusal.js';
+export * from './refusals.js';
+
+// The ports
+export * from './banking-service.js';
+export * from './directory.js';
+
+// Proof of what was booked
+export * from './canonical-json.js';
+export * from './transaction-hash.js';

@@ -1,0 +1,56 @@
+import type { AppId, TransferId, UserId, WorkspaceId } from './ids.js';
+import type { App } from './resources/app.js';
+import type { Corridor } from './resources/corridor.js';
+import type { Product } from './resources/product.js';
+import type { Transfer } from './resources/transfer.js';
+import type { User } from './resources/user.js';
+
+/** On whose behalf, and in which workspace, an operation is called. Access is checked before a Scope is made. */
+export interface Scope {
+  /** Required by every operation that belongs to a workspace. */
+  readonly workspaceId?: WorkspaceId | undefined;
+  /** The user who asks. Where a credential alone says it, as over HTTP, it may be left out. */
+  readonly actor?: UserId | undefined;
+}
+
+/**
+ * The port: the published interface, one method per operation, in its own words.
+ *
+ * Two things answer behind it, our own books and another deployment of the same interface. An abstract class and not
+ * an interface, so that it exists at run time as the token it is injected by.
+ *
+ * Beside what is named at each method, any of them may refuse with `not_authenticated`, `rate_limited` or
+ * `unavailable`. Whatever is not a Refusal is a bug.
+ */
+export abstract class BankingService {
+  /** GET /apps: the apps the actor belongs to, all of them. */
+  abstract listApps(scope: Scope): Promise<readonly App[]>;
+
+  /**
+   * GET /apps/{appId}/users: an administrator of any workspace of the app sees every user with all roles, anyone else
+   * themselves and the users they share a workspace with, with the shared roles only.
+   *
+   * @throws Refusal `app_not_found` for an app that is not there or that the actor does not belong to.
+   */
+  abstract listAppUsers(scope: Scope, query: { readonly appId: AppId }): Promise<readonly User[]>;
+
+  /** GET /products: what accounts can be opened from, all of it. */
+  abstract listProducts(scope: Scope): Promise<readonly Product[]>;
+
+  /**
+   * GET /recipients/countries/{country}/corridors: how money can reach a country, an ISO 3166-1 code of two letters or
+   * three in any case. A country we cannot pay to has an empty list.
+   *
+   * @throws Refusal `country_unknown` when there is no such country.
+   */
+  abstract listCorridors(scope: Scope, query: { readonly country: string }): Promise<readonly Corridor[]>;
+
+  /**
+   * GET /transfers/{transferId}: one transfer of the workspace.
+   *
+   * @throws Refusal `workspace_id_required` without a workspace in the scope.
+   * @throws Refusal `workspace_forbidden` where the backing checks access and the actor has no role there.
+   * @throws Refusal `transfer_not_found` for a transfer that is not there or that is another workspace's.
+   */
+  abstract getTransfer(scope: Scope, query: { readonly transferId: TransferId }): Promise<Transfer>;
+}

@@ -1,0 +1,55 @@
+/** What can be canonicalised: JSON whose numbers are safe integers. */
+export type CanonicalValue =
+  string | number | boolean | null | readonly CanonicalValue[] | { readonly [key: string]: CanonicalValue };
+
+/**
+ * Writes JSON in the one form of RFC 8785, so that equal values are equal bytes once encoded as UTF-8: no spaces, the
+ * shortest escapes, members in the order of their names' UTF-16 code units (section 3.2.3).
+ *
+ * Narrower than the RFC on purpose: a number must be a safe integer. Nothing of ours is a fraction, and whoever
+ * re-computes a hash in another language then needs no ECMAScript number formatting.
+ *
+ * @throws Error for a fraction, an unsafe integer, a lone surrogate (section 3.2.2.2), or anything JSON cannot hold,
+ * `undefined` included: a member that is not there is left out by whoever builds the value.
+ */
+export function canonicalJson(value: CanonicalValue): string {
+  switch (typeof value) {
+    case 'string':
+      return text(value);
+    case 'boolean':
+      return String(value);
+    case 'number':
+      return integer(value);
+    case 'object':
+      if (value === null) return 'null';
+      return isList(value) ? `[${Array.from(value, canonicalJson).join(',')}]` : members(value);
+    default:
+      throw new Error(`not a JSON value: ${typeof value}`);
+  }
+}
+
+function members(value: { readonly [key: string]: CanonicalValue }): string {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
+    throw new Error('only plain objects have a canonical form');
+  }
+  const written = Object.entries(value)
+    .sort(([left], [right]) => (left < right ? -1 : 1))
+    .map(([name, member]) => `${text(name)}:${canonicalJson(member)}`);
+  return `{${written.join(',')}}`;
+}
+
+/** ECMAScript's own string form is the RFC's (section 3.2.2.2), except that it lets lone surrogates through. */
+function text(value: string): string {
+  if (/\p{Surrogate}/u.test(value)) throw new Error('a lone surrogate has no UTF-8 form');
+  return JSON.stringify(value);
+}
+
+function integer(value: number): string {
+  if (!Number.isSafeInteger(value)) throw new Error(`not a safe integer: ${value}`);
+  return String(value === 0 ? 0 : value);
+}
+
+function isList(value: object): value is readonly CanonicalValue[] {
+  return Array.isArray(value);
+}

@@ -1,0 +1,61 @@
+import { CURRENCY_ROWS } from './currencies.data.js';
+import type { CurrencyId } from './ids.js';
+import { Refusal } from './refusal.js';
+
+/** The alphabetic code of a currency that was current in ISO 4217 at the date of {@link CURRENCY_SOURCE}. */
+export type CurrencyCode = (typeof CURRENCY_ROWS)[number]['code'];
+
+/** One currency of ISO 4217. */
+export interface CurrencyEntry {
+  readonly code: CurrencyCode;
+  /** The numeric code, which ISO writes with three digits. It is the id of the currency in our own answers. */
+  readonly numeric: CurrencyId;
+  /** The name in the standard, in English. */
+  readonly name: string;
+  /**
+   * Digits after the point. `undefined` where the standard says "N.A.": metals, drawing rights, test codes. Nothing
+   * can be held or moved in those, because they have no smallest unit.
+   */
+  readonly decimals: number | undefined;
+  /** The short sign people write, where there is one. Several currencies share `$`: never a key. */
+  readonly symbol?: string;
+}
+
+const ENTRIES = CURRENCY_ROWS as unknown as readonly CurrencyEntry[];
+const BY_CODE: ReadonlyMap<string, CurrencyEntry> = new Map(ENTRIES.map((entry) => [entry.code, entry]));
+
+/** Every current currency, in the order of their codes. */
+export function currencies(): readonly CurrencyEntry[] {
+  return ENTRIES;
+}
+
+/** Whether a text is the code of a current currency, in capital letters. */
+export function isCurrencyCode(text: string): text is CurrencyCode {
+  return BY_CODE.has(text);
+}
+
+/**
+ * The currency of a code, in capital letters.
+ *
+ * @throws Refusal `currency_unknown` for any other text, a withdrawn currency included.
+ */
+export function currencyOf(code: string): CurrencyEntry {
+  const entry = BY_CODE.get(code);
+  if (entry === undefined) {
+    throw new Refusal('currency_unknown', 'There is no current ISO 4217 currency with this code.');
+  }
+  return entry;
+}
+
+/**
+ * How many digits a currency has after the point.
+ *
+ * @throws Refusal `currency_unknown` for a code that is not current, and for one without a smallest unit.
+ */
+export function decimalsOf(code: string): number {
+  const { decimals } = currencyOf(code);
+  if (decimals === undefined) {
+    throw new Refusal('currency_unknown', `${code} has no smallest unit, so no amount can be written in it.`);
+  }
+  return decimals;
+}

@@ -1,0 +1,76 @@
+import { type MinorUnits, minorUnits } from './amount.js';
+import { currencyOf, decimalsOf } from './currencies.js';
+import { Refusal } from './refusal.js';
+
+const DECIMAL = /^(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?$/;
+
+/**
+ * Writes an amount the way people of a place write it: `formatAmount(123450n, 'EUR', 'de-DE')` is `1.234,50 €`.
+ *
+ * The decimals are the currency's in ISO 4217, not those `Intl` has for it, and no digit passes through a float. The
+ * text is for reading: spaces and signs differ between versions of the locale data, so never parse it.
+ *
+ * @param locale BCP 47; the reader's own when it is left out.
+ * @throws Refusal `currency_unknown` for a code that is not current, and for one without a smallest unit.
+ */
+export function formatAmount(amount: MinorUnits, currencyCode: string, locale?: string | readonly string[]): string {
+  const decimals = decimalsOf(currencyCode);
+  const format = new Intl.NumberFormat(locale, {
+    style: 'currency',
+    currency: currencyCode,
+    minimumFractionDigits: decimals,
+    maximumFractionDigits: decimals,
+  });
+  return format.format(toDecimal(amount, currencyCode) as Intl.StringNumericLiteral);
+}
+
+/**
+ * Writes an amount as a plain decimal with all decimals of its currency: 123450 in EUR is `1234.50`, in JPY `123450`,
+ * in KWD `123.450`. Below zero it begins with `-`.
+ *
+ * @throws Refusal `currency_unknown` for a code that is not current, and for one without a smallest unit.
+ */
+export function toDecimal(amount: MinorUnits, currencyCode: string): string {
+  const decimals = decimalsOf(currencyCode);
+  const sign = amount < 0n ? '-' : '';
+  const digits = (amount < 0n ? -amount : amount).toString().padStart(decimals + 1, '0');
+  if (decimals === 0) return sign + digits;
+  return `${sign}${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
+}
+
+/**
+ * Reads a plain decimal in whole units of a currency: `"1234.5"` in EUR is 123450, `"-3"` in JPY is -3.
+ *
+ * Digits, at most one point and a leading minus; no grouping, no plus, no exponent, no spaces, no leading zero. Fewer
+ * decimals than the currency has are filled up. Nothing is ever rounded, not even a zero too many.
+ *
+ * @throws Refusal `amount_too_precise` when it has more decimals than the currency.
+ * @throws Refusal `amount_malformed` for any other spelling.
+ * @throws Refusal `amount_out_of_range` when the books could not store it.
+ * @throws Refusal `currency_unknown` for a code that is not current, and for one without a smallest unit.
+ */
+export function parseAmount(text: string, currencyCode: string): MinorUnits {
+  const decimals = decimalsOf(currencyCode);
+  const match = DECIMAL.exec(text);
+  if (match === null) {
+    throw new Refusal('amount_malformed', 'Write the amount in digits with a point before the decimals, as 1234.50.');
+  }
+  const [, sign = '', whole = '', fraction = ''] = match;
+  if (fraction.length > decimals) throw tooPrecise(currencyCode, decimals, fraction.length);
+  const magnitude = digitsToBigInt(whole + fraction.padEnd(decimals, '0'));
+  return minorUnits(sign === '-' ? -magnitude : magnitude);
+}
+
+function tooPrecise(currencyCode: string, decimals: number, given: number): Refusal {
+  const allowed = decimals === 0 ? 'no decimals' : `at most ${decimals} decimals`;
+  return new Refusal(
+    'amount_too_precise',
+    `Amounts in ${currencyOf(currencyCode).name} (${currencyCode}) have ${allowed}, not ${given}.`,
+  );
+}
+
+/** Reading digits costs more than linear time; nothing longer than this fits the books, so it is not read at all. */
+function digitsToBigInt(digits: string): bigint {
+  if (digits.length > 40) throw new Refusal('amount_out_of_range', 'The amount is larger than the books can hold.');
+  return BigInt(digits);
+}

@@ -1,0 +1,42 @@
+declare const noun: unique symbol;
+
+/** A positive whole number of at most {@link ID_MAX} that names one record of one kind. */
+type Id<Noun extends string> = number & { readonly [noun]: Noun };
+
+export type AppId = Id<'App'>;
+export type UserId = Id<'User'>;
+/** Also the value of the Workspace-ID header. */
+export type WorkspaceId = Id<'Workspace'>;
+export type RoleId = Id<'Role'>;
+export type ProductId = Id<'Product'>;
+/** The numeric code of ISO 4217: 978 for EUR, 8 for ALL (which ISO writes 008). */
+export type CurrencyId = Id<'Currency'>;
+export type AccountId = Id<'Account'>;
+export type BalanceId = Id<'Balance'>;
+export type RecipientId = Id<'Recipient'>;
+export type BankId = Id<'Bank'>;
+export type BeneficiaryId = Id<'Beneficiary'>;
+export type CorridorId = Id<'Corridor'>;
+export type TransferId = Id<'Transfer'>;
+export type TransactionId = Id<'Transaction'>;
+export type RemittanceId = Id<'Remittance'>;
+export type RemittanceEventId = Id<'RemittanceEvent'>;
+export type OrderId = Id<'Order'>;
+export type ExecutionId = Id<'Execution'>;
+
+/** The largest id: 2^53 - 1, the largest integer that JSON carries everywhere without loss. */
+export const ID_MAX = Number.MAX_SAFE_INTEGER;
+
+const ID = /^[1-9][0-9]{0,15}$/;
+
+/**
+ * Reads an id from a path, a query or a header: `parseId<TransferId>('42')`.
+ *
+ * One spelling per id, in ASCII digits without sign, leading zero or space; `undefined` for anything else, so that each
+ * door can answer with its own refusal.
+ */
+export function parseId<T extends Id<string>>(text: string): T | undefined {
+  if (!ID.test(text)) return undefined;
+  const id = Number(text);
+  return id <= ID_MAX ? (id as T) : undefined;
+}

@@ -1,0 +1,43 @@
+import type { RoleId, UserId, WorkspaceId } from '../ids.js';
+import type { Open } from '../open.js';
+import type { UserStatus } from '../states.js';
+import type { Timestamp } from '../timestamp.js';
+
+/** Whether a person or a company is meant, for users and workspaces alike. */
+export type PartyType = Open<'personal' | 'business'>;
+
+/** The roles our own books know. */
+export type RoleName = 'member' | 'admin';
+
+/** A user as listed for an app. */
+export interface User {
+  readonly id: UserId;
+  readonly email: string;
+  readonly status?: Open<UserStatus>;
+  readonly userType?: PartyType;
+  readonly createdAt?: Timestamp;
+  readonly edges: {
+    /** Our own answers always carry the array, empty for a user without a role. */
+    readonly roles?: readonly Role[];
+  };
+}
+
+/** The role a user has in one workspace. */
+export interface Role {
+  readonly id: RoleId;
+  readonly role: Open<RoleName>;
+  readonly createdAt?: Timestamp;
+  readonly updatedAt?: Timestamp;
+  readonly edges: {
+    readonly workspace: Workspace;
+  };
+}
+
+/** The context a user acts in; its id is the value of the Workspace-ID header. */
+export interface Workspace {
+  readonly id: WorkspaceId;
+  readonly name: string;
+  readonly type?: PartyType;
+  readonly createdAt?: Timestamp;
+  readonly updatedAt?: Timestamp;
+}

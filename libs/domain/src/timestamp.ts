@@ -1,0 +1,27 @@
+declare const kind: unique symbol;
+
+/**
+ * An instant as it travels: RFC 3339 in UTC with `Z` and three to nine fractional digits,
+ * `2026-11-21T09:30:00.000Z`.
+ *
+ * It stays text from end to end. A `Date` holds milliseconds only and would drop the digits that PostgreSQL or another
+ * institution wrote. Two of them order as text only when they have equally many digits.
+ */
+export type Timestamp = string & { readonly [kind]: 'timestamp' };
+
+const SHAPE = /^([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})\.[0-9]{3,9}Z$/;
+const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
+
+/** Whether a text is a {@link Timestamp}: the spelling above, on a day that exists. A leap second is not accepted. */
+export function isTimestamp(text: string): text is Timestamp {
+  const parts = SHAPE.exec(text)?.slice(1).map(Number);
+  if (parts === undefined) return false;
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = parts;
+  return day >= 1 && day <= daysIn(year, month) && hour <= 23 && minute <= 59 && second <= 59;
+}
+
+/** Days of a month of the Gregorian calendar; none for a month that does not exist. */
+function daysIn(year: number, month: number): number {
+  const leap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
+  return month === 2 && leap ? 29 : (DAYS[month - 1] ?? 0);
+}
