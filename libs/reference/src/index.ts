@@ -1,1 +1,13 @@
-export {};
+/**
+ * Reference data, each piece with its source and date, and the readers that need nothing but it.
+ *
+ * A migration loads it into the tables; from then on the rows are what the service answers with.
+ */
+export type { Source } from './source.js';
+export { COUNTRIES, COUNTRIES_SOURCE, countryOf, type Country } from './countries.js';
+export { PRODUCTS, PRODUCTS_SOURCE, type ProductEntry } from './products.js';
+export { SWIFT_MINIMUMS, SWIFT_MINIMUM_SOURCE, swiftMinimumOf } from './currency-details.js';
+export { CORRIDORS, corridorsTo } from './corridors/all-corridors.js';
+export type { CorridorEntry } from './corridors/corridor-entry.js';
+export { BANKS, BANKS_SOURCE, bankOf, type BankEntry } from './banks.js';
+export { PURPOSES, PURPOSES_SOURCE, purposesOf, type PurposeEntry } from './purposes.js';

@@ -1,0 +1,137 @@
+import { currencyOf } from '@banking/domain';
+import { countryOf } from '../countries.js';
+import { CORRIDORS, corridorsTo } from './all-corridors.js';
+import type { CorridorEntry } from './corridor-entry.js';
+
+const BIGINT_MAX = 2n ** 63n - 1n;
+
+const SEPA =
+  'AD AL AT BE BG CH CY CZ DE DK EE ES FI FR GB GR HR HU IE IS IT LI LT LU LV MC MD ME MK MT NL NO PL PT RO RS SE SI SK SM VA';
+
+const destinations = new Set(CORRIDORS.map((corridor) => corridor.destinationCountry));
+
+describe('Given every corridor', () => {
+  it('When its country is looked up, Then it is a country of ISO 3166-1, written as alpha-2', () => {
+    const unknown = CORRIDORS.filter(({ destinationCountry: code }) => countryOf(code)?.alpha2 !== code);
+
+    expect(unknown).toEqual([]);
+  });
+
+  it('When its currencies are looked up, Then both are current and have a smallest unit', () => {
+    const codes = new Set(CORRIDORS.flatMap((corridor) => [corridor.destinationCurrency, corridor.limitCurrency]));
+
+    for (const code of codes) expect(currencyOf(code).decimals).toBeGreaterThanOrEqual(0);
+  });
+
+  it('When its limits are read, Then they are plain digits, in order, and the ledger can hold them', () => {
+    const wrong = CORRIDORS.filter(({ minimumAmount, maximumAmount }) => {
+      const digits = [minimumAmount, maximumAmount].every((amount) => /^[1-9][0-9]{0,18}$/.test(amount));
+      return !digits || BigInt(minimumAmount) >= BigInt(maximumAmount) || BigInt(maximumAmount) > BIGINT_MAX;
+    });
+
+    expect(wrong).toEqual([]);
+  });
+
+  it('When it pays out over SWIFT, Then the bank is named by its BIC', () => {
+    const swift = CORRIDORS.filter((corridor) => corridor.payoutMethod === 'SWIFT');
+
+    expect(new Set(swift.map((corridor) => corridor.routingCodeType))).toEqual(new Set(['SWIFT']));
+  });
+
+  it('When it is shown, Then its terms say that they are demo, and its route names a dated public source', () => {
+    for (const { deliveryTAT, source, termsSource } of CORRIDORS) {
+      expect(deliveryTAT).toMatch(/^T\+[0-9] \(demo\)$/);
+      expect(termsSource.kind).toBe('demo');
+      expect(source.kind).toBe('public');
+      expect([source.date, termsSource.date].every((date) => /^\d{4}(-\d{2}(-\d{2})?)?$/.test(date))).toBe(true);
+    }
+  });
+});
+
+describe('Given the ids of the corridors', () => {
+  it('When they are counted, Then they run from 1 without a gap and none comes twice', () => {
+    expect(CORRIDORS.map((corridor) => corridor.id)).toEqual(CORRIDORS.map((_, index) => index + 1));
+  });
+
+  it('When country, currency, method and beneficiary are the same, Then so is the id', () => {
+    expect(new Set(CORRIDORS.map(keyOf)).size).toBe(CORRIDORS.length);
+  });
+
+  it.each([
+    [1, 'IN INR LOCAL Individual'],
+    [2, 'IN INR LOCAL Corporate'],
+    [3, 'IN USD SWIFT Individual'],
+    [10, 'PH PHP LOCAL Corporate'],
+    [73, 'US USD LOCAL Individual'],
+    [107, 'GB GBP LOCAL Individual'],
+    [179, 'DE EUR LOCAL Individual'],
+    [261, 'DE EUR SWIFT Individual'],
+    [323, 'DE USD SWIFT Individual'],
+    [333, 'KW KWD LOCAL Individual'],
+    [392, 'UG USD SWIFT Corporate'],
+  ])('When another corridor is added, Then %i is still %s', (id, key) => {
+    expect(CORRIDORS.filter((corridor) => corridor.id === id).map(keyOf)).toEqual([key]);
+  });
+});
+
+describe('Given the destinations', () => {
+  it('When they are counted, Then there are at least fifty, with the large ones and all of SEPA among them', () => {
+    const expected = ['IN', 'GB', 'US', 'DE', 'BR', 'PH', 'JP', 'KW', ...SEPA.split(' ')];
+
+    expect(destinations.size).toBeGreaterThanOrEqual(50);
+    expect(expected.filter((country) => !destinations.has(country))).toEqual([]);
+  });
+
+  it('When a SEPA country is asked for, Then euros go there over SEPA and over SWIFT', () => {
+    const missing = SEPA.split(' ').filter((country) => {
+      const euros = corridorsTo(country).filter((corridor) => corridor.destinationCurrency === 'EUR');
+      return new Set(euros.map((corridor) => corridor.payoutMethod)).size !== 2;
+    });
+
+    expect(missing).toEqual([]);
+  });
+
+  it('When they are compared, Then every kind of route and of beneficiary exists, open and closed', () => {
+    expect(new Set(CORRIDORS.map((corridor) => corridor.payoutMethod)).size).toBe(2);
+    expect(new Set(CORRIDORS.map((corridor) => corridor.beneficiaryAccountType)).size).toBe(2);
+    expect(new Set(CORRIDORS.map((corridor) => corridor.enabled)).size).toBe(2);
+    expect(CORRIDORS.filter((corridor) => !corridor.enabled).length).toBeLessThan(CORRIDORS.length / 10);
+  });
+
+  it('When rupees go to India, Then they go by IFSC from ten US dollars on, to persons and companies', () => {
+    const rupees = corridorsTo('IN').filter((corridor) => corridor.payoutMethod === 'LOCAL');
+
+    const route = { routingCodeType: 'IFSC', limitCurrency: 'USD', minimumAmount: '1000', enabled: true };
+    expect(rupees).toMatchObject([
+      { ...route, destinationCurrency: 'INR', beneficiaryAccountType: 'Individual' },
+      { ...route, destinationCurrency: 'INR', beneficiaryAccountType: 'Corporate' },
+    ]);
+  });
+
+  it.each([
+    ['GB', 'GBP', 'SORT CODE'],
+    ['US', 'USD', 'ACH CODE'],
+    ['AU', 'AUD', 'BSB CODE'],
+    ['BR', 'BRL', 'BRANCH CODE'],
+    ['HK', 'HKD', 'BANK CODE'],
+    ['SG', 'SGD', 'BANK CODE'],
+    ['JP', 'JPY', 'BANK CODE'],
+    ['KW', 'KWD', 'SWIFT'],
+    ['DE', 'EUR', 'SWIFT'],
+  ])('When %s is paid in %s at home, Then the bank is named by its %s', (country, currency, routingCodeType) => {
+    const atHome = corridorsTo(country).filter(
+      (corridor) => corridor.payoutMethod === 'LOCAL' && corridor.destinationCurrency === currency,
+    );
+
+    expect(new Set(atHome.map((corridor) => corridor.routingCodeType))).toEqual(new Set([routingCodeType]));
+  });
+
+  it('When a country has none, Then the list is empty', () => {
+    expect(corridorsTo('AQ')).toEqual([]);
+  });
+});
+
+function keyOf(corridor: CorridorEntry): string {
+  const { destinationCountry, destinationCurrency, payoutMethod, beneficiaryAccountType } = corridor;
+  return `${destinationCountry} ${destinationCurrency} ${payoutMethod} ${beneficiaryAccountType}`;
+}

@@ -1,0 +1,17 @@
+import { AMERICAS } from './americas.js';
+import { ASIA_PACIFIC } from './asia-pacific.js';
+import { corridorsOf, type CorridorEntry } from './corridor-entry.js';
+import { EUROPE } from './europe.js';
+import { MIDDLE_EAST_AND_AFRICA } from './middle-east-and-africa.js';
+import { SEPA } from './sepa.js';
+
+/** Every corridor, in the order of its id. */
+export const CORRIDORS: readonly CorridorEntry[] = [ASIA_PACIFIC, AMERICAS, EUROPE, SEPA, MIDDLE_EAST_AND_AFRICA]
+  .flat()
+  .flatMap(corridorsOf)
+  .sort((one, other) => one.id - other.id);
+
+/** The corridors to a country, disabled ones among them; none for a country we do not pay out to. */
+export function corridorsTo(alpha2: string): CorridorEntry[] {
+  return CORRIDORS.filter((corridor) => corridor.destinationCountry === alpha2);
+}
