@@ -1,4 +1,6 @@
 module.exports = {
   preset: '../../jest.preset.js',
   displayName: 'postgres',
+  globalSetup: '<rootDir>/jest.global-setup.cjs',
+  globalTeardown: '<rootDir>/jest.global-teardown.cjs',
 };

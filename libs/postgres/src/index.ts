@@ -1,1 +1,21 @@
-export {};
+/** Connections, statements in flights, database transactions, migrations and the embedded server. Knows no banking. */
+
+export { DatabaseError } from 'pg';
+
+// Statements and what they answer
+export { bind, statement, type Bound, type RowsOf, type RowsOfEach, type Statement } from './statement.js';
+export { columnTypes } from './column-types.js';
+
+// The database
+export { Database, type DatabaseOptions } from './database.js';
+export type { ConnectionOptions, PoolStats } from './session-pool.js';
+export type { Scope } from './scope.js';
+export type { Tx } from './tx.js';
+export { IdBlocks } from './id-blocks.js';
+export { CommitInDoubtError, DatabaseSetupError } from './failures.js';
+
+// Its schema
+export { migrate, MigrationError, pendingMigrations, type MigrationFolder, type MigrationOptions } from './migrate.js';
+export { APP_ROLE, OWNER_ROLE, SCHEMA } from './names.js';
+
+// A server of our own

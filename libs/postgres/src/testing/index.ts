@@ -1,1 +1,4 @@
-export {};
+/** A real server for a whole test run, and a database of its own for each spec that asks. */
+
+export { freshDatabase, type FreshDatabase } from './fresh-database.js';
+export { startTestServer, type TestServerOptions } from './start-test-server.js';

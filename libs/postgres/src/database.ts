@@ -1,0 +1,158 @@
+import { isRepeatable, isStalePlan, outcomeOf } from './failures.js';
+import type { Landing } from './flight.js';
+import { bindScope, type Scope } from './scope.js';
+import type { Session } from './session.js';
+import { SessionPool, type ConnectionOptions, type PoolStats } from './session-pool.js';
+import { bind, statement, type Bound, type RowsOfEach } from './statement.js';
+import { SessionTx, type Tx } from './tx.js';
+
+export interface DatabaseOptions {
+  readonly connection: ConnectionOptions;
+  /** Taken on by every connection with SET ROLE. Without it, the login itself must be no superuser. */
+  readonly role?: string;
+  /** Where unqualified names are looked up. */
+  readonly schema?: string;
+  /** Connections at most; more than eight to ten make a hot account slower. Default 8. */
+  readonly poolSize?: number;
+  /** How long a caller waits for a connection. Default 1000. */
+  readonly acquireTimeoutMs?: number;
+  /** How long one statement may run. Default 5000. */
+  readonly statementTimeoutMs?: number;
+  /** How long one statement may wait for a lock. Default 2000. */
+  readonly lockTimeoutMs?: number;
+  /** Whether connections remember statements by name. Off behind PgBouncer before 1.21 in transaction mode. Default true. */
+  readonly nameStatements?: boolean;
+  /** How our connections are called in pg_stat_activity. Default `banking`. */
+  readonly applicationName?: string;
+  /** Told when a connection breaks that nobody was using; for the log. */
+  readonly onError?: (error: Error) => void;
+}
+
+const one = bind(statement('ping', 'select 1'));
+
+/**
+ * The way to the database: statements in flights, alone or in a database transaction.
+ *
+ * Whatever cannot be served at the moment is a Refusal `unavailable`; everything else the database objects to comes
+ * through as `DatabaseError`, with its SQLSTATE in `code` and the name of our statement in `statement`.
+ */
+export class Database {
+  private constructor(private readonly pool: SessionPool) {}
+
+  /**
+   * Opens the pool and proves on a first connection that the server keeps what is committed and row-level security holds.
+   *
+   * @throws DatabaseSetupError saying what to change.
+   * @throws Refusal `unavailable` when the server cannot be reached.
+   */
+  static async open(options: DatabaseOptions): Promise<Database> {
+    const pool = new SessionPool({
+      connection: options.connection,
+      role: options.role,
+      schema: options.schema,
+      poolSize: options.poolSize ?? 8,
+      acquireTimeoutMs: options.acquireTimeoutMs ?? 1_000,
+      statementTimeoutMs: options.statementTimeoutMs ?? 5_000,
+      lockTimeoutMs: options.lockTimeoutMs ?? 2_000,
+      nameStatements: options.nameStatements ?? true,
+      applicationName: options.applicationName ?? 'banking',
+      onError: options.onError ?? (() => undefined),
+    });
+    const database = new Database(pool);
+    try {
+      await database.ping();
+    } catch (error) {
+      await pool.end();
+      throw error;
+    }
+    return database;
+  }
+
+  /**
+   * Sends statements in one round trip and one implicit database transaction: the rows of each, in order, or an error
+   * and nothing has happened.
+   *
+   * For reads, and for writes that may be sent again: when the connection is lost, the answer is `unavailable` although
+   * the writes may have happened. Where that must be known, use `transaction`.
+   *
+   * @throws Refusal `unavailable`. @throws DatabaseError for what the database objects to.
+   */
+  async flight<const T extends readonly Bound<unknown>[]>(scope: Scope, bound: T): Promise<RowsOfEach<T>> {
+    const { rows } = await this.alone([bindScope(scope), ...bound]);
+    return rows.slice(1) as RowsOfEach<T>;
+  }
+
+  /** Sends one statement as `flight` does. The first row of its answer, if there is one. */
+  async read<Row>(scope: Scope, bound: Bound<Row>): Promise<Row | undefined> {
+    const [rows] = await this.flight(scope, [bound]);
+    return rows[0];
+  }
+
+  /**
+   * Does several flights in one database transaction (READ COMMITTED). What `work` does not commit is rolled back,
+   * whether it returns or throws.
+   *
+   * @param options.retries how often the whole of `work` is done again after a deadlock or a serialization failure, which
+   *   roll everything back. Default 0. `work` must not have touched the world outside.
+   * @throws whatever `work` throws, which includes what `Tx` throws.
+   */
+  async transaction<T>(
+    scope: Scope,
+    work: (tx: Tx) => Promise<T>,
+    options: { readonly retries?: number } = {},
+  ): Promise<T> {
+    for (let retriesLeft = options.retries ?? 0; ; retriesLeft--) {
+      try {
+        return await this.attempt(scope, work);
+      } catch (error) {
+        if (retriesLeft <= 0 || !isRepeatable(error)) throw error;
+      }
+    }
+  }
+
+  /** Proves that a connection can be had and answers. @throws Refusal `unavailable`. */
+  async ping(): Promise<void> {
+    await this.alone([one]);
+  }
+
+  /** Closes the connections as their users finish. May be called again. */
+  async end(): Promise<void> {
+    await this.pool.end();
+  }
+
+  stats(): PoolStats {
+    return this.pool.stats();
+  }
+
+  private async attempt<T>(scope: Scope, work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.withSession(async (session) => {
+      const tx = new SessionTx(session, scope);
+      try {
+        return await work(tx);
+      } finally {
+        await tx.close();
+      }
+    });
+  }
+
+  private alone(calls: readonly Bound<unknown>[]): Promise<Landing> {
+    return this.withSession(async (session) => {
+      const landing = await session.fly(calls);
+      if (session.transactionStatus !== 'I') throw new Error('a lone flight left a database transaction open');
+      return landing;
+    });
+  }
+
+  private async withSession<T>(use: (session: Session) => Promise<T>): Promise<T> {
+    const session = await this.pool.acquire();
+    try {
+      return await use(session);
+    } catch (error) {
+      const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+      if (isStalePlan(error) || isStalePlan(cause)) this.pool.renew();
+      throw outcomeOf(error);
+    } finally {
+      this.pool.release(session);
+    }
+  }
+}

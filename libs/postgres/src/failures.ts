@@ -1,0 +1,80 @@
+import { Refusal } from '@banking/domain';
+import { DatabaseError } from 'pg';
+import type { Landing } from './flight.js';
+
+/** The server or this program is set up in a way that would lose data or let a wall fall. The message says what to change. */
+export class DatabaseSetupError extends Error {
+  override readonly name = 'DatabaseSetupError';
+}
+
+/**
+ * The connection was lost while COMMIT was on its way: the database transaction has happened, or it has not.
+ *
+ * Do not repeat the work; look for what it would have left behind, such as its idempotency key.
+ */
+export class CommitInDoubtError extends Error {
+  override readonly name = 'CommitInDoubtError';
+}
+
+/** The connection ended, or did not answer in time, before a flight had landed. */
+export class ConnectionLost extends Error {
+  override readonly name = 'ConnectionLost';
+
+  /** `arrived` is what each statement answered before. */
+  constructor(
+    readonly arrived: Landing,
+    cause: unknown,
+  ) {
+    super('the connection to the database was lost', { cause });
+  }
+}
+
+/** A serialization failure and a deadlock: the server rolled back and the same work may be tried again at once. */
+const REPEATABLE = new Set(['40001', '40P01']);
+
+/**
+ * Nobody's bug, and over after a while: waits that took too long (55P03, 57014), a server that stops, starts or
+ * has become a standby (57P01 to 57P05, 25006), and the two repeatable ones. Classes 08 and 53: see below.
+ */
+const PASSING = new Set([...REPEATABLE, ...['55P03', '57014', '57P01', '57P02', '57P03', '57P04', '57P05', '25006']]);
+
+/** After these the connection is not what we remember: planned for another schema, or without our statements. */
+const SPOILT = new Set(['08P01', '25006', '26000', '42P05']);
+
+/**
+ * What a caller gets to see of a failure: `Refusal` `unavailable` when the database cannot serve at the moment,
+ * else the error itself, which then is a bug or a decision of the caller's.
+ */
+export function outcomeOf(error: unknown): unknown {
+  if (error instanceof ConnectionLost || isPassing(error)) {
+    return unavailable('The database cannot answer at the moment.', error);
+  }
+  return error;
+}
+
+/** The refusal for a database that cannot serve: status 503, try again after a second. */
+export function unavailable(message: string, cause?: unknown): Refusal {
+  return new Refusal('unavailable', message, { retryAfterSeconds: 1, cause });
+}
+
+/** Whether the server rolled the work back for a reason that makes trying again at once sensible. */
+export function isRepeatable(error: unknown): boolean {
+  const cause = error instanceof Refusal ? error.cause : error;
+  return cause instanceof DatabaseError && REPEATABLE.has(cause.code ?? '');
+}
+
+/** Whether plans made before a change of the schema were refused. Nothing has happened; all connections share the fate. */
+export function isStalePlan(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === '0A000' && /cached plan/.test(error.message);
+}
+
+/** Whether the connection must not be used again, though it still answers. */
+export function spoilsConnection(error: unknown): boolean {
+  return isStalePlan(error) || (error instanceof DatabaseError && SPOILT.has(error.code ?? ''));
+}
+
+function isPassing(error: unknown): boolean {
+  if (!(error instanceof DatabaseError)) return false;
+  const code = error.code ?? '';
+  return PASSING.has(code) || code.startsWith('08') || code.startsWith('53') || isStalePlan(error);
+}

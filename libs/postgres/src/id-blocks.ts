@@ -1,0 +1,75 @@
+import type { Database } from './database.js';
+import { bind, statement } from './statement.js';
+
+/** A block comes back as one list: its ids need not be neighbours, since other processes draw from the same sequence. */
+const drawIds = statement<{ ids: bigint[] }>(
+  'draw-ids',
+  'select array_agg(nextval($1::regclass)) as ids from generate_series(1, $2::int)',
+);
+
+/**
+ * Ids from a sequence, fetched in blocks so that taking one needs no round trip.
+ *
+ * An id is never given twice, over all processes; ids that a process has fetched and not used are lost. Their order is
+ * not the order of time.
+ */
+export class IdBlocks {
+  private ids: number[] = [];
+  private taken = 0;
+  /** How many ids callers have been told they may take and have not had their turn to. */
+  private promised = 0;
+  private fetching: Promise<void> | undefined;
+
+  /** @param blockSize ids per fetch; the next block is fetched when half are gone. */
+  constructor(
+    private readonly database: Pick<Database, 'read'>,
+    private readonly sequence: string,
+    private readonly blockSize = 256,
+  ) {}
+
+  /**
+   * Resolves when `count` ids can be taken: at once on return, in the same synchronous step. A single taker that nobody
+   * competes with may also take them later.
+   *
+   * @throws Refusal `unavailable` when they could not be fetched.
+   */
+  async ready(count: number): Promise<void> {
+    this.promised += count;
+    try {
+      while (this.left < this.promised) await this.fetch();
+      if (this.left - count < this.blockSize / 2) this.fetch().catch(() => undefined);
+    } finally {
+      setImmediate(() => (this.promised -= count));
+    }
+  }
+
+  /** An id nobody else has, larger than the one taken before. @throws Error when none was made ready: a bug. */
+  take(): number {
+    const id = this.ids[this.taken];
+    if (id === undefined) throw new Error(`no id of ${this.sequence} is ready: await ready() first`);
+    this.taken += 1;
+    return id;
+  }
+
+  private get left(): number {
+    return this.ids.length - this.taken;
+  }
+
+  /** One fetch at a time; who comes later waits for the same one. */
+  private fetch(): Promise<void> {
+    return (this.fetching ??= this.draw().finally(() => (this.fetching = undefined)));
+  }
+
+  private async draw(): Promise<void> {
+    const count = Math.max(this.blockSize, this.promised - this.left);
+    const row = await this.database.read({}, bind(drawIds, this.sequence, count));
+    this.ids = [...this.ids.slice(this.taken), ...(row?.ids ?? []).map(toId)];
+    this.taken = 0;
+  }
+}
+
+function toId(value: bigint): number {
+  const id = Number(value);
+  if (!Number.isSafeInteger(id)) throw new Error(`an id beyond 2^53 - 1: ${value}`);
+  return id;
+}

@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+
+/** A folder or a database that does not fit this program. The message says what is wrong and what to do. */
+export class MigrationError extends Error {
+  override readonly name = 'MigrationError';
+}
+
+/** One file `NNNN-title.sql`. */
+export interface Migration {
+  readonly number: number;
+  /** The file's name without its folder. */
+  readonly name: string;
+  readonly text: string;
+  /** SHA-256 of the text, in hex, with lines ending in LF. */
+  readonly sha256: string;
+}
+
+const FILE_NAME = /^(\d{4})-[a-z0-9]+(-[a-z0-9]+)*\.sql$/;
+const INTENT = /^-- \S.*\w/;
+
+/**
+ * Reads the migrations of several folders as one list, by number. Numbers count from 1 over all folders together.
+ *
+ * @param options.isPartial allows gaps: for the tests of a library that sees only its own folders.
+ * @throws MigrationError for a file with another name, without a sentence of intent on its first line, with a number that
+ *   is taken, or behind a gap.
+ */
+export async function readMigrations(
+  folders: readonly string[],
+  options: { readonly isPartial?: boolean } = {},
+): Promise<Migration[]> {
+  const migrations = (await Promise.all(folders.map(readFolder))).flat().sort((a, b) => a.number - b.number);
+  migrations.forEach((migration, at) => {
+    const before = migrations[at - 1];
+    if (before?.number === migration.number) {
+      throw new MigrationError(`Two migrations have the same number: ${before.name} and ${migration.name}.`);
+    }
+    if (options.isPartial !== true && migration.number !== at + 1) {
+      throw new MigrationError(`Migration ${fourDigits(at + 1)} is missing: the next file is ${migration.name}.`);
+    }
+  });
+  return migrations;
+}
+
+async function readFolder(folder: string): Promise<Migration[]> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.sql'));
+  return Promise.all(names.map((name) => readMigration(join(folder, name))));
+}
+
+async function readMigration(path: string): Promise<Migration> {
+  const name = basename(path);
+  const number = FILE_NAME.exec(name)?.[1];
+  if (number === undefined) throw new MigrationError(`${name} is not named like 0001-what-it-does.sql.`);
+  const text = (await readFile(path, 'utf8')).replaceAll('\r\n', '\n');
+  if (!INTENT.test(text))
+    throw new MigrationError(`${name} does not begin with a sentence of intent: "-- Why this is done."`);
+  return { number: Number(number), name, text, sha256: createHash('sha256').update(text).digest('hex') };
+}
+
+function fourDigits(number: number): string {
+  return String(number).padStart(4, '0');
+}

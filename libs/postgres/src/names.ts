@@ -1,0 +1,8 @@
+/** The schema all tables of this service live in. */
+export const SCHEMA = 'banking';
+
+/** Owns the tables and runs the migrations. Nobody logs in as it. */
+export const OWNER_ROLE = 'banking_owner';
+
+/** What the running service may do, and no more. Nobody logs in as it: connections take it on with SET ROLE. */
+export const APP_ROLE = 'banking_app';

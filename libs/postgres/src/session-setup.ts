@@ -1,0 +1,131 @@
+import {
+  DatabaseError,
+  escapeIdentifier,
+  escapeLiteral,
+  type ClientBase,
+  type QueryConfig,
+  type QueryResult,
+} from 'pg';
+import { DatabaseSetupError } from './failures.js';
+
+/** What every connection is told and asked before anybody gets it. */
+export interface SessionSettings {
+  readonly role: string | undefined;
+  readonly schema: string | undefined;
+  readonly applicationName: string;
+  readonly statementTimeoutMs: number;
+  readonly lockTimeoutMs: number;
+  /** How long the whole round trip may take. */
+  readonly setupTimeoutMs: number;
+}
+
+/** What the server says about itself and about us. */
+interface Proof {
+  readonly version: number;
+  readonly fsync: string;
+  readonly full_page_writes: string;
+  readonly synchronous_commit: string;
+  readonly role: string;
+  readonly superuser: boolean;
+  readonly bypass: boolean;
+  readonly owned: string | null;
+}
+
+const VERSION_MIN = 150_000;
+
+/**
+ * Writes down what every new connection is told, and proves with the same round trip that it keeps what is committed
+ * and that row-level security binds it. On every connection, since a failover may put another server behind the address.
+ *
+ * @returns the setup; it throws DatabaseSetupError, saying what to change.
+ * @throws Error at once for settings that are none.
+ */
+export function sessionSetup(settings: SessionSettings): (client: ClientBase) => Promise<void> {
+  const text = `${settingsSql(settings)}; ${proofSql(settings.schema)}`;
+  const query = { text, query_timeout: settings.setupTimeoutMs } as QueryConfig;
+  return async (client) => {
+    const results = await client.query(query).catch((error: unknown) => Promise.reject(explain(error, settings)));
+    const proof = (results as unknown as QueryResult<Proof>[]).at(-1)?.rows[0];
+    if (proof === undefined) throw new Error('the server did not answer the questions of the session setup');
+    const objection = objectionTo(proof);
+    if (objection !== undefined) throw new DatabaseSetupError(objection);
+  };
+}
+
+function settingsSql(settings: SessionSettings): string {
+  const { role, schema } = settings;
+  return [
+    role === undefined ? undefined : `set role ${escapeIdentifier(role)}`,
+    schema === undefined ? undefined : `set search_path = ${escapeIdentifier(schema)}, pg_temp`,
+    `set application_name = ${escapeLiteral(settings.applicationName)}`,
+    `set statement_timeout = ${wholeMs(settings.statementTimeoutMs)}`,
+    `set lock_timeout = ${wholeMs(settings.lockTimeoutMs)}`,
+    `set idle_in_transaction_session_timeout = '10s'`,
+    `set default_transaction_isolation = 'read committed'`,
+    `set timezone = 'UTC'`,
+    `set datestyle = 'ISO'`,
+    // Plans are made once and kept: on a fresh installation, with empty tables, they would be sequential scans.
+    `set enable_seqscan = off`,
+    // A plan that has no index to use now looks dear enough to be compiled, which takes longer than running it.
+    `set jit = off`,
+  ]
+    .filter((line) => line !== undefined)
+    .join('; ');
+}
+
+/** The last column names a table our role could change the definition of. */
+function proofSql(schema: string | undefined): string {
+  return `
+    select current_setting('server_version_num')::int as version,
+           current_setting('fsync') as fsync,
+           current_setting('full_page_writes') as full_page_writes,
+           current_setting('synchronous_commit') as synchronous_commit,
+           rolname as role, rolsuper as superuser, rolbypassrls as bypass,
+           (select c.relname
+              from pg_class c join pg_namespace n on n.oid = c.relnamespace
+             where n.nspname = ${schema === undefined ? 'null' : escapeLiteral(schema)}
+               and c.relkind in ('r', 'p')
+               and pg_has_role(current_user, c.relowner, 'usage')
+             limit 1) as owned
+      from pg_roles
+     where rolname = current_user`;
+}
+
+function objectionTo(proof: Proof): string | undefined {
+  const { role } = proof;
+  if (proof.version < VERSION_MIN) return `PostgreSQL 15 or newer is needed; this server is ${proof.version}.`;
+  if (proof.fsync !== 'on') return 'Committed money could be lost in a crash: set fsync = on on the server.';
+  if (proof.full_page_writes !== 'on') {
+    return 'Committed money could be lost in a crash: set full_page_writes = on on the server.';
+  }
+  if (proof.synchronous_commit === 'off') {
+    return 'Committed money could be lost in a crash: set synchronous_commit = on for the server, the database and the login.';
+  }
+  if (proof.superuser) {
+    return `The role "${role}" is a superuser, which no row-level security binds: connect as another, or let the connection take on the app's role.`;
+  }
+  if (proof.bypass) return `Row-level security does not bind the role "${role}": alter role "${role}" nobypassrls.`;
+  if (proof.owned !== null) {
+    return `The role "${role}" has the rights of the owner of table "${proof.owned}" and could drop its walls: connect as a role that owns nothing.`;
+  }
+  return undefined;
+}
+
+function explain(error: unknown, settings: SessionSettings): unknown {
+  if (!(error instanceof DatabaseError) || settings.role === undefined) return error;
+  if (error.code === '22023' || error.code === '42704') {
+    return new DatabaseSetupError(`There is no role "${settings.role}": run the migrations first.`, { cause: error });
+  }
+  if (error.code === '42501') {
+    return new DatabaseSetupError(
+      `The login may not take on the role "${settings.role}": grant "${settings.role}" to the login.`,
+      { cause: error },
+    );
+  }
+  return error;
+}
+
+function wholeMs(ms: number): number {
+  if (!Number.isSafeInteger(ms) || ms < 1) throw new Error(`not a time in whole milliseconds: ${ms}`);
+  return ms;
+}

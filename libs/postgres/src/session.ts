@@ -1,0 +1,116 @@
+import type { Connection, PoolClient } from 'pg';
+import { spoilsConnection } from './failures.js';
+import { Flight, type Landing, type Prepared } from './flight.js';
+import type { Bound } from './statement.js';
+
+/** How long a flight may take before the connection is given up, for what the server's own limits do not see: the network. */
+const GRACE_MS = 1_000;
+
+/** Whether the server is inside a database transaction: idle, in one, or in one that has failed. */
+export type TransactionStatus = 'I' | 'T' | 'E';
+
+/** A client of the pool; `@types/pg` leaves out that it has a `connection`. */
+export type SessionClient = PoolClient & { readonly connection: Connection };
+
+/**
+ * One connection and what its server process remembers of us.
+ *
+ * Sends one flight at a time and knows afterwards whether the connection may be used again.
+ */
+export class Session {
+  private readonly prepared: Map<string, Prepared> | undefined;
+  private flight: Flight | undefined;
+  private status: TransactionStatus | undefined = 'I';
+  private spoilt = false;
+
+  constructor(
+    readonly client: SessionClient,
+    private readonly options: { readonly nameStatements: boolean; readonly statementTimeoutMs: number },
+  ) {
+    this.prepared = options.nameStatements ? new Map() : undefined;
+    this.listen(client.connection);
+  }
+
+  /** Whether the next caller may have this connection: alive, in no transaction, and as we remember it. */
+  get isFit(): boolean {
+    return this.status === 'I' && this.flight === undefined && !this.spoilt;
+  }
+
+  /** What the server said last; undefined once the connection is gone. */
+  get transactionStatus(): TransactionStatus | undefined {
+    return this.status;
+  }
+
+  /** Whether a flight is in the air: nothing else may be sent. */
+  get isBusy(): boolean {
+    return this.flight !== undefined;
+  }
+
+  /**
+   * Sends statements in one round trip and waits until the server has answered all of it.
+   *
+   * @throws DatabaseError what the server objected to, with the statement's name added as `statement`.
+   * @throws ConnectionLost when the connection ended or did not answer in time; it is then closed.
+   * @throws Error when another flight is still in the air, or two texts share a name: both are bugs.
+   */
+  async fly(calls: readonly Bound<unknown>[]): Promise<Landing> {
+    if (this.flight !== undefined) throw new Error('a connection carries one flight at a time: await the one before');
+    calls.forEach((call) => this.expectOneText(call));
+    const flight = new Flight(calls, this.prepared);
+    const deadline = setTimeout(() => this.giveUp(flight), this.options.statementTimeoutMs * calls.length + GRACE_MS);
+    this.flight = flight;
+    this.client.query(flight);
+    try {
+      return await flight.landed;
+    } catch (error) {
+      throw this.told(error, flight);
+    } finally {
+      clearTimeout(deadline);
+    }
+  }
+
+  /**
+   * What `pg` does not hand to a Submittable: ParseComplete, and everything once an error has come. `pg` forgets the
+   * active query at the error, but the connection is not ours to pass on before the server has answered the Sync.
+   */
+  private listen(connection: Connection): void {
+    connection.on('parseComplete', () => this.flight?.handleParseComplete());
+    connection.on('readyForQuery', (message: { status: TransactionStatus }) => {
+      this.status = message.status;
+      const landed = this.flight;
+      this.flight = undefined;
+      landed?.land();
+    });
+    connection.on('end', () => this.lose(new Error('the connection ended')));
+  }
+
+  private lose(cause: Error): void {
+    this.status = undefined;
+    const lost = this.flight;
+    this.flight = undefined;
+    lost?.lose(cause);
+  }
+
+  /** Looks at what has arrived first: the deadline of a process that was held up may ring before its mail is read. */
+  private giveUp(flight: Flight): void {
+    setImmediate(() => {
+      if (this.flight !== flight) return;
+      this.lose(new Error('no answer in time'));
+      this.client.connection.stream.destroy();
+    });
+  }
+
+  private told(error: unknown, flight: Flight): unknown {
+    if (spoilsConnection(error)) this.spoilt = true;
+    if (!(error instanceof Error)) return error;
+    Error.captureStackTrace(error);
+    return Object.assign(error, { statement: flight.statementName });
+  }
+
+  private expectOneText({ statement }: Bound<unknown>): void {
+    const known = this.prepared?.get(statement.name);
+    if (known !== undefined && known.text !== statement.text) {
+      throw new Error(`two statements are named "${statement.name}"`);
+    }
+  }
+}

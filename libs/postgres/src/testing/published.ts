@@ -1,0 +1,60 @@
+import { randomBytes } from 'node:crypto';
+import { Client, escapeIdentifier as quoted } from 'pg';
+import { columnTypes } from '../column-types.js';
+import type { ConnectionOptions } from '../session-pool.js';
+
+/** What the run's setup tells the workers. */
+export interface Published {
+  /** The login that administers the server. */
+  readonly connection: ConnectionOptions;
+  /** Every database of this run has a name that begins so; nothing else is ever dropped. */
+  readonly prefix: string;
+  /** The database that has been migrated and that others are copies of. */
+  readonly template: string;
+}
+
+const VARIABLE = 'BANKING_TEST_SERVER';
+
+/** Puts it where the workers, which inherit the environment, find it. */
+export function publish(published: Published): void {
+  process.env[VARIABLE] = JSON.stringify(published);
+}
+
+/** @throws Error when no setup has run: a spec never guesses a server. */
+export function published(): Published {
+  const text = process.env[VARIABLE];
+  if (!text)
+    throw new Error('no test server: set globalSetup in jest.config.cjs to a file that calls startTestServer()');
+  return JSON.parse(text) as Published;
+}
+
+/** A name no other run and no person has given. */
+export function newPrefix(): string {
+  return `banking_test_${randomBytes(6).toString('hex')}_`;
+}
+
+/** The same login in another database of the same server. */
+export function inDatabase(connection: ConnectionOptions, database: string): ConnectionOptions {
+  const { connectionString, ...rest } = connection;
+  if (connectionString === undefined) return { ...rest, database };
+  const url = new URL(connectionString);
+  url.pathname = `/${database}`;
+  return { ...rest, connectionString: url.href };
+}
+
+/** Does something as the login that administers the server. */
+export async function administer<T>(connection: ConnectionOptions, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ ...connection, types: columnTypes });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Drops a database of this run, whoever is still connected to it. */
+export async function dropDatabase({ connection, prefix }: Published, name: string): Promise<void> {
+  if (!name.startsWith(prefix)) throw new Error(`not a database of this test run: ${name}`);
+  await administer(connection, (client) => client.query(`drop database if exists ${quoted(name)} with (force)`));
+}
