@@ -53,7 +53,7 @@ export function minorUnits(value: bigint): MinorUnits {
  * `"1250"` in EUR is twelve euros fifty. One spelling per amount, without sign, point, leading zero or space, so equal
  * amounts are equal strings.
  *
- * @throws Refusal `amount_malformed` for any other spelling.
+ * @throws Refusal `amount_malformed` for any other spelling, more than nineteen digits included.
  * @throws Refusal `amount_out_of_range` above {@link MINOR_UNITS_MAX}.
  */
 export function parseTransferAmount(text: string): MinorUnits {

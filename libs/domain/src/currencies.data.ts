@@ -1,7 +1,20 @@
-/** Where the table below comes from. */
+/**
+ * ISO 4217 as data, and where each column comes from.
+ *
+ * - Codes, numeric codes and decimals: List One of 2026-09-17. It has 178 codes, 165 of them with a minor unit: 17 with
+ *   no decimals, 139 with two, 7 with three, 2 with four.
+ * - Names: as List One of 2024-06-25 prints them, and the amendments 176 (XCG), 179 (XAD) since then.
+ * - Symbols: the narrow ones of Unicode CLDR 48 in English, where they differ from the code.
+ *
+ * After an amendment: change the row, the date, and the differences listed in currencies.spec.ts. A withdrawn currency
+ * leaves the table; whatever was booked in it keeps its code.
+ */
+
+/** The publication the table follows. */
 export const CURRENCY_SOURCE = {
   name: 'ISO 4217 List One, published by SIX as its maintenance agency',
-  /** The publication date the list carries. */
+  url: 'https://www.six-group.com/dam/download/financial-information/data-center/iso-currrency/lists/list-one.xml',
+  /** The date of publication the list itself carries. */
   date: '2026-09-17',
 } as const;
 
@@ -172,7 +185,7 @@ export const CURRENCY_ROWS = [
   { code: 'XCD', numeric: 951, name: 'East Caribbean Dollar', decimals: 2, symbol: '$' },
   { code: 'XCG', numeric: 532, name: 'Caribbean Guilder', decimals: 2, symbol: 'Cg.' },
   { code: 'XDR', numeric: 960, name: 'SDR (Special Drawing Right)', decimals: undefined },
-  { code: 'XOF', numeric: 952, name: 'CFA Franc BCEAO', decimals: 0, symbol: 'F CFA' },
+  { code: 'XOF', numeric: 952, name: 'CFA Franc BCEAO', decimals: 0, symbol: 'F\u202fCFA' },
   { code: 'XPD', numeric: 964, name: 'Palladium', decimals: undefined },
   { code: 'XPF', numeric: 953, name: 'CFP Franc', decimals: 0, symbol: 'CFPF' },
   { code: 'XPT', numeric: 962, name: 'Platinum', decimals: undefined },

@@ -1,0 +1,148 @@
+import * as fc from 'fast-check';
+import {
+  MINOR_UNITS_MAX,
+  type MinorUnits,
+  add,
+  compare,
+  fromBalanceAmount,
+  minorUnits,
+  parseTransferAmount,
+  split,
+  subtract,
+  toBalanceAmount,
+  toTransferAmount,
+} from './amount.js';
+import { Refusal } from './refusal.js';
+
+const amounts = fc.bigInt({ min: 0n, max: MINOR_UNITS_MAX }).map(minorUnits);
+const signedAmounts = fc.bigInt({ min: -MINOR_UNITS_MAX, max: MINOR_UNITS_MAX }).map(minorUnits);
+const weights = fc
+  .array(fc.bigInt({ min: 0n, max: 10_000n }), { minLength: 1, maxLength: 12 })
+  .filter((list) => list.some((weight) => weight > 0n));
+const digitsAndNoise = fc.string({ unit: fc.constantFrom(...'0123456789-+. eE_٣１') });
+
+describe('an amount of a transfer', () => {
+  it('is the same amount after being written and read', () => {
+    fc.assert(fc.property(amounts, (amount) => parseTransferAmount(toTransferAmount(amount)) === amount));
+  });
+
+  it('has exactly one spelling: what is read is written back letter for letter', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), digitsAndNoise, fc.bigInt().map(String)), (text) => {
+        const amount = readOrRefused(() => parseTransferAmount(text));
+        return amount === undefined || toTransferAmount(amount) === text;
+      }),
+    );
+  });
+
+  it.each(['', '-1', '+1', '1.00', '01', '00', ' 1', '1\n', '1e3', '0x1', '1_000', '１', '٣', '10000000000000000000'])(
+    'is refused when it is written %j',
+    (text) => {
+      expect(() => parseTransferAmount(text)).toThrow(expect.objectContaining({ reason: 'amount_malformed' }));
+    },
+  );
+
+  it('is refused one above what the books store, and read at that limit', () => {
+    expect(parseTransferAmount('9223372036854775807')).toBe(MINOR_UNITS_MAX);
+    expect(() => parseTransferAmount('9223372036854775808')).toThrow(
+      expect.objectContaining({ reason: 'amount_out_of_range' }),
+    );
+  });
+
+  it('is never negative', () => {
+    expect(() => toTransferAmount(minorUnits(-1n))).toThrow('negative');
+  });
+});
+
+describe('an amount of a balance', () => {
+  it('is the same amount after being written and read, or is refused', () => {
+    fc.assert(
+      fc.property(signedAmounts, (amount) => {
+        const magnitude = amount < 0n ? -amount : amount;
+        if (magnitude <= BigInt(Number.MAX_SAFE_INTEGER)) return fromBalanceAmount(toBalanceAmount(amount)) === amount;
+        expect(() => toBalanceAmount(amount)).toThrow(expect.objectContaining({ reason: 'amount_out_of_range' }));
+        return true;
+      }),
+    );
+  });
+
+  it('turns at exactly 2^53 - 1, either way of zero', () => {
+    expect(toBalanceAmount(minorUnits(9_007_199_254_740_991n))).toBe(9_007_199_254_740_991);
+    expect(toBalanceAmount(minorUnits(-9_007_199_254_740_991n))).toBe(-9_007_199_254_740_991);
+    expect(() => toBalanceAmount(minorUnits(9_007_199_254_740_992n))).toThrow(Refusal);
+    expect(() => toBalanceAmount(minorUnits(-9_007_199_254_740_992n))).toThrow(Refusal);
+  });
+
+  it.each([0.5, NaN, Infinity, 2 ** 53])('is a bug of the sender when it is %p, not a refusal', (amount) => {
+    expect(() => fromBalanceAmount(amount)).toThrow('not a whole number of minor units');
+    expect(() => fromBalanceAmount(amount)).not.toThrow(Refusal);
+  });
+});
+
+describe('arithmetic', () => {
+  it('takes away what it added', () => {
+    const halves = fc.bigInt({ min: -MINOR_UNITS_MAX / 2n, max: MINOR_UNITS_MAX / 2n }).map(minorUnits);
+    fc.assert(fc.property(halves, halves, (left, right) => subtract(add(left, right), right) === left));
+  });
+
+  it('refuses to leave the range of the books, either way', () => {
+    expect(() => add(minorUnits(MINOR_UNITS_MAX), minorUnits(1n))).toThrow(Refusal);
+    expect(() => subtract(minorUnits(-MINOR_UNITS_MAX), minorUnits(1n))).toThrow(Refusal);
+  });
+
+  it('orders amounts as numbers, not as text', () => {
+    fc.assert(
+      fc.property(fc.array(signedAmounts), (list) => {
+        const sorted = list.toSorted(compare);
+        return sorted.every((amount, index) => index === 0 || (sorted[index - 1] as MinorUnits) <= amount);
+      }),
+    );
+    expect(compare(minorUnits(9n), minorUnits(10n))).toBe(-1);
+  });
+});
+
+describe('an amount split by weight', () => {
+  it('loses and invents no unit', () => {
+    fc.assert(fc.property(amounts, weights, (amount, by) => sum(split(amount, by)) === amount));
+  });
+
+  it('gives every share less than one unit away from its exact part, and nothing for no weight', () => {
+    fc.assert(
+      fc.property(amounts, weights, (amount, by) => {
+        const total = sum(by);
+        return split(amount, by).every((share, index) => {
+          const weight = by[index] ?? 0n;
+          const off = share * total - amount * weight;
+          return off > -total && off < total && (weight > 0n || share === 0n);
+        });
+      }),
+    );
+  });
+
+  it('is thirty-four, thirty-three and thirty-three cents for a euro in three', () => {
+    expect(split(minorUnits(100n), [1n, 1n, 1n])).toEqual([34n, 33n, 33n]);
+    expect(split(minorUnits(1n), [0n, 1n, 1n])).toEqual([0n, 1n, 0n]);
+  });
+
+  it.each([{ by: [] }, { by: [0n] }, { by: [2n, -1n] }])('does not take the weights $by', ({ by }) => {
+    expect(() => split(minorUnits(1n), by)).toThrow('weights');
+  });
+
+  it('does not take a debt', () => {
+    expect(() => split(minorUnits(-1n), [1n])).toThrow('zero or more');
+  });
+});
+
+function sum(list: readonly bigint[]): bigint {
+  return list.reduce((total, item) => total + item, 0n);
+}
+
+/** What was read, or nothing when it was refused. Any other error is a bug and passes. */
+function readOrRefused<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof Refusal) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,88 @@
+import * as fc from 'fast-check';
+import { type CanonicalValue, canonicalJson } from './canonical-json.js';
+
+const text = fc.string({ unit: 'binary' });
+const values = fc.letrec<{ value: CanonicalValue }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 4 },
+    fc.oneof(text, fc.maxSafeInteger(), fc.boolean(), fc.constant(null)),
+    fc.array(tie('value'), { maxLength: 5 }),
+    fc.dictionary(text, tie('value'), { maxKeys: 5 }),
+  ),
+})).value;
+
+describe('canonical JSON', () => {
+  it('is JSON: reading it gives the value back', () => {
+    fc.assert(fc.property(values, (value) => void expect(JSON.parse(canonicalJson(value))).toEqual(value)));
+  });
+
+  it('does not depend on the order in which members were written', () => {
+    fc.assert(fc.property(values, (value) => canonicalJson(reversed(value)) === canonicalJson(value)));
+  });
+
+  it('has one form: writing what was read changes nothing', () => {
+    fc.assert(
+      fc.property(values, (value) => {
+        const written = canonicalJson(value);
+        return canonicalJson(JSON.parse(JSON.stringify(value, undefined, 2)) as CanonicalValue) === written;
+      }),
+    );
+  });
+
+  it('orders members by UTF-16 code units, as the example of RFC 8785 section 3.2.3 does', () => {
+    const example = {
+      '\u20ac': 'Euro Sign',
+      '\r': 'Carriage Return',
+      '\ufb33': 'Hebrew Letter Dalet With Dagesh',
+      '1': 'One',
+      '\ud83d\ude00': 'Emoji: Grinning Face',
+      '\u0080': 'Control',
+      '\u00f6': 'Latin Small Letter O With Diaeresis',
+    };
+
+    expect(canonicalJson(example)).toBe(
+      '{"\\r":"Carriage Return","1":"One","\u0080":"Control","\u00f6":"Latin Small Letter O With Diaeresis",' +
+        '"\u20ac":"Euro Sign","\ud83d\ude00":"Emoji: Grinning Face","\ufb33":"Hebrew Letter Dalet With Dagesh"}',
+    );
+  });
+
+  it('writes strings and literals as the example of RFC 8785 section 3.2.2 does', () => {
+    const example = { string: '\u20ac$\u000F\u000aA\'\u0042\u0022\u005c\\"/', literals: [null, true, false] };
+
+    expect(canonicalJson(example)).toBe(
+      '{"literals":[null,true,false],"string":"\u20ac$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}',
+    );
+  });
+
+  it('writes zero without a sign', () => {
+    expect(canonicalJson([0, -0])).toBe('[0,0]');
+  });
+
+  it.each([0.5, 1e21, 2 ** 53, NaN, Infinity])('refuses the number %p', (value) => {
+    expect(() => canonicalJson([value])).toThrow('not a safe integer');
+  });
+
+  it.each([['\ud800'], ['a\udc00b'], [{ '\udfff': 1 }]])('refuses a lone surrogate: %j', (value) => {
+    expect(() => canonicalJson(value)).toThrow('surrogate');
+  });
+
+  it.each([undefined, 1n, Symbol('s'), () => 1, new Date(0), new Map()])(
+    'refuses %p, which JSON cannot hold',
+    (value) => {
+      expect(() => canonicalJson({ value } as unknown as CanonicalValue)).toThrow();
+      expect(() => canonicalJson([value] as unknown as CanonicalValue)).toThrow();
+    },
+  );
+
+  it('refuses a hole in an array, which JSON.stringify would fill', () => {
+    expect(() => canonicalJson(new Array(1) as CanonicalValue[])).toThrow();
+  });
+});
+
+/** The same value with the members of every object in the opposite order. */
+function reversed(value: CanonicalValue): CanonicalValue {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return (value as readonly CanonicalValue[]).map(reversed);
+  const members = Object.entries(value).reverse();
+  return Object.fromEntries(members.map(([name, member]) => [name, reversed(member)]));
+}

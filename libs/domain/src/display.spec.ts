@@ -1,0 +1,136 @@
+import * as fc from 'fast-check';
+import { MINOR_UNITS_MAX, minorUnits } from './amount.js';
+import { currencies } from './currencies.js';
+import { formatAmount, parseAmount, toDecimal } from './display.js';
+
+const CODES = currencies()
+  .filter(({ decimals }) => decimals !== undefined)
+  .map(({ code }) => code);
+
+const codes = fc.constantFrom(...CODES);
+const amounts = fc.bigInt({ min: -MINOR_UNITS_MAX, max: MINOR_UNITS_MAX }).map(minorUnits);
+
+describe('an amount written as a decimal', () => {
+  it('is read back as the same amount, in every currency', () => {
+    fc.assert(fc.property(amounts, codes, (amount, code) => parseAmount(toDecimal(amount, code), code) === amount));
+  });
+
+  it('has exactly the decimals of its currency', () => {
+    fc.assert(
+      fc.property(amounts, fc.constantFrom(...currencies()), (amount, { code, decimals }) => {
+        if (decimals === undefined) return true;
+        return (toDecimal(amount, code).split('.')[1] ?? '').length === decimals;
+      }),
+    );
+  });
+
+  it.each([
+    { amount: 123_450n, code: 'EUR', text: '1234.50' },
+    { amount: 123_450n, code: 'JPY', text: '123450' },
+    { amount: 123_450n, code: 'KWD', text: '123.450' },
+    { amount: 123_450n, code: 'CLF', text: '12.3450' },
+    { amount: -5n, code: 'EUR', text: '-0.05' },
+    { amount: 0n, code: 'EUR', text: '0.00' },
+  ])('is $text for $amount minor units of $code', ({ amount, code, text }) => {
+    expect(toDecimal(minorUnits(amount), code)).toBe(text);
+  });
+});
+
+describe('an amount a person types', () => {
+  it.each([
+    { text: '1234.5', code: 'EUR', amount: 123_450n },
+    { text: '1234', code: 'EUR', amount: 123_400n },
+    { text: '-3', code: 'JPY', amount: -3n },
+    { text: '0.001', code: 'BHD', amount: 1n },
+  ])('is read: $text $code', ({ text, code, amount }) => {
+    expect(parseAmount(text, code)).toBe(amount);
+  });
+
+  it('is refused with more decimals than its currency has, in words that say so', () => {
+    expect(() => parseAmount('1.005', 'EUR')).toThrow(
+      expect.objectContaining({
+        reason: 'amount_too_precise',
+        message: 'Amounts in Euro (EUR) have at most 2 decimals, not 3.',
+      }),
+    );
+    expect(() => parseAmount('1.0', 'JPY')).toThrow(
+      expect.objectContaining({
+        reason: 'amount_too_precise',
+        message: 'Amounts in Yen (JPY) have no decimals, not 1.',
+      }),
+    );
+  });
+
+  it('is refused, never rounded, however many decimals too many', () => {
+    const tooMany = fc.tuple(codes, fc.nat(), fc.integer({ min: 5, max: 20 }));
+    fc.assert(
+      fc.property(tooMany, ([code, whole, count]) => {
+        expect(() => parseAmount(`${whole}.${'0'.repeat(count)}`, code)).toThrow(
+          expect.objectContaining({ reason: 'amount_too_precise' }),
+        );
+      }),
+    );
+  });
+
+  it.each(['', '.5', '5.', '1,5', '1 000', '+1', '01', '--1', '1e3', '１', 'NaN', '1.2.3', '5\n'])(
+    'is refused when it is written %j',
+    (text) => {
+      expect(() => parseAmount(text, 'EUR')).toThrow(expect.objectContaining({ reason: 'amount_malformed' }));
+    },
+  );
+
+  it('is refused when it is too large, without reading a million digits', () => {
+    expect(() => parseAmount('92233720368547758.08', 'EUR')).toThrow(
+      expect.objectContaining({ reason: 'amount_out_of_range' }),
+    );
+    expect(() => parseAmount('9'.repeat(1_000_000), 'EUR')).toThrow(
+      expect.objectContaining({ reason: 'amount_out_of_range' }),
+    );
+  });
+
+  it.each(['eur', 'BGN', 'XAU', 'ZZZ', '', '__proto__'])('is refused in the currency %j', (code) => {
+    expect(() => parseAmount('1', code)).toThrow(expect.objectContaining({ reason: 'currency_unknown' }));
+  });
+});
+
+describe('an amount shown to people', () => {
+  it('keeps every digit, in any of these places', () => {
+    fc.assert(
+      fc.property(
+        amounts,
+        codes,
+        fc.constantFrom('en-US', 'de-DE', 'ja-JP', 'fr-CH', 'en-IN'),
+        (amount, code, place) => {
+          const shown = formatAmount(amount, code, place).replaceAll(/[^0-9]/g, '');
+          return shown === toDecimal(amount, code).replaceAll(/[^0-9]/g, '');
+        },
+      ),
+    );
+  });
+
+  it.each([
+    { amount: 123_450n, code: 'EUR', place: 'ja-JP', text: '€1,234.50' },
+    { amount: 123_450n, code: 'JPY', place: 'ja-JP', text: '￥123,450' },
+    { amount: 123_450n, code: 'EUR', place: 'de-DE', text: '1.234,50 €' },
+    { amount: -123_450n, code: 'USD', place: 'en-US', text: '-$1,234.50' },
+    { amount: MINOR_UNITS_MAX, code: 'EUR', place: 'en-US', text: '€92,233,720,368,547,758.07' },
+  ])('is $text for $amount of $code in $place', ({ amount, code, place, text }) => {
+    expect(plainSpaces(formatAmount(minorUnits(amount), code, place))).toBe(text);
+  });
+
+  it('follows ISO 4217 where Intl has other decimals', () => {
+    const intl = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'IQD' }).resolvedOptions();
+
+    expect(intl.maximumFractionDigits).toBe(0);
+    expect(plainSpaces(formatAmount(minorUnits(1_234_567n), 'IQD', 'en-US'))).toBe('IQD 1,234.567');
+  });
+
+  it("uses the reader's own place when none is named", () => {
+    expect(formatAmount(minorUnits(5n), 'EUR')).toBe(formatAmount(minorUnits(5n), 'EUR', undefined));
+  });
+});
+
+/** Locale data separates with spaces that do not break; here they are plain ones, so that the table can be read. */
+function plainSpaces(text: string): string {
+  return text.replaceAll(/\p{Space_Separator}/gu, ' ');
+}

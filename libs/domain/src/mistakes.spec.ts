@@ -1,0 +1,140 @@
+import { join } from 'node:path';
+import * as ts from 'typescript';
+
+/**
+ * Mistakes the compiler must catch, and their neighbours it must let through. The neighbours are what makes this test
+ * able to fail both ways: a brand so strict that nothing compiles is noticed as well.
+ */
+const PRELUDE = `
+import type { AccountId, BalanceAmount, BankingService, CurrencyCode, MinorUnits, RefusalReason, Scope, Transfer,
+  TransferAmount, TransferId, TransactionStatus, User, UserId, WorkspaceId } from './index.js';
+import { Refusal, add, compare, convert, formatAmount, fromBalanceAmount, minorUnits, parseId, parseTransferAmount,
+  rateOf, split, toBalanceAmount, toTransferAmount } from './index.js';
+declare const transferAmount: TransferAmount, balanceAmount: BalanceAmount, minor: MinorUnits;
+declare const accountId: AccountId, transferId: TransferId, workspaceId: WorkspaceId, userId: UserId;
+declare const service: BankingService, scope: Scope, transfer: Transfer, user: User;
+`;
+
+const MISTAKES = {
+  'adding a balance to a transfer amount': 'transferAmount + balanceAmount',
+  'adding a transfer amount to a balance': 'balanceAmount + transferAmount',
+  'adding two balances': 'balanceAmount + balanceAmount',
+  'adding a balance to minor units': 'minor + balanceAmount',
+  'subtracting from a balance': 'balanceAmount - 1',
+  'subtracting transfer amounts': 'transferAmount - transferAmount',
+  'comparing a balance with a transfer amount': 'balanceAmount > transferAmount',
+  'comparing a balance with a number': 'balanceAmount > 100',
+  'taking a balance for a number': 'const n: number = balanceAmount',
+  'adding wire forms with add': 'add(transferAmount, balanceAmount)',
+  'comparing wire forms with compare': 'compare(transferAmount, balanceAmount)',
+  'adding a bare bigint to minor units with add': 'add(minor, 1n)',
+  'formatting a balance without reading it': "formatAmount(balanceAmount, 'EUR')",
+  'formatting a transfer amount without reading it': "formatAmount(transferAmount, 'EUR')",
+  'reading a balance as a transfer amount': 'parseTransferAmount(balanceAmount)',
+  'reading a transfer amount as a balance': 'fromBalanceAmount(transferAmount)',
+  'taking a bare string for a transfer amount': "const a: TransferAmount = '1250'",
+  'taking a bare number for a balance': 'const a: BalanceAmount = 1250',
+  'taking a bare bigint for minor units': 'const a: MinorUnits = 1250n',
+  'taking a joined string for a transfer amount': 'const a: TransferAmount = transferAmount + transferAmount',
+  'taking a transfer amount for a balance': 'const a: BalanceAmount = transferAmount',
+  'passing an account id for a transfer id': 'service.getTransfer(scope, { transferId: accountId })',
+  'passing a bare number for a transfer id': 'service.getTransfer(scope, { transferId: 42 })',
+  'passing a user id for a workspace id': 'const s: Scope = { workspaceId: userId }',
+  'assigning one id to another kind': 'const id: TransferId = accountId',
+  'passing an id that may not have been readable':
+    "service.getTransfer(scope, { transferId: parseId<TransferId>('x') })",
+  'reading an id of no kind': "parseId<number>('1')",
+  'converting without naming a rounding': "convert(minor, rateOf('EUR', 'USD', '1'))",
+  'converting with a rounding that does not exist': "convert(minor, rateOf('EUR', 'USD', '1'), 'nearest')",
+  'naming a withdrawn currency': "const code: CurrencyCode = 'BGN'",
+  'refusing for a reason that is not in the table': "new Refusal('because')",
+  'naming a transaction status that does not exist': "const status: TransactionStatus = 'done'",
+  'taking the direction to be open': "if (transfer.direction === 'both') {}",
+  'changing a resource': '(transfer as { readonly amount: TransferAmount }).amount = transferAmount',
+  'changing a list in a resource': 'user.edges.roles?.push(user.edges.roles[0]!)',
+  'splitting with floating weights': 'split(minor, [0.5, 0.5])',
+};
+
+const NEIGHBOURS = {
+  'adding amounts that were read':
+    'const a: MinorUnits = add(parseTransferAmount(transferAmount), fromBalanceAmount(balanceAmount))',
+  'comparing amounts that were read':
+    'compare(parseTransferAmount(transferAmount), fromBalanceAmount(balanceAmount)) < 0',
+  'comparing minor units with operators': 'minor > 0n && minor < 100n && minor === minorUnits(1n)',
+  'adding minor units with an operator': 'const a: MinorUnits = minorUnits(minor + 1n)',
+  'formatting what was read': "formatAmount(fromBalanceAmount(balanceAmount), 'EUR', 'ja-JP')",
+  'a transfer amount as text': 'const a: string = transferAmount; const b: string = `${transferAmount} cents`',
+  'a balance as JSON, or after asking what it is':
+    'JSON.stringify({ balanceAmount }); const n: number = typeof balanceAmount === "number" ? balanceAmount : 0',
+  'writing wire forms':
+    'const a: TransferAmount = toTransferAmount(minor); const b: BalanceAmount = toBalanceAmount(minor)',
+  'fixtures in tests':
+    "const a = '1250' as TransferAmount; const b = 1250 as BalanceAmount; const c = 1250n as MinorUnits; const d = 1 as TransferId",
+  'passing a transfer id for a transfer id': 'service.getTransfer(scope, { transferId })',
+  'leaving parts of a scope undefined': 'const s: Scope = { workspaceId, actor: undefined }',
+  'an id as a number': 'const n: number = accountId',
+  'a status nobody knows yet': "user.status === 'suspended'; transfer.edges.transaction?.status === 'on_hold'",
+  'converting with a rounding': "convert(minor, rateOf('EUR', 'USD', '1.0832'), 'half-even').amount < minor",
+  'a reason of the table': "const reason: RefusalReason = 'insufficient_funds'; new Refusal(reason)",
+};
+
+const SNIPPETS = Object.entries({ ...MISTAKES, ...NEIGHBOURS }).map(([name, code], index) => ({
+  name,
+  path: join(__dirname, `snippet-${index}.ts`),
+  text: `${PRELUDE}\n${code};\n`,
+}));
+
+const ROOM = join(__dirname, '..');
+
+describe('the compiler', () => {
+  const complaints = compile();
+
+  it.each(Object.keys(MISTAKES))('does not let %s through', (name) => {
+    expect(complaints.get(name)).not.toEqual([]);
+  });
+
+  it.each(Object.keys(NEIGHBOURS))('lets %s through', (name) => {
+    expect(complaints.get(name)).toEqual([]);
+  });
+});
+
+/** Compiles every snippet beside the sources, with the settings the library is built with, and says what was wrong. */
+function compile(): ReadonlyMap<string, readonly string[]> {
+  const config = ts.getParsedCommandLineOfConfigFile(
+    join(ROOM, 'tsconfig.build.json'),
+    { noEmit: true },
+    {
+      ...ts.sys,
+      onUnRecoverableConfigFileDiagnostic: (diagnostic) => {
+        throw new Error(ts.flattenDiagnosticMessageText(diagnostic.messageText, '\n'));
+      },
+    },
+  );
+  if (config === undefined) throw new Error('tsconfig.build.json cannot be read');
+  const options: ts.CompilerOptions = {
+    ...config.options,
+    composite: false,
+    incremental: false,
+    noUnusedLocals: false,
+  };
+
+  const texts = new Map(SNIPPETS.map(({ path, text }) => [path, text]));
+  const host = ts.createCompilerHost(options);
+  const { fileExists, readFile, getSourceFile } = host;
+  host.fileExists = (path) => texts.has(path) || fileExists.call(host, path);
+  host.readFile = (path) => texts.get(path) ?? readFile.call(host, path);
+  host.getSourceFile = (path, language, ...rest) => {
+    const text = texts.get(path);
+    if (text === undefined) return getSourceFile.call(host, path, language, ...rest);
+    return ts.createSourceFile(path, text, language);
+  };
+
+  const program = ts.createProgram([...texts.keys()], options, host);
+  return new Map(
+    SNIPPETS.map(({ name, path }) => {
+      const file = program.getSourceFile(path);
+      const found = [...program.getSyntacticDiagnostics(file), ...program.getSemanticDiagnostics(file)];
+      return [name, found.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))];
+    }),
+  );
+}

@@ -1,0 +1,86 @@
+import * as fc from 'fast-check';
+import {
+  ACCOUNT_STEPS,
+  EXECUTION_STEPS,
+  ORDER_STEPS,
+  type Steps,
+  TRANSACTION_STEPS,
+  USER_STEPS,
+  isFinal,
+  isLegalStep,
+} from './states.js';
+
+const TABLES: readonly (readonly [string, Steps])[] = [
+  ['transactions', TRANSACTION_STEPS],
+  ['accounts', ACCOUNT_STEPS],
+  ['orders', ORDER_STEPS],
+  ['executions', EXECUTION_STEPS],
+  ['users', USER_STEPS],
+];
+
+describe.each(TABLES)('the states of %s', (_name, table) => {
+  const states = Object.keys(table);
+
+  it('lead only to states of the same table, and never to themselves', () => {
+    for (const [state, next] of Object.entries(table)) {
+      expect(states).toEqual(expect.arrayContaining([...next]));
+      expect(next).not.toContain(state);
+      expect(isLegalStep(table, state, state)).toBe(false);
+    }
+  });
+
+  it('are never left again once they are final', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...states), fc.constantFrom(...states), (from, to) => {
+        return !isFinal(table, from) || !isLegalStep(table, from, to);
+      }),
+    );
+  });
+
+  it('know no step from or to a word that is not among them', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.constantFrom('constructor', '__proto__', 'toString')), (word) => {
+        if (states.includes(word)) return true;
+        return (
+          states.every((state) => !isLegalStep(table, word, state) && !isLegalStep(table, state, word)) &&
+          !isFinal(table, word)
+        );
+      }),
+    );
+  });
+});
+
+describe('the steps that are promised', () => {
+  it('end a transaction for good once the rail has said its last word', () => {
+    expect(steps(TRANSACTION_STEPS)).toEqual(['pending>completed', 'pending>failed']);
+  });
+
+  it('disable an account and enable it again', () => {
+    expect(steps(ACCOUNT_STEPS)).toEqual(['enabled>disabled', 'disabled>enabled']);
+  });
+
+  it('end an order in one of three ways', () => {
+    expect(steps(ORDER_STEPS)).toEqual(['active>completed', 'active>cancelled', 'active>failed']);
+  });
+
+  it('cancel an execution only before it has begun', () => {
+    expect(steps(EXECUTION_STEPS)).toEqual([
+      'scheduled>pending',
+      'scheduled>completed',
+      'scheduled>failed',
+      'scheduled>cancelled',
+      'pending>completed',
+      'pending>failed',
+    ]);
+  });
+
+  it('complete a user once', () => {
+    expect(steps(USER_STEPS)).toEqual(['pending>completed']);
+  });
+});
+
+/** Every legal step of a table, as the question answers it. */
+function steps(table: Steps): readonly string[] {
+  const states = Object.keys(table);
+  return states.flatMap((from) => states.filter((to) => isLegalStep(table, from, to)).map((to) => `${from}>${to}`));
+}

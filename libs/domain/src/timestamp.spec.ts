@@ -1,0 +1,66 @@
+import * as fc from 'fast-check';
+import { isTimestamp } from './timestamp.js';
+
+const two = (value: number) => String(value).padStart(2, '0');
+const four = (value: number) => String(value).padStart(4, '0');
+
+describe('a timestamp', () => {
+  it('is every instant of four-digit years as ECMAScript writes it', () => {
+    const instants = fc.date({
+      min: new Date('0000-01-01T00:00:00Z'),
+      max: new Date('9999-12-31T23:59:59.999Z'),
+      noInvalidDate: true,
+    });
+    fc.assert(fc.property(instants, (instant) => isTimestamp(instant.toISOString())));
+  });
+
+  it('names a day and a time that exist, and no other', () => {
+    const parts = fc.tuple(
+      fc.integer({ min: 1, max: 9999 }),
+      fc.nat(13),
+      fc.nat(32),
+      fc.nat(25),
+      fc.nat(61),
+      fc.nat(61),
+    );
+    fc.assert(
+      fc.property(parts, ([year, month, day, hour, minute, second]) => {
+        const text = `${four(year)}-${two(month)}-${two(day)}T${two(hour)}:${two(minute)}:${two(second)}.000Z`;
+        const instant = new Date(text);
+        const exists = !Number.isNaN(instant.valueOf()) && instant.toISOString() === text;
+        return isTimestamp(text) === exists;
+      }),
+    );
+  });
+
+  it('has three to nine fractional digits', () => {
+    const withDigits = (count: number) =>
+      isTimestamp(`2026-11-21T09:30:00${count === 0 ? '' : '.'}${'1'.repeat(count)}Z`);
+
+    expect([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10].filter(withDigits)).toEqual([3, 4, 5, 6, 7, 8, 9]);
+  });
+
+  it.each([
+    '2026-02-29T00:00:00.000Z',
+    '2100-02-29T00:00:00.000Z',
+    '2026-11-31T00:00:00.000Z',
+    '2026-11-21T24:00:00.000Z',
+    '2016-12-31T23:59:60.000Z',
+    '2026-11-21T09:30:00.000+00:00',
+    '2026-11-21T09:30:00.000z',
+    '2026-11-21t09:30:00.000Z',
+    '2026-11-21 09:30:00.000Z',
+    '2026-11-21T09:30:00.000Z\n',
+    '２026-11-21T09:30:00.000Z',
+    '+002026-11-21T09:30:00.000Z',
+    '2026-11-21',
+    '',
+  ])('is not %j', (text) => {
+    expect(isTimestamp(text)).toBe(false);
+  });
+
+  it('knows leap days', () => {
+    expect(isTimestamp('2028-02-29T00:00:00.000Z')).toBe(true);
+    expect(isTimestamp('2000-02-29T00:00:00.000Z')).toBe(true);
+  });
+});

@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto';
+import * as fc from 'fast-check';
+import { type TransactionContent, canonicalTransaction, transactionHash } from './transaction-hash.js';
+
+/** A payout of 12.50 EUR with its fee of 0.30, through the workspace's own settlement and fee accounts. */
+const PAYOUT: TransactionContent = {
+  workspaceId: 7,
+  transactionId: 42,
+  valueDate: '2026-11-21',
+  transfers: [
+    { ...side(101, 1, 'debit', '1250', 'payout'), accountVersion: 5, balanceAfter: '98750' },
+    side(102, 90, 'credit', '1250', 'payout'),
+    { ...side(103, 1, 'debit', '30', 'fee'), accountVersion: 6, balanceAfter: '98720' },
+    side(104, 91, 'credit', '30', 'fee'),
+  ],
+  previous: [{ accountId: 1, hash: 'ab'.repeat(32) }],
+};
+
+const ids = fc.integer({ min: 1, max: 1_000_000 });
+const digits = fc.bigInt({ min: 1n, max: 10n ** 18n }).map(String);
+const contents: fc.Arbitrary<TransactionContent> = fc.record(
+  {
+    workspaceId: ids,
+    transactionId: ids,
+    valueDate: fc.constant('2026-11-21'),
+    returnOf: ids,
+    transfers: fc.uniqueArray(
+      fc.record(
+        {
+          id: ids,
+          accountId: ids,
+          currencyCode: fc.constantFrom('EUR', 'JPY'),
+          direction: fc.constantFrom('debit' as const, 'credit' as const),
+          type: fc.constantFrom('payout', 'fee'),
+          amount: digits,
+          accountVersion: ids,
+          balanceAfter: digits,
+        },
+        { requiredKeys: ['id', 'accountId', 'currencyCode', 'direction', 'type', 'amount'] },
+      ),
+      { selector: ({ id }) => id, minLength: 1, maxLength: 6 },
+    ),
+    previous: fc.uniqueArray(fc.record({ accountId: ids, hash: fc.constantFrom('', 'ab'.repeat(32)) }), {
+      selector: ({ accountId }) => accountId,
+      maxLength: 4,
+    }),
+  },
+  { requiredKeys: ['workspaceId', 'transactionId', 'valueDate', 'transfers', 'previous'] },
+);
+
+describe('the hash of a transaction', () => {
+  it('is SHA-256 of the canonical text in UTF-8, whoever computes it', async () => {
+    await fc.assert(
+      fc.asyncProperty(contents, async (content) => {
+        const elsewhere = createHash('sha256').update(canonicalTransaction(content), 'utf8').digest('hex');
+        return (await transactionHash(content)) === elsewhere;
+      }),
+    );
+  });
+
+  it('does not depend on the order in which rows were read', () => {
+    fc.assert(
+      fc.property(contents, (content) => {
+        const backwards = {
+          ...content,
+          transfers: content.transfers.toReversed(),
+          previous: content.previous.toReversed(),
+        };
+        return canonicalTransaction(backwards) === canonicalTransaction(content);
+      }),
+    );
+  });
+
+  it('covers everything in the content: two contents share a text only when they say the same', () => {
+    fc.assert(
+      fc.property(contents, (content) => {
+        const said = JSON.parse(canonicalTransaction(content)) as TransactionContent;
+        expect(said).toEqual({
+          ...content,
+          transfers: content.transfers.toSorted((left, right) => left.id - right.id),
+          previous: content.previous.toSorted((left, right) => left.accountId - right.accountId),
+        });
+      }),
+    );
+  });
+
+  it('stays what it was when a status, a time or any other field is added beside the content', () => {
+    const later = {
+      ...PAYOUT,
+      status: 'completed',
+      updatedAt: '2026-11-22T08:00:00.000Z',
+      transfers: PAYOUT.transfers.map((transfer) => ({ ...transfer, purpose: 'IR001' })),
+    };
+
+    expect(canonicalTransaction(later)).toBe(canonicalTransaction(PAYOUT));
+  });
+
+  it('changes with the end of the chain before it', async () => {
+    const rewritten = { ...PAYOUT, previous: [{ accountId: 1, hash: 'cd'.repeat(32) }] };
+
+    expect(await transactionHash(rewritten)).not.toBe(await transactionHash(PAYOUT));
+  });
+
+  it('takes an absent field and an undefined one for the same', () => {
+    expect(canonicalTransaction({ ...PAYOUT, returnOf: undefined })).toBe(canonicalTransaction(PAYOUT));
+  });
+
+  it('is pinned: hashes that were handed out must still come out', async () => {
+    expect(canonicalTransaction(PAYOUT)).toBe(
+      '{"previous":[{"accountId":1,"hash":"abababababababababababababababababababababababababababababababab"}],' +
+        '"transactionId":42,"transfers":[' +
+        '{"accountId":1,"accountVersion":5,"amount":"1250","balanceAfter":"98750","currencyCode":"EUR","direction":"debit","id":101,"type":"payout"},' +
+        '{"accountId":90,"amount":"1250","currencyCode":"EUR","direction":"credit","id":102,"type":"payout"},' +
+        '{"accountId":1,"accountVersion":6,"amount":"30","balanceAfter":"98720","currencyCode":"EUR","direction":"debit","id":103,"type":"fee"},' +
+        '{"accountId":91,"amount":"30","currencyCode":"EUR","direction":"credit","id":104,"type":"fee"}],' +
+        '"valueDate":"2026-11-21","workspaceId":7}',
+    );
+    expect(await transactionHash(PAYOUT)).toBe('9f4e2947a26660a3b0e09776370e01cdcdeeca1c580c36f436fb39ee56e0c310');
+  });
+});
+
+function side(id: number, accountId: number, direction: 'debit' | 'credit', amount: string, type: string) {
+  return { id, accountId, currencyCode: 'EUR', direction, amount, type };
+}
