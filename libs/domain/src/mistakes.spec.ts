@@ -91,6 +91,7 @@ describe('the compiler', () => {
 
   it.each(Object.keys(MISTAKES))('does not let %s through', (name) => {
     expect(complaints.get(name)).not.toEqual([]);
+    expect(complaints.get(name)).not.toContainEqual(expect.stringContaining('Cannot find'));
   });
 
   it.each(Object.keys(NEIGHBOURS))('lets %s through', (name) => {
