@@ -52,6 +52,22 @@ export function outcomeOf(error: unknown): unknown {
   return error;
 }
 
+/**
+ * The same for a failure to connect. Errors of `pg-pool` and of the socket have no class to tell them by; what is left
+ * once the others are named is those.
+ */
+export function connectionFailureOf(error: unknown): unknown {
+  if (error instanceof DatabaseSetupError) return error;
+  if (error instanceof DatabaseError) {
+    const isOurs = error.code?.startsWith('28') || error.code === '3D000';
+    return isOurs ? new DatabaseSetupError(error.message, { cause: error }) : outcomeOf(error);
+  }
+  if (error instanceof TypeError || (error instanceof Error && error.message.startsWith('SASL'))) {
+    return new DatabaseSetupError(`The login was not accepted: ${error.message}`, { cause: error });
+  }
+  return unavailable('No connection to the database could be had in time.', error);
+}
+
 /** The refusal for a database that cannot serve: status 503, try again after a second. */
 export function unavailable(message: string, cause?: unknown): Refusal {
   return new Refusal('unavailable', message, { retryAfterSeconds: 1, cause });

@@ -1,5 +1,5 @@
 import { Client, escapeIdentifier as quoted, type QueryResult } from 'pg';
-import { outcomeOf, unavailable } from './failures.js';
+import { connectionFailureOf, outcomeOf, unavailable } from './failures.js';
 import { MigrationError, readMigrations, type Migration } from './migration-files.js';
 import { layGround, type MigrationRoles } from './migration-roles.js';
 import type { ConnectionOptions } from './session-pool.js';
@@ -74,25 +74,17 @@ async function withClient<T>(options: MigrationOptions, use: (client: Client) =>
     application_name: 'banking-migrate',
     connectionTimeoutMillis: 10_000,
   });
-  let broken: Error | undefined;
-  client.on('error', (error) => (broken = error));
+  let isBroken = false;
+  client.on('error', () => (isBroken = true));
   client.on('notice', (notice) => options.log?.(notice.message ?? ''));
   try {
-    await client.connect();
+    await client.connect().catch((error: unknown) => Promise.reject(connectionFailureOf(error) as Error));
     return await use(client);
   } catch (error) {
-    if (broken !== undefined || isSocketError(error))
-      throw unavailable('The database cannot answer at the moment.', error);
-    throw outcomeOf(error);
+    throw isBroken ? unavailable('The database cannot answer at the moment.', error) : outcomeOf(error);
   } finally {
     await client.end();
   }
-}
-
-function isSocketError(error: unknown): boolean {
-  return (
-    error instanceof Error && ('syscall' in error || /^(Connection terminated|timeout expired)/.test(error.message))
-  );
 }
 
 function ledgerOfMigrations({ schema, appRole }: MigrationRoles): string {

@@ -1,5 +1,5 @@
-import { DatabaseError, Pool, type ClientBase, type ClientConfig, type PoolClient } from 'pg';
-import { DatabaseSetupError, outcomeOf, unavailable } from './failures.js';
+import { Pool, type ClientBase, type ClientConfig, type PoolClient } from 'pg';
+import { connectionFailureOf, unavailable } from './failures.js';
 import { Session, type SessionClient } from './session.js';
 import { sessionSetup, type SessionSettings } from './session-setup.js';
 
@@ -66,7 +66,7 @@ export class SessionPool {
     try {
       client = await this.pool.connect();
     } catch (error) {
-      throw connectionFailure(error);
+      throw connectionFailureOf(error);
     }
     const member = this.members.get(client);
     if (member === undefined) throw new Error('the pool handed out a connection that was never set up');
@@ -107,17 +107,4 @@ export class SessionPool {
     const lifeMs = nowMs < this.openedAtMs + YOUTH_MS ? FIRST_LIFE_MS : LIFE_MS;
     return nowMs + lifeMs * (0.8 + Math.random() * 0.4);
   }
-}
-
-/** Errors of `pg-pool` and of the socket have no class to tell them by; what is left once the others are named is those. */
-function connectionFailure(error: unknown): unknown {
-  if (error instanceof DatabaseSetupError) return error;
-  if (error instanceof DatabaseError) {
-    const isOurs = error.code?.startsWith('28') || error.code === '3D000';
-    return isOurs ? new DatabaseSetupError(error.message, { cause: error }) : outcomeOf(error);
-  }
-  if (error instanceof TypeError || (error instanceof Error && error.message.startsWith('SASL'))) {
-    return new DatabaseSetupError(`The login was not accepted: ${error.message}`, { cause: error });
-  }
-  return unavailable('No connection to the database could be had in time.', error);
 }

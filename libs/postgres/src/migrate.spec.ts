@@ -1,0 +1,257 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { escapeIdentifier as quoted, escapeLiteral } from 'pg';
+import { migrate, MigrationError, pendingMigrations, type MigrationOptions } from './migrate.js';
+import { Wire } from './testing/wire.js';
+import { emptyDatabase, type EmptyDatabase } from './testing/empty-database.js';
+
+let place: EmptyDatabase;
+let home: string;
+
+beforeEach(async () => {
+  place = await emptyDatabase();
+  home = await mkdtemp(join(tmpdir(), 'banking-migrations-'));
+});
+afterEach(async () => {
+  await place.close();
+  await rm(home, { recursive: true });
+});
+
+/** Writes files `folder/NNNN-title.sql` and says how to apply them. */
+async function given(files: Record<string, string>): Promise<MigrationOptions> {
+  const folders = [...new Set(Object.keys(files).map((path) => join(home, path, '..')))];
+  await Promise.all(folders.map((folder) => mkdir(folder, { recursive: true })));
+  await Promise.all(Object.entries(files).map(([path, text]) => writeFile(join(home, path), text)));
+  const { connection, schema, ownerRole, appRole } = place;
+  return { connection, schema, ownerRole, appRole, folders };
+}
+
+const first = { 'ledger/0001-coins.sql': '-- Coins.\ncreate table coin (id bigint);' };
+const second = {
+  'desk/0002-drawers.sql': '-- Drawers.\ncreate table drawer (id bigint); insert into coin values (1);',
+};
+
+describe('migrations of several folders', () => {
+  it('are applied once, in the order of their numbers, as the owner', async () => {
+    const options = await given({ ...second, ...first });
+
+    const pending = await pendingMigrations(options);
+    const once = await migrate(options);
+    const again = await migrate(options);
+
+    expect(pending).toEqual(['0001-coins.sql', '0002-drawers.sql']);
+    expect(once).toEqual({ applied: ['0001-coins.sql', '0002-drawers.sql'] });
+    expect(again).toEqual({ applied: [] });
+    expect(await pendingMigrations(options)).toEqual([]);
+    const owners = await place.administer((client) =>
+      client.query(`select tablename, tableowner from pg_tables where schemaname = 'books' order by tablename`),
+    );
+    expect(owners.rows).toEqual(
+      ['coin', 'drawer', 'schema_migration'].map((tablename) => ({ tablename, tableowner: place.ownerRole })),
+    );
+  });
+
+  it('are remembered with their text and by whom', async () => {
+    await migrate(await given(first));
+
+    const { rows } = await place.administer((client) => client.query('select * from books.schema_migration'));
+
+    expect(rows).toEqual([
+      {
+        number: 1,
+        name: '0001-coins.sql',
+        sha256: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+        applied_at: expect.any(String) as string,
+        applied_by: expect.any(String) as string,
+      },
+    ]);
+  });
+
+  it('are applied by one of two starters, while the other waits', async () => {
+    const slow = { 'ledger/0001-slow.sql': '-- Slowly.\nselect pg_sleep(0.2); create table coin (id bigint);' };
+    const options = await given({ ...slow, ...second });
+
+    const [one, other] = await Promise.all([migrate(options), migrate(options)]);
+
+    expect([...one.applied, ...other.applied]).toEqual(['0001-slow.sql', '0002-drawers.sql']);
+  });
+
+  it('may run in two databases of one server at once, which share their roles', async () => {
+    const neighbour = await emptyDatabase();
+    const options = await given(first);
+    const elsewhere = { ...options, connection: neighbour.connection };
+
+    const both = await Promise.all([migrate(options), migrate(elsewhere)]);
+
+    expect(both.map(({ applied }) => applied)).toEqual([['0001-coins.sql'], ['0001-coins.sql']]);
+    await neighbour.close();
+  });
+
+  it('stop at the one that fails, which leaves nothing behind', async () => {
+    const options = await given({
+      ...first,
+      'desk/0002-broken.sql': '-- Breaks.\ncreate table half (id bigint); select 1 / 0;',
+      'desk/0003-never.sql': '-- Never.\ncreate table never (id bigint);',
+    });
+
+    await expect(migrate(options)).rejects.toMatchObject({ code: '22012', migration: '0002-broken.sql' });
+
+    expect(await pendingMigrations(options)).toEqual(['0002-broken.sql', '0003-never.sql']);
+    const tables = await place.administer((client) =>
+      client.query(`select tablename from pg_tables where schemaname = 'books' and tablename in ('half', 'never')`),
+    );
+    expect(tables.rows).toEqual([]);
+  });
+
+  it('give the app its schema and nothing in it but what they say', async () => {
+    await migrate(await given(first));
+
+    const { rows } = await place.administer((client) =>
+      client.query(
+        `select has_schema_privilege($1, 'books', 'usage') as usage, has_schema_privilege($1, 'books', 'create') as make,
+                has_table_privilege($1, 'books.coin', 'select') as coin`,
+        [place.appRole],
+      ),
+    );
+
+    expect(rows).toEqual([{ usage: true, make: false, coin: false }]);
+  });
+});
+
+describe('files that do not fit', () => {
+  const next = { 'desk/0003-later.sql': '-- Later.\nselect 1;' };
+
+  it('are refused with a gap, unless they are known to be a part', async () => {
+    const options = await given({ ...first, ...next });
+
+    await expect(migrate(options)).rejects.toThrow('Migration 0002 is missing: the next file is 0003-later.sql.');
+
+    expect(await migrate({ ...options, isPartial: true })).toEqual({ applied: ['0001-coins.sql', '0003-later.sql'] });
+  });
+
+  it('are refused with a number twice', async () => {
+    const options = await given({ ...first, 'desk/0001-also.sql': '-- Also.\nselect 1;' });
+
+    await expect(migrate(options)).rejects.toThrow('Two migrations have the same number: 0001-');
+  });
+
+  it.each([
+    ['0001-No.sql', '-- Fine.\nselect 1;', 'is not named like'],
+    ['1-no.sql', '-- Fine.\nselect 1;', 'is not named like'],
+    ['0001-no.sql', 'select 1;', 'sentence of intent'],
+    ['0001-no.sql', '--\nselect 1;', 'sentence of intent'],
+    ['0001-no.sql', '-- Ends itself.\ncommit;', 'must not end its database transaction'],
+  ])('such as %s with %j are refused', async (name, text, complaint) => {
+    const options = await given({ [`ledger/${name}`]: text });
+
+    await expect(migrate(options)).rejects.toThrow(complaint);
+    await expect(migrate(options)).rejects.toBeInstanceOf(MigrationError);
+  });
+
+  it('are refused when they changed after they were applied', async () => {
+    await migrate(await given(first));
+
+    const changed = await given({ 'ledger/0001-coins.sql': '-- Coins.\ncreate table coin (id int);' });
+
+    await expect(migrate(changed)).rejects.toThrow('0001-coins.sql has changed since it was applied');
+    await expect(pendingMigrations(changed)).rejects.toThrow('has changed since');
+  });
+
+  it('are the same with other line ends', async () => {
+    await migrate(await given(first));
+
+    const windows = await given({ 'ledger/0001-coins.sql': '-- Coins.\r\ncreate table coin (id bigint);' });
+
+    expect(await migrate(windows)).toEqual({ applied: [] });
+  });
+
+  it('are refused by a database that has more', async () => {
+    const all = await given({ ...first, ...second });
+    await migrate(all);
+
+    const older = { ...all, folders: [join(home, 'ledger')] };
+
+    await expect(migrate(older)).rejects.toThrow('The database is newer than this program: it has 0002-drawers.sql');
+  });
+});
+
+describe('a login that is no superuser', () => {
+  const password = 'only-in-this-spec';
+  const asLogin = (options: MigrationOptions): MigrationOptions => {
+    const { connectionString, ...rest } = options.connection;
+    if (connectionString === undefined) return { ...options, connection: { ...rest, user: place.loginRole, password } };
+    const url = new URL(connectionString);
+    Object.assign(url, { username: place.loginRole, password });
+    return { ...options, connection: { ...rest, connectionString: url.href } };
+  };
+  const makeLogin = (attributes: string) =>
+    place.administer((client) =>
+      client.query(`create role ${quoted(place.loginRole)} login ${attributes} password ${escapeLiteral(password)}`),
+    );
+
+  it('is told what an administrator must run, and gets on once that is done', async () => {
+    await makeLogin('');
+    const options = asLogin(await given(first));
+
+    const refused = await migrate(options).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    if (!(refused instanceof MigrationError)) throw new Error('the login may do more than it should');
+    const [, ...sql] = refused.message.split('\n');
+    await place.administer((client) => client.query(sql.join('\n')));
+
+    expect(sql).toHaveLength(5);
+    expect(await migrate(options)).toEqual({ applied: ['0001-coins.sql'] });
+    expect(await pendingMigrations(options)).toEqual([]);
+    await place.administer((client) => client.query(`drop owned by ${quoted(place.loginRole)}`));
+  });
+
+  it('does it alone when it may make roles and schemas', async () => {
+    await makeLogin('createrole');
+    await place.administer(async (client) => {
+      const { rows } = await client.query<{ name: string }>('select quote_ident(current_database()) as name');
+      await client.query(`grant create on database ${rows[0]?.name} to ${quoted(place.loginRole)}`);
+    });
+    const options = asLogin(await given(first));
+
+    expect(await migrate(options)).toEqual({ applied: ['0001-coins.sql'] });
+
+    await place.administer((client) => client.query(`drop owned by ${quoted(place.loginRole)}`));
+  });
+});
+
+describe('a server where the walls would not hold', () => {
+  it('is refused when the app role gets around row-level security', async () => {
+    await place.administer((client) => client.query(`create role ${quoted(place.appRole)} bypassrls`));
+
+    await expect(migrate(await given(first))).rejects.toThrow(/Run: alter role .* nosuperuser nobypassrls;/);
+  });
+
+  it('is refused when the schema belongs to somebody else', async () => {
+    await place.administer((client) => client.query('create schema books'));
+
+    await expect(migrate(await given(first))).rejects.toThrow('Run: alter schema "books" owner to');
+  });
+});
+
+describe('a server that cannot be reached', () => {
+  it('is unavailable from the start', async () => {
+    const options = await given(first);
+    const connection = { host: '127.0.0.1', port: 1, user: 'nobody', database: 'none' };
+
+    await expect(migrate({ ...options, connection })).rejects.toMatchObject({ reason: 'unavailable' });
+  });
+
+  it('is unavailable when it goes away in the middle, and nothing of that file has happened', async () => {
+    const wire = await Wire.lay(place.connection);
+    wire.toServer = (bytes) => (bytes.includes('create table coin') ? { isCut: true } : { pass: bytes });
+    const options = await given(first);
+
+    await expect(migrate({ ...options, connection: wire.connection })).rejects.toMatchObject({ reason: 'unavailable' });
+
+    expect(await pendingMigrations(options)).toEqual(['0001-coins.sql']);
+    await wire.remove();
+  });
+});

@@ -1,0 +1,207 @@
+import { Database } from './database.js';
+import { DatabaseSetupError } from './failures.js';
+import { APP_ROLE, SCHEMA } from './names.js';
+import { bind, statement } from './statement.js';
+import { freshDatabase, type FreshDatabase } from './testing/index.js';
+import { inDatabase } from './testing/published.js';
+import { Wire } from './testing/wire.js';
+
+const backend = statement<{ pid: number }>('pool.backend', 'select pg_backend_pid() as pid');
+const sleep = statement('pool.sleep', 'select pg_sleep(60)');
+
+let world: FreshDatabase;
+const brokenIdle: Error[] = [];
+
+beforeAll(async () => {
+  world = await freshDatabase({
+    poolSize: 1,
+    acquireTimeoutMs: 200,
+    statementTimeoutMs: 300,
+    onError: (error) => brokenIdle.push(error),
+  });
+});
+afterAll(() => world.close());
+
+async function pidOf(database: Database): Promise<number> {
+  const row = await database.read({}, bind(backend));
+  if (row === undefined) throw new Error('the server has no pid');
+  return row.pid;
+}
+
+describe('a pool whose connections are all taken', () => {
+  it('refuses as unavailable after the time to wait, and serves again when one comes back', async () => {
+    await world.database.transaction({}, async (tx) => {
+      await tx.flight([bind(backend)]);
+
+      await expect(world.database.ping()).rejects.toMatchObject({
+        reason: 'unavailable',
+        status: 503,
+        retryAfterSeconds: 1,
+      });
+    });
+
+    await expect(world.database.ping()).resolves.toBeUndefined();
+    expect(world.database.stats()).toEqual({ total: 1, idle: 1, waiting: 0 });
+  });
+});
+
+describe('a connection', () => {
+  it('that the server ends while nobody uses it is reported and replaced', async () => {
+    const before = await pidOf(world.database);
+    const heard = brokenIdle.length;
+
+    await world.owner.query('select pg_terminate_backend($1, 5000)', [before]);
+    while (brokenIdle.length === heard) await new Promise(setImmediate);
+
+    expect(await pidOf(world.database)).not.toBe(before);
+  });
+
+  it('that the server ends in the middle of a flight is unavailable, and the next caller has another', async () => {
+    const patient = await Database.open({ connection: world.connection, role: APP_ROLE, schema: SCHEMA, poolSize: 1 });
+    const sleeping = patient.flight({}, [bind(sleep)]);
+    sleeping.catch(() => undefined);
+
+    let ended = 0;
+    while (ended === 0) {
+      const { rowCount } = await world.owner.query(
+        `select pg_terminate_backend(pid, 5000) from pg_stat_activity where wait_event = 'PgSleep'
+            and datname = current_database()`,
+      );
+      ended = rowCount ?? 0;
+    }
+
+    await expect(sleeping).rejects.toMatchObject({ reason: 'unavailable', cause: { name: 'ConnectionLost' } });
+    await expect(patient.ping()).resolves.toBeUndefined();
+    await patient.end();
+  });
+
+  it('whose statement took too long is unavailable and goes on being used', async () => {
+    const before = await pidOf(world.database);
+
+    await expect(world.database.flight({}, [bind(sleep)])).rejects.toMatchObject({
+      reason: 'unavailable',
+      cause: { code: '57014' },
+    });
+
+    expect(await pidOf(world.database)).toBe(before);
+  });
+
+  it('that goes silent is given up, and the next caller has another', async () => {
+    const wire = await Wire.lay(world.connection);
+    const database = await Database.open({
+      connection: wire.connection,
+      role: APP_ROLE,
+      schema: SCHEMA,
+      statementTimeoutMs: 100,
+    });
+
+    wire.toClient = () => ({});
+    await expect(database.ping()).rejects.toMatchObject({ reason: 'unavailable' });
+    wire.toClient = (bytes) => ({ pass: bytes });
+
+    await expect(database.ping()).resolves.toBeUndefined();
+    await database.end();
+    await wire.remove();
+  });
+
+  it('is set up before anybody has it', async () => {
+    const show = statement<Record<string, string>>(
+      'pool.settings',
+      `select current_user as role, current_schema() as schema, current_setting('statement_timeout') as statement,
+              current_setting('lock_timeout') as lock, current_setting('idle_in_transaction_session_timeout') as idle,
+              current_setting('enable_seqscan') as seqscan, current_setting('timezone') as timezone,
+              current_setting('application_name') as application`,
+    );
+
+    expect(await world.database.read({}, bind(show))).toEqual({
+      role: 'banking_app',
+      schema: 'banking',
+      statement: '300ms',
+      lock: '2s',
+      idle: '10s',
+      seqscan: 'off',
+      timezone: 'UTC',
+      application: 'banking',
+    });
+  });
+
+  it('is replaced after the first minutes', async () => {
+    const before = await pidOf(world.database);
+    const now = Date.now();
+    const clock = jest.spyOn(Date, 'now');
+
+    clock.mockReturnValue(now + 2 * 60_000);
+    const soon = [await pidOf(world.database), await pidOf(world.database)];
+    clock.mockReturnValue(now + 4 * 60_000);
+    const later = [await pidOf(world.database), await pidOf(world.database), await pidOf(world.database)];
+    clock.mockRestore();
+
+    expect(soon).toEqual([before, before]);
+    expect(later[0]).toBe(before);
+    expect(later[1]).not.toBe(before);
+    expect(later[2]).toBe(later[1]);
+  });
+});
+
+describe('a database that cannot be opened', () => {
+  const open = (options: object) => Database.open({ connection: world.connection, ...options });
+
+  it('is unavailable when nobody listens', async () => {
+    const wire = await Wire.lay(world.connection);
+    await wire.remove();
+
+    await expect(open({ connection: wire.connection })).rejects.toMatchObject({ reason: 'unavailable' });
+  });
+
+  it('is unavailable when the server accepts and says nothing', async () => {
+    const wire = await Wire.lay(world.connection);
+    wire.toServer = () => ({});
+
+    const opened = open({ connection: wire.connection, acquireTimeoutMs: 100 });
+
+    await expect(opened).rejects.toMatchObject({ reason: 'unavailable' });
+    await wire.remove();
+  });
+
+  it('is a mistake of the setup when the role is missing', async () => {
+    await expect(open({ role: 'no_such_role' })).rejects.toThrow('There is no role "no_such_role"');
+  });
+
+  it('is a mistake of the setup when there is no such database', async () => {
+    const connection = inDatabase(world.connection, 'no_such_database');
+
+    await expect(open({ connection, role: APP_ROLE })).rejects.toBeInstanceOf(DatabaseSetupError);
+  });
+
+  it('is a mistake of the setup when no wall would hold', async () => {
+    await expect(open({})).rejects.toBeInstanceOf(DatabaseSetupError);
+    await expect(open({})).rejects.toThrow('is a superuser');
+  });
+
+  it('is a mistake of the setup when the role owns the tables', async () => {
+    await expect(open({ role: 'banking_owner', schema: SCHEMA })).rejects.toThrow('the rights of the owner of table');
+  });
+
+  it('is a mistake of the setup when commits are not kept', async () => {
+    const { rows } = await world.owner.query<{ name: string }>('select quote_ident(current_database()) as name');
+    const alter = (value: string) =>
+      world.owner.query(`alter database ${rows[0]?.name} set synchronous_commit = ${value}`);
+
+    await alter('off');
+
+    await expect(open({ role: APP_ROLE })).rejects.toThrow('set synchronous_commit = on');
+    await alter('on');
+    await (await open({ role: APP_ROLE })).end();
+  });
+});
+
+describe('a database that has ended', () => {
+  it('refuses as unavailable and may be ended again', async () => {
+    const database = await Database.open({ connection: world.connection, role: APP_ROLE });
+
+    await database.end();
+
+    await expect(database.ping()).rejects.toMatchObject({ reason: 'unavailable' });
+    await expect(database.end()).resolves.toBeUndefined();
+  });
+});

@@ -1,0 +1,70 @@
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import type { ConnectionOptions } from '../session-pool.js';
+
+/** What becomes of bytes on the wire: what is handed on, and whether the wire is cut behind it. */
+export interface Fate {
+  readonly pass?: Buffer;
+  readonly isCut?: boolean;
+}
+
+/** Decides over every piece that arrives from one end. */
+export type Fault = (bytes: Buffer) => Fate;
+
+const healthy: Fault = (bytes) => ({ pass: bytes });
+
+/** A wire between a client and the server that a spec can hold or cut at a byte of its choice. */
+export class Wire {
+  toServer = healthy;
+  toClient = healthy;
+  private readonly sockets = new Set<Socket>();
+
+  private constructor(
+    private readonly server: Server,
+    /** Leads to the same database through this wire. */
+    readonly connection: ConnectionOptions,
+  ) {}
+
+  static async lay(connection: ConnectionOptions): Promise<Wire> {
+    const { host, port, ...login } = withoutUrl(connection);
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const wire = new Wire(server, { ...login, host: '127.0.0.1', port: (server.address() as AddressInfo).port });
+    server.on('connection', (client) => {
+      const upstream = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
+      wire.join(client, upstream, (bytes) => wire.toServer(bytes));
+      wire.join(upstream, client, (bytes) => wire.toClient(bytes));
+    });
+    return wire;
+  }
+
+  async remove(): Promise<void> {
+    this.sockets.forEach((socket) => socket.destroy());
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+
+  private join(from: Socket, to: Socket, fault: Fault): void {
+    this.sockets.add(from);
+    from.on('data', (bytes) => {
+      const { pass, isCut } = fault(bytes);
+      if (pass !== undefined) to.write(pass);
+      if (isCut !== true) return;
+      from.destroy();
+      to.end();
+    });
+    from.on('close', () => to.end());
+    from.on('error', () => to.end());
+  }
+}
+
+function withoutUrl(connection: ConnectionOptions): ConnectionOptions & { host: string; port: number } {
+  const { connectionString, ...rest } = connection;
+  if (connectionString === undefined) return { ...rest, host: rest.host ?? '127.0.0.1', port: rest.port ?? 5432 };
+  const url = new URL(connectionString);
+  return {
+    host: url.searchParams.get('host') ?? url.hostname,
+    port: Number(url.port || '5432'),
+    user: decodeURIComponent(url.username),
+    ...(url.password === '' ? {} : { password: decodeURIComponent(url.password) }),
+    database: decodeURIComponent(url.pathname.slice(1)),
+  };
+}

@@ -1,0 +1,251 @@
+import { EventEmitter, once } from 'node:events';
+import { Refusal } from '@banking/domain';
+import { Database } from './database.js';
+import { CommitInDoubtError } from './failures.js';
+import { APP_ROLE, SCHEMA } from './names.js';
+import { bind, statement } from './statement.js';
+import { freshDatabase, type FreshDatabase } from './testing/index.js';
+import { Wire } from './testing/wire.js';
+
+const addNote = statement<{ id: bigint }>(
+  'tx.add-note',
+  'insert into note (workspace_id, id, text, written_by) values (7, $1, $2, $3) returning id',
+);
+const lockNote = statement('tx.lock-note', 'select id from note where id = $1 for update');
+const fail = statement('tx.fail', 'select 1 / 0');
+const whoAmI = statement<{ user: string }>('tx.who', `select current_setting('app.user', true) as user`);
+const scope = { workspaces: [7], user: 3 };
+
+let world: FreshDatabase;
+
+beforeAll(async () => {
+  world = await freshDatabase({ poolSize: 2 });
+});
+afterAll(() => world.close());
+beforeEach(() => world.owner.query('truncate note'));
+
+async function notes(): Promise<string[]> {
+  const { rows } = await world.owner.query<{ text: string }>('select text from note order by id');
+  return rows.map((row) => row.text);
+}
+
+describe('a database transaction', () => {
+  it('keeps what several flights and the commit itself carried', async () => {
+    const answer = await world.database.transaction(scope, async (tx) => {
+      const [first] = await tx.flight([bind(addNote, 1, 'one', 3), bind(whoAmI)]);
+      const [last] = await tx.commit([bind(addNote, 2, 'two', 3)]);
+      return [first[0]?.id, last[0]?.id];
+    });
+
+    expect(answer).toEqual([1n, 2n]);
+    expect(await notes()).toEqual(['one', 'two']);
+  });
+
+  it('has its scope in every flight and leaves none behind', async () => {
+    const alone = await freshDatabase({ poolSize: 1 });
+
+    const users = await alone.database.transaction(scope, async (tx) => {
+      const [first] = await tx.flight([bind(whoAmI)]);
+      const [second] = await tx.flight([bind(whoAmI)]);
+      const [last] = await tx.commit([bind(whoAmI)]);
+      return [first, second, last].map((rows) => rows[0]?.user);
+    });
+
+    expect(users).toEqual(['3', '3', '3']);
+    expect(await alone.database.read({}, bind(whoAmI))).toEqual({ user: '' });
+    await alone.close();
+  });
+
+  it('is one flight when all of it travels with the commit', async () => {
+    await world.database.transaction(scope, (tx) => tx.commit([bind(addNote, 1, 'at once', null)]));
+
+    expect(await notes()).toEqual(['at once']);
+  });
+
+  it('rolls back without a commit', async () => {
+    await world.database.transaction(scope, (tx) => tx.flight([bind(addNote, 1, 'lost', null)]));
+
+    expect(await notes()).toEqual([]);
+  });
+
+  it('rolls back when the work throws, and throws that', async () => {
+    const done = world.database.transaction(scope, async (tx) => {
+      await tx.flight([bind(addNote, 1, 'lost', null)]);
+      throw new Refusal('amount_out_of_range');
+    });
+
+    await expect(done).rejects.toMatchObject({ reason: 'amount_out_of_range' });
+    expect(await notes()).toEqual([]);
+  });
+
+  it('rolls back when a statement before the commit in its flight fails', async () => {
+    const done = world.database.transaction(scope, (tx) => tx.commit([bind(addNote, 1, 'lost', null), bind(fail)]));
+
+    await expect(done).rejects.toMatchObject({ code: '22012' });
+    expect(await notes()).toEqual([]);
+  });
+
+  it('reports a COMMIT that answered ROLLBACK', async () => {
+    const done = world.database.transaction(scope, async (tx) => {
+      await tx.flight([bind(addNote, 1, 'lost', null)]);
+      await tx.flight([bind(fail)]).catch(() => undefined);
+      await tx.commit();
+    });
+
+    await expect(done).rejects.toThrow('COMMIT answered ROLLBACK');
+    expect(await notes()).toEqual([]);
+    expect(world.database.stats().total).toBe(world.database.stats().idle);
+  });
+
+  it('reports a statement that ended it', async () => {
+    const end = statement('tx.end', 'rollback');
+
+    const done = world.database.transaction(scope, (tx) => tx.flight([bind(end)]));
+
+    await expect(done).rejects.toThrow('ended the database transaction');
+  });
+
+  it('is over after the commit', async () => {
+    const done = world.database.transaction(scope, async (tx) => {
+      await tx.commit([bind(addNote, 1, 'kept', null)]);
+      await tx.flight([bind(addNote, 2, 'too late', null)]);
+    });
+
+    await expect(done).rejects.toThrow('is over');
+    expect(await notes()).toEqual(['kept']);
+  });
+
+  it('carries one flight at a time', async () => {
+    const done = world.database.transaction(scope, (tx) =>
+      Promise.all([tx.flight([bind(addNote, 1, 'one', null)]), tx.flight([bind(addNote, 2, 'two', null)])]),
+    );
+
+    await expect(done).rejects.toThrow('one flight at a time');
+    expect(await notes()).toEqual([]);
+    await expect(world.database.ping()).resolves.toBeUndefined();
+  });
+});
+
+describe('two database transactions that lock each other out', () => {
+  /** Locks one note, waits until the other side has locked its own, then wants that one too. */
+  function crosswise(options: { retries?: number }) {
+    const arrived = new EventEmitter();
+    const arrivals = [once(arrived, '0'), once(arrived, '1')] as const;
+    const side = (mine: 0 | 1) =>
+      world.database.transaction(
+        scope,
+        async (tx) => {
+          await tx.flight([bind(lockNote, mine + 1)]);
+          arrived.emit(String(mine));
+          await Promise.all(arrivals);
+          await tx.commit([bind(lockNote, 2 - mine)]);
+        },
+        options,
+      );
+    return Promise.allSettled([side(0), side(1)]);
+  }
+
+  beforeEach(() => world.owner.query(`insert into note (workspace_id, id, text) values (7, 1, 'a'), (7, 2, 'b')`));
+
+  it('refuse one of them as unavailable', async () => {
+    const outcomes = await crosswise({});
+
+    const refused = outcomes.filter((outcome) => outcome.status === 'rejected');
+    expect(refused.map((outcome) => outcome.reason as Refusal)).toEqual([expect.objectContaining({ status: 503 })]);
+    expect(refused[0]?.reason).toMatchObject({ retryAfterSeconds: 1, cause: { code: '40P01' } });
+  });
+
+  it('are both done when the caller asked to try again', async () => {
+    const outcomes = await crosswise({ retries: 3 });
+
+    expect(outcomes.map((outcome) => outcome.status)).toEqual(['fulfilled', 'fulfilled']);
+  });
+});
+
+describe('a connection lost around COMMIT', () => {
+  let wire: Wire;
+  let database: Database;
+
+  beforeEach(async () => {
+    wire = await Wire.lay(world.connection);
+    database = await Database.open({
+      connection: wire.connection,
+      role: APP_ROLE,
+      schema: SCHEMA,
+      poolSize: 1,
+      statementTimeoutMs: 200,
+    });
+  });
+  afterEach(async () => {
+    await database.end();
+    await wire.remove();
+  });
+
+  const write = () => database.transaction(scope, (tx) => tx.commit([bind(addNote, 1, 'written', null)]));
+
+  it('before the server read it: is in doubt, and nothing has happened', async () => {
+    wire.toServer = (bytes) => (bytes.includes('commit') ? { isCut: true } : { pass: bytes });
+
+    await expect(write()).rejects.toBeInstanceOf(CommitInDoubtError);
+
+    expect(await notes()).toEqual([]);
+  });
+
+  it('before we read the answer: is in doubt, and it has happened', async () => {
+    wire.toClient = (bytes) => (bytes.includes('COMMIT') ? { isCut: true } : { pass: bytes });
+
+    await expect(write()).rejects.toBeInstanceOf(CommitInDoubtError);
+
+    expect(await notes()).toEqual(['written']);
+  });
+
+  it('after we read that it was done: is done', async () => {
+    const readyForQueryBytes = 6;
+    wire.toClient = (bytes) =>
+      bytes.includes('COMMIT') ? { pass: bytes.subarray(0, -readyForQueryBytes), isCut: true } : { pass: bytes };
+
+    await expect(write()).resolves.toEqual([[{ id: 1n }]]);
+
+    expect(await notes()).toEqual(['written']);
+    wire.toClient = (bytes) => ({ pass: bytes });
+    await expect(database.ping()).resolves.toBeUndefined();
+  });
+
+  it('that goes silent: is in doubt after a while', async () => {
+    wire.toServer = (bytes) => (bytes.includes('commit') ? {} : { pass: bytes });
+
+    await expect(write()).rejects.toBeInstanceOf(CommitInDoubtError);
+  });
+
+  it('in an earlier flight: is unavailable, not in doubt', async () => {
+    const done = database.transaction(scope, async (tx) => {
+      wire.toServer = () => ({ isCut: true });
+      await tx.flight([bind(addNote, 1, 'lost', null)]);
+      await tx.commit();
+    });
+
+    await expect(done).rejects.toMatchObject({ reason: 'unavailable' });
+    expect(await notes()).toEqual([]);
+  });
+
+  it('by the server, which was told to stop, while it waits: is in doubt', async () => {
+    await world.owner.query(`insert into note (workspace_id, id, text) values (7, 1, 'locked')`);
+    await world.owner.query('begin; select from note for update');
+    const patient = await Database.open({ connection: world.connection, role: APP_ROLE, schema: SCHEMA, poolSize: 1 });
+    const done = patient.transaction(scope, (tx) => tx.commit([bind(lockNote, 1)]));
+    done.catch(() => undefined);
+
+    let stopped = 0;
+    while (stopped === 0) {
+      const { rowCount } = await world.owner.query(
+        `select pg_terminate_backend(pid, 5000) from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock'`,
+      );
+      stopped = rowCount ?? 0;
+    }
+
+    await expect(done).rejects.toBeInstanceOf(CommitInDoubtError);
+    await world.owner.query('rollback');
+    await patient.end();
+  });
+});
