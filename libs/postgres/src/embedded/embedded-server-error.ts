@@ -1,0 +1,55 @@
+import { statfsSync } from 'node:fs';
+
+/** Why there is no embedded server, in a sentence or two that say what to do about it. */
+export class EmbeddedServerError extends Error {
+  override readonly name = 'EmbeddedServerError';
+}
+
+/** The way out that always works: a server of one's own. */
+export const SET_DATABASE_URL = 'set DATABASE_URL to a PostgreSQL 15 or later';
+
+/** What a full disk asks for. */
+export function diskFull(folder: string, cause?: unknown): EmbeddedServerError {
+  return new EmbeddedServerError(
+    `The disk under ${folder} is full: free at least 200 MB and start again, or set DATA_DIR to a folder on another disk.`,
+    { cause },
+  );
+}
+
+/** Whether so little is left that a server that cannot start has most likely failed for want of space. */
+export function isDiskFull(folder: string): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize < 1_000_000;
+  } catch {
+    return false;
+  }
+}
+
+/** Turns what the file system says about `folder` into a sentence; anything else stays what it was. */
+export function explainFileError(error: unknown, folder: string): unknown {
+  if (error instanceof EmbeddedServerError) return error;
+  const { code, path } = error as NodeJS.ErrnoException;
+  switch (code) {
+    case 'EACCES':
+    case 'EPERM':
+    case 'EROFS':
+      return new EmbeddedServerError(
+        `DATA_DIR ${folder} cannot be written (${code}${path === undefined ? '' : ` at ${path}`}): ` +
+          'run as the user it belongs to, or set DATA_DIR to a folder this user may write.',
+        { cause: error },
+      );
+    case 'ENOTDIR':
+    case 'EEXIST':
+      return new EmbeddedServerError(
+        `DATA_DIR ${folder} cannot be a folder, because ${path ?? 'something on its path'} is a file: ` +
+          'set DATA_DIR to a folder, or move the file away.',
+        { cause: error },
+      );
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return diskFull(folder, error);
+    default:
+      return error;
+  }
+}

@@ -1,0 +1,98 @@
+import { spawn } from 'node:child_process';
+import {
+  closeSync,
+  fsyncSync,
+  lstatSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { SERVER_ENV, type Binaries } from './binaries.js';
+import type { DataFolder } from './data-folder.js';
+import { diskFull, EmbeddedServerError } from './embedded-server-error.js';
+import { asUser, giveTo } from './server-user.js';
+
+/** Over the socket everyone is believed, because only we can enter the socket's folder; no other way in is named. */
+const HBA = 'local all all trust\n';
+
+/**
+ * Under the lock: makes the database on the first start, and checks on every other one that it is
+ * ours to start. It is made beside its place and renamed, so that a killed start leaves nothing half made.
+ *
+ * @throws EmbeddedServerError for a full disk, another PostgreSQL's data, or a folder that is none.
+ */
+export async function ensureCluster(folder: DataFolder, binaries: Binaries): Promise<void> {
+  if (lstatSync(folder.database, { throwIfNoEntry: false }) !== undefined) {
+    checkVersion(folder.database, binaries.major);
+    return;
+  }
+  for (const name of readdirSync(folder.home)) {
+    if (name.startsWith('database-half-')) rmSync(join(folder.home, name), { recursive: true, force: true });
+  }
+  const half = mkdtempSync(join(folder.home, 'database-half-'));
+  giveTo(folder.user, half);
+  await initdb(folder, binaries, half);
+  const hba = join(half, 'pg_hba.conf');
+  writeFileSync(hba, HBA);
+  giveTo(folder.user, hba);
+  renameSync(half, folder.database);
+  syncFolder(folder.home);
+}
+
+function checkVersion(database: string, major: string): void {
+  let version: string;
+  try {
+    version = readFileSync(join(database, 'PG_VERSION'), 'utf8').trim();
+  } catch (error) {
+    if (!['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    throw new EmbeddedServerError(
+      `${database} is no PostgreSQL database (it has no PG_VERSION): put a backup in its place, ` +
+        'or move it away to begin with an empty database.',
+    );
+  }
+  if (version === major) return;
+  throw new EmbeddedServerError(
+    `${database} was made by PostgreSQL ${version}, and this is PostgreSQL ${major}: carry it over with pg_upgrade or ` +
+      'pg_dump, or set DATA_DIR to another folder to begin with an empty database.',
+  );
+}
+
+async function initdb(folder: DataFolder, binaries: Binaries, half: string): Promise<void> {
+  const settings = ['--username=postgres', '--auth-local=trust', '--auth-host=reject', '--encoding=UTF8', '--locale=C'];
+  const locale = ['--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--data-checksums', '--set=timezone=UTC'];
+  const child = spawn(binaries.initdb, [`--pgdata=${half}`, ...settings, ...locale], {
+    ...asUser(folder.user),
+    cwd: half,
+    env: SERVER_ENV,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => (output = (output + text).slice(-8_000)));
+  }
+  const ended = await new Promise<number | string>((resolve, reject) => {
+    child.once('error', reject).once('close', (code, signal) => resolve(code ?? signal ?? 'unknown'));
+  });
+  if (ended === 0) return;
+  rmSync(half, { recursive: true, force: true });
+  if (/No space left on device|Disk quota exceeded/.test(output)) throw diskFull(folder.home);
+  throw new EmbeddedServerError(
+    `PostgreSQL's initdb could not make a database in ${folder.home} (it ended with ${ended}). ` +
+      `Mend what it says, or set DATA_DIR to another folder:\n${output.trim().split('\n').slice(-6).join('\n')}`,
+  );
+}
+
+/** The rename must not be forgotten after the first commit is promised. */
+function syncFolder(path: string): void {
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

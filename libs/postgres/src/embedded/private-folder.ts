@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { EmbeddedServerError } from './embedded-server-error.js';
+import { giveTo, type ServerUser } from './server-user.js';
+
+/** The folder is missing, or is somebody else's work. */
+export function isOurs(path: string, owners: readonly number[], forbiddenMode: number): boolean {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  return stat !== undefined && stat.isDirectory() && owners.includes(stat.uid) && (stat.mode & forbiddenMode) === 0;
+}
+
+/**
+ * Makes a folder only its owner can write to, or checks that the one found there is such a folder:
+ * never a link, never another user's.
+ *
+ * @throws EmbeddedServerError when it is somebody else's or open to others.
+ */
+export function ensurePrivateFolder(path: string, mode: number, owner?: ServerUser): void {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+    chmodSync(path, mode);
+    giveTo(owner, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  const owners = [process.geteuid?.() ?? -1, owner?.uid ?? -1];
+  if (!isOurs(path, owners, ~mode & 0o077)) {
+    throw new EmbeddedServerError(
+      `${path} belongs to another user or is open to others, and is not used for that reason: ` +
+        'run as the user it belongs to, give it to this user alone (chown, chmod go-rwx), or set DATA_DIR to another folder.',
+    );
+  }
+}
+
+/** Makes the folder and what is missing above it with this mode, whatever the umask says. */
+export function makeFolders(path: string, mode: number): void {
+  const first = mkdirSync(path, { recursive: true, mode: 0o700 });
+  if (first === undefined) return;
+  for (let folder = path; folder.length >= first.length; folder = dirname(folder)) chmodSync(folder, mode);
+}
+
+/** Reads a small file that we, or root, have written; a link or another user's file is not believed. */
+export function readOwnNote(path: string): string | undefined {
+  let descriptor: number;
+  try {
+    descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+  try {
+    if (![0, process.geteuid?.()].includes(fstatSync(descriptor).uid)) {
+      throw new EmbeddedServerError(
+        `${path} was written by another user and is not believed: look at it, and remove it or run as that user.`,
+      );
+    }
+    return readFileSync(descriptor, 'utf8').trim();
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Writes a small file as a whole: a reader sees the old note or the new one. */
+export function writeNote(path: string, text: string): void {
+  const half = `${path}.${randomBytes(6).toString('hex')}`;
+  writeFileSync(half, `${text}\n`, { flag: 'wx', mode: 0o644 });
+  renameSync(half, path);
+}

@@ -1,0 +1,83 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+
+/**
+ * One process among all that ever bear its number: the number and the moment it started.
+ * A reused number has another start, and so has the same number after a reboot.
+ */
+export interface ProcessIdentity {
+  readonly pid: number;
+  /** Letters, digits and dots only, so that it can stand in a file name. */
+  readonly started: string;
+}
+
+type Sighting = ProcessIdentity | 'gone' | 'hidden';
+
+let bootId: string | undefined;
+let own: ProcessIdentity | undefined;
+
+/** The identity of a running process; undefined when there is none (a zombie is none) or it cannot be seen. */
+export function identityOf(pid: number): ProcessIdentity | undefined {
+  const sighting = sight(pid);
+  return typeof sighting === 'string' ? undefined : sighting;
+}
+
+/** Who we are. */
+export function ownIdentity(): ProcessIdentity {
+  own ??= identityOf(process.pid) ?? { pid: process.pid, started: 'unknown' };
+  return own;
+}
+
+/** False only when it is proven that the process has ended: one that is hidden from us counts as alive. */
+export function isAlive(identity: ProcessIdentity): boolean {
+  const sighting = sight(identity.pid);
+  if (sighting === 'gone') return false;
+  return sighting === 'hidden' || identity.started === 'unknown' || sighting.started === identity.started;
+}
+
+function sight(pid: number): Sighting {
+  if (process.platform === 'linux') return sightLinux(pid);
+  return exists(pid) ? sightElsewhere(pid) : 'gone';
+}
+
+/** proc_pid_stat(5): field 3 is the state, field 22 the start in ticks since boot; the name in field 2 may hold anything. */
+function sightLinux(pid: number): Sighting {
+  let stat: string;
+  try {
+    stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  } catch {
+    return exists(pid) ? 'hidden' : 'gone';
+  }
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const [state, ticks] = [fields[0], fields[19]];
+  if (state === 'Z' || state === 'X') return 'gone';
+  bootId ??= readBootId();
+  return { pid, started: `${ticks}.${bootId}` };
+}
+
+function readBootId(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').slice(0, 8);
+  } catch {
+    return '0';
+  }
+}
+
+function sightElsewhere(pid: number): Sighting {
+  const env = { PATH: process.env['PATH'] ?? '/bin:/usr/bin', LC_ALL: 'C', TZ: 'UTC' };
+  const { status, stdout } = spawnSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], { encoding: 'utf8', env });
+  const line = status === 0 ? stdout.trim() : '';
+  if (line === '') return exists(pid) ? 'hidden' : 'gone';
+  if (line.startsWith('Z')) return 'gone';
+  return { pid, started: line.replace(/^\S+/, '').replace(/[^A-Za-z0-9]/g, '') };
+}
+
+/** EPERM is an answer about a process of somebody else's. */
+function exists(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}

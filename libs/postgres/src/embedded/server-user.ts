@@ -1,0 +1,78 @@
+import { spawnSync } from 'node:child_process';
+import { lchownSync, lstatSync, readFileSync } from 'node:fs';
+import { EmbeddedServerError, SET_DATABASE_URL } from './embedded-server-error.js';
+
+/** The user the server runs as when we are root: PostgreSQL refuses to run as root itself. */
+export interface ServerUser {
+  readonly name: string;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/**
+ * Undefined when we are not root: the server then runs as we do. As root it runs as the owner of
+ * the folders given (the first that exists and is not root's: who made the database keeps it),
+ * else as `postgres`, else as `nobody`.
+ */
+export function chooseServerUser(folders: readonly string[]): ServerUser | undefined {
+  if (process.geteuid?.() !== 0) return undefined;
+  const users = listUsers();
+  for (const folder of folders) {
+    const stat = lstatSync(folder, { throwIfNoEntry: false });
+    if (stat === undefined || stat.uid === 0) continue;
+    return { name: users.find(({ uid }) => uid === stat.uid)?.name ?? String(stat.uid), uid: stat.uid, gid: stat.gid };
+  }
+  const user = ['postgres', '_postgres', 'nobody'].flatMap((name) => users.find((one) => one.name === name) ?? [])[0];
+  if (user === undefined || user.uid === 0) {
+    throw new EmbeddedServerError(
+      `PostgreSQL refuses to run as root, and there is no user postgres or nobody to run it as: ` +
+        `start as an ordinary user, or ${SET_DATABASE_URL}.`,
+    );
+  }
+  return user;
+}
+
+/** What `spawn` needs to become that user. libuv drops every supplementary group with them. */
+export function asUser(user: ServerUser | undefined): { uid?: number; gid?: number } {
+  return user === undefined ? {} : { uid: user.uid, gid: user.gid };
+}
+
+/** Hands a path to the server's user; a symbolic link is never followed. */
+export function giveTo(user: ServerUser | undefined, path: string): void {
+  if (user !== undefined) lchownSync(path, user.uid, user.gid);
+}
+
+/** Whether the user can enter the folder. Asked of the kernel, which also knows of access lists and mounts. */
+export function canEnter(user: ServerUser | undefined, folder: string): boolean {
+  if (user === undefined) return true;
+  const { status, error } = spawnSync('/bin/sh', ['-c', 'cd -- "$1"', 'sh', folder], {
+    ...asUser(user),
+    cwd: '/',
+    env: {},
+    stdio: 'ignore',
+  });
+  const code = (error as NodeJS.ErrnoException | undefined)?.code;
+  if (code === 'ENOENT') return true; // no shell to ask with: initdb will tell
+  if (code === 'EPERM') {
+    throw new EmbeddedServerError(
+      `PostgreSQL refuses to run as root, and this root may not become ${user.name}: ` +
+        `start as an ordinary user, or ${SET_DATABASE_URL}.`,
+    );
+  }
+  return status === 0;
+}
+
+function listUsers(): ServerUser[] {
+  let passwd: string;
+  try {
+    passwd = readFileSync('/etc/passwd', 'utf8');
+  } catch {
+    return [];
+  }
+  return passwd.split('\n').flatMap((line) => {
+    const [name, , uid, gid] = line.split(':');
+    return name === undefined || name.startsWith('#') || uid === undefined || gid === undefined
+      ? []
+      : [{ name, uid: Number(uid), gid: Number(gid) }];
+  });
+}
