@@ -124,6 +124,10 @@ describe('an amount split by weight', () => {
     expect(split(minorUnits(1n), [0n, 1n, 1n])).toEqual([0n, 1n, 0n]);
   });
 
+  it('gives nothing on top to a share that came out even', () => {
+    expect(split(minorUnits(3n), [2n, 1n, 3n])).toEqual([1n, 1n, 1n]);
+  });
+
   it.each([{ by: [] }, { by: [0n] }, { by: [2n, -1n] }])('does not take the weights $by', ({ by }) => {
     expect(() => split(minorUnits(1n), by)).toThrow('weights');
   });

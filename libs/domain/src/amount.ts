@@ -117,8 +117,8 @@ export function compare(left: MinorUnits, right: MinorUnits): -1 | 0 | 1 {
 /**
  * Divides an amount by weight without losing or inventing a unit.
  *
- * Every share is rounded down and the units left over go one each to the first shares that carry weight, so the shares
- * add up to the amount, a weight of zero gets nothing, and no share is a whole unit away from its exact part.
+ * Every share is rounded down and the units left over go one each to the first shares that lost a part of one, so the
+ * shares add up to the amount, each is less than one unit away from its exact part, and a weight of zero gets nothing.
  */
 export function split(amount: MinorUnits, weights: readonly bigint[]): MinorUnits[] {
   const total = weights.reduce((sum, weight) => sum + weight, 0n);
@@ -127,10 +127,10 @@ export function split(amount: MinorUnits, weights: readonly bigint[]): MinorUnit
     throw new Error('weights must not be negative, and one must be more than zero');
   }
 
-  const shares = weights.map((weight) => (amount * weight) / total);
-  let left = amount - shares.reduce((sum, share) => sum + share, 0n);
-  return shares.map((share, index) => {
-    if (left === 0n || weights[index] === 0n) return share as MinorUnits;
+  const parts = weights.map((weight) => ({ share: (amount * weight) / total, lost: (amount * weight) % total }));
+  let left = amount - parts.reduce((sum, { share }) => sum + share, 0n);
+  return parts.map(({ share, lost }) => {
+    if (left === 0n || lost === 0n) return share as MinorUnits;
     left -= 1n;
     return (share + 1n) as MinorUnits;
   });
