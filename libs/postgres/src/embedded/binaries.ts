@@ -68,7 +68,7 @@ export function provideBinaries(
 
   const copy = join(home, `binaries-${found.version}`);
   if (existsSync(copy)) {
-    if (!isOurs(copy, [process.geteuid?.() ?? -1, 0], 0o022)) {
+    if (!isOurs(copy, [0, process.geteuid?.() ?? -1, user?.uid ?? -1], 0o022)) {
       throw new EmbeddedServerError(`${copy} belongs to another user or is open to others: remove it and start again.`);
     }
   } else {

@@ -1,6 +1,6 @@
 import { chmodSync, lstatSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { EmbeddedServerError } from './embedded-server-error.js';
 import { ensurePrivateFolder, isOurs, makeFolders, readOwnNote, writeNote } from './private-folder.js';
 import { canEnter, chooseServerUser, giveTo, type ServerUser } from './server-user.js';
@@ -10,6 +10,9 @@ export const PORT = 5432;
 
 /** sun_path holds 108 bytes on Linux, 104 on macOS, the last one a zero. */
 const SOCKET_PATH_BYTES_MAX = process.platform === 'linux' ? 107 : 103;
+
+/** How folders of ours outside DATA_DIR begin; mkdtemp adds what nobody can guess. */
+const SHORT = 'banking-';
 
 /** Where root may keep a database that its server's user cannot reach in DATA_DIR; never a place that is swept. */
 const SYSTEM_FOLDERS = ['/var/lib', '/var/db'];
@@ -22,7 +25,7 @@ export interface DataFolder {
   readonly dataDir: string;
   /** Undefined: the server runs as we do. */
   readonly user: ServerUser | undefined;
-  /** Holders and the lock. */
+  /** Holders, the lock and the server's identity: only names and links. */
   readonly run: string;
   readonly home: string;
   /** PostgreSQL's own data directory. */
@@ -70,17 +73,18 @@ export function openSocketFolder(folder: DataFolder): string {
     return inside;
   }
   const note = join(folder.dataDir, 'socket-folder');
-  const known = readOwnNote(note);
-  if (known !== undefined && fits(known) && isUsable(known, folder.user)) return known;
+  const parents = [tmpdir(), '/tmp'];
+  const known = readOwnNote(note, folder.user);
+  if (known !== undefined && isUsable(known, parents, folder.user)) return known;
 
-  const parent = [tmpdir(), '/tmp'].find((one) => fits(join(one, 'banking-XXXXXX')) && canEnter(folder.user, one));
+  const parent = parents.find((one) => fits(join(one, `${SHORT}XXXXXX`)) && canEnter(folder.user, one));
   if (parent === undefined) {
     throw new EmbeddedServerError(
       `The path of DATA_DIR ${folder.dataDir} is too long for a socket, and so is ${tmpdir()}: ` +
         'set DATA_DIR to a folder with a path of less than 80 bytes.',
     );
   }
-  const made = mkdtempSync(join(parent, 'banking-'));
+  const made = mkdtempSync(join(parent, SHORT));
   giveTo(folder.user, made);
   writeNote(note, made);
   return made;
@@ -90,8 +94,13 @@ function fits(socketFolder: string): boolean {
   return Buffer.byteLength(join(socketFolder, `.s.PGSQL.${PORT}`)) <= SOCKET_PATH_BYTES_MAX;
 }
 
-/** The recorded folder, made again when a clean-up of /tmp took it; never one that another user has made. */
-function isUsable(socketFolder: string, user: ServerUser | undefined): boolean {
+/**
+ * The recorded folder, made again when a clean-up of /tmp took it; never one that another user has
+ * made, nor one of a name that we would not have chosen.
+ */
+function isUsable(socketFolder: string, parents: readonly string[], user: ServerUser | undefined): boolean {
+  const chosen = parents.includes(dirname(socketFolder)) && basename(socketFolder).startsWith(SHORT);
+  if (!chosen || !fits(socketFolder)) return false;
   try {
     mkdirSync(socketFolder, { mode: 0o700 });
     giveTo(user, socketFolder);
@@ -104,7 +113,7 @@ function isUsable(socketFolder: string, user: ServerUser | undefined): boolean {
 function makeSystemFolder(user: ServerUser | undefined, dataDir: string): string {
   for (const parent of SYSTEM_FOLDERS) {
     if (!isOurs(parent, [0], 0o002) || !canEnter(user, parent)) continue;
-    const home = mkdtempSync(join(parent, 'banking-'));
+    const home = mkdtempSync(join(parent, SHORT));
     try {
       chmodSync(home, 0o711);
       writeNote(join(home, 'data-dir'), dataDir);

@@ -1,51 +1,39 @@
 import { randomBytes } from 'node:crypto';
-import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { isAlive, ownIdentity, type ProcessIdentity } from './process-identity.js';
+import { isAlive, ownIdentity, parseIdentity, writeIdentity } from './process-identity.js';
 
 /**
- * Who uses the server: one file `<pid>-<start>-<token>.json` per joining, in the run folder.
- * Its name is all that counts; what it says inside is for a person who wonders.
+ * Who uses the server: one empty file per joining in the run folder, named after the process and
+ * the moment it started. Names need no space, so this works on a full disk too.
  * Read and change holders only under the lock.
  */
 export interface Holder {
   readonly file: string;
 }
 
-const NAME = /^(?:lock\.)?(\d+)-([A-Za-z0-9.]+)-[0-9a-f]+\.json$/;
-
-/** A file name that says whose it is and that nobody else has. */
-export function ownFileName(): string {
-  const { pid, started } = ownIdentity();
-  return `${pid}-${started}-${randomBytes(6).toString('hex')}.json`;
-}
+const PREFIX = 'holder-';
 
 /** Registers this process as a user of the server. */
-export function addHolder(runFolder: string): Holder {
-  const file = join(runFolder, ownFileName());
-  const note = { pid: process.pid, since: new Date().toISOString() };
-  writeFileSync(file, `${JSON.stringify(note)}\n`, { flag: 'wx', mode: 0o644 });
+export function addHolder(run: string): Holder {
+  const file = join(run, `${PREFIX}${writeIdentity(ownIdentity())}-${randomBytes(6).toString('hex')}`);
+  closeSync(openSync(file, 'wx', 0o644));
   return { file };
 }
 
-/** Takes the registration back; a holder somebody swept away is as good. */
+/** Takes the registration back; one that somebody swept away is as good. */
 export function removeHolder(holder: Holder): void {
   rmSync(holder.file, { force: true });
 }
 
-/** Removes what dead processes left in the run folder and counts the living holders. */
-export function sweepHolders(runFolder: string): number {
+/** Removes the holders that are dead and counts the living. A name that is no holder's is left alone. */
+export function sweepHolders(run: string): number {
   let living = 0;
-  for (const name of readdirSync(runFolder)) {
-    const owner = ownerOf(name);
+  for (const name of readdirSync(run)) {
+    const owner = name.startsWith(PREFIX) ? parseIdentity(name.slice(PREFIX.length)) : undefined;
     if (owner === undefined) continue;
-    if (!isAlive(owner)) rmSync(join(runFolder, name), { force: true });
-    else if (!name.startsWith('lock.')) living += 1;
+    if (isAlive(owner)) living += 1;
+    else rmSync(join(run, name), { force: true });
   }
   return living;
-}
-
-function ownerOf(name: string): ProcessIdentity | undefined {
-  const [, pid, started] = NAME.exec(name) ?? [];
-  return pid === undefined || started === undefined ? undefined : { pid: Number(pid), started };
 }

@@ -42,8 +42,10 @@ interface Running {
   readonly process: ProcessIdentity | undefined;
 }
 
-/** How long a server that is stopping or recovering, and does not answer, is waited for. */
-const SILENT_WAIT_MS = 120_000;
+/** How long a server that says it is starting, recovering or stopping is waited for. */
+const BUSY_WAIT_MS = 120_000;
+/** How long a living server that says nothing is waited for: one that works answers sooner, whatever it does. */
+const SILENT_WAIT_MS = 30_000;
 /** How long a process that may be a server, without proof, is given to answer. */
 const UNPROVEN_WAIT_MS = 3_000;
 
@@ -117,8 +119,9 @@ async function answersInTime(folder: DataFolder, connection: Connection): Promis
     const answer = await askServer(connection);
     if (answer === 'ready') return true;
     const known = knownServer(folder.run);
-    const waitMs =
-      known !== undefined || answer === 'busy' ? SILENT_WAIT_MS : mayBeStarting(folder) ? UNPROVEN_WAIT_MS : 0;
+    let waitMs = mayBeStarting(folder) ? UNPROVEN_WAIT_MS : 0;
+    if (known !== undefined) waitMs = SILENT_WAIT_MS;
+    if (answer === 'busy') waitMs = BUSY_WAIT_MS;
     if (Date.now() - since >= waitMs) {
       if (known === undefined && answer === 'silent') return false;
       throw new EmbeddedServerError(

@@ -1,9 +1,9 @@
-import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { readlinkSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EmbeddedServerError } from './embedded-server-error.js';
-import { ownFileName } from './holders.js';
-import { isAlive, ownIdentity, type ProcessIdentity } from './process-identity.js';
+import { isAlive, ownIdentity, parseIdentity, writeIdentity } from './process-identity.js';
 
 export interface LockOptions {
   readonly log: (line: string) => void;
@@ -11,50 +11,40 @@ export interface LockOptions {
   readonly waitMs?: number;
 }
 
-interface Claim extends ProcessIdentity {
-  readonly token: string;
-}
-
 /**
  * Does `work` while no other process, and no one else in this one, does work on the same run folder.
  *
- * The lock is a hard link to a file that already says whose it is, so nobody ever reads a lock half
- * written. A lock whose owner is proven dead is broken; one that is held for too long is an error.
+ * The lock is a symbolic link that leads nowhere: making one is atomic, it says whose it is from the
+ * first moment, and it needs no space on a full disk. A lock whose owner is proven dead is broken.
  *
  * @throws EmbeddedServerError when the lock is not free within `waitMs`.
  */
-export async function underLock<T>(runFolder: string, options: LockOptions, work: () => Promise<T>): Promise<T> {
-  const { log, waitMs = 150_000 } = options;
-  const path = join(runFolder, 'lock');
-  const token = ownFileName();
-  const claim = join(runFolder, `lock.${token}`);
-  writeFileSync(claim, JSON.stringify({ ...ownIdentity(), token } satisfies Claim), { flag: 'wx', mode: 0o644 });
+export async function underLock<T>(run: string, options: LockOptions, work: () => Promise<T>): Promise<T> {
+  const { log, waitMs = 180_000 } = options;
+  const path = join(run, 'lock');
+  const claim = `${writeIdentity(ownIdentity())}-${randomBytes(6).toString('hex')}`;
+  const since = Date.now();
+  let told = false;
+  while (!take(path, claim)) {
+    breakWhenDead(path, claim);
+    const waitedMs = Date.now() - since;
+    if (waitedMs > waitMs) throw heldTooLong(path, waitMs);
+    if (waitedMs > 2_000 && !told) {
+      told = true;
+      log(`waiting for ${ownerOf(path)}, which is starting or stopping the database server`);
+    }
+    await sleep(20);
+  }
   try {
-    const since = Date.now();
-    let told = false;
-    while (!take(claim, path)) {
-      const owner = breakWhenDead(path, claim);
-      const waitedMs = Date.now() - since;
-      if (waitedMs > waitMs) throw heldTooLong(path, owner, waitMs);
-      if (waitedMs > 2_000 && !told) {
-        told = true;
-        log(`waiting for process ${owner?.pid ?? '?'}, which is starting or stopping the database server`);
-      }
-      await sleep(20);
-    }
-    try {
-      return await work();
-    } finally {
-      rmSync(path, { force: true });
-    }
+    return await work();
   } finally {
-    rmSync(claim, { force: true });
+    rmSync(path, { force: true });
   }
 }
 
-function take(claim: string, path: string): boolean {
+function take(path: string, claim: string): boolean {
   try {
-    linkSync(claim, path);
+    symlinkSync(claim, path);
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
@@ -67,48 +57,47 @@ function take(claim: string, path: string): boolean {
  * would remove the lock the first has taken since. So a lock is broken under a second lock, and
  * looked at again there.
  */
-function breakWhenDead(path: string, claim: string): Claim | undefined {
-  const owner = read(path);
-  if (owner === 'absent') return undefined;
-  if (owner !== 'unreadable' && isAlive(owner)) return owner;
-
-  const breaking = `${path}.breaking`;
-  if (!take(claim, breaking)) {
-    const breaker = read(breaking);
-    if (breaker === 'unreadable' || (breaker !== 'absent' && !isAlive(breaker))) rmSync(breaking, { force: true });
-    return undefined;
+function breakWhenDead(path: string, claim: string): void {
+  if (!isDead(read(path))) return;
+  const breaking = `${path}-breaking`;
+  if (!take(breaking, claim)) {
+    if (isDead(read(breaking))) rmSync(breaking, { force: true });
+    return;
   }
   try {
-    const now = read(path);
-    const same = now === owner || (typeof now === 'object' && typeof owner === 'object' && now.token === owner.token);
-    if (same) rmSync(path, { force: true });
+    if (isDead(read(path))) rmSync(path, { force: true });
   } finally {
     rmSync(breaking, { force: true });
   }
-  return undefined;
 }
 
-/** Unreadable is what a power cut leaves of a lock: nobody alive has one. */
-function read(path: string): Claim | 'absent' | 'unreadable' {
-  let text: string;
+/** A claim that names no process cannot be ours to wait for. */
+function isDead(claim: string | undefined): boolean {
+  if (claim === undefined) return false;
+  const owner = parseIdentity(claim);
+  return owner === undefined || !isAlive(owner);
+}
+
+/** Undefined when there is no lock. */
+function read(path: string): string | undefined {
   try {
-    text = readFileSync(path, 'utf8');
+    return readlinkSync(path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 'absent';
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return undefined;
+    if (code === 'EINVAL') return ''; // a file where a link belongs
     throw error;
   }
-  try {
-    const claim = JSON.parse(text) as Claim;
-    return typeof claim.pid === 'number' && typeof claim.token === 'string' ? claim : 'unreadable';
-  } catch {
-    return 'unreadable';
-  }
 }
 
-function heldTooLong(path: string, owner: Claim | undefined, waitMs: number): EmbeddedServerError {
-  const who = owner === undefined ? 'Other processes have' : `Process ${owner.pid} has`;
+function ownerOf(path: string): string {
+  const pid = parseIdentity(read(path) ?? '')?.pid;
+  return pid === undefined ? 'another process' : `process ${pid}`;
+}
+
+function heldTooLong(path: string, waitMs: number): EmbeddedServerError {
   return new EmbeddedServerError(
-    `${who} been starting or stopping the database server for more than ${Math.round(waitMs / 1000)} seconds (${path}): ` +
-      'look whether that process still works, end it if it does not, and start again.',
+    `The database server has been started or stopped by ${ownerOf(path)} for more than ${Math.round(waitMs / 1000)} seconds ` +
+      `(${path}): look whether that process still works, end it if it does not, and start again.`,
   );
 }

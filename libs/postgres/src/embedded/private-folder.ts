@@ -15,7 +15,7 @@ import { dirname } from 'node:path';
 import { EmbeddedServerError } from './embedded-server-error.js';
 import { giveTo, type ServerUser } from './server-user.js';
 
-/** The folder is missing, or is somebody else's work. */
+/** Whether it is a folder, no link, of one of these owners, and has none of the modes forbidden. */
 export function isOurs(path: string, owners: readonly number[], forbiddenMode: number): boolean {
   const stat = lstatSync(path, { throwIfNoEntry: false });
   return stat !== undefined && stat.isDirectory() && owners.includes(stat.uid) && (stat.mode & forbiddenMode) === 0;
@@ -51,8 +51,8 @@ export function makeFolders(path: string, mode: number): void {
   for (let folder = path; folder.length >= first.length; folder = dirname(folder)) chmodSync(folder, mode);
 }
 
-/** Reads a small file that we, or root, have written; a link or another user's file is not believed. */
-export function readOwnNote(path: string): string | undefined {
+/** Reads a small file that we, root or the server's user wrote; a link or another user's file is not believed. */
+export function readOwnNote(path: string, user?: ServerUser): string | undefined {
   let descriptor: number;
   try {
     descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
@@ -61,7 +61,7 @@ export function readOwnNote(path: string): string | undefined {
     throw error;
   }
   try {
-    if (![0, process.geteuid?.()].includes(fstatSync(descriptor).uid)) {
+    if (![0, process.geteuid?.(), user?.uid].includes(fstatSync(descriptor).uid)) {
       throw new EmbeddedServerError(
         `${path} was written by another user and is not believed: look at it, and remove it or run as that user.`,
       );

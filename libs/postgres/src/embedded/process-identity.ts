@@ -7,8 +7,19 @@ import { readFileSync } from 'node:fs';
  */
 export interface ProcessIdentity {
   readonly pid: number;
-  /** Letters, digits and dots only, so that it can stand in a file name. */
+  /** Letters, digits and dots only: it stands in file names. */
   readonly started: string;
+}
+
+/** The identity as it stands in names and links. */
+export function writeIdentity({ pid, started }: ProcessIdentity): string {
+  return `${pid}-${started}`;
+}
+
+/** Reads an identity at the start of a name; undefined when there is none. */
+export function parseIdentity(text: string): ProcessIdentity | undefined {
+  const [, pid, started] = /^([1-9]\d*)-([A-Za-z0-9.]+)(?:-|$)/.exec(text) ?? [];
+  return pid === undefined || started === undefined ? undefined : { pid: Number(pid), started };
 }
 
 type Sighting = ProcessIdentity | 'gone' | 'hidden';
@@ -64,7 +75,7 @@ function readBootId(): string {
 }
 
 function sightElsewhere(pid: number): Sighting {
-  const env = { PATH: process.env['PATH'] ?? '/bin:/usr/bin', LC_ALL: 'C', TZ: 'UTC' };
+  const env = { PATH: '/bin:/usr/bin', LC_ALL: 'C', TZ: 'UTC' };
   const { status, stdout } = spawnSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], { encoding: 'utf8', env });
   const line = status === 0 ? stdout.trim() : '';
   if (line === '') return exists(pid) ? 'hidden' : 'gone';

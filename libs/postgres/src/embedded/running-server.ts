@@ -1,10 +1,20 @@
-import { closeSync, constants, lstatSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  lstatSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { PORT, type DataFolder } from './data-folder.js';
-import { writeNote } from './private-folder.js';
-import { identityOf, isAlive, type ProcessIdentity } from './process-identity.js';
+import { identityOf, isAlive, parseIdentity, writeIdentity, type ProcessIdentity } from './process-identity.js';
 
 /** How to reach the server: as its superuser, through the socket. */
 export interface Connection {
@@ -43,16 +53,25 @@ export async function askServer(connection: Connection): Promise<Answer> {
   }
 }
 
-/** Remembers which process the server is, so that it is known again when it does not answer. */
+/** Remembers which process the server is, so that it is known again when it does not answer. A link, as the lock is. */
 export function recordServer(run: string, identity: ProcessIdentity): void {
-  writeNote(join(run, 'server.json'), JSON.stringify(identity));
+  const text = writeIdentity(identity);
+  const link = join(run, 'server');
+  if (readLink(link) === text) return;
+  const half = `${link}-half`;
+  rmSync(half, { force: true });
+  symlinkSync(text, half);
+  renameSync(half, link);
 }
 
 /** The process last recorded as the server, dead or alive. */
 function recordedServer(run: string): ProcessIdentity | undefined {
+  return parseIdentity(readLink(join(run, 'server')) ?? '');
+}
+
+function readLink(path: string): string | undefined {
   try {
-    const { pid, started } = JSON.parse(readFileSync(join(run, 'server.json'), 'utf8')) as Partial<ProcessIdentity>;
-    return typeof pid === 'number' && typeof started === 'string' ? { pid, started } : undefined;
+    return readlinkSync(path);
   } catch {
     return undefined;
   }
