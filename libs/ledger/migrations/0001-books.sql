@@ -52,10 +52,12 @@ create table transaction (
   hash text not null check (hash ~ '^[0-9a-f]{64}$'),
   -- The day it counts; created_at is when we wrote it.
   value_date date not null,
+  -- Money that came back: a transaction is returned once, in full.
   return_of bigint,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
-  primary key (workspace_id, id)
+  primary key (workspace_id, id),
+  unique (workspace_id, return_of)
 );
 
 create table transfer (

@@ -1,1 +1,5 @@
-export {};
+export * from './books.js';
+export * from './open-account.js';
+export * from './post.js';
+export * from './proposal.js';
+export * from './verify.js';

@@ -67,12 +67,10 @@ create index role_of_user on workspace_role (user_id);
 
 -- Which account a code names: the one thing a workspace may find out about another. Read by all, written only for one's own.
 create table account_code (
+  code text primary key,
   workspace_id bigint not null,
-  code text not null,
   account_id bigint not null,
-  currency_id integer not null,
-  primary key (workspace_id, code),
-  constraint account_code_once unique (code)
+  currency_id integer not null
 );
 alter table account_code add constraint account_code_account
   foreign key (workspace_id, account_id, currency_id) references account (workspace_id, id, currency_id);

@@ -1,1 +1,6 @@
-export {};
+export { readDemoWorld, type DemoWorld } from './demo-world/world.js';
+export * from './ledger-banking-service.js';
+export * from './ledger-directory.js';
+export { MIGRATIONS } from './migrations.js';
+export * from './open-deployment.js';
+export * from './provisioning/index.js';

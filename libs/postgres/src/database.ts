@@ -94,16 +94,17 @@ export class Database {
    *
    * @param options.retries how often the whole of `work` is done again after a deadlock or a serialization failure, which
    *   roll everything back. Default 0. `work` must not have touched the world outside.
+   * @param options.snapshot reads only, all of it as of one instant (REPEATABLE READ). Default false.
    * @throws whatever `work` throws, which includes what `Tx` throws.
    */
   async transaction<T>(
     scope: Scope,
     work: (tx: Tx) => Promise<T>,
-    options: { readonly retries?: number } = {},
+    options: { readonly retries?: number; readonly snapshot?: boolean } = {},
   ): Promise<T> {
     for (let retriesLeft = options.retries ?? 0; ; retriesLeft--) {
       try {
-        return await this.attempt(scope, work);
+        return await this.attempt(scope, work, options.snapshot);
       } catch (error) {
         if (retriesLeft <= 0 || !isRepeatable(error)) throw error;
       }
@@ -124,9 +125,9 @@ export class Database {
     return this.pool.stats();
   }
 
-  private async attempt<T>(scope: Scope, work: (tx: Tx) => Promise<T>): Promise<T> {
+  private async attempt<T>(scope: Scope, work: (tx: Tx) => Promise<T>, snapshot?: boolean): Promise<T> {
     return this.withSession(async (session) => {
-      const tx = new SessionTx(session, scope);
+      const tx = new SessionTx(session, scope, snapshot);
       try {
         return await work(tx);
       } finally {

@@ -29,6 +29,7 @@ export interface Tx {
 }
 
 const begin = bind(statement('begin', 'begin'));
+const beginSnapshot = bind(statement('begin_snapshot', 'begin isolation level repeatable read read only'));
 const commit = bind(statement('commit', 'commit'));
 const rollback = bind(statement('rollback', 'rollback'));
 
@@ -40,6 +41,7 @@ export class SessionTx implements Tx {
   constructor(
     private readonly session: Session,
     private readonly scope: Scope,
+    private readonly snapshot = false,
   ) {}
 
   async flight<const T extends readonly Bound<unknown>[]>(bound: T): Promise<RowsOfEach<T>> {
@@ -73,7 +75,7 @@ export class SessionTx implements Tx {
   private opening(): Bound<unknown>[] {
     if (this.isOver) throw new Error('the database transaction is over');
     if (this.isBegun) return [];
-    const opening = [begin, bindScope(this.scope)];
+    const opening = [this.snapshot ? beginSnapshot : begin, bindScope(this.scope)];
     this.isBegun = true;
     return opening;
   }

@@ -1,0 +1,24 @@
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { RoleName, Scope, UserId, WorkspaceId } from '@banking/domain';
+
+declare const checked: unique symbol;
+
+/** A Scope whose access has been checked. Only the guard makes one, and controllers hand nothing else to the port. */
+export type Caller = Scope & {
+  readonly actor: UserId;
+  readonly workspaceId?: WorkspaceId;
+  readonly role?: RoleName;
+  readonly [checked]: true;
+};
+
+/** What the guard leaves on a request, for the controller and for the log line. */
+export interface CalledRequest {
+  caller?: Caller;
+}
+
+/** The checked caller of this request. */
+export const CalledBy = createParamDecorator((_: unknown, context: ExecutionContext): Caller => {
+  const { caller } = context.switchToHttp().getRequest<CalledRequest>();
+  if (!caller) throw new Error('no caller: the operation is public, or the guard did not run');
+  return caller;
+});

@@ -1,0 +1,32 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Directory, type DirectoryUser, type Subject, type WorkspaceId } from '@banking/domain';
+import { Remember } from './remember.js';
+
+/** A role that was taken away is gone after at most this long; one that was given counts at once. */
+const REMEMBERED_MS = 1_000;
+const REMEMBERED_MAX = 10_000;
+
+/** Which user a subject is, asked of the directory and remembered for a moment. */
+@Injectable()
+export class Callers {
+  private readonly users = new Remember<DirectoryUser | undefined>(REMEMBERED_MS, REMEMBERED_MAX);
+
+  constructor(@Inject(Directory) private readonly directory: Directory) {}
+
+  async userOf(subject: Subject): Promise<DirectoryUser | undefined> {
+    const key = keyOf(subject);
+    const user = await this.users.get(key, () => this.directory.userOf(subject));
+    if (!user) this.users.forget(key);
+    return user;
+  }
+
+  /** The user as the directory has them now, when what is remembered lacks the workspace. */
+  async userIn(subject: Subject, workspaceId: WorkspaceId): Promise<DirectoryUser | undefined> {
+    const user = await this.userOf(subject);
+    if (user?.grants.some((grant) => grant.workspaceId === workspaceId)) return user;
+    this.users.forget(keyOf(subject));
+    return this.userOf(subject);
+  }
+}
+
+const keyOf = ({ issuer, subject }: Subject) => JSON.stringify([issuer, subject]);

@@ -1,0 +1,55 @@
+import { createRemoteJWKSet, type JWTVerifyGetKey } from 'jose';
+import { Refusal } from '@banking/domain';
+
+/** An unknown key id asks the provider at most once in this time, however many tokens name one. */
+export const KEY_SET_OPTIONS = { cooldownDuration: 30_000, cacheMaxAge: 600_000, timeoutDuration: 5_000 };
+
+const RETRY_AFTER_MS = 5_000;
+const TIMEOUT_MS = 5_000;
+const DOCUMENT_BYTES_MAX = 65_536;
+
+/**
+ * The keys of an OpenID provider, found through its discovery document (OpenID Connect Discovery 1.0, section 4).
+ *
+ * Asked on first need and once for all who wait; a failure is remembered for five seconds, so that a provider that is away is
+ * not asked for every request.
+ */
+export function discoverKeySet(issuer: string): JWTVerifyGetKey {
+  let keys: Promise<JWTVerifyGetKey> | undefined;
+  let failedAtMs = -Infinity;
+  return async (header, token) => {
+    if (keys === undefined) {
+      if (Date.now() - failedAtMs < RETRY_AFTER_MS) throw unreachable(issuer);
+      keys = readKeysUrl(issuer).then((url) => createRemoteJWKSet(url, KEY_SET_OPTIONS));
+      keys.catch(() => {
+        keys = undefined;
+        failedAtMs = Date.now();
+      });
+    }
+    return (await keys)(header, token);
+  };
+}
+
+async function readKeysUrl(issuer: string): Promise<URL> {
+  try {
+    const response = await fetch(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`, {
+      redirect: 'error',
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+    const text = await response.text();
+    if (response.status !== 200 || text.length > DOCUMENT_BYTES_MAX) throw new Error(`answered ${response.status}`);
+    const document = JSON.parse(text) as { issuer?: unknown; jwks_uri?: unknown };
+    if (document.issuer !== issuer) throw new Error(`calls itself ${String(document.issuer)}`);
+    return new URL(String(document.jwks_uri));
+  } catch (error) {
+    throw unreachable(issuer, error);
+  }
+}
+
+function unreachable(issuer: string, cause?: unknown): Refusal {
+  const because = cause instanceof Error ? `: ${cause.message}` : '';
+  return new Refusal('unavailable', 'The identity provider cannot be reached.', {
+    retryAfterSeconds: 5,
+    cause: new Error(`${issuer} does not answer as an OpenID provider${because}`, { cause }),
+  });
+}

@@ -1,0 +1,65 @@
+import type { Account, Balance } from '@banking/domain';
+import { EdgeField, Field, IdField, TextField, TimeField } from '../http/field.decorator.js';
+import { CurrencyDto } from '../products/currency.dto.js';
+import { ProductDto } from '../products/product.dto.js';
+
+export class BalanceDto implements Balance {
+  @IdField('The snapshot.', 21)
+  readonly id!: Balance['id'];
+
+  @Field('stated', {
+    type: 'integer',
+    format: 'int64',
+    minimum: Number.MIN_SAFE_INTEGER,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: "An integer in minor units of the account's currency: `45803750` in EUR is 458037.50.",
+    example: 45803750,
+  })
+  readonly amount!: Balance['amount'];
+
+  @TimeField('When the balance was reached.')
+  readonly createdAt?: NonNullable<Balance['createdAt']>;
+
+  @TimeField('The same: a snapshot does not change.')
+  readonly updatedAt?: NonNullable<Balance['updatedAt']>;
+}
+
+class AccountEdgesDto {
+  @EdgeField(() => [BalanceDto], 'The latest snapshot, one element.')
+  readonly balances!: readonly BalanceDto[];
+
+  @EdgeField(() => CurrencyDto, 'The one currency the account holds.')
+  readonly currency!: CurrencyDto;
+
+  @EdgeField(() => ProductDto, 'The product it was opened from.')
+  readonly product!: ProductDto;
+}
+
+export class AccountDto implements Account {
+  @IdField('The account.', 2)
+  readonly id!: Account['id'];
+
+  @TextField('Name of the account holder.', 'Northwind Trading')
+  readonly name!: string;
+
+  @Field('stated', { type: 'string', description: '`enabled` or `disabled`.', example: 'enabled' })
+  readonly status!: Account['status'];
+
+  @TextField('Cash account type of ISO 20022: `CACC` current, `SVGS` savings, and others.', 'CACC')
+  readonly type!: Account['type'];
+
+  @TextField('Nickname.', 'European suppliers', false)
+  readonly alias?: string;
+
+  @TextField('Account code in the core banking system: what another workspace pays to.', 'NW0000000002', false)
+  readonly code?: string;
+
+  @TimeField('When the account was opened.')
+  readonly createdAt?: NonNullable<Account['createdAt']>;
+
+  @TimeField('When its details last changed.')
+  readonly updatedAt?: NonNullable<Account['updatedAt']>;
+
+  @EdgeField(() => AccountEdgesDto, 'Related records.')
+  readonly edges!: AccountEdgesDto;
+}

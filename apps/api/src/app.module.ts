@@ -1,0 +1,45 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { APP_FILTER, APP_GUARD } from '@nestjs/core';
+import { LoggerModule } from 'nestjs-pino';
+import type { Deployment } from '@banking/operations';
+import { AccessGuard } from './access/access.guard.js';
+import { Callers } from './access/callers.js';
+import { RateLimit } from './access/rate-limit.js';
+import { TokenVerifier } from './access/token-verifier.js';
+import { AppsController } from './apps/apps.controller.js';
+import { BackingModule } from './backing.module.js';
+import type { Config } from './config.js';
+import { HealthController } from './health/health.controller.js';
+import { Draining } from './health/readiness.js';
+import { RefusalFilter } from './http/refusal.filter.js';
+import type { RouteIndex } from './http/route-index.js';
+import { ProductsController } from './products/products.controller.js';
+import { CorridorsController } from './recipients/corridors.controller.js';
+import { TransfersController } from './transfers/transfers.controller.js';
+
+/** What the service is made of, besides its configuration. */
+export interface Parts {
+  readonly config: Config;
+  readonly deployment: Deployment;
+  readonly verifier: TokenVerifier;
+  readonly routes: RouteIndex;
+}
+
+@Module({})
+export class AppModule {
+  static of({ config, deployment, verifier, routes }: Parts): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [LoggerModule.forRoot({ useExisting: true }), BackingModule.on(deployment)],
+      controllers: [AppsController, ProductsController, CorridorsController, TransfersController, HealthController],
+      providers: [
+        Callers,
+        Draining,
+        { provide: TokenVerifier, useValue: verifier },
+        { provide: RateLimit, useValue: new RateLimit(config.rateLimit?.perSecond) },
+        { provide: APP_GUARD, useClass: AccessGuard },
+        { provide: APP_FILTER, useValue: new RefusalFilter(routes) },
+      ],
+    };
+  }
+}

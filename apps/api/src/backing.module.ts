@@ -1,0 +1,22 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { BankingService, Directory } from '@banking/domain';
+import { type Deployment, LedgerBankingService, LedgerDirectory } from '@banking/operations';
+import { READINESS, type Readiness } from './health/readiness.js';
+
+/** What answers behind the port: our own books. The only place that knows. */
+@Module({})
+export class BackingModule {
+  static on({ database }: Deployment): DynamicModule {
+    const readiness: Readiness = { check: () => database.ping() };
+    return {
+      module: BackingModule,
+      global: true,
+      providers: [
+        { provide: BankingService, useValue: new LedgerBankingService(database) },
+        { provide: Directory, useValue: new LedgerDirectory(database) },
+        { provide: READINESS, useValue: readiness },
+      ],
+      exports: [BankingService, Directory, READINESS],
+    };
+  }
+}

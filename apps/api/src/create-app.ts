@@ -1,0 +1,34 @@
+import { NestFactory } from '@nestjs/core';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyInstance } from 'fastify';
+import { Logger } from 'nestjs-pino';
+import type { Logger as Pino } from 'pino';
+import type { Deployment } from '@banking/operations';
+import { RateLimit } from './access/rate-limit.js';
+import { TokenVerifier } from './access/token-verifier.js';
+import { AppModule } from './app.module.js';
+import type { Config } from './config.js';
+import { serveDocs } from './docs/docs-page.js';
+import { createServer, registerPlugins } from './http/server.js';
+
+/** Headers of ours that a browser of another origin may read. */
+const EXPOSED_HEADERS = ['X-Request-Id', 'Retry-After', 'RateLimit', 'RateLimit-Policy', 'Deprecation', 'Sunset', 'Link', 'Location', 'ETag']; // prettier-ignore
+
+/** The service, ready to listen. */
+export async function createApp(config: Config, deployment: Deployment, log: Pino): Promise<NestFastifyApplication> {
+  const { adapter, routes } = createServer(log);
+  const server = adapter.getInstance<FastifyInstance>();
+  await registerPlugins(server);
+  const verifier = await TokenVerifier.open(config);
+  const parts = { config, deployment, verifier, routes };
+  const app = await NestFactory.create<NestFastifyApplication>(AppModule.of(parts), adapter, { bufferLogs: true, abortOnError: false }); // prettier-ignore
+  app.useLogger(app.get(Logger));
+  if (config.corsOrigins.length > 0) {
+    app.enableCors({ origin: [...config.corsOrigins], exposedHeaders: EXPOSED_HEADERS, maxAge: 600 });
+  }
+  app.get(RateLimit).attach((options) => server.createRateLimit(options));
+  if (config.docs) await serveDocs(app);
+  await app.init();
+  await server.ready();
+  return app;
+}

@@ -1,0 +1,32 @@
+import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor, SetMetadata, UseInterceptors, applyDecorators } from '@nestjs/common'; // prettier-ignore
+import { Reflector } from '@nestjs/core';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Observable } from 'rxjs';
+
+/** The former paths became deprecated on this day, and may be gone from the second one on. */
+const DEPRECATED_AT = new Date('2026-11-21T00:00:00Z');
+const SUNSET_AT = new Date('2027-11-21T00:00:00Z');
+
+const SUCCESSOR = 'successor';
+
+/** Says on every answer that the path is deprecated (RFC 9745), until when it works (RFC 8594) and what replaces it. */
+@Injectable()
+class DeprecationInterceptor implements NestInterceptor {
+  constructor(private readonly reflector: Reflector) {}
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const template = this.reflector.get<string>(SUCCESSOR, context.getHandler());
+    const http = context.switchToHttp();
+    const { params } = http.getRequest<FastifyRequest<{ Params: Record<string, string> }>>();
+    const target = template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
+    http.getResponse<FastifyReply>().headers({
+      Deprecation: `@${DEPRECATED_AT.getTime() / 1000}`,
+      Sunset: SUNSET_AT.toUTCString(),
+      Link: `<${target}>; rel="successor-version"`,
+    });
+    return next.handle();
+  }
+}
+
+export const SuccessorHeaders = (template: string): MethodDecorator =>
+  applyDecorators(SetMetadata(SUCCESSOR, template), UseInterceptors(DeprecationInterceptor));

@@ -1,0 +1,34 @@
+import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
+import type { Provenance } from './operation.decorator.js';
+
+/** Documents a field and says where it comes from; what the published interface states needs no mark. */
+export function Field(provenance: Provenance, options: ApiPropertyOptions): PropertyDecorator {
+  const mark = provenance === 'stated' ? {} : { 'x-provenance': provenance };
+  return ApiProperty({ ...options, ...mark } as ApiPropertyOptions);
+}
+
+/** An id: a positive whole number that JSON carries everywhere without loss. */
+export const IdField = (description: string, example: number, required = true): PropertyDecorator =>
+  Field('stated', { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description, example, required }); // prettier-ignore
+
+export const TextField = (description: string, example: string, required = true): PropertyDecorator =>
+  Field('stated', { type: 'string', description, example, required });
+
+/** An instant: RFC 3339 in UTC. The interface names the field; how it is written is known from its family. */
+export const TimeField = (description: string): PropertyDecorator =>
+  Field('stated', {
+    type: 'string',
+    format: 'date-time',
+    pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3,9}Z$',
+    description: `${description} RFC 3339 in UTC, three to nine fractional digits.`,
+    example: '2026-11-21T09:30:00.123456Z',
+    required: false,
+  });
+
+/** Digits in a string: minor units, so `"1250"` in EUR is 12.50. */
+export const AmountField = (description: string, example: string, required = true): PropertyDecorator =>
+  Field('stated', { type: 'string', pattern: '^(0|[1-9][0-9]{0,18})$', description, example, required });
+
+/** A nested record or list of records. */
+export const EdgeField = (type: () => unknown, description: string, required = true): PropertyDecorator =>
+  Field('stated', { type: type as never, description, required });

@@ -1,0 +1,83 @@
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type ErrorBody, Refusal, type RefusalReason } from '@banking/domain';
+import { CredentialError } from '../access/token-verifier.js';
+import { allowedMethods, type RouteIndex } from './route-index.js';
+
+/** What Fastify and Nest say no with before our own code does. */
+const BY_STATUS: Readonly<Record<number, RefusalReason>> = {
+  400: 'request_malformed',
+  404: 'route_not_found',
+  405: 'method_not_allowed',
+  406: 'not_acceptable',
+  408: 'request_timeout',
+  413: 'payload_too_large',
+  414: 'uri_too_long',
+  415: 'unsupported_media_type',
+  431: 'headers_too_large',
+  503: 'unavailable',
+};
+
+/** The default, where a refusal that must name a time does not. */
+const RETRY_AFTER_S = 1;
+
+/** Turns what was thrown into an answer: refusals as their table says, everything else a bug without a word of detail. */
+@Catch()
+export class RefusalFilter implements ExceptionFilter {
+  private readonly logger = new Logger(RefusalFilter.name);
+
+  constructor(private readonly routes: RouteIndex) {}
+
+  catch(thrown: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    const request = http.getRequest<FastifyRequest>();
+    const reply = http.getResponse<FastifyReply>();
+    const refusal = this.refusalOf(thrown, request, reply);
+    this.log(refusal, thrown, request);
+    if (reply.sent) return;
+    if (refusal.status === 401) reply.header('WWW-Authenticate', 'Bearer');
+    if (refusal.status === 429 || refusal.status === 503) {
+      reply.header('Retry-After', String(refusal.retryAfterSeconds ?? RETRY_AFTER_S));
+    }
+    // After a request whose body was not read to its end, the connection cannot carry another.
+    if (refusal.status === 413) reply.header('Connection', 'close');
+    reply.code(refusal.status).type('application/json; charset=utf-8').send(bodyOf(refusal, request.id));
+  }
+
+  private refusalOf(thrown: unknown, request: FastifyRequest, reply: FastifyReply): Refusal {
+    if (thrown instanceof Refusal) return thrown;
+    const status = statusOf(thrown);
+    if (status === 404) {
+      const methods = allowedMethods(this.routes, request.url);
+      if (methods.length > 0) {
+        reply.header('Allow', methods.join(', '));
+        return new Refusal('method_not_allowed', `This path answers ${methods.join(', ')}.`);
+      }
+    }
+    const reason = status === undefined ? undefined : BY_STATUS[status];
+    return new Refusal(reason ?? 'internal_error', undefined, { cause: thrown });
+  }
+
+  private log(refusal: Refusal, thrown: unknown, request: FastifyRequest): void {
+    const { cause } = refusal;
+    if (refusal.reason === 'internal_error') {
+      this.logger.error({ err: thrown, requestId: request.id }, 'a bug');
+    } else if (refusal.reason === 'unavailable') {
+      this.logger.warn({ err: cause ?? refusal, requestId: request.id }, refusal.message);
+    } else if (cause instanceof CredentialError) {
+      this.logger.debug({ requestId: request.id, why: cause.message }, 'credential refused');
+    }
+  }
+}
+
+export function bodyOf({ errorCode, message, reason, details }: Refusal, requestId: string): ErrorBody {
+  return { errorCode, message, reason, requestId, ...(details && { details }) };
+}
+
+/** The status of a Nest or Fastify error that says the request is at fault; undefined for anything else. */
+function statusOf(thrown: unknown): number | undefined {
+  if (thrown instanceof HttpException) return thrown.getStatus();
+  if (thrown instanceof SyntaxError || thrown instanceof URIError) return 400;
+  const status = (thrown as { statusCode?: unknown } | null)?.statusCode;
+  return typeof status === 'number' && status >= 400 && status < 500 ? status : undefined;
+}

@@ -1,0 +1,44 @@
+import { Controller, Get, Param } from '@nestjs/common';
+import { ApiOkResponse, ApiParam, ApiTags } from '@nestjs/swagger';
+import { BankingService, type Corridor } from '@banking/domain';
+import { CalledBy, type Caller } from '../access/caller.js';
+import { SuccessorHeaders } from '../http/deprecation.js';
+import { Operation, type OperationText } from '../http/operation.decorator.js';
+import { CorridorDto } from './corridor.dto.js';
+
+const CORRIDORS: OperationText = {
+  summary: 'List the corridors to a country',
+  description:
+    'The combinations of currency and payout method in which money can reach a country. A country that exists and has none answers `[]`.',
+  provenance: 'stated',
+  refusals: ['country_unknown'],
+};
+const country = {
+  name: 'country',
+  description: 'ISO 3166-1 alpha-2 in any case; alpha-3 is understood too.',
+  schema: { type: 'string' as const, pattern: '^[A-Za-z]{2,3}$', example: 'IN' },
+};
+
+@ApiTags('Corridors')
+@Controller()
+export class CorridorsController {
+  constructor(private readonly banking: BankingService) {}
+
+  @Get('recipients/countries/:country/corridors')
+  @Operation('listCorridors', CORRIDORS)
+  @ApiParam(country)
+  @ApiOkResponse({ description: 'The corridors, whole.', type: [CorridorDto] })
+  list(@CalledBy() caller: Caller, @Param('country') destination: string): Promise<readonly Corridor[]> {
+    return this.banking.listCorridors(caller, { country: destination });
+  }
+
+  /** The path of the former revision of the interface. */
+  @Get('countries/:country/corridors')
+  @SuccessorHeaders('/recipients/countries/{country}/corridors')
+  @Operation('listCorridors', { ...CORRIDORS, successor: '/recipients/countries/{country}/corridors' })
+  @ApiParam(country)
+  @ApiOkResponse({ description: 'The corridors, whole.', type: [CorridorDto] })
+  listFormerly(@CalledBy() caller: Caller, @Param('country') destination: string): Promise<readonly Corridor[]> {
+    return this.banking.listCorridors(caller, { country: destination });
+  }
+}

@@ -1,0 +1,60 @@
+import type { MinorUnits, Refusal } from '@banking/domain';
+
+/** The accounts a workspace's books keep for the bank itself, one of each per currency. */
+export type OwnAccountKind = 'settlement' | 'fees' | 'fx' | 'interworkspace';
+
+/** One side of a transaction before it is decided: a transfer without its version and balance. */
+export interface Leg {
+  /** A customer's account by its id, or one of our own by its kind. */
+  readonly account: number | OwnAccountKind;
+  /** ISO 4217 numeric. On a customer's account it must be the account's own. */
+  readonly currencyId: number;
+  readonly direction: 'debit' | 'credit';
+  /** Minor units, more than zero. */
+  readonly amount: MinorUnits;
+  readonly type: string;
+  readonly description?: string | undefined;
+  readonly purpose?: string | undefined;
+  /** The fee of the movement, repeated for display; the fee itself is a leg of its own. */
+  readonly feeAmount?: MinorUnits | undefined;
+  readonly recipientId?: number | undefined;
+}
+
+/** One balanced transaction inside one workspace. */
+export interface Entry {
+  readonly workspaceId: number;
+  readonly status: 'pending' | 'completed';
+  /** The day it counts, `YYYY-MM-DD`. */
+  readonly valueDate: string;
+  /** The transaction whose money comes back. Returns post to disabled accounts too. */
+  readonly returnOf?: number | undefined;
+  readonly legs: readonly Leg[];
+}
+
+/** What is posted together or not at all: one entry, or one in each workspace that money passes between. */
+export interface Proposal {
+  readonly entries: readonly Entry[];
+}
+
+/** A leg as it was written. */
+export interface PostedTransfer {
+  readonly id: number;
+  readonly leg: Leg;
+  readonly accountId: number;
+  /** Only on customers' accounts. */
+  readonly accountVersion?: number | undefined;
+  readonly balanceAfter?: bigint | undefined;
+}
+
+export interface PostedTransaction {
+  readonly workspaceId: number;
+  readonly id: number;
+  readonly hash: string;
+  readonly entry: Entry;
+  readonly transfers: readonly PostedTransfer[];
+}
+
+/** A proposal's own fate: a refusal in a batch is that proposal's alone. */
+export type Outcome =
+  | { readonly posted: readonly PostedTransaction[]; readonly refused?: undefined }
+  | { readonly posted?: undefined; readonly refused: Refusal };

@@ -1,0 +1,228 @@
+import { bind, statement, type Database } from '@banking/postgres';
+import { hashOf } from './decide.js';
+import { currencyCode } from './own-accounts.js';
+
+/** One thing about the books that is not as it must be. */
+export interface Finding {
+  readonly check: string;
+  readonly workspaceId: number;
+  /** The account or transaction at fault, and how. */
+  readonly detail: string;
+}
+
+/** What a verification looked at. */
+export interface Proof {
+  readonly workspaces: number;
+  readonly accounts: number;
+  readonly transactions: number;
+  readonly transfers: number;
+  readonly findings: readonly Finding[];
+}
+
+interface Count {
+  readonly accounts: bigint;
+  readonly transactions: bigint;
+  readonly transfers: bigint;
+}
+
+const COUNT = statement<Count>(
+  'verify_count',
+  `select (select count(*) from account where workspace_id = $1) as accounts,
+          (select count(*) from transaction where workspace_id = $1) as transactions,
+          (select count(*) from transfer where workspace_id = $1) as transfers`,
+);
+
+/** The questions whose every answer is a fault. Each row says what is wrong. */
+const FAULTS = [
+  {
+    check: 'debits equal credits in every transaction and currency',
+    rows: statement<{ detail: string }>(
+      'verify_balanced',
+      `select format('transaction %s is out of balance by %s in currency %s', transaction_id,
+                     sum(case direction when 'credit' then amount else -amount end), currency_id) as detail
+       from transfer where workspace_id = $1
+       group by transaction_id, currency_id
+       having sum(case direction when 'credit' then amount else -amount end) <> 0`,
+    ),
+  },
+  {
+    check: 'every transaction has transfers',
+    rows: statement<{ detail: string }>(
+      'verify_legs',
+      `select format('transaction %s has no transfers', id) as detail
+       from transaction x where workspace_id = $1
+         and not exists (select from transfer t where t.workspace_id = $1 and t.transaction_id = x.id)`,
+    ),
+  },
+  {
+    check: 'the balance of a customer account is the sum of its transfers, and its version their number',
+    rows: statement<{ detail: string }>(
+      'verify_balances',
+      `select format('account %s holds %s at version %s; its transfers make %s and number %s',
+                     a.id, a.balance, a.version, coalesce(t.total, 0), coalesce(t.legs, 0)) as detail
+       from account a
+       left join (
+         select account_id, sum(case direction when 'credit' then amount else -amount end) as total, count(*) as legs
+         from transfer where workspace_id = $1 group by account_id
+       ) t on t.account_id = a.id
+       where a.workspace_id = $1 and a.kind = 'customer' and (a.balance, a.version) <> (coalesce(t.total, 0), coalesce(t.legs, 0))`,
+    ),
+  },
+  {
+    check: 'versions run without a gap, and each balance continues the one before',
+    rows: statement<{ detail: string }>(
+      'verify_versions',
+      `select format('transfer %s does not continue account %s', id, account_id) as detail
+       from (
+         select t.id, t.account_id, t.account_version, t.balance_after,
+                row_number() over per_account as nth,
+                sum(case t.direction when 'credit' then t.amount else -t.amount end) over per_account as total
+         from transfer t join account a on (a.workspace_id, a.id) = (t.workspace_id, t.account_id)
+         where t.workspace_id = $1 and a.kind = 'customer'
+         window per_account as (partition by t.account_id order by t.account_version rows unbounded preceding)
+       ) step
+       where account_version is distinct from nth or balance_after is distinct from total`,
+    ),
+  },
+  {
+    check: 'no customer account is under its floor',
+    rows: statement<{ detail: string }>(
+      'verify_floors',
+      `select format('transfer %s leaves account %s at %s, under its floor', t.id, a.id, t.balance_after) as detail
+       from transfer t join account a on (a.workspace_id, a.id) = (t.workspace_id, t.account_id)
+       where t.workspace_id = $1 and a.kind = 'customer' and t.balance_after < a.floor`,
+    ),
+  },
+  {
+    check: 'the books of a workspace sum to zero in every currency',
+    rows: statement<{ detail: string }>(
+      'verify_closed',
+      `select format('currency %s is out by %s', currency_id, sum(held)) as detail
+       from (
+         select currency_id, balance as held from account where workspace_id = $1 and kind = 'customer'
+         union all
+         select t.currency_id, case t.direction when 'credit' then t.amount else -t.amount end
+         from transfer t join account a on (a.workspace_id, a.id) = (t.workspace_id, t.account_id)
+         where t.workspace_id = $1 and a.kind <> 'customer'
+       ) book
+       group by currency_id having sum(held) <> 0`,
+    ),
+  },
+] as const;
+
+/** Transactions in the order of their ids, each with its transfers and the hashes its customer accounts stood at before it. */
+const CHAIN = statement<ChainRow>(
+  'verify_chain',
+  `with touched as (
+     select account_id, transaction_id, min(account_version) as version
+     from transfer where workspace_id = $1 and account_version is not null
+     group by account_id, transaction_id
+   ), chain as (
+     select touched.account_id, touched.transaction_id,
+            coalesce(lag(x.hash) over (partition by touched.account_id order by touched.version), '') as hash
+     from touched join transaction x on x.workspace_id = $1 and x.id = touched.transaction_id
+   )
+   select x.id, x.hash, x.value_date::text as value_date, x.return_of,
+          (select json_agg(json_build_object(
+                    'id', t.id, 'accountId', t.account_id, 'currencyId', t.currency_id, 'direction', t.direction,
+                    'amount', t.amount::text, 'type', t.type,
+                    'accountVersion', t.account_version, 'balanceAfter', t.balance_after::text) order by t.id)
+           from transfer t where t.workspace_id = $1 and t.transaction_id = x.id) as transfers,
+          (select json_agg(json_build_object('accountId', c.account_id, 'hash', c.hash) order by c.account_id)
+           from chain c where c.transaction_id = x.id) as previous
+   from transaction x
+   where x.workspace_id = $1
+   order by x.id`,
+);
+
+/** Accounts whose head is not the hash of the latest transaction that touched them. */
+const HEADS = statement<{ detail: string }>(
+  'verify_heads',
+  `select format('account %s does not end its chain of hashes', a.id) as detail
+   from account a
+   left join lateral (
+     select x.hash from transfer t join transaction x on (x.workspace_id, x.id) = (t.workspace_id, t.transaction_id)
+     where t.workspace_id = $1 and t.account_id = a.id
+     order by t.account_version desc limit 1
+   ) latest on true
+   where a.workspace_id = $1 and a.kind = 'customer' and a.head <> coalesce(latest.hash, '')`,
+);
+
+interface ChainRow {
+  readonly id: bigint;
+  readonly hash: string;
+  readonly value_date: string;
+  readonly return_of: bigint | null;
+  readonly transfers:
+    | readonly {
+        id: number;
+        accountId: number;
+        currencyId: number;
+        direction: string;
+        amount: string;
+        type: string;
+        accountVersion: number | null;
+        balanceAfter: string | null;
+      }[]
+    | null;
+  readonly previous: readonly { accountId: number; hash: string }[] | null;
+}
+
+const HASH_CHECK = 'every transaction has the hash of its content and of what came before it';
+
+/**
+ * Proves the books of the given workspaces from their rows alone: nothing remembered is trusted, every hash is made again.
+ *
+ * One workspace is read in one snapshot, so that postings may go on meanwhile.
+ */
+export async function verifyBooks(
+  database: Database,
+  workspaceIds: readonly number[],
+  onWorkspace: (workspaceId: number) => void = () => {},
+): Promise<Proof> {
+  const findings: Finding[] = [];
+  let accounts = 0;
+  let transactions = 0;
+  let transfers = 0;
+  for (const workspaceId of workspaceIds) {
+    const scope = { workspaces: [workspaceId] };
+    const ask = [
+      bind(COUNT, workspaceId),
+      bind(CHAIN, workspaceId),
+      bind(HEADS, workspaceId),
+      ...FAULTS.map(({ rows }) => bind(rows, workspaceId)),
+    ] as const;
+    const [[count], chain, heads, ...faults] = await database.transaction(scope, (tx) => tx.flight(ask), { snapshot: true });
+    accounts += Number(count?.accounts);
+    transactions += Number(count?.transactions);
+    transfers += Number(count?.transfers);
+
+    const note = (check: string, detail: string) => findings.push({ check, workspaceId, detail });
+    faults.forEach((rows, index) => rows.forEach(({ detail }) => note(FAULTS[index]!.check, detail)));
+    heads.forEach(({ detail }) => note(HASH_CHECK, detail));
+    for (const row of chain) {
+      if (row.hash !== hashAgain(workspaceId, row)) note(HASH_CHECK, `transaction ${row.id} does not have its hash`);
+    }
+    onWorkspace(workspaceId);
+  }
+  return { workspaces: workspaceIds.length, accounts, transactions, transfers, findings };
+}
+
+/** What `verifyBooks` proves, for whoever prints it. */
+export const CHECKS: readonly string[] = [...FAULTS.map(({ check }) => check), HASH_CHECK];
+
+function hashAgain(workspaceId: number, row: ChainRow): string {
+  return hashOf({
+    workspaceId,
+    transactionId: Number(row.id),
+    valueDate: row.value_date,
+    ...(row.return_of === null ? {} : { returnOf: Number(row.return_of) }),
+    transfers: (row.transfers ?? []).map(({ currencyId, accountVersion, balanceAfter, direction, ...transfer }) => ({
+      ...transfer,
+      direction: direction === 'credit' ? ('credit' as const) : ('debit' as const),
+      currencyCode: currencyCode(currencyId),
+      ...(accountVersion === null || balanceAfter === null ? {} : { accountVersion, balanceAfter }),
+    })),
+    previous: row.previous ?? [],
+  });
+}

@@ -1,0 +1,61 @@
+import type { Books } from '@banking/ledger';
+import { addApp, addGrant, addUser, addWorkspace, allApps, allGrants, allUsers, allWorkspaces } from '../provisioning/index.js';
+import { madeBefore, note } from './world.js';
+
+const ACTOR = 'demo';
+
+export interface People {
+  readonly northwind: number;
+  readonly adaPersonal: number;
+  readonly southwind: number;
+}
+
+/** The apps, their users, the workspaces and who may do what in them. */
+export async function makePeople({ database }: Books): Promise<People> {
+  const once = async (step: string, find: () => Promise<number | undefined>, make: () => Promise<number>) => {
+    const before = await madeBefore(database, step);
+    if (before !== undefined) return before;
+    const id = (await find()) ?? (await make());
+    await database.flight({}, [note(step, id)]);
+    return id;
+  };
+  const app = (name: string) =>
+    once(
+      `apps:${name}`,
+      async () => (await allApps(database)).find((row) => row.name === name)?.id,
+      () => addApp(database, ACTOR, name),
+    );
+  const user = (email: string, of: string, status = 'completed') =>
+    once(
+      `users:${email}`,
+      async () => (await allUsers(database)).find((row) => row.email === email && row.apps.includes(of))?.id,
+      () => addUser(database, ACTOR, { email, app: of, status }),
+    );
+  const workspace = (name: string, of: string, type: 'personal' | 'business') =>
+    once(
+      `workspaces:${name}`,
+      async () => (await allWorkspaces(database)).find((row) => row.name === name && row.app === of)?.id,
+      () => addWorkspace(database, ACTOR, { app: of, name, type }),
+    );
+  const grant = (email: string, workspaceId: number, role: 'member' | 'admin') =>
+    once(
+      `grants:${email} ${workspaceId}`,
+      async () => (await allGrants(database)).find((row) => row.email === email && row.workspaceId === workspaceId)?.id,
+      () => addGrant(database, ACTOR, { workspaceId, email, role }),
+    );
+
+  await app('Northwind Treasury');
+  await app('Southwind');
+  await user('ada@northwind.example', 'Northwind Treasury');
+  await user('bob@northwind.example', 'Northwind Treasury');
+  await user('cy@northwind.example', 'Northwind Treasury', 'pending');
+  await user('eve@southwind.example', 'Southwind');
+  const northwind = await workspace('Northwind Trading', 'Northwind Treasury', 'business');
+  const adaPersonal = await workspace('Ada personal', 'Northwind Treasury', 'personal');
+  const southwind = await workspace('Southwind Imports', 'Southwind', 'business');
+  await grant('ada@northwind.example', northwind, 'admin');
+  await grant('ada@northwind.example', adaPersonal, 'admin');
+  await grant('bob@northwind.example', northwind, 'member');
+  await grant('eve@southwind.example', southwind, 'admin');
+  return { northwind, adaPersonal, southwind };
+}

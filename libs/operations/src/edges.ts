@@ -1,0 +1,71 @@
+/**
+ * How a row becomes a resource of the interface: fragments of SELECT that build its JSON, `edges` and all, so that a read is one
+ * statement. Each takes the alias of its table. Nulls are stripped once, by `resource`.
+ */
+
+/** A whole answer: optional fields that are empty are left out, never null. */
+export const resource = (json: string): string => `json_strip_nulls(${json})`;
+
+const times = (alias: string): string =>
+  `'createdAt', rfc3339(${alias}.created_at), 'updatedAt', rfc3339(${alias}.updated_at)`;
+
+export const currencyJson = (c: string): string =>
+  `json_build_object('id', ${c}.id, 'code', ${c}.code, 'name', ${c}.name, 'symbol', ${c}.symbol, 'decimals', ${c}.decimals,
+     'swiftMinimumWithdrawalAmount', ${c}.swift_minimum_withdrawal_amount::text, ${times(c)})`;
+
+export const productJson = (p: string, currency: string): string =>
+  `json_build_object('id', ${p}.id, 'name', ${p}.name, 'description', ${p}.description, ${times(p)},
+     'edges', json_build_object('currency', ${currencyJson(currency)}))`;
+
+/** The latest snapshot of an account, one element: opening an account writes its first, of 0. */
+export const accountJson = (a: string, product: string, currency: string): string =>
+  `json_build_object('id', ${a}.id, 'name', ${a}.name, 'status', ${a}.status, 'type', ${a}.type, 'alias', ${a}.alias,
+     'code', ${a}.code, ${times(a)},
+     'edges', json_build_object(
+       'balances', json_build_array(json_build_object('id', ${a}.balance_id, 'amount', ${a}.balance,
+         'createdAt', rfc3339(${a}.balance_at), 'updatedAt', rfc3339(${a}.balance_at))),
+       'currency', ${currencyJson(currency)},
+       'product', ${productJson(product, currency)}))`;
+
+/** The snapshot a transfer left behind shares its id and its time. */
+const balanceJson = (t: string): string =>
+  `json_build_object('id', ${t}.id, 'amount', ${t}.balance_after,
+     'createdAt', rfc3339(${t}.created_at), 'updatedAt', rfc3339(${t}.created_at))`;
+
+/** Null where there is no recipient; its bank and beneficiary null where there are none. */
+export const recipientJson = (r: string, bank: string, beneficiary: string, currency: string): string =>
+  `case when ${r}.id is not null then json_build_object('id', ${r}.id, 'name', ${r}.name, 'accountCode', ${r}.account_code,
+     'alias', ${r}.alias, 'saved', ${r}.saved, ${times(r)},
+     'edges', json_build_object(
+       'bank', case when ${bank}.id is not null then json_build_object('id', ${bank}.id, 'name', ${bank}.name,
+         'countryCode', ${bank}.country_code, 'swiftCode', ${bank}.swift_code, ${times(bank)}) end,
+       'beneficiary', case when ${beneficiary}.id is not null then json_build_object('id', ${beneficiary}.id,
+         'data', ${beneficiary}.data, ${times(beneficiary)}) end,
+       'currency', ${currencyJson(currency)})) end`;
+
+const remittanceJson = (m: string): string =>
+  `case when ${m}.id is not null then json_build_object('id', ${m}.id, ${times(m)},
+     'edges', json_build_object('events', coalesce((
+       select json_agg(json_build_object('id', e.id, 'status', e.status, 'message', e.message, 'reasonCode', e.reason_code,
+                'createdAt', rfc3339(e.created_at), 'lastUpdatedAt', rfc3339(e.last_updated_at)) order by e.created_at, e.id)
+       from remittance_event e where e.workspace_id = ${m}.workspace_id and e.remittance_id = ${m}.id), '[]'))) end`;
+
+/** The transaction with its tracking and its customer-visible transfers; transfers of our own accounts stay ours. */
+export const transactionJson = (x: string, m: string): string =>
+  `json_build_object('id', ${x}.id, 'status', ${x}.status, 'hash', ${x}.hash, ${times(x)},
+     'edges', json_build_object(
+       'internationalRemittance', ${remittanceJson(m)},
+       'transfers', (
+         select json_agg(${transferJson('s', accountJson('sa', 'sp', 'sc'))} order by s.id)
+         from transfer s
+         join account sa on (sa.workspace_id, sa.id) = (s.workspace_id, s.account_id)
+         join product sp on sp.id = sa.product_id
+         join currency sc on sc.id = sa.currency_id
+         where s.workspace_id = ${x}.workspace_id and s.transaction_id = ${x}.id and sa.kind = 'customer')))`;
+
+/** A transfer with its account and balance, and with what else its edges shall hold (`key, json` pairs). */
+export const transferJson = (t: string, account: string, moreEdges = ''): string =>
+  `json_build_object('id', ${t}.id, 'amount', ${t}.amount::text, 'description', ${t}.description, 'direction', ${t}.direction,
+     'type', ${t}.type, 'purpose', ${t}.purpose, 'feeAmount', ${t}.fee_amount::text,
+     'createdAt', rfc3339(${t}.created_at), 'updatedAt', rfc3339(${t}.created_at),
+     'edges', json_build_object('account', ${account}, 'balance', ${balanceJson(t)}${moreEdges && `, ${moreEdges}`}))`;

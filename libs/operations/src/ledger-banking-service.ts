@@ -1,0 +1,40 @@
+import { BankingService, type App, type AppId, type Corridor, type Product, type Scope, type Transfer, type TransferId, type User } from '@banking/domain'; // prettier-ignore
+import type { Database } from '@banking/postgres';
+import { getTransfer } from './get-transfer.js';
+import { listAppUsers } from './list-app-users.js';
+import { listApps } from './list-apps.js';
+import { listCorridors } from './list-corridors.js';
+import { listProducts } from './list-products.js';
+
+/** The port answered from our own books. A table of contents: each operation is a file of its name. */
+export class LedgerBankingService extends BankingService {
+  constructor(private readonly database: Database) {
+    super();
+  }
+
+  listApps(scope: Scope): Promise<readonly App[]> {
+    return listApps(this.database, required(scope.actor));
+  }
+
+  listAppUsers(scope: Scope, { appId }: { appId: AppId }): Promise<readonly User[]> {
+    return listAppUsers(this.database, required(scope.actor), appId);
+  }
+
+  listProducts(): Promise<readonly Product[]> {
+    return listProducts(this.database);
+  }
+
+  listCorridors(_scope: Scope, { country }: { country: string }): Promise<readonly Corridor[]> {
+    return listCorridors(this.database, country);
+  }
+
+  getTransfer(scope: Scope, { transferId }: { transferId: TransferId }): Promise<Transfer> {
+    return getTransfer(this.database, required(scope.workspaceId), transferId);
+  }
+}
+
+/** A scope without what the operation needs is a bug of whoever calls the port; nothing is read for it. */
+function required<T>(part: T | undefined): T {
+  if (part === undefined) throw new Error('the scope lacks what this operation needs');
+  return part;
+}

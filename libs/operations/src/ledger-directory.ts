@@ -1,0 +1,53 @@
+import { Directory, type AppId, type DirectoryUser, type RoleName, type Subject, type UserId, type WorkspaceId } from '@banking/domain'; // prettier-ignore
+import { bind, statement, type Database } from '@banking/postgres';
+
+/** Recognises the user and makes the rest of this database transaction theirs, so that it sees their roles. */
+const RECOGNISE = statement<{ id: bigint }>(
+  'recognise_user',
+  `select user_id as id, set_config('app.user', user_id::text, true) as scoped
+   from user_identity where issuer = $1 and subject = $2`,
+);
+
+const GRANTS = statement<{ workspace_id: bigint; role: RoleName; app_id: bigint }>(
+  'grants_of_user',
+  `select r.workspace_id, r.role, w.app_id
+   from workspace_role r join workspace w on w.id = r.workspace_id
+   where r.user_id = nullif(current_setting('app.user', true), '')::bigint
+   order by r.workspace_id`,
+);
+
+/** Nothing happens when the user is known to this issuer by another subject, or the subject names another user. */
+const BIND_SUBJECT = statement<{ user_id: bigint }>(
+  'bind_subject',
+  `insert into user_identity (issuer, subject, user_id)
+   select $1, $2, id from app_user where email = lower($3)
+   on conflict do nothing
+   returning user_id`,
+);
+
+/** Who is who and who may do what, from our own tables. */
+export class LedgerDirectory extends Directory {
+  constructor(private readonly database: Database) {
+    super();
+  }
+
+  async userOf(subject: Subject): Promise<DirectoryUser | undefined> {
+    const known = await this.recognise(subject);
+    if (known || subject.email === undefined) return known;
+    await this.database.flight({}, [bind(BIND_SUBJECT, subject.issuer, subject.subject, subject.email)]);
+    return this.recognise(subject);
+  }
+
+  private async recognise({ issuer, subject }: Subject): Promise<DirectoryUser | undefined> {
+    const [[user], grants] = await this.database.flight({}, [bind(RECOGNISE, issuer, subject), bind(GRANTS)] as const);
+    if (!user) return undefined;
+    return {
+      id: Number(user.id) as UserId,
+      grants: grants.map(({ workspace_id, role, app_id }) => ({
+        workspaceId: Number(workspace_id) as WorkspaceId,
+        role,
+        appId: Number(app_id) as AppId,
+      })),
+    };
+  }
+}

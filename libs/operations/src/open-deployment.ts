@@ -1,0 +1,73 @@
+import { openBooks, type Books } from '@banking/ledger';
+import { APP_ROLE, Database, joinEmbeddedServer, migrate, OWNER_ROLE, pendingMigrations, SCHEMA } from '@banking/postgres';
+import { makeDemoWorld } from './demo-world/make-demo-world.js';
+import { loadReference } from './load-reference.js';
+import { MIGRATIONS } from './migrations.js';
+
+export interface DeploymentSettings {
+  /** A PostgreSQL 15 or later of one's own; without it the embedded server of `dataDir` answers. */
+  readonly databaseUrl?: string | undefined;
+  /** The login that may migrate, where it is not the one of `databaseUrl`. */
+  readonly ownerUrl?: string | undefined;
+  readonly dataDir: string;
+  /** Whether the demo world is made when it is not there. */
+  readonly demo: boolean;
+  readonly poolSize?: number | undefined;
+  /** Off for PgBouncer before 1.21 in transaction mode. */
+  readonly nameStatements?: boolean | undefined;
+  readonly log?: ((line: string) => void) | undefined;
+}
+
+/** A database that is reached, migrated and filled, with its books open. */
+export interface Deployment {
+  readonly database: Database;
+  readonly books: Books;
+  /** Lets go of the database; stops the embedded server when nobody else uses it. */
+  close(): Promise<void>;
+}
+
+/** A start that cannot go on. Its message says what to do. */
+export class DeploymentError extends Error {
+  override readonly name = 'DeploymentError';
+}
+
+/**
+ * Reaches the database, brings its schema and its reference data to this version, makes the demo world where it is wanted.
+ *
+ * @throws EmbeddedServerError, DatabaseSetupError, MigrationError, each with a sentence that says what to do
+ */
+export async function openDeployment(settings: DeploymentSettings): Promise<Deployment> {
+  const { databaseUrl, ownerUrl, dataDir, demo, poolSize, nameStatements, log } = settings;
+  const embedded = databaseUrl === undefined ? await joinEmbeddedServer({ dataDir, ...(log && { log }) }) : undefined;
+  const connection = embedded ? embedded.connection : { connectionString: databaseUrl };
+  let database: Database | undefined;
+  try {
+    const schema = { folders: MIGRATIONS, schema: SCHEMA, ownerRole: OWNER_ROLE, appRole: APP_ROLE };
+    const owner = ownerUrl === undefined ? connection : { connectionString: ownerUrl };
+    const pending = await pendingMigrations({ ...schema, connection: owner });
+    if (pending.length > 0) await migrate({ ...schema, connection: owner, ...(log && { log }) });
+    database = await Database.open({
+      connection,
+      role: APP_ROLE,
+      schema: SCHEMA,
+      ...(poolSize !== undefined && { poolSize }),
+      ...(nameStatements !== undefined && { nameStatements }),
+    });
+    await loadReference(database);
+    const books = openBooks(database);
+    if (demo) await makeDemoWorld(books);
+    const opened = database;
+    return {
+      database,
+      books,
+      async close() {
+        await opened.end();
+        await embedded?.leave();
+      },
+    };
+  } catch (error) {
+    await database?.end();
+    await embedded?.leave();
+    throw error;
+  }
+}

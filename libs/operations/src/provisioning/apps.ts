@@ -1,0 +1,44 @@
+import { bind, statement, type Database } from '@banking/postgres';
+import { actAs, provisioned, ProvisioningError } from './trail.js';
+
+export interface AppRow {
+  readonly id: number;
+  readonly name: string;
+  readonly users: number;
+  readonly workspaces: number;
+  readonly createdAt: string;
+}
+
+const ADD_APP = statement<{ id: bigint }>('add_app', 'insert into app (name) values ($1) returning id');
+const REMOVE_APP = statement<{ id: bigint }>('remove_app', 'delete from app where name = $1 returning id');
+const ALL_APPS = statement<{ app: AppRow }>(
+  'all_apps',
+  `select json_build_object('id', a.id, 'name', a.name,
+            'users', (select count(*) from app_membership m where m.app_id = a.id),
+            'workspaces', (select count(*) from workspace w where w.app_id = a.id),
+            'createdAt', rfc3339(a.created_at)) as app
+   from app a order by a.id`,
+);
+
+/** @throws ProvisioningError when the name is taken */
+export async function addApp(database: Database, actor: string, name: string): Promise<number> {
+  const flight = database.flight({}, [actAs(actor), bind(ADD_APP, name)] as const);
+  const [, [app]] = await provisioned(flight, `There is an app named ${name} already.`, '');
+  return Number(app!.id);
+}
+
+export async function allApps(database: Database): Promise<readonly AppRow[]> {
+  const [rows] = await database.flight({}, [bind(ALL_APPS)] as const);
+  return rows.map(({ app }) => app);
+}
+
+/** @throws ProvisioningError when there is no such app, or when it still has users or workspaces */
+export async function removeApp(database: Database, actor: string, name: string): Promise<void> {
+  const flight = database.flight({}, [actAs(actor), bind(REMOVE_APP, name)] as const);
+  const [, removed] = await provisioned(
+    flight,
+    '',
+    `The app ${name} still has users or workspaces. Remove those first: banking user list, banking workspace list.`,
+  );
+  if (removed.length === 0) throw new ProvisioningError(`There is no app named ${name}. See banking app list.`);
+}

@@ -1,0 +1,5 @@
+export * from './apps.js';
+export * from './grants.js';
+export { ProvisioningError } from './trail.js';
+export * from './users.js';
+export * from './workspaces.js';
