@@ -158,12 +158,27 @@ describe('a flight', () => {
     expect(await world.database.read({}, bind(readAll))).toEqual({ a: 1, b: null });
   });
 
-  it('does not carry COPY, and says so', async () => {
-    const copy = statement('flight.copy', 'copy note from stdin');
+  it.each(['copy bulk from stdin', 'copy bulk to stdout'])('does not carry %s, and says so', async (text) => {
+    await world.owner.query('create table if not exists bulk (id int); grant all on bulk to banking_app');
+    await world.owner.query('insert into bulk values (1)');
 
-    await expect(world.database.flight({}, [bind(copy)])).rejects.toThrow();
+    const sent = world.database.flight({}, [bind(statement(`flight.${text}`, text))]);
 
+    await expect(sent).rejects.toThrow('a flight cannot carry COPY data');
     expect(await world.database.read({}, bind(divide, 100))).toEqual({ result: 1 });
+  });
+
+  it('is typed by its statements', async () => {
+    const [[note], [quotient]] = await world.database.flight({}, [bind(readNotes), bind(divide, 5)]);
+
+    // @ts-expect-error -- an id is a bigint
+    const id: number | undefined = note?.id;
+    // @ts-expect-error -- there is no such column
+    const missing: unknown = quotient?.remainder;
+    // @ts-expect-error -- there are two lists of rows
+    const none = (await world.database.flight({}, [bind(readNotes), bind(divide, 5)]))[2];
+
+    expect([id, missing, none]).toEqual([undefined, undefined, undefined]);
   });
 });
 

@@ -119,8 +119,11 @@ export class Flight implements Submittable {
     this.failure ??= { error: new Error('the server suspended a portal that has no limit') };
   }
 
-  handleCopyInResponse(connection: { sendCopyFail(reason: string): void }): void {
-    connection.sendCopyFail('a flight cannot carry COPY data');
+  /** The server, waiting for rows, has passed over our Sync: after the refusal it needs another. */
+  handleCopyInResponse(connection: { sendCopyFail(reason: string): void; sync(): void }): void {
+    this.handleCopyData();
+    connection.sendCopyFail('no COPY data here');
+    connection.sync();
   }
 
   handleCopyData(): void {

@@ -19,3 +19,4 @@ export { migrate, MigrationError, pendingMigrations, type MigrationFolder, type 
 export { APP_ROLE, OWNER_ROLE, SCHEMA } from './names.js';
 
 // A server of our own
+export * from './embedded/index.js';

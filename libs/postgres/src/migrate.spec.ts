@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { escapeIdentifier as quoted, escapeLiteral } from 'pg';
+import { escapeIdentifier as quoted } from 'pg';
 import { migrate, MigrationError, pendingMigrations, type MigrationOptions } from './migrate.js';
 import { Wire } from './testing/wire.js';
 import { emptyDatabase, type EmptyDatabase } from './testing/empty-database.js';
@@ -173,52 +173,6 @@ describe('files that do not fit', () => {
     const older = { ...all, folders: [join(home, 'ledger')] };
 
     await expect(migrate(older)).rejects.toThrow('The database is newer than this program: it has 0002-drawers.sql');
-  });
-});
-
-describe('a login that is no superuser', () => {
-  const password = 'only-in-this-spec';
-  const asLogin = (options: MigrationOptions): MigrationOptions => {
-    const { connectionString, ...rest } = options.connection;
-    if (connectionString === undefined) return { ...options, connection: { ...rest, user: place.loginRole, password } };
-    const url = new URL(connectionString);
-    Object.assign(url, { username: place.loginRole, password });
-    return { ...options, connection: { ...rest, connectionString: url.href } };
-  };
-  const makeLogin = (attributes: string) =>
-    place.administer((client) =>
-      client.query(`create role ${quoted(place.loginRole)} login ${attributes} password ${escapeLiteral(password)}`),
-    );
-
-  it('is told what an administrator must run, and gets on once that is done', async () => {
-    await makeLogin('');
-    const options = asLogin(await given(first));
-
-    const refused = await migrate(options).then(
-      () => undefined,
-      (error: unknown) => error,
-    );
-    if (!(refused instanceof MigrationError)) throw new Error('the login may do more than it should');
-    const [, ...sql] = refused.message.split('\n');
-    await place.administer((client) => client.query(sql.join('\n')));
-
-    expect(sql).toHaveLength(5);
-    expect(await migrate(options)).toEqual({ applied: ['0001-coins.sql'] });
-    expect(await pendingMigrations(options)).toEqual([]);
-    await place.administer((client) => client.query(`drop owned by ${quoted(place.loginRole)}`));
-  });
-
-  it('does it alone when it may make roles and schemas', async () => {
-    await makeLogin('createrole');
-    await place.administer(async (client) => {
-      const { rows } = await client.query<{ name: string }>('select quote_ident(current_database()) as name');
-      await client.query(`grant create on database ${rows[0]?.name} to ${quoted(place.loginRole)}`);
-    });
-    const options = asLogin(await given(first));
-
-    expect(await migrate(options)).toEqual({ applied: ['0001-coins.sql'] });
-
-    await place.administer((client) => client.query(`drop owned by ${quoted(place.loginRole)}`));
   });
 });
 

@@ -40,8 +40,11 @@ export async function migrate(options: MigrationOptions): Promise<{ applied: str
     await client.query('select pg_advisory_lock(hashtextextended($1, 0))', [`migrate ${options.schema}`]);
     await client.query(`set lock_timeout = '2s'`);
     await layGround(client, options);
-    await asOwner(client, options, ledgerOfMigrations(options));
-    const pending = pendingOf(files, await readApplied(client, options.schema));
+    const applied = await actAs(client, options.ownerRole, options.schema, async () => {
+      await client.query(ledgerOfMigrations(options));
+      return readApplied(client);
+    });
+    const pending = pendingOf(files, applied);
     for (const migration of pending) {
       options.log?.(`applying ${migration.name}`);
       await apply(client, options, migration);
@@ -63,8 +66,8 @@ export async function pendingMigrations(options: MigrationOptions): Promise<stri
       [options.schema, 'schema_migration'],
     );
     if (rows.length === 0) return files.map((migration) => migration.name);
-    await client.query(`set role ${quoted(options.appRole)}`);
-    return pendingOf(files, await readApplied(client, options.schema)).map((migration) => migration.name);
+    const applied = await actAs(client, options.appRole, options.schema, () => readApplied(client));
+    return pendingOf(files, applied).map((migration) => migration.name);
   });
 }
 
@@ -100,10 +103,8 @@ function ledgerOfMigrations({ schema, appRole }: MigrationRoles): string {
     grant select on schema_migration to ${quoted(appRole)};`;
 }
 
-async function readApplied(client: Client, schema: string): Promise<Applied[]> {
-  const { rows } = await client.query<Applied>(
-    `select number, name, sha256 from ${quoted(schema)}.schema_migration order by number`,
-  );
+async function readApplied(client: Client): Promise<Applied[]> {
+  const { rows } = await client.query<Applied>('select number, name, sha256 from schema_migration order by number');
   return rows;
 }
 
@@ -126,37 +127,34 @@ function pendingOf(files: readonly Migration[], applied: readonly Applied[]): Mi
 }
 
 async function apply(client: Client, options: MigrationOptions, migration: Migration): Promise<void> {
-  await asOwner(client, options, migration.text, async () => {
-    await client.query('insert into schema_migration (number, name, sha256) values ($1, $2, $3)', [
-      migration.number,
-      migration.name,
-      migration.sha256,
-    ]);
-  }).catch((error: unknown) => {
-    options.log?.(`${migration.name} failed`);
+  try {
+    await actAs(client, options.ownerRole, options.schema, async () => {
+      await client.query(migration.text);
+      if (client.getTransactionStatus() !== 'T') {
+        throw new MigrationError(
+          `${migration.name} must not end its database transaction: leave out begin and commit.`,
+        );
+      }
+      await client.query('insert into schema_migration (number, name, sha256) values ($1, $2, $3)', [
+        migration.number,
+        migration.name,
+        migration.sha256,
+      ]);
+    });
+  } catch (error) {
     throw error instanceof Error ? Object.assign(error, { migration: migration.name }) : error;
-  });
+  }
 }
 
-/** Runs SQL in one database transaction as the owner role, with the schema in front. */
-async function asOwner(
-  client: Client,
-  { ownerRole, schema }: MigrationRoles,
-  sql: string,
-  then: () => Promise<void> = () => Promise.resolve(),
-): Promise<void> {
+/** Does work in one database transaction as another role, with the schema in front. */
+async function actAs<T>(client: Client, role: string, schema: string, work: () => Promise<T>): Promise<T> {
   await client.query('begin');
   try {
-    await client.query(`set local role ${quoted(ownerRole)}; set local search_path = ${quoted(schema)}`);
-    await client.query(sql);
-    if (client.getTransactionStatus() !== 'T') {
-      throw new MigrationError(
-        'A migration must not end its database transaction: leave out begin, commit and rollback.',
-      );
-    }
-    await then();
+    await client.query(`set local role ${quoted(role)}; set local search_path = ${quoted(schema)}`);
+    const result = await work();
     const { command }: QueryResult = await client.query('commit');
     if (command !== 'COMMIT') throw new MigrationError(`COMMIT answered ${command}: the migration was not applied.`);
+    return result;
   } catch (error) {
     await client.query('rollback').catch(() => undefined);
     throw error;

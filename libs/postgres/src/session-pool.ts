@@ -51,7 +51,8 @@ export class SessionPool {
       idleTimeoutMillis: 0,
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
-      onConnect: (client) => this.welcome(client as SessionClient),
+      // `pg-pool` awaits what this returns; its types do not say so.
+      onConnect: ((client) => this.welcome(client as SessionClient)) as (client: ClientBase) => void,
     });
     this.pool.on('error', options.onError);
   }

@@ -1,3 +1,7 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { joinEmbeddedServer } from '../embedded/index.js';
 import type { ConnectionOptions } from '../session-pool.js';
 
 /** A server tests may create databases on. */
@@ -6,9 +10,18 @@ export interface TestServer {
   leave(): Promise<void>;
 }
 
-/** The server DATABASE_URL names, which is left as it was found. */
+/** The server DATABASE_URL names, which is left as it was found; else one of our own in a folder that goes away with it. */
 export async function joinTestServer(): Promise<TestServer> {
   const url = process.env['DATABASE_URL'];
-  if (!url) throw new Error('set DATABASE_URL to a server on which databases may be created');
-  return { connection: { connectionString: url }, leave: () => Promise.resolve() };
+  if (url) return { connection: { connectionString: url }, leave: () => Promise.resolve() };
+
+  const folder = await mkdtemp(join(tmpdir(), 'banking-test-'));
+  const remove = () => rm(folder, { recursive: true, force: true });
+  try {
+    const server = await joinEmbeddedServer({ dataDir: folder, log: () => undefined });
+    return { connection: server.connection, leave: () => server.leave().finally(remove) };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
 }
