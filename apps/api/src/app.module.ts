@@ -1,6 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import { LoggerModule } from 'nestjs-pino';
+import type { Logger as Pino } from 'pino';
 import type { Deployment } from '@banking/operations';
 import { AccessGuard } from './access/access.guard.js';
 import { Callers } from './access/callers.js';
@@ -23,14 +24,15 @@ export interface Parts {
   readonly deployment: Deployment;
   readonly verifier: TokenVerifier;
   readonly routes: RouteIndex;
+  readonly log: Pino;
 }
 
 @Module({})
 export class AppModule {
-  static of({ config, deployment, verifier, routes }: Parts): DynamicModule {
+  static of({ config, deployment, verifier, routes, log }: Parts): DynamicModule {
     return {
       module: AppModule,
-      imports: [LoggerModule.forRoot({ useExisting: true }), BackingModule.on(deployment)],
+      imports: [loggerModule(log), BackingModule.on(deployment)],
       controllers: [AppsController, ProductsController, CorridorsController, TransfersController, HealthController],
       providers: [
         Callers,
@@ -42,4 +44,11 @@ export class AppModule {
       ],
     };
   }
+}
+
+/** Nest's own words go to our log, its account of starting only when asked for. Requests are logged by the server, not by a middleware. */
+function loggerModule(log: Pino): DynamicModule {
+  const isCurious = log.isLevelEnabled('debug');
+  const logger = log.child({}, { level: isCurious || log.level === 'silent' ? log.level : 'warn' });
+  return LoggerModule.forRoot({ pinoHttp: { logger }, useExisting: true, forRoutes: [] });
 }

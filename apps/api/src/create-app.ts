@@ -20,7 +20,7 @@ export async function createApp(config: Config, deployment: Deployment, log: Pin
   const server = adapter.getInstance<FastifyInstance>();
   await registerPlugins(server);
   const verifier = await TokenVerifier.open(config);
-  const parts = { config, deployment, verifier, routes };
+  const parts = { config, deployment, verifier, routes, log };
   const app = await NestFactory.create<NestFastifyApplication>(AppModule.of(parts), adapter, { bufferLogs: true, abortOnError: false }); // prettier-ignore
   app.useLogger(app.get(Logger));
   if (config.corsOrigins.length > 0) {

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import helmet from '@fastify/helmet';
 import rateLimit from '@fastify/rate-limit';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
-import type { FastifyBaseLogger, FastifyInstance, FastifyRequest, FastifyServerOptions } from 'fastify';
+import { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, type FastifyServerOptions, LogController } from 'fastify'; // prettier-ignore
 import { Refusal, type RefusalReason } from '@banking/domain';
 import type { CalledRequest } from '../access/caller.js';
 import { headerLines } from '../access/credentials.js';
@@ -37,7 +37,7 @@ const SINGLE_HEADERS = ['host', 'content-type', 'content-length', 'idempotency-k
 export function createServer(logger: FastifyBaseLogger): { adapter: FastifyAdapter; routes: RouteIndex } {
   const options = {
     loggerInstance: logger,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     genReqId: ({ headers }: { headers: Record<string, unknown> }) => {
       const given = headers['x-request-id'];
       return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
