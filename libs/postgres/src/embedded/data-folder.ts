@@ -1,4 +1,4 @@
-import { chmodSync, lstatSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { EmbeddedServerError } from './embedded-server-error.js';
@@ -33,12 +33,19 @@ export interface DataFolder {
   readonly log: string;
 }
 
-/** Makes DATA_DIR and its run folder: all that is needed before the lock can be taken. */
+/**
+ * Makes DATA_DIR and its run folder: all that is needed before the lock can be taken.
+ *
+ * Root's server runs as another user, who must be able to pass through DATA_DIR: so it gets the mode 711,
+ * when we make it and when it is handed to us empty. Every folder inside is private.
+ */
 export function openRunFolder(dataDir: string): { dataDir: string; run: string } {
+  const root = process.geteuid?.() === 0;
   const wanted = resolve(dataDir);
-  // Root's server runs as another user, who must be able to pass through; every folder inside is private.
-  makeFolders(wanted, process.geteuid?.() === 0 ? 0o711 : 0o700);
+  makeFolders(wanted, root ? 0o711 : 0o700);
   const real = realpathSync(wanted);
+  const { uid, mode } = lstatSync(real);
+  if (root && uid === 0 && readdirSync(real).length === 0) chmodSync(real, (mode & 0o7777) | 0o711);
   const run = join(real, 'run');
   ensurePrivateFolder(run, 0o700, ownerOf(real));
   return { dataDir: real, run };
