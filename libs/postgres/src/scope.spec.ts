@@ -1,0 +1,66 @@
+import { APP_ROLE, SCHEMA } from './names.js';
+import { bindScope } from './scope.js';
+import type { Session } from './session.js';
+import { SessionPool } from './session-pool.js';
+import { bind, statement } from './statement.js';
+import { freshDatabase, type FreshDatabase } from './testing/index.js';
+
+const showScope = bind(
+  statement(
+    'scope.show',
+    `select current_setting('app.workspaces', true) as workspaces, current_setting('app.user', true) as user`,
+  ),
+);
+const fail = bind(statement('scope.fail', 'select 1 / 0'));
+const begin = bind(statement('begin', 'begin'));
+const commit = bind(statement('commit', 'commit'));
+
+describe('a scope', () => {
+  let world: FreshDatabase;
+  let pool: SessionPool;
+  let session: Session;
+  const scope = bindScope({ workspaces: [7, 8], user: 3 });
+
+  beforeAll(async () => {
+    world = await freshDatabase();
+    pool = new SessionPool({
+      connection: world.connection,
+      role: APP_ROLE,
+      schema: SCHEMA,
+      poolSize: 1,
+      acquireTimeoutMs: 1_000,
+      statementTimeoutMs: 5_000,
+      lockTimeoutMs: 2_000,
+      nameStatements: true,
+      applicationName: 'banking',
+      onError: () => undefined,
+    });
+    session = await pool.acquire();
+  });
+  afterAll(async () => {
+    pool.release(session);
+    await pool.end();
+    await world.close();
+  });
+
+  it('ends with its flight, also when that fails', async () => {
+    const during = await session.fly([scope, showScope]);
+    const after = await session.fly([showScope]);
+    await expect(session.fly([scope, fail])).rejects.toMatchObject({ code: '22012' });
+    const afterFailure = await session.fly([showScope]);
+
+    expect(during.rows[1]).toEqual([{ workspaces: '{7,8}', user: '3' }]);
+    expect(after.rows).toEqual([[{ workspaces: '', user: '' }]]);
+    expect(afterFailure.rows).toEqual(after.rows);
+  });
+
+  it('ends with its database transaction', async () => {
+    await session.fly([begin, scope]);
+    const during = await session.fly([showScope]);
+    await session.fly([commit]);
+    const after = await session.fly([showScope]);
+
+    expect(during.rows).toEqual([[{ workspaces: '{7,8}', user: '3' }]]);
+    expect(after.rows).toEqual([[{ workspaces: '', user: '' }]]);
+  });
+});
