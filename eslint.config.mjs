@@ -1,0 +1,127 @@
+import { builtinModules } from 'node:module';
+import eslint from '@eslint/js';
+import nx from '@nx/eslint-plugin';
+import { defineConfig } from 'eslint/config';
+import tseslint from 'typescript-eslint';
+import describedDirectives from './tools/house-rules/lint/described-directives.mjs';
+
+/**
+ * Who may import whom: one row per project, which carries the tag `room:<name>` in its package.json.
+ * Arrows run right or down, never back; a room that is not listed may not be imported.
+ */
+const ROOMS = {
+  domain: [],
+  client: ['domain'],
+  postgres: ['domain'],
+  ledger: ['domain', 'postgres'],
+  reference: ['domain'],
+  operations: ['domain', 'postgres', 'ledger', 'reference'],
+  'local-issuer': ['domain'],
+  api: ['domain', 'client', 'postgres', 'operations', 'local-issuer'],
+  cli: ['domain', 'postgres', 'operations', 'ledger', 'local-issuer'],
+  'api-e2e': ['domain', 'client', 'postgres', 'local-issuer', 'reference'],
+  'house-rules': [],
+};
+
+const APPS = ['api', 'cli', 'api-e2e'];
+
+/** Published and dependency-free, so that any team can install them anywhere, browsers included. Their specs may use more. */
+const DEPENDENCY_FREE = ['domain', 'client'];
+
+/** What only an app may know: how we are served, how a body is checked, where a log line goes. */
+const FRAMEWORK = [
+  '@nestjs/*',
+  'class-validator',
+  'class-transformer',
+  'pino*',
+  'nestjs-pino',
+  'fastify*',
+  '@fastify/*',
+];
+
+const moduleBoundaries = ({ specs }) => [
+  'error',
+  {
+    banTransitiveDependencies: true,
+    // A library an app loads late is no lazy bundle: a server has its files on disk.
+    checkDynamicDependenciesExceptions: ['.*'],
+    depConstraints: Object.entries(ROOMS).map(([room, mayImport]) => ({
+      sourceTag: `room:${room}`,
+      onlyDependOnLibsWithTags: mayImport.map((name) => `room:${name}`),
+      ...(APPS.includes(room) ? {} : { bannedExternalImports: FRAMEWORK }),
+      ...(DEPENDENCY_FREE.includes(room) && !specs ? { allowedExternalImports: [] } : {}),
+    })),
+  },
+];
+
+const ENVIRONMENT = 'Only config.ts reads the environment: take what you need as an argument.';
+const noEnvironmentImport = { name: 'node:process', importNames: ['env'], message: ENVIRONMENT };
+const RUNS_ANYWHERE = 'This library runs in browsers too: use what every platform has.';
+
+const nodeGlobals = Object.fromEntries(
+  ['process', 'console', 'Buffer', 'URL', 'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'fetch'].map(
+    (name) => [name, 'readonly'],
+  ),
+);
+
+export default defineConfig(
+  { ignores: ['**/dist', '**/test-output', '**/coverage', '**/node_modules', '.nx', '**/.data', 'tmp'] },
+
+  eslint.configs.recommended,
+  {
+    plugins: { '@nx': nx, house: { rules: { 'described-directives': describedDirectives } } },
+    linterOptions: { reportUnusedDisableDirectives: 'error', reportUnusedInlineConfigs: 'error' },
+    rules: {
+      'house/described-directives': 'error',
+      eqeqeq: ['error', 'always', { null: 'ignore' }],
+    },
+  },
+
+  {
+    files: ['**/*.ts'],
+    extends: [tseslint.configs.recommended],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      '@nx/enforce-module-boundaries': moduleBoundaries({ specs: false }),
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', ignoreRestSiblings: true }],
+      // A promise nobody waits for is money nobody knows the fate of.
+      '@typescript-eslint/no-floating-promises': 'error',
+      '@typescript-eslint/no-misused-promises': 'error',
+      '@typescript-eslint/await-thenable': 'error',
+      '@typescript-eslint/return-await': ['error', 'error-handling-correctness-only'],
+      '@typescript-eslint/only-throw-error': 'error',
+      'no-restricted-properties': ['error', { object: 'process', property: 'env', message: ENVIRONMENT }],
+      'no-restricted-imports': ['error', { paths: [noEnvironmentImport] }],
+    },
+  },
+  {
+    files: ['**/config.ts', '**/*.spec.ts', 'libs/postgres/src/testing/**/*.ts', 'tools/**/*.ts'],
+    rules: { 'no-restricted-properties': 'off', 'no-restricted-imports': 'off' },
+  },
+  {
+    files: DEPENDENCY_FREE.map((room) => `libs/${room}/src/**/*.ts`),
+    ignores: ['**/*.spec.ts'],
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        {
+          paths: builtinModules.map((name) => ({ name, message: RUNS_ANYWHERE })),
+          patterns: [{ regex: '^node:', message: RUNS_ANYWHERE }],
+        },
+      ],
+    },
+  },
+  {
+    files: ['**/*.spec.ts'],
+    rules: { '@nx/enforce-module-boundaries': moduleBoundaries({ specs: true }) },
+  },
+
+  { files: ['**/*.{js,mjs,cjs}'], languageOptions: { ecmaVersion: 2024, globals: nodeGlobals } },
+  {
+    files: ['**/*.cjs', 'jest.preset.js'],
+    languageOptions: {
+      sourceType: 'commonjs',
+      globals: { require: 'readonly', module: 'writable', __dirname: 'readonly' },
+    },
+  },
+);
