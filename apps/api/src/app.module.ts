@@ -13,7 +13,6 @@ import type { Config } from './config.js';
 import { HealthController } from './health/health.controller.js';
 import { Draining } from './health/readiness.js';
 import { RefusalFilter } from './http/refusal.filter.js';
-import type { RouteIndex } from './http/route-index.js';
 import { ProductsController } from './products/products.controller.js';
 import { CorridorsController } from './recipients/corridors.controller.js';
 import { TransfersController } from './transfers/transfers.controller.js';
@@ -23,13 +22,12 @@ export interface Parts {
   readonly config: Config;
   readonly deployment: Deployment;
   readonly verifier: TokenVerifier;
-  readonly routes: RouteIndex;
   readonly log: Pino;
 }
 
 @Module({})
 export class AppModule {
-  static of({ config, deployment, verifier, routes, log }: Parts): DynamicModule {
+  static of({ config, deployment, verifier, log }: Parts): DynamicModule {
     return {
       module: AppModule,
       imports: [loggerModule(log), BackingModule.on(deployment)],
@@ -40,7 +38,7 @@ export class AppModule {
         { provide: TokenVerifier, useValue: verifier },
         { provide: RateLimit, useValue: new RateLimit(config.rateLimit?.perSecond) },
         { provide: APP_GUARD, useClass: AccessGuard },
-        { provide: APP_FILTER, useValue: new RefusalFilter(routes) },
+        { provide: APP_FILTER, useClass: RefusalFilter },
       ],
     };
   }

@@ -16,11 +16,11 @@ const EXPOSED_HEADERS = ['X-Request-Id', 'Retry-After', 'RateLimit', 'RateLimit-
 
 /** The service, ready to listen. */
 export async function createApp(config: Config, deployment: Deployment, log: Pino): Promise<NestFastifyApplication> {
-  const { adapter, routes } = createServer(log);
+  const adapter = createServer(log);
   const server = adapter.getInstance<FastifyInstance>();
   await registerPlugins(server);
   const verifier = await TokenVerifier.open(config);
-  const parts = { config, deployment, verifier, routes, log };
+  const parts = { config, deployment, verifier, log };
   const app = await NestFactory.create<NestFastifyApplication>(AppModule.of(parts), adapter, { bufferLogs: true, abortOnError: false }); // prettier-ignore
   app.useLogger(app.get(Logger));
   if (config.corsOrigins.length > 0) {

@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { parseId, Refusal, type DirectoryUser, type RoleName, type Subject, type WorkspaceId } from '@banking/domain';
 import { ACCESS, isRole, type OperationId, suffices } from './matrix.js';
 import type { CalledRequest, Caller } from './caller.js';
+import { acceptsJson } from '../http/accept.js';
 import { Callers } from './callers.js';
 import { bearerToken, headerLines } from './credentials.js';
 import { RateLimit } from './rate-limit.js';
@@ -35,6 +36,7 @@ export class AccessGuard implements CanActivate {
     const { subject, user } = await this.authenticate(request);
     const named = isRole(access) ? headerLines(request, 'workspace-id') : undefined;
     await this.rateLimit.take(request, http.getResponse<FastifyReply>(), `${user.id}/${named?.[0] ?? ''}`);
+    if (!acceptsJson(request.headers.accept)) throw new Refusal('not_acceptable');
     request.caller = isRole(access)
       ? await this.authorize(subject, workspaceIdOf(named), access)
       : made({ actor: user.id });

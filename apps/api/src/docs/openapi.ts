@@ -22,5 +22,16 @@ export function createDocument(app: INestApplication): OpenAPIObject {
       description: 'An access token of your identity provider. In a demo deployment: `npm run -s token -- ada@northwind.example`.',
     })
     .build();
-  return SwaggerModule.createDocument(app, outline, { autoTagControllers: false });
+  return withPublishedNames(SwaggerModule.createDocument(app, outline, { autoTagControllers: false }));
 }
+
+/** Schemas carry the names of the interface, not those of our classes. */
+function withPublishedNames(document: OpenAPIObject): OpenAPIObject {
+  const schemas = Object.entries(document.components?.schemas ?? {}).map(([name, schema]) => [published(name), schema]);
+  const renamed = { ...document, components: { ...document.components, schemas: Object.fromEntries(schemas.sort()) } };
+  const refs = /"\$ref":"#\/components\/schemas\/(\w+)"/g;
+  const text = JSON.stringify(renamed).replace(refs, (_, name: string) => `"$ref":"#/components/schemas/${published(name)}"`);
+  return JSON.parse(text) as OpenAPIObject;
+}
+
+const published = (className: string) => className.replace(/Dto$/, '');

@@ -29,6 +29,6 @@ export const TimeField = (description: string): PropertyDecorator =>
 export const AmountField = (description: string, example: string, required = true): PropertyDecorator =>
   Field('stated', { type: 'string', pattern: '^(0|[1-9][0-9]{0,18})$', description, example, required });
 
-/** A nested record or list of records. */
-export const EdgeField = (type: () => unknown, description: string, required = true): PropertyDecorator =>
-  Field('stated', { type: type as never, description, required });
+/** A nested record or list of records. Swagger tells a deferred type from a class by the name of the function: `type`. */
+export const EdgeField = (nested: () => unknown, description: string, required = true): PropertyDecorator =>
+  Field('stated', { type: () => nested() as never, description, required });

@@ -2,7 +2,6 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type ErrorBody, Refusal, type RefusalReason } from '@banking/domain';
 import { CredentialError } from '../access/token-verifier.js';
-import { allowedMethods, type RouteIndex } from './route-index.js';
 
 /** What Fastify and Nest say no with before our own code does. */
 const BY_STATUS: Readonly<Record<number, RefusalReason>> = {
@@ -26,13 +25,11 @@ const RETRY_AFTER_S = 1;
 export class RefusalFilter implements ExceptionFilter {
   private readonly logger = new Logger(RefusalFilter.name);
 
-  constructor(private readonly routes: RouteIndex) {}
-
   catch(thrown: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
     const request = http.getRequest<FastifyRequest>();
     const reply = http.getResponse<FastifyReply>();
-    const refusal = this.refusalOf(thrown, request, reply);
+    const refusal = refusalOf(thrown);
     this.log(refusal, thrown, request);
     if (reply.sent) return;
     if (refusal.status === 401) reply.header('WWW-Authenticate', 'Bearer');
@@ -42,20 +39,6 @@ export class RefusalFilter implements ExceptionFilter {
     // After a request whose body was not read to its end, the connection cannot carry another.
     if (refusal.status === 413) reply.header('Connection', 'close');
     reply.code(refusal.status).type('application/json; charset=utf-8').send(bodyOf(refusal, request.id));
-  }
-
-  private refusalOf(thrown: unknown, request: FastifyRequest, reply: FastifyReply): Refusal {
-    if (thrown instanceof Refusal) return thrown;
-    const status = statusOf(thrown);
-    if (status === 404) {
-      const methods = allowedMethods(this.routes, request.url);
-      if (methods.length > 0) {
-        reply.header('Allow', methods.join(', '));
-        return new Refusal('method_not_allowed', `This path answers ${methods.join(', ')}.`);
-      }
-    }
-    const reason = status === undefined ? undefined : BY_STATUS[status];
-    return new Refusal(reason ?? 'internal_error', undefined, { cause: thrown });
   }
 
   private log(refusal: Refusal, thrown: unknown, request: FastifyRequest): void {
@@ -68,6 +51,13 @@ export class RefusalFilter implements ExceptionFilter {
       this.logger.debug({ requestId: request.id, why: cause.message }, 'credential refused');
     }
   }
+}
+
+function refusalOf(thrown: unknown): Refusal {
+  if (thrown instanceof Refusal) return thrown;
+  const status = statusOf(thrown);
+  const reason = status === undefined ? undefined : BY_STATUS[status];
+  return new Refusal(reason ?? 'internal_error', undefined, { cause: thrown });
 }
 
 export function bodyOf({ errorCode, message, reason, details }: Refusal, requestId: string): ErrorBody {

@@ -4,12 +4,12 @@ import type { Socket } from 'node:net';
 import helmet from '@fastify/helmet';
 import rateLimit from '@fastify/rate-limit';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
-import { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, type FastifyServerOptions, LogController } from 'fastify'; // prettier-ignore
+import { type FastifyBaseLogger, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, type FastifyServerOptions, LogController } from 'fastify'; // prettier-ignore
 import { Refusal, type RefusalReason } from '@banking/domain';
 import type { CalledRequest } from '../access/caller.js';
 import { headerLines } from '../access/credentials.js';
 import { bodyOf } from './refusal.filter.js';
-import { indexRoutes, type RouteIndex } from './route-index.js';
+import { allowedMethods, indexRoutes, type RouteIndex } from './route-index.js';
 
 /** Every bound on what a client can make the server hold, and for how long. */
 const LIMITS = {
@@ -34,7 +34,7 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 /** Headers with one value each. Sent twice, two readers could each believe another one (RFC 9110, section 5.3). */
 const SINGLE_HEADERS = ['host', 'content-type', 'content-length', 'idempotency-key', 'accept'];
 
-export function createServer(logger: FastifyBaseLogger): { adapter: FastifyAdapter; routes: RouteIndex } {
+export function createServer(logger: FastifyBaseLogger): FastifyAdapter {
   const options = {
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
@@ -57,6 +57,7 @@ export function createServer(logger: FastifyBaseLogger): { adapter: FastifyAdapt
       maxHeaderSize: LIMITS.headerBytes,
     },
     clientErrorHandler: refuseBrokenRequest,
+    frameworkErrors: refuseBrokenPath,
   };
   const adapter = new FastifyAdapter(options as FastifyServerOptions<Server>);
   const server = adapter.getInstance<FastifyInstance>();
@@ -66,6 +67,7 @@ export function createServer(logger: FastifyBaseLogger): { adapter: FastifyAdapt
   server.addHook('onRequest', async (request, reply) => {
     reply.header('X-Request-Id', request.id);
     if (request.url.length > LIMITS.urlBytes) throw new Refusal('uri_too_long');
+    if (request.is404) throw noRoute(routes, request, reply);
     for (const name of SINGLE_HEADERS) {
       if (headerLines(request, name).length > 1) throw new Refusal('header_repeated', `Send the header ${name} once.`);
     }
@@ -82,7 +84,18 @@ export function createServer(logger: FastifyBaseLogger): { adapter: FastifyAdapt
       'request',
     );
   });
-  return { adapter, routes };
+  return adapter;
+}
+
+/** Said before the body is read, which is then nobody's: the connection cannot carry another request. */
+function noRoute(routes: RouteIndex, { url, headers }: FastifyRequest, reply: FastifyReply): Refusal {
+  if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined) {
+    reply.header('Connection', 'close');
+  }
+  const methods = allowedMethods(routes, url);
+  if (methods.length === 0) return new Refusal('route_not_found');
+  reply.header('Allow', methods.join(', '));
+  return new Refusal('method_not_allowed', `This path answers ${methods.join(', ')}.`);
 }
 
 /** Headers that keep a browser from doing more with an answer than show it. The docs page loosens what it needs. */
@@ -92,6 +105,15 @@ export async function registerPlugins(server: FastifyInstance): Promise<void> {
     crossOriginEmbedderPolicy: false,
   });
   await server.register(rateLimit, { global: false });
+}
+
+/** What the router refuses before there is a route, and so before any hook. */
+function refuseBrokenPath(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
+  const isTooLong = error.code === 'FST_ERR_MAX_PARAM_LENGTH';
+  const refusal = isTooLong
+    ? new Refusal('request_malformed', `A part of the path is longer than ${LIMITS.parameterLength} characters.`)
+    : new Refusal('request_malformed', 'The path is not well-formed: check its percent-encoding.');
+  reply.header('X-Request-Id', request.id).code(refusal.status).send(bodyOf(refusal, request.id));
 }
 
 /** What Node's parser refuses reaches no route: the answer is written by hand, in the same form. */
