@@ -1,1 +1,90 @@
-export {};
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Refusal } from '@banking/domain';
+import { LocalIssuerError } from '@banking/local-issuer';
+import { DeploymentError, ProvisioningError } from '@banking/operations';
+import { DatabaseSetupError, EmbeddedServerError, MigrationError } from '@banking/postgres';
+import { Command, CommanderError } from 'commander';
+import { ConfigError } from './config.js';
+import { addDemoCommand } from './demo.js';
+import { Interrupted } from './deployment.js';
+import { Refused } from './refused.js';
+import { addTokenCommand } from './token.js';
+
+/** 0 is good, and so is a signal's 128 and more for whoever sent it. */
+const FAILED = 1;
+const MISUSED = 2;
+
+/** What a person can act on by its message alone; of anything else the stack is shown. */
+const EXPECTED = [
+  ...[Refused, Refusal, ProvisioningError, DeploymentError, LocalIssuerError],
+  ...[EmbeddedServerError, DatabaseSetupError, MigrationError],
+];
+
+function banking(): Command {
+  const { version } = JSON.parse(readFileSync(join(__dirname, '../package.json'), 'utf8')) as { version: string };
+  const program = new Command('banking')
+    .description('Sets up and examines a deployment of the banking service, beside the running service or alone.')
+    .version(version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .helpCommand('help [command]', 'print the help of a command')
+    .exitOverride()
+    .showHelpAfterError()
+    .addHelpText(
+      'after',
+      `
+Configuration, by environment:
+  DATA_DIR             where the embedded database and the signing key are (.data)
+  DATABASE_URL         a PostgreSQL of your own instead of the embedded one
+  DATABASE_OWNER_URL   the login that may migrate, where it is not that of DATABASE_URL
+  DEMO_DATA            on or off: whether the demo world is made (on without DATABASE_URL)
+  OIDC_ISSUER          the identity provider tokens come from (none: the key in DATA_DIR)
+  OIDC_AUDIENCE        the audience of tokens (banking-api)
+
+Exit codes: 0 done; 1 refused or failed; 2 wrong usage or configuration.
+
+Examples:
+  $ npm run -s token -- ada@northwind.example
+  $ npm run -s banking -- workspace list --json
+  $ npm run -s banking -- grant add --help`,
+    );
+  addTokenCommand(program);
+  addDemoCommand(program);
+  return program;
+}
+
+async function main(): Promise<number> {
+  try {
+    await banking().parseAsync(process.argv);
+    return 0;
+  } catch (error) {
+    return explain(error);
+  }
+}
+
+/** Says on standard error what went wrong, as far as it has not been said, and gives the exit code. */
+function explain(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : MISUSED;
+  if (error instanceof Interrupted) return error.exitCode;
+  if (error instanceof ConfigError) {
+    console.error(error.message);
+    return MISUSED;
+  }
+  console.error(EXPECTED.some((kind) => error instanceof kind) ? (error as Error).message : error);
+  return FAILED;
+}
+
+/** A reader that has seen enough, such as `head`, is no failure. */
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+}
+
+main().then(
+  (exitCode) => (process.exitCode = exitCode),
+  (error: unknown) => {
+    console.error(error);
+    process.exitCode = FAILED;
+  },
+);

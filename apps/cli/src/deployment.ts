@@ -1,0 +1,77 @@
+import { constants } from 'node:os';
+import { openDeployment, type Deployment } from '@banking/operations';
+import { type Config, readConfig } from './config.js';
+import { tell } from './print.js';
+
+/** A command runs one statement at a time, or two beside each other while the demo world is made. */
+const POOL_SIZE = 3;
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** The command was told to stop. */
+export class Interrupted extends Error {
+  override readonly name = 'Interrupted';
+  /** What a shell reports for a program that this signal ended. */
+  readonly exitCode: number;
+
+  constructor(signal: NodeJS.Signals) {
+    super(`Stopped by ${signal}.`);
+    this.exitCode = 128 + constants.signals[signal];
+  }
+}
+
+/**
+ * Opens the deployment of the environment for one command, beside a running service or alone, and always closes it.
+ *
+ * @throws ConfigError, whatever `openDeployment` and the work throw, and Interrupted after a signal
+ */
+export async function withDeployment<T>(
+  work: (deployment: Deployment, config: Config) => Promise<T>,
+  config = readConfig(),
+): Promise<T> {
+  return untilSignal(async (signal) => {
+    const deployment = await openDeployment({
+      databaseUrl: config.databaseUrl,
+      ownerUrl: config.databaseOwnerUrl,
+      dataDir: config.dataDir,
+      demo: config.demoData,
+      poolSize: POOL_SIZE,
+      log: tell,
+    });
+    try {
+      return await beforeAbort(signal, () => work(deployment, config));
+    } finally {
+      await deployment.close();
+    }
+  });
+}
+
+/**
+ * Runs what must tidy up after itself: the first signal asks it to end, by way of the AbortSignal; a second one ends
+ * the process on the spot.
+ */
+export async function untilSignal<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController();
+  const stop = (signal: NodeJS.Signals) => {
+    const interrupted = new Interrupted(signal);
+    if (controller.signal.aborted) process.exit(interrupted.exitCode);
+    controller.abort(interrupted);
+  };
+  for (const signal of SIGNALS) process.on(signal, stop);
+  try {
+    return await work(controller.signal);
+  } finally {
+    for (const signal of SIGNALS) process.off(signal, stop);
+  }
+}
+
+/** The outcome of the work, or its end as soon as the signal comes; what it was doing is no longer waited for. */
+async function beforeAbort<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  return Promise.race([
+    work(),
+    new Promise<never>((_, fail) => {
+      signal.addEventListener('abort', () => fail(signal.reason as Error), { once: true });
+    }),
+  ]);
+}

@@ -1,0 +1,69 @@
+import { LocalIssuer } from '@banking/local-issuer';
+import { allUsers, readDemoWorld, type Deployment } from '@banking/operations';
+import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
+import { readConfig } from './config.js';
+import { withDeployment } from './deployment.js';
+import { print, visible } from './print.js';
+import { Refused } from './refused.js';
+
+const SECONDS_PER = { s: 1, m: 60, h: 3600 } as const;
+
+/** What the service accepts at most. */
+const LIFETIME_SECONDS_MAX = 24 * 3600;
+
+export function addTokenCommand(program: Command): void {
+  program
+    .command('token')
+    .summary('print a bearer token for a user')
+    .description(
+      'Prints a bearer token for a user, signed with the key of DATA_DIR, and nothing else.\n\n' +
+        'Where OIDC_ISSUER is set, tokens come from that identity provider and none are made here.',
+    )
+    .addArgument(new Argument('<email>', 'a user of the directory; see banking user list'))
+    .addOption(
+      new Option('--lifetime <duration>', 'how long the token is good for: a number with s, m or h, at most 24h')
+        .argParser(parseLifetime)
+        .default(8 * SECONDS_PER.h, '8h'),
+    )
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ npm run -s token -- ada@northwind.example
+  $ banking token ada@northwind.example --lifetime 15m
+  $ curl -H "Authorization: Bearer $(npm run -s token -- ada@northwind.example)" http://127.0.0.1:3000/v1/apps`,
+    )
+    .action(async (email: string, { lifetime }: { lifetime: number }) => {
+      print(await tokenFor(email, lifetime));
+    });
+}
+
+async function tokenFor(wanted: string, lifetimeSeconds: number): Promise<string> {
+  const config = readConfig();
+  if (config.issuer !== undefined) {
+    throw new Refused(`Tokens come from your identity provider, ${config.issuer} (OIDC_ISSUER): ask it for one.`);
+  }
+  return withDeployment(async (deployment) => {
+    const email = await knownEmail(deployment, wanted);
+    const issuer = await LocalIssuer.open(config.dataDir);
+    return issuer.sign({ email, audience: config.audience, lifetimeSeconds });
+  }, config);
+}
+
+/** The e-mail as the directory spells it. */
+async function knownEmail({ database }: Deployment, wanted: string): Promise<string> {
+  const user = (await allUsers(database)).find(({ email }) => email === wanted.toLowerCase());
+  if (user) return user.email;
+  const demo = Object.keys((await readDemoWorld(database))?.users ?? {});
+  const hint = demo.length > 0 ? ` Users of the demo world: ${demo.join(', ')}.` : '';
+  throw new Refused(`There is no user ${visible(wanted)}. See banking user list.${hint}`);
+}
+
+function parseLifetime(text: string): number {
+  const [, digits, unit] = /^([1-9][0-9]{0,5})([smh])$/.exec(text) ?? [];
+  const seconds = Number(digits) * SECONDS_PER[unit as keyof typeof SECONDS_PER];
+  if (!(seconds <= LIFETIME_SECONDS_MAX)) {
+    throw new InvalidArgumentError('Write a whole number with s, m or h, such as 90s, 15m or 8h; at most 24h.');
+  }
+  return seconds;
+}
