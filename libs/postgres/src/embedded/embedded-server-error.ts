@@ -46,6 +46,12 @@ export function explainFileError(error: unknown, folder: string): unknown {
           'set DATA_DIR to a folder, or move the file away.',
         { cause: error },
       );
+    case 'ENOENT':
+      return new EmbeddedServerError(
+        `DATA_DIR ${folder} is not there any more, or leads nowhere (${path ?? code}): bring it back and start again, ` +
+          'or set DATA_DIR to another folder.',
+        { cause: error },
+      );
     case 'ENOSPC':
     case 'EDQUOT':
       return diskFull(folder, error);

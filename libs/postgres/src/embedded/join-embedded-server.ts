@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findPackage, provideBinaries } from './binaries.js';
 import { openDataFolder, openRunFolder, openSocketFolder, type DataFolder } from './data-folder.js';
@@ -60,6 +61,9 @@ const UNPROVEN_WAIT_MS = 3_000;
  */
 export async function joinEmbeddedServer(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
   const { dataDir: wanted, log = () => undefined } = options;
+  const rethrowExplained = (error: unknown): never => {
+    throw explainFileError(error, wanted);
+  };
   try {
     const found = findPackage();
     const { dataDir, run } = openRunFolder(wanted);
@@ -76,21 +80,22 @@ export async function joinEmbeddedServer(options: EmbeddedServerOptions): Promis
       }
     });
 
-    const watch = watchServer(running.process, log, () =>
-      underLock(run, { log }, async () => (await ensure()).process),
-    );
-    let left: Promise<void> | undefined;
+    const restart = () => underLock(run, { log }, async () => (await ensure()).process);
+    const watch = watchServer(running.process, log, () => restart().catch(rethrowExplained));
     const leave = async () => {
       await watch.stop();
+      const last = watch.current();
+      if (!existsSync(run)) return last && stopServer(last, log); // DATA_DIR was removed under us: nobody can join or hold it
       await underLock(run, { log }, async () => {
         removeHolder(holder);
         const server = sweepHolders(run) === 0 ? knownServer(run) : undefined;
         if (server !== undefined) await stopServer(server, log);
-      });
+      }).catch(rethrowExplained);
     };
+    let left: Promise<void> | undefined;
     return { connection: running.connection, started: running.started, leave: () => (left ??= leave()) };
   } catch (error) {
-    throw explainFileError(error, wanted);
+    return rethrowExplained(error);
   }
 }
 

@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { EmbeddedServerError, explainFileError } from './embedded-server-error.js';
+import { isAlive } from './process-identity.js';
 import { isServed, serverOf, World, type UserIds } from './testing/world.js';
 
 jest.setTimeout(90_000);
@@ -109,6 +110,19 @@ describe('Given what a killed server left', () => {
 
     expect(next.started).toBe(true);
     await next.leave();
+  });
+});
+
+describe('Given a DATA_DIR that is removed while the server is in use', () => {
+  it('When the server is left, Then it is stopped all the same', async () => {
+    const folder = world.folder();
+    const service = await world.join(join(folder, 'data'));
+    const server = serverOf(join(folder, 'data'));
+    rmSync(join(folder, 'data'), { recursive: true });
+
+    await service.leave();
+
+    expect(server && isAlive(server)).toBe(false);
   });
 });
 

@@ -5,6 +5,8 @@ const INTERVAL_MS = process.platform === 'linux' ? 1_000 : 3_000;
 const PAUSE_AFTER_FAILURE_MS = 5_000;
 
 export interface Watch {
+  /** The server as last seen. */
+  current(): ProcessIdentity | undefined;
   /** Ends the watching; resolves once no restart is under way. */
   stop(): Promise<void>;
 }
@@ -43,6 +45,7 @@ export function watchServer(
   };
   lookAfter(INTERVAL_MS);
   return {
+    current: () => server,
     async stop() {
       stopped = true;
       clearTimeout(timer);
