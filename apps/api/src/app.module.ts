@@ -25,13 +25,22 @@ export interface Parts {
   readonly log: Pino;
 }
 
+/** Every route there is, in the order of the documentation. */
+export const CONTROLLERS = [
+  AppsController,
+  ProductsController,
+  CorridorsController,
+  TransfersController,
+  HealthController,
+];
+
 @Module({})
 export class AppModule {
   static of({ config, deployment, verifier, log }: Parts): DynamicModule {
     return {
       module: AppModule,
       imports: [loggerModule(log), BackingModule.on(deployment)],
-      controllers: [AppsController, ProductsController, CorridorsController, TransfersController, HealthController],
+      controllers: CONTROLLERS,
       providers: [
         Callers,
         Draining,

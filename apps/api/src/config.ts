@@ -73,7 +73,9 @@ export function readConfig(environment: Environment = process.env, isTerminal = 
     const value = text(name);
     if (value === undefined) return undefined;
     if (URL.canParse(value) && protocols.includes(new URL(value).protocol)) return value;
-    mistakes.push(`${name} is not a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}.`);
+    mistakes.push(
+      `${name} is not a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}.`,
+    );
     return undefined;
   };
 

@@ -23,7 +23,14 @@ export class RateLimit {
   constructor(private readonly perSecond?: number) {}
 
   /** Connects to the counter of the server, once it is there. */
-  attach(createCounter: (options: { max: number; timeWindow: number; keyGenerator: (request: FastifyRequest) => string }) => Counter): void { // prettier-ignore
+  attach(
+    createCounter: (options: {
+      max: number;
+      timeWindow: number;
+      keyGenerator: (request: FastifyRequest) => string;
+    }) => Counter,
+  ): void {
+    // prettier-ignore
     if (this.perSecond === undefined) return;
     this.counter = createCounter({
       max: this.perSecond,

@@ -30,6 +30,10 @@ export class Remember<T> {
     return answer;
   }
 
+  get size(): number {
+    return this.answers.size;
+  }
+
   /** Asks anew next time. */
   forget(key: string, only?: object): void {
     if (only === undefined || this.answers.get(key) === only) this.answers.delete(key);

@@ -8,7 +8,19 @@ import { discoverKeySet, KEY_SET_OPTIONS } from './discovery.js';
 import { Remember } from './remember.js';
 
 /** Asymmetric only: a secret that both sides know could sign for anyone. */
-const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
+const ALGORITHMS = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+];
 
 const CLOCK_TOLERANCE_S = 30;
 const REMEMBERED_MS = 60_000;

@@ -65,7 +65,9 @@ export async function serveDocs(app: NestFastifyApplication): Promise<void> {
   });
   server.get('/docs', async (_request, reply) => page(reply, 'text/html; charset=utf-8').send(PAGE));
   server.get('/docs/', async (_request, reply) => reply.redirect('../docs', 308));
-  server.get('/docs/page.js', async (_request, reply) => page(reply, 'text/javascript; charset=utf-8').send(PAGE_SCRIPT));
+  server.get('/docs/page.js', async (_request, reply) =>
+    page(reply, 'text/javascript; charset=utf-8').send(PAGE_SCRIPT),
+  );
   server.get('/docs/page.css', async (_request, reply) => page(reply, 'text/css; charset=utf-8').send(PAGE_STYLE));
   for (const asset of ASSETS) server.get(`/docs/${asset}`, async (_request, reply) => reply.sendFile(asset));
 }

@@ -1,7 +1,10 @@
 import { REFUSALS } from '@banking/domain';
 
 const errors = Object.entries(REFUSALS)
-  .map(([reason, { status, errorCode, meaning, action }]) => `| ${status} | \`${errorCode}\` | \`${reason}\` | ${meaning} ${action} |`)
+  .map(
+    ([reason, { status, errorCode, meaning, action }]) =>
+      `| ${status} | \`${errorCode}\` | \`${reason}\` | ${meaning} ${action} |`,
+  )
   .join('\n');
 
 /** The first thing an integrator reads, above the operations. */

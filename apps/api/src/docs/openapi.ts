@@ -19,7 +19,8 @@ export function createDocument(app: INestApplication): OpenAPIObject {
       type: 'http',
       scheme: 'bearer',
       bearerFormat: 'JWT',
-      description: 'An access token of your identity provider. In a demo deployment: `npm run -s token -- ada@northwind.example`.',
+      description:
+        'An access token of your identity provider. In a demo deployment: `npm run -s token -- ada@northwind.example`.',
     })
     .build();
   return withPublishedNames(SwaggerModule.createDocument(app, outline, { autoTagControllers: false }));
@@ -30,7 +31,10 @@ function withPublishedNames(document: OpenAPIObject): OpenAPIObject {
   const schemas = Object.entries(document.components?.schemas ?? {}).map(([name, schema]) => [published(name), schema]);
   const renamed = { ...document, components: { ...document.components, schemas: Object.fromEntries(schemas.sort()) } };
   const refs = /"\$ref":"#\/components\/schemas\/(\w+)"/g;
-  const text = JSON.stringify(renamed).replace(refs, (_, name: string) => `"$ref":"#/components/schemas/${published(name)}"`);
+  const text = JSON.stringify(renamed).replace(
+    refs,
+    (_, name: string) => `"$ref":"#/components/schemas/${published(name)}"`,
+  );
   return JSON.parse(text) as OpenAPIObject;
 }
 

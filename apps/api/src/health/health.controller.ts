@@ -35,7 +35,8 @@ export class HealthController {
   @Header('Cache-Control', 'no-store')
   @Operation('getReadiness', {
     summary: 'Whether requests can be served',
-    description: 'For the load balancer: false while the database cannot be reached and once the process is told to stop.',
+    description:
+      'For the load balancer: false while the database cannot be reached and once the process is told to stop.',
     provenance: 'ours',
     refusals: ['unavailable'],
   })

@@ -16,10 +16,16 @@ export class ErrorDto implements ErrorBody {
   @Field('stated', { description: 'The kind of error.', example: 'invalid_request' })
   readonly errorCode!: string;
 
-  @Field('stated', { description: 'What went wrong, for a person.', example: 'There is no such transfer in this workspace.' })
+  @Field('stated', {
+    description: 'What went wrong, for a person.',
+    example: 'There is no such transfer in this workspace.',
+  })
   readonly message!: string;
 
-  @Field('ours', { description: 'A stable word for programs: one row of the refusal table.', example: 'transfer_not_found' })
+  @Field('ours', {
+    description: 'A stable word for programs: one row of the refusal table.',
+    example: 'transfer_not_found',
+  })
   readonly reason!: string;
 
   @Field('ours', {

@@ -14,5 +14,8 @@ export function createLogger({ logLevel, logPretty }: Pick<Config, 'logLevel' | 
     serializers: { req: () => undefined, res: () => undefined },
   };
   if (!logPretty) return pino(options);
-  return pino({ ...options, transport: { target: 'pino-pretty', options: { translateTime: 'SYS:HH:MM:ss', ignore: 'context' } } });
+  return pino({
+    ...options,
+    transport: { target: 'pino-pretty', options: { translateTime: 'SYS:HH:MM:ss', ignore: 'context' } },
+  });
 }

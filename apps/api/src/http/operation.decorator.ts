@@ -48,7 +48,8 @@ export function Operation(id: OperationId, text: OperationText): MethodDecorator
       ApiHeader({
         name: 'Workspace-ID',
         required: true,
-        description: 'The workspace to act in: the id of `edges.workspace` in a role of yours (`GET /apps/{appId}/users`).',
+        description:
+          'The workspace to act in: the id of `edges.workspace` in a role of yours (`GET /apps/{appId}/users`).',
         schema: { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
       }),
     );
@@ -70,16 +71,20 @@ function refusalResponses(reasons: readonly RefusalReason[]): MethodDecorator[] 
     const { status } = REFUSALS[reason];
     statuses.set(status, (statuses.get(status) ?? new Set()).add(reason));
   }
-  return [...statuses].sort(([a], [b]) => a - b).map(([status, some]) => {
-    const list = [...some];
-    return ApiResponse({
-      status,
-      description: list.map((reason) => `\`${reason}\`: ${REFUSALS[reason].meaning} ${REFUSALS[reason].action}`).join('\n\n'),
-      type: ErrorDto,
-      examples: Object.fromEntries(list.map((reason) => [reason, { summary: reason, value: exampleOf(reason) }])),
-      headers: headersOf(status),
+  return [...statuses]
+    .sort(([a], [b]) => a - b)
+    .map(([status, some]) => {
+      const list = [...some];
+      return ApiResponse({
+        status,
+        description: list
+          .map((reason) => `\`${reason}\`: ${REFUSALS[reason].meaning} ${REFUSALS[reason].action}`)
+          .join('\n\n'),
+        type: ErrorDto,
+        examples: Object.fromEntries(list.map((reason) => [reason, { summary: reason, value: exampleOf(reason) }])),
+        headers: headersOf(status),
+      });
     });
-  });
 }
 
 function exampleOf(reason: RefusalReason) {
@@ -88,8 +93,14 @@ function exampleOf(reason: RefusalReason) {
 }
 
 function headersOf(status: number) {
-  const requestId = { 'X-Request-Id': { description: 'The same as `requestId` in the body.', schema: { type: 'string' as const } } };
-  if (status === 401) return { ...requestId, 'WWW-Authenticate': { description: '`Bearer`', schema: { type: 'string' as const } } };
+  const requestId = {
+    'X-Request-Id': { description: 'The same as `requestId` in the body.', schema: { type: 'string' as const } },
+  };
+  if (status === 401)
+    return { ...requestId, 'WWW-Authenticate': { description: '`Bearer`', schema: { type: 'string' as const } } };
   if (status !== 429 && status !== 503) return requestId;
-  return { ...requestId, 'Retry-After': { description: 'Seconds to wait before trying again.', schema: { type: 'integer' as const } } };
+  return {
+    ...requestId,
+    'Retry-After': { description: 'Seconds to wait before trying again.', schema: { type: 'integer' as const } },
+  };
 }

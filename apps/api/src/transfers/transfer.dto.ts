@@ -9,7 +9,7 @@ class TransferFieldsDto {
   @IdField('The transfer.', 17)
   readonly id!: Transfer['id'];
 
-  @AmountField("Digits in minor units of the account's currency: `\"1875000\"` in EUR is 18750.00.", '1875000')
+  @AmountField('Digits in minor units of the account\'s currency: `"1875000"` in EUR is 18750.00.', '1875000')
   readonly amount!: Transfer['amount'];
 
   @TextField('Description.', 'Invoice 2107', false)

@@ -19,7 +19,10 @@ export class TransfersController {
     provenance: 'stated',
     refusals: ['id_malformed', 'transfer_not_found'],
   })
-  @ApiIdParam('transferId', 'A transfer of the workspace. One of another workspace is not found, like one that does not exist.')
+  @ApiIdParam(
+    'transferId',
+    'A transfer of the workspace. One of another workspace is not found, like one that does not exist.',
+  )
   @ApiOkResponse({ description: 'The transfer.', type: TransferDto })
   get(@CalledBy() caller: Caller, @Param('transferId', IdPipe) transferId: TransferId): Promise<Transfer> {
     return this.banking.getTransfer(caller, { transferId });

@@ -1,0 +1,152 @@
+import { Controller, Get, Module } from '@nestjs/common';
+import { APP_FILTER, APP_GUARD } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Test } from '@nestjs/testing';
+import { Directory, Refusal, type DirectoryUser, type RoleName, type Subject } from '@banking/domain';
+import { Operation } from '../http/operation.decorator.js';
+import { RefusalFilter } from '../http/refusal.filter.js';
+import { AccessGuard } from './access.guard.js';
+import { CalledBy, type Caller } from './caller.js';
+import { Callers } from './callers.js';
+import { RateLimit } from './rate-limit.js';
+import { CredentialError, TokenVerifier } from './token-verifier.js';
+
+const text = { summary: 'A route', description: 'A route.', provenance: 'ours', refusals: [] } as const;
+
+@Controller()
+class Routes {
+  @Get('undeclared')
+  undeclared() {
+    return 'reached';
+  }
+
+  @Get('apps')
+  @Operation('listApps', text)
+  apps(@CalledBy() caller: Caller) {
+    return caller;
+  }
+
+  @Get('transfer')
+  @Operation('getTransfer', text)
+  transfer(@CalledBy() caller: Caller) {
+    return caller;
+  }
+}
+
+/** The directory of a test: grants can be given and taken while the service runs. */
+class Grants extends Directory {
+  grants: DirectoryUser['grants'] = [];
+
+  async userOf({ subject }: Subject): Promise<DirectoryUser | undefined> {
+    return subject === 'ada' ? ({ id: 1, grants: this.grants } as DirectoryUser) : undefined;
+  }
+}
+
+const directory = new Grants();
+const verifier = {
+  async subjectOf(token: string): Promise<Subject> {
+    if (token === 'away') throw new Refusal('unavailable');
+    if (token === 'forged') throw new CredentialError('signature');
+    return { issuer: 'test', subject: token };
+  },
+};
+
+@Module({
+  controllers: [Routes],
+  providers: [
+    Callers,
+    { provide: Directory, useValue: directory },
+    { provide: TokenVerifier, useValue: verifier },
+    { provide: RateLimit, useValue: new RateLimit() },
+    { provide: APP_GUARD, useClass: AccessGuard },
+    { provide: APP_FILTER, useClass: RefusalFilter },
+  ],
+})
+class GuardedModule {}
+
+describe('Given routes behind the access guard', () => {
+  let app: NestFastifyApplication;
+  beforeAll(async () => {
+    const built = await Test.createTestingModule({ imports: [GuardedModule] }).compile();
+    app = built.createNestApplication<NestFastifyApplication>(new FastifyAdapter(), { logger: false });
+    await app.init();
+    await app.getHttpAdapter().getInstance().ready();
+  });
+  afterAll(() => app.close());
+
+  const get = async (url: string, headers: Record<string, string> = {}) => {
+    const { statusCode, json, headers: sent } = await app.inject({ method: 'GET', url, headers });
+    return { status: statusCode, body: json<Record<string, unknown>>(), sent };
+  };
+  const granted = (role: RoleName) => [{ workspaceId: 7, role, appId: 1 }] as unknown as DirectoryUser['grants'];
+  const ada = { authorization: 'Bearer ada' };
+
+  it('When a route does not say which operation it is, Then nobody reaches it', async () => {
+    const { status, body } = await get('/undeclared', ada);
+
+    expect({ status, reason: body['reason'] }).toEqual({ status: 500, reason: 'internal_error' });
+    expect(JSON.stringify(body)).not.toContain('undeclared');
+  });
+
+  it.each([
+    {},
+    { authorization: 'Bearer' },
+    { authorization: 'Basic YWRh' },
+    { authorization: 'Bearer forged' },
+    { authorization: 'Bearer stranger' },
+  ])(
+    'When the credential is %j, Then the answer is 401 and does not say why',
+    async (headers: Record<string, string>) => {
+      const { status, body, sent } = await get('/apps', headers);
+
+      expect({ status, reason: body['reason'], challenge: sent['www-authenticate'] }).toEqual({
+        status: 401,
+        reason: 'not_authenticated',
+        challenge: 'Bearer',
+      });
+      expect(body['message']).toBe(new Refusal('not_authenticated').message);
+    },
+  );
+
+  it('When the keys cannot be had, Then the answer is 503 with a time, never 401', async () => {
+    const { status, sent } = await get('/apps', { authorization: 'Bearer away' });
+
+    expect({ status, retryAfter: sent['retry-after'] }).toEqual({ status: 503, retryAfter: '1' });
+  });
+
+  it('When a user without a role asks, Then user operations answer and a workspace is forbidden', async () => {
+    directory.grants = [];
+
+    expect(await get('/apps', ada)).toMatchObject({ status: 200, body: { actor: 1 } });
+    expect(await get('/transfer', { ...ada, 'workspace-id': '7' })).toMatchObject({
+      status: 403,
+      body: { reason: 'workspace_forbidden' },
+    });
+  });
+
+  it('When a role has just been given, Then it counts at once', async () => {
+    directory.grants = [];
+    expect((await get('/transfer', { ...ada, 'workspace-id': '7' })).status).toBe(403);
+    directory.grants = granted('member');
+
+    expect(await get('/transfer', { ...ada, 'workspace-id': '7' })).toMatchObject({
+      status: 200,
+      body: { actor: 1, workspaceId: 7, role: 'member' },
+    });
+  });
+
+  it.each([
+    [undefined, 'workspace_id_required'],
+    ['', 'workspace_id_invalid'],
+    ['0', 'workspace_id_invalid'],
+    ['07', 'workspace_id_invalid'],
+    ['7.0', 'workspace_id_invalid'],
+    ['7, 8', 'workspace_id_invalid'],
+    ['9007199254740992', 'workspace_id_invalid'],
+  ])('When Workspace-ID is %j, Then the refusal is %s', async (workspaceId, reason) => {
+    directory.grants = granted('admin');
+    const headers = { ...ada, ...(workspaceId === undefined ? {} : { 'workspace-id': workspaceId }) };
+
+    expect(await get('/transfer', headers)).toMatchObject({ status: 400, body: { reason } });
+  });
+});

@@ -1,0 +1,98 @@
+import { ConfigError, readConfig } from './config.js';
+
+const mistakesOf = (environment: Record<string, string>): readonly string[] => {
+  try {
+    readConfig(environment, false);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.mistakes;
+    throw error;
+  }
+};
+
+describe('Given an environment', () => {
+  it('When it is empty, Then the service listens on loopback, keeps its own database and takes local tokens', () => {
+    expect(readConfig({}, false)).toMatchObject({
+      host: '127.0.0.1',
+      port: 3000,
+      databaseUrl: undefined,
+      demoData: true,
+      tokens: { audience: 'banking-api', type: 'at+jwt', source: { kind: 'local' } },
+      logLevel: 'info',
+      logPretty: false,
+      docs: true,
+      corsOrigins: [],
+      rateLimit: undefined,
+    });
+  });
+
+  it('When variables are empty or blank, Then they count as unset', () => {
+    expect(readConfig({ PORT: '', DATABASE_URL: '  ', OIDC_ISSUER: '' }, false)).toEqual(readConfig({}, false));
+  });
+
+  it('When several are wrong, Then all mistakes are said at once, each with what to change', () => {
+    const mistakes = mistakesOf({
+      PORT: '70000',
+      LOG_LEVEL: 'loud',
+      DOCS: 'yes',
+      DATABASE_URL: 'mysql://db/bank',
+      CORS_ORIGINS: 'https://a.example/path',
+      RATE_LIMIT_PER_SECOND: '1.5',
+      OIDC_ISSUER: 'http://issuer.example',
+      JWKS_URL: 'https://issuer.example/keys',
+      JWKS_FILE: 'keys.json',
+    });
+
+    expect(mistakes.map((mistake) => mistake.split(' ')[0])).toEqual([
+      'DATABASE_URL', 'RATE_LIMIT_PER_SECOND', 'CORS_ORIGINS', 'PORT', 'OIDC_ISSUER', 'JWKS_URL', 'LOG_LEVEL', 'DOCS',
+    ]); // prettier-ignore
+  });
+
+  it.each(['0', '65535'])('When PORT is %s, Then it is taken', (port) => {
+    expect(readConfig({ PORT: port }, false).port).toBe(Number(port));
+  });
+
+  it.each(['-1', '65536', '3e3', '0x10', '3000 ', '٣'].filter((port) => port.trim() === port))(
+    'When PORT is %s, Then it is refused',
+    (port) => {
+      expect(mistakesOf({ PORT: port })).toHaveLength(1);
+    },
+  );
+
+  it.each(['127.0.0.1', '127.1.2.3', '::1', '[::1]', 'localhost'])(
+    'When HOST is %s, Then local tokens are taken',
+    (host) => {
+      expect(readConfig({ HOST: host }, false).tokens.source.kind).toBe('local');
+    },
+  );
+
+  it.each(['0.0.0.0', '::', '10.0.0.1', '127.example.com', 'bank.internal'])(
+    'When HOST is %s without an issuer, Then it is refused unless LOCAL_TOKENS=on says so',
+    (host) => {
+      expect(mistakesOf({ HOST: host })).toEqual([expect.stringContaining('LOCAL_TOKENS=on')]);
+      expect(readConfig({ HOST: host, LOCAL_TOKENS: 'on' }, false).tokens.source.kind).toBe('local');
+    },
+  );
+
+  it('When an issuer is set, Then it is kept letter by letter, and local tokens are not', () => {
+    const { tokens } = readConfig({ HOST: '0.0.0.0', OIDC_ISSUER: 'https://id.example/realms/bank/' }, false);
+
+    expect(tokens.source).toEqual({ kind: 'discovery', issuer: 'https://id.example/realms/bank/' });
+    expect(mistakesOf({ OIDC_ISSUER: 'https://id.example', LOCAL_TOKENS: 'on' })).toHaveLength(1);
+  });
+
+  it('When nobody could sign in, Then it is refused', () => {
+    expect(mistakesOf({ LOCAL_TOKENS: 'off' })).toEqual([expect.stringContaining('Set OIDC_ISSUER')]);
+  });
+
+  it('When a database of one’s own is named, Then no demo data is made in it unless asked for', () => {
+    const url = 'postgres://banking@db.internal/banking';
+
+    expect(readConfig({ DATABASE_URL: url }, false).demoData).toBe(false);
+    expect(readConfig({ DATABASE_URL: url, DEMO_DATA: 'on' }, false).demoData).toBe(true);
+  });
+
+  it('When a URL holds a password, Then no mistake repeats it', () => {
+    expect(mistakesOf({ DATABASE_URL: 'mysql://banking:hunter2@db/bank' }).join()).not.toContain('hunter2');
+  });
+});

@@ -1,0 +1,29 @@
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
+const FILE = 'apps/api/openapi.json';
+
+const USAGE = `Usage: npm run openapi
+
+Writes ${FILE} anew from the routes as they are declared. Look at the difference before you commit it:
+integrators generate code from this file, and a test holds it against the service.
+`;
+
+const [option, ...rest] = process.argv.slice(2);
+if (option === '--help' && rest.length === 0) {
+  process.stdout.write(USAGE);
+} else if (option !== undefined) {
+  process.stderr.write(`${option} is not an option.\n\n${USAGE}`);
+  process.exitCode = 2;
+} else {
+  execFileSync(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '--build'], { cwd: ROOT, stdio: 'inherit' });
+  const require = createRequire(import.meta.url);
+  require('reflect-metadata');
+  const { offlineDocument } = require(join(ROOT, 'apps/api/dist/docs/offline-document.js'));
+  writeFileSync(join(ROOT, FILE), `${JSON.stringify(await offlineDocument(), null, 2)}\n`);
+  process.stdout.write(`Wrote ${FILE}.\n`);
+}
