@@ -1,6 +1,8 @@
 import { readDemoWorld } from '@banking/operations';
 import type { Command } from 'commander';
 import { withDeployment } from './deployment.js';
+import { examples } from './help.js';
+import { jsonOption } from './inputs.js';
 import { printJson, printTable } from './print.js';
 import { Refused } from './refused.js';
 
@@ -22,14 +24,8 @@ export function addDemoCommand(program: Command): void {
       'Prints the ids of the demo world by name: apps, users, workspaces, accounts, recipients and transfers.\n\n' +
         'The embedded database gets that world when it is first opened; a database of your own with DEMO_DATA=on.',
     )
-    .option('--json', 'print JSON instead of a table')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  $ npm run -s demo
-  $ npm run -s demo -- --json | jq '.transfers.internal'`,
-    )
+    .addOption(jsonOption())
+    .addHelpText('after', examples('npm run -s demo', "npm run -s demo -- --json | jq '.transfers.internal'"))
     .action(async ({ json }: { json?: boolean }) => {
       const world = await withDeployment(({ database }) => readDemoWorld(database));
       if (!world) {

@@ -39,7 +39,7 @@ export async function withDeployment<T>(
       log: tell,
     });
     try {
-      return await beforeAbort(signal, () => work(deployment, config));
+      return await orInterrupted(signal, () => work(deployment, config));
     } finally {
       await deployment.close();
     }
@@ -66,7 +66,7 @@ export async function untilSignal<T>(work: (signal: AbortSignal) => Promise<T>):
 }
 
 /** The outcome of the work, or its end as soon as the signal comes; what it was doing is no longer waited for. */
-async function beforeAbort<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+export async function orInterrupted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   signal.throwIfAborted();
   return Promise.race([
     work(),

@@ -5,11 +5,18 @@ import { LocalIssuerError } from '@banking/local-issuer';
 import { DeploymentError, ProvisioningError } from '@banking/operations';
 import { DatabaseSetupError, EmbeddedServerError, MigrationError } from '@banking/postgres';
 import { Command, CommanderError } from 'commander';
+import { addAppCommands } from './apps.js';
 import { ConfigError } from './config.js';
 import { addDemoCommand } from './demo.js';
 import { Interrupted } from './deployment.js';
+import { addGrantCommands } from './grants.js';
+import { onRequest } from './help.js';
+import { refuseRepeatedOptions } from './inputs.js';
+import { addMigrateCommand } from './migrate.js';
 import { Refused } from './refused.js';
 import { addTokenCommand } from './token.js';
+import { addUserCommands } from './users.js';
+import { addWorkspaceCommands } from './workspaces.js';
 
 /** 0 is good, and so is a signal's 128 and more for whoever sent it. */
 const FAILED = 1;
@@ -21,19 +28,7 @@ const EXPECTED = [
   ...[EmbeddedServerError, DatabaseSetupError, MigrationError],
 ];
 
-function banking(): Command {
-  const { version } = JSON.parse(readFileSync(join(__dirname, '../package.json'), 'utf8')) as { version: string };
-  const program = new Command('banking')
-    .description('Sets up and examines a deployment of the banking service, beside the running service or alone.')
-    .version(version, '-V, --version', 'print the version')
-    .helpOption('-h, --help', 'print this help')
-    .helpCommand('help [command]', 'print the help of a command')
-    .exitOverride()
-    .showHelpAfterError()
-    .addHelpText(
-      'after',
-      `
-Configuration, by environment:
+const NOTES = `Configuration, by environment:
   DATA_DIR             where the embedded database and the signing key are (.data)
   DATABASE_URL         a PostgreSQL of your own instead of the embedded one
   DATABASE_OWNER_URL   the login that may migrate, where it is not that of DATABASE_URL
@@ -46,10 +41,26 @@ Exit codes: 0 done; 1 refused or failed; 2 wrong usage or configuration.
 Examples:
   $ npm run -s token -- ada@northwind.example
   $ npm run -s banking -- workspace list --json
-  $ npm run -s banking -- grant add --help`,
-    );
+  $ npm run -s banking -- grant add --help`;
+
+function banking(): Command {
+  const { version } = JSON.parse(readFileSync(join(__dirname, '../package.json'), 'utf8')) as { version: string };
+  const program = new Command('banking')
+    .description('Sets up and examines a deployment of the banking service, beside the running service or alone.')
+    .version(version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .helpCommand('help [command]', 'print the help of a command')
+    .exitOverride()
+    .showHelpAfterError()
+    .addHelpText('after', onRequest(NOTES));
   addTokenCommand(program);
   addDemoCommand(program);
+  addMigrateCommand(program);
+  addAppCommands(program);
+  addUserCommands(program);
+  addWorkspaceCommands(program);
+  addGrantCommands(program);
+  refuseRepeatedOptions(program);
   return program;
 }
 
@@ -64,8 +75,13 @@ async function main(): Promise<number> {
 
 /** Says on standard error what went wrong, as far as it has not been said, and gives the exit code. */
 function explain(error: unknown): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : MISUSED;
-  if (error instanceof Interrupted) return error.exitCode;
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return 0;
+    if (error.code === 'commander.help') console.error('\nerror: one of the commands above is missing');
+    return MISUSED;
+  }
+  // What had to be closed is closed; what was interrupted may still be waiting for an answer.
+  if (error instanceof Interrupted) process.exit(error.exitCode);
   if (error instanceof ConfigError) {
     console.error(error.message);
     return MISUSED;

@@ -1,9 +1,11 @@
 import { LocalIssuer } from '@banking/local-issuer';
 import { allUsers, readDemoWorld, type Deployment } from '@banking/operations';
-import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { readConfig } from './config.js';
 import { withDeployment } from './deployment.js';
-import { print, visible } from './print.js';
+import { examples } from './help.js';
+import { nameArgument } from './inputs.js';
+import { print } from './print.js';
 import { Refused } from './refused.js';
 
 const SECONDS_PER = { s: 1, m: 60, h: 3600 } as const;
@@ -19,7 +21,7 @@ export function addTokenCommand(program: Command): void {
       'Prints a bearer token for a user, signed with the key of DATA_DIR, and nothing else.\n\n' +
         'Where OIDC_ISSUER is set, tokens come from that identity provider and none are made here.',
     )
-    .addArgument(new Argument('<email>', 'a user of the directory; see banking user list'))
+    .addArgument(nameArgument('<email>', 'a user of the directory; see banking user list'))
     .addOption(
       new Option('--lifetime <duration>', 'how long the token is good for: a number with s, m or h, at most 24h')
         .argParser(parseLifetime)
@@ -27,11 +29,11 @@ export function addTokenCommand(program: Command): void {
     )
     .addHelpText(
       'after',
-      `
-Examples:
-  $ npm run -s token -- ada@northwind.example
-  $ banking token ada@northwind.example --lifetime 15m
-  $ curl -H "Authorization: Bearer $(npm run -s token -- ada@northwind.example)" http://127.0.0.1:3000/v1/apps`,
+      examples(
+        'npm run -s token -- ada@northwind.example',
+        'banking token ada@northwind.example --lifetime 15m',
+        'curl -H "Authorization: Bearer $(npm run -s token -- ada@northwind.example)" http://127.0.0.1:3000/v1/apps',
+      ),
     )
     .action(async (email: string, { lifetime }: { lifetime: number }) => {
       print(await tokenFor(email, lifetime));
@@ -56,7 +58,7 @@ async function knownEmail({ database }: Deployment, wanted: string): Promise<str
   if (user) return user.email;
   const demo = Object.keys((await readDemoWorld(database))?.users ?? {});
   const hint = demo.length > 0 ? ` Users of the demo world: ${demo.join(', ')}.` : '';
-  throw new Refused(`There is no user ${visible(wanted)}. See banking user list.${hint}`);
+  throw new Refused(`There is no user ${wanted}. See banking user list.${hint}`);
 }
 
 function parseLifetime(text: string): number {

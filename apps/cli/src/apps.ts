@@ -1,0 +1,68 @@
+import { addApp, allApps, removeApp } from '@banking/operations';
+import type { Command } from 'commander';
+import { withDeployment } from './deployment.js';
+import { examples } from './help.js';
+import { actorOf, asOption, type ChangeOptions, jsonOption, nameArgument } from './inputs.js';
+import { print, printJson, printTable } from './print.js';
+
+export function addAppCommands(program: Command): void {
+  const app = program
+    .command('app')
+    .summary('add, list and remove apps')
+    .description('Apps: what users and workspaces belong to.')
+    .addHelpText(
+      'after',
+      examples(
+        'banking app add "Harbour Treasury"',
+        'banking app list --json',
+        'banking app remove "Harbour Treasury"',
+      ),
+    );
+
+  app
+    .command('add')
+    .summary('add an app')
+    .description('Adds an app. Its name must be new.')
+    .addArgument(nameArgument('<name>', 'name of the app'))
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .addHelpText('after', examples('banking app add "Harbour Treasury"'))
+    .action(async (name: string, options: ChangeOptions) => {
+      const added = await withDeployment(async ({ database }) => {
+        const id = await addApp(database, actorOf(options), name);
+        return (await allApps(database)).find((row) => row.id === id);
+      });
+      if (options.json) printJson(added);
+      else print(`Added app ${added?.id}, ${name}.`);
+    });
+
+  app
+    .command('list')
+    .summary('list the apps')
+    .description('Lists the apps, with how many users and workspaces each has.')
+    .addOption(jsonOption())
+    .addHelpText('after', examples('banking app list'))
+    .action(async ({ json }: { json?: boolean }) => {
+      const apps = await withDeployment(({ database }) => allApps(database));
+      if (json) return printJson(apps);
+      printTable(
+        ['Id', 'Name', 'Users', 'Workspaces', 'Added'],
+        apps.map(({ id, name, users, workspaces, createdAt }) => [id, name, users, workspaces, createdAt]),
+        'There are no apps. Add one: banking app add <name>',
+      );
+    });
+
+  app
+    .command('remove')
+    .summary('remove an app')
+    .description('Removes an app that has no users and no workspaces any more.')
+    .addArgument(nameArgument('<name>', 'name of the app; see banking app list'))
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .addHelpText('after', examples('banking app remove "Harbour Treasury"'))
+    .action(async (name: string, options: ChangeOptions) => {
+      await withDeployment(({ database }) => removeApp(database, actorOf(options), name));
+      if (options.json) printJson({ removed: name });
+      else print(`Removed app ${name}.`);
+    });
+}

@@ -1,0 +1,77 @@
+import { userInfo } from 'node:os';
+import { parseId, type WorkspaceId } from '@banking/domain';
+import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
+
+/** An argument that names something. */
+export function nameArgument(name: string, description: string): Argument {
+  return new Argument(name, description).argParser(parseName);
+}
+
+export function nameOption(flags: string, description: string): Option {
+  return new Option(flags, description).argParser(parseName);
+}
+
+export function workspaceArgument(): Argument {
+  return new Argument('<id>', 'id of a workspace; see banking workspace list').argParser(parseWorkspaceId);
+}
+
+export function workspaceOption(description: string): Option {
+  return new Option('--workspace <id>', description).argParser(parseWorkspaceId);
+}
+
+export function typeOption(): Option {
+  return new Option('--type <type>', 'business without it').choices(['business', 'personal']);
+}
+
+export function jsonOption(): Option {
+  return new Option('--json', 'print JSON, for programs');
+}
+
+/** Options every command has that changes something. */
+export interface ChangeOptions {
+  readonly as?: string;
+  readonly json?: boolean;
+}
+
+export function asOption(): Option {
+  return nameOption('--as <name>', 'who makes the change, for the trail (cli: and your user name)');
+}
+
+/** Who stands in the trail of a change. */
+export function actorOf({ as }: ChangeOptions): string {
+  return as ?? `cli:${osUserName()}`;
+}
+
+/** A container may run a user id that has no name. */
+function osUserName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(process.getuid?.());
+  }
+}
+
+/** Refuses an option with a value that is given twice, which otherwise would silently mean the last. */
+export function refuseRepeatedOptions(command: Command): void {
+  for (const option of command.options.filter(({ required }) => required)) {
+    let given = 0;
+    command.on(`option:${option.name()}`, () => {
+      given += 1;
+      if (given > 1) command.error(`error: option '${option.flags}' is given more than once`);
+    });
+  }
+  command.commands.forEach(refuseRepeatedOptions);
+}
+
+function parseName(text: string): string {
+  if (text.trim() === '') throw new InvalidArgumentError('It must not be empty.');
+  if (text.trim() !== text) throw new InvalidArgumentError('It must not begin or end with a space.');
+  if (/\p{Cc}/u.test(text)) throw new InvalidArgumentError('It must not have control characters.');
+  return text;
+}
+
+function parseWorkspaceId(text: string): WorkspaceId {
+  const id = parseId<WorkspaceId>(text);
+  if (id === undefined) throw new InvalidArgumentError('Write an id as digits, such as 42.');
+  return id;
+}

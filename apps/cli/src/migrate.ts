@@ -1,0 +1,50 @@
+import { MIGRATIONS } from '@banking/operations';
+import { APP_ROLE, joinEmbeddedServer, migrate, OWNER_ROLE, pendingMigrations, SCHEMA } from '@banking/postgres';
+import type { Command } from 'commander';
+import { type Config, readConfig } from './config.js';
+import { orInterrupted, untilSignal } from './deployment.js';
+import { examples } from './help.js';
+import { jsonOption } from './inputs.js';
+import { print, printJson, tell } from './print.js';
+
+export function addMigrateCommand(program: Command): void {
+  program
+    .command('migrate')
+    .summary('bring the schema of the database up to date')
+    .description(
+      'Brings the schema of the database to this version, as the login of DATABASE_OWNER_URL where it is set.\n\n' +
+        'The service does the same when it starts; run this before it where its own login may not migrate.',
+    )
+    .addOption(jsonOption())
+    .addHelpText(
+      'after',
+      examples(
+        'banking migrate',
+        'DATABASE_URL=postgres://banking@db/banking DATABASE_OWNER_URL=postgres://owner@db/banking banking migrate --json',
+      ),
+    )
+    .action(async ({ json }: { json?: boolean }) => {
+      const applied = await migrateDatabase(readConfig());
+      if (json) return printJson({ applied });
+      if (applied.length === 0) return print('The schema is up to date.');
+      print(`Applied ${applied.length === 1 ? 'one migration' : `${applied.length} migrations`}:`);
+      for (const name of applied) print(`  ${name}`);
+    });
+}
+
+/** The names of the migrations applied now. A login that may not migrate is welcome while there is nothing to do. */
+async function migrateDatabase({ databaseUrl, databaseOwnerUrl, dataDir }: Config): Promise<readonly string[]> {
+  return untilSignal(async (signal) => {
+    const embedded = databaseUrl === undefined ? await joinEmbeddedServer({ dataDir, log: tell }) : undefined;
+    const connection = embedded?.connection ?? { connectionString: databaseOwnerUrl ?? databaseUrl };
+    const schema = { connection, folders: MIGRATIONS, schema: SCHEMA, ownerRole: OWNER_ROLE, appRole: APP_ROLE };
+    try {
+      return await orInterrupted(signal, async () => {
+        const pending = await pendingMigrations(schema);
+        return pending.length === 0 ? [] : (await migrate({ ...schema, log: tell })).applied;
+      });
+    } finally {
+      await embedded?.leave();
+    }
+  });
+}

@@ -1,0 +1,114 @@
+import type { Database } from '@banking/postgres';
+import { addUser, allUsers, removeUser, type UserRow } from '@banking/operations';
+import { type Command, Option } from 'commander';
+import { withDeployment } from './deployment.js';
+import { examples } from './help.js';
+import { actorOf, asOption, type ChangeOptions, jsonOption, nameArgument, nameOption, typeOption } from './inputs.js';
+import { print, printJson, printTable } from './print.js';
+import { Refused } from './refused.js';
+
+interface AddOptions extends ChangeOptions {
+  readonly app: string;
+  readonly status?: string;
+  readonly type?: 'personal' | 'business';
+  readonly issuer?: string;
+  readonly subject?: string;
+}
+
+export function addUserCommands(program: Command): void {
+  const user = program
+    .command('user')
+    .summary('add, list and remove users')
+    .description('Users: people and service accounts that call the service, known by e-mail.')
+    .addHelpText(
+      'after',
+      examples(
+        'banking user add mia@harbour.example --app "Harbour Treasury"',
+        'banking user list',
+        'banking user remove mia@harbour.example',
+      ),
+    );
+
+  user
+    .command('add')
+    .summary('add a user to an app')
+    .description(
+      'Adds a user to an app. A user who is known already joins one app more.\n\n' +
+        'A token with the verified e-mail binds its subject to the user on first use. For a token without one, such as ' +
+        'that of a service account, name issuer and subject here.',
+    )
+    .addArgument(nameArgument('<email>', 'e-mail of the user'))
+    .addOption(nameOption('--app <name>', 'app the user belongs to; see banking app list').makeOptionMandatory())
+    .addOption(
+      new Option('--status <status>', 'how far the user has come; completed without it').choices([
+        'completed',
+        'pending',
+      ]),
+    )
+    .addOption(typeOption())
+    .addOption(nameOption('--issuer <url>', 'identity provider of the subject, written as in its tokens'))
+    .addOption(nameOption('--subject <sub>', 'how the identity provider names the user'))
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .addHelpText(
+      'after',
+      examples(
+        'banking user add mia@harbour.example --app "Harbour Treasury"',
+        'banking user add payroll@harbour.example --app "Harbour Treasury" \\\n      --issuer https://login.harbour.example --subject payroll-service',
+      ),
+    )
+    .action(async (email: string, options: AddOptions, command: Command) => {
+      if ((options.issuer === undefined) !== (options.subject === undefined)) {
+        command.error(`error: options '--issuer <url>' and '--subject <sub>' go together`);
+      }
+      const added = await withDeployment(({ database }) => add(database, email, options));
+      if (options.json) printJson(added);
+      else print(`Added user ${added?.id}, ${added?.email}, to ${options.app}.`);
+    });
+
+  user
+    .command('list')
+    .summary('list the users')
+    .description('Lists the users. With --json also the subjects by which identity providers name them.')
+    .addOption(jsonOption())
+    .addHelpText('after', examples('banking user list'))
+    .action(async ({ json }: { json?: boolean }) => {
+      const users = await withDeployment(({ database }) => allUsers(database));
+      if (json) return printJson(users);
+      printTable(
+        ['Id', 'E-mail', 'Status', 'Type', 'Apps', 'Subjects', 'Added'],
+        users.map(({ id, email, status, userType, apps, identities, createdAt }) => [
+          ...[id, email, status, userType],
+          ...[apps.join(', '), identities.length, createdAt],
+        ]),
+        'There are no users. Add one: banking user add <email> --app <name>',
+      );
+    });
+
+  user
+    .command('remove')
+    .summary('remove a user')
+    .description('Removes a user from all apps and workspaces. What they did in the books stays.')
+    .addArgument(nameArgument('<email>', 'e-mail of the user; see banking user list'))
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .addHelpText('after', examples('banking user remove mia@harbour.example'))
+    .action(async (email: string, options: ChangeOptions) => {
+      await withDeployment(({ database }) => removeUser(database, actorOf(options), email));
+      if (options.json) printJson({ removed: email.toLowerCase() });
+      else print(`Removed user ${email.toLowerCase()}.`);
+    });
+}
+
+async function add(database: Database, email: string, options: AddOptions): Promise<UserRow | undefined> {
+  const { app, status, type: userType, issuer, subject } = options;
+  const known = (await allUsers(database)).find((row) => row.email === email.toLowerCase());
+  if (known && ((status ?? known.status) !== known.status || (userType ?? known.userType) !== known.userType)) {
+    throw new Refused(
+      `${known.email} is a user already, ${known.status} and ${known.userType}: leave out --status and --type to add them to ${app}.`,
+    );
+  }
+  const identity = issuer !== undefined && subject !== undefined ? { issuer, subject } : undefined;
+  const id = await addUser(database, actorOf(options), { email, app, status, userType, identity });
+  return (await allUsers(database)).find((row) => row.id === id);
+}

@@ -1,0 +1,100 @@
+import type { WorkspaceId } from '@banking/domain';
+import { addWorkspace, allWorkspaces, removeWorkspace, type WorkspaceRow } from '@banking/operations';
+import type { Database } from '@banking/postgres';
+import type { Command } from 'commander';
+import { withDeployment } from './deployment.js';
+import { examples } from './help.js';
+import {
+  actorOf,
+  asOption,
+  type ChangeOptions,
+  jsonOption,
+  nameArgument,
+  nameOption,
+  typeOption,
+  workspaceArgument,
+} from './inputs.js';
+import { print, printJson, printTable } from './print.js';
+import { Refused } from './refused.js';
+
+interface AddOptions extends ChangeOptions {
+  readonly app: string;
+  readonly type?: 'personal' | 'business';
+}
+
+export function addWorkspaceCommands(program: Command): void {
+  const workspace = program
+    .command('workspace')
+    .summary('add, list and remove workspaces')
+    .description('Workspaces: each has accounts and books of its own, and users with a role in it.')
+    .addHelpText(
+      'after',
+      examples(
+        'banking workspace add "Harbour Shipping" --app "Harbour Treasury"',
+        'banking workspace list',
+        'banking workspace remove 4',
+      ),
+    );
+
+  workspace
+    .command('add')
+    .summary('add a workspace to an app')
+    .description('Adds a workspace to an app. Its name must be new in that app.')
+    .addArgument(nameArgument('<name>', 'name of the workspace'))
+    .addOption(nameOption('--app <app>', 'app it belongs to; see banking app list').makeOptionMandatory())
+    .addOption(typeOption())
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .addHelpText('after', examples('banking workspace add "Harbour Shipping" --app "Harbour Treasury"'))
+    .action(async (name: string, options: AddOptions) => {
+      const { app, type } = options;
+      const added = await withDeployment(async ({ database }) => {
+        const id = await addWorkspace(database, actorOf(options), { app, name, type });
+        return (await allWorkspaces(database)).find((row) => row.id === id);
+      });
+      if (options.json) printJson(added);
+      else print(`Added workspace ${added?.id}, ${name}, to ${app}.`);
+    });
+
+  workspace
+    .command('list')
+    .summary('list the workspaces')
+    .description('Lists the workspaces of all apps.')
+    .addOption(jsonOption())
+    .addHelpText('after', examples('banking workspace list'))
+    .action(async ({ json }: { json?: boolean }) => {
+      const workspaces = await withDeployment(({ database }) => allWorkspaces(database));
+      if (json) return printJson(workspaces);
+      printTable(
+        ['Id', 'Name', 'Type', 'App', 'Added'],
+        workspaces.map(({ id, name, type, app, createdAt }) => [id, name, type, app, createdAt]),
+        'There are no workspaces. Add one: banking workspace add <name> --app <app>',
+      );
+    });
+
+  workspace
+    .command('remove')
+    .summary('remove a workspace')
+    .description('Removes a workspace that has no roles and never had an account: books are kept for ever.')
+    .addArgument(workspaceArgument())
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .addHelpText('after', examples('banking workspace remove 4'))
+    .action(async (id: WorkspaceId, options: ChangeOptions) => {
+      await withDeployment(({ database }) => removeWorkspace(database, actorOf(options), id));
+      if (options.json) printJson({ removed: id });
+      else print(`Removed workspace ${id}.`);
+    });
+}
+
+/** The workspaces a command looks at: all of them, or the one named. */
+export async function chosenWorkspaces(
+  database: Database,
+  workspaceId: WorkspaceId | undefined,
+): Promise<readonly WorkspaceRow[]> {
+  const workspaces = await allWorkspaces(database);
+  if (workspaceId === undefined) return workspaces;
+  const chosen = workspaces.filter(({ id }) => id === workspaceId);
+  if (chosen.length === 0) throw new Refused(`There is no workspace ${workspaceId}. See banking workspace list.`);
+  return chosen;
+}
