@@ -16,6 +16,7 @@ import { addMigrateCommand } from './migrate.js';
 import { Refused } from './refused.js';
 import { addTokenCommand } from './token.js';
 import { addUserCommands } from './users.js';
+import { addVerifyCommand } from './verify.js';
 import { addWorkspaceCommands } from './workspaces.js';
 
 /** 0 is good, and so is a signal's 128 and more for whoever sent it. */
@@ -60,6 +61,7 @@ function banking(): Command {
   addUserCommands(program);
   addWorkspaceCommands(program);
   addGrantCommands(program);
+  addVerifyCommand(program);
   refuseRepeatedOptions(program);
   return program;
 }

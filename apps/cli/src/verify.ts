@@ -1,0 +1,65 @@
+import type { WorkspaceId } from '@banking/domain';
+import { CHECKS, type Proof, verifyBooks } from '@banking/ledger';
+import type { Command } from 'commander';
+import { withDeployment } from './deployment.js';
+import { examples } from './help.js';
+import { jsonOption, workspaceOption } from './inputs.js';
+import { print, printJson, printTable, tell } from './print.js';
+import { Refused } from './refused.js';
+import { chosenWorkspaces } from './workspaces.js';
+
+export function addVerifyCommand(program: Command): void {
+  program
+    .command('verify')
+    .summary('prove the books again from their rows')
+    .description(
+      'Proves the books again from their rows, every hash included, and prints what was checked and found.\n\n' +
+        'Changes nothing, and may run while the service works. Exit code 1 when something is not as it must be.',
+    )
+    .addOption(workspaceOption('only the books of this workspace'))
+    .addOption(jsonOption())
+    .addHelpText('after', examples('banking verify', 'banking verify --workspace 1 --json'))
+    .action(async ({ workspace, json }: { workspace?: WorkspaceId; json?: boolean }) => {
+      const proof = await prove(workspace);
+      if (json) printJson({ inOrder: proof.findings.length === 0, checks: CHECKS, ...proof });
+      else printProof(proof);
+      if (proof.findings.length > 0) throw new Refused(verdict(proof));
+    });
+}
+
+async function prove(workspaceId: WorkspaceId | undefined): Promise<Proof> {
+  return withDeployment(async ({ database }) => {
+    const workspaces = await chosenWorkspaces(database, workspaceId);
+    const ids = workspaces.map(({ id }) => id);
+    let proven = 0;
+    return verifyBooks(database, ids, (id) => {
+      proven += 1;
+      tell(`Proved workspace ${id}, ${proven} of ${ids.length}.`);
+    });
+  });
+}
+
+function printProof(proof: Proof): void {
+  const { accounts, transactions, transfers, findings } = proof;
+  printTable(
+    ['Check', 'Findings'],
+    CHECKS.map((check) => [check, findings.filter((finding) => finding.check === check).length]),
+    '',
+  );
+  print('');
+  if (findings.length > 0) {
+    printTable(
+      ['Workspace', 'Finding'],
+      findings.map(({ workspaceId, detail }) => [workspaceId, detail]),
+      '',
+    );
+    print('');
+  }
+  const workspaces = proof.workspaces === 1 ? 'one workspace' : `${proof.workspaces} workspaces`;
+  print(`Checked ${workspaces}: ${accounts} accounts, ${transactions} transactions, ${transfers} transfers.`);
+  if (findings.length === 0) print('The books are in order.');
+}
+
+function verdict({ findings }: Proof): string {
+  return `The books are not in order: ${findings.length === 1 ? 'one finding' : `${findings.length} findings`}.`;
+}
