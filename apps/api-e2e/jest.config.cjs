@@ -1,4 +1,8 @@
 module.exports = {
   preset: '../../jest.preset.js',
   displayName: 'api-e2e',
+  globalSetup: '<rootDir>/jest.global-setup.cjs',
+  globalTeardown: '<rootDir>/jest.global-teardown.cjs',
+  testTimeout: 60_000,
+  maxWorkers: 2,
 };

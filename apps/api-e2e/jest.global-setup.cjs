@@ -1,0 +1,6 @@
+const { startForTheRun } = require('./dist/service-of-the-run.js');
+
+/** One service for the run, on a database of its own with the demo world in it. */
+module.exports = async () => {
+  globalThis.serviceOfTheRun = await startForTheRun();
+};

@@ -1,0 +1,102 @@
+import { ask, openApiOf } from '../answers.js';
+import { ADA, BOB, CY, EVE, type Service } from '../service.js';
+import { idOf } from '../world.js';
+
+/** Signed by the right key, and nobody we know. */
+const STRANGER = 'mallory@elsewhere.example';
+
+const PEOPLE = { ada: ADA, bob: BOB, cy: CY, eve: EVE, stranger: STRANGER, nobody: undefined } as const;
+
+type Person = keyof typeof PEOPLE;
+/** The status for each person, in the order of PEOPLE: admin, member, without a role, of another app, unknown, no token. */
+type Row = readonly [number, number, number, number, number, number];
+
+interface Case {
+  readonly operation: string;
+  readonly path: (service: Service) => string;
+  readonly workspace?: string;
+  readonly expected: Row;
+}
+
+const transfer = ({ world }: Service) => `/transfers/${idOf(world, 'transfers', 'internal')}`;
+const usersOf = (app: string) => (service: Service) => `/apps/${idOf(service.world, 'apps', app)}/users`;
+
+/** Who may do what: person × operation × workspace. */
+const MATRIX: readonly Case[] = [
+  { operation: 'listApps', path: () => '/apps', expected: [200, 200, 200, 200, 401, 401] },
+  { operation: 'listProducts', path: () => '/products', expected: [200, 200, 200, 200, 401, 401] },
+  {
+    operation: 'listCorridors',
+    path: () => '/recipients/countries/IN/corridors',
+    expected: [200, 200, 200, 200, 401, 401],
+  },
+  {
+    operation: 'listCorridorsFormerly',
+    path: () => '/countries/IN/corridors',
+    expected: [200, 200, 200, 200, 401, 401],
+  },
+  { operation: 'listAppUsers', path: usersOf('Northwind Treasury'), expected: [200, 200, 200, 404, 401, 401] },
+  { operation: 'listAppUsers', path: usersOf('Southwind'), expected: [404, 404, 404, 200, 401, 401] },
+  {
+    operation: 'getTransfer',
+    path: transfer,
+    workspace: 'Northwind Trading',
+    expected: [200, 200, 403, 403, 401, 401],
+  },
+  { operation: 'getTransfer', path: transfer, workspace: 'Ada personal', expected: [404, 403, 403, 403, 401, 401] },
+  {
+    operation: 'getTransfer',
+    path: transfer,
+    workspace: 'Southwind Imports',
+    expected: [403, 403, 403, 404, 401, 401],
+  },
+  { operation: 'getTransfer', path: transfer, expected: [400, 400, 400, 400, 401, 401] },
+  { operation: 'getLiveness', path: () => '/health/live', expected: [200, 200, 200, 200, 200, 200] },
+  { operation: 'getReadiness', path: () => '/health/ready', expected: [200, 200, 200, 200, 200, 200] },
+];
+
+const CASES = MATRIX.flatMap((row) =>
+  (Object.keys(PEOPLE) as Person[]).map((person, index) => ({
+    ...row,
+    person,
+    status: row.expected[index],
+    where: row.workspace ?? 'no workspace',
+    row,
+  })),
+);
+
+export function accessContract(provide: () => Service): void {
+  const service = provide();
+
+  describe('and who may do what', () => {
+    it.each(CASES)(
+      'When $person calls $operation in $where Then the answer is $status',
+      async ({ person, row, status }) => {
+        const workspace = row.workspace === undefined ? undefined : idOf(service.world, 'workspaces', row.workspace);
+
+        const answer = await ask(service, row.path(service), { as: PEOPLE[person], workspace });
+
+        expect(answer.status).toBe(status);
+        if (status === 401) expect(answer.headers.get('www-authenticate')).toBe('Bearer');
+      },
+    );
+
+    it('When an operation is in the OpenAPI document Then it is in this matrix too', async () => {
+      const { paths } = await openApiOf(service);
+
+      const documented = Object.values(paths).flatMap((path) =>
+        Object.values(path).map(({ operationId }) => operationId),
+      );
+
+      expect(new Set(MATRIX.map(({ operation }) => operation))).toEqual(new Set(documented));
+    });
+
+    it('When the same request is sent without a token and with one of a stranger Then both get the same answer', async () => {
+      const strip = (text: string) => text.replace(/"requestId":"[^"]*"/, '"requestId":""');
+
+      const answers = [await ask(service, '/apps'), await ask(service, '/apps', { as: STRANGER })];
+
+      expect(strip(answers[0]!.text)).toBe(strip(answers[1]!.text));
+    });
+  });
+}

@@ -1,0 +1,65 @@
+import type { User } from '@banking/domain';
+import { ask } from '../answers.js';
+import { ADA, BOB, CY, EVE, type Service } from '../service.js';
+import { idOf } from '../world.js';
+
+/** Who sees whom in an app, with which roles: an admin of any of its workspaces everyone, others what they share. */
+const SEEN: readonly (readonly [viewer: string, app: string, Readonly<Record<string, readonly string[]>>])[] = [
+  [
+    ADA,
+    'Northwind Treasury',
+    {
+      [ADA]: ['admin of Northwind Trading', 'admin of Ada personal'],
+      [BOB]: ['member of Northwind Trading'],
+      [CY]: [],
+    },
+  ],
+  [BOB, 'Northwind Treasury', { [ADA]: ['admin of Northwind Trading'], [BOB]: ['member of Northwind Trading'] }],
+  [CY, 'Northwind Treasury', { [CY]: [] }],
+  [EVE, 'Southwind', { [EVE]: ['admin of Southwind Imports'] }],
+];
+
+export function appUsersContract(provide: () => Service): void {
+  const service = provide();
+  const list = (viewer: string, app: number | string) => ask(service, `/apps/${app}/users`, { as: viewer });
+
+  describe('and the users of an app', () => {
+    it.each(SEEN)('When %s lists those of %s Then there is exactly who may be seen', async (viewer, app, expected) => {
+      const answer = await list(viewer, idOf(service.world, 'apps', app));
+
+      const seen = (answer.body as User[]).map(({ email, edges }) => [
+        email,
+        edges.roles?.map(({ role, edges: { workspace } }) => `${role} of ${workspace.name}`),
+      ]);
+      expect(Object.fromEntries(seen)).toEqual(expected);
+    });
+
+    it('When a role is shown Then the id of its workspace is what Workspace-ID takes', async () => {
+      const answer = await list(BOB, idOf(service.world, 'apps', 'Northwind Treasury'));
+      const bob = (answer.body as User[]).find(({ email }) => email === BOB);
+      const workspace = bob?.edges.roles?.[0]?.edges.workspace.id;
+
+      const transfer = await ask(service, `/transfers/${idOf(service.world, 'transfers', 'internal')}`, {
+        as: BOB,
+        workspace,
+      });
+
+      expect(transfer.status).toBe(200);
+    });
+
+    it('When a user is pending Then the status says so, and the list of roles is there and empty', async () => {
+      const answer = await list(CY, idOf(service.world, 'apps', 'Northwind Treasury'));
+
+      expect(answer.body).toMatchObject([{ email: CY, status: 'pending', userType: 'business', edges: { roles: [] } }]);
+    });
+
+    it('When the app is of others or is not there Then both get the same answer', async () => {
+      const strip = (text: string) => text.replace(/"requestId":"[^"]*"/, '"requestId":""');
+
+      const [others, none] = [await list(ADA, idOf(service.world, 'apps', 'Southwind')), await list(ADA, 987_654_321)];
+
+      expect(others.body).toMatchObject({ errorCode: 'invalid_request', reason: 'app_not_found' });
+      expect(strip(others.text)).toBe(strip(none.text));
+    });
+  });
+}

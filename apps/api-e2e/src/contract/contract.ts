@@ -1,0 +1,31 @@
+import type { Service } from '../service.js';
+import { accessContract } from './access.js';
+import { appUsersContract } from './app-users.js';
+import { corridorsContract } from './corridors.js';
+import { errorsContract } from './errors.js';
+import { healthContract } from './health.js';
+import { httpContract } from './http.js';
+import { readsContract } from './reads.js';
+import { transfersContract } from './transfers.js';
+
+/**
+ * What a service promises to whoever calls it, whatever is behind it or in front of it.
+ *
+ * @param provide the service, once the setup of the run has started it
+ */
+export function contract(name: string, provide: () => Service): void {
+  describe(`Given ${name}`, () => {
+    for (const part of [
+      readsContract,
+      transfersContract,
+      accessContract,
+      appUsersContract,
+      corridorsContract,
+      errorsContract,
+      httpContract,
+      healthContract,
+    ]) {
+      part(provide);
+    }
+  });
+}

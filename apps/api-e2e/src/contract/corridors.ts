@@ -1,0 +1,94 @@
+import { BankingClient } from '@banking/client';
+import { ask } from '../answers.js';
+import { ADA, type Service } from '../service.js';
+import { mistakesIn } from './shapes.js';
+
+export function corridorsContract(provide: () => Service): void {
+  const service = provide();
+  const read = (path: string) => ask(service, path, { as: ADA });
+
+  describe('and the corridors to a country', () => {
+    it('When there are some Then each has the published fields, and its limits are of its limit currency', async () => {
+      const client = new BankingClient({ baseUrl: service.url, token: () => service.tokenOf(ADA) });
+      const corridors = await client.listCorridors({}, { country: 'IN' });
+
+      expect(corridors.length).toBeGreaterThan(0);
+      expect(mistakesIn(corridors, 'Corridor[]')).toEqual([]);
+      for (const corridor of corridors) {
+        expect(corridor.destinationCountry).toBe('IN');
+        expect(['LOCAL', 'SWIFT']).toContain(corridor.payoutMethod);
+        expect(['Individual', 'Corporate']).toContain(corridor.beneficiaryAccountType);
+        expect(corridor.edges.destinationCurrency?.id).toBe(corridor.destinationCurrencyID);
+        expect(corridor.edges.limitCurrency?.id).toBe(corridor.limitCurrencyID);
+        expect(BigInt(corridor.minimumAmount ?? 0)).toBeLessThanOrEqual(BigInt(corridor.maximumAmount ?? 0));
+      }
+    });
+
+    it.each(['in', 'In', 'iN', 'IND', 'ind', 'Ind'])(
+      'When the country is written %s Then it is the same country',
+      async (country) => {
+        const [spelt, plain] = [
+          await read(`/recipients/countries/${country}/corridors`),
+          await read('/recipients/countries/IN/corridors'),
+        ];
+
+        expect(spelt.status).toBe(200);
+        expect(spelt.text).toBe(plain.text);
+      },
+    );
+
+    it.each(['KP', 'AQ', 'BVT'])('When %s is a country nobody can pay to Then the list is empty', async (country) => {
+      const answer = await read(`/recipients/countries/${country}/corridors`);
+
+      expect([answer.status, answer.text]).toEqual([200, '[]']);
+    });
+
+    it.each([
+      'ZZ',
+      'XX',
+      'UK',
+      'ZZZ',
+      'I',
+      'INDIA',
+      '12',
+      '%F0%9F%87%AE%F0%9F%87%B3',
+      'I%20N',
+      '%20',
+      'IN%00',
+      'ın'.replace('ı', '%C4%B1'),
+    ])('When the country is %s Then it is not known', async (country) => {
+      const answer = await read(`/recipients/countries/${country}/corridors`);
+
+      expect(answer.status).toBe(404);
+      expect(answer.body).toMatchObject({ errorCode: 'invalid_request', reason: 'country_unknown' });
+    });
+
+    it.each(['IN', 'deu', 'KP'])(
+      'When the former path is asked for %s Then it answers byte for byte as its successor',
+      async (country) => {
+        const former = await read(`/countries/${country}/corridors`);
+        const successor = await read(`/recipients/countries/${country}/corridors`);
+
+        expect(former.status).toBe(200);
+        expect(former.text).toBe(successor.text);
+      },
+    );
+
+    it('When the former path is asked Then it says since when it is deprecated, until when it works, and what replaces it', async () => {
+      const { headers } = await read('/countries/IN/corridors');
+      const plain = await read('/recipients/countries/IN/corridors');
+
+      expect(headers.get('deprecation')).toMatch(/^@\d{10}$/);
+      expect(new Date(headers.get('sunset') ?? '').toUTCString()).toBe(headers.get('sunset'));
+      expect(headers.get('link')).toBe('</recipients/countries/IN/corridors>; rel="successor-version"');
+      expect(['deprecation', 'sunset', 'link'].filter((name) => plain.headers.has(name))).toEqual([]);
+    });
+
+    it('When the former path refuses Then the refusal is that of its successor, and carries the same headers', async () => {
+      const former = await read('/countries/ZZ/corridors');
+
+      expect(former.body).toMatchObject({ errorCode: 'invalid_request', reason: 'country_unknown' });
+      expect(former.headers.get('deprecation')).toMatch(/^@/);
+    });
+  });
+}

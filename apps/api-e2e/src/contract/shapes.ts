@@ -1,0 +1,176 @@
+/**
+ * The tables of the published interface, field by field, with `?` where it does not require a field. What is marked
+ * `ours` is additive. A kind is a word below, the name of another table, or a list of it.
+ */
+const SHAPES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  Currency: {
+    id: 'id',
+    code: 'string',
+    name: 'string',
+    symbol: 'string?',
+    decimals: 'integer?',
+    swiftMinimumWithdrawalAmount: 'amount?',
+    createdAt: 'time?',
+    updatedAt: 'time?',
+  },
+  Product: {
+    id: 'id',
+    name: 'string',
+    description: 'string?',
+    createdAt: 'time?',
+    updatedAt: 'time?',
+    'edges.currency': 'Currency',
+  },
+  App: { id: 'id', name: 'string', createdAt: 'time?' },
+  User: {
+    id: 'id',
+    email: 'string',
+    status: 'string?',
+    userType: 'string?',
+    createdAt: 'time?',
+    'edges.roles': 'Role[]?',
+  },
+  Role: { id: 'id', role: 'string', createdAt: 'time?', updatedAt: 'time?', 'edges.workspace': 'Workspace' },
+  Workspace: { id: 'id', name: 'string', type: 'string?', createdAt: 'time?', updatedAt: 'time?' },
+  Corridor: {
+    id: 'id',
+    destinationCountry: 'string?',
+    destinationCurrencyID: 'id?',
+    limitCurrencyID: 'id?',
+    payoutMethod: 'string?',
+    beneficiaryAccountType: 'string?',
+    routingCodeType: 'string?',
+    deliveryTAT: 'string?',
+    minimumAmount: 'amount?',
+    maximumAmount: 'amount?',
+    enabled: 'boolean?',
+    createdAt: 'time?',
+    updatedAt: 'time?',
+    'edges.destinationCurrency': 'Currency?',
+    'edges.limitCurrency': 'Currency?',
+  },
+  ExecutedTransfer: {
+    id: 'id',
+    amount: 'amount',
+    description: 'string?',
+    direction: 'string?',
+    type: 'string?',
+    purpose: 'string?',
+    feeAmount: 'amount?',
+    createdAt: 'time?',
+    updatedAt: 'time?',
+    'edges.account': 'Account?',
+    'edges.balance': 'Balance?',
+    'edges.recipient': 'Recipient?',
+  },
+  Account: {
+    id: 'id',
+    name: 'string',
+    status: 'string',
+    type: 'string',
+    alias: 'string?',
+    code: 'string?',
+    createdAt: 'time?',
+    updatedAt: 'time?',
+    'edges.balances': 'Balance[]',
+    'edges.currency': 'Currency',
+    'edges.product': 'Product',
+  },
+  Balance: { id: 'id', amount: 'integer', createdAt: 'time?', updatedAt: 'time?' },
+  Recipient: {
+    id: 'id',
+    name: 'string',
+    accountCode: 'string',
+    alias: 'string?',
+    saved: 'boolean?',
+    createdAt: 'time?',
+    updatedAt: 'time?',
+    'edges.bank': 'Bank?',
+    'edges.beneficiary': 'Beneficiary?',
+    'edges.currency': 'Currency?',
+  },
+  Bank: {
+    id: 'id',
+    name: 'string',
+    countryCode: 'string?',
+    swiftCode: 'string?',
+    createdAt: 'time?',
+    updatedAt: 'time?',
+  },
+  Beneficiary: { id: 'id', data: 'object?', createdAt: 'time?', updatedAt: 'time?' },
+  Transaction: {
+    id: 'id',
+    status: 'string',
+    hash: 'hash?',
+    createdAt: 'time?',
+    updatedAt: 'time?',
+    'edges.internationalRemittance': 'InternationalRemittance?',
+    'edges.transfers': 'ExecutedTransfer[]?',
+  },
+  InternationalRemittance: { id: 'id', createdAt: 'time?', updatedAt: 'time?', 'edges.events': 'RemittanceEvent[]?' },
+  RemittanceEvent: {
+    id: 'id',
+    status: 'string',
+    message: 'string?',
+    reasonCode: 'string?', // ours
+    createdAt: 'time?',
+    lastUpdatedAt: 'time?',
+  },
+  ErrorBody: { errorCode: 'string', message: 'string', reason: 'string', requestId: 'string', details: 'object[]?' },
+  Health: { status: 'string' },
+};
+
+const TABLES = {
+  ...SHAPES,
+  Transfer: { ...SHAPES['ExecutedTransfer'], 'edges.transaction': 'Transaction?' },
+} as Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+const WORDS: Readonly<Record<string, (value: unknown) => boolean>> = {
+  id: (value) => Number.isSafeInteger(value) && Number(value) > 0,
+  integer: (value) => Number.isSafeInteger(value),
+  string: (value) => typeof value === 'string',
+  boolean: (value) => typeof value === 'boolean',
+  object: (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  time: (value) => typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,9}Z$/.test(value),
+  amount: (value) => typeof value === 'string' && /^(0|[1-9][0-9]{0,18})$/.test(value),
+  hash: (value) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value),
+};
+
+/** Everything in which a value is not of a kind: what is missing, of another type, null, or not in the tables at all. */
+export function mistakesIn(value: unknown, kind: string, path = kind): string[] {
+  if (kind.endsWith('?')) return value === undefined ? [] : mistakesIn(value, kind.slice(0, -1), path);
+  if (value === undefined) return [`${path} is missing`];
+  if (value === null) return [`${path} is null`];
+  if (kind.endsWith('[]')) {
+    if (!Array.isArray(value)) return [`${path} is not an array`];
+    return value.flatMap((item, index) => mistakesIn(item, kind.slice(0, -2), `${path}[${index}]`));
+  }
+  const word = WORDS[kind];
+  if (word)
+    return [...(word(value) ? [] : [`${path} is no ${kind}: ${JSON.stringify(value)}`]), ...nullsIn(value, path)];
+  return mistakesInFields(value, kind, path);
+}
+
+function mistakesInFields(value: unknown, kind: string, path: string): string[] {
+  const table = TABLES[kind];
+  if (!table) throw new Error(`there is no table for ${kind}`);
+  if (typeof value !== 'object' || value === null) return [`${path} is no object`];
+  const { edges, ...fields } = value as Record<string, unknown>;
+  const found = new Map([
+    ...Object.entries(fields),
+    ...Object.entries(edges ?? {}).map(([key, v]) => [`edges.${key}`, v] as const),
+  ]);
+  const unknown = [...found.keys()]
+    .filter((key) => !Object.hasOwn(table, key))
+    .map((key) => `${path}.${key} is not in the table`);
+  return [
+    ...unknown,
+    ...Object.entries(table).flatMap(([key, of]) => mistakesIn(found.get(key), of, `${path}.${key}`)),
+  ];
+}
+
+function nullsIn(value: unknown, path: string): string[] {
+  if (value === null) return [`${path} is null`];
+  if (typeof value !== 'object') return [];
+  return Object.entries(value as object).flatMap(([key, inner]) => nullsIn(inner, `${path}.${key}`));
+}

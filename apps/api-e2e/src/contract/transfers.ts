@@ -1,0 +1,175 @@
+import { BankingClient } from '@banking/client';
+import type { Transfer, TransferId, WorkspaceId } from '@banking/domain';
+import { ask } from '../answers.js';
+import { ADA, type Service } from '../service.js';
+import { idOf } from '../world.js';
+import { mistakesIn } from './shapes.js';
+
+/** What each transfer of the demo world looks like, as far as a reader may rely on it. */
+const DEMO = {
+  funding: {
+    direction: 'credit',
+    type: 'funding',
+    amount: '125000000',
+    status: 'completed',
+    currency: 'USD',
+    visible: 1,
+  },
+  internal: {
+    direction: 'debit',
+    type: 'internal',
+    amount: '4200000',
+    status: 'completed',
+    currency: 'USD',
+    visible: 2,
+  },
+  international: {
+    direction: 'debit',
+    type: 'payout',
+    amount: '1875000',
+    status: 'completed',
+    currency: 'EUR',
+    visible: 2,
+  },
+  pending: { direction: 'debit', type: 'payout', amount: '320000', status: 'pending', currency: 'EUR', visible: 2 },
+  returned: { direction: 'debit', type: 'payout', amount: '94000', status: 'failed', currency: 'EUR', visible: 2 },
+  spot: { direction: 'debit', type: 'spot', amount: '250000', status: 'completed', currency: 'USD', visible: 2 },
+} as const;
+
+const PAID_OUT = ['international', 'pending', 'returned', 'spot'] as const;
+
+export function transfersContract(provide: () => Service): void {
+  const service = provide();
+  const workspaceId = () => idOf(service.world, 'workspaces', 'Northwind Trading');
+  const read = (name: string): Promise<Transfer> => {
+    const client = new BankingClient({ baseUrl: service.url, token: () => service.tokenOf(ADA) });
+    const transferId = idOf(service.world, 'transfers', name) as TransferId;
+    return client.getTransfer({ workspaceId: workspaceId() as WorkspaceId }, { transferId });
+  };
+  const eventsOf = ({ edges }: Transfer) => edges.transaction?.edges.internationalRemittance?.edges.events ?? [];
+
+  describe('and a transfer', () => {
+    it.each(Object.entries(DEMO))(
+      'When "%s" is read Then it has the published shape and says what happened',
+      async (name, told) => {
+        const transfer = await read(name);
+
+        expect(mistakesIn(transfer, 'Transfer')).toEqual([]);
+        const { direction, type, amount, status, currency } = told;
+        expect(transfer).toMatchObject({ id: idOf(service.world, 'transfers', name), direction, type, amount });
+        expect(transfer.edges.transaction?.status).toBe(status);
+        expect(transfer.edges.account?.edges.currency.code).toBe(currency);
+      },
+    );
+
+    it.each(Object.keys(DEMO))(
+      'When "%s" is read Then account, balance and transaction are nested whole',
+      async (name) => {
+        const { createdAt, updatedAt, edges } = await read(name);
+
+        expect([createdAt, updatedAt]).toEqual([expect.any(String), expect.any(String)]);
+        expect(edges.account).toMatchObject({
+          name: 'Northwind Trading',
+          status: 'enabled',
+          type: 'CACC',
+          alias: expect.any(String),
+          code: expect.any(String),
+          edges: {
+            balances: [{ id: expect.any(Number), amount: expect.any(Number) }],
+            currency: { symbol: expect.any(String), decimals: 2 },
+            product: { description: expect.any(String), edges: { currency: { id: edges.account?.edges.currency.id } } },
+          },
+        });
+        expect(edges.balance?.amount).toBeGreaterThan(0);
+        expect(edges.transaction).toMatchObject({ hash: expect.any(String), createdAt: expect.any(String) });
+      },
+    );
+
+    it.each(Object.entries(DEMO))(
+      'When "%s" is read Then its transaction shows what moved on our accounts, and no transfer leads back to it',
+      async (name, { visible }) => {
+        const transfer = await read(name);
+        const siblings = transfer.edges.transaction?.edges.transfers ?? [];
+
+        expect(siblings).toHaveLength(visible);
+        expect(siblings.map(({ id }) => id)).toContain(transfer.id);
+        expect(siblings.filter(({ edges }) => 'transaction' in edges)).toEqual([]);
+        expect(siblings.filter(({ edges }) => edges.account?.name !== 'Northwind Trading')).toEqual([]);
+      },
+    );
+
+    it.each(PAID_OUT)(
+      'When "%s" was paid out Then its recipient is whole, and its fee is a transfer of its own',
+      async (name) => {
+        const { feeAmount, purpose, edges } = await read(name);
+        const fees = edges.transaction?.edges.transfers?.filter(({ type }) => type === 'fee');
+
+        expect(purpose).toBe('IR001');
+        expect(fees).toMatchObject([{ direction: 'debit', amount: feeAmount }]);
+        expect(edges.recipient).toMatchObject({
+          alias: expect.any(String),
+          edges: {
+            bank: {
+              countryCode: expect.stringMatching(/^[A-Z]{2}$/),
+              swiftCode: expect.stringMatching(/^[A-Z0-9]{8,11}$/),
+            },
+            beneficiary: { data: { beneficiaryName: expect.any(String), destinationCountry: expect.any(String) } },
+            currency: { code: expect.any(String) },
+          },
+        });
+      },
+    );
+
+    it('When a payment has arrived Then its tracking says so last, in order of time', async () => {
+      const events = eventsOf(await read('international'));
+
+      expect(events.length).toBeGreaterThanOrEqual(3);
+      expect(events.map(({ status }) => status)).toEqual(['ACSP', 'ACSP', 'ACSP', 'ACCC']);
+      const times = events.map(({ createdAt }) => createdAt ?? '');
+      expect([...times].sort()).toEqual(times);
+    });
+
+    it('When a payment is on its way Then nothing says it is over', async () => {
+      expect(eventsOf(await read('pending')).map(({ status }) => status)).toEqual(['ACSP']);
+    });
+
+    it('When a payment was rejected Then the last word is RJCT with its raw reason', async () => {
+      const last = eventsOf(await read('returned')).at(-1);
+
+      expect(last).toMatchObject({ status: 'RJCT', reasonCode: 'AC04' });
+    });
+
+    it('When money was converted on its way abroad Then the recipient is paid in another currency than the account', async () => {
+      const { edges } = await read('spot');
+
+      expect(edges.recipient?.edges.currency?.code).toBe('INR');
+      expect(edges.account?.edges.currency.code).toBe('USD');
+      expect(edges.transaction?.edges.internationalRemittance).toBeDefined();
+    });
+
+    it('When money stayed with us Then there is no remittance', async () => {
+      const [funding, internal] = [await read('funding'), await read('internal')];
+
+      expect(funding.edges.transaction?.edges).not.toHaveProperty('internationalRemittance');
+      expect(internal.edges.transaction?.edges).not.toHaveProperty('internationalRemittance');
+      expect(funding.edges).not.toHaveProperty('recipient');
+    });
+
+    it('When ids around the known ones are tried Then no transfer of an own account of the bank is ever shown', async () => {
+      const known = Object.values(service.world.transfers);
+      const [first, last] = [Math.max(1, Math.min(...known) - 20), Math.max(...known) + 20];
+      const statuses = new Map<number, number>();
+      for (let id = first; id <= last; id += 1) {
+        const answer = await ask(service, `/transfers/${id}`, { as: ADA, workspace: workspaceId() });
+        statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
+        if (answer.status !== 200) continue;
+        const { edges } = answer.body as Transfer;
+        expect(edges.account?.name).toBe('Northwind Trading');
+        expect(edges.account?.code).toMatch(/^NW\d{10}$/);
+      }
+
+      expect([...statuses.keys()].sort()).toEqual([200, 404]);
+      expect(statuses.get(200)).toBeGreaterThanOrEqual(known.length);
+    });
+  });
+}

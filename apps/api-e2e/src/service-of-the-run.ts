@@ -1,0 +1,34 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { publish } from './config.js';
+import { secretsIn } from './log-secrets.js';
+import { newDataDir, RunningService } from './running-service.js';
+import type { PublishedService } from './service.js';
+import { readWorld } from './world.js';
+
+const OUTPUT = join(__dirname, '..', 'test-output');
+
+/** For Jest's globalSetup: the service of the run, its address published to the workers by the environment. */
+export async function startForTheRun(): Promise<{ finish(): Promise<void> }> {
+  const folder = await newDataDir();
+  const dataDir = folder.path;
+  const logFile = join(OUTPUT, 'service.log');
+  mkdirSync(OUTPUT, { recursive: true });
+  writeFileSync(logFile, '');
+  try {
+    const service = await RunningService.start({ dataDir, logFile, environment: { LOG_LEVEL: 'debug' } });
+    const world = await readWorld(dataDir);
+    publish(JSON.stringify({ url: service.url, world, dataDir, logFile } satisfies PublishedService));
+    return {
+      async finish() {
+        await service.stop();
+        const secrets = secretsIn(readFileSync(logFile, 'utf8'));
+        await folder.remove();
+        if (secrets.length > 0) throw new Error(`the log of the run holds what a log may not:\n${secrets.join('\n')}`);
+      },
+    };
+  } catch (error) {
+    await folder.remove();
+    throw error;
+  }
+}

@@ -1,0 +1,39 @@
+import { LocalIssuer } from '@banking/local-issuer';
+import { published } from './config.js';
+import type { World } from './world.js';
+
+/** A service to be asked, wherever it stands and whatever is in front of it. */
+export interface Service {
+  readonly url: string;
+  readonly world: World;
+  tokenOf(email: string): Promise<string>;
+}
+
+/** The service of the run, and what of it lies on this machine. */
+export interface LocalService extends Service {
+  readonly dataDir: string;
+  readonly logFile: string;
+}
+
+export const AUDIENCE = 'banking-api';
+
+/** The people of the demo world. */
+export const ADA = 'ada@northwind.example';
+export const BOB = 'bob@northwind.example';
+export const CY = 'cy@northwind.example';
+export const EVE = 'eve@southwind.example';
+
+/** What the setup publishes: data, for it goes through the environment. */
+export type PublishedService = Pick<LocalService, 'url' | 'world' | 'dataDir' | 'logFile'>;
+
+/** The one service that the setup of the run has started. */
+export function serviceOfTheRun(): LocalService {
+  const service = JSON.parse(published()) as PublishedService;
+  return { ...service, tokenOf: (email) => localToken(service.dataDir, email) };
+}
+
+/** A token signed with the key of a DATA_DIR. */
+export async function localToken(dataDir: string, email: string): Promise<string> {
+  const issuer = await LocalIssuer.open(dataDir);
+  return issuer.sign({ email, audience: AUDIENCE, lifetimeSeconds: 3_600 });
+}
