@@ -1,0 +1,92 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { ask } from '../answers.js';
+import type { Service } from '../service.js';
+import { idOf } from '../world.js';
+import { forge, forgeries, namesOfForgeries, newAttacker, type Attacker, type Mint } from './forge.js';
+
+/** The names of all forgeries are known before there is an issuer whose key they are made with. */
+const NAMES = namesOfForgeries();
+
+export interface Target {
+  readonly service: Pick<Service, 'url' | 'world'>;
+  /** A key the service trusts, for a user of Northwind Trading. */
+  readonly mint: Mint;
+}
+
+/** Every forged token is refused on every kind of route, in the same words, and nothing outside is asked about it. */
+export function refusesForgeries(issuer: string, provide: () => Promise<Target>): void {
+  describe(`and tokens forged for ${issuer}`, () => {
+    let target: Target;
+    let trap: Server;
+    let attacker: Attacker;
+    let visits = 0;
+
+    beforeAll(async () => {
+      target = await provide();
+      trap = createServer((_, response) => {
+        visits += 1;
+        response.end('{"keys":[]}');
+      });
+      await new Promise<void>((listening) => trap.listen(0, '127.0.0.1', listening));
+      const { port } = trap.address() as AddressInfo;
+      attacker = newAttacker(target.mint.alg, `http://127.0.0.1:${port}`);
+    });
+
+    afterAll(() => new Promise((closed) => trap.close(closed)));
+
+    const askWith = (path: string, token: string) => {
+      const { service } = target;
+      const anyone = { ...service, tokenOf: () => Promise.resolve(token) };
+      return ask(anyone, path, { as: 'whoever', workspace: idOf(service.world, 'workspaces', 'Northwind Trading') });
+    };
+
+    it('When nothing is changed of a good token Then it is good', async () => {
+      const answer = await askWith('/apps', forge(target.mint));
+
+      expect(answer.status).toBe(200);
+    });
+
+    it('When a good token names several audiences, one of them ours Then it is good', async () => {
+      const token = forge(target.mint, { claims: { aud: ['other-api', target.mint.audience] } });
+
+      expect((await askWith('/apps', token)).status).toBe(200);
+    });
+
+    it.each(NAMES)('When it has %s Then it is refused, and nobody is asked', async (name) => {
+      const token = forge(target.mint, forgeries(target.mint, attacker)[name]);
+      const transfer = idOf(target.service.world, 'transfers', 'internal');
+      const paths = [
+        '/apps',
+        '/products',
+        `/transfers/${transfer}`,
+        '/recipients/countries/IN/corridors',
+        '/apps/1/users',
+      ];
+
+      for (const path of paths) {
+        const answer = await askWith(path, token);
+
+        expect(answer.status).toBe(401);
+        expect(answer.body).toEqual({
+          errorCode: 'invalid_request',
+          reason: 'not_authenticated',
+          message: expect.any(String),
+          requestId: answer.headers.get('x-request-id'),
+        });
+        expect(answer.headers.get('www-authenticate')).toBe('Bearer');
+      }
+      expect(visits).toBe(0);
+    });
+
+    it('When many are tried Then the message never says what was wrong', async () => {
+      const messages = new Set<unknown>();
+      for (const name of NAMES) {
+        const answer = await askWith('/apps', forge(target.mint, forgeries(target.mint, attacker)[name]));
+        messages.add((answer.body as { message: unknown }).message);
+      }
+
+      expect([...messages]).toHaveLength(1);
+    });
+  });
+}

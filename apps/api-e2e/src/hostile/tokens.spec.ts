@@ -1,0 +1,40 @@
+import { createPrivateKey, type JsonWebKey } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { LOCAL_ISSUER } from '@banking/local-issuer';
+import { ask } from '../answers.js';
+import { ADA, AUDIENCE, serviceOfTheRun } from '../service.js';
+import { forge, type Mint } from './forge.js';
+import { refusesForgeries } from './refuses-forgeries.js';
+
+const service = serviceOfTheRun();
+
+describe('Given a service that trusts the key in its DATA_DIR', () => {
+  refusesForgeries('the local issuer', async () => ({ service, mint: await localMint() }));
+
+  it('When a token carries an e-mail that nobody has verified Then it is nobody', async () => {
+    const mint = await localMint();
+
+    for (const verified of [false, undefined, 'true', 1]) {
+      const token = forge(mint, { claims: { sub: 'unverified', email: ADA, email_verified: verified } });
+      const answer = await ask({ ...service, tokenOf: async () => token }, '/apps', { as: ADA });
+      expect(answer.status).toBe(401);
+    }
+  });
+});
+
+/** The key of the local issuer: whoever may read DATA_DIR may sign for anyone. */
+async function localMint(): Promise<Mint> {
+  const jwk = JSON.parse(await readFile(join(service.dataDir, 'signing-key.json'), 'utf8')) as JsonWebKey & {
+    kid: string;
+  };
+  return {
+    issuer: LOCAL_ISSUER,
+    audience: AUDIENCE,
+    subject: ADA,
+    claims: { email: ADA, email_verified: true },
+    alg: 'ES256',
+    kid: jwk.kid,
+    key: createPrivateKey({ key: jwk, format: 'jwk' }),
+  };
+}
