@@ -1,0 +1,86 @@
+import {
+  type App,
+  type AppId,
+  BankingService,
+  type Corridor,
+  type Product,
+  Refusal,
+  type Scope,
+  type Transfer,
+  type TransferId,
+  type User,
+  type WorkspaceId,
+  parseId,
+} from '@banking/domain';
+import { Connection, type ConnectionOptions } from './connection.js';
+
+export type BankingClientOptions = ConnectionOptions;
+
+/** The operations of one workspace. */
+export interface WorkspaceView {
+  /** As `BankingClient.getTransfer`, which checks the id when it runs. */
+  getTransfer(transferId: number): Promise<Transfer>;
+}
+
+/**
+ * The service over HTTP, as the same port the service itself answers to.
+ *
+ * A scope says the workspace; who asks is said by the token, so `scope.actor` is not sent. One call is one request:
+ * nothing is repeated or kept.
+ *
+ * @throws RemoteRefusal, from every method, for what the service refuses; a plain Refusal for an argument that cannot
+ *   be sent.
+ * @throws ServiceError, from every method, for an answer that is neither.
+ * @throws ConnectionError, from every method, without a complete answer in time.
+ */
+export class BankingClient extends BankingService {
+  readonly #connection: Connection;
+
+  /** @throws TypeError for a base, a token or a timeout that cannot be used. */
+  constructor(options: BankingClientOptions) {
+    super();
+    this.#connection = new Connection(options);
+  }
+
+  async listApps(_scope: Scope = {}): Promise<readonly App[]> {
+    return (await this.#connection.get('apps', 'array')) as readonly App[];
+  }
+
+  async listAppUsers(_scope: Scope, { appId }: { readonly appId: AppId }): Promise<readonly User[]> {
+    return (await this.#connection.get(`apps/${digits(appId)}/users`, 'array')) as readonly User[];
+  }
+
+  async listProducts(_scope: Scope = {}): Promise<readonly Product[]> {
+    return (await this.#connection.get('products', 'array')) as readonly Product[];
+  }
+
+  async listCorridors(_scope: Scope, { country }: { readonly country: string }): Promise<readonly Corridor[]> {
+    const path = `recipients/countries/${segment(country)}/corridors`;
+    return (await this.#connection.get(path, 'array')) as readonly Corridor[];
+  }
+
+  async getTransfer({ workspaceId }: Scope, { transferId }: { readonly transferId: TransferId }): Promise<Transfer> {
+    if (workspaceId === undefined) throw new Refusal('workspace_id_required');
+    const headers = { 'Workspace-ID': digits(workspaceId, 'workspace_id_invalid') };
+    return (await this.#connection.get(`transfers/${digits(transferId)}`, 'object', headers)) as Transfer;
+  }
+
+  /** The same operations with the workspace said once: `client.workspace(7).getTransfer(42)`. */
+  workspace(id: number): WorkspaceView {
+    const scope = { workspaceId: id as WorkspaceId };
+    return { getTransfer: (transferId) => this.getTransfer(scope, { transferId: transferId as TransferId }) };
+  }
+}
+
+/** An id as it is sent. A caller without types may hand over anything; what is no id must not become a path. */
+function digits(id: number, otherwise: 'id_malformed' | 'workspace_id_invalid' = 'id_malformed'): string {
+  const text = String(id);
+  if (parseId(text) === undefined) throw new Refusal(otherwise);
+  return text;
+}
+
+/** A country as one segment of a path: empty, dots and half a character are no country and would be another path. */
+function segment(country: string): string {
+  if (/^\.{0,2}$|\p{Surrogate}/u.test(country)) throw new Refusal('country_unknown');
+  return encodeURIComponent(country);
+}

@@ -1,0 +1,249 @@
+import { once } from 'node:events';
+import { type Server, type ServerResponse, createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { inspect } from 'node:util';
+import { REFUSALS, Refusal, type RefusalReason } from '@banking/domain';
+import { BankingClient, ConnectionError, RemoteRefusal, ServiceError } from './index.js';
+
+const TOKEN = 'eyJhbGciOiJFUzI1NiJ9.e30.c2lnbmF0dXJl';
+const JSON_TYPE = { 'Content-Type': 'application/json; charset=utf-8' };
+
+let server: Server;
+let baseUrl: string;
+let paths: (string | undefined)[];
+let answer: (response: ServerResponse) => void;
+
+beforeEach(async () => {
+  paths = [];
+  server = createServer((request, response) => {
+    paths.push(request.url);
+    answer(response);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+
+afterEach(async () => {
+  if (!server.listening) return;
+  server.closeAllConnections();
+  server.close();
+  await once(server, 'close');
+});
+
+/** What reading transfer 42 throws. */
+async function failure<E = ServiceError>(timeoutMs = 10_000): Promise<E> {
+  const client = new BankingClient({ baseUrl, token: TOKEN, timeoutMs });
+  return client
+    .workspace(7)
+    .getTransfer(42)
+    .then(
+      (transfer) => Promise.reject(new Error(`not refused: ${JSON.stringify(transfer)}`)),
+      (error: unknown) => error as E,
+    );
+}
+
+const answering = (status: number, body: unknown, headers: Record<string, string> = {}) => {
+  const bytes = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+  answer = (response) => response.writeHead(status, { ...JSON_TYPE, ...headers }).end(bytes);
+};
+
+describe('Given a service that refuses', () => {
+  it.each(Object.keys(REFUSALS) as RefusalReason[])(
+    'When the reason is %s, Then it is the same Refusal',
+    async (reason) => {
+      const { status, errorCode } = REFUSALS[reason];
+      const details = [{ path: '/amount', reason: 'amount_malformed', message: 'Write digits.' }];
+      const body = { errorCode, message: 'In words of its own.', reason, requestId: 'r-1', details };
+      answering(status, body, { 'Retry-After': '3' });
+
+      const error = await failure<RemoteRefusal>();
+
+      expect(error).toBeInstanceOf(RemoteRefusal);
+      expect(error).toBeInstanceOf(Refusal);
+      expect(error).toMatchObject({ ...body, status, retryAfterSeconds: 3 });
+    },
+  );
+
+  it('When the body says little, Then the header and the table say the rest', async () => {
+    answering(503, { reason: 'unavailable', details: ['?'] }, { 'X-Request-Id': 'r-2', 'Retry-After': 'soon' });
+
+    const error = await failure<RemoteRefusal>();
+
+    expect(error).toMatchObject({ message: REFUSALS.unavailable.meaning, requestId: 'r-2' });
+    expect(error).not.toHaveProperty('details');
+    expect(error).not.toHaveProperty('retryAfterSeconds');
+  });
+
+  it.each([
+    [new Date(Date.now() + 3_600_000).toUTCString(), 3_590, 3_600],
+    ['Wed, 21 Oct 2015 07:28:00 GMT', 0, 0],
+  ])('When Retry-After is %s, Then it is read as seconds from now', async (retryAfter, from, to) => {
+    answering(429, { reason: 'rate_limited' }, { 'Retry-After': retryAfter });
+
+    const { retryAfterSeconds } = await failure<RemoteRefusal>();
+
+    expect(retryAfterSeconds).toBeGreaterThanOrEqual(from);
+    expect(retryAfterSeconds).toBeLessThanOrEqual(to);
+  });
+});
+
+describe('Given an answer this version does not know', () => {
+  it('When the reason is new, Then everything it says is kept', async () => {
+    const body = {
+      errorCode: 'gone',
+      message: 'It is archived.',
+      reason: 'transfer_archived',
+      requestId: 'r-3',
+      since: 1,
+    };
+    answering(410, body, { 'Retry-After': '9' });
+
+    const error = await failure();
+
+    expect(error).toBeInstanceOf(ServiceError);
+    expect(error).not.toBeInstanceOf(Refusal);
+    const { since: _, ...fields } = body;
+    expect(error).toMatchObject({ ...fields, name: 'ServiceError', status: 410, retryAfterSeconds: 9 });
+    expect(error.body).toEqual(body);
+  });
+
+  it('When a known reason comes under another status, Then neither is thrown away', async () => {
+    answering(410, { errorCode: 'invalid_request', message: 'No.', reason: 'transfer_not_found' });
+
+    const error = await failure();
+
+    expect(error).toBeInstanceOf(ServiceError);
+    expect(error).toMatchObject({ status: 410, reason: 'transfer_not_found' });
+  });
+
+  it('When it has the two published fields only, Then no reason is made up', async () => {
+    answering(401, { errorCode: 'invalid_request', message: 'The request parameters are invalid.' });
+
+    expect(await failure()).toMatchObject({ status: 401, errorCode: 'invalid_request', reason: undefined });
+  });
+
+  it.each([
+    [502, '<h1>Bad gateway</h1>', 'GET /transfers/42 answered 502.'],
+    [500, 'null', 'GET /transfers/42 answered 500.'],
+    [400, '{"reason":["workspace_id_required"],"message":7}', 'GET /transfers/42 answered 400.'],
+    [404, '{"reason":"__proto__"}', 'GET /transfers/42 answered 404.'],
+    [202, '{"id":42}', 'GET /transfers/42 answered 202.'],
+  ])('When it is %i with %s, Then the error says so', async (status, body, message) => {
+    answering(status, body);
+
+    const error = await failure();
+
+    expect(error).toBeInstanceOf(ServiceError);
+    expect(error).toMatchObject({ status, message });
+  });
+
+  it('When it has a number that would be read wrongly, Then the body stays text', async () => {
+    const body = '{"reason":"new","balance":9007199254740993}';
+    answering(422, body);
+
+    expect((await failure()).body).toBe(body);
+  });
+
+  it('When it is a redirect, Then it is not followed', async () => {
+    answering(307, '', { Location: '/elsewhere' });
+
+    const error = await failure();
+
+    expect(error).toMatchObject({ status: 307, message: expect.stringContaining('redirect') });
+    expect(paths).toEqual(['/transfers/42']);
+  });
+});
+
+describe('Given a success that cannot be trusted', () => {
+  it.each([
+    ['broken JSON', '{"id":42', {}, 'not valid JSON'],
+    ['an empty body', '', {}, 'not valid JSON'],
+    ['another content type', '{"id":42}', { 'Content-Type': 'text/html' }, 'Content-Type is not JSON'],
+    ['an integer beyond 2^53 - 1', '{"id":9007199254740993}', {}, 'beyond 2^53 - 1'],
+    ['an array instead of a record', '[]', {}, 'not a JSON object'],
+    ['null instead of a record', 'null', {}, 'not a JSON object'],
+    ['bytes that are not UTF-8', Buffer.from('7b226e223a22ff227d', 'hex'), {}, 'not UTF-8'],
+  ])('When it is %s, Then it is an error', async (_, body, headers, message) => {
+    answering(200, body, { 'X-Request-Id': 'r-4', ...headers });
+
+    const error = await failure();
+
+    expect(error).toBeInstanceOf(ServiceError);
+    expect(error).toMatchObject({ status: 200, requestId: 'r-4', message: expect.stringContaining(message) });
+    expect(error.body).toBe(body.toString());
+  });
+
+  it('When a record comes instead of a list, Then it is an error', async () => {
+    answering(200, '{}');
+
+    await expect(new BankingClient({ baseUrl, token: TOKEN }).listApps()).rejects.toThrow('not a JSON array');
+  });
+
+  it('When the error is logged, Then the body is not', async () => {
+    answering(200, '{"beneficiaryName":"Ada Lovelace"');
+
+    const error = await failure();
+
+    expect(error.body).toContain('Ada Lovelace');
+    expect(inspect(error, { depth: null }) + JSON.stringify(error)).not.toContain('Ada Lovelace');
+  });
+});
+
+describe('Given a service that does not answer completely', () => {
+  it.each([
+    ['never', () => undefined],
+    ['with half a body', (response: ServerResponse) => void response.writeHead(200, JSON_TYPE).write('{"id":')],
+  ])('When it answers %s, Then the time ends it', async (_, silence) => {
+    answer = silence;
+
+    const error = await failure<ConnectionError>(50);
+
+    expect(error).toBeInstanceOf(ConnectionError);
+    expect(error).toMatchObject({ timedOut: true, message: expect.stringContaining('within 50 ms') });
+    expect(error.cause).toMatchObject({ name: 'TimeoutError' });
+  });
+
+  it('When it breaks off, Then the error says so, with its cause', async () => {
+    answer = (response) => {
+      response.writeHead(200, { ...JSON_TYPE, 'Content-Length': '100' }).write('{"id":42}', () => response.destroy());
+    };
+
+    const error = await failure<ConnectionError>();
+
+    expect(error).toBeInstanceOf(ConnectionError);
+    expect(error).toMatchObject({ timedOut: false, cause: { name: 'TypeError' } });
+  });
+
+  it('When nobody listens, Then the error names the system’s word for it', async () => {
+    server.close();
+    await once(server, 'close');
+
+    const error = await failure<ConnectionError>();
+
+    expect(error).toBeInstanceOf(ConnectionError);
+    expect(error.message).toBe(`GET /transfers/42 had no complete answer from ${baseUrl}: ECONNREFUSED.`);
+  });
+});
+
+describe('Given a service that echoes the token', () => {
+  it.each([
+    [
+      404,
+      {
+        reason: 'transfer_not_found',
+        message: `Bearer ${TOKEN}`,
+        details: [{ path: TOKEN, reason: 'x', message: TOKEN }],
+      },
+    ],
+    [418, { reason: 'teapot', message: `Bearer ${TOKEN}`, headers: { authorization: [TOKEN] } }],
+    [502, `<pre>Authorization: Bearer ${TOKEN}</pre>`],
+    [200, `Authorization: Bearer ${TOKEN}`],
+  ])('When it answers %i, Then no part of the error holds it', async (status, body) => {
+    answering(status, body);
+
+    const error = await failure();
+
+    expect(error).toBeInstanceOf(Error);
+    expect(inspect(error, { depth: null, showHidden: true }) + error.stack).not.toContain(TOKEN);
+  });
+});

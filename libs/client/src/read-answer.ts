@@ -1,0 +1,124 @@
+import { type RefusalDetail, REFUSALS, isRefusalReason } from '@banking/domain';
+import { RemoteRefusal, ServiceError } from './errors.js';
+import { hasWideInteger } from './wide-integers.js';
+
+/** An answer that has arrived completely. */
+export interface Answer {
+  /** What was asked, for messages: `GET /apps`. */
+  readonly operation: string;
+  readonly response: Response;
+  readonly bytes: ArrayBuffer;
+  /** Takes the access token out of a text that the answer may have echoed. */
+  readonly hide: (text: string) => string;
+}
+
+const JSON_TYPE = /^application\/([\w.+-]+\+)?json[\t ]*(;|$)/i;
+
+/**
+ * Reads a success as JSON of the expected outer shape. What is inside is as the service wrote it, fields this version
+ * does not know included.
+ *
+ * @throws RemoteRefusal for an error answer whose reason is known, under the status the table gives it.
+ * @throws ServiceError for every other answer.
+ */
+export function readAnswer(answer: Answer, shape: 'array' | 'object'): unknown {
+  const { operation, response } = answer;
+  if (response.status !== 200) throw failureOf(answer);
+
+  const distrust = (what: string, cause?: unknown) =>
+    new ServiceError(
+      `${operation} answered 200, but ${what}.`,
+      { status: 200, requestId: requestIdOf(response), body: answer.hide(looseText(answer.bytes)) },
+      cause === undefined ? undefined : { cause },
+    );
+
+  if (!JSON_TYPE.test(response.headers.get('content-type') ?? '')) throw distrust('its Content-Type is not JSON');
+  const text = strictText(answer.bytes);
+  if (text === undefined) throw distrust('its body is not UTF-8');
+  const value = parsed(text);
+  if (value === undefined) throw distrust('its body is not valid JSON');
+  if (hasWideInteger(text)) throw distrust('it holds an integer beyond 2^53 - 1, which would be read as another one');
+  const isShape = shape === 'array' ? Array.isArray(value) : isRecord(value);
+  if (!isShape) throw distrust(`its body is not a JSON ${shape}`);
+  return value;
+}
+
+function failureOf({ operation, response, bytes, hide }: Answer): RemoteRefusal | ServiceError {
+  const { status } = response;
+  const text = looseText(bytes);
+  // A reason is one of our words and never hidden, so that no token can make it unreadable.
+  const body = parsed(text, (key, value) => (typeof value === 'string' && key !== 'reason' ? hide(value) : value));
+  const { errorCode, message, reason, requestId, details } = isRecord(body) ? body : {};
+  const common = {
+    requestId: nonEmpty(requestId) ?? requestIdOf(response),
+    retryAfterSeconds: retryAfterSeconds(response.headers.get('retry-after')),
+  };
+
+  if (typeof reason === 'string' && isRefusalReason(reason) && REFUSALS[reason].status === status) {
+    return new RemoteRefusal(reason, nonEmpty(message), { ...common, details: readDetails(details) });
+  }
+  return new ServiceError(nonEmpty(message) ?? plainly(operation, response), {
+    ...common,
+    status,
+    errorCode: nonEmpty(errorCode),
+    reason: nonEmpty(reason),
+    body: body === undefined || hasWideInteger(text) ? hide(text) : body,
+  });
+}
+
+function plainly(operation: string, { status, type }: Response): string {
+  if (type === 'opaqueredirect' || (status >= 300 && status < 400 && status !== 304)) {
+    return `${operation} answered with a redirect, which is not followed: check the baseUrl.`;
+  }
+  return `${operation} answered ${status}.`;
+}
+
+/** Details of the shape the interface gives them; undefined where there is none. */
+function readDetails(details: unknown): readonly RefusalDetail[] | undefined {
+  const list = Array.isArray(details) ? details.filter(isDetail) : [];
+  return list.length > 0 ? list : undefined;
+}
+
+function isDetail(value: unknown): value is RefusalDetail {
+  return isRecord(value) && [value['path'], value['reason'], value['message']].every((v) => typeof v === 'string');
+}
+
+/** Retry-After in either of its forms (RFC 9110 section 10.2.3), as whole seconds from now. */
+function retryAfterSeconds(header: string | null): number | undefined {
+  if (header === null) return undefined;
+  if (/^[0-9]{1,15}$/.test(header)) return Number(header);
+  const seconds = Math.ceil((Date.parse(header) - Date.now()) / 1000);
+  return Number.isNaN(seconds) ? undefined : Math.max(0, seconds);
+}
+
+function requestIdOf(response: Response): string | undefined {
+  return nonEmpty(response.headers.get('x-request-id'));
+}
+
+function parsed(text: string, reviver?: (key: string, value: unknown) => unknown): unknown {
+  try {
+    return JSON.parse(text, reviver);
+  } catch {
+    return undefined;
+  }
+}
+
+function strictText(bytes: ArrayBuffer): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+function looseText(bytes: ArrayBuffer): string {
+  return new TextDecoder().decode(bytes);
+}
+
+function nonEmpty(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
