@@ -1,4 +1,6 @@
 module.exports = {
   preset: '../../jest.preset.js',
   displayName: 'cli',
+  // Every command is a process, and the first one of a spec makes a database.
+  testTimeout: 120_000,
 };

@@ -82,8 +82,11 @@ function explain(error: unknown): number {
     if (error.code === 'commander.help') console.error('\nerror: one of the commands above is missing');
     return MISUSED;
   }
-  // What had to be closed is closed; what was interrupted may still be waiting for an answer.
-  if (error instanceof Interrupted) process.exit(error.exitCode);
+  if (error instanceof Interrupted) {
+    console.error(error.message);
+    // What had to be closed is closed; what was interrupted may still be waiting for an answer.
+    process.exit(error.exitCode);
+  }
   if (error instanceof ConfigError) {
     console.error(error.message);
     return MISUSED;

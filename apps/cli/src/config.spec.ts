@@ -1,0 +1,61 @@
+import { resolve } from 'node:path';
+import { ConfigError, readConfig } from './config.js';
+
+function mistakesOf(environment: Record<string, string>): readonly string[] {
+  try {
+    readConfig(environment);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.mistakes;
+    throw error;
+  }
+}
+
+describe('Given an environment that says nothing', () => {
+  it.each([{}, { DATA_DIR: '', DATABASE_URL: ' ', DEMO_DATA: '', OIDC_ISSUER: '', OIDC_AUDIENCE: '' }])(
+    'When it is read, Then the embedded database has its demo world and signs its tokens',
+    (environment) => {
+      expect(readConfig(environment)).toEqual({
+        dataDir: resolve('.data'),
+        databaseUrl: undefined,
+        databaseOwnerUrl: undefined,
+        demoData: true,
+        issuer: undefined,
+        audience: 'banking-api',
+      });
+    },
+  );
+});
+
+describe('Given a database of one own', () => {
+  const DATABASE_URL = 'postgresql://app@db.harbour.example/banking';
+
+  it('When nothing else is said, Then no demo world is made in it', () => {
+    expect(readConfig({ DATABASE_URL })).toMatchObject({ databaseUrl: DATABASE_URL, demoData: false });
+    expect(readConfig({ DATABASE_URL, DEMO_DATA: 'on' }).demoData).toBe(true);
+  });
+
+  it('When the identity provider is written, Then it is kept letter by letter', () => {
+    const OIDC_ISSUER = 'https://Login.harbour.example/realm/';
+    expect(readConfig({ DATABASE_URL, OIDC_ISSUER }).issuer).toBe(OIDC_ISSUER);
+    expect(readConfig({ OIDC_ISSUER: 'http://127.0.0.1:9000' }).issuer).toBe('http://127.0.0.1:9000');
+  });
+});
+
+describe('Given mistakes', () => {
+  it.each([
+    [{ DATABASE_URL: 'mysql://db/banking' }, /^DATABASE_URL is not a URL/],
+    [{ DATABASE_OWNER_URL: 'postgres://db/banking' }, /without DATABASE_URL/],
+    [{ DEMO_DATA: 'true' }, /^DEMO_DATA is "true"/],
+    [{ OIDC_ISSUER: 'http://login.harbour.example' }, /^OIDC_ISSUER must be the https URL/],
+  ])('When it is %j, Then it is named', (environment, mistake) => {
+    expect(mistakesOf(environment as unknown as Record<string, string>)).toEqual([expect.stringMatching(mistake)]);
+  });
+
+  it('When there are several, Then all are named, and no URL with a password is repeated', () => {
+    const mistakes = mistakesOf({ DATABASE_URL: 'http://me:secret@db', DEMO_DATA: '1', OIDC_ISSUER: 'x' });
+
+    expect(mistakes).toHaveLength(3);
+    expect(mistakes.join()).not.toContain('secret');
+  });
+});

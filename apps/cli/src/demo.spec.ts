@@ -1,0 +1,41 @@
+import type { DemoWorld } from '@banking/operations';
+import { World } from './testing/world.js';
+
+const world = new World();
+
+beforeAll(() => world.open());
+afterAll(() => world.close());
+
+describe('Given an empty DATA_DIR', () => {
+  it('When the demo world is not wanted, Then the refusal says how to get one', async () => {
+    const { exitCode, stdout, stderr } = await world.run(['demo'], { DEMO_DATA: 'off' });
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+    expect(stderr).toMatch(/Set DEMO_DATA=on/);
+  });
+
+  it('When it is asked for, Then it is made, and its ids are printed by name', async () => {
+    const demo = await world.json<DemoWorld>('demo');
+
+    expect(Object.keys(demo)).toEqual(['apps', 'users', 'workspaces', 'accounts', 'recipients', 'transfers']);
+    expect(Object.keys(demo.recipients).sort()).toEqual(['internal', 'international']);
+    expect(Object.keys(demo.transfers).sort()).toEqual(
+      ['funding', 'internal', 'international', 'pending', 'returned', 'spot'], // prettier-ignore
+    );
+    expect(demo.accounts).toHaveProperty('Northwind Trading USD', expect.any(Number));
+    const ids = Object.values(demo).flatMap((names) => Object.values(names as Record<string, number>));
+    expect(ids.every((id) => Number.isSafeInteger(id) && id > 0)).toBe(true);
+  });
+
+  it('When it is printed for people, Then the table has the same ids', async () => {
+    const demo = await world.json<DemoWorld>('demo');
+    const { stdout } = await world.run(['demo']);
+
+    const [head, ...rows] = stdout.trimEnd().split('\n');
+    const names = Object.values(demo).flatMap((ids) => Object.entries(ids as Record<string, number>));
+    expect(head).toMatch(/^Kind +Name +Id$/);
+    expect(rows.map((row) => /^\w+ +(.+?) +(\d+)$/.exec(row)?.slice(1))).toEqual(
+      names.map(([name, id]) => [name, String(id)]),
+    );
+  });
+});

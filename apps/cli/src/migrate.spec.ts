@@ -1,0 +1,34 @@
+import { World } from './testing/world.js';
+
+const world = new World();
+
+beforeAll(() => world.open());
+afterAll(() => world.close());
+
+describe('Given an empty database', () => {
+  it('When it is migrated, Then every migration is named, and nothing else is made', async () => {
+    const { exitCode, stdout, stderr } = await world.run(['migrate']);
+
+    const steps = await world.query('select name from schema_migration order by number');
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(stdout).toBe(
+      `Applied ${steps.length} migrations:\n${steps.map(({ name }) => `  ${String(name)}\n`).join('')}`,
+    );
+    expect(await world.query('select from demo_step')).toEqual([]);
+  });
+
+  it('When it is migrated again, Then there is nothing to do', async () => {
+    expect(await world.run(['migrate'])).toMatchObject({ exitCode: 0, stdout: 'The schema is up to date.\n' });
+    expect(await world.json('migrate')).toEqual({ applied: [] });
+  });
+
+  it('When the database is newer than the program, Then that is said without a stack', async () => {
+    await world.query(`insert into schema_migration (number, name, sha256) values (9999, '9999-later.sql', '')`);
+
+    const { exitCode, stdout, stderr } = await world.run(['migrate']);
+
+    await world.query('delete from schema_migration where number = 9999');
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+    expect(stderr).toMatch(/^The database is newer than this program: it has 9999-later.sql.*\n$/);
+  });
+});

@@ -1,0 +1,132 @@
+import { userInfo } from 'node:os';
+import type { AppRow, GrantRow, UserRow, WorkspaceRow } from '@banking/operations';
+import { World } from './testing/world.js';
+
+const APP = 'Harbour Treasury';
+const MIA = 'mia@harbour.example';
+const ME = `cli:${userInfo().username}`;
+const world = new World();
+
+beforeAll(() => world.open());
+afterAll(() => world.close());
+
+/** Who has changed what since a change of the trail, oldest first. */
+async function trailSince(id: unknown) {
+  const rows = await world.query(
+    'select changed_by, relation, action from directory_change where id > $1 order by id',
+    id,
+  );
+  return rows.map(({ changed_by, relation, action }) => `${String(changed_by)}: ${String(action)} ${String(relation)}`);
+}
+
+async function trailEnd(): Promise<unknown> {
+  const [last] = await world.query('select coalesce(max(id), 0) as id from directory_change');
+  return last?.id;
+}
+
+async function refusal(...args: readonly string[]): Promise<string> {
+  const { exitCode, stdout, stderr } = await world.run(args);
+  expect({ args, exitCode, stdout }).toEqual({ args, exitCode: 1, stdout: '' });
+  expect(stderr).not.toMatch(/ at .*:\d+:\d+/);
+  return stderr;
+}
+
+describe('Given a deployment with its demo world', () => {
+  it('When app, user, workspace and grant are added and removed, Then lists and trail show it', async () => {
+    await world.json('app', 'list');
+    const start = await trailEnd();
+
+    const app = await world.json<AppRow>('app', 'add', APP);
+    const user = await world.json<UserRow>('user', 'add', 'Mia@Harbour.example', '--app', APP, '--status', 'pending');
+    const space = await world.json<WorkspaceRow>('workspace', 'add', 'Shipping', '--app', APP, '--type', 'personal');
+    const id = String(space.id);
+    await world.json('grant', 'add', MIA, '--workspace', id, '--role', 'member');
+    const grant = await world.json<GrantRow>('grant', 'add', MIA, '--workspace', id, '--role', 'admin', '--as', 'Rosa');
+
+    expect(app).toMatchObject({ name: APP, users: 0, workspaces: 0 });
+    expect(user).toMatchObject({ email: MIA, status: 'pending', userType: 'business', apps: [APP], identities: [] });
+    expect(space).toMatchObject({ name: 'Shipping', type: 'personal', app: APP });
+    expect(grant).toMatchObject({ email: MIA, role: 'admin', workspaceId: space.id, workspace: 'Shipping' });
+    expect(await world.json('app', 'list')).toContainEqual({ ...app, users: 1, workspaces: 1 });
+    expect(await world.json('user', 'list')).toContainEqual(user);
+    expect(await world.json('workspace', 'list')).toContainEqual(space);
+    expect(await world.json('grant', 'list', '--workspace', id)).toEqual([grant]);
+
+    expect(await world.json('grant', 'remove', MIA, '--workspace', id)).toEqual({
+      removed: { email: MIA, workspaceId: space.id },
+    });
+    expect(await world.json('workspace', 'remove', id)).toEqual({ removed: space.id });
+    expect(await world.json('user', 'remove', MIA, '--as', 'Rosa')).toEqual({ removed: MIA });
+    expect(await world.json('app', 'remove', APP)).toEqual({ removed: APP });
+
+    expect(await trailSince(start)).toEqual([
+      `${ME}: insert app`,
+      `${ME}: insert app_user`,
+      `${ME}: insert app_membership`,
+      `${ME}: insert workspace`,
+      `${ME}: insert workspace_role`,
+      'Rosa: update workspace_role',
+      `${ME}: delete workspace_role`,
+      `${ME}: delete workspace`,
+      'Rosa: delete app_user',
+      'Rosa: delete app_membership',
+      `${ME}: delete app`,
+    ]);
+  });
+
+  it('When a service account is added by its subject, Then the list knows it', async () => {
+    await world.json('app', 'add', APP);
+    const subject = ['--issuer', 'https://login.harbour.example', '--subject', 'payroll'];
+    await world.json('user', 'add', 'payroll@harbour.example', '--app', APP, ...subject);
+
+    const users = await world.json<readonly UserRow[]>('user', 'list');
+    expect(users.find(({ email }) => email === 'payroll@harbour.example')?.identities).toEqual([
+      { issuer: 'https://login.harbour.example', subject: 'payroll' },
+    ]);
+    expect(await refusal('user', 'add', MIA, '--app', APP, ...subject)).toMatch(/that subject is bound to a user/);
+  });
+
+  it('When a known user joins one app more, Then they stay as they are', async () => {
+    const bob = await world.json<UserRow>('user', 'add', 'bob@northwind.example', '--app', APP);
+
+    expect(bob).toMatchObject({ status: 'completed', apps: ['Northwind Treasury', APP] });
+    expect(await refusal('user', 'add', 'bob@northwind.example', '--app', 'Southwind', '--status', 'pending')).toMatch(
+      /is a user already, completed and business/,
+    );
+  });
+
+  it('When people look, Then they see tables and sentences', async () => {
+    const { stdout: list } = await world.run(['workspace', 'list']);
+    const { stdout: roles } = await world.run(['grant', 'list', '--workspace', '1']);
+
+    expect(list.split('\n')[0]).toMatch(/^Id +Name +Type +App +Added$/);
+    expect(list.split('\n')[1]).toMatch(/^ *1 +Northwind Trading +business +Northwind Treasury +\d{4}-/);
+    expect(roles.trimEnd().split('\n')).toHaveLength(3);
+  });
+
+  it('When a name holds what would steer a terminal, Then it is spelt out', async () => {
+    await world.query(`insert into app (name) values ('Har' || chr(27) || '[31mbour')`);
+
+    const { stdout } = await world.run(['app', 'list']);
+
+    expect(stdout).toContain('Har\\x1b[31mbour');
+  });
+
+  it('When a wish cannot be fulfilled, Then a sentence says why', async () => {
+    expect(await refusal('app', 'add', 'Southwind')).toBe('There is an app named Southwind already.\n');
+    expect(await refusal('app', 'remove', 'Nowhere')).toMatch(/^There is no app named Nowhere/);
+    expect(await refusal('app', 'remove', 'Southwind')).toMatch(/still has users or workspaces/);
+    expect(await refusal('user', 'add', MIA, '--app', 'Nowhere')).toMatch(/^There is no app named Nowhere/);
+    expect(await refusal('user', 'add', 'mia', '--app', APP)).toBe('mia is not an e-mail address.\n');
+    expect(await refusal('user', 'remove', MIA)).toMatch(/^There is no user mia@harbour.example/);
+    expect(await refusal('workspace', 'add', 'Shipping', '--app', 'Nowhere')).toMatch(/^There is no app named Nowhere/);
+    expect(await refusal('workspace', 'remove', '1')).toMatch(/books are kept for ever/);
+    expect(await refusal('workspace', 'remove', '987654')).toMatch(/^There is no workspace 987654/);
+    expect(await refusal('grant', 'list', '--workspace', '987654')).toMatch(/^There is no workspace 987654/);
+    expect(await refusal('grant', 'add', MIA, '--workspace', '1', '--role', 'admin')).toMatch(
+      /is not a user of its app/,
+    );
+    expect(await refusal('grant', 'remove', MIA, '--workspace', '1')).toMatch(/has no role in workspace 1/);
+    expect(await refusal('verify', '--workspace', '987654')).toMatch(/^There is no workspace 987654/);
+  });
+});

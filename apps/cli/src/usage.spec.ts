@@ -1,0 +1,114 @@
+import { readdirSync } from 'node:fs';
+import { World } from './testing/world.js';
+
+/** Every command, as far as it must be given. */
+const COMMANDS: readonly (readonly string[])[] = [
+  ['token', 'mia@harbour.example'],
+  ['demo'],
+  ['migrate'],
+  ['verify'],
+  ['app', 'add', 'Harbour'],
+  ['app', 'list'],
+  ['app', 'remove', 'Harbour'],
+  ['user', 'add', 'mia@harbour.example', '--app', 'Harbour'],
+  ['user', 'list'],
+  ['user', 'remove', 'mia@harbour.example'],
+  ['workspace', 'add', 'Shipping', '--app', 'Harbour'],
+  ['workspace', 'list'],
+  ['workspace', 'remove', '1'],
+  ['grant', 'add', 'mia@harbour.example', '--workspace', '1', '--role', 'admin'],
+  ['grant', 'list'],
+  ['grant', 'remove', 'mia@harbour.example', '--workspace', '1'],
+];
+const GROUPS = ['app', 'user', 'workspace', 'grant'];
+const PATHS = [
+  [],
+  ...GROUPS.map((group) => [group]),
+  ...COMMANDS.map((line) => line.slice(0, GROUPS.includes(line[0]!) ? 2 : 1)),
+];
+
+const world = new World();
+
+afterAll(() => world.close());
+
+describe('Given somebody who wants to know', () => {
+  it.each(PATHS.map((path): [string, readonly string[]] => [`banking ${path.join(' ')}`.trim(), path]))(
+    'When they ask for the help of %s, Then they get usage and examples',
+    async (name, path) => {
+      const { exitCode, stdout, stderr } = await world.run([...path, '--help']);
+
+      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+      expect(stdout.startsWith(`Usage: ${name} [options]`)).toBe(true);
+      expect(stdout).toMatch(/\nExamples?:\n {2}\$ /);
+    },
+  );
+
+  it('When they ask for the version, Then it is all they get', async () => {
+    expect(await world.run(['--version'])).toEqual({ exitCode: 0, stdout: '0.1.0\n', stderr: '' });
+  });
+});
+
+describe('Given a mistake in the command line', () => {
+  const GRANT = ['grant', 'add', 'mia@harbour.example'];
+  const USER = ['user', 'add', 'mia@harbour.example', '--app', 'Southwind'];
+
+  it.each<[string, readonly string[]]>([
+    ['one of the commands above is missing', []],
+    ['one of the commands above is missing', ['grant']],
+    ["unknown command 'nosuch'", ['nosuch']],
+    ["unknown command 'nosuch'", ['app', 'nosuch']],
+    ...COMMANDS.map((line): [string, readonly string[]] => ["unknown option '--nosuch'", [...line, '--nosuch']]),
+    ...COMMANDS.map((line): [string, readonly string[]] => ['too many arguments', [...line, 'more']]),
+    ["unknown option '--json=yes'", ['verify', '--json=yes']],
+    ["missing required argument 'email'", ['token']],
+    ["missing required argument 'name'", ['app', 'add']],
+    ["missing required argument 'id'", ['workspace', 'remove']],
+    ["required option '--app <name>' not specified", ['user', 'add', 'mia@harbour.example']],
+    ["required option '--role <role>' not specified", [...GRANT, '--workspace', '1']],
+    ["required option '--workspace <id>' not specified", [...GRANT, '--role', 'admin']],
+    ["option '--workspace <id>' argument missing", ['verify', '--workspace']],
+    ['Allowed choices are member, admin', [...GRANT, '--workspace', '1', '--role', 'owner']],
+    ['Allowed choices are completed, pending', [...USER, '--status', 'done']],
+    ['Allowed choices are business, personal', [...USER, '--type', 'robot']],
+    ['go together', [...USER, '--issuer', 'https://login.harbour.example']],
+    ['go together', [...USER, '--subject', 'payroll']],
+    ['is given more than once', [...GRANT, '--workspace', '1', '--role', 'admin', '--role', 'member']],
+    ['is given more than once', ['verify', '--workspace', '1', '--workspace', '2']],
+    ['is given more than once', ['token', 'a@b', '--lifetime', '1h', '--lifetime', '2h']],
+    ...['0', '01', '-1', '+1', '1.0', '1e3', ' 1', '0x1', '9007199254740992', 'one', ''].map(
+      (id): [string, readonly string[]] => ['Write an id as digits', ['verify', `--workspace=${id}`]],
+    ),
+    ['Write an id as digits', ['workspace', 'remove', '1x']],
+    ...['0h', '25h', '1441m', '86401s', '8', 'h', '1d', '1.5h', '-1h', '8H'].map(
+      (lifetime): [string, readonly string[]] => ['at most 24h', ['token', 'a@b', `--lifetime=${lifetime}`]],
+    ),
+    ['must not be empty', ['app', 'add', '']],
+    ['must not begin or end with a space', ['app', 'add', ' Harbour']],
+    ['must not have control characters', ['app', 'add', 'Har\u001bbour']],
+    ['must not be empty', ['app', 'add', 'Harbour', '--as', '']],
+  ])('When it is "%s", as in %j, Then that is said with the usage, and nothing is done', async (problem, args) => {
+    const { exitCode, stdout, stderr } = await world.run(args);
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr).toMatch(/^error: /m);
+    expect(stderr).toContain(problem);
+    expect(stderr).toMatch(/^Usage: banking /m);
+    expect(stderr).not.toMatch(/ at .*:\d+:\d+/);
+    expect(readdirSync(world.dataDir)).toEqual([]);
+  });
+});
+
+describe('Given mistakes in the environment', () => {
+  it('When any command runs, Then all of them are said at once, and nothing is done', async () => {
+    const environment = { DEMO_DATA: 'yes', DATABASE_OWNER_URL: 'http://db', OIDC_ISSUER: 'login' };
+    const { exitCode, stdout, stderr } = await world.run(['app', 'list'], environment);
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr).toMatch(/^The configuration has 4 mistakes:\n( {2}- .*\n){4}$/);
+    expect(readdirSync(world.dataDir)).toEqual([]);
+  });
+
+  it('When help is asked for, Then they do not matter', async () => {
+    expect(await world.run(['verify', '--help'], { DEMO_DATA: 'yes' })).toMatchObject({ exitCode: 0, stderr: '' });
+  });
+});

@@ -1,0 +1,117 @@
+import { CHECKS, type Proof } from '@banking/ledger';
+import type { DemoWorld } from '@banking/operations';
+import { World } from './testing/world.js';
+
+const BOOKS = ['transfer', 'transaction', 'account'];
+const OF_INTERNAL = '(select transaction_id from transfer where id = $1)';
+const world = new World();
+let demo: DemoWorld;
+
+beforeAll(async () => {
+  await world.open();
+  demo = await world.json<DemoWorld>('demo');
+  await world.query('create schema kept');
+  for (const table of BOOKS) await world.query(`create table kept.${table} as table ${table}`);
+});
+afterEach(async () => {
+  for (const table of BOOKS) {
+    await world.query(`delete from ${table}`);
+    await world.query(`insert into ${table} select * from kept.${table}`);
+  }
+});
+afterAll(() => world.close());
+
+async function verify(...args: readonly string[]) {
+  const { exitCode, stdout, stderr } = await world.run(['verify', '--json', ...args]);
+  return { exitCode, stderr, proof: JSON.parse(stdout) as Proof & { inOrder: boolean; checks: readonly string[] } };
+}
+
+describe('Given books nobody has meddled with', () => {
+  it('When they are verified, Then what was checked is counted, and they are in order', async () => {
+    const { exitCode, stderr, proof } = await verify();
+
+    const [count] = await world.query(
+      `select (select count(*)::int from account) as accounts, (select count(*)::int from transaction) as transactions,
+              (select count(*)::int from transfer) as transfers, (select count(*)::int from workspace) as workspaces`,
+    );
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(proof).toEqual({ inOrder: true, checks: CHECKS, findings: [], ...count });
+  });
+
+  it('When people read it, Then every check is named, and the last word is good', async () => {
+    const { exitCode, stdout, stderr } = await world.run(['verify', '--workspace', '1']);
+
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    for (const check of CHECKS) expect(stdout).toMatch(new RegExp(`^${check} +0$`, 'm'));
+    expect(stdout).toMatch(/^Checked one workspace: \d+ accounts, \d+ transactions, \d+ transfers\.$/m);
+    expect(stdout).toMatch(/\nThe books are in order\.\n$/);
+  });
+});
+
+describe('Given somebody who may do anything in the database', () => {
+  const FAULTS: readonly [what: string, check: RegExp, sql: string][] = [
+    ['an amount is edited', /debits equal credits/, 'update transfer set amount = amount + 1 where id = $1'],
+    ['a side is deleted', /debits equal credits/, 'delete from transfer where id = $1'],
+    ['all sides are deleted', /has transfers/, `delete from transfer where transaction_id = ${OF_INTERNAL}`],
+    ['a balance is raised', /the balance of a customer account/, accountOf('balance = balance + 1')],
+    ['money is made of nothing', /sum to zero/, accountOf('balance = balance + 100')],
+    ['a version is raised', /its version their number/, accountOf('version = version + 1')],
+    ['a past balance is edited', /continues the one before/, 'update transfer set balance_after = balance_after + 1 where id = $1'], // prettier-ignore
+    ['a version is skipped', /without a gap/, 'update transfer set account_version = 1000 where id = $1'],
+    ['a floor is undercut', /under its floor/, 'update transfer set balance_after = -1 where id = $1'],
+    ['a hash is changed', /the hash/, `update transaction set hash = repeat('0', 64) where id = ${OF_INTERNAL}`],
+    [
+      'a value date is moved',
+      /the hash/,
+      `update transaction set value_date = value_date - 1 where id = ${OF_INTERNAL}`,
+    ],
+    ['a type is changed', /the hash/, `update transfer set type = 'gift' where id = $1`],
+    ['the head of a chain is cut', /the hash/, accountOf(`head = ''`)],
+  ];
+
+  it.each(FAULTS)('When %s, Then verifying finds it', async (_what, check, sql) => {
+    await world.query(sql, demo.transfers.internal);
+
+    const { exitCode, stderr, proof } = await verify();
+
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^The books are not in order: (one finding|\d+ findings)\.\n$/);
+    expect(proof.inOrder).toBe(false);
+    expect(proof.findings.filter((finding) => check.test(finding.check))).toContainEqual(
+      expect.objectContaining({ workspaceId: demo.workspaces['Northwind Trading'], detail: expect.any(String) }),
+    );
+  });
+
+  it('When every check is looked at, Then each has been made to find something', () => {
+    expect(CHECKS.filter((check) => !FAULTS.some(([, pattern]) => pattern.test(check)))).toEqual([]);
+  });
+
+  it('When people read it, Then they see which check found what, and where', async () => {
+    await world.query(accountOf('balance = balance + 1'), demo.transfers.internal);
+
+    const { exitCode, stdout, stderr } = await world.run(['verify']);
+
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(/^the balance of a customer account is the sum .* 1$/m);
+    expect(stdout).toMatch(/^Workspace +Finding\n +1 +account \d+ holds \d+/m);
+    expect(stdout).not.toMatch(/in order/);
+    expect(stderr).toMatch(/^The books are not in order: \d+ findings\.\n$/);
+  });
+
+  it('When another workspace is verified, Then its books are in order', async () => {
+    await world.query(accountOf('balance = balance + 1'), demo.transfers.internal);
+
+    const { exitCode, proof } = await verify('--workspace', String(demo.workspaces['Southwind Imports']));
+
+    expect({ exitCode, inOrder: proof.inOrder, workspaces: proof.workspaces }).toEqual({
+      exitCode: 0,
+      inOrder: true,
+      workspaces: 1,
+    });
+  });
+});
+
+/** A change of the account a transfer lies on. */
+function accountOf(change: string): string {
+  return `update account set ${change} where id = (select account_id from transfer where id = $1)`;
+}
