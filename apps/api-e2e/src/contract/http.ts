@@ -63,8 +63,14 @@ export function httpContract(provide: () => Service): void {
       }
     });
 
-    it('When anything is answered Then a browser is told to do nothing with it but show it', async () => {
-      const { headers } = await ask(service, '/apps', { as: ADA });
+    it.each([
+      ['an answer', '/apps', { as: ADA }],
+      ['a refusal', '/apps', {}],
+      ['a path that is none', '/nothing-here', {}],
+      ['a method that is none', '/apps', { method: 'DELETE' }],
+      ['a broken path', '/%', {}],
+    ])('When %s is given Then a browser is told to do nothing with it but show it', async (_, path, question) => {
+      const { headers } = await ask(service, path, question);
 
       expect(headers.get('content-security-policy')).toContain("default-src 'none'");
       expect(headers.get('x-content-type-options')).toBe('nosniff');

@@ -207,6 +207,7 @@ const HEADERS: readonly HostileCase[] = [
 
 /** What looks hostile and is not: it is answered as if the odd part were not there. */
 export const HARMLESS: readonly HostileCase[] = [
+  { what: 'an expectation nobody can meet', path: '/apps', with: { Expect: 'a-miracle' }, status: 200 },
   { what: 'headers of a proxy nobody configured', path: '/apps', with: { 'X-Forwarded-For': '1.2.3.4', 'X-Forwarded-Host': 'evil.example', 'X-Forwarded-Proto': 'https' }, status: 200 },
   { what: 'a header that would rewrite the path', path: '/apps', with: { 'X-Original-URL': '/docs', 'X-Rewrite-URL': '/docs' }, status: 200 },
   { what: 'a method override on GET', path: '/apps', with: { 'X-HTTP-Method-Override': 'DELETE' }, status: 200 },

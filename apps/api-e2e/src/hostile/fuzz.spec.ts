@@ -1,0 +1,129 @@
+import * as fc from 'fast-check';
+import { proveDocumented } from '../answers.js';
+import { CANARY } from '../log-secrets.js';
+import { ADA, serviceOfTheRun } from '../service.js';
+import { idOf } from '../world.js';
+import { askRaw, mistakesInError } from './raw-request.js';
+
+const service = serviceOfTheRun();
+
+/** Each request has a connection of its own, so a few hundred of them take some seconds. */
+const REQUESTS = 400;
+const seed = Date.now() & 0x7fffffff;
+
+const ODD_WORDS = [
+  '',
+  '.',
+  '..',
+  '%00',
+  '%2F',
+  '%',
+  '%C0%AF',
+  '*',
+  '__proto__',
+  'null',
+  '9007199254740992',
+  '-0',
+  '1e309',
+  "'",
+  '%F0%9F%92%A3',
+  '{{1}}',
+  '${1}',
+  'a'.repeat(101),
+  '\u00e9',
+  '%EF%BB%BF',
+];
+const ODD_VALUES = [
+  '',
+  ' ',
+  '1',
+  '0',
+  ',',
+  '"',
+  '\\',
+  'Bearer',
+  'é',
+  '\u{1F4A3}',
+  '*/*;q=2',
+  'gzip, ;',
+  'bytes=0-',
+  'W/"',
+  CANARY,
+  '(){:;};',
+  'a'.repeat(2_000),
+];
+const KNOWN_HEADERS = ['Authorization', 'Workspace-ID', 'Accept', 'Accept-Encoding', 'Accept-Language', 'Content-Type', 'If-None-Match', 'If-Modified-Since', 'Range', 'Origin', 'Cookie', 'Referer', 'X-Request-Id', 'Idempotency-Key', 'Forwarded', 'X-Forwarded-For', 'Upgrade', 'TE', 'Trailer', 'Max-Forwards', 'Access-Control-Request-Method', 'Via']; // prettier-ignore
+
+const word = fc.oneof(
+  fc.constantFrom(...ODD_WORDS),
+  fc.nat().map(String),
+  fc.string({ unit: 'binary', maxLength: 12 }).filter(isWellFormed).map(encodeURIComponent),
+  fc.stringMatching(/^[!$&'()*+,;=:@A-Za-z0-9._~-]{1,16}$/),
+);
+const path = fc.oneof(
+  fc.array(word, { maxLength: 5 }).map((words) => `/${words.join('/')}`),
+  fc
+    .tuple(
+      fc.constantFrom('/transfers/', '/apps/', '/recipients/countries/', '/countries/', '/docs/', '/health/'),
+      word,
+      fc.constantFrom('', '/users', '/corridors', '/'),
+    )
+    .map((parts) => parts.join('')),
+);
+const query = fc.oneof(
+  fc.constant(''),
+  fc.array(fc.tuple(word, word), { maxLength: 4 }).map((pairs) => `?${pairs.map((pair) => pair.join('=')).join('&')}`),
+);
+/** What a header line may hold at all; the rest is for the specs of broken framing. */
+const value = fc
+  .oneof(fc.constantFrom(...ODD_VALUES), fc.string({ maxLength: 40 }), fc.stringMatching(/^[\x20-\x7e]{0,60}$/))
+  .map((text) => text.replace(/[\r\n\0]/g, ''));
+const header = fc
+  .tuple(fc.oneof(fc.constantFrom(...KNOWN_HEADERS), fc.stringMatching(/^X-[A-Za-z0-9-]{1,20}$/)), value)
+  .map((pair) => pair.join(': '));
+const method = fc.oneof(
+  { weight: 6, arbitrary: fc.constant('GET') },
+  fc.constantFrom('HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'SEARCH', 'PURGE'),
+);
+
+describe(`Given random requests (seed ${seed})`, () => {
+  it(`When ${REQUESTS} are sent Then none is answered with a failure of the service, nor with a word of its inside`, async () => {
+    const token = await service.tokenOf(ADA);
+    const signedIn = [
+      `Authorization: Bearer ${token}`,
+      `Workspace-ID: ${idOf(service.world, 'workspaces', 'Northwind Trading')}`,
+    ];
+
+    await fc.assert(
+      fc.asyncProperty(
+        method,
+        path,
+        query,
+        fc.array(header, { maxLength: 5 }),
+        fc.boolean(),
+        async (verb, at, asked, headers, known) => {
+          const target = `${at}${asked}`.replace(/[^\x21-\x7e]/g, encodeURIComponent);
+
+          const answer = await askRaw(service.url, {
+            method: verb,
+            path: target,
+            headers: [...(known ? signedIn : []), ...headers],
+          });
+
+          if (answer.status === undefined || answer.status >= 500)
+            throw new Error(`answered ${answer.status}: ${answer.body}`);
+          if (answer.status < 400 || verb === 'HEAD') return;
+          expect(mistakesInError(answer)).toEqual([]);
+          await proveDocumented(service, verb, target, answer.status);
+        },
+      ),
+      { numRuns: REQUESTS, seed },
+    );
+    const alive = await fetch(`${service.url}/health/live`);
+    expect(alive.status).toBe(200);
+  }, 90_000);
+});
+
+function isWellFormed(text: string): boolean {
+  return !/\p{Surrogate}/u.test(text);
+}
