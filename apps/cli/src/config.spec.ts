@@ -19,6 +19,7 @@ describe('Given an environment that says nothing', () => {
         dataDir: resolve('.data'),
         databaseUrl: undefined,
         databaseOwnerUrl: undefined,
+        nameStatements: true,
         demoData: true,
         issuer: undefined,
         audience: 'banking-api',
@@ -47,6 +48,7 @@ describe('Given mistakes', () => {
     [{ DATABASE_URL: 'mysql://db/banking' }, /^DATABASE_URL is not a URL/],
     [{ DATABASE_OWNER_URL: 'postgres://db/banking' }, /without DATABASE_URL/],
     [{ DEMO_DATA: 'true' }, /^DEMO_DATA is "true"/],
+    [{ DATABASE_NAMED_STATEMENTS: 'no' }, /^DATABASE_NAMED_STATEMENTS is "no"/],
     [{ OIDC_ISSUER: 'http://login.harbour.example' }, /^OIDC_ISSUER must be the https URL/],
   ])('When it is %j, Then it is named', (environment, mistake) => {
     expect(mistakesOf(environment as unknown as Record<string, string>)).toEqual([expect.stringMatching(mistake)]);

@@ -7,6 +7,8 @@ export interface Config {
   /** Without it the embedded server of `dataDir` answers. */
   readonly databaseUrl?: string | undefined;
   readonly databaseOwnerUrl?: string | undefined;
+  /** Off for PgBouncer before 1.21 in transaction mode. */
+  readonly nameStatements: boolean;
   readonly demoData: boolean;
   /** The identity provider. Without it tokens are signed with the key of `dataDir`. */
   readonly issuer?: string | undefined;
@@ -41,14 +43,16 @@ export function readConfig(environment: Environment = process.env): Config {
     return undefined;
   };
 
+  const flag = (name: string, fallback: boolean) => {
+    const value = text(name) ?? (fallback ? 'on' : 'off');
+    if (value !== 'on' && value !== 'off') mistakes.push(`${name} is "${value}". Set one of: on, off.`);
+    return value === 'on';
+  };
+
   const isEmbedded = text('DATABASE_URL') === undefined;
-  const demoData = text('DEMO_DATA') ?? (isEmbedded ? 'on' : 'off');
   const issuer = text('OIDC_ISSUER');
   if (isEmbedded && text('DATABASE_OWNER_URL') !== undefined) {
     mistakes.push('DATABASE_OWNER_URL is set without DATABASE_URL. Set both, or neither for the embedded database.');
-  }
-  if (demoData !== 'on' && demoData !== 'off') {
-    mistakes.push(`DEMO_DATA is "${demoData}". Set one of: on, off.`);
   }
   if (issuer !== undefined && !isIssuer(issuer)) {
     mistakes.push('OIDC_ISSUER must be the https URL of the identity provider (http only on a loopback address).');
@@ -57,7 +61,8 @@ export function readConfig(environment: Environment = process.env): Config {
     dataDir: resolve(text('DATA_DIR') ?? '.data'),
     databaseUrl: databaseUrl('DATABASE_URL'),
     databaseOwnerUrl: databaseUrl('DATABASE_OWNER_URL'),
-    demoData: demoData === 'on',
+    nameStatements: flag('DATABASE_NAMED_STATEMENTS', true),
+    demoData: flag('DEMO_DATA', isEmbedded),
     issuer,
     audience: text('OIDC_AUDIENCE') ?? 'banking-api',
   };

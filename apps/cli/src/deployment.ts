@@ -36,6 +36,7 @@ export async function withDeployment<T>(
       dataDir: config.dataDir,
       demo: config.demoData,
       poolSize: POOL_SIZE,
+      nameStatements: config.nameStatements,
       log: tell,
     });
     try {
@@ -55,6 +56,7 @@ export async function untilSignal<T>(work: (signal: AbortSignal) => Promise<T>):
   const stop = (signal: NodeJS.Signals) => {
     const interrupted = new Interrupted(signal);
     if (controller.signal.aborted) process.exit(interrupted.exitCode);
+    tell(`Stopping. ${signal} once more stops at once.`);
     controller.abort(interrupted);
   };
   for (const signal of SIGNALS) process.on(signal, stop);

@@ -30,12 +30,13 @@ const EXPECTED = [
 ];
 
 const NOTES = `Configuration, by environment:
-  DATA_DIR             where the embedded database and the signing key are (.data)
-  DATABASE_URL         a PostgreSQL of your own instead of the embedded one
-  DATABASE_OWNER_URL   the login that may migrate, where it is not that of DATABASE_URL
-  DEMO_DATA            on or off: whether the demo world is made (on without DATABASE_URL)
-  OIDC_ISSUER          the identity provider tokens come from (none: the key in DATA_DIR)
-  OIDC_AUDIENCE        the audience of tokens (banking-api)
+  DATA_DIR                   where the embedded database and the signing key are (.data)
+  DATABASE_URL               a PostgreSQL of your own instead of the embedded one
+  DATABASE_OWNER_URL         the login that may migrate, where it is not that of DATABASE_URL
+  DATABASE_NAMED_STATEMENTS  on; off for PgBouncer before 1.21 in transaction mode
+  DEMO_DATA                  on or off: whether the demo world is made (on without DATABASE_URL)
+  OIDC_ISSUER                the identity provider tokens come from (none: the key in DATA_DIR)
+  OIDC_AUDIENCE              the audience of tokens (banking-api)
 
 Exit codes: 0 done; 1 refused or failed; 2 wrong usage or configuration.
 

@@ -1,11 +1,12 @@
 import { MIGRATIONS } from '@banking/operations';
-import { APP_ROLE, joinEmbeddedServer, migrate, OWNER_ROLE, pendingMigrations, SCHEMA } from '@banking/postgres';
+import { APP_ROLE, migrate, OWNER_ROLE, pendingMigrations, SCHEMA } from '@banking/postgres';
 import type { Command } from 'commander';
 import { type Config, readConfig } from './config.js';
 import { orInterrupted, untilSignal } from './deployment.js';
 import { examples } from './help.js';
 import { jsonOption } from './inputs.js';
 import { print, printJson, tell } from './print.js';
+import { reachDatabase } from './reach-database.js';
 
 export function addMigrateCommand(program: Command): void {
   program
@@ -33,10 +34,11 @@ export function addMigrateCommand(program: Command): void {
 }
 
 /** The names of the migrations applied now. A login that may not migrate is welcome while there is nothing to do. */
-async function migrateDatabase({ databaseUrl, databaseOwnerUrl, dataDir }: Config): Promise<readonly string[]> {
+async function migrateDatabase(config: Config): Promise<readonly string[]> {
   return untilSignal(async (signal) => {
-    const embedded = databaseUrl === undefined ? await joinEmbeddedServer({ dataDir, log: tell }) : undefined;
-    const connection = embedded?.connection ?? { connectionString: databaseOwnerUrl ?? databaseUrl };
+    const reached = await reachDatabase(config);
+    const owner = config.databaseOwnerUrl;
+    const connection = owner === undefined ? reached.connection : { connectionString: owner };
     const schema = { connection, folders: MIGRATIONS, schema: SCHEMA, ownerRole: OWNER_ROLE, appRole: APP_ROLE };
     try {
       return await orInterrupted(signal, async () => {
@@ -44,7 +46,7 @@ async function migrateDatabase({ databaseUrl, databaseOwnerUrl, dataDir }: Confi
         return pending.length === 0 ? [] : (await migrate({ ...schema, log: tell })).applied;
       });
     } finally {
-      await embedded?.leave();
+      await reached.leave();
     }
   });
 }

@@ -1,12 +1,18 @@
 import type { WorkspaceId } from '@banking/domain';
 import { CHECKS, type Proof, verifyBooks } from '@banking/ledger';
+import { APP_ROLE, Database, SCHEMA } from '@banking/postgres';
 import type { Command } from 'commander';
-import { withDeployment } from './deployment.js';
+import { readConfig } from './config.js';
+import { orInterrupted, untilSignal, withDeployment } from './deployment.js';
 import { examples } from './help.js';
 import { jsonOption, workspaceOption } from './inputs.js';
 import { print, printJson, printTable, tell } from './print.js';
+import { reachDatabase } from './reach-database.js';
 import { Refused } from './refused.js';
 import { chosenWorkspaces } from './workspaces.js';
+
+/** A check reads all books of a workspace in one statement, which takes longer than the service would ever wait. */
+const STATEMENT_TIMEOUT_MS = 60 * 60_000;
 
 export function addVerifyCommand(program: Command): void {
   program
@@ -28,14 +34,33 @@ export function addVerifyCommand(program: Command): void {
 }
 
 async function prove(workspaceId: WorkspaceId | undefined): Promise<Proof> {
-  return withDeployment(async ({ database }) => {
-    const workspaces = await chosenWorkspaces(database, workspaceId);
-    const ids = workspaces.map(({ id }) => id);
-    let proven = 0;
-    return verifyBooks(database, ids, (id) => {
-      proven += 1;
-      tell(`Proved workspace ${id}, ${proven} of ${ids.length}.`);
-    });
+  const config = readConfig();
+  const workspaces = await withDeployment(({ database }) => chosenWorkspaces(database, workspaceId), config);
+  const ids = workspaces.map(({ id }) => id);
+  let proven = 0;
+  return untilSignal(async (signal) => {
+    const { connection, leave } = await reachDatabase(config);
+    let database: Database | undefined;
+    try {
+      const patient = await Database.open({
+        connection,
+        role: APP_ROLE,
+        schema: SCHEMA,
+        poolSize: 1,
+        statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+        nameStatements: config.nameStatements,
+      });
+      database = patient;
+      return await orInterrupted(signal, () =>
+        verifyBooks(patient, ids, (id) => {
+          proven += 1;
+          tell(`Proved workspace ${id}, ${proven} of ${ids.length}.`);
+        }),
+      );
+    } finally {
+      await database?.end();
+      await leave();
+    }
   });
 }
 

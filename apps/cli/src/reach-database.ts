@@ -1,0 +1,17 @@
+import { type ConnectionOptions, joinEmbeddedServer } from '@banking/postgres';
+import type { Config } from './config.js';
+import { tell } from './print.js';
+
+/** The way to the database, whatever the state of its schema. */
+export interface ReachedDatabase {
+  /** As the login of DATABASE_URL, or as the superuser of the embedded server. */
+  readonly connection: ConnectionOptions;
+  /** Lets go of the embedded server, and stops it when nobody else uses it. */
+  leave(): Promise<void>;
+}
+
+/** @throws EmbeddedServerError */
+export async function reachDatabase({ databaseUrl, dataDir }: Config): Promise<ReachedDatabase> {
+  if (databaseUrl !== undefined) return { connection: { connectionString: databaseUrl }, leave: async () => undefined };
+  return joinEmbeddedServer({ dataDir, log: tell });
+}
