@@ -23,6 +23,7 @@ export interface Parts {
   readonly deployment: Deployment;
   readonly verifier: TokenVerifier;
   readonly log: Pino;
+  readonly draining: Draining;
 }
 
 /** Every route there is, in the order of the documentation. */
@@ -36,14 +37,14 @@ export const CONTROLLERS = [
 
 @Module({})
 export class AppModule {
-  static of({ config, deployment, verifier, log }: Parts): DynamicModule {
+  static of({ config, deployment, verifier, log, draining }: Parts): DynamicModule {
     return {
       module: AppModule,
       imports: [loggerModule(log), BackingModule.on(deployment)],
       controllers: CONTROLLERS,
       providers: [
         Callers,
-        Draining,
+        { provide: Draining, useValue: draining },
         { provide: TokenVerifier, useValue: verifier },
         { provide: RateLimit, useValue: new RateLimit(config.rateLimit?.perSecond) },
         { provide: APP_GUARD, useClass: AccessGuard },

@@ -9,18 +9,24 @@ import { TokenVerifier } from './access/token-verifier.js';
 import { AppModule } from './app.module.js';
 import type { Config } from './config.js';
 import { serveDocs } from './docs/docs-page.js';
-import { createServer, registerPlugins } from './http/server.js';
+import type { Draining } from './health/readiness.js';
+import { createServer, prepareServer } from './http/server.js';
 
 /** Headers of ours that a browser of another origin may read. */
 const EXPOSED_HEADERS = ['X-Request-Id', 'Retry-After', 'RateLimit', 'RateLimit-Policy', 'Deprecation', 'Sunset', 'Link', 'Location', 'ETag']; // prettier-ignore
 
 /** The service, ready to listen. */
-export async function createApp(config: Config, deployment: Deployment, log: Pino): Promise<NestFastifyApplication> {
+export async function createApp(
+  config: Config,
+  deployment: Deployment,
+  log: Pino,
+  draining: Draining,
+): Promise<NestFastifyApplication> {
   const adapter = createServer(log);
   const server = adapter.getInstance<FastifyInstance>();
-  await registerPlugins(server);
+  await prepareServer(server, draining);
   const verifier = await TokenVerifier.open(config);
-  const parts = { config, deployment, verifier, log };
+  const parts = { config, deployment, verifier, log, draining };
   const app = await NestFactory.create<NestFastifyApplication>(AppModule.of(parts), adapter, { bufferLogs: true, abortOnError: false }); // prettier-ignore
   app.useLogger(app.get(Logger));
   if (config.corsOrigins.length > 0) {

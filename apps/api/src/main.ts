@@ -1,5 +1,8 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { type Deployment, openDeployment } from '@banking/operations';
+import type { Logger } from 'pino';
+import { LocalIssuerError } from '@banking/local-issuer';
+import { type Deployment, DeploymentError, openDeployment } from '@banking/operations';
+import { DatabaseSetupError, EmbeddedServerError, MigrationError } from '@banking/postgres';
 import { type Config, ConfigError, readConfig } from './config.js';
 import { createApp } from './create-app.js';
 import { Draining } from './health/readiness.js';
@@ -8,10 +11,25 @@ import { createLogger } from './http/logger.js';
 /** A load balancer learns within this time that we are going, before we stop to listen. */
 const ANNOUNCE_MS = 2_000;
 const HARD_EXIT_MS = 15_000;
+/** A terminal and npm both pass Ctrl-C on: what comes twice within this time was asked once. */
+const SAME_SIGNAL_MS = 1_000;
 
 async function main(): Promise<void> {
   const config = readConfig();
   const log = createLogger(config);
+  const draining = new Draining();
+  const started = start(config, log, draining);
+  stopOnSignal(started, draining, (message) => log.info(message));
+  const { app } = await started;
+  if (!draining.begun) console.log(readyLine(config, await app.getUrl()));
+}
+
+interface Running {
+  readonly app: NestFastifyApplication;
+  readonly deployment: Deployment;
+}
+
+async function start(config: Config, log: Logger, draining: Draining): Promise<Running> {
   const deployment = await openDeployment({
     databaseUrl: config.databaseUrl,
     ownerUrl: config.databaseOwnerUrl,
@@ -22,13 +40,28 @@ async function main(): Promise<void> {
     log: (line) => log.info(line),
   });
   try {
-    const app = await createApp(config, deployment, log);
-    await app.listen(config.port, config.host);
-    stopOnSignal(app, deployment, (message) => log.info(message));
-    console.log(readyLine(config, await app.getUrl()));
+    const app = await createApp(config, deployment, log, draining);
+    await listen(app, config);
+    return { app, deployment };
   } catch (error) {
     await deployment.close();
     throw error;
+  }
+}
+
+const WHY_NOT_LISTENING: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'is in use. Stop what listens there, or set PORT to another port (0 takes a free one).',
+  EACCES: 'may not be used by this user. Set PORT to 1024 or more.',
+  EADDRNOTAVAIL: 'is no address of this machine. Set HOST to one that is.',
+  ENOTFOUND: 'is no name this machine knows. Set HOST to an address.',
+};
+
+async function listen(app: NestFastifyApplication, { host, port }: Config): Promise<void> {
+  try {
+    await app.listen(port, host);
+  } catch (error) {
+    const why = WHY_NOT_LISTENING[(error as NodeJS.ErrnoException).code ?? ''];
+    throw why === undefined ? error : new ConfigError([`${host}:${port} ${why}`]);
   }
 }
 
@@ -40,13 +73,21 @@ function readyLine({ docs, tokens, demoData }: Config, url: string): string {
   return lines.join('\n');
 }
 
-/** Finishes what is in flight, then leaves. The first signal asks; a second one, or fifteen seconds, insists. */
-function stopOnSignal(app: NestFastifyApplication, deployment: Deployment, log: (message: string) => void): void {
+/**
+ * Finishes what is in flight, then leaves; a start that is under way is finished first, so that nothing half-started stays
+ * behind. The first signal asks; a second one, or fifteen seconds, insists.
+ */
+function stopOnSignal(started: Promise<Running>, draining: Draining, log: (message: string) => void): void {
+  let askedAtMs = 0;
   const stop = async (signal: NodeJS.Signals) => {
-    const draining = app.get(Draining);
-    if (draining.begun) process.exit(1);
+    if (draining.begun) {
+      if (performance.now() - askedAtMs > SAME_SIGNAL_MS) process.exit(1);
+      return;
+    }
+    askedAtMs = performance.now();
     draining.begun = true;
     log(`${signal}: stopping`);
+    const { app, deployment } = await started;
     setTimeout(() => process.exit(1), HARD_EXIT_MS).unref();
     if (signal === 'SIGTERM') await new Promise((resolve) => setTimeout(resolve, ANNOUNCE_MS));
     await app.close();
@@ -56,16 +97,25 @@ function stopOnSignal(app: NestFastifyApplication, deployment: Deployment, log: 
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
-      stop(signal).catch((error: unknown) => {
-        console.error(error);
-        process.exit(1);
-      });
+      stop(signal).catch(giveUp);
     });
   }
 }
 
-main().catch((error: unknown) => {
-  const isExpected = error instanceof ConfigError || (error instanceof Error && error.name.endsWith('Error') && error.constructor !== Error); // prettier-ignore
-  console.error(isExpected && error instanceof Error ? error.message : error);
+/** What an operator can mend. Its sentence says how; a stack would only hide it. */
+const MENDABLE = [
+  ConfigError,
+  DatabaseSetupError,
+  DeploymentError,
+  EmbeddedServerError,
+  LocalIssuerError,
+  MigrationError,
+];
+
+function giveUp(error: unknown): never {
+  const mendable = MENDABLE.some((kind) => error instanceof kind);
+  console.error(mendable ? (error as Error).message : error);
   process.exit(error instanceof ConfigError ? 2 : 1);
-});
+}
+
+main().catch(giveUp);

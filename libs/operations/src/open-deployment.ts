@@ -1,5 +1,14 @@
+import { Refusal } from '@banking/domain';
 import { openBooks, type Books } from '@banking/ledger';
-import { APP_ROLE, Database, joinEmbeddedServer, migrate, OWNER_ROLE, pendingMigrations, SCHEMA } from '@banking/postgres';
+import {
+  APP_ROLE,
+  Database,
+  joinEmbeddedServer,
+  migrate,
+  OWNER_ROLE,
+  pendingMigrations,
+  SCHEMA,
+} from '@banking/postgres';
 import { makeDemoWorld } from './demo-world/make-demo-world.js';
 import { loadReference } from './load-reference.js';
 import { MIGRATIONS } from './migrations.js';
@@ -34,7 +43,7 @@ export class DeploymentError extends Error {
 /**
  * Reaches the database, brings its schema and its reference data to this version, makes the demo world where it is wanted.
  *
- * @throws EmbeddedServerError, DatabaseSetupError, MigrationError, each with a sentence that says what to do
+ * @throws DeploymentError, EmbeddedServerError, DatabaseSetupError, MigrationError, each with a sentence that says what to do
  */
 export async function openDeployment(settings: DeploymentSettings): Promise<Deployment> {
   const { databaseUrl, ownerUrl, dataDir, demo, poolSize, nameStatements, log } = settings;
@@ -68,6 +77,16 @@ export async function openDeployment(settings: DeploymentSettings): Promise<Depl
   } catch (error) {
     await database?.end();
     await embedded?.leave();
-    throw error;
+    throw isAway(error) ? new DeploymentError(sentenceOf(error, databaseUrl), { cause: error }) : error;
   }
+}
+
+const isAway = (error: unknown): error is Refusal => error instanceof Refusal && error.reason === 'unavailable';
+
+/** Names the server, never the login or its password. */
+function sentenceOf(error: Refusal, databaseUrl: string | undefined): string {
+  const server = databaseUrl === undefined ? 'The embedded database' : `The database at ${new URL(databaseUrl).host}`;
+  const why = error.cause instanceof Error ? error.cause.message : error.message;
+  const advice = databaseUrl === undefined ? 'Look into server.log in DATA_DIR.' : 'Check DATABASE_URL and that the server runs; without DATABASE_URL the embedded database is used.'; // prettier-ignore
+  return `${server} cannot be reached: ${why}. ${advice}`;
 }

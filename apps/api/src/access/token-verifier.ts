@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { createLocalJWKSet, createRemoteJWKSet, errors, jwtVerify, type JSONWebKeySet, type JWTPayload, type JWTVerifyGetKey } from 'jose'; // prettier-ignore
 import { Refusal, type Subject } from '@banking/domain';
 import { LOCAL_ISSUER, LocalIssuer } from '@banking/local-issuer';
-import type { Config, TokenConfig } from '../config.js';
+import { type Config, ConfigError, type TokenConfig } from '../config.js';
 import { discoverKeySet, KEY_SET_OPTIONS } from './discovery.js';
 import { Remember } from './remember.js';
 
@@ -46,7 +46,7 @@ export class TokenVerifier {
     private readonly keys: JWTVerifyGetKey,
   ) {}
 
-  /** @throws Error with a sentence that says what to do, when keys that lie here cannot be read */
+  /** @throws ConfigError, LocalIssuerError when keys that lie on this machine cannot be read */
   static async open({ tokens, dataDir }: Pick<Config, 'tokens' | 'dataDir'>): Promise<TokenVerifier> {
     const { source } = tokens;
     switch (source.kind) {
@@ -117,8 +117,6 @@ async function readKeySet(file: string): Promise<JSONWebKeySet> {
   try {
     return JSON.parse(await readFile(file, 'utf8')) as JSONWebKeySet;
   } catch (error) {
-    throw new Error(`JWKS_FILE ${file} cannot be read as a JSON Web Key Set: ${(error as Error).message}.`, {
-      cause: error,
-    });
+    throw new ConfigError([`JWKS_FILE ${file} cannot be read as a JSON Web Key Set: ${(error as Error).message}.`]);
   }
 }

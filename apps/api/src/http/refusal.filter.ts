@@ -45,8 +45,8 @@ export class RefusalFilter implements ExceptionFilter {
     const { cause } = refusal;
     if (refusal.reason === 'internal_error') {
       this.logger.error({ err: thrown, requestId: request.id }, 'a bug');
-    } else if (refusal.reason === 'unavailable') {
-      this.logger.warn({ err: cause ?? refusal, requestId: request.id }, refusal.message);
+    } else if (refusal.reason === 'unavailable' && cause !== undefined) {
+      this.logger.warn({ why: (cause as Error).message, requestId: request.id }, refusal.message);
     } else if (cause instanceof CredentialError) {
       this.logger.debug({ requestId: request.id, why: cause.message }, 'credential refused');
     }
@@ -69,5 +69,5 @@ function statusOf(thrown: unknown): number | undefined {
   if (thrown instanceof HttpException) return thrown.getStatus();
   if (thrown instanceof SyntaxError || thrown instanceof URIError) return 400;
   const status = (thrown as { statusCode?: unknown } | null)?.statusCode;
-  return typeof status === 'number' && status >= 400 && status < 500 ? status : undefined;
+  return typeof status === 'number' && Object.hasOwn(BY_STATUS, status) ? status : undefined;
 }

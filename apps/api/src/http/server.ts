@@ -8,6 +8,7 @@ import { type FastifyBaseLogger, type FastifyError, type FastifyInstance, type F
 import { Refusal, type RefusalReason } from '@banking/domain';
 import type { CalledRequest } from '../access/caller.js';
 import { headerLines } from '../access/credentials.js';
+import type { Draining } from '../health/readiness.js';
 import { bodyOf } from './refusal.filter.js';
 import { allowedMethods, indexRoutes, type RouteIndex } from './route-index.js';
 
@@ -50,7 +51,8 @@ export function createServer(logger: FastifyBaseLogger): FastifyAdapter {
     maxRequestsPerSocket: LIMITS.requestsPerConnection,
     routerOptions: { maxParamLength: LIMITS.parameterLength },
     forceCloseConnections: 'idle',
-    return503OnClosing: true,
+    // What still arrives while we close is answered: the books stay open until the last answer is out.
+    return503OnClosing: false,
     http: {
       headersTimeout: LIMITS.headersTimeoutMs,
       connectionsCheckingInterval: LIMITS.checkConnectionsEveryMs,
@@ -63,9 +65,36 @@ export function createServer(logger: FastifyBaseLogger): FastifyAdapter {
   const server = adapter.getInstance<FastifyInstance>();
   server.server.maxConnections = LIMITS.connections;
   server.server.maxHeadersCount = LIMITS.headers;
+  return adapter;
+}
+
+/** Whether a body comes that nobody will read: after the answer, the connection cannot carry another request. */
+function isUnread({ method, headers, is404 }: FastifyRequest): boolean {
+  const hasBody = headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
+  return hasBody && (is404 || ['GET', 'HEAD', 'OPTIONS'].includes(method));
+}
+
+function noRoute(routes: RouteIndex, { url }: FastifyRequest, reply: FastifyReply): Refusal {
+  const methods = allowedMethods(routes, url);
+  if (methods.length === 0) return new Refusal('route_not_found');
+  reply.header('Allow', methods.join(', '));
+  return new Refusal('method_not_allowed', `This path answers ${methods.join(', ')}.`);
+}
+
+/** Headers that keep a browser from doing more with an answer than show it. The docs page loosens what it needs. */
+const POLICY = { defaultSrc: ["'none'"], frameAncestors: ["'none'"] };
+
+/** What happens around every request, in this order. Before the first route is registered. */
+export async function prepareServer(server: FastifyInstance, draining: Draining): Promise<void> {
+  await server.register(helmet, {
+    contentSecurityPolicy: { useDefaults: false, directives: POLICY },
+    crossOriginEmbedderPolicy: false,
+  });
+  await server.register(rateLimit, { global: false });
   const routes = indexRoutes(server);
   server.addHook('onRequest', async (request, reply) => {
     reply.header('X-Request-Id', request.id);
+    if (draining.begun || isUnread(request)) reply.header('Connection', 'close');
     if (request.url.length > LIMITS.urlBytes) throw new Refusal('uri_too_long');
     if (request.is404) throw noRoute(routes, request, reply);
     for (const name of SINGLE_HEADERS) {
@@ -84,28 +113,14 @@ export function createServer(logger: FastifyBaseLogger): FastifyAdapter {
       'request',
     );
   });
-  return adapter;
 }
 
-/** Said before the body is read, which is then nobody's: the connection cannot carry another request. */
-function noRoute(routes: RouteIndex, { url, headers }: FastifyRequest, reply: FastifyReply): Refusal {
-  if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined) {
-    reply.header('Connection', 'close');
-  }
-  const methods = allowedMethods(routes, url);
-  if (methods.length === 0) return new Refusal('route_not_found');
-  reply.header('Allow', methods.join(', '));
-  return new Refusal('method_not_allowed', `This path answers ${methods.join(', ')}.`);
-}
-
-/** Headers that keep a browser from doing more with an answer than show it. The docs page loosens what it needs. */
-export async function registerPlugins(server: FastifyInstance): Promise<void> {
-  await server.register(helmet, {
-    contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
-    crossOriginEmbedderPolicy: false,
-  });
-  await server.register(rateLimit, { global: false });
-}
+/** For answers that are made before any hook runs. */
+const BARE_HEADERS = {
+  'Content-Type': 'application/json; charset=utf-8',
+  'Content-Security-Policy': "default-src 'none';frame-ancestors 'none'",
+  'X-Content-Type-Options': 'nosniff',
+};
 
 /** What the router refuses before there is a route, and so before any hook. */
 function refuseBrokenPath(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
@@ -113,7 +128,10 @@ function refuseBrokenPath(error: FastifyError, request: FastifyRequest, reply: F
   const refusal = isTooLong
     ? new Refusal('request_malformed', `A part of the path is longer than ${LIMITS.parameterLength} characters.`)
     : new Refusal('request_malformed', 'The path is not well-formed: check its percent-encoding.');
-  reply.header('X-Request-Id', request.id).code(refusal.status).send(bodyOf(refusal, request.id));
+  reply
+    .headers({ ...BARE_HEADERS, 'X-Request-Id': request.id })
+    .code(refusal.status)
+    .send(bodyOf(refusal, request.id));
 }
 
 /** What Node's parser refuses reaches no route: the answer is written by hand, in the same form. */
@@ -131,7 +149,7 @@ function refuseBrokenRequest(error: Error & { code?: string }, socket: Socket): 
   const body = JSON.stringify(bodyOf(refusal, requestId));
   const lines = [
     `HTTP/1.1 ${refusal.status} ${refusal.errorCode}`,
-    'Content-Type: application/json; charset=utf-8',
+    ...Object.entries(BARE_HEADERS).map(([name, value]) => `${name}: ${value}`),
     `Content-Length: ${Buffer.byteLength(body)}`,
     `X-Request-Id: ${requestId}`,
     'Connection: close',
