@@ -48,7 +48,7 @@ const ODD_VALUES = [
   'gzip, ;',
   'bytes=0-',
   'W/"',
-  CANARY,
+  `"${CANARY}"`,
   '(){:;};',
   'a'.repeat(2_000),
 ];

@@ -115,6 +115,7 @@ const PATHS: readonly HostileCase[] = [
   ),
   { what: 'a broken percent sign', path: '/transfers/%E0%A4%A', status: 400 },
   { what: 'a percent sign alone', path: '/transfers/%', status: 400 },
+  { what: 'a broken path under another method', method: 'PUT', path: '/%', status: 400, reason: 'request_malformed' },
   { what: 'a user id that is none', path: '/apps/abc/users', ...NO_ID },
   { what: 'an app id out of range', path: '/apps/9007199254740992/users', ...NO_ID },
   { what: 'an app that is not there', path: '/apps/9007199254740991/users', status: 404, reason: 'app_not_found' },
