@@ -70,7 +70,9 @@ async function readKey(file: string): Promise<string | undefined> {
     return await readFile(file, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new LocalIssuerError(`The signing key ${file} cannot be read: ${(error as Error).message}.`, { cause: error });
+    throw new LocalIssuerError(`The signing key ${file} cannot be read: ${(error as Error).message}.`, {
+      cause: error,
+    });
   }
 }
 
@@ -86,8 +88,10 @@ async function makeKey(dataDir: string, file: string): Promise<string> {
     await link(draft, file);
     return text;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return readFile(file, 'utf8');
-    throw new LocalIssuerError(`The signing key ${file} cannot be written: ${(error as Error).message}.`, { cause: error });
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return await readFile(file, 'utf8');
+    throw new LocalIssuerError(`The signing key ${file} cannot be written: ${(error as Error).message}.`, {
+      cause: error,
+    });
   } finally {
     await rm(draft, { force: true });
   }

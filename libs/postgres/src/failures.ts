@@ -59,8 +59,10 @@ export function outcomeOf(error: unknown): unknown {
 export function connectionFailureOf(error: unknown): unknown {
   if (error instanceof DatabaseSetupError) return error;
   if (error instanceof DatabaseError) {
-    const isOurs = error.code?.startsWith('28') || error.code === '3D000';
-    return isOurs ? new DatabaseSetupError(error.message, { cause: error }) : outcomeOf(error);
+    const advice =
+      error.code === '3D000' ? 'Create it, or name another' : error.code?.startsWith('28') && 'Correct the login';
+    if (!advice) return outcomeOf(error);
+    return new DatabaseSetupError(`${error.message}. ${advice} in the URL of the connection.`, { cause: error });
   }
   if (error instanceof TypeError || (error instanceof Error && error.message.startsWith('SASL'))) {
     return new DatabaseSetupError(`The login was not accepted: ${error.message}`, { cause: error });

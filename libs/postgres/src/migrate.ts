@@ -146,11 +146,28 @@ async function apply(client: Client, options: MigrationOptions, migration: Migra
   }
 }
 
+/** @throws MigrationError when the login may not, with the SQL that lets it */
+async function takeOn(client: Client, role: string): Promise<void> {
+  try {
+    await client.query(`set local role ${quoted(role)}`);
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== INSUFFICIENT_PRIVILEGE) throw error;
+    const login = quoted(client.user ?? 'login');
+    throw new MigrationError(
+      `The login ${login} may not act as ${quoted(role)}. Let an administrator run: grant ${quoted(role)} to ${login};`,
+      { cause: error },
+    );
+  }
+}
+
+const INSUFFICIENT_PRIVILEGE = '42501';
+
 /** Does work in one database transaction as another role, with the schema in front. */
 async function actAs<T>(client: Client, role: string, schema: string, work: () => Promise<T>): Promise<T> {
   await client.query('begin');
   try {
-    await client.query(`set local role ${quoted(role)}; set local search_path = ${quoted(schema)}`);
+    await takeOn(client, role);
+    await client.query(`set local search_path = ${quoted(schema)}`);
     const result = await work();
     const { command }: QueryResult = await client.query('commit');
     if (command !== 'COMMIT') throw new MigrationError(`COMMIT answered ${command}: the migration was not applied.`);
