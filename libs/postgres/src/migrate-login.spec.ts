@@ -52,6 +52,23 @@ describe('a login that is no superuser', () => {
     await place.administer((client) => client.query(`drop owned by ${quoted(place.loginRole)}`));
   });
 
+  it('is told which grant it lacks when others have migrated, and may ask once it has it', async () => {
+    await makeLogin('');
+    const options = asLogin();
+    await migrate({ ...options, connection: place.connection });
+
+    const refused = await pendingMigrations(options).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    if (!(refused instanceof MigrationError)) throw new Error('the login may do more than it should');
+    const [, sql = ''] = refused.message.split('run: ');
+    await place.administer((client) => client.query(sql));
+
+    expect(await pendingMigrations(options)).toEqual([]);
+    await place.administer((client) => client.query(`drop owned by ${quoted(place.loginRole)}`));
+  });
+
   it('does it alone when it may make roles and schemas', async () => {
     await makeLogin('createrole');
     await place.administer(async (client) => {
