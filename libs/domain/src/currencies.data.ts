@@ -1,9 +1,10 @@
 /**
  * ISO 4217 as data, and where each column comes from.
  *
- * - Codes, numeric codes and decimals: List One of 2026-09-17. It has 178 codes, 165 of them with a minor unit: 17 with
- *   no decimals, 139 with two, 7 with three, 2 with four.
- * - Names: as List One of 2024-06-25 prints them, and the amendments 176 (XCG), 179 (XAD) since then.
+ * - Codes, numeric codes, decimals and names: List One of 2024-06-25 with the amendments since then, up to 179.
+ * - The counts are those reported of List One of 2026-09-17: 178 codes, 165 of them with a minor unit: 17 with no
+ *   decimals, 139 with two, 7 with three, 2 with four. The file itself was not at hand, so its rows were not compared
+ *   one by one.
  * - Symbols: the narrow ones of Unicode CLDR 48 in English, where they differ from the code.
  *
  * After an amendment: change the row, the date, and the differences listed in currencies.spec.ts. A withdrawn currency
@@ -14,7 +15,7 @@
 export const CURRENCY_SOURCE = {
   name: 'ISO 4217 List One, published by SIX as its maintenance agency',
   url: 'https://www.six-group.com/dam/download/financial-information/data-center/iso-currrency/lists/list-one.xml',
-  /** The date of publication the list itself carries. */
+  /** The edition whose changes the table contains, as far as the note above says. */
   date: '2026-09-17',
 } as const;
 
