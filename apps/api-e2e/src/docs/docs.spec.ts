@@ -1,0 +1,98 @@
+import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { browserPath, isCi } from '../config.js';
+import { ADA, serviceOfTheRun } from '../service.js';
+import { idOf } from '../world.js';
+import { authorize, execute, launchBrowser, openPage } from './browser.js';
+
+const SCREENSHOTS = join(__dirname, '..', '..', 'test-output');
+
+const service = serviceOfTheRun();
+const hasBrowser = browserPath() !== undefined;
+if (!hasBrowser) console.warn('The docs page is not tested: there is no browser here. Set CHROMIUM_PATH to one.');
+
+/** Without a browser a person's machine skips these; one that is to check everything fails on them. */
+const itInBrowser = hasBrowser || isCi() ? it : it.skip;
+
+describe('Given the docs page in a browser', () => {
+  let browser: Browser;
+
+  beforeAll(async () => {
+    if (hasBrowser || isCi()) browser = await launchBrowser();
+  }, 60_000);
+
+  afterAll(() => browser?.close());
+
+  itInBrowser.each([1280, 390])(
+    'When it is opened %i pixels wide Then it shows every operation, without a complaint and without help from elsewhere',
+    async (width) => {
+      const { page, complaints } = await openPage(browser, service.url, width);
+
+      const shown = await page.locator('.opblock').count();
+      const isWiderThanWindow = await page.evaluate('document.documentElement.scrollWidth > window.innerWidth');
+      await page.screenshot({ path: join(SCREENSHOTS, `docs-${width}.png`), fullPage: true });
+
+      expect(shown).toBeGreaterThanOrEqual(8);
+      expect(isWiderThanWindow).toBe(false);
+      expect(complaints).toEqual({ console: [], foreign: [] });
+      await page.context().close();
+    },
+  );
+
+  itInBrowser(
+    'When a person authorizes and follows the three steps Then they read a transfer, and it stays so after a reload',
+    async () => {
+      const { page, complaints } = await openPage(browser, service.url, 1280);
+      const ids = {
+        transferId: String(idOf(service.world, 'transfers', 'international')),
+        'Workspace-ID': String(idOf(service.world, 'workspaces', 'Northwind Trading')),
+      };
+
+      await authorize(page, await service.tokenOf(ADA));
+      const apps = await execute(page, 'listApps');
+      const transfer = await execute(page, 'getTransfer', ids);
+      await page.screenshot({ path: join(SCREENSHOTS, 'docs-executed.png'), fullPage: true });
+
+      expect([apps.status, transfer.status]).toEqual(['200', '200']);
+      expect(apps.body).toContain('Northwind Treasury');
+      expect(transfer.body).toContain('"ACCC"');
+      expect(complaints).toEqual({ console: [], foreign: [] });
+
+      await page.reload();
+      await page.locator('.opblock').first().waitFor();
+      const again = await execute(page, 'listApps');
+
+      expect(again.status).toBe('200');
+      expect(complaints).toEqual({ console: [], foreign: [] });
+      await page.context().close();
+    },
+  );
+
+  itInBrowser('When the transfer is not there Then the page shows the error as it came', async () => {
+    const { page } = await openPage(browser, service.url, 390);
+    await authorize(page, await service.tokenOf(ADA));
+
+    const missing = await execute(page, 'getTransfer', {
+      transferId: '999999999',
+      'Workspace-ID': String(idOf(service.world, 'workspaces', 'Northwind Trading')),
+    });
+    await page.screenshot({ path: join(SCREENSHOTS, 'docs-missing-390.png') });
+
+    expect(missing.status).toBe('404');
+    expect(missing.body).toContain('transfer_not_found');
+    await page.context().close();
+  });
+
+  itInBrowser('When a script of elsewhere is put into the page Then the browser does not run it', async () => {
+    const { page, complaints } = await openPage(browser, service.url, 1280);
+
+    await page.evaluate(`document.body.insertAdjacentHTML('beforeend', '<img src="x" onerror="window.hurt = true">')`);
+    await page.evaluate(
+      `document.body.append(Object.assign(document.createElement('script'), { textContent: 'window.hurt = true' }))`,
+    );
+
+    expect(await page.evaluate('window.hurt')).toBeUndefined();
+    expect(complaints.console.join('\n')).toContain('Content Security Policy');
+    await page.context().close();
+  });
+});

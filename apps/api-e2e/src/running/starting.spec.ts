@@ -1,0 +1,89 @@
+import { existsSync } from 'node:fs';
+import { newDataDir, refusedStart, RunningService } from '../running-service.js';
+import { serviceOfTheRun } from '../service.js';
+
+const service = serviceOfTheRun();
+
+/** What an operator reads is sentences: no stack, no name of a class. */
+const STACK = /^\s+at .+:\d+:\d+|node:internal|\bError:/m;
+
+describe('Given a service that is about to start', () => {
+  let folder: Awaited<ReturnType<typeof newDataDir>>;
+
+  beforeAll(async () => {
+    folder = await newDataDir();
+  });
+
+  afterAll(() => folder.remove());
+
+  it('When its configuration has many mistakes Then all are said at once, with what to change, and nothing is touched', async () => {
+    const dataDir = `${folder.path}/never-made`;
+
+    const { code, stdout, stderr } = await refusedStart({
+      dataDir,
+      environment: {
+        PORT: '70000',
+        LOG_FORMAT: 'xml',
+        LOG_LEVEL: 'loud',
+        DOCS: 'maybe',
+        DATABASE_OWNER_URL: 'postgres://localhost/x',
+        DATABASE_POOL_SIZE: '0',
+        CORS_ORIGINS: 'https://app.example/path',
+        OIDC_ISSUER: 'http://login.example',
+        RATE_LIMIT_PER_SECOND: '-1',
+      },
+    });
+
+    expect(code).toBe(2);
+    for (const name of [
+      'PORT',
+      'LOG_FORMAT',
+      'LOG_LEVEL',
+      'DOCS',
+      'DATABASE_OWNER_URL',
+      'DATABASE_POOL_SIZE',
+      'CORS_ORIGINS',
+      'OIDC_ISSUER',
+      'RATE_LIMIT_PER_SECOND',
+    ]) {
+      expect(stderr).toMatch(new RegExp(`^ {2}- ${name} .+\\.$`, 'm'));
+    }
+    expect(stderr).not.toMatch(STACK);
+    expect(stdout).toBe('');
+    expect(existsSync(dataDir)).toBe(false);
+  });
+
+  it('When it would be open to everybody with local tokens Then it refuses, and says both ways out', async () => {
+    const { code, stderr } = await refusedStart({ dataDir: folder.path, environment: { HOST: '0.0.0.0' } });
+
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/HOST is 0\.0\.0\.0/);
+    expect(stderr).toMatch(/OIDC_ISSUER/);
+    expect(stderr).toMatch(/LOCAL_TOKENS=on/);
+  });
+
+  it('When its port is taken Then it says so in a sentence, and leaves the database to the other', async () => {
+    const { port } = new URL(service.url);
+
+    const { code, stderr } = await refusedStart({ dataDir: service.dataDir, environment: { PORT: port } });
+
+    expect([1, 2]).toContain(code);
+    expect(stderr).toContain(port);
+    expect(stderr).toMatch(/PORT/);
+    expect(stderr).not.toMatch(STACK);
+    expect((await fetch(`${service.url}/health/ready`)).status).toBe(200);
+  });
+
+  it('When the docs are off Then neither the page nor the document is there, and all else is', async () => {
+    const silent = await RunningService.start({ dataDir: service.dataDir, environment: { DOCS: 'off' } });
+
+    const statuses = await Promise.all(
+      ['/docs', '/docs/', '/docs/page.js', '/openapi.json', '/health/ready'].map(
+        async (path) => (await fetch(`${silent.url}${path}`)).status,
+      ),
+    );
+
+    expect(statuses).toEqual([404, 404, 404, 404, 200]);
+    await silent.stop();
+  });
+});

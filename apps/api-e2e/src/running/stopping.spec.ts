@@ -1,0 +1,100 @@
+import { newDataDir, RunningService } from '../running-service.js';
+import { ADA, localToken } from '../service.js';
+import { idOf, readWorld, type World } from '../world.js';
+import { KeepAliveClient } from './keep-alive-client.js';
+
+const CLIENTS = 24;
+
+describe('Given two services on one DATA_DIR', () => {
+  let folder: Awaited<ReturnType<typeof newDataDir>>;
+  let first: RunningService;
+  let second: RunningService;
+  let world: World;
+  let headers: Record<string, string>;
+
+  beforeAll(async () => {
+    folder = await newDataDir();
+    [first, second] = await Promise.all([
+      RunningService.start({ dataDir: folder.path }),
+      RunningService.start({ dataDir: folder.path }),
+    ]);
+    world = await readWorld(folder.path);
+    headers = {
+      authorization: `Bearer ${await localToken(folder.path, ADA)}`,
+      'workspace-id': String(idOf(world, 'workspaces', 'Northwind Trading')),
+    };
+  }, 180_000);
+
+  afterAll(async () => {
+    await second?.stop().finally(folder.remove);
+  });
+
+  const transferAt = (service: RunningService) =>
+    `${service.url}/transfers/${idOf(world, 'transfers', 'international')}`;
+
+  it('When both are asked for the same transfer Then both answer from the same books', async () => {
+    const texts = await Promise.all(
+      [first, second].map(async (service) => (await fetch(transferAt(service), { headers })).text()),
+    );
+
+    expect(texts[1]).toBe(texts[0]);
+    expect(texts[0]).toContain('"status":"completed"');
+  });
+
+  it('When the first is told to stop under load Then it is not ready before it stops, and loses no request of a connection that is kept', async () => {
+    const clients = Array.from({ length: CLIENTS }, () => new KeepAliveClient(transferAt(first), headers));
+    await until(() => clients.every(({ statuses }) => statuses.length > 5));
+
+    first.signal('SIGTERM');
+    const ready = await firstNotReady(first.url);
+    const meanwhile = await fetch(transferAt(first), { headers });
+    const endings = await Promise.all(clients.map(({ ended }) => ended));
+    const ending = await first.ended;
+
+    expect(ready.status).toBe(503);
+    expect(ready.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+    expect(await ready.json()).toMatchObject({ errorCode: 'unavailable', message: expect.any(String) });
+    expect(meanwhile.status).toBe(200);
+    expect(endings).toEqual(clients.map(() => 'told to leave'));
+    expect(new Set(clients.flatMap(({ statuses }) => statuses))).toEqual(new Set([200]));
+    expect(ending).toEqual({ code: 0, signal: null });
+    expect(first.log).toMatch(/"msg":"stopped"/);
+  });
+
+  it('When the first has stopped Then the second still has its database', async () => {
+    const [ready, transfer] = [await fetch(`${second.url}/health/ready`), await fetch(transferAt(second), { headers })];
+
+    expect([ready.status, transfer.status]).toEqual([200, 200]);
+  });
+
+  it('When one starts again Then it finds the books as they were', async () => {
+    const before = await (await fetch(transferAt(second), { headers })).text();
+    const third = await RunningService.start({ dataDir: folder.path });
+
+    const after = await (await fetch(transferAt(third), { headers })).text();
+
+    expect(after).toBe(before);
+    await third.stop();
+  });
+
+  it('When the terminal interrupts one Then it goes at once, and well', async () => {
+    const third = await RunningService.start({ dataDir: folder.path });
+
+    third.signal('SIGINT');
+
+    expect(await third.ended).toEqual({ code: 0, signal: null });
+  });
+});
+
+/** Asks until the service says that it is not ready, which it must do while it still answers. */
+async function firstNotReady(url: string): Promise<Response> {
+  for (;;) {
+    const response = await fetch(`${url}/health/ready`);
+    if (response.status !== 200) return response;
+    await response.text();
+  }
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 20));
+}
