@@ -1,5 +1,7 @@
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
-import type { Provenance } from './operation.decorator.js';
+
+/** Whether the published interface says it, callers of this family of interfaces expect it, or we decided it. */
+export type Provenance = 'stated' | 'known' | 'ours';
 
 /** Documents a field and says where it comes from; what the published interface states needs no mark. */
 export function Field(provenance: Provenance, options: ApiPropertyOptions): PropertyDecorator {

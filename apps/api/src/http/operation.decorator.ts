@@ -4,9 +4,7 @@ import { type RefusalReason, REFUSALS } from '@banking/domain';
 import { OPERATION } from '../access/access.guard.js';
 import { ACCESS, isRole, type OperationId } from '../access/matrix.js';
 import { ErrorDto } from './error.dto.js';
-
-/** Whether the published interface says it, callers of this family of interfaces expect it, or we decided it. */
-export type Provenance = 'stated' | 'known' | 'ours';
+import type { Provenance } from './field.decorator.js';
 
 export interface OperationText {
   readonly summary: string;
