@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { publish } from './config.js';
-import { secretsIn } from './log-secrets.js';
+import { bugsIn, secretsIn } from './log-lines.js';
 import { newDataDir, RunningService } from './running-service.js';
 import type { PublishedService } from './service.js';
 import { readWorld } from './world.js';
@@ -22,9 +22,10 @@ export async function startForTheRun(): Promise<{ finish(): Promise<void> }> {
     return {
       async finish() {
         await service.stop();
-        const secrets = secretsIn(readFileSync(logFile, 'utf8'));
         await folder.remove();
-        if (secrets.length > 0) throw new Error(`the log of the run holds what a log may not:\n${secrets.join('\n')}`);
+        const log = readFileSync(logFile, 'utf8');
+        const wrong = [...secretsIn(log), ...bugsIn(log)];
+        if (wrong.length > 0) throw new Error(`the log of the run holds what it may not:\n${wrong.join('\n')}`);
       },
     };
   } catch (error) {

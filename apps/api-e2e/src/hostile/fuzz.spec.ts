@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { proveDocumented } from '../answers.js';
-import { CANARY } from '../log-secrets.js';
+import { CANARY } from '../log-lines.js';
 import { ADA, serviceOfTheRun } from '../service.js';
 import { idOf } from '../world.js';
 import { askRaw, mistakesInError } from './raw-request.js';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { ask } from '../answers.js';
-import { CANARY, secretsIn } from '../log-secrets.js';
+import { CANARY, secretsIn } from '../log-lines.js';
 import { ADA, serviceOfTheRun } from '../service.js';
 import { idOf } from '../world.js';
 

@@ -1,4 +1,4 @@
-import { CANARY } from '../log-secrets.js';
+import { CANARY } from '../log-lines.js';
 
 /** One request nobody should send, and what it gets. Ada asks, in Northwind Trading, unless the case says otherwise. */
 export interface HostileCase {
@@ -177,6 +177,27 @@ const METHODS: readonly HostileCase[] = [
 
 const HEADERS: readonly HostileCase[] = [
   {
+    what: 'more header lines than are read',
+    path: '/apps',
+    with: manyLines(150),
+    status: 431,
+    reason: 'headers_too_large',
+  },
+  {
+    what: 'a second token behind many other lines',
+    path: '/apps',
+    with: { ...manyLines(150), authorization: 'Bearer {other}' },
+    status: 431,
+    reason: 'headers_too_large',
+  },
+  {
+    what: 'a second workspace behind many other lines',
+    path: TRANSFER,
+    with: { ...manyLines(150), 'workspace-id': '2' },
+    status: 431,
+    reason: 'headers_too_large',
+  },
+  {
     what: 'two Accept lines',
     path: '/apps',
     with: { Accept: ['application/json', 'text/html'] },
@@ -227,3 +248,8 @@ export const HOSTILE: Readonly<Record<string, readonly HostileCase[]>> = {
   'a method that is not answered': METHODS,
   'headers out of order': HEADERS,
 };
+
+/** Lines that mean nothing, so many that something can be hidden behind them. */
+function manyLines(count: number): Record<string, string> {
+  return Object.fromEntries(Array.from({ length: count }, (_, index) => [`X-Line-${index}`, '1']));
+}

@@ -12,6 +12,11 @@ const SECRETS: Readonly<Record<string, RegExp>> = {
   'a canary of a query string or a header': new RegExp(CANARY),
 };
 
+/** The lines by which the service admits a mistake of its own: whatever the specs send, there should be none. */
+export function bugsIn(log: string): string[] {
+  return log.split('\n').filter((line) => /^\{"level":"(error|fatal)"|unhandledRejection|uncaughtException/.test(line));
+}
+
 /** The lines that hold one, each with what it is. Only log lines count: what the service prints for its operator is not one. */
 export function secretsIn(log: string): string[] {
   return log
