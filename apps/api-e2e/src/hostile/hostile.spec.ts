@@ -1,8 +1,9 @@
 import { ask, proveDocumented } from '../answers.js';
 import { ADA, EVE, serviceOfTheRun } from '../service.js';
 import { idOf } from '../world.js';
+import { HARMLESS } from './harmless-requests.js';
 import { askRaw, mistakesInError, type RawRequest } from './raw-request.js';
-import { HARMLESS, HOSTILE, type HostileCase } from './requests.js';
+import { HOSTILE, type HostileCase } from './requests.js';
 
 const service = serviceOfTheRun();
 
