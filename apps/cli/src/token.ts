@@ -32,7 +32,7 @@ export function addTokenCommand(program: Command): void {
       examples(
         'npm run -s token -- ada@northwind.example',
         'banking token ada@northwind.example --lifetime 15m',
-        'curl -H "Authorization: Bearer $(npm run -s token -- ada@northwind.example)" http://127.0.0.1:3000/v1/apps',
+        'curl -H "Authorization: Bearer $(npm run -s token -- ada@northwind.example)" http://127.0.0.1:3000/apps',
       ),
     )
     .action(async (email: string, { lifetime }: { lifetime: number }) => {

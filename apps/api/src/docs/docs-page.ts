@@ -47,6 +47,7 @@ const PAGE_STYLE = `body { margin: 0; }
 .swagger-ui .info { margin: 24px 0; }
 @media (max-width: 640px) {
   .swagger-ui .info table { display: block; overflow-x: auto; }
+  .swagger-ui .info table td:last-child { min-width: 18rem; }
   .swagger-ui .opblock-summary-description { display: none; }
 }
 `;

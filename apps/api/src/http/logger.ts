@@ -16,6 +16,9 @@ export function createLogger({ logLevel, logPretty }: Pick<Config, 'logLevel' | 
   if (!logPretty) return pino(options);
   return pino({
     ...options,
-    transport: { target: 'pino-pretty', options: { translateTime: 'SYS:HH:MM:ss', ignore: 'context' } },
+    transport: {
+      target: 'pino-pretty',
+      options: { translateTime: 'SYS:HH:MM:ss', ignore: 'context', singleLine: true },
+    },
   });
 }

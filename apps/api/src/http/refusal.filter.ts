@@ -3,6 +3,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type ErrorBody, Refusal, type RefusalReason } from '@banking/domain';
 import { CredentialError } from '../access/token-verifier.js';
 
+/** For answers that are made where no hook runs. */
+export const BARE_HEADERS = {
+  'Content-Type': 'application/json; charset=utf-8',
+  'Content-Security-Policy': "default-src 'none';frame-ancestors 'none'",
+  'X-Content-Type-Options': 'nosniff',
+};
+
 /** What Fastify and Nest say no with before our own code does. */
 const BY_STATUS: Readonly<Record<number, RefusalReason>> = {
   400: 'request_malformed',
@@ -29,9 +36,11 @@ export class RefusalFilter implements ExceptionFilter {
     const http = host.switchToHttp();
     const request = http.getRequest<FastifyRequest>();
     const reply = http.getResponse<FastifyReply>();
-    const refusal = refusalOf(thrown);
+    const refusal = refusalOf(thrown, request.url);
     this.log(refusal, thrown, request);
     if (reply.sent) return;
+    // The router hands a path it cannot read to us without running a hook.
+    if (!reply.hasHeader('X-Request-Id')) reply.headers({ ...BARE_HEADERS, 'X-Request-Id': request.id });
     if (refusal.status === 401) reply.header('WWW-Authenticate', 'Bearer');
     if (refusal.status === 429 || refusal.status === 503) {
       reply.header('Retry-After', String(refusal.retryAfterSeconds ?? RETRY_AFTER_S));
@@ -53,11 +62,21 @@ export class RefusalFilter implements ExceptionFilter {
   }
 }
 
-function refusalOf(thrown: unknown): Refusal {
+function refusalOf(thrown: unknown, url: string): Refusal {
   if (thrown instanceof Refusal) return thrown;
   const status = statusOf(thrown);
+  if (status === 404 && !isDecodable(url)) return new Refusal('request_malformed', undefined, { cause: thrown });
   const reason = status === undefined ? undefined : BY_STATUS[status];
   return new Refusal(reason ?? 'internal_error', undefined, { cause: thrown });
+}
+
+function isDecodable(url: string): boolean {
+  try {
+    decodeURI(url.split('?', 1)[0] ?? '');
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 export function bodyOf({ errorCode, message, reason, details }: Refusal, requestId: string): ErrorBody {

@@ -9,7 +9,7 @@ import { Refusal, type RefusalReason } from '@banking/domain';
 import type { CalledRequest } from '../access/caller.js';
 import { headerLines } from '../access/credentials.js';
 import type { Draining } from '../health/readiness.js';
-import { bodyOf } from './refusal.filter.js';
+import { BARE_HEADERS, bodyOf } from './refusal.filter.js';
 import { allowedMethods, indexRoutes, type RouteIndex } from './route-index.js';
 
 /** Every bound on what a client can make the server hold, and for how long. */
@@ -64,7 +64,10 @@ export function createServer(logger: FastifyBaseLogger): FastifyAdapter {
   const adapter = new FastifyAdapter(options as FastifyServerOptions<Server>);
   const server = adapter.getInstance<FastifyInstance>();
   server.server.maxConnections = LIMITS.connections;
-  server.server.maxHeadersCount = LIMITS.headers;
+  // Node would drop what is over the limit without a word, and a second credential with it: we count, and refuse.
+  server.server.maxHeadersCount = 0;
+  // An expectation we do not know may be ignored (RFC 9110, section 10.1.1); Node's own answer would have no body.
+  server.server.on('checkExpectation', (request, response) => server.server.emit('request', request, response));
   return adapter;
 }
 
@@ -96,6 +99,7 @@ export async function prepareServer(server: FastifyInstance, draining: Draining)
     reply.header('X-Request-Id', request.id);
     if (draining.begun || isUnread(request)) reply.header('Connection', 'close');
     if (request.url.length > LIMITS.urlBytes) throw new Refusal('uri_too_long');
+    if (request.raw.rawHeaders.length / 2 > LIMITS.headers) throw new Refusal('headers_too_large');
     if (request.is404) throw noRoute(routes, request, reply);
     for (const name of SINGLE_HEADERS) {
       if (headerLines(request, name).length > 1) throw new Refusal('header_repeated', `Send the header ${name} once.`);
@@ -114,13 +118,6 @@ export async function prepareServer(server: FastifyInstance, draining: Draining)
     );
   });
 }
-
-/** For answers that are made before any hook runs. */
-const BARE_HEADERS = {
-  'Content-Type': 'application/json; charset=utf-8',
-  'Content-Security-Policy': "default-src 'none';frame-ancestors 'none'",
-  'X-Content-Type-Options': 'nosniff',
-};
 
 /** What the router refuses before there is a route, and so before any hook. */
 function refuseBrokenPath(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
