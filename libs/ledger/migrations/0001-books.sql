@@ -5,9 +5,6 @@ create function rfc3339(instant timestamptz) returns text
   language sql stable parallel safe
   return to_char(instant at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"');
 
--- The list of workspaces a database transaction acts for; unset or empty means none.
--- It is written out in every policy because a function there would hide it from the planner.
-
 create sequence account_id_seq maxvalue 9007199254740991;
 create sequence transaction_id_seq maxvalue 9007199254740991;
 -- A transfer and the balance it leaves behind share their id; an account's first snapshot takes one of its own.
@@ -32,7 +29,7 @@ create table account (
   balance_id bigint not null default nextval('transfer_id_seq'),
   balance_at timestamptz not null default now(),
   -- Hash of the latest transaction that touched the account; '' before the first.
-  head text not null default '',
+  head text not null default '' check (head ~ '^([0-9a-f]{64})?$'),
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   primary key (workspace_id, id),
@@ -79,7 +76,9 @@ create table transfer (
   created_at timestamptz not null default now(),
   primary key (workspace_id, id),
   unique (workspace_id, account_id, account_version),
-  check ((account_version is null) = (balance_after is null))
+  check ((account_version is null) = (balance_after is null)),
+  -- It is shown as a balance, so it stays a safe integer as one.
+  check (balance_after between -9007199254740991 and 9007199254740991)
 );
 create index transfer_of_transaction on transfer (workspace_id, transaction_id);
 create index transfer_by_time on transfer (workspace_id, created_at desc, id desc);
@@ -179,6 +178,8 @@ begin
 end $$;
 create trigger legal_step before update on transaction for each row execute function step_transaction();
 
+-- The setting lists the workspaces a database transaction acts for; unset or empty means none, so no rows.
+-- The list is written out in every policy because a function there would hide it from the planner.
 alter table account enable row level security;
 alter table account force row level security;
 create policy workspaces on account
@@ -197,10 +198,14 @@ create policy workspaces on transfer
 
 grant usage on sequence account_id_seq, transaction_id_seq, transfer_id_seq to banking_app;
 -- An account starts at zero: the columns that hold money are not the app's to write, neither at first nor later.
+-- When something was booked is the database's word too.
 grant select on account to banking_app;
-grant insert (workspace_id, id, kind, currency_id, product_id, name, alias, type, code, status, balance_id, created_at, updated_at)
+grant insert (workspace_id, id, kind, currency_id, product_id, name, alias, type, code, status)
   on account to banking_app;
 grant update (alias, status, head, updated_at) on account to banking_app;
-grant select, insert on transaction to banking_app;
+grant select on transaction to banking_app;
+grant insert (workspace_id, id, status, hash, value_date, return_of) on transaction to banking_app;
 grant update (status, updated_at) on transaction to banking_app;
-grant select, insert on transfer to banking_app;
+grant select on transfer to banking_app;
+grant insert (workspace_id, id, transaction_id, account_id, currency_id, direction, amount, type, description, purpose, fee_amount,
+              recipient_id, account_version, balance_after) on transfer to banking_app;

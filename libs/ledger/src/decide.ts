@@ -124,7 +124,7 @@ function contentOf(
     transactionId: id,
     valueDate: entry.valueDate,
     ...(entry.returnOf === undefined ? {} : { returnOf: entry.returnOf }),
-    transfers: [...transfers].sort((a, b) => a.id - b.id).map(({ id: transferId, leg, accountId, accountVersion, balanceAfter }) => ({
+    transfers: transfers.map(({ id: transferId, leg, accountId, accountVersion, balanceAfter }) => ({
       id: transferId,
       accountId,
       currencyCode: desk.currencyCode(leg.currencyId),
@@ -133,7 +133,7 @@ function contentOf(
       type: leg.type,
       ...(accountVersion === undefined ? {} : { accountVersion, balanceAfter: String(balanceAfter) }),
     })),
-    previous: [...previous].sort(([a], [b]) => a - b).map(([accountId, hash]) => ({ accountId, hash })),
+    previous: [...previous].map(([accountId, hash]) => ({ accountId, hash })),
   };
 }
 

@@ -1,4 +1,4 @@
-import { bind, statement, type Bound } from '@banking/postgres';
+import { bind, statement, type Bound, type IdBlocks } from '@banking/postgres';
 import type { Books } from './books.js';
 import { decide, type HeldAccount } from './decide.js';
 import { currencyCode, meetOwnAccounts, ownAccountKey } from './own-accounts.js';
@@ -66,10 +66,10 @@ export async function post(
   const entries = proposals.flatMap((proposal) => proposal.entries);
   const legs = entries.flatMap((entry) => entry.legs.map((leg) => ({ workspaceId: entry.workspaceId, leg })));
   const workspaces = [...new Set(entries.map(({ workspaceId }) => workspaceId))];
-  await Promise.all([
+  const [takeTransactionId, takeTransferId] = await Promise.all([
+    reserve(books.transactionIds, entries.length),
+    reserve(books.transferIds, legs.length),
     meetOwnAccounts(books, proposals),
-    books.transactionIds.ready(entries.length),
-    books.transferIds.ready(legs.length),
   ]);
 
   return books.database.transaction({ workspaces }, async (tx) => {
@@ -95,8 +95,8 @@ export async function post(
           return id;
         },
         currencyCode,
-        takeTransactionId: () => books.transactionIds.take(),
-        takeTransferId: () => books.transferIds.take(),
+        takeTransactionId,
+        takeTransferId,
       },
       proposals,
     );
@@ -104,6 +104,17 @@ export async function post(
     await tx.commit([...(posted.length > 0 ? writes(posted, held) : []), ...alongside(outcomes)]);
     return outcomes;
   });
+}
+
+/** Takes all ids of a batch in the one step in which nobody else can: what is decided later has its own. */
+async function reserve(blocks: IdBlocks, count: number): Promise<() => number> {
+  await blocks.ready(count);
+  const ids = Array.from({ length: count }, () => blocks.take()).values();
+  return () => {
+    const { value, done } = ids.next();
+    if (done) throw new Error('a batch takes no more ids than it has entries and legs');
+    return value;
+  };
 }
 
 function writes(posted: readonly PostedTransaction[], held: ReadonlyMap<string, HeldAccount>): Bound<unknown>[] {

@@ -1,0 +1,124 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { currencies } from '@banking/domain';
+import { APP_ROLE, Database, SCHEMA } from '@banking/postgres';
+import { openBooks, type Books } from './books.js';
+import { post } from './post.js';
+import { crossing, funding, payment, payout, proposal } from './testing/proposals.js';
+import { account, EUR, euros, holding, NORTH, openWorld, SOUTH, type World } from './testing/world.js';
+import { verifyBooks } from './verify.js';
+
+let world: World;
+/** As another process has them: connections and reserved ids of its own. */
+let others: Books;
+
+beforeAll(async () => {
+  world = await openWorld();
+  others = openBooks(await Database.open({ connection: world.connection, role: APP_ROLE, schema: SCHEMA }));
+});
+afterAll(async () => {
+  await others.database.end();
+  await world.close();
+});
+afterEach(async () => {
+  expect((await verifyBooks(world.database, [NORTH, SOUTH])).findings).toEqual([]);
+});
+
+const range = (length: number) => Array.from({ length }, (_, index) => index);
+
+async function deadlocks(): Promise<bigint> {
+  await sleep(1_100);
+  await world.owner.query('select pg_stat_clear_snapshot()');
+  const { rows } = await world.owner.query<{ deadlocks: bigint }>(
+    'select deadlocks from pg_stat_database where datname = current_database()',
+  );
+  return rows[0]!.deadlocks;
+}
+
+describe('Given many who post at once', () => {
+  it('When they spend one account, Then as many succeed as it can pay', async () => {
+    const [ada, bob] = [await account(world, '10.00'), await account(world)];
+
+    const work = range(40).map((at) => post(at % 2 ? world.books : others, [payment(ada, bob, euros('0.40'))]));
+    const outcomes = (await Promise.all(work)).flat();
+
+    expect(outcomes.filter((outcome) => outcome.posted)).toHaveLength(25);
+    expect(await holding(world, ada)).toEqual({ balance: 0n, version: 26n });
+    expect(await holding(world, bob)).toEqual({ balance: 1_000n, version: 25n });
+  });
+
+  it('When they pay each other in a ring, Then no money is made or lost', async () => {
+    const ring: number[] = [];
+    while (ring.length < 6) ring.push(await account(world, '1.00'));
+
+    const work = range(48).map((at) => {
+      const [from, to] = [ring[at % 6]!, ring[(at * 5 + 1) % 6]!];
+      return post(at % 2 ? world.books : others, [payment(from, to, euros('0.30')), payment(to, from, euros('0.20'))]);
+    });
+    await Promise.all(work);
+
+    const { rows } = await world.owner.query('select sum(balance) as held from account where id = any($1)', [ring]);
+    expect(rows).toEqual([{ held: '600' }]);
+  });
+
+  it('When one process reserves ids for all of them, Then each has its own', async () => {
+    const hot = await account(world);
+
+    const work = range(30).map(() =>
+      post(
+        world.books,
+        range(20).map(() => funding(hot, euros('0.01'))),
+      ),
+    );
+    const transactions = (await Promise.all(work)).flat().flatMap((outcome) => outcome.posted ?? []);
+
+    expect(new Set(transactions.map(({ id }) => id)).size).toBe(600);
+  });
+});
+
+describe('Given two processes whose batches name the same accounts in opposite order', () => {
+  it('When they post at once, Then none blocks the other', async () => {
+    const here = [await account(world, '9.00'), await account(world, '9.00'), await account(world, '9.00')];
+    const there = [
+      await account(world, '9.00', { workspaceId: SOUTH }),
+      await account(world, '9.00', { workspaceId: SOUTH }),
+    ];
+    const batch = [
+      ...here.map((from) => payout(from, euros('0.02'), euros('0.01'))),
+      ...there.map((to) =>
+        crossing({ workspaceId: NORTH, account: here[0]! }, { workspaceId: SOUTH, account: to }, euros('0.01')),
+      ),
+    ];
+    const before = await deadlocks();
+
+    for (let round = 0; round < 15; round++) {
+      await Promise.all([post(world.books, batch), post(others, [...batch].reverse())]);
+    }
+
+    expect(await deadlocks()).toBe(before);
+  });
+});
+
+describe('Given own accounts that nobody has opened yet', () => {
+  const unopened = currencies()
+    .map(({ numeric }) => numeric)
+    .filter((numeric) => numeric !== EUR);
+
+  it('When many need the same ones at once, in any order, Then each is opened once', async () => {
+    const batch = unopened.map((currencyId) => {
+      const leg = { currencyId, amount: euros('1.00'), type: 'spot' };
+      return proposal([
+        { ...leg, account: 'fx', direction: 'debit' },
+        { ...leg, account: 'settlement', direction: 'credit' },
+      ]);
+    });
+    const processes = range(6).map((at) => openBooks(at % 2 ? world.database : others.database));
+
+    await Promise.all(processes.map((books, at) => post(books, at % 2 ? batch : [...batch].reverse())));
+
+    const { rows } = await world.owner.query(
+      `select count(*)::int as opened, count(distinct (currency_id, kind))::int as wanted from account where currency_id = any($1)`,
+      [unopened],
+    );
+    expect(rows).toEqual([{ opened: unopened.length * 2, wanted: unopened.length * 2 }]);
+  });
+});

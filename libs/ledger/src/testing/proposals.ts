@@ -1,0 +1,79 @@
+import type { MinorUnits } from '@banking/domain';
+import type { Entry, Leg, Proposal } from '../proposal.js';
+
+/** Where a proposal is made, when not in euros in the first workspace. */
+export interface Place {
+  readonly workspaceId?: number;
+  readonly currencyId?: number;
+}
+
+/** One balanced transaction of these legs, alone in its proposal. */
+export function proposal(legs: readonly Leg[], more: Partial<Entry> = {}): Proposal {
+  return { entries: [{ workspaceId: 1, status: 'completed', valueDate: '2026-11-21', legs, ...more }] };
+}
+
+export function funding(to: number, amount: MinorUnits, { workspaceId = 1, currencyId = 978 }: Place = {}): Proposal {
+  const leg = { currencyId, amount, type: 'funding' };
+  const legs: Leg[] = [
+    { ...leg, account: to, direction: 'credit' },
+    { ...leg, account: 'settlement', direction: 'debit' },
+  ];
+  return proposal(legs, { workspaceId });
+}
+
+export function payment(from: number, to: number, amount: MinorUnits, place: Place = {}): Proposal {
+  const { workspaceId = 1, currencyId = 978 } = place;
+  const leg = { currencyId, amount, type: 'internal' };
+  const legs: Leg[] = [
+    { ...leg, account: from, direction: 'debit' },
+    { ...leg, account: to, direction: 'credit' },
+  ];
+  return proposal(legs, { workspaceId });
+}
+
+/** Money on its way out, with its fee. */
+export function payout(from: number, amount: MinorUnits, fee: MinorUnits, place: Place = {}): Proposal {
+  const { workspaceId = 1, currencyId = 978 } = place;
+  const legs: Leg[] = [
+    { account: from, currencyId, amount, type: 'payout', direction: 'debit', feeAmount: fee },
+    { account: 'settlement', currencyId, amount, type: 'payout', direction: 'credit' },
+    { account: from, currencyId, amount: fee, type: 'fee', direction: 'debit' },
+    { account: 'fees', currencyId, amount: fee, type: 'fee', direction: 'credit' },
+  ];
+  return proposal(legs, { workspaceId, status: 'pending' });
+}
+
+/** Money that comes back to an account. */
+export function comeback(to: number, amount: MinorUnits, { workspaceId = 1, currencyId = 978 }: Place = {}): Proposal {
+  const leg = { currencyId, amount, type: 'return' };
+  const legs: Leg[] = [
+    { ...leg, account: to, direction: 'credit' },
+    { ...leg, account: 'settlement', direction: 'debit' },
+  ];
+  return proposal(legs, { workspaceId });
+}
+
+/** Money that passes from one workspace's books into another's: an entry in each. */
+export function crossing(
+  from: { readonly workspaceId: number; readonly account: number },
+  to: { readonly workspaceId: number; readonly account: number },
+  amount: MinorUnits,
+  currencyId = 978,
+): Proposal {
+  const leg = { currencyId, amount, type: 'internal' };
+  const [debit] = proposal(
+    [
+      { ...leg, account: from.account, direction: 'debit' },
+      { ...leg, account: 'interworkspace', direction: 'credit' },
+    ],
+    { workspaceId: from.workspaceId },
+  ).entries;
+  const [credit] = proposal(
+    [
+      { ...leg, account: 'interworkspace', direction: 'debit' },
+      { ...leg, account: to.account, direction: 'credit' },
+    ],
+    { workspaceId: to.workspaceId },
+  ).entries;
+  return { entries: [debit!, credit!] };
+}

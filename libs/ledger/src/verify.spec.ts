@@ -1,0 +1,147 @@
+import { post } from './post.js';
+import { comeback, crossing, funding, payment, payout } from './testing/proposals.js';
+import { account, euros, NORTH, openWorld, plant, posted, SOUTH, type World } from './testing/world.js';
+import { CHECKS, verifyBooks } from './verify.js';
+
+let world: World;
+let ada: number;
+let bob: number;
+/** Of the payout: its transfer on Ada's account, and its transaction. */
+let transferId: number;
+let transactionId: number;
+
+beforeEach(async () => {
+  world = await openWorld();
+  ada = await account(world, '100.00');
+  bob = await account(world, '0.00');
+  const eve = { workspaceId: SOUTH, account: await account(world, '5.00', { workspaceId: SOUTH }) };
+  const [outcome] = await post(world.books, [payout(ada, euros('10.00'), euros('0.50'))]);
+  const transaction = outcome!.posted![0]!;
+  [transactionId, transferId] = [transaction.id, transaction.transfers[0]!.id];
+  await posted(
+    world,
+    payment(ada, bob, euros('20.00')),
+    comeback(ada, euros('10.00')),
+    crossing({ workspaceId: NORTH, account: ada }, eve, euros('1.00')),
+    payment(bob, ada, euros('2.00')),
+  );
+});
+afterEach(() => world.close());
+
+const verify = () => verifyBooks(world.database, [NORTH, SOUTH]);
+
+describe('Given books nobody has tampered with', () => {
+  it('When they are verified, Then nothing is found, and what was looked at is counted', async () => {
+    const seen: number[] = [];
+
+    const proof = await verifyBooks(world.database, [NORTH, SOUTH], (workspaceId) => seen.push(workspaceId));
+
+    expect(proof).toEqual({ workspaces: 2, accounts: 8, transactions: 8, transfers: 18, findings: [] });
+    expect(seen).toEqual([NORTH, SOUTH]);
+  });
+
+  it('When there are more transactions than are read at a time, Then all are looked at', async () => {
+    await posted(world, ...Array.from({ length: 1_200 }, () => funding(bob, euros('0.01'))));
+    // As autovacuum does before long.
+    await world.owner.query('analyze');
+
+    const proof = await verify();
+    await plant(world, `update transaction set hash = repeat('0', 64) where id = (select max(id) from transaction)`);
+    const { findings } = await verify();
+
+    expect(proof).toMatchObject({ transactions: 1_208, findings: [] });
+    expect(findings).toHaveLength(2);
+  });
+});
+
+describe('Given a fault planted behind the walls', () => {
+  const [BALANCED, LEGS, BALANCES, VERSIONS, FLOORS, CLOSED, HASHES] = CHECKS as [
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+  ];
+
+  it.each<[string, () => [string, unknown[]], string[]]>([
+    [
+      'an amount is edited',
+      () => ['update transfer set amount = amount + 1 where id = $1', [transferId]],
+      [BALANCED, BALANCES, VERSIONS, HASHES],
+    ],
+    [
+      'a side of our own is edited',
+      () => [
+        `update transfer set amount = 1 where transaction_id = $1 and type = 'fee' and account_version is null`,
+        [transactionId],
+      ],
+      [BALANCED, CLOSED, HASHES],
+    ],
+    [
+      'a transaction loses its transfers',
+      () => ['delete from transfer where transaction_id = $1', [transactionId]],
+      [LEGS, BALANCES, VERSIONS, CLOSED, HASHES],
+    ],
+    [
+      'a transaction without transfers is added',
+      () => [
+        `insert into transaction (workspace_id, status, hash, value_date) values (1, 'completed', repeat('a', 64), current_date)`,
+        [],
+      ],
+      [LEGS, HASHES],
+    ],
+    [
+      'a balance is edited',
+      () => ['update account set balance = balance + 1 where id = $1', [ada]],
+      [BALANCES, CLOSED],
+    ],
+    ['a version is edited', () => ['update account set version = version + 1 where id = $1', [ada]], [BALANCES]],
+    [
+      'a version is left out',
+      () => ['update transfer set account_version = 1000 where id = $1', [transferId]],
+      [VERSIONS, HASHES],
+    ],
+    [
+      'a balance after is edited',
+      () => ['update transfer set balance_after = balance_after + 1 where id = $1', [transferId]],
+      [VERSIONS, HASHES],
+    ],
+    ['a floor lies above what was reached', () => ['update account set floor = 8000 where id = $1', [ada]], [FLOORS]],
+    [
+      'both sides are deleted with their money',
+      () => ['delete from transfer where transaction_id = $1 and account_version is null', [transactionId]],
+      [BALANCED, CLOSED, HASHES],
+    ],
+    [
+      'a hash is edited',
+      () => [`update transaction set hash = repeat('0', 64) where id = $1`, [transactionId]],
+      [HASHES],
+    ],
+    [
+      'a value date is edited',
+      () => ['update transaction set value_date = value_date - 1 where id = $1', [transactionId]],
+      [HASHES],
+    ],
+    ['a type is edited', () => [`update transfer set type = 'return' where id = $1`, [transferId]], [HASHES]],
+    [
+      'balanced transfers are added to an old transaction',
+      () => [
+        `insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type)
+         select workspace_id, transaction_id, account_id, currency_id, d, amount, type
+         from transfer, unnest(array['debit', 'credit']) d where transaction_id = $1 and type = 'fee' and account_version is null`,
+        [transactionId],
+      ],
+      [HASHES],
+    ],
+    ['a head is edited', () => [`update account set head = repeat('0', 64) where id = $1`, [ada]], [HASHES]],
+  ])('When %s, Then it is found', async (_what, fault, checks) => {
+    await plant(world, ...fault());
+
+    const { findings } = await verify();
+
+    expect(new Set(findings.map(({ check }) => check))).toEqual(new Set(checks));
+    expect(new Set(findings.map(({ workspaceId }) => workspaceId))).toEqual(new Set([NORTH]));
+  });
+});
