@@ -89,6 +89,9 @@ create table directory_change (
 create function trail_directory() returns trigger
   language plpgsql security definer set search_path = banking, pg_temp as $$
 begin
+  if tg_op = 'UPDATE' and old is not distinct from new then
+    return null;
+  end if;
   insert into directory_change (changed_by, relation, action, record)
   values (coalesce(nullif(current_setting('app.actor', true), ''), session_user), tg_table_name, lower(tg_op),
           case when tg_op = 'DELETE' then to_jsonb(old) else to_jsonb(new) end);
@@ -100,6 +103,9 @@ create trigger trail after insert or update or delete on user_identity for each 
 create trigger trail after insert or update or delete on app_membership for each row execute function trail_directory();
 create trigger trail after insert or update or delete on workspace for each row execute function trail_directory();
 create trigger trail after insert or update or delete on workspace_role for each row execute function trail_directory();
+
+create trigger append_only before update or delete on directory_change for each row execute function refuse_change();
+create trigger append_only_truncate before truncate on directory_change for each statement execute function refuse_change();
 
 -- A user sees their own roles, which is how a scope comes about; all others only within the scope.
 alter table workspace_role enable row level security;

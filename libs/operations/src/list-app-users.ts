@@ -2,15 +2,21 @@ import { Refusal, type AppId, type User, type UserId } from '@banking/domain';
 import { bind, statement, type Database } from '@banking/postgres';
 import { resource } from './edges.js';
 
+/** The actor's roles in the app. A user who has not finished signing up has none yet. */
+const actorRoles = `
+  select mine.workspace_id, mine.role
+  from workspace_role mine
+  join workspace v on v.id = mine.workspace_id
+  join app_user actor on actor.id = mine.user_id
+  where v.app_id = $1 and actor.id = $2 and actor.status <> 'pending'`;
+
 /** What the actor may see of the app's roles: all of them for an admin of any of its workspaces, else those of shared workspaces. */
 const SCOPE_APP = statement(
   'scope_app',
   `select set_config('app.workspaces', coalesce('{' || string_agg(w.id::text, ',') || '}', '{}'), true) as workspaces
    from workspace w
    where w.app_id = $1
-     and exists (
-       select from workspace_role mine join workspace v on v.id = mine.workspace_id
-       where mine.user_id = $2 and v.app_id = $1 and (mine.role = 'admin' or mine.workspace_id = w.id))`,
+     and exists (select from (${actorRoles}) held where held.role = 'admin' or held.workspace_id = w.id)`,
 );
 
 const LIST_APP_USERS = statement<{ user: User }>(
@@ -26,14 +32,12 @@ const LIST_APP_USERS = statement<{ user: User }>(
               'edges', json_build_object('workspace', json_build_object('id', w.id, 'name', w.name, 'type', w.type,
                 'createdAt', rfc3339(w.created_at), 'updatedAt', rfc3339(w.updated_at)))) order by r.workspace_id) as roles
      from workspace_role r join workspace w on w.id = r.workspace_id
-     where r.user_id = u.id and w.app_id = $1
+     where r.user_id = u.id and u.status <> 'pending' and w.app_id = $1
        and r.workspace_id = any(nullif(current_setting('app.workspaces', true), '')::bigint[])
    ) seen on true
    where m.app_id = $1
      and exists (select from app_membership mine where mine.app_id = $1 and mine.user_id = $2)
-     and (u.id = $2 or seen.roles is not null
-          or exists (select from workspace_role mine join workspace v on v.id = mine.workspace_id
-                     where mine.user_id = $2 and mine.role = 'admin' and v.app_id = $1))
+     and (u.id = $2 or seen.roles is not null or exists (select from (${actorRoles}) held where held.role = 'admin'))
    order by u.id`,
 );
 

@@ -3,8 +3,10 @@ import { openBooks, type Books } from '@banking/ledger';
 import {
   APP_ROLE,
   Database,
+  DatabaseError,
   joinEmbeddedServer,
   migrate,
+  MigrationError,
   OWNER_ROLE,
   pendingMigrations,
   SCHEMA,
@@ -54,7 +56,10 @@ export async function openDeployment(settings: DeploymentSettings): Promise<Depl
     const schema = { folders: MIGRATIONS, schema: SCHEMA, ownerRole: OWNER_ROLE, appRole: APP_ROLE };
     const owner = ownerUrl === undefined ? connection : { connectionString: ownerUrl };
     const pending = await pendingMigrations({ ...schema, connection: owner });
-    if (pending.length > 0) await migrate({ ...schema, connection: owner, ...(log && { log }) });
+    if (pending.length > 0) {
+      const work = migrate({ ...schema, connection: owner, ...(log && { log }) });
+      await (databaseUrl !== undefined && ownerUrl === undefined ? work.catch(sayWhoMigrates(pending)) : work);
+    }
     database = await Database.open({
       connection,
       role: APP_ROLE,
@@ -70,8 +75,7 @@ export async function openDeployment(settings: DeploymentSettings): Promise<Depl
       database,
       books,
       async close() {
-        await opened.end();
-        await embedded?.leave();
+        await opened.end().finally(() => embedded?.leave());
       },
     };
   } catch (error) {
@@ -79,6 +83,19 @@ export async function openDeployment(settings: DeploymentSettings): Promise<Depl
     await embedded?.leave();
     throw isAway(error) ? new DeploymentError(sentenceOf(error, databaseUrl), { cause: error }) : error;
   }
+}
+
+/** A login that serves and may not migrate is as it should be: another one migrates. */
+function sayWhoMigrates(pending: readonly string[]): (error: unknown) => never {
+  return (error) => {
+    const isNotAllowed = error instanceof MigrationError && error.cause instanceof DatabaseError;
+    if (!isNotAllowed) throw error;
+    throw new DeploymentError(
+      `The database lacks ${pending.join(', ')}, and the login of DATABASE_URL may not migrate. ` +
+        `Set DATABASE_OWNER_URL to a login that may, or make this one such a login. ${error.message}`,
+      { cause: error },
+    );
+  };
 }
 
 const isAway = (error: unknown): error is Refusal => error instanceof Refusal && error.reason === 'unavailable';

@@ -1,5 +1,4 @@
-import type { Books, Entry, PostedTransaction } from '@banking/ledger';
-import { post } from '@banking/ledger';
+import { post, type Books, type Entry, type PostedTransaction } from '@banking/ledger';
 import { bind, statement, type Bound } from '@banking/postgres';
 
 /** What the outside network said of a payout. */
@@ -19,9 +18,13 @@ const OPEN_REMITTANCE = statement(
 );
 const RECORD_EVENT = statement(
   'record_remittance_event',
-  `insert into remittance_event (workspace_id, remittance_id, provider_event, status, reason_code, message)
-   select m.workspace_id, m.id, $3, $4, $5, $6 from remittance m where m.workspace_id = $1 and m.transaction_id = $2
-   on conflict (workspace_id, remittance_id, provider_event) do nothing`,
+  `with heard as (
+     insert into remittance_event (workspace_id, remittance_id, provider_event, status, reason_code, message)
+     select m.workspace_id, m.id, $3, $4, $5, $6 from remittance m where m.workspace_id = $1 and m.transaction_id = $2
+     on conflict (workspace_id, remittance_id, provider_event) do nothing
+     returning remittance_id
+   )
+   update remittance set updated_at = now() from heard where workspace_id = $1 and id = heard.remittance_id`,
 );
 /** A transaction already at its last word stays there. */
 const STEP_TRANSACTION = statement(

@@ -75,7 +75,17 @@ export async function demoRecipient(books: Books, step: string, recipient: DemoR
     const id = Number(next!.id);
     const kind = abroad ? 'international' : 'internal';
     await tx.commit([
-      bind(ADD_RECIPIENT, workspaceId, id, kind, name, accountCode, alias, currencyId(currency), abroad?.swiftCode ?? null),
+      bind(
+        ADD_RECIPIENT,
+        workspaceId,
+        id,
+        kind,
+        name,
+        accountCode,
+        alias,
+        currencyId(currency),
+        abroad?.swiftCode ?? null,
+      ),
       ...(abroad ? [bind(ADD_BENEFICIARY, workspaceId, id, JSON.stringify(abroad.data))] : []),
       note(step, id),
     ]);

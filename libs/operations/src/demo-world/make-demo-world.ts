@@ -1,28 +1,38 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Books } from '@banking/ledger';
 import { bind, statement } from '@banking/postgres';
 import { makeMoney } from './money.js';
 import { makePeople } from './people.js';
 import { isWhole, markWhole } from './world.js';
 
-/** Two starters of one database: the second waits until the first has made the world, however slow the machine. */
-const WAIT_PATIENTLY = statement(
-  'wait_patiently',
-  `select set_config('lock_timeout', '120s', true), set_config('statement_timeout', '120s', true), set_config('idle_in_transaction_session_timeout', '120s', true)`,
+/** One starter of several holds the pen, and with it a connection that does nothing else, however long the work takes. */
+const TAKE_PEN = statement<{ taken: boolean }>(
+  'take_demo_pen',
+  `select pg_try_advisory_xact_lock(hashtextextended('banking demo world', 0)) as taken,
+          set_config('idle_in_transaction_session_timeout', '0', true)`,
 );
-const HOLD_PEN = statement('hold_demo_pen', `select pg_advisory_xact_lock(hashtext('banking demo world'))`);
+
+/** How long a starter that has no pen waits before it looks again. */
+const LOOK_AGAIN_MS = 100;
 
 /**
- * Makes the demo world through the same code that serves customers, or what of it is still missing.
+ * Makes the demo world through the same code that serves customers, or what of it is still missing. Needs two connections.
  *
  * Every step remembers itself in the database transaction that makes it, so a start cut short goes on where it stopped.
  */
 export async function makeDemoWorld(books: Books): Promise<void> {
+  while (!(await isWhole(books.database))) {
+    const isMine = await books.database.transaction({}, async (tx) => {
+      const [[pen]] = await tx.flight([bind(TAKE_PEN)] as const);
+      if (pen?.taken) await makeAll(books);
+      return pen?.taken;
+    });
+    if (!isMine) await sleep(LOOK_AGAIN_MS);
+  }
+}
+
+async function makeAll(books: Books): Promise<void> {
   if (await isWhole(books.database)) return;
-  await books.database.transaction({}, async (tx) => {
-    await tx.flight([bind(WAIT_PATIENTLY), bind(HOLD_PEN)] as const);
-    if (await isWhole(books.database)) return;
-    const people = await makePeople(books);
-    await makeMoney(books, people);
-    await markWhole(books.database);
-  });
+  await makeMoney(books, await makePeople(books));
+  await markWhole(books.database);
 }

@@ -97,24 +97,46 @@ export async function makeMoney(books: Books, { northwind, adaPersonal, southwin
     payroll,
   );
 
-  const invoice = { from: eur, recipientId: berlin, amount: parseAmount('18750.00', 'EUR'), description: 'Invoice 2107' };
+  const invoice = {
+    from: eur,
+    recipientId: berlin,
+    amount: parseAmount('18750.00', 'EUR'),
+    description: 'Invoice 2107',
+  };
   const paid = await payOut(books, 'transfers:international', invoice, parseAmount('12.50', 'EUR'));
   await hear(books, northwind, paid.transactionId, ['ACSP G000', 'ACSP G001', 'ACSP G003', 'ACCC']);
 
-  const deposit = { from: eur, recipientId: berlin, amount: parseAmount('3200.00', 'EUR'), description: 'Deposit 2108' };
+  const deposit = {
+    from: eur,
+    recipientId: berlin,
+    amount: parseAmount('3200.00', 'EUR'),
+    description: 'Deposit 2108',
+  };
   const waiting = await payOut(books, 'transfers:pending', deposit, parseAmount('12.50', 'EUR'));
   await hear(books, northwind, waiting.transactionId, ['ACSP G000']);
 
-  const refund = { from: eur, recipientId: berlin, amount: parseAmount('940.00', 'EUR'), description: 'Credit note 88' };
+  const refund = {
+    from: eur,
+    recipientId: berlin,
+    amount: parseAmount('940.00', 'EUR'),
+    description: 'Credit note 88',
+  };
   const refused = await payOut(books, 'transfers:returned', refund, parseAmount('12.50', 'EUR'));
   await hear(books, northwind, refused.transactionId, ['ACSP G000', 'ACSP G001']);
   const step = 'returns:returned';
   if ((await madeBefore(books.database, step)) === undefined) {
     const event = { providerEvent: 'demo-3', status: 'RJCT', reasonCode: 'AC04', message: 'AC04' };
-    await recordRejection(books, refused.transactionId, event, returnOf(refund), () => [note(step, refused.transactionId)]);
+    await recordRejection(books, refused.transactionId, event, returnOf(refund), () => [
+      note(step, refused.transactionId),
+    ]);
   }
 
-  const salary = { from: usd, recipientId: international, amount: parseAmount('2500.00', 'USD'), description: 'Design work' };
+  const salary = {
+    from: usd,
+    recipientId: international,
+    amount: parseAmount('2500.00', 'USD'),
+    description: 'Design work',
+  };
   const converted = await payOutConverted(books, 'transfers:spot', salary, parseAmount('4.00', 'USD'), {
     currency: 'INR',
     amount: '207500.00',

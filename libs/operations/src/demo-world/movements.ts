@@ -33,11 +33,7 @@ async function postOnce(
   const proposal = { entries: [{ ...entry, valueDate: today() }] };
   const outcomes = await post(books, [proposal], (decided) => {
     const { transaction, transferId: id } = named(decided);
-    return [
-      ...(tracked ? [openRemittance(transaction)] : []),
-      note(transactionStep, transaction.id),
-      note(step, id),
-    ];
+    return [...(tracked ? [openRemittance(transaction)] : []), note(transactionStep, transaction.id), note(step, id)];
   });
   const { transaction, transferId: id } = named(outcomes);
   return { transactionId: transaction.id, transferId: id };
@@ -49,7 +45,14 @@ export function fund(books: Books, step: string, account: DemoAccount, amount: M
     workspaceId,
     status: 'completed',
     legs: [
-      { account: account.id, currencyId: currency, direction: 'credit', amount, type: 'funding', description: 'Opening funds' },
+      {
+        account: account.id,
+        currencyId: currency,
+        direction: 'credit',
+        amount,
+        type: 'funding',
+        description: 'Opening funds',
+      },
       { account: 'settlement', currencyId: currency, direction: 'debit', amount, type: 'funding' },
     ],
   });
@@ -63,7 +66,12 @@ export interface DemoPayment {
 }
 
 /** Account to account in one workspace: completed at once, without a fee. */
-export function payInternally(books: Books, step: string, payment: DemoPayment, to: DemoAccount): Promise<DemoMovement> {
+export function payInternally(
+  books: Books,
+  step: string,
+  payment: DemoPayment,
+  to: DemoAccount,
+): Promise<DemoMovement> {
   const { from, recipientId, amount, description } = payment;
   const leg = { currencyId: from.currencyId, amount, type: 'internal', description };
   return postOnce(books, step, {
@@ -104,7 +112,11 @@ export function payOutConverted(
   arrives: { readonly currency: string; readonly amount: string },
 ): Promise<DemoMovement> {
   const { from, amount } = payment;
-  const target = { currencyId: currencyId(arrives.currency), amount: parseAmount(arrives.amount, arrives.currency), type: 'spot' };
+  const target = {
+    currencyId: currencyId(arrives.currency),
+    amount: parseAmount(arrives.amount, arrives.currency),
+    type: 'spot',
+  };
   return postOnce(
     books,
     step,
@@ -125,7 +137,17 @@ export function payOutConverted(
 
 function debit({ from, recipientId, amount, description }: DemoPayment, type: string, feeAmount: MinorUnits): Leg {
   const purpose = 'IR001';
-  return { account: from.id, currencyId: from.currencyId, direction: 'debit', amount, type, description, purpose, feeAmount, recipientId };
+  return {
+    account: from.id,
+    currencyId: from.currencyId,
+    direction: 'debit',
+    amount,
+    type,
+    description,
+    purpose,
+    feeAmount,
+    recipientId,
+  };
 }
 
 function feeLegs({ from, recipientId }: DemoPayment, amount: MinorUnits): Leg[] {

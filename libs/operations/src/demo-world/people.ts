@@ -1,5 +1,14 @@
 import type { Books } from '@banking/ledger';
-import { addApp, addGrant, addUser, addWorkspace, allApps, allGrants, allUsers, allWorkspaces } from '../provisioning/index.js';
+import {
+  addApp,
+  addGrant,
+  addUser,
+  addWorkspace,
+  allApps,
+  allGrants,
+  allUsers,
+  allWorkspaces,
+} from '../provisioning/index.js';
 import { madeBefore, note } from './world.js';
 
 const ACTOR = 'demo';

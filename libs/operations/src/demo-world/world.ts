@@ -15,7 +15,10 @@ type Kind = keyof DemoWorld;
 
 const FIND_STEP = statement<{ id: bigint }>('find_demo_step', 'select id from demo_step where name = $1');
 const NOTE_STEP = statement('note_demo_step', 'insert into demo_step (name, id) values ($1, $2)');
-const ALL_STEPS = statement<{ name: string; id: bigint }>('all_demo_steps', 'select name, id from demo_step order by made_at, id');
+const ALL_STEPS = statement<{ name: string; id: bigint }>(
+  'all_demo_steps',
+  'select name, id from demo_step order by made_at, id',
+);
 
 /** The last thing made: once it is there, the world is whole. */
 const WHOLE = 'world:whole';
@@ -29,7 +32,8 @@ export async function madeBefore(database: Database, name: string): Promise<numb
   return row && Number(row.id);
 }
 
-export const isWhole = async (database: Database): Promise<boolean> => (await madeBefore(database, WHOLE)) !== undefined;
+export const isWhole = async (database: Database): Promise<boolean> =>
+  (await madeBefore(database, WHOLE)) !== undefined;
 
 export async function markWhole(database: Database): Promise<void> {
   await database.flight({}, [note(WHOLE, 1)]);

@@ -44,10 +44,7 @@ export async function addGrant(
   { workspaceId, email, role }: { workspaceId: number; email: string; role: RoleName },
 ): Promise<number> {
   const scope = { workspaces: [workspaceId] };
-  const [, [grant]] = await database.flight(scope, [
-    actAs(actor),
-    bind(ADD_GRANT, workspaceId, email, role),
-  ] as const);
+  const [, [grant]] = await database.flight(scope, [actAs(actor), bind(ADD_GRANT, workspaceId, email, role)] as const);
   if (!grant) {
     throw new ProvisioningError(
       `There is no workspace ${workspaceId}, or ${email} is not a user of its app. See banking workspace list and banking user list.`,

@@ -40,13 +40,13 @@ export async function allWorkspaces(database: Database): Promise<readonly Worksp
   return rows.map(({ workspace }) => workspace);
 }
 
-/** @throws ProvisioningError when there is no such workspace, or when it has roles or books */
+/** @throws ProvisioningError when there is no such workspace, or when it has roles, recipients or books */
 export async function removeWorkspace(database: Database, actor: string, workspaceId: number): Promise<void> {
   const scope = { workspaces: [workspaceId] };
   const [, removed] = await provisioned(
     database.flight(scope, [actAs(actor), bind(REMOVE_WORKSPACE, workspaceId)] as const),
     '',
-    `Workspace ${workspaceId} still has roles or accounts. Roles can be removed; books are kept for ever.`,
+    `Workspace ${workspaceId} still has roles, recipients or accounts. Roles can be removed; the rest is kept for ever.`,
   );
   if (removed.length === 0) {
     throw new ProvisioningError(`There is no workspace ${workspaceId}. See banking workspace list.`);

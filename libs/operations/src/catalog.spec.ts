@@ -1,0 +1,176 @@
+import { APP_ROLE, SCHEMA } from '@banking/postgres';
+import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
+
+/** Tables without a tenant, and why each has none. Whatever is not here belongs to a workspace and is built so. */
+const WITHOUT_TENANT: Readonly<Record<string, string>> = {
+  app: 'directory: an app has many workspaces',
+  app_user: 'directory: a user may have roles in many workspaces',
+  user_identity: 'directory: says who somebody is before any workspace is known',
+  app_membership: 'directory: a user belongs to an app, not to a workspace',
+  workspace: 'directory: the list of tenants itself',
+  directory_change: 'the trail of the directory',
+  demo_step: 'what the demo world has made, over all its workspaces',
+  currency: 'reference data, the same for all',
+  product: 'reference data, the same for all',
+  bank: 'reference data, the same for all',
+  corridor: 'reference data, the same for all',
+  schema_migration: 'what has been applied to the schema',
+};
+
+/** Keys that do not begin with the workspace, and why they may. */
+const KEYS_OF_THEIR_OWN: Readonly<Record<string, string>> = {
+  account_code_pkey: 'finds the workspace of a code: the one thing a workspace may learn of another',
+  role_of_user: 'finds the workspaces of a user, which is how a scope comes about',
+};
+
+let world: FreshDatabase;
+
+beforeAll(async () => {
+  world = await freshDatabase();
+});
+afterAll(() => world.close());
+
+async function names(text: string): Promise<string[]> {
+  const { rows } = await world.owner.query<{ name: string }>(text);
+  return rows.map(({ name }) => name);
+}
+
+const tables = `select c.oid, c.relname, c.relowner, c.relrowsecurity, c.relforcerowsecurity,
+         (select attnum from pg_attribute a where a.attrelid = c.oid and a.attname = 'workspace_id' and not attisdropped) as tenant
+  from pg_class c where c.relnamespace = '${SCHEMA}'::regnamespace and c.relkind in ('r', 'p')`;
+
+describe('Given the tables of the schema', () => {
+  it('When one has no workspace, Then it is known to have none', async () => {
+    const without = await names(`select relname as name from (${tables}) t where tenant is null`);
+
+    expect(without.sort()).toEqual(Object.keys(WITHOUT_TENANT).sort());
+  });
+
+  it('When one has a workspace, Then no row is without', async () => {
+    expect(
+      await names(
+        `select relname as name from (${tables}) t join pg_attribute a on a.attrelid = t.oid and a.attnum = t.tenant where not attnotnull`,
+      ),
+    ).toEqual([]);
+  });
+
+  it('When one has a workspace, Then every key and index of it begins with that', async () => {
+    const others = await names(
+      `select i.indexrelid::regclass::text as name from (${tables}) t join pg_index i on i.indrelid = t.oid
+       where t.tenant is not null and i.indkey[0] <> t.tenant`,
+    );
+
+    expect(others.map((name) => name.replace(`${SCHEMA}.`, '')).sort()).toEqual(Object.keys(KEYS_OF_THEIR_OWN).sort());
+  });
+
+  it('When one has a workspace, Then it has a primary key', async () => {
+    expect(
+      await names(
+        `select relname as name from (${tables}) t where not exists (select from pg_index i where i.indrelid = t.oid and i.indisprimary)`,
+      ),
+    ).toEqual([]);
+  });
+
+  it('When one points to another of a workspace, Then both sides begin with it', async () => {
+    const crossing = await names(
+      `select k.conname as name
+       from pg_constraint k
+       join (${tables}) child on child.oid = k.conrelid
+       join (${tables}) parent on parent.oid = k.confrelid
+       where k.contype = 'f' and parent.tenant is not null
+         and (child.tenant is distinct from k.conkey[1] or parent.tenant is distinct from k.confkey[1])`,
+    );
+
+    expect(crossing).toEqual([]);
+  });
+
+  it('When one has a workspace, Then row-level security is enabled, forced, and has a policy', async () => {
+    const open = await names(
+      `select relname as name from (${tables}) t
+       where tenant is not null
+         and not (relrowsecurity and relforcerowsecurity and exists (select from pg_policy p where p.polrelid = t.oid))`,
+    );
+
+    expect(open).toEqual([]);
+  });
+
+  it('When one has a policy, Then it is plain: no sub-select and no function of ours hides the list', async () => {
+    const { rows } = await world.owner.query<{ name: string; rule: string }>(
+      `select c.relname || ' ' || p.polname as name, coalesce(pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid)) as rule
+       from pg_policy p join pg_class c on c.oid = p.polrelid where c.relnamespace = '${SCHEMA}'::regnamespace`,
+    );
+    const list = `(workspace_id = ANY ((NULLIF(current_setting('app.workspaces'::text, true), ''::text))::bigint[]))`;
+
+    const others = rows.filter(({ rule }) => rule !== list).map(({ name }) => name);
+
+    expect(others.sort()).toEqual(['account_code readable', 'workspace_role workspaces']);
+  });
+});
+
+describe('Given the ids', () => {
+  it('When they are made, Then it is by sequences that stay safe integers, and never by identity columns', async () => {
+    expect(
+      await names(
+        `select sequencename as name from pg_sequences where schemaname = '${SCHEMA}' and max_value <> 9007199254740991`,
+      ),
+    ).toEqual([]);
+    expect(
+      await names(
+        `select c.relname as name from pg_attribute a join pg_class c on c.oid = a.attrelid
+         where c.relnamespace = '${SCHEMA}'::regnamespace and a.attidentity <> ''`,
+      ),
+    ).toEqual([]);
+  });
+});
+
+describe('Given the app’s role', () => {
+  it('When it is looked at, Then it owns nothing and no wall is down for it', async () => {
+    const { rows } = await world.owner.query(
+      `select rolsuper, rolbypassrls, rolcanlogin, rolcreaterole, rolcreatedb,
+              (select count(*)::int from pg_class where relowner = r.oid) as tables,
+              (select count(*)::int from pg_proc where proowner = r.oid) as functions,
+              (select count(*)::int from pg_auth_members where member = r.oid) as memberships
+       from pg_roles r where rolname = $1`,
+      [APP_ROLE],
+    );
+
+    expect(rows).toEqual([
+      {
+        rolsuper: false,
+        rolbypassrls: false,
+        rolcanlogin: false,
+        rolcreaterole: false,
+        rolcreatedb: false,
+        tables: 0,
+        functions: 0,
+        memberships: 0,
+      },
+    ]);
+  });
+
+  it('When it asks what it may remove, Then that is the directory alone', async () => {
+    const removable = await names(
+      `select relname as name from (${tables}) t where has_table_privilege('${APP_ROLE}', t.oid, 'delete, truncate') order by 1`,
+    );
+
+    expect(removable).toEqual(['app', 'app_membership', 'app_user', 'user_identity', 'workspace', 'workspace_role']);
+  });
+
+  it('When it asks where it may make something, Then it is nowhere', async () => {
+    const { rows } = await world.owner.query(
+      `select has_schema_privilege($1, $2, 'create') as here, has_schema_privilege($1, 'public', 'create') as public`,
+      [APP_ROLE, SCHEMA],
+    );
+
+    expect(rows).toEqual([{ here: false, public: false }]);
+  });
+
+  it('When functions run with their owner’s rights, Then their search path is pinned', async () => {
+    expect(
+      await names(
+        `select proname as name from pg_proc where pronamespace = '${SCHEMA}'::regnamespace and prosecdef
+           and not coalesce('search_path=${SCHEMA}, pg_temp' = any(proconfig), false)`,
+      ),
+    ).toEqual([]);
+  });
+});

@@ -1,0 +1,112 @@
+import { LedgerDirectory } from './ledger-directory.js';
+import { addApp, addGrant, addUser, addWorkspace, removeUser } from './provisioning/index.js';
+import { emptyWorld, type World } from './testing/worlds.js';
+
+const ISSUER = 'https://id.example';
+
+let world: World;
+let directory: LedgerDirectory;
+let appId: number;
+let workspaceId: number;
+let users = 0;
+
+beforeAll(async () => {
+  world = await emptyWorld();
+  directory = new LedgerDirectory(world.database);
+  appId = await addApp(world.database, 'spec', 'Bank');
+  workspaceId = await addWorkspace(world.database, 'spec', { app: 'Bank', name: 'One' });
+});
+afterAll(() => world.close());
+
+/** A user of the bank with a role in its workspace. */
+async function given(status = 'completed'): Promise<{ email: string; id: number }> {
+  const email = `user${++users}@bank.example`;
+  const id = await addUser(world.database, 'spec', { email, app: 'Bank', status });
+  await addGrant(world.database, 'spec', { workspaceId, email, role: 'member' });
+  return { email, id };
+}
+const known = (subject: string, email?: string, issuer = ISSUER) => directory.userOf({ issuer, subject, email });
+
+describe('Given a user nobody has signed in as', () => {
+  it('When a subject comes with their verified e-mail, in any case, Then it is bound and known from then on', async () => {
+    const { email, id } = await given();
+
+    const first = await known(`s-${id}`, email.toUpperCase());
+
+    expect(first).toEqual({ id, grants: [{ workspaceId, role: 'member', appId }] });
+    expect(await known(`s-${id}`)).toEqual(first);
+    expect(await known(`s-${id}`, 'another@bank.example')).toEqual(first);
+  });
+
+  it('When a subject comes without a verified e-mail, Then nobody is known', async () => {
+    expect(await known('s-nobody')).toBeUndefined();
+  });
+
+  it('When a subject comes with an e-mail we do not know, Then nobody is known and nothing is bound', async () => {
+    expect(await known('s-other', 'other@elsewhere.example')).toBeUndefined();
+    expect(await known('s-other')).toBeUndefined();
+  });
+
+  it('When two subjects bind at once, Then exactly one is known, and stays so', async () => {
+    const { email } = await given();
+    const subjects = Array.from({ length: 8 }, (_, index) => `race-${users}-${index}`);
+
+    const found = await Promise.all(subjects.map((subject) => known(subject, email)));
+    const again: unknown[] = [];
+    for (const subject of subjects) again.push(await known(subject));
+
+    expect(found.filter(Boolean)).toHaveLength(1);
+    expect(again).toEqual(found);
+  });
+
+  it('When one subject arrives many times at once, Then every time it is the user', async () => {
+    const { email, id } = await given();
+
+    const found = await Promise.all(Array.from({ length: 8 }, () => known(`once-${id}`, email)));
+
+    expect(new Set(found.map((user) => user?.id))).toEqual(new Set([id]));
+  });
+});
+
+describe('Given a user whose subject is bound', () => {
+  it('When a second subject of the same issuer comes with their e-mail, Then it is refused', async () => {
+    const { email, id } = await given();
+    await known(`s-${id}`, email);
+
+    expect(await known(`thief-${id}`, email)).toBeUndefined();
+    expect((await known(`s-${id}`))?.id).toBe(id);
+  });
+
+  it('When their subject is also another issuer’s, Then that says nothing about them', async () => {
+    const { email, id } = await given();
+    await known(`s-${id}`, email);
+
+    expect(await known(`s-${id}`, undefined, 'https://other.example')).toBeUndefined();
+  });
+
+  it('When they are removed, Then nobody is known by it', async () => {
+    const { email, id } = await given();
+    await known(`s-${id}`, email);
+
+    await removeUser(world.database, 'spec', email);
+
+    expect(await known(`s-${id}`, email)).toBeUndefined();
+  });
+});
+
+describe('Given a user who has not finished signing up', () => {
+  it('When they sign in, Then they are known and have no role yet', async () => {
+    const { email, id } = await given('pending');
+
+    expect(await known(`s-${id}`, email)).toEqual({ id, grants: [] });
+  });
+});
+
+describe('Given a user who was added with their subject', () => {
+  it('When it signs in without an e-mail, Then it is known', async () => {
+    const identity = { issuer: ISSUER, subject: 'robot' };
+    const id = await addUser(world.database, 'spec', { email: 'robot@bank.example', app: 'Bank', identity });
+
+    expect(await known('robot')).toEqual({ id, grants: [] });
+  });
+});

@@ -1,0 +1,21 @@
+/** What holds of every answer, however deep: nothing is null, ids are safe integers, instants are RFC 3339 in UTC. */
+export function expectWellFormed(answer: unknown, path = '$'): void {
+  if (answer === null || answer === undefined) throw new Error(`${path} is ${String(answer)}`);
+  if (Array.isArray(answer)) {
+    answer.forEach((item, index) => expectWellFormed(item, `${path}[${index}]`));
+    return;
+  }
+  if (typeof answer !== 'object') return;
+  for (const [name, value] of Object.entries(answer)) {
+    const here = `${path}.${name}`;
+    if (/^id$|ID$/.test(name) && !(Number.isSafeInteger(value) && (value as number) > 0))
+      throw new Error(`${here} is no id`);
+    if (/At$/.test(name) && !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(String(value))) {
+      throw new Error(`${here} is no instant: ${String(value)}`);
+    }
+    if (/amount$/i.test(name) && path.match(/balance/) === null && !/^(0|[1-9][0-9]*)$/.test(value as string)) {
+      throw new Error(`${here} is no amount: ${String(value)}`);
+    }
+    expectWellFormed(value, here);
+  }
+}
