@@ -23,7 +23,7 @@ const ALL_APPS = statement<{ app: AppRow }>(
 /** @throws ProvisioningError when the name is taken */
 export async function addApp(database: Database, actor: string, name: string): Promise<number> {
   const flight = database.flight({}, [actAs(actor), bind(ADD_APP, name)] as const);
-  const [, [app]] = await provisioned(flight, `There is an app named ${name} already.`, '');
+  const [, [app]] = await provisioned(flight, { taken: `There is an app named ${name} already.` });
   return Number(app!.id);
 }
 
@@ -35,10 +35,8 @@ export async function allApps(database: Database): Promise<readonly AppRow[]> {
 /** @throws ProvisioningError when there is no such app, or when it still has users or workspaces */
 export async function removeApp(database: Database, actor: string, name: string): Promise<void> {
   const flight = database.flight({}, [actAs(actor), bind(REMOVE_APP, name)] as const);
-  const [, removed] = await provisioned(
-    flight,
-    '',
-    `The app ${name} still has users or workspaces. Remove those first: banking user list, banking workspace list.`,
-  );
+  const [, removed] = await provisioned(flight, {
+    inUse: `The app ${name} still has users or workspaces. Remove those first: banking user list, banking workspace list.`,
+  });
   if (removed.length === 0) throw new ProvisioningError(`There is no app named ${name}. See banking app list.`);
 }

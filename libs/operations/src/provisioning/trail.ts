@@ -10,13 +10,22 @@ const ACT_AS = statement('act_as', `select set_config('app.actor', $1, true)`);
 /** Names who makes the changes of this database transaction, for the trail that a trigger keeps. */
 export const actAs = (actor: string): Bound<unknown> => bind(ACT_AS, actor);
 
-/** Says in the operator's words why the database refused: something of that name is there, or is still in use. */
-export async function provisioned<T>(work: Promise<T>, taken: string, inUse: string): Promise<T> {
+/** What an operator is told when something of that name is there, and when something is still in use. */
+interface Sentences {
+  readonly taken?: string;
+  readonly inUse?: string;
+}
+
+const UNIQUE_VIOLATION = '23505';
+const FOREIGN_KEY_VIOLATION = '23503';
+
+/** Says in the operator's words why the database refused. Without a sentence for it, the refusal is a bug of ours. */
+export async function provisioned<T>(work: Promise<T>, { taken, inUse }: Sentences): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    if (error instanceof DatabaseError && error.code === '23505') throw new ProvisioningError(taken, { cause: error });
-    if (error instanceof DatabaseError && error.code === '23503') throw new ProvisioningError(inUse, { cause: error });
-    throw error;
+    const code = error instanceof DatabaseError ? error.code : undefined;
+    const sentence = code === UNIQUE_VIOLATION ? taken : code === FOREIGN_KEY_VIOLATION ? inUse : undefined;
+    throw sentence === undefined ? error : new ProvisioningError(sentence, { cause: error });
   }
 }

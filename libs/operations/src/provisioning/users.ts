@@ -67,8 +67,7 @@ export async function addUser(database: Database, actor: string, user: NewUser):
       await tx.commit(identity ? [bind(NAME_SUBJECT, identity.issuer, identity.subject, email)] : []);
       return Number(added!.id);
     }),
-    `${email} is a user of ${app} already, or that subject is bound to a user. See banking user list.`,
-    '',
+    { taken: `${email} is a user of ${app} already, or that subject is bound to a user. See banking user list.` },
   );
 }
 

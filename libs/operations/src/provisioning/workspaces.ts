@@ -30,7 +30,7 @@ export async function addWorkspace(
   { app, name, type = 'business' }: { app: string; name: string; type?: 'personal' | 'business' | undefined },
 ): Promise<number> {
   const flight = database.flight({}, [actAs(actor), bind(ADD_WORKSPACE, app, name, type)] as const);
-  const [, [workspace]] = await provisioned(flight, `The app ${app} has a workspace named ${name} already.`, '');
+  const [, [workspace]] = await provisioned(flight, { taken: `The app ${app} has a workspace named ${name} already.` });
   if (!workspace) throw new ProvisioningError(`There is no app named ${app}. See banking app list.`);
   return Number(workspace.id);
 }
@@ -45,8 +45,9 @@ export async function removeWorkspace(database: Database, actor: string, workspa
   const scope = { workspaces: [workspaceId] };
   const [, removed] = await provisioned(
     database.flight(scope, [actAs(actor), bind(REMOVE_WORKSPACE, workspaceId)] as const),
-    '',
-    `Workspace ${workspaceId} still has roles, recipients or accounts. Roles can be removed; the rest is kept for ever.`,
+    {
+      inUse: `Workspace ${workspaceId} still has roles, recipients or accounts. Roles can be removed; the rest is kept for ever.`,
+    },
   );
   if (removed.length === 0) {
     throw new ProvisioningError(`There is no workspace ${workspaceId}. See banking workspace list.`);

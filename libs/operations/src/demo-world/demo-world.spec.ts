@@ -1,0 +1,147 @@
+import { openBooks, verifyBooks } from '@banking/ledger';
+import { APP_ROLE, Database, SCHEMA } from '@banking/postgres';
+import { makeDemoWorld } from './make-demo-world.js';
+import { readDemoWorld } from './world.js';
+import { emptyWorld, type World } from '../testing/worlds.js';
+
+let world: World;
+
+beforeEach(async () => {
+  world = await emptyWorld();
+});
+afterEach(() => world.close());
+
+/** Everything anybody made, without ids and times: what is the same wherever the demo world is made. */
+async function content(): Promise<unknown> {
+  const { rows } = await world.owner.query<{ made: unknown }>(
+    `select json_build_object(
+       'people', (select json_agg(json_build_array(u.email, u.status, a.name) order by u.email, a.name)
+                  from app_user u join app_membership m on m.user_id = u.id join app a on a.id = m.app_id),
+       'roles', (select json_agg(json_build_array(u.email, w.name, r.role) order by u.email, w.name)
+                 from workspace_role r join app_user u on u.id = r.user_id join workspace w on w.id = r.workspace_id),
+       'accounts', (select json_agg(json_build_array(w.name, a.kind, a.currency_id, a.alias, a.balance, a.version) order by w.name, a.kind, a.currency_id, a.alias)
+                    from account a join workspace w on w.id = a.workspace_id),
+       'recipients', (select json_agg(json_build_array(r.name, r.kind, b.swift_code, n.data) order by r.name)
+                      from recipient r left join bank b on b.id = r.bank_id left join beneficiary n on n.recipient_id = r.id),
+       'transfers', (select json_agg(json_build_array(w.name, x.status, t.type, t.direction, t.amount, t.balance_after, t.description)
+                            order by w.name, t.type, t.direction, t.amount, t.currency_id)
+                     from transfer t join transaction x on x.id = t.transaction_id join workspace w on w.id = t.workspace_id),
+       'events', (select json_agg(json_build_array(t.amount, e.provider_event, e.status, e.reason_code) order by t.amount, e.provider_event)
+                  from remittance_event e join remittance m on m.id = e.remittance_id
+                  join transfer t on t.transaction_id = m.transaction_id and t.fee_amount is not null),
+       'codes', (select count(*) from account_code)) as made`,
+  );
+  return rows[0]!.made;
+}
+
+async function expectWholeAndProven(): Promise<void> {
+  const demo = await readDemoWorld(world.database);
+  const proof = await verifyBooks(world.database, Object.values(demo!.workspaces));
+  expect(proof).toMatchObject({ workspaces: 3, findings: [] });
+  expect(proof.transfers).toBeGreaterThan(20);
+}
+
+/** The same database, except that its writing steps from the n-th on fail, as a process that has been killed. */
+function cutShort(database: Database, after: number): Database {
+  let left = after;
+  const step = () => {
+    if (left-- <= 0) throw new Error('cut short');
+  };
+  const flight: Database['flight'] = async (scope, bound) => {
+    const writes = bound.some(({ statement }) => /^\s*(insert|update|with)/i.test(statement.text));
+    if (writes) step();
+    return database.flight(scope, bound);
+  };
+  const transaction: Database['transaction'] = async (scope, work, options) =>
+    database.transaction(
+      scope,
+      (tx) =>
+        work({
+          flight: (bound) => tx.flight(bound),
+          commit: async (bound) => {
+            step();
+            return tx.commit(bound);
+          },
+        }),
+      options,
+    );
+  return Object.assign(Object.create(database) as Database, { flight, transaction });
+}
+
+describe('Given a database without a demo world', () => {
+  it('When it is read, Then there is none', async () => {
+    expect(await readDemoWorld(world.database)).toBeUndefined();
+  });
+
+  it('When it is made, Then everything has its name, and the books are proven', async () => {
+    await makeDemoWorld(world.books);
+
+    const demo = (await readDemoWorld(world.database))!;
+    expect(Object.keys(demo.apps)).toEqual(['Northwind Treasury', 'Southwind']);
+    expect(Object.keys(demo.users)).toHaveLength(4);
+    expect(Object.keys(demo.workspaces)).toEqual(['Northwind Trading', 'Ada personal', 'Southwind Imports']);
+    expect(Object.keys(demo.accounts)).toHaveLength(7);
+    expect(Object.keys(demo.recipients)).toEqual(['internal', 'international']);
+    expect(Object.keys(demo.transfers).sort()).toEqual([
+      'funding',
+      'internal',
+      'international',
+      'pending',
+      'returned',
+      'spot',
+    ]);
+    await expectWholeAndProven();
+  });
+
+  it('When two processes make it at once, Then there is one', async () => {
+    const other = await Database.open({ connection: world.connection, role: APP_ROLE, schema: SCHEMA, poolSize: 2 });
+
+    await Promise.all([makeDemoWorld(world.books), makeDemoWorld(openBooks(other))]);
+
+    await other.end();
+    await expectWholeAndProven();
+    const made = await content();
+    await world.close();
+    world = await emptyWorld();
+    await makeDemoWorld(world.books);
+    expect(made).toEqual(await content());
+  });
+});
+
+describe('Given a demo world that has been made', () => {
+  it('When it is made again, Then nothing changes', async () => {
+    await makeDemoWorld(world.books);
+    const before = [await content(), await readDemoWorld(world.database)];
+
+    await makeDemoWorld(world.books);
+
+    expect([await content(), await readDemoWorld(world.database)]).toEqual(before);
+  });
+});
+
+describe('Given a start that is cut short after each of its steps', () => {
+  it('When it is started again and again, Then it ends with the same world', async () => {
+    await makeDemoWorld(world.books);
+    const whole = await content();
+    await world.close();
+    world = await emptyWorld();
+
+    // What the network said is told again at every start and recorded once, so a start must be able to get past that.
+    let starts = 0;
+    for (let isDone = false; !isDone; starts++) {
+      const books = openBooks(cutShort(world.database, 1 + (starts % 15)));
+      isDone = await makeDemoWorld(books).then(
+        () => true,
+        (error: Error) => {
+          if (error.message !== 'cut short') throw error;
+          return false;
+        },
+      );
+      if (starts > 100) throw new Error('no start gets on');
+    }
+
+    expect(starts).toBeGreaterThan(10);
+    expect(await content()).toEqual(whole);
+    await expectWholeAndProven();
+  });
+});

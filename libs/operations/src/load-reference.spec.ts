@@ -1,0 +1,40 @@
+import { listCorridors } from './list-corridors.js';
+import { loadReference } from './load-reference.js';
+import { emptyWorld, type World } from './testing/worlds.js';
+
+const TABLES = ['currency', 'product', 'bank', 'corridor'];
+
+let world: World;
+
+beforeAll(async () => {
+  world = await emptyWorld();
+});
+afterAll(() => world.close());
+
+async function everything(): Promise<unknown[]> {
+  const rows: unknown[] = [];
+  for (const table of TABLES) rows.push((await world.owner.query(`select * from ${table} order by id`)).rows);
+  return rows;
+}
+
+describe('Given reference data that has been loaded', () => {
+  it('When it is loaded again, by two at once, Then no row changes, nor its time', async () => {
+    const before = await everything();
+
+    await Promise.all([loadReference(world.database), loadReference(world.database)]);
+
+    expect(await everything()).toEqual(before);
+    for (const rows of before) expect(rows).not.toHaveLength(0);
+  });
+
+  it('When an operator has closed a corridor, Then it stays closed, and what an edition says of it is brought back', async () => {
+    const [first] = await listCorridors(world.database, 'DE');
+    await world.owner.query(`update corridor set enabled = false, delivery_tat = 'T+9' where id = $1`, [first!.id]);
+
+    await loadReference(world.database);
+
+    const again = (await listCorridors(world.database, 'DE')).find(({ id }) => id === first!.id);
+    expect(again).toMatchObject({ enabled: false, deliveryTAT: first!.deliveryTAT });
+    expect(again!.updatedAt! > first!.updatedAt!).toBe(true);
+  });
+});

@@ -1,0 +1,135 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { verifyBooks } from '@banking/ledger';
+import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
+import { readDemoWorld } from './demo-world/world.js';
+import { DeploymentError, openDeployment, type DeploymentSettings } from './open-deployment.js';
+import { sql, wordOf } from './testing/worlds.js';
+
+const PASSWORD = 'only-in-this-spec';
+
+/** The same server, in another database as another login. */
+function urlOf({ connection }: FreshDatabase, database: string, login?: string): string {
+  const { connectionString, host = '', port, user = '' } = connection;
+  const url = new URL(connectionString ?? `postgres://${user}@localhost:${port}/?host=${encodeURIComponent(host)}`);
+  url.pathname = `/${database}`;
+  if (login !== undefined) Object.assign(url, { username: login, password: PASSWORD });
+  return url.href;
+}
+
+describe('Given a server of one’s own with a database nobody has migrated', () => {
+  let server: FreshDatabase;
+  let name: string;
+  /** May act as the owner of the tables; may only serve; may do neither. */
+  let logins: { owner: string; app: string; stranger: string };
+
+  beforeAll(async () => {
+    server = await freshDatabase();
+    const { rows } = await server.owner.query<{ name: string }>('select current_database() as name');
+    name = rows[0]!.name;
+    logins = { owner: `${name}_owner`, app: `${name}_app`, stranger: `${name}_none` };
+    for (const login of Object.values(logins))
+      await server.owner.query(`create role ${login} login password '${PASSWORD}'`);
+    await server.owner.query(`grant banking_owner, banking_app to ${logins.owner}; grant banking_app to ${logins.app}`);
+  });
+  afterAll(async () => {
+    for (const login of Object.values(logins)) await server.owner.query(`drop role ${login}`);
+    await server.close();
+  });
+
+  let empty: string;
+  let settings: (logins: { databaseUrl?: string; ownerUrl?: string }) => DeploymentSettings;
+  let databases = 0;
+
+  beforeEach(async () => {
+    empty = `${name}_${++databases}`;
+    await server.owner.query(`create database ${empty}`);
+    await server.owner.query(`grant create on database ${empty} to ${logins.owner}`);
+    settings = (urls) => ({ databaseUrl: urlOf(server, empty), dataDir: '/nowhere', demo: false, ...urls });
+  });
+  afterEach(() => server.owner.query(`drop database ${empty} with (force)`));
+
+  const asOwner = () => urlOf(server, empty, logins.owner);
+  const asApp = () => urlOf(server, empty, logins.app);
+
+  it('When one login migrates and another serves, Then the books work for the one that serves', async () => {
+    const deployment = await openDeployment({ ...settings({ databaseUrl: asApp(), ownerUrl: asOwner() }), demo: true });
+
+    const demo = await readDemoWorld(deployment.database);
+    expect((await verifyBooks(deployment.database, Object.values(demo!.workspaces))).findings).toEqual([]);
+    const who = await deployment.database.read({}, sql('select session_user as login, current_user as role'));
+    expect(who).toEqual({ login: logins.app, role: 'banking_app' });
+    await deployment.close();
+  });
+
+  it('When it is up to date, Then the login that serves needs no other', async () => {
+    await (await openDeployment(settings({ databaseUrl: asOwner() }))).close();
+
+    const deployment = await openDeployment(settings({ databaseUrl: asApp() }));
+
+    expect(await readDemoWorld(deployment.database)).toBeUndefined();
+    await deployment.close();
+  });
+
+  it('When the login that serves would have to migrate, Then the sentence says who may', async () => {
+    const work = openDeployment(settings({ databaseUrl: asApp() }));
+
+    await expect(work).rejects.toBeInstanceOf(DeploymentError);
+    const sentence = await wordOf(work);
+    expect(sentence).toContain('The database lacks 0001-books.sql, 0002-reference.sql');
+    expect(sentence).toContain('Set DATABASE_OWNER_URL to a login that may');
+    expect(sentence).not.toContain(PASSWORD);
+  });
+
+  it('When a login may do nothing here, Then the sentence says what it lacks', async () => {
+    await (await openDeployment(settings({ databaseUrl: asOwner() }))).close();
+
+    const sentence = await wordOf(openDeployment(settings({ databaseUrl: urlOf(server, empty, logins.stranger) })));
+
+    expect(sentence).toContain('grant "banking_app" to');
+  });
+
+  it('When two start at once, Then both serve', async () => {
+    const both = await Promise.all([1, 2].map(() => openDeployment({ ...settings({}), demo: true })));
+
+    const worlds = await Promise.all(both.map(({ database }) => readDemoWorld(database)));
+    expect(worlds[0]).toEqual(worlds[1]);
+    await Promise.all(both.map((deployment) => deployment.close()));
+  });
+
+  it('When nobody answers there, Then the sentence names the server and no password', async () => {
+    const databaseUrl = `postgres://somebody:${PASSWORD}@127.0.0.1:1/bank`;
+
+    const work = openDeployment(settings({ databaseUrl }));
+
+    await expect(work).rejects.toBeInstanceOf(DeploymentError);
+    expect(await wordOf(work)).toMatch(/^The database at 127\.0\.0\.1:1 cannot be reached/);
+    expect(await wordOf(work)).not.toContain(PASSWORD);
+  });
+});
+
+// Whoever tests against a server of their own may have no embedded one.
+(process.env['DATABASE_URL'] ? describe.skip : describe)('Given no server', () => {
+  let dataDir: string;
+
+  beforeAll(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'banking-deployment-'));
+  });
+  afterAll(() => rm(dataDir, { recursive: true, force: true }));
+
+  it('When it starts twice, Then the embedded one keeps the same demo world', async () => {
+    const start = async () => {
+      const deployment = await openDeployment({ dataDir, demo: true, poolSize: 2, nameStatements: false });
+      const demo = await readDemoWorld(deployment.database);
+      const { findings } = await verifyBooks(deployment.database, Object.values(demo!.workspaces));
+      await deployment.close();
+      return { demo, findings };
+    };
+
+    const first = await start();
+
+    expect(first.findings).toEqual([]);
+    expect(await start()).toEqual(first);
+  });
+});
