@@ -52,12 +52,9 @@ describe('Given an environment', () => {
     expect(readConfig({ PORT: port }, false).port).toBe(Number(port));
   });
 
-  it.each(['-1', '65536', '3e3', '0x10', '3000 ', '٣'].filter((port) => port.trim() === port))(
-    'When PORT is %s, Then it is refused',
-    (port) => {
-      expect(mistakesOf({ PORT: port })).toHaveLength(1);
-    },
-  );
+  it.each(['-1', '65536', '3e3', '0x10', '٣'])('When PORT is %s, Then it is refused', (port) => {
+    expect(mistakesOf({ PORT: port })).toHaveLength(1);
+  });
 
   it.each(['127.0.0.1', '127.1.2.3', '::1', '[::1]', 'localhost'])(
     'When HOST is %s, Then local tokens are taken',
@@ -79,6 +76,15 @@ describe('Given an environment', () => {
 
     expect(tokens.source).toEqual({ kind: 'discovery', issuer: 'https://id.example/realms/bank/' });
     expect(mistakesOf({ OIDC_ISSUER: 'https://id.example', LOCAL_TOKENS: 'on' })).toHaveLength(1);
+  });
+
+  it('When keys would come over plain http, Then they are refused, but for a loopback address', () => {
+    const issuer = { OIDC_ISSUER: 'https://id.example' };
+
+    expect(mistakesOf({ ...issuer, JWKS_URL: 'http://keys.example/jwks' })).toEqual([
+      expect.stringContaining('https://'),
+    ]);
+    expect(mistakesOf({ ...issuer, JWKS_URL: 'http://127.0.0.1:9000/jwks' })).toEqual([]);
   });
 
   it('When nobody could sign in, Then it is refused', () => {

@@ -124,10 +124,15 @@ function readTokens({ text, url, flag, host, mistakes }: Reading): TokenConfig {
   const audience = text('OIDC_AUDIENCE') ?? 'banking-api';
   const type = text('OIDC_TOKEN_TYPE') ?? 'at+jwt';
   const issuer = text('OIDC_ISSUER');
-  if (issuer !== undefined && !isIssuer(issuer)) {
+  if (issuer !== undefined && !isTrustworthy(issuer)) {
     mistakes.push('OIDC_ISSUER must be the https URL of the identity provider (http only on a loopback address).');
   }
   const jwksUrl = url('JWKS_URL', ['https:', 'http:']);
+  if (jwksUrl !== undefined && !isTrustworthy(jwksUrl)) {
+    mistakes.push(
+      'JWKS_URL must begin with https:// (http only on a loopback address): whoever is on the way could change the keys.',
+    );
+  }
   const jwksFile = text('JWKS_FILE');
   if (jwksUrl !== undefined && jwksFile !== undefined) mistakes.push('JWKS_URL and JWKS_FILE are both set. Keep one.');
   if ((jwksUrl ?? jwksFile) !== undefined && issuer === undefined) {
@@ -152,8 +157,8 @@ function readTokens({ text, url, flag, host, mistakes }: Reading): TokenConfig {
   return { audience, type, source: { kind: 'discovery', issuer } };
 }
 
-/** An issuer is compared letter by letter, so it is kept as it was written. */
-function isIssuer(text: string): boolean {
+/** Whether what comes from a URL can be believed: nobody on the way can change it. */
+export function isTrustworthy(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname } = new URL(text);
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));

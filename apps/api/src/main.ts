@@ -87,8 +87,8 @@ function stopOnSignal(started: Promise<Running>, draining: Draining, log: (messa
     askedAtMs = performance.now();
     draining.begun = true;
     log(`${signal}: stopping`);
-    const { app, deployment } = await started;
     setTimeout(() => process.exit(1), HARD_EXIT_MS).unref();
+    const { app, deployment } = await started;
     if (signal === 'SIGTERM') await new Promise((resolve) => setTimeout(resolve, ANNOUNCE_MS));
     await app.close();
     await deployment.close();

@@ -19,6 +19,7 @@ export * from './resources/transfer.js';
 export * from './resources/user.js';
 
 // What they are made of
+export * from './email.js';
 export * from './ids.js';
 export * from './open.js';
 export * from './states.js';

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLocalJWKSet, jwtVerify } from 'jose';
@@ -43,8 +43,31 @@ describe('Given a data folder without a signing key', () => {
     expect(second.keySet).toEqual(first.keySet);
   });
 
+  it.each([
+    ['the key can be read by others', async () => chmod(join(dataDir, 'signing-key.json'), 0o644)],
+    ['others can write to the folder', async () => chmod(dataDir, 0o777)],
+    [
+      'the key is a link to somewhere else',
+      async () => {
+        await rename(join(dataDir, 'signing-key.json'), join(dataDir, 'elsewhere.json'));
+        await symlink('elsewhere.json', join(dataDir, 'signing-key.json'));
+      },
+    ],
+  ])('When %s, Then the key is not trusted', async (_, meddle) => {
+    await LocalIssuer.open(dataDir);
+    await meddle();
+
+    await expect(LocalIssuer.open(dataDir)).rejects.toThrow(LocalIssuerError);
+  });
+
+  it('When the folder is open to others before there is a key, Then none is made there to be trusted', async () => {
+    await chmod(dataDir, 0o777);
+
+    await expect(LocalIssuer.open(dataDir)).rejects.toThrow(/chmod go-w/);
+  });
+
   it('When the key is damaged, Then the error says what to do', async () => {
-    await writeFile(join(dataDir, 'signing-key.json'), '{"kty":');
+    await writeFile(join(dataDir, 'signing-key.json'), '{"kty":', { mode: 0o600 });
 
     await expect(LocalIssuer.open(dataDir)).rejects.toThrow(LocalIssuerError);
     await expect(LocalIssuer.open(dataDir)).rejects.toThrow(/Remove it and start again/);

@@ -1,4 +1,5 @@
-import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { link, mkdir, open, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, SignJWT, type JWK } from 'jose';
 
@@ -36,7 +37,7 @@ export class LocalIssuer {
   /** @throws LocalIssuerError when the key cannot be read, written or understood */
   static async open(dataDir: string): Promise<LocalIssuer> {
     const file = join(dataDir, KEY_FILE);
-    const text = (await readKey(file)) ?? (await makeKey(dataDir, file));
+    const text = (await readKey(dataDir, file)) ?? (await makeKey(dataDir, file));
     try {
       const key = JSON.parse(text) as JWK;
       await importJWK(key, ALGORITHM);
@@ -65,10 +66,27 @@ export class LocalIssuer {
   }
 }
 
-async function readKey(file: string): Promise<string | undefined> {
+/**
+ * Whoever can write the key can speak for anyone: it is taken only from a file that its owner alone can read, in a folder that its owner
+ * alone can write, where the owner is us or whose folder it is.
+ */
+async function readKey(dataDir: string, file: string): Promise<string | undefined> {
   try {
-    return await readFile(file, 'utf8');
+    const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW);
+    try {
+      const [key, folder] = [await handle.stat(), await stat(dataDir)];
+      const isOurs = key.uid === process.getuid?.() || key.uid === folder.uid;
+      if (!isOurs || (key.mode & 0o077) !== 0 || (folder.mode & 0o022) !== 0) {
+        throw new LocalIssuerError(
+          `The signing key ${file} could have been written by others. Remove it, and let nobody else write to its folder (chmod go-w ${dataDir}).`,
+        );
+      }
+      return await handle.readFile('utf8');
+    } finally {
+      await handle.close();
+    }
   } catch (error) {
+    if (error instanceof LocalIssuerError) throw error;
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw new LocalIssuerError(`The signing key ${file} cannot be read: ${(error as Error).message}.`, {
       cause: error,
@@ -86,9 +104,11 @@ async function makeKey(dataDir: string, file: string): Promise<string> {
     await mkdir(dataDir, { recursive: true, mode: 0o700 });
     await writeFile(draft, text, { mode: 0o600, flag: 'wx' });
     await link(draft, file);
-    return text;
+    return (await readKey(dataDir, file)) ?? text;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return await readFile(file, 'utf8');
+    if (error instanceof LocalIssuerError) throw error;
+    const theirs = (error as NodeJS.ErrnoException).code === 'EEXIST' ? await readKey(dataDir, file) : undefined;
+    if (theirs !== undefined) return theirs;
     throw new LocalIssuerError(`The signing key ${file} cannot be written: ${(error as Error).message}.`, {
       cause: error,
     });

@@ -34,8 +34,9 @@ export class AccessGuard implements CanActivate {
     const http = context.switchToHttp();
     const request = http.getRequest<FastifyRequest & CalledRequest>();
     const { subject, user } = await this.authenticate(request);
+    request.userId = user.id;
     const named = isRole(access) ? headerLines(request, 'workspace-id') : undefined;
-    await this.rateLimit.take(request, http.getResponse<FastifyReply>(), `${user.id}/${named?.[0] ?? ''}`);
+    await this.rateLimit.take(request, http.getResponse<FastifyReply>(), rateKeyOf(user, named?.[0]));
     if (!acceptsJson(request.headers.accept)) throw new Refusal('not_acceptable');
     request.caller = isRole(access)
       ? await this.authorize(subject, workspaceIdOf(named), access)
@@ -64,6 +65,12 @@ export class AccessGuard implements CanActivate {
     if (!suffices(grant.role, needed)) throw new Refusal('role_insufficient');
     return made({ actor: user.id, workspaceId, role: grant.role });
   }
+}
+
+/** A user is counted for each workspace they have a role in; naming others gains nothing. */
+function rateKeyOf({ id, grants }: DirectoryUser, named: string | undefined): string {
+  const grant = grants.find(({ workspaceId }) => String(workspaceId) === named);
+  return `${id}/${grant?.workspaceId ?? ''}`;
 }
 
 /** The one place where a Caller comes into being. */

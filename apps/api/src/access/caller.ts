@@ -14,6 +14,10 @@ export type Caller = Scope & {
 /** What the guard leaves on a request, for the controller and for the log line. */
 export interface CalledRequest {
   caller?: Caller;
+  /** Known from the credential on, also when the call is refused afterwards. */
+  userId?: UserId;
+  /** Why a credential was refused: for the log, not for the caller. */
+  why?: string;
 }
 
 /** The checked caller of this request. */

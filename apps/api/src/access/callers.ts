@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Directory, type DirectoryUser, type Subject, type WorkspaceId } from '@banking/domain';
 import { Remember } from './remember.js';
 
-/** A role that was taken away is gone after at most this long; one that was given counts at once. */
+/** A role that was taken away, and a user who was not there, count for at most this long; a role that was given counts at once. */
 const REMEMBERED_MS = 1_000;
 const REMEMBERED_MAX = 10_000;
 
@@ -13,11 +13,8 @@ export class Callers {
 
   constructor(@Inject(Directory) private readonly directory: Directory) {}
 
-  async userOf(subject: Subject): Promise<DirectoryUser | undefined> {
-    const key = keyOf(subject);
-    const user = await this.users.get(key, () => this.directory.userOf(subject));
-    if (!user) this.users.forget(key);
-    return user;
+  userOf(subject: Subject): Promise<DirectoryUser | undefined> {
+    return this.users.get(keyOf(subject), () => this.directory.userOf(subject));
   }
 
   /** The user as the directory has them now, when what is remembered lacks the workspace. */

@@ -1,5 +1,6 @@
 import { createRemoteJWKSet, type JWTVerifyGetKey } from 'jose';
 import { Refusal } from '@banking/domain';
+import { isTrustworthy } from '../config.js';
 
 /** An unknown key id asks the provider at most once in this time, however many tokens name one. */
 export const KEY_SET_OPTIONS = { cooldownDuration: 30_000, cacheMaxAge: 600_000, timeoutDuration: 5_000 };
@@ -36,14 +37,26 @@ async function readKeysUrl(issuer: string): Promise<URL> {
       redirect: 'error',
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
-    const text = await response.text();
-    if (response.status !== 200 || text.length > DOCUMENT_BYTES_MAX) throw new Error(`answered ${response.status}`);
-    const document = JSON.parse(text) as { issuer?: unknown; jwks_uri?: unknown };
+    if (response.status !== 200) throw new Error(`answered ${response.status}`);
+    const document = JSON.parse(await readBounded(response)) as { issuer?: unknown; jwks_uri?: unknown };
     if (document.issuer !== issuer) throw new Error(`calls itself ${String(document.issuer)}`);
-    return new URL(String(document.jwks_uri));
+    const keysUrl = String(document.jwks_uri);
+    if (!isTrustworthy(keysUrl)) throw new Error('has its keys at no https URL');
+    return new URL(keysUrl);
   } catch (error) {
     throw unreachable(issuer, error);
   }
+}
+
+async function readBounded(response: Response): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of response.body ?? []) {
+    bytes += part.length;
+    if (bytes > DOCUMENT_BYTES_MAX) throw new Error('answers without end');
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString('utf8');
 }
 
 function unreachable(issuer: string, cause?: unknown): Refusal {

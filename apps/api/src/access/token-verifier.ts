@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createLocalJWKSet, createRemoteJWKSet, errors, jwtVerify, type JSONWebKeySet, type JWTPayload, type JWTVerifyGetKey } from 'jose'; // prettier-ignore
-import { Refusal, type Subject } from '@banking/domain';
+import { foldEmail, Refusal, type Subject } from '@banking/domain';
 import { LOCAL_ISSUER, LocalIssuer } from '@banking/local-issuer';
 import { type Config, ConfigError, type TokenConfig } from '../config.js';
 import { discoverKeySet, KEY_SET_OPTIONS } from './discovery.js';
@@ -101,8 +101,8 @@ export class TokenVerifier {
   private accepted({ sub, exp, email, email_verified: verified }: JWTPayload): Verified {
     if (typeof sub !== 'string' || sub === '') throw new CredentialError('the subject is empty');
     if (!Number.isSafeInteger(exp)) throw new CredentialError('"exp" is not a whole number of seconds');
-    const known = typeof email === 'string' && verified === true ? { email } : {};
-    return { subject: { issuer: this.issuer, subject: sub, ...known }, expiresAtMs: Number(exp) * 1000 };
+    const known = typeof email === 'string' && verified === true ? foldEmail(email) : undefined;
+    return { subject: { issuer: this.issuer, subject: sub, email: known }, expiresAtMs: Number(exp) * 1000 };
   }
 }
 

@@ -1,18 +1,48 @@
 import pino, { type Logger } from 'pino';
 import type { Config } from '../config.js';
 
+/** What may be told of an error. The database puts rows into `detail` and `where`, so those stay out. */
+interface LoggedError {
+  readonly type: string;
+  readonly message: string;
+  readonly stack?: string | undefined;
+  readonly code?: string | undefined;
+  readonly statement?: string | undefined;
+  readonly constraint?: string | undefined;
+  readonly cause?: LoggedError | undefined;
+}
+
+const CAUSES_MAX = 4;
+
+function describe(thrown: unknown, causesLeft = CAUSES_MAX): LoggedError {
+  if (!(thrown instanceof Error)) return { type: typeof thrown, message: 'something that is no error was thrown' };
+  const { code, statement, constraint } = thrown as Error & Record<'code' | 'statement' | 'constraint', unknown>;
+  const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
+  return {
+    type: thrown.name,
+    message: thrown.message,
+    stack: thrown.stack,
+    code: text(code),
+    statement: text(statement),
+    constraint: text(constraint),
+    cause: thrown.cause === undefined || causesLeft === 0 ? undefined : describe(thrown.cause, causesLeft - 1),
+  };
+}
+
 /**
  * One JSON line for an event, or a readable one on a terminal. Only what is named is logged: no header, no query string, no
- * body, so no token and nothing personal. Errors keep their type, message and stack.
+ * body, so no token and nothing personal.
  */
+export const loggerOptions = (level: string) => ({
+  level,
+  base: null,
+  timestamp: pino.stdTimeFunctions.isoTime,
+  formatters: { level: (label: string) => ({ level: label }) },
+  serializers: { req: () => undefined, res: () => undefined, err: (thrown: unknown) => describe(thrown) },
+});
+
 export function createLogger({ logLevel, logPretty }: Pick<Config, 'logLevel' | 'logPretty'>): Logger {
-  const options = {
-    level: logLevel,
-    base: null,
-    timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: (label: string) => ({ level: label }) },
-    serializers: { req: () => undefined, res: () => undefined },
-  };
+  const options = loggerOptions(logLevel);
   if (!logPretty) return pino(options);
   return pino({
     ...options,

@@ -1,6 +1,7 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type ErrorBody, Refusal, type RefusalReason } from '@banking/domain';
+import type { CalledRequest } from '../access/caller.js';
 import { CredentialError } from '../access/token-verifier.js';
 
 /** For answers that are made where no hook runs. */
@@ -34,7 +35,7 @@ export class RefusalFilter implements ExceptionFilter {
 
   catch(thrown: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
-    const request = http.getRequest<FastifyRequest>();
+    const request = http.getRequest<FastifyRequest & CalledRequest>();
     const reply = http.getResponse<FastifyReply>();
     const refusal = refusalOf(thrown, request.url);
     this.log(refusal, thrown, request);
@@ -50,14 +51,14 @@ export class RefusalFilter implements ExceptionFilter {
     reply.code(refusal.status).type('application/json; charset=utf-8').send(bodyOf(refusal, request.id));
   }
 
-  private log(refusal: Refusal, thrown: unknown, request: FastifyRequest): void {
+  private log(refusal: Refusal, thrown: unknown, request: FastifyRequest & CalledRequest): void {
     const { cause } = refusal;
     if (refusal.reason === 'internal_error') {
       this.logger.error({ err: thrown, requestId: request.id }, 'a bug');
     } else if (refusal.reason === 'unavailable' && cause !== undefined) {
       this.logger.warn({ why: (cause as Error).message, requestId: request.id }, refusal.message);
     } else if (cause instanceof CredentialError) {
-      this.logger.debug({ requestId: request.id, why: cause.message }, 'credential refused');
+      request.why = cause.message;
     }
   }
 }

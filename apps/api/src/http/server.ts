@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Server } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import helmet from '@fastify/helmet';
 import rateLimit from '@fastify/rate-limit';
@@ -58,7 +58,8 @@ export function createServer(logger: FastifyBaseLogger): FastifyAdapter {
       connectionsCheckingInterval: LIMITS.checkConnectionsEveryMs,
       maxHeaderSize: LIMITS.headerBytes,
     },
-    clientErrorHandler: refuseBrokenRequest,
+    clientErrorHandler: (error: Error & { code?: string }, socket: Socket) =>
+      refuseBrokenRequest(error, socket, logger),
     frameworkErrors: refuseBrokenPath,
   };
   const adapter = new FastifyAdapter(options as FastifyServerOptions<Server>);
@@ -112,7 +113,9 @@ export async function prepareServer(server: FastifyInstance, draining: Draining)
         route: request.routeOptions.url ?? 'none',
         status: reply.statusCode,
         ms: Math.round(reply.elapsedTime * 10) / 10,
-        ...(request.caller && { userId: request.caller.actor, workspaceId: request.caller.workspaceId }),
+        userId: request.userId,
+        workspaceId: request.caller?.workspaceId,
+        why: request.why?.slice(0, 200),
       },
       'request',
     );
@@ -125,24 +128,35 @@ function refuseBrokenPath(error: FastifyError, request: FastifyRequest, reply: F
   const refusal = isTooLong
     ? new Refusal('request_malformed', `A part of the path is longer than ${LIMITS.parameterLength} characters.`)
     : new Refusal('request_malformed', 'The path is not well-formed: check its percent-encoding.');
+  request.log.info({ method: request.method, route: 'none', status: refusal.status, why: error.code }, 'request');
   reply
     .headers({ ...BARE_HEADERS, 'X-Request-Id': request.id })
     .code(refusal.status)
     .send(bodyOf(refusal, request.id));
 }
 
-/** What Node's parser refuses reaches no route: the answer is written by hand, in the same form. */
-function refuseBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+const BROKEN: Readonly<Record<string, RefusalReason>> = {
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+};
+
+/**
+ * What Node's parser refuses reaches no route: the answer is written by hand, in the same form. Where the answer to an earlier
+ * request of the same connection is still to come, that one goes out and this one gets none: it would be taken for the other's.
+ */
+function refuseBrokenRequest(error: Error & { code?: string }, socket: Socket, logger: FastifyBaseLogger): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
-  const reasons: Record<string, RefusalReason> = {
-    HPE_HEADER_OVERFLOW: 'headers_too_large',
-    ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
-  };
-  const refusal = new Refusal(reasons[error.code ?? ''] ?? 'request_malformed');
+  const refusal = new Refusal(BROKEN[error.code ?? ''] ?? 'request_malformed');
   const requestId = randomUUID();
+  logger.info({ requestId, method: 'none', route: 'none', status: refusal.status, why: error.code }, 'request');
+  const earlier = (socket as Socket & { _httpMessage?: ServerResponse | null })._httpMessage;
+  if (earlier) {
+    earlier.once('finish', () => socket.end());
+    return;
+  }
   const body = JSON.stringify(bodyOf(refusal, requestId));
   const lines = [
     `HTTP/1.1 ${refusal.status} ${refusal.errorCode}`,
