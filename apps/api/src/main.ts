@@ -38,6 +38,7 @@ async function start(config: Config, log: Logger, draining: Draining): Promise<R
     poolSize: config.databasePoolSize,
     nameStatements: config.databaseNamedStatements,
     log: (line) => log.info(line),
+    warn: (line) => log.warn(line),
   });
   try {
     const app = await createApp(config, deployment, log, draining);

@@ -20,6 +20,13 @@ export class Interrupted extends Error {
   }
 }
 
+/** What a command asks of the deployment beside its database. */
+interface Need {
+  /** It only looks: a database that is not up to date is refused, not mended. */
+  readonly changesNothing?: boolean;
+  readonly statementTimeoutMs?: number;
+}
+
 /**
  * Opens the deployment of the environment for one command, beside a running service or alone, and always closes it.
  *
@@ -27,8 +34,9 @@ export class Interrupted extends Error {
  */
 export async function withDeployment<T>(
   work: (deployment: Deployment, config: Config) => Promise<T>,
-  config = readConfig(),
+  need: Need = {},
 ): Promise<T> {
+  const config = readConfig();
   return untilSignal(async (signal) => {
     const deployment = await openDeployment({
       databaseUrl: config.databaseUrl,
@@ -37,7 +45,11 @@ export async function withDeployment<T>(
       demo: config.demoData,
       poolSize: POOL_SIZE,
       nameStatements: config.nameStatements,
+      statementTimeoutMs: need.statementTimeoutMs,
+      // A database of one's own is migrated and filled by the service and by `banking migrate`, not by the way.
+      prepare: need.changesNothing !== true && config.databaseUrl === undefined,
       log: tell,
+      warn: tell,
     });
     try {
       return await orInterrupted(signal, () => work(deployment, config));

@@ -1,4 +1,4 @@
-import type { RoleName, WorkspaceId } from '@banking/domain';
+import { foldEmail, type RoleName, type WorkspaceId } from '@banking/domain';
 import { addGrant, allGrants, removeGrant } from '@banking/operations';
 import { type Command, Option } from 'commander';
 import { withDeployment } from './deployment.js';
@@ -83,7 +83,7 @@ export function addGrantCommands(program: Command): void {
     .action(async (email: string, options: RemoveOptions) => {
       const { workspace: workspaceId } = options;
       await withDeployment(({ database }) => removeGrant(database, actorOf(options), { workspaceId, email }));
-      if (options.json) printJson({ removed: { email: email.toLowerCase(), workspaceId } });
-      else print(`${email.toLowerCase()} has no role in workspace ${workspaceId} any more.`);
+      if (options.json) printJson({ removed: { email: foldEmail(email), workspaceId } });
+      else print(`${foldEmail(email)} has no role in workspace ${workspaceId} any more.`);
     });
 }

@@ -1,3 +1,4 @@
+import { foldEmail } from '@banking/domain';
 import { LocalIssuer } from '@banking/local-issuer';
 import { allUsers, readDemoWorld, type Deployment } from '@banking/operations';
 import { InvalidArgumentError, Option, type Command } from 'commander';
@@ -49,12 +50,12 @@ async function tokenFor(wanted: string, lifetimeSeconds: number): Promise<string
     const email = await knownEmail(deployment, wanted);
     const issuer = await LocalIssuer.open(config.dataDir);
     return issuer.sign({ email, audience: config.audience, lifetimeSeconds });
-  }, config);
+  });
 }
 
 /** The e-mail as the directory spells it. */
 async function knownEmail({ database }: Deployment, wanted: string): Promise<string> {
-  const user = (await allUsers(database)).find(({ email }) => email === wanted.toLowerCase());
+  const user = (await allUsers(database)).find(({ email }) => email === foldEmail(wanted));
   if (user) return user.email;
   const demo = Object.keys((await readDemoWorld(database))?.users ?? {});
   const hint = demo.length > 0 ? ` Users of the demo world: ${demo.join(', ')}.` : '';

@@ -1,3 +1,4 @@
+import { foldEmail } from '@banking/domain';
 import type { Database } from '@banking/postgres';
 import { addUser, allUsers, removeUser, type UserRow } from '@banking/operations';
 import { type Command, Option } from 'commander';
@@ -95,14 +96,14 @@ export function addUserCommands(program: Command): void {
     .addHelpText('after', examples('banking user remove mia@harbour.example'))
     .action(async (email: string, options: ChangeOptions) => {
       await withDeployment(({ database }) => removeUser(database, actorOf(options), email));
-      if (options.json) printJson({ removed: email.toLowerCase() });
-      else print(`Removed user ${email.toLowerCase()}.`);
+      if (options.json) printJson({ removed: foldEmail(email) });
+      else print(`Removed user ${foldEmail(email)}.`);
     });
 }
 
 async function add(database: Database, email: string, options: AddOptions): Promise<UserRow | undefined> {
   const { app, status, type: userType, issuer, subject } = options;
-  const known = (await allUsers(database)).find((row) => row.email === email.toLowerCase());
+  const known = (await allUsers(database)).find((row) => row.email === foldEmail(email));
   if (known && ((status ?? known.status) !== known.status || (userType ?? known.userType) !== known.userType)) {
     throw new Refused(
       `${known.email} is a user already, ${known.status} and ${known.userType}: leave out --status and --type to add them to ${app}.`,

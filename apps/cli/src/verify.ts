@@ -1,13 +1,10 @@
 import type { WorkspaceId } from '@banking/domain';
 import { CHECKS, type Proof, verifyBooks } from '@banking/ledger';
-import { APP_ROLE, Database, SCHEMA } from '@banking/postgres';
 import type { Command } from 'commander';
-import { readConfig } from './config.js';
-import { orInterrupted, untilSignal, withDeployment } from './deployment.js';
+import { withDeployment } from './deployment.js';
 import { examples } from './help.js';
 import { jsonOption, workspaceOption } from './inputs.js';
 import { print, printJson, printTable, tell } from './print.js';
-import { reachDatabase } from './reach-database.js';
 import { Refused } from './refused.js';
 import { chosenWorkspaces } from './workspaces.js';
 
@@ -34,34 +31,15 @@ export function addVerifyCommand(program: Command): void {
 }
 
 async function prove(workspaceId: WorkspaceId | undefined): Promise<Proof> {
-  const config = readConfig();
-  const workspaces = await withDeployment(({ database }) => chosenWorkspaces(database, workspaceId), config);
-  const ids = workspaces.map(({ id }) => id);
-  let proven = 0;
-  return untilSignal(async (signal) => {
-    const { connection, leave } = await reachDatabase(config);
-    let database: Database | undefined;
-    try {
-      const patient = await Database.open({
-        connection,
-        role: APP_ROLE,
-        schema: SCHEMA,
-        poolSize: 1,
-        statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-        nameStatements: config.nameStatements,
-      });
-      database = patient;
-      return await orInterrupted(signal, () =>
-        verifyBooks(patient, ids, (id) => {
-          proven += 1;
-          tell(`Proved workspace ${id}, ${proven} of ${ids.length}.`);
-        }),
-      );
-    } finally {
-      await database?.end();
-      await leave();
-    }
-  });
+  const need = { changesNothing: true, statementTimeoutMs: STATEMENT_TIMEOUT_MS };
+  return withDeployment(async ({ database }) => {
+    const ids = (await chosenWorkspaces(database, workspaceId)).map(({ id }) => id);
+    let proven = 0;
+    return verifyBooks(database, ids, (id) => {
+      proven += 1;
+      tell(`Proved workspace ${id}, ${proven} of ${ids.length}.`);
+    });
+  }, need);
 }
 
 function printProof(proof: Proof): void {

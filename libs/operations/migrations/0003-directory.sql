@@ -15,8 +15,8 @@ create table app (
 
 create table app_user (
   id bigint primary key default nextval('app_user_id_seq'),
-  -- Case-folded, so that one mailbox is one user.
-  email text not null unique check (email = lower(email)),
+  -- In ASCII and small letters, so that one mailbox is one user and no look-alike of another script folds to it.
+  email text not null unique check (email ~ '^[!-?[-~]+@[a-z0-9.-]+$'),
   status text not null default 'completed',
   user_type text not null default 'business' check (user_type in ('personal', 'business')),
   created_at timestamptz not null default now(),
@@ -72,8 +72,10 @@ create table account_code (
   account_id bigint not null,
   currency_id integer not null
 );
+-- A code leads to the account that carries it and to no other.
+alter table account add constraint account_carries_code unique (workspace_id, id, currency_id, code);
 alter table account_code add constraint account_code_account
-  foreign key (workspace_id, account_id, currency_id) references account (workspace_id, id, currency_id);
+  foreign key (workspace_id, account_id, currency_id, code) references account (workspace_id, id, currency_id, code);
 
 alter table account add constraint account_workspace foreign key (workspace_id) references workspace;
 

@@ -134,5 +134,6 @@ describe('Given every table of a workspace', () => {
 
     expect(await world.database.read({ workspaces: [north] }, found)).toEqual({ workspace_id: BigInt(south) });
     await expect(world.database.read({ workspaces: [north] }, stolen)).rejects.toMatchObject({ code: '42501' });
+    await expect(world.database.read({ workspaces: [south] }, stolen)).rejects.toMatchObject({ code: '23503' });
   });
 });

@@ -47,6 +47,21 @@ describe('Given a user nobody has signed in as', () => {
     expect(await known('s-other')).toBeUndefined();
   });
 
+  it.each([
+    ['a dotted capital I (U+0130)', 'user@\u0130nk.example'],
+    ['a Kelvin sign (U+212A)', '\u212Aim@bank.example'],
+  ])(
+    'When the e-mail of a stranger folds to theirs by %s, Then nobody is known and nothing is bound',
+    async (_, lookAlike) => {
+      for (const email of ['user@ink.example', 'kim@bank.example']) {
+        await addUser(world.database, 'spec', { email, app: 'Bank' }).catch(() => undefined);
+      }
+
+      expect(await known(`stranger ${lookAlike}`, lookAlike)).toBeUndefined();
+      expect(await known(`stranger ${lookAlike}`)).toBeUndefined();
+    },
+  );
+
   it('When two subjects bind at once, Then exactly one is known, and stays so', async () => {
     const { email } = await given();
     const subjects = Array.from({ length: 8 }, (_, index) => `race-${users}-${index}`);

@@ -1,4 +1,4 @@
-import { Directory, type AppId, type DirectoryUser, type RoleName, type Subject, type UserId, type WorkspaceId } from '@banking/domain'; // prettier-ignore
+import { Directory, foldEmail, type AppId, type DirectoryUser, type RoleName, type Subject, type UserId, type WorkspaceId } from '@banking/domain'; // prettier-ignore
 import { bind, statement, type Database } from '@banking/postgres';
 
 /** Recognises the user and makes the rest of this database transaction theirs, so that it sees their roles. */
@@ -23,7 +23,7 @@ const GRANTS = statement<{ workspace_id: bigint; role: RoleName; app_id: bigint 
 const BIND_SUBJECT = statement<{ user_id: bigint }>(
   'bind_subject',
   `insert into user_identity (issuer, subject, user_id)
-   select $1, $2, id from app_user where email = lower($3)
+   select $1, $2, id from app_user where email = $3
    on conflict do nothing
    returning user_id`,
 );
@@ -36,8 +36,9 @@ export class LedgerDirectory extends Directory {
 
   async userOf(subject: Subject): Promise<DirectoryUser | undefined> {
     const known = await this.recognise(subject);
-    if (known || subject.email === undefined) return known;
-    await this.database.flight({}, [bind(BIND_SUBJECT, subject.issuer, subject.subject, subject.email)]);
+    const email = subject.email === undefined ? undefined : foldEmail(subject.email);
+    if (known || email === undefined) return known;
+    await this.database.flight({}, [bind(BIND_SUBJECT, subject.issuer, subject.subject, email)]);
     return this.recognise(subject);
   }
 

@@ -27,14 +27,29 @@ describe('Given reference data that has been loaded', () => {
     for (const rows of before) expect(rows).not.toHaveLength(0);
   });
 
-  it('When an operator has closed a corridor, Then it stays closed, and what an edition says of it is brought back', async () => {
+  it('When an operator has closed a corridor and set its limits, Then they stay as they were set', async () => {
     const [first] = await listCorridors(world.database, 'DE');
-    await world.owner.query(`update corridor set enabled = false, delivery_tat = 'T+9' where id = $1`, [first!.id]);
+    await world.owner.query(
+      `update corridor set enabled = false, delivery_tat = 'T+9', maximum_amount = 7000000 where id = $1`,
+      [first!.id],
+    );
 
     await loadReference(world.database);
 
     const again = (await listCorridors(world.database, 'DE')).find(({ id }) => id === first!.id);
-    expect(again).toMatchObject({ enabled: false, deliveryTAT: first!.deliveryTAT });
-    expect(again!.updatedAt! > first!.updatedAt!).toBe(true);
+    expect(again).toEqual({ ...first, enabled: false, deliveryTAT: 'T+9', maximumAmount: '7000000' });
+  });
+
+  it('When what ISO says of a currency was changed, Then it is brought back, and what was set beside it stays', async () => {
+    await world.owner.query(
+      `update currency set name = 'Money', swift_minimum_withdrawal_amount = 123 where code = 'USD'`,
+    );
+
+    await loadReference(world.database);
+
+    const { rows } = await world.owner.query(
+      `select name, swift_minimum_withdrawal_amount::int as least from currency where code = 'USD'`,
+    );
+    expect(rows).toEqual([{ name: 'US Dollar', least: 123 }]);
   });
 });

@@ -2,24 +2,22 @@ import { currencies, currencyOf } from '@banking/domain';
 import { bind, statement, type Database } from '@banking/postgres';
 import { BANKS, CORRIDORS, PRODUCTS, swiftMinimumOf } from '@banking/reference';
 
-/** Rows that did not change keep their `updated_at`; what an edition of the data changes is written over. */
+/** What ISO says is brought up to date; what a deployment may set for itself, such as the SWIFT minimum, is left alone once it is there. */
 const LOAD_CURRENCIES = statement(
   'load_currencies',
   `insert into currency as old (id, code, name, symbol, decimals, swift_minimum_withdrawal_amount)
    select * from unnest($1::int[], $2::text[], $3::text[], $4::text[], $5::smallint[], $6::bigint[])
    on conflict (id) do update
-     set code = excluded.code, name = excluded.name, symbol = excluded.symbol, decimals = excluded.decimals,
-         swift_minimum_withdrawal_amount = excluded.swift_minimum_withdrawal_amount, updated_at = now()
-     where (old.code, old.name, old.symbol, old.decimals, old.swift_minimum_withdrawal_amount)
-       is distinct from (excluded.code, excluded.name, excluded.symbol, excluded.decimals, excluded.swift_minimum_withdrawal_amount)`,
+     set code = excluded.code, name = excluded.name, symbol = excluded.symbol, decimals = excluded.decimals, updated_at = now()
+     where (old.code, old.name, old.symbol, old.decimals)
+       is distinct from (excluded.code, excluded.name, excluded.symbol, excluded.decimals)`,
 );
+/** Products are the deployment's own once they are there. */
 const LOAD_PRODUCTS = statement(
   'load_products',
-  `insert into product as old (id, name, description, currency_id)
+  `insert into product (id, name, description, currency_id)
    select * from unnest($1::bigint[], $2::text[], $3::text[], $4::int[])
-   on conflict (id) do update
-     set name = excluded.name, description = excluded.description, updated_at = now()
-     where (old.name, old.description) is distinct from (excluded.name, excluded.description)`,
+   on conflict do nothing`,
 );
 const LOAD_BANKS = statement(
   'load_banks',
@@ -29,22 +27,17 @@ const LOAD_BANKS = statement(
      set name = excluded.name, country_code = excluded.country_code, swift_code = excluded.swift_code, updated_at = now()
      where (old.name, old.country_code, old.swift_code) is distinct from (excluded.name, excluded.country_code, excluded.swift_code)`,
 );
-/** Whether a corridor is open is the deployment's own decision once it is there: loading leaves it alone. */
+/** Limits, delivery times and whether a corridor is open are the deployment's own once they are there. */
 const LOAD_CORRIDORS = statement(
   'load_corridors',
-  `insert into corridor as old (id, destination_country, destination_currency_id, limit_currency_id, payout_method,
-                                beneficiary_account_type, routing_code_type, delivery_tat, minimum_amount, maximum_amount, enabled)
+  `insert into corridor (id, destination_country, destination_currency_id, limit_currency_id, payout_method,
+                         beneficiary_account_type, routing_code_type, delivery_tat, minimum_amount, maximum_amount, enabled)
    select * from unnest($1::bigint[], $2::text[], $3::int[], $4::int[], $5::text[], $6::text[], $7::text[], $8::text[],
                         $9::bigint[], $10::bigint[], $11::boolean[])
-   on conflict (id) do update
-     set limit_currency_id = excluded.limit_currency_id, routing_code_type = excluded.routing_code_type,
-         delivery_tat = excluded.delivery_tat, minimum_amount = excluded.minimum_amount,
-         maximum_amount = excluded.maximum_amount, updated_at = now()
-     where (old.limit_currency_id, old.routing_code_type, old.delivery_tat, old.minimum_amount, old.maximum_amount)
-       is distinct from (excluded.limit_currency_id, excluded.routing_code_type, excluded.delivery_tat, excluded.minimum_amount, excluded.maximum_amount)`,
+   on conflict do nothing`,
 );
 
-/** Brings the reference tables to this edition of the data. Running it again changes nothing. */
+/** Fills the reference tables with what they lack of this edition of the data. Running it again changes nothing. */
 export async function loadReference(database: Database): Promise<void> {
   const money = currencies().filter(({ decimals }) => decimals !== undefined);
   await database.flight({}, [

@@ -90,6 +90,14 @@ describe('Given a server of one’s own with a database nobody has migrated', ()
     expect(sentence).toContain('grant "banking_app" to');
   });
 
+  it('When a command that changes nothing comes first, Then it is refused, and nothing has changed', async () => {
+    const work = openDeployment({ ...settings({}), demo: true, prepare: false });
+
+    expect(await wordOf(work)).toContain('Run banking migrate first');
+    const look = await wordOf(openDeployment({ ...settings({}), prepare: false }));
+    expect(look).toContain('The database lacks 0001-books.sql');
+  });
+
   it('When two start at once, Then both serve', async () => {
     const both = await Promise.all([1, 2].map(() => openDeployment({ ...settings({}), demo: true })));
 
@@ -131,5 +139,21 @@ describe('Given a server of one’s own with a database nobody has migrated', ()
 
     expect(first.findings).toEqual([]);
     expect(await start()).toEqual(first);
+  });
+
+  it('When a connection throws its role off, Then it has no rights at all', async () => {
+    const deployment = await openDeployment({ dataDir, demo: false });
+
+    const naked = deployment.database.transaction({}, async (tx) => {
+      const [, rows] = await tx.flight([
+        sql('reset role'),
+        sql('select session_user as login, usesuper from pg_user where usename = session_user'),
+      ] as const);
+      await expect(tx.flight([sql('select id from banking.account')])).rejects.toMatchObject({ code: '42501' });
+      return rows;
+    });
+
+    expect(await naked).toEqual([{ login: 'banking_login', usesuper: false }]);
+    await deployment.close();
   });
 });

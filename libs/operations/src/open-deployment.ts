@@ -2,8 +2,11 @@ import { Refusal } from '@banking/domain';
 import { openBooks, type Books } from '@banking/ledger';
 import {
   APP_ROLE,
+  type ConnectionOptions,
   Database,
   DatabaseError,
+  EMBEDDED_LOGIN,
+  ensureLogin,
   joinEmbeddedServer,
   migrate,
   MigrationError,
@@ -26,7 +29,16 @@ export interface DeploymentSettings {
   readonly poolSize?: number | undefined;
   /** Off for PgBouncer before 1.21 in transaction mode. */
   readonly nameStatements?: boolean | undefined;
+  /** How long one statement may run, where the service's own bound is too short. */
+  readonly statementTimeoutMs?: number | undefined;
+  /**
+   * Whether schema, reference data and demo world are brought up to date first. Without it nothing is changed, and a database that
+   * lacks something is refused. Default true.
+   */
+  readonly prepare?: boolean | undefined;
   readonly log?: ((line: string) => void) | undefined;
+  /** Told of what an operator should see though the service goes on: a server that ended, a connection that broke. */
+  readonly warn?: ((line: string) => void) | undefined;
 }
 
 /** A database that is reached, migrated and filled, with its books open. */
@@ -48,28 +60,26 @@ export class DeploymentError extends Error {
  * @throws DeploymentError, EmbeddedServerError, DatabaseSetupError, MigrationError, each with a sentence that says what to do
  */
 export async function openDeployment(settings: DeploymentSettings): Promise<Deployment> {
-  const { databaseUrl, ownerUrl, dataDir, demo, poolSize, nameStatements, log } = settings;
-  const embedded = databaseUrl === undefined ? await joinEmbeddedServer({ dataDir, ...(log && { log }) }) : undefined;
+  const { databaseUrl, dataDir, demo, poolSize, nameStatements, statementTimeoutMs, prepare = true, warn } = settings;
+  const embedded =
+    databaseUrl === undefined ? await joinEmbeddedServer({ dataDir, ...(warn && { log: warn }) }) : undefined;
   const connection = embedded ? embedded.connection : { connectionString: databaseUrl };
   let database: Database | undefined;
   try {
-    const schema = { folders: MIGRATIONS, schema: SCHEMA, ownerRole: OWNER_ROLE, appRole: APP_ROLE };
-    const owner = ownerUrl === undefined ? connection : { connectionString: ownerUrl };
-    const pending = await pendingMigrations({ ...schema, connection: owner });
-    if (pending.length > 0) {
-      const work = migrate({ ...schema, connection: owner, ...(log && { log }) });
-      await (databaseUrl !== undefined && ownerUrl === undefined ? work.catch(sayWhoMigrates(pending)) : work);
-    }
+    await bringUpToDate(connection, prepare, settings);
+    if (embedded && prepare) await ensureLogin(connection, EMBEDDED_LOGIN, APP_ROLE);
     database = await Database.open({
-      connection,
+      connection: embedded ? { ...connection, user: EMBEDDED_LOGIN } : connection,
       role: APP_ROLE,
       schema: SCHEMA,
       ...(poolSize !== undefined && { poolSize }),
       ...(nameStatements !== undefined && { nameStatements }),
+      ...(statementTimeoutMs !== undefined && { statementTimeoutMs }),
+      onError: (error) => warn?.(`A connection to the database broke: ${error.message}`),
     });
-    await loadReference(database);
     const books = openBooks(database);
-    if (demo) await makeDemoWorld(books);
+    if (prepare) await loadReference(database);
+    if (prepare && demo) await makeDemoWorld(books);
     const opened = database;
     return {
       database,
@@ -83,6 +93,25 @@ export async function openDeployment(settings: DeploymentSettings): Promise<Depl
     await embedded?.leave();
     throw isAway(error) ? new DeploymentError(sentenceOf(error, databaseUrl), { cause: error }) : error;
   }
+}
+
+/** @throws DeploymentError when something is pending and may not be applied, by us or by this login */
+async function bringUpToDate(
+  connection: ConnectionOptions,
+  prepare: boolean,
+  { databaseUrl, ownerUrl, log }: DeploymentSettings,
+): Promise<void> {
+  const owner = ownerUrl === undefined ? connection : { connectionString: ownerUrl };
+  const schema = { connection: owner, folders: MIGRATIONS, schema: SCHEMA, ownerRole: OWNER_ROLE, appRole: APP_ROLE };
+  const pending = await pendingMigrations(schema);
+  if (pending.length === 0) return;
+  if (!prepare) {
+    throw new DeploymentError(
+      `The database lacks ${pending.join(', ')}, and this command changes nothing. Run banking migrate first, or check DATA_DIR and DATABASE_URL.`,
+    );
+  }
+  const work = migrate({ ...schema, ...(log && { log }) });
+  await (databaseUrl !== undefined && ownerUrl === undefined ? work.catch(sayWhoMigrates(pending)) : work);
 }
 
 /** A login that serves and may not migrate is as it should be: another one migrates. */

@@ -16,7 +16,8 @@ export { CommitInDoubtError, DatabaseSetupError } from './failures.js';
 
 // Its schema
 export { migrate, MigrationError, pendingMigrations, type MigrationFolder, type MigrationOptions } from './migrate.js';
-export { APP_ROLE, OWNER_ROLE, SCHEMA } from './names.js';
+export { ensureLogin } from './ensure-login.js';
+export { APP_ROLE, EMBEDDED_LOGIN, OWNER_ROLE, SCHEMA } from './names.js';
 
 // A server of our own
 export * from './embedded/index.js';

@@ -1,6 +1,6 @@
 import type { RoleName } from '@banking/domain';
 import { bind, statement, type Database } from '@banking/postgres';
-import { actAs, ProvisioningError } from './trail.js';
+import { actAs, emailOf, ProvisioningError } from './trail.js';
 import { allWorkspaces } from './workspaces.js';
 
 export interface GrantRow {
@@ -20,14 +20,14 @@ const ADD_GRANT = statement<{ id: bigint }>(
    from workspace w
    join app_membership m on m.app_id = w.app_id
    join app_user u on u.id = m.user_id
-   where w.id = $1 and u.email = lower($2)
+   where w.id = $1 and u.email = $2
    on conflict (workspace_id, user_id) do update set role = excluded.role, updated_at = now()
    returning id`,
 );
 const REMOVE_GRANT = statement<{ id: bigint }>(
   'remove_grant',
   `delete from workspace_role r using app_user u
-   where r.workspace_id = $1 and u.id = r.user_id and u.email = lower($2) returning r.id`,
+   where r.workspace_id = $1 and u.id = r.user_id and u.email = $2 returning r.id`,
 );
 const ALL_GRANTS = statement<{ grant: GrantRow }>(
   'all_grants',
@@ -44,7 +44,10 @@ export async function addGrant(
   { workspaceId, email, role }: { workspaceId: number; email: string; role: RoleName },
 ): Promise<number> {
   const scope = { workspaces: [workspaceId] };
-  const [, [grant]] = await database.flight(scope, [actAs(actor), bind(ADD_GRANT, workspaceId, email, role)] as const);
+  const [, [grant]] = await database.flight(scope, [
+    actAs(actor),
+    bind(ADD_GRANT, workspaceId, emailOf(email), role),
+  ] as const);
   if (!grant) {
     throw new ProvisioningError(
       `There is no workspace ${workspaceId}, or ${email} is not a user of its app. See banking workspace list and banking user list.`,
@@ -65,7 +68,10 @@ export async function removeGrant(
   { workspaceId, email }: { workspaceId: number; email: string },
 ): Promise<void> {
   const scope = { workspaces: [workspaceId] };
-  const [, removed] = await database.flight(scope, [actAs(actor), bind(REMOVE_GRANT, workspaceId, email)] as const);
+  const [, removed] = await database.flight(scope, [
+    actAs(actor),
+    bind(REMOVE_GRANT, workspaceId, emailOf(email)),
+  ] as const);
   if (removed.length === 0) {
     throw new ProvisioningError(`${email} has no role in workspace ${workspaceId}. See banking grant list.`);
   }

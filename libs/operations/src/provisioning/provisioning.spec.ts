@@ -102,14 +102,14 @@ describe('Given a wish that cannot be fulfilled', () => {
     [
       'a user without an e-mail address',
       () => addUser(db(), 'ops', { ...BANK, email: 'ada' }),
-      'ada is not an e-mail address.',
+      'ada is not an e-mail address in ASCII.',
     ],
     [
       'a user of an app that is not there',
       () => addUser(db(), 'ops', { email: 'b@b.example', app: 'Shop' }),
       'There is no app named Shop.',
     ],
-    ['a user who is one already', () => addUser(db(), 'ops', ada), 'Ada@Bank.example is a user of Bank already'],
+    ['a user who is one already', () => addUser(db(), 'ops', ada), 'ada@bank.example is a user of Bank already'],
     [
       'a user who is not there is removed',
       () => removeUser(db(), 'ops', 'b@b.example'),

@@ -1,3 +1,4 @@
+import { foldEmail } from '@banking/domain';
 import { bind, DatabaseError, statement, type Bound } from '@banking/postgres';
 
 /** A wish of the operator that cannot be fulfilled. Its message says what to change. */
@@ -28,4 +29,15 @@ export async function provisioned<T>(work: Promise<T>, { taken, inUse }: Sentenc
     const sentence = code === UNIQUE_VIOLATION ? taken : code === FOREIGN_KEY_VIOLATION ? inUse : undefined;
     throw sentence === undefined ? error : new ProvisioningError(sentence, { cause: error });
   }
+}
+
+/** An e-mail as it is stored. @throws ProvisioningError when it is none that can name a user */
+export function emailOf(text: string): string {
+  const email = foldEmail(text);
+  if (email === undefined) {
+    throw new ProvisioningError(
+      `${text} is not an e-mail address in ASCII. Write an internationalised domain as xn--….`,
+    );
+  }
+  return email;
 }

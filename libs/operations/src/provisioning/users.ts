@@ -1,5 +1,5 @@
 import { bind, statement, type Database } from '@banking/postgres';
-import { actAs, provisioned, ProvisioningError } from './trail.js';
+import { actAs, emailOf, provisioned, ProvisioningError } from './trail.js';
 
 export interface NewUser {
   readonly email: string;
@@ -23,24 +23,21 @@ export interface UserRow {
 
 const ADD_USER = statement<{ id: bigint }>(
   'add_user',
-  `insert into app_user (email, status, user_type) values (lower($1), $2, $3)
+  `insert into app_user (email, status, user_type) values ($1, $2, $3)
    on conflict (email) do update set updated_at = app_user.updated_at
    returning id`,
 );
 const JOIN_APP = statement<{ user_id: bigint }>(
   'join_app',
   `insert into app_membership (app_id, user_id)
-   select a.id, u.id from app a, app_user u where a.name = $1 and u.email = lower($2)
+   select a.id, u.id from app a, app_user u where a.name = $1 and u.email = $2
    returning user_id`,
 );
 const NAME_SUBJECT = statement(
   'name_subject',
-  `insert into user_identity (issuer, subject, user_id) select $1, $2, id from app_user where email = lower($3)`,
+  `insert into user_identity (issuer, subject, user_id) select $1, $2, id from app_user where email = $3`,
 );
-const REMOVE_USER = statement<{ id: bigint }>(
-  'remove_user',
-  'delete from app_user where email = lower($1) returning id',
-);
+const REMOVE_USER = statement<{ id: bigint }>('remove_user', 'delete from app_user where email = $1 returning id');
 const ALL_USERS = statement<{ user: UserRow }>(
   'all_users',
   `select json_build_object('id', u.id, 'email', u.email, 'status', u.status, 'userType', u.user_type,
@@ -50,12 +47,10 @@ const ALL_USERS = statement<{ user: UserRow }>(
    from app_user u order by u.id`,
 );
 
-const EMAIL = /^[^\s@]+@[^\s@]+$/;
-
 /** @throws ProvisioningError when the e-mail is none, the app is unknown, or user or subject are there already */
 export async function addUser(database: Database, actor: string, user: NewUser): Promise<number> {
-  const { email, app, status = 'completed', userType = 'business', identity } = user;
-  if (!EMAIL.test(email)) throw new ProvisioningError(`${email} is not an e-mail address.`);
+  const { app, status = 'completed', userType = 'business', identity } = user;
+  const email = emailOf(user.email);
   return provisioned(
     database.transaction({}, async (tx) => {
       const [, [added], joined] = await tx.flight([
@@ -78,6 +73,6 @@ export async function allUsers(database: Database): Promise<readonly UserRow[]> 
 
 /** Removes the user with memberships, subjects and roles; what they did in the books stays. */
 export async function removeUser(database: Database, actor: string, email: string): Promise<void> {
-  const [, removed] = await database.flight({}, [actAs(actor), bind(REMOVE_USER, email)] as const);
+  const [, removed] = await database.flight({}, [actAs(actor), bind(REMOVE_USER, emailOf(email))] as const);
   if (removed.length === 0) throw new ProvisioningError(`There is no user ${email}. See banking user list.`);
 }
