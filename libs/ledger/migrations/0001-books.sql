@@ -47,12 +47,13 @@ create table transaction (
   id bigint not null default nextval('transaction_id_seq'),
   status text not null check (status in ('pending', 'completed', 'failed')),
   hash text not null check (hash ~ '^[0-9a-f]{64}$'),
-  -- The day it counts; created_at is when we wrote it.
+  -- The day it counts; created_at is when we wrote it: when the INSERT came, after the lock, so that no account's history runs
+  -- backwards as it would by now(), which says when the wait for the lock began.
   value_date date not null,
   -- Money that came back: a transaction is returned once, in full.
   return_of bigint,
-  created_at timestamptz not null default now(),
-  updated_at timestamptz not null default now(),
+  created_at timestamptz not null default statement_timestamp(),
+  updated_at timestamptz not null default statement_timestamp(),
   primary key (workspace_id, id),
   unique (workspace_id, return_of)
 );
@@ -73,7 +74,7 @@ create table transfer (
   -- Both on customers' accounts, neither on our own.
   account_version bigint,
   balance_after bigint,
-  created_at timestamptz not null default now(),
+  created_at timestamptz not null default statement_timestamp(),
   primary key (workspace_id, id),
   unique (workspace_id, account_id, account_version),
   check ((account_version is null) = (balance_after is null)),
@@ -124,7 +125,7 @@ begin
     order by workspace_id, account_id
   loop
     update account a
-    set balance = step.balance_last, version = step.last_version, balance_id = step.last_id, balance_at = now()
+    set balance = step.balance_last, version = step.last_version, balance_id = step.last_id, balance_at = statement_timestamp()
     where a.workspace_id = step.workspace_id and a.id = step.account_id
       and a.kind = 'customer'
       and a.version = step.first_version - 1

@@ -46,6 +46,29 @@ describe('Given many who post at once', () => {
     expect(await holding(world, bob)).toEqual({ balance: 1_000n, version: 25n });
   });
 
+  it('When they wait for each other, Then the history of no account runs backwards in time', async () => {
+    const hot = await account(world, '10.00');
+    const [early, late] = [await account(world), await account(world)];
+
+    const work = range(40).map((at) =>
+      post(at % 2 ? world.books : others, [payment(hot, at % 3 ? early : late, euros('0.01'))]),
+    );
+    await Promise.all(work);
+
+    const { rows } = await world.owner.query(
+      `select t.account_id, t.account_version from transfer t
+       join transfer b on b.account_id = t.account_id and b.account_version = t.account_version - 1
+       join transaction x on x.id = t.transaction_id
+       join transaction y on y.id = b.transaction_id
+       where t.created_at < b.created_at or x.created_at < y.created_at
+       union all
+       select a.id, a.version from account a
+       join transfer t on t.account_id = a.id and t.account_version = a.version
+       where a.balance_at <> t.created_at`,
+    );
+    expect(rows).toEqual([]);
+  });
+
   it('When they pay each other in a ring, Then no money is made or lost', async () => {
     const ring: number[] = [];
     while (ring.length < 6) ring.push(await account(world, '1.00'));

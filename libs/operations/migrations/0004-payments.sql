@@ -79,8 +79,8 @@ create table remittance (
   workspace_id bigint not null,
   id bigint not null default nextval('remittance_id_seq'),
   transaction_id bigint not null,
-  created_at timestamptz not null default now(),
-  updated_at timestamptz not null default now(),
+  created_at timestamptz not null default statement_timestamp(),
+  updated_at timestamptz not null default statement_timestamp(),
   primary key (workspace_id, id),
   unique (workspace_id, transaction_id)
 );
@@ -94,8 +94,8 @@ create table remittance_event (
   status text not null,
   message text,
   reason_code text,
-  created_at timestamptz not null default now(),
-  last_updated_at timestamptz not null default now(),
+  created_at timestamptz not null default statement_timestamp(),
+  last_updated_at timestamptz not null default statement_timestamp(),
   primary key (workspace_id, id),
   unique (workspace_id, remittance_id, provider_event)
 );
