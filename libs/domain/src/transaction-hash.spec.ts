@@ -8,7 +8,15 @@ const PAYOUT: TransactionContent = {
   transactionId: 42,
   valueDate: '2026-11-21',
   transfers: [
-    { ...side(101, 1, 'debit', '1250', 'payout'), accountVersion: 5, balanceAfter: '98750' },
+    {
+      ...side(101, 1, 'debit', '1250', 'payout'),
+      description: 'Invoice 2107',
+      purpose: 'IR001',
+      feeAmount: '30',
+      recipientId: 12,
+      accountVersion: 5,
+      balanceAfter: '98750',
+    },
     side(102, 90, 'credit', '1250', 'payout'),
     { ...side(103, 1, 'debit', '30', 'fee'), accountVersion: 6, balanceAfter: '98720' },
     side(104, 91, 'credit', '30', 'fee'),
@@ -33,6 +41,10 @@ const contents: fc.Arbitrary<TransactionContent> = fc.record(
           direction: fc.constantFrom('debit' as const, 'credit' as const),
           type: fc.constantFrom('payout', 'fee'),
           amount: digits,
+          description: fc.string({ unit: 'binary' }),
+          purpose: fc.constantFrom('IR001', 'IR002'),
+          feeAmount: digits,
+          recipientId: ids,
           accountVersion: ids,
           balanceAfter: digits,
         },
@@ -89,7 +101,7 @@ describe('the hash of a transaction', () => {
       ...PAYOUT,
       status: 'completed',
       updatedAt: '2026-11-22T08:00:00.000Z',
-      transfers: PAYOUT.transfers.map((transfer) => ({ ...transfer, purpose: 'IR001' })),
+      transfers: PAYOUT.transfers.map((transfer) => ({ ...transfer, createdAt: '2026-11-21T08:00:00.000Z' })),
     };
 
     expect(canonicalTransaction(later)).toBe(canonicalTransaction(PAYOUT));
@@ -101,6 +113,16 @@ describe('the hash of a transaction', () => {
     expect(await transactionHash(rewritten)).not.toBe(await transactionHash(PAYOUT));
   });
 
+  it.each([{ description: 'Gift' }, { purpose: 'IR002' }, { feeAmount: '0' }, { recipientId: 13 }])(
+    'changes with who was paid and why: %j',
+    async (edit) => {
+      const [paid, ...rest] = PAYOUT.transfers;
+      const edited = { ...PAYOUT, transfers: [{ ...paid!, ...edit }, ...rest] };
+
+      expect(await transactionHash(edited)).not.toBe(await transactionHash(PAYOUT));
+    },
+  );
+
   it('takes an absent field and an undefined one for the same', () => {
     expect(canonicalTransaction({ ...PAYOUT, returnOf: undefined })).toBe(canonicalTransaction(PAYOUT));
   });
@@ -109,13 +131,14 @@ describe('the hash of a transaction', () => {
     expect(canonicalTransaction(PAYOUT)).toBe(
       '{"previous":[{"accountId":1,"hash":"abababababababababababababababababababababababababababababababab"}],' +
         '"transactionId":42,"transfers":[' +
-        '{"accountId":1,"accountVersion":5,"amount":"1250","balanceAfter":"98750","currencyCode":"EUR","direction":"debit","id":101,"type":"payout"},' +
+        '{"accountId":1,"accountVersion":5,"amount":"1250","balanceAfter":"98750","currencyCode":"EUR","description":"Invoice 2107","direction":"debit",' +
+        '"feeAmount":"30","id":101,"purpose":"IR001","recipientId":12,"type":"payout"},' +
         '{"accountId":90,"amount":"1250","currencyCode":"EUR","direction":"credit","id":102,"type":"payout"},' +
         '{"accountId":1,"accountVersion":6,"amount":"30","balanceAfter":"98720","currencyCode":"EUR","direction":"debit","id":103,"type":"fee"},' +
         '{"accountId":91,"amount":"30","currencyCode":"EUR","direction":"credit","id":104,"type":"fee"}],' +
         '"valueDate":"2026-11-21","workspaceId":7}',
     );
-    expect(await transactionHash(PAYOUT)).toBe('9f4e2947a26660a3b0e09776370e01cdcdeeca1c580c36f436fb39ee56e0c310');
+    expect(await transactionHash(PAYOUT)).toBe('993098367ddf9e1089f092d4e0fa2e2998c473449f017af90cefc318622753a1');
   });
 });
 

@@ -2,8 +2,8 @@ import { canonicalJson, type CanonicalValue } from './canonical-json.js';
 import type { TransferDirection } from './resources/transfer.js';
 
 /**
- * What a transaction's hash covers: what moved, where, and what each account's chain said before. Status and times
- * that change are out, so the hash stays what it was when the money moved.
+ * What a transaction's hash covers: what moved, where, to whom and why, and what each account's chain said before.
+ * Status and times that change are out, so the hash stays what it was when the money moved.
  */
 export interface TransactionContent {
   readonly workspaceId: number;
@@ -26,6 +26,12 @@ export interface TransferContent {
   readonly type: string;
   /** Digits, in minor units. */
   readonly amount: string;
+  readonly description?: string | undefined;
+  readonly purpose?: string | undefined;
+  /** The fee of the movement, repeated for display: digits, in minor units. */
+  readonly feeAmount?: string | undefined;
+  /** Who was paid. */
+  readonly recipientId?: number | undefined;
   /** Counts the transfers of a customer account without a gap. Our own accounts have none. */
   readonly accountVersion?: number | undefined;
   /** What it left on the account: digits in minor units, with a minus sign below zero. */
@@ -64,9 +70,14 @@ export async function transactionHash(content: TransactionContent): Promise<stri
 }
 
 function transferContent(transfer: TransferContent): CanonicalValue {
-  const { id, accountId, currencyCode, direction, type, amount, accountVersion, balanceAfter } = transfer;
+  const { id, accountId, currencyCode, direction, type, amount } = transfer;
+  const { description, purpose, feeAmount, recipientId, accountVersion, balanceAfter } = transfer;
   return {
     ...{ id, accountId, currencyCode, direction, type, amount },
+    ...present('description', description),
+    ...present('purpose', purpose),
+    ...present('feeAmount', feeAmount),
+    ...present('recipientId', recipientId),
     ...present('accountVersion', accountVersion),
     ...present('balanceAfter', balanceAfter),
   };

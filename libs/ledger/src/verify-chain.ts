@@ -20,6 +20,10 @@ interface ChainRow {
         readonly direction: 'debit' | 'credit';
         readonly amount: string;
         readonly type: string;
+        readonly description: string | null;
+        readonly purpose: string | null;
+        readonly feeAmount: string | null;
+        readonly recipientId: number | null;
         readonly accountVersion: number | null;
         readonly balanceAfter: string | null;
       }[]
@@ -37,6 +41,8 @@ const CHAIN = statement<ChainRow>(
           (select json_agg(json_build_object(
                     'id', t.id, 'accountId', t.account_id, 'currencyId', t.currency_id, 'direction', t.direction,
                     'amount', t.amount::text, 'type', t.type,
+                    'description', t.description, 'purpose', t.purpose, 'feeAmount', t.fee_amount::text,
+                    'recipientId', t.recipient_id,
                     'accountVersion', t.account_version, 'balanceAfter', t.balance_after::text))
            from transfer t where t.workspace_id = $1 and t.transaction_id = x.id) as transfers,
           (select json_agg(json_build_object('accountId', touched.account_id, 'hash', coalesce(y.hash, '')))
@@ -87,10 +93,15 @@ function hashAgain(workspaceId: number, row: ChainRow): string {
     transactionId: Number(row.id),
     valueDate: row.value_date,
     ...(row.return_of === null ? {} : { returnOf: Number(row.return_of) }),
-    transfers: (row.transfers ?? []).map(({ currencyId, accountVersion, balanceAfter, ...transfer }) => ({
+    transfers: (row.transfers ?? []).map(({ currencyId, ...transfer }) => ({
       ...transfer,
       currencyCode: currencyCode(currencyId),
-      ...(accountVersion === null || balanceAfter === null ? {} : { accountVersion, balanceAfter }),
+      description: transfer.description ?? undefined,
+      purpose: transfer.purpose ?? undefined,
+      feeAmount: transfer.feeAmount ?? undefined,
+      recipientId: transfer.recipientId ?? undefined,
+      accountVersion: transfer.accountVersion ?? undefined,
+      balanceAfter: transfer.balanceAfter ?? undefined,
     })),
     previous: row.previous ?? [],
   });

@@ -125,6 +125,13 @@ describe('Given a fault planted behind the walls', () => {
       [HASHES],
     ],
     ['a type is edited', () => [`update transfer set type = 'return' where id = $1`, [transferId]], [HASHES]],
+    ...['description', 'purpose', 'fee_amount', 'recipient_id'].map(
+      (column): [string, () => [string, unknown[]], string[]] => [
+        `the ${column} is edited`,
+        () => [`update transfer set ${column} = '77' where id = $1`, [transferId]],
+        [HASHES],
+      ],
+    ),
     [
       'balanced transfers are added to an old transaction',
       () => [
