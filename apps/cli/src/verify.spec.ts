@@ -48,6 +48,18 @@ describe('Given books nobody has meddled with', () => {
   });
 });
 
+describe('Given a DATA_DIR nobody has used', () => {
+  it('When it is verified, Then the command says so instead of making books to prove', async () => {
+    const fresh = new World();
+
+    const { exitCode, stdout, stderr } = await fresh.run(['verify']);
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+    expect(stderr).toContain('this command changes nothing');
+    await fresh.close();
+  });
+});
+
 describe('Given somebody who may do anything in the database', () => {
   const FAULTS: readonly [what: string, check: RegExp, sql: string][] = [
     ['an amount is edited', /debits equal credits/, 'update transfer set amount = amount + 1 where id = $1'],
