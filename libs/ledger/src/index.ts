@@ -1,5 +1,6 @@
 export * from './books.js';
 export * from './open-account.js';
 export * from './post.js';
+export { preparePosting, type Alongside, type Posting } from './posting.js';
 export * from './proposal.js';
 export * from './verify.js';

@@ -1,165 +1,43 @@
-import { bind, statement, type Bound, type IdBlocks } from '@banking/postgres';
+import { Refusal } from '@banking/domain';
+import { DatabaseError } from '@banking/postgres';
 import type { Books } from './books.js';
-import { decide, type HeldAccount } from './decide.js';
-import { currencyCode, meetOwnAccounts, ownAccountKey } from './own-accounts.js';
-import type { Outcome, PostedTransaction, Proposal } from './proposal.js';
-
-/** In id order, whoever posts: two batches that share accounts wait for each other instead of blocking each other. */
-const LOCK_ACCOUNTS = statement<{
-  workspace_id: bigint;
-  id: bigint;
-  currency_id: number;
-  status: string;
-  floor: bigint;
-  balance: bigint;
-  version: bigint;
-  head: string;
-}>(
-  'lock_accounts',
-  `select a.workspace_id, a.id, a.currency_id, a.status, a.floor, a.balance, a.version, a.head
-   from account a
-   join unnest($1::bigint[], $2::bigint[]) u(w, i) on (a.workspace_id, a.id) = (u.w, u.i)
-   where a.kind = 'customer'
-   order by a.workspace_id, a.id
-   for no key update of a`,
-);
-
-const INSERT_TRANSACTIONS = statement(
-  'insert_transactions',
-  `insert into transaction (workspace_id, id, status, hash, value_date, return_of)
-   select * from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::date[], $6::bigint[])`,
-);
-
-/** One statement for the batch: the trigger behind it sums each transaction and moves each account once. */
-const INSERT_TRANSFERS = statement(
-  'insert_transfers',
-  `insert into transfer (workspace_id, id, transaction_id, account_id, currency_id, direction, amount, type,
-                         description, purpose, fee_amount, recipient_id, account_version, balance_after)
-   select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::int[], $6::text[], $7::bigint[], $8::text[],
-                        $9::text[], $10::text[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[])`,
-);
-
-const MOVE_HEADS = statement(
-  'move_heads',
-  `update account a set head = u.head
-   from unnest($1::bigint[], $2::bigint[], $3::text[]) u(w, i, head)
-   where a.workspace_id = u.w and a.id = u.i`,
-);
-
-/** What is written in the same database transaction as the books, once it is known what was posted. */
-export type Alongside = (outcomes: readonly Outcome[]) => readonly Bound<unknown>[];
+import { preparePosting, type Alongside } from './posting.js';
+import type { Outcome, Proposal } from './proposal.js';
 
 /**
  * Posts a batch of proposals in one database transaction of two flights: accounts of the whole batch locked once in id order,
  * proposals decided one by one in memory in their order, written with one statement a table, committed.
  *
  * Answers an outcome for each proposal, in their order. A refusal (`account_not_found`, `account_disabled`,
- * `insufficient_funds`, `balance_limit_exceeded`) is that proposal's alone.
+ * `insufficient_funds`, `balance_limit_exceeded`) is that proposal's alone. A batch of several that the database objects to, such
+ * as a second return of one transaction, is replayed one by one, and what then goes wrong is that proposal's alone too.
  *
  * @throws Refusal `unavailable` when the database cannot be reached or an account stays locked elsewhere. Nothing was written.
+ * @throws DatabaseError when the database objects to the only proposal. Nothing was written.
  */
 export async function post(
   books: Books,
   proposals: readonly Proposal[],
   alongside: Alongside = () => [],
 ): Promise<Outcome[]> {
-  const entries = proposals.flatMap((proposal) => proposal.entries);
-  const legs = entries.flatMap((entry) => entry.legs.map((leg) => ({ workspaceId: entry.workspaceId, leg })));
-  const workspaces = [...new Set(entries.map(({ workspaceId }) => workspaceId))];
-  const [takeTransactionId, takeTransferId] = await Promise.all([
-    reserve(books.transactionIds, entries.length),
-    reserve(books.transferIds, legs.length),
-    meetOwnAccounts(books, proposals),
-  ]);
-
-  return books.database.transaction({ workspaces }, async (tx) => {
-    const customers = new Map<string, readonly [number, number]>();
-    for (const { workspaceId, leg } of legs) {
-      if (typeof leg.account === 'number') customers.set(`${workspaceId}/${leg.account}`, [workspaceId, leg.account]);
-    }
-    const refs = [...customers.values()];
-    const [rows] = await tx.flight([bind(LOCK_ACCOUNTS, refs.map(([w]) => w), refs.map(([, i]) => i))] as const); // prettier-ignore
-
-    const held = new Map<string, HeldAccount>();
-    for (const { workspace_id, id, currency_id, version, ...row } of rows) {
-      const account = { ...row, workspaceId: Number(workspace_id), id: Number(id), currencyId: currency_id, version: Number(version) }; // prettier-ignore
-      held.set(`${account.workspaceId}/${account.id}`, account);
-    }
-
-    const outcomes = decide(
-      {
-        account: (workspaceId, accountId) => held.get(`${workspaceId}/${accountId}`),
-        ownAccount: (workspaceId, currencyId, kind) => {
-          const id = books.ownAccounts.get(ownAccountKey(workspaceId, currencyId, kind));
-          if (id === undefined) throw new Error(`our own ${kind} account was not opened`);
-          return id;
-        },
-        currencyCode,
-        takeTransactionId,
-        takeTransferId,
-      },
-      proposals,
-    );
-    const posted = outcomes.flatMap((outcome) => outcome.posted ?? []);
-    await tx.commit([...(posted.length > 0 ? writes(posted, held) : []), ...alongside(outcomes)]);
-    return outcomes;
-  });
-}
-
-/** Takes all ids of a batch in the one step in which nobody else can: what is decided later has its own. */
-async function reserve(blocks: IdBlocks, count: number): Promise<() => number> {
-  await blocks.ready(count);
-  const ids = Array.from({ length: count }, () => blocks.take()).values();
-  return () => {
-    const { value, done } = ids.next();
-    if (done) throw new Error('a batch takes no more ids than it has entries and legs');
-    return value;
-  };
-}
-
-function writes(posted: readonly PostedTransaction[], held: ReadonlyMap<string, HeldAccount>): Bound<unknown>[] {
-  const transfers = posted.flatMap((transaction) =>
-    transaction.transfers.map((transfer) => ({ transaction, transfer, leg: transfer.leg })),
-  );
-  const moved = new Map<string, HeldAccount>();
-  for (const { transaction, transfer } of transfers) {
-    const key = `${transaction.workspaceId}/${transfer.accountId}`;
-    const account = held.get(key);
-    if (account) moved.set(key, account);
+  try {
+    return await postTogether(books, proposals, alongside);
+  } catch (error) {
+    if (!(error instanceof DatabaseError) || proposals.length < 2) throw error;
   }
-  const heads = [...moved.values()].sort((a, b) => a.workspaceId - b.workspaceId || a.id - b.id);
-  return [
-    bind(
-      INSERT_TRANSACTIONS,
-      posted.map(({ workspaceId }) => workspaceId),
-      posted.map(({ id }) => id),
-      posted.map(({ entry }) => entry.status),
-      posted.map(({ hash }) => hash),
-      posted.map(({ entry }) => entry.valueDate),
-      posted.map(({ entry }) => entry.returnOf ?? null),
-    ),
-    bind(
-      INSERT_TRANSFERS,
-      transfers.map(({ transaction }) => transaction.workspaceId),
-      transfers.map(({ transfer }) => transfer.id),
-      transfers.map(({ transaction }) => transaction.id),
-      transfers.map(({ transfer }) => transfer.accountId),
-      transfers.map(({ leg }) => leg.currencyId),
-      transfers.map(({ leg }) => leg.direction),
-      transfers.map(({ leg }) => leg.amount.toString()),
-      transfers.map(({ leg }) => leg.type),
-      transfers.map(({ leg }) => leg.description ?? null),
-      transfers.map(({ leg }) => leg.purpose ?? null),
-      transfers.map(({ leg }) => leg.feeAmount?.toString() ?? null),
-      transfers.map(({ leg }) => leg.recipientId ?? null),
-      transfers.map(({ transfer }) => transfer.accountVersion ?? null),
-      transfers.map(({ transfer }) => transfer.balanceAfter?.toString() ?? null),
-    ),
-    bind(
-      MOVE_HEADS,
-      heads.map(({ workspaceId }) => workspaceId),
-      heads.map(({ id }) => id),
-      heads.map(({ head }) => head),
-    ),
-  ];
+  const outcomes: Outcome[] = [];
+  for (const proposal of proposals) {
+    outcomes.push(...(await postTogether(books, [proposal], alongside).catch(fateOf)));
+  }
+  return outcomes;
+}
+
+async function postTogether(books: Books, proposals: readonly Proposal[], alongside: Alongside): Promise<Outcome[]> {
+  const { workspaces, finish } = await preparePosting(books, proposals);
+  return books.database.transaction({ workspaces }, (tx) => finish(tx, alongside));
+}
+
+/** Whatever stops one of a replayed batch, also an `unavailable`: those before it are written, so none may speak for all. */
+function fateOf(error: Error): Outcome[] {
+  return [error instanceof Refusal ? { refused: error } : { failed: error }];
 }

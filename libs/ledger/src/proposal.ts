@@ -54,7 +54,11 @@ export interface PostedTransaction {
   readonly transfers: readonly PostedTransfer[];
 }
 
-/** A proposal's own fate: a refusal in a batch is that proposal's alone. */
+/**
+ * A proposal's own fate: a refusal in a batch is that proposal's alone, and so is what the database objected to when the batch was
+ * replayed one by one. A `CommitInDoubtError` may have happened.
+ */
 export type Outcome =
-  | { readonly posted: readonly PostedTransaction[]; readonly refused?: undefined }
-  | { readonly posted?: undefined; readonly refused: Refusal };
+  | { readonly posted: readonly PostedTransaction[]; readonly refused?: undefined; readonly failed?: undefined }
+  | { readonly posted?: undefined; readonly refused: Refusal; readonly failed?: undefined }
+  | { readonly posted?: undefined; readonly refused?: undefined; readonly failed: Error };

@@ -50,7 +50,8 @@ export async function account(
 
 /** Posts what must not be refused. */
 export async function posted(world: World, ...proposals: readonly Proposal[]): Promise<void> {
-  for (const outcome of await post(world.books, proposals)) if (outcome.refused) throw outcome.refused;
+  for (const outcome of await post(world.books, proposals))
+    if (!outcome.posted) throw outcome.refused ?? outcome.failed;
 }
 
 /** What a customer's account holds and how many movements it has seen, read behind the walls. */

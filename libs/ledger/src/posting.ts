@@ -1,0 +1,165 @@
+import { bind, statement, type Bound, type IdBlocks, type Tx } from '@banking/postgres';
+import type { Books } from './books.js';
+import { decide, type HeldAccount } from './decide.js';
+import { currencyCode, meetOwnAccounts, ownAccountKey } from './own-accounts.js';
+import type { Outcome, PostedTransaction, Proposal } from './proposal.js';
+
+/** In id order, whoever posts: two batches that share accounts wait for each other instead of blocking each other. */
+const LOCK_ACCOUNTS = statement<{
+  workspace_id: bigint;
+  id: bigint;
+  currency_id: number;
+  status: string;
+  floor: bigint;
+  balance: bigint;
+  version: bigint;
+  head: string;
+}>(
+  'lock_accounts',
+  `select a.workspace_id, a.id, a.currency_id, a.status, a.floor, a.balance, a.version, a.head
+   from account a
+   join unnest($1::bigint[], $2::bigint[]) u(w, i) on (a.workspace_id, a.id) = (u.w, u.i)
+   where a.kind = 'customer'
+   order by a.workspace_id, a.id
+   for no key update of a`,
+);
+
+const INSERT_TRANSACTIONS = statement(
+  'insert_transactions',
+  `insert into transaction (workspace_id, id, status, hash, value_date, return_of)
+   select * from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::date[], $6::bigint[])`,
+);
+
+/** One statement for the batch: the trigger behind it sums each transaction and moves each account once. */
+const INSERT_TRANSFERS = statement(
+  'insert_transfers',
+  `insert into transfer (workspace_id, id, transaction_id, account_id, currency_id, direction, amount, type,
+                         description, purpose, fee_amount, recipient_id, account_version, balance_after)
+   select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::int[], $6::text[], $7::bigint[], $8::text[],
+                        $9::text[], $10::text[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[])`,
+);
+
+const MOVE_HEADS = statement(
+  'move_heads',
+  `update account a set head = u.head
+   from unnest($1::bigint[], $2::bigint[], $3::text[]) u(w, i, head)
+   where a.workspace_id = u.w and a.id = u.i`,
+);
+
+/**
+ * What is written in the same database transaction as the books, once it is known what was posted. Told the outcomes and, at the
+ * same places, their proposals: all of a batch, or one when the batch is replayed.
+ */
+export type Alongside = (outcomes: readonly Outcome[], proposals: readonly Proposal[]) => readonly Bound<unknown>[];
+
+/** A batch made ready: ids reserved and own accounts open, so that within its database transaction it needs no other connection. */
+export interface Posting {
+  /** The scope its database transaction must have. */
+  readonly workspaces: readonly number[];
+  /** Locks the accounts, decides, writes and commits. What the caller locks in `tx` comes before the accounts. */
+  finish(tx: Tx, alongside?: Alongside): Promise<Outcome[]>;
+}
+
+/** Makes a batch ready for a caller who has something to lock or to ask first in the same database transaction. Others `post`. */
+export async function preparePosting(books: Books, proposals: readonly Proposal[]): Promise<Posting> {
+  const entries = proposals.flatMap((proposal) => proposal.entries);
+  const legs = entries.flatMap((entry) => entry.legs.map((leg) => ({ workspaceId: entry.workspaceId, leg })));
+  const workspaces = [...new Set(entries.map(({ workspaceId }) => workspaceId))];
+  const [takeTransactionId, takeTransferId] = await Promise.all([
+    reserve(books.transactionIds, entries.length),
+    reserve(books.transferIds, legs.length),
+    meetOwnAccounts(books, proposals),
+  ]);
+
+  const finish = async (tx: Tx, alongside: Alongside = () => []): Promise<Outcome[]> => {
+    const customers = new Map<string, readonly [number, number]>();
+    for (const { workspaceId, leg } of legs) {
+      if (typeof leg.account === 'number') customers.set(`${workspaceId}/${leg.account}`, [workspaceId, leg.account]);
+    }
+    const refs = [...customers.values()];
+    const [rows] = await tx.flight([bind(LOCK_ACCOUNTS, refs.map(([w]) => w), refs.map(([, i]) => i))] as const); // prettier-ignore
+
+    const held = new Map<string, HeldAccount>();
+    for (const { workspace_id, id, currency_id, version, ...row } of rows) {
+      const account = { ...row, workspaceId: Number(workspace_id), id: Number(id), currencyId: currency_id, version: Number(version) }; // prettier-ignore
+      held.set(`${account.workspaceId}/${account.id}`, account);
+    }
+
+    const outcomes = decide(
+      {
+        account: (workspaceId, accountId) => held.get(`${workspaceId}/${accountId}`),
+        ownAccount: (workspaceId, currencyId, kind) => {
+          const id = books.ownAccounts.get(ownAccountKey(workspaceId, currencyId, kind));
+          if (id === undefined) throw new Error(`our own ${kind} account was not opened`);
+          return id;
+        },
+        currencyCode,
+        takeTransactionId,
+        takeTransferId,
+      },
+      proposals,
+    );
+    const posted = outcomes.flatMap((outcome) => outcome.posted ?? []);
+    await tx.commit([...(posted.length > 0 ? writes(posted, held) : []), ...alongside(outcomes, proposals)]);
+    return outcomes;
+  };
+  return { workspaces, finish };
+}
+
+/** Takes all ids of a batch in the one step in which nobody else can: what is decided later has its own. */
+async function reserve(blocks: IdBlocks, count: number): Promise<() => number> {
+  await blocks.ready(count);
+  const ids = Array.from({ length: count }, () => blocks.take()).values();
+  return () => {
+    const { value, done } = ids.next();
+    if (done) throw new Error('a batch takes no more ids than it has entries and legs');
+    return value;
+  };
+}
+
+function writes(posted: readonly PostedTransaction[], held: ReadonlyMap<string, HeldAccount>): Bound<unknown>[] {
+  const transfers = posted.flatMap((transaction) =>
+    transaction.transfers.map((transfer) => ({ transaction, transfer, leg: transfer.leg })),
+  );
+  const moved = new Map<string, HeldAccount>();
+  for (const { transaction, transfer } of transfers) {
+    const key = `${transaction.workspaceId}/${transfer.accountId}`;
+    const account = held.get(key);
+    if (account) moved.set(key, account);
+  }
+  const heads = [...moved.values()].sort((a, b) => a.workspaceId - b.workspaceId || a.id - b.id);
+  return [
+    bind(
+      INSERT_TRANSACTIONS,
+      posted.map(({ workspaceId }) => workspaceId),
+      posted.map(({ id }) => id),
+      posted.map(({ entry }) => entry.status),
+      posted.map(({ hash }) => hash),
+      posted.map(({ entry }) => entry.valueDate),
+      posted.map(({ entry }) => entry.returnOf ?? null),
+    ),
+    bind(
+      INSERT_TRANSFERS,
+      transfers.map(({ transaction }) => transaction.workspaceId),
+      transfers.map(({ transfer }) => transfer.id),
+      transfers.map(({ transaction }) => transaction.id),
+      transfers.map(({ transfer }) => transfer.accountId),
+      transfers.map(({ leg }) => leg.currencyId),
+      transfers.map(({ leg }) => leg.direction),
+      transfers.map(({ leg }) => leg.amount.toString()),
+      transfers.map(({ leg }) => leg.type),
+      transfers.map(({ leg }) => leg.description ?? null),
+      transfers.map(({ leg }) => leg.purpose ?? null),
+      transfers.map(({ leg }) => leg.feeAmount?.toString() ?? null),
+      transfers.map(({ leg }) => leg.recipientId ?? null),
+      transfers.map(({ transfer }) => transfer.accountVersion ?? null),
+      transfers.map(({ transfer }) => transfer.balanceAfter?.toString() ?? null),
+    ),
+    bind(
+      MOVE_HEADS,
+      heads.map(({ workspaceId }) => workspaceId),
+      heads.map(({ id }) => id),
+      heads.map(({ head }) => head),
+    ),
+  ];
+}
