@@ -120,7 +120,7 @@ describe('Given a deployment with its demo world', () => {
     expect(await refusal('user', 'add', 'mia', '--app', APP)).toMatch(/^mia is not an e-mail address in ASCII/);
     expect(await refusal('user', 'remove', MIA)).toMatch(/^There is no user mia@harbour.example/);
     expect(await refusal('workspace', 'add', 'Shipping', '--app', 'Nowhere')).toMatch(/^There is no app named Nowhere/);
-    expect(await refusal('workspace', 'remove', '1')).toMatch(/books are kept for ever/);
+    expect(await refusal('workspace', 'remove', '1')).toMatch(/kept for ever/);
     expect(await refusal('workspace', 'remove', '987654')).toMatch(/^There is no workspace 987654/);
     expect(await refusal('grant', 'list', '--workspace', '987654')).toMatch(/^There is no workspace 987654/);
     expect(await refusal('grant', 'add', MIA, '--workspace', '1', '--role', 'admin')).toMatch(

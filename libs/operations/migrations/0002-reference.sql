@@ -53,5 +53,7 @@ create table corridor (
 alter table account add constraint account_currency foreign key (currency_id) references currency;
 alter table account add constraint account_product foreign key (product_id) references product;
 
--- The program loads reference data at start, so it may write it; nothing may remove what accounts point to.
-grant select, insert, update on currency, product, bank, corridor to banking_app;
+-- The program fills in what is missing at start and follows ISO and the banks' names; the rest is the deployment's own to change.
+grant select, insert on currency, product, bank, corridor to banking_app;
+grant update (code, name, symbol, decimals, updated_at) on currency to banking_app;
+grant update (name, country_code, swift_code, updated_at) on bank to banking_app;

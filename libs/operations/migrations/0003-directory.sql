@@ -123,6 +123,9 @@ create policy workspaces on account_code for insert
   with check (workspace_id = any(nullif(current_setting('app.workspaces', true), '')::bigint[]));
 
 grant usage on sequence app_id_seq, app_user_id_seq, workspace_id_seq, workspace_role_id_seq to banking_app;
-grant select, insert, update, delete on app, app_user, user_identity, app_membership, workspace, workspace_role to banking_app;
+-- Who is who is written once: an e-mail, a subject or a workspace's app is not the program's to change afterwards.
+grant select, insert on user_identity, app_membership to banking_app;
+grant select, insert, delete on app, app_user, workspace, workspace_role to banking_app;
+grant update (updated_at) on app_user to banking_app;
+grant update (role, updated_at) on workspace_role to banking_app;
 grant select, insert on account_code to banking_app;
-grant select on directory_change to banking_app;

@@ -153,7 +153,38 @@ describe('Given the app’s role', () => {
       `select relname as name from (${tables}) t where has_table_privilege('${APP_ROLE}', t.oid, 'delete, truncate') order by 1`,
     );
 
-    expect(removable).toEqual(['app', 'app_membership', 'app_user', 'user_identity', 'workspace', 'workspace_role']);
+    expect(removable).toEqual(['app', 'app_user', 'workspace', 'workspace_role']);
+  });
+
+  it('When it asks which columns it may change, Then no e-mail, subject, limit, price of money or balance is among them', async () => {
+    const { rows } = await world.owner.query<{ changeable: string }>(
+      `select c.relname || '.' || a.attname as changeable
+       from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+       where c.relnamespace = '${SCHEMA}'::regnamespace and c.relkind = 'r'
+         and has_column_privilege('${APP_ROLE}', c.oid, a.attnum, 'update')
+         and a.attname not in ('status', 'updated_at')
+       order by 1`,
+    );
+
+    expect(rows.map(({ changeable }) => changeable)).toEqual([
+      'account.alias',
+      'account.head',
+      'bank.country_code',
+      'bank.name',
+      'bank.swift_code',
+      'currency.code',
+      'currency.decimals',
+      'currency.name',
+      'currency.symbol',
+      'execution.executed_at',
+      'execution.failure_code',
+      'execution.failure_message',
+      'execution.transaction_id',
+      'recipient.alias',
+      'recipient.forgotten_at',
+      'recipient.saved',
+      'workspace_role.role',
+    ]);
   });
 
   it('When it asks where it may make something, Then it is nowhere', async () => {
