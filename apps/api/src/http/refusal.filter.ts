@@ -1,15 +1,9 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type ErrorBody, Refusal, type RefusalReason } from '@banking/domain';
+import { Refusal, type RefusalReason } from '@banking/domain';
 import type { CalledRequest } from '../access/caller.js';
 import { CredentialError } from '../access/token-verifier.js';
-
-/** For answers that are made where no hook runs. */
-export const BARE_HEADERS = {
-  'Content-Type': 'application/json; charset=utf-8',
-  'Content-Security-Policy': "default-src 'none';frame-ancestors 'none'",
-  'X-Content-Type-Options': 'nosniff',
-};
+import { BARE_HEADERS, bodyOf } from './error-answer.js';
 
 /** What Fastify and Nest say no with before our own code does. */
 const BY_STATUS: Readonly<Record<number, RefusalReason>> = {
@@ -78,10 +72,6 @@ function isDecodable(url: string): boolean {
   } catch {
     return false;
   }
-}
-
-export function bodyOf({ errorCode, message, reason, details }: Refusal, requestId: string): ErrorBody {
-  return { errorCode, message, reason, requestId, ...(details && { details }) };
 }
 
 /** The status of a Nest or Fastify error that says the request is at fault; undefined for anything else. */

@@ -9,7 +9,7 @@ import { Refusal, type RefusalReason } from '@banking/domain';
 import type { CalledRequest } from '../access/caller.js';
 import { headerLines } from '../access/credentials.js';
 import type { Draining } from '../health/readiness.js';
-import { BARE_HEADERS, bodyOf } from './refusal.filter.js';
+import { BARE_HEADERS, bodyOf } from './error-answer.js';
 import { allowedMethods, indexRoutes, type RouteIndex } from './route-index.js';
 
 /** Every bound on what a client can make the server hold, and for how long. */
