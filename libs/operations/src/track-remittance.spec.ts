@@ -1,5 +1,5 @@
 import { parseAmount } from '@banking/domain';
-import { post, verifyBooks, type Entry } from '@banking/ledger';
+import { post, verifyBooks, type Leg } from '@banking/ledger';
 import { recordRailEvent, recordRejection, openRemittance } from './track-remittance.js';
 import { demoWorld } from './testing/worlds.js';
 
@@ -19,34 +19,40 @@ afterAll(async () => {
 });
 
 const amount = parseAmount('100.00', 'USD');
-const between = (
-  type: string,
-  customer: 'debit' | 'credit',
-  ours: 'debit' | 'credit',
-  status: Entry['status'],
-): Entry => ({
-  workspaceId,
-  status,
-  valueDate: '2026-11-21',
-  legs: [
-    { account: usd, currencyId: 840, direction: customer, amount, type },
-    { account: 'settlement', currencyId: 840, direction: ours, amount, type },
-  ],
-});
-const back = () => between('return', 'credit', 'debit', 'completed');
+const fee = parseAmount('4.00', 'USD');
+const rupees = parseAmount('8300.00', 'INR');
 
-/** A payout of a hundred dollars on its way. */
+/** A payout of a hundred dollars with its fee on its way, through these accounts of our own. */
+async function payOut(type: string, ours: readonly Leg[]): Promise<number> {
+  const legs: Leg[] = [
+    { account: usd, currencyId: 840, direction: 'debit', amount, type, description: 'Invoice', feeAmount: fee },
+    ...ours,
+    { account: usd, currencyId: 840, direction: 'debit', amount: fee, type: 'fee' },
+    { account: 'fees', currencyId: 840, direction: 'credit', amount: fee, type: 'fee' },
+  ];
+  const entry = { workspaceId, status: 'pending', valueDate: '2026-11-21', legs } as const;
+  const [outcome] = await post(world.books, [{ entries: [entry] }], ([decided]) => [
+    openRemittance(decided!.posted![0]!),
+  ]);
+  return outcome!.posted![0]!.id;
+}
+const plainly = () =>
+  payOut('payout', [{ account: 'settlement', currencyId: 840, direction: 'credit', amount, type: 'payout' }]);
+const converted = () =>
+  payOut('spot', [
+    { account: 'fx', currencyId: 840, direction: 'credit', amount, type: 'spot' },
+    { account: 'fx', currencyId: 356, direction: 'debit', amount: rupees, type: 'spot' },
+    { account: 'settlement', currencyId: 356, direction: 'credit', amount: rupees, type: 'spot' },
+  ]);
+
 beforeEach(async () => {
-  const [outcome] = await post(
-    world.books,
-    [{ entries: [between('payout', 'debit', 'credit', 'pending')] }],
-    ([decided]) => [openRemittance(decided!.posted![0]!)],
-  );
-  transactionId = outcome!.posted![0]!.id;
+  transactionId = await plainly();
 });
 
 const hear = (providerEvent: string, status: string) =>
   recordRailEvent(world.books, workspaceId, transactionId, { providerEvent, status, reasonCode: 'G000' });
+const refuse = (providerEvent: string) =>
+  recordRejection(world.books, workspaceId, transactionId, { providerEvent, status: 'RJCT', reasonCode: 'AC04' });
 
 async function seen(): Promise<{ status: string; events: string[]; balance: bigint }> {
   const { rows } = await world.owner.query<{ status: string; events: string[]; balance: bigint }>(
@@ -57,6 +63,17 @@ async function seen(): Promise<{ status: string; events: string[]; balance: bigi
     [transactionId, usd],
   );
   return rows[0]!;
+}
+
+/** What our own accounts hold, by kind and currency. */
+async function ours(): Promise<unknown> {
+  const { rows } = await world.owner.query(
+    `select a.kind, a.currency_id, sum(case t.direction when 'credit' then t.amount else -t.amount end) as held
+     from account a join transfer t on (t.workspace_id, t.account_id) = (a.workspace_id, a.id)
+     where a.workspace_id = $1 and a.kind in ('settlement', 'fx') group by 1, 2 order by 1, 2`,
+    [workspaceId],
+  );
+  return rows;
 }
 
 describe('Given a payout on its way', () => {
@@ -75,30 +92,89 @@ describe('Given a payout on its way', () => {
     expect(await seen()).toMatchObject({ status: 'completed', events: ['ACCC', 'ACSP', 'ACCC'] });
   });
 
-  it('When the network refuses it, Then it has failed and the money is back, in one', async () => {
+  it('When the network refuses it, Then it has failed and the money is back, the fee kept, in one', async () => {
     const { balance } = await seen();
 
-    await recordRejection(
-      world.books,
-      transactionId,
-      { providerEvent: 'e1', status: 'RJCT', reasonCode: 'AC04' },
-      back(),
-    );
+    expect(await refuse('e1')).toBe('returned');
 
     expect(await seen()).toEqual({ status: 'failed', events: ['RJCT'], balance: balance + amount });
+    const { rows } = await world.owner.query(
+      `select t.account_id, t.direction, t.amount, t.currency_id, t.type, t.description
+       from transaction x join transfer t on t.transaction_id = x.id
+       where x.return_of = $1 and t.account_version is not null`,
+      [transactionId],
+    );
+    const back = { account_id: BigInt(usd), direction: 'credit', amount, currency_id: 840 };
+    expect(rows).toEqual([{ ...back, type: 'return', description: 'Returned: Invoice' }]);
   });
 
-  it('When the network refuses it twice, at once or later, Then the money comes back once', async () => {
+  it('When the network refuses it again and again, at once or later, Then the money comes back once', async () => {
     const { balance } = await seen();
-    const refuse = (providerEvent: string) =>
-      recordRejection(world.books, transactionId, { providerEvent, status: 'RJCT' }, back()).then(
-        () => 'returned',
-        (error: { code?: string }) => error.code,
-      );
 
-    const words = [...(await Promise.all([refuse('e1'), refuse('e1')])), await refuse('e2')];
+    const words = [...(await Promise.all([refuse('e1'), refuse('e1'), refuse('e2')])), await refuse('e3')];
 
-    expect(words.sort()).toEqual(['23505', '23505', 'returned']);
-    expect(await seen()).toEqual({ status: 'failed', events: ['RJCT'], balance: balance + amount });
+    expect(words.sort()).toEqual(['repeated', 'repeated', 'repeated', 'returned']);
+    expect(await seen()).toEqual({ status: 'failed', events: ['RJCT', 'RJCT', 'RJCT'], balance: balance + amount });
+  });
+
+  it('When the network refuses it after it has credited it, Then the word is kept and no money moves', async () => {
+    await hear('e1', 'ACCC');
+    const { balance } = await seen();
+
+    expect(await refuse('e2')).toBe('late');
+
+    expect(await seen()).toEqual({ status: 'completed', events: ['ACCC', 'RJCT'], balance });
+  });
+
+  it('When the network credits it after it has refused it, Then the word is kept and it stays failed', async () => {
+    await refuse('e1');
+
+    expect(await hear('e2', 'ACCC')).toBe('late');
+
+    expect(await seen()).toMatchObject({ status: 'failed', events: ['RJCT', 'ACCC'] });
+  });
+
+  it('When the network says both at once, Then the money has left or is back, not both', async () => {
+    const { balance } = await seen();
+
+    const [credited, refused] = await Promise.all([hear('e1', 'ACCC'), refuse('e2')]);
+
+    const { status, balance: after } = await seen();
+    expect([
+      ['recorded', 'late', 'completed', balance],
+      ['late', 'returned', 'failed', balance + amount],
+    ]).toContainEqual([credited, refused, status, after]);
+  });
+
+  it('When a rejection is recorded as any other word, Then that is a mistake', async () => {
+    await expect(hear('e1', 'RJCT')).rejects.toThrow('brings money back');
+    expect(await seen()).toMatchObject({ status: 'pending', events: [] });
+  });
+});
+
+describe('Given a payout with a conversion on its way', () => {
+  it('When the network refuses it, Then the account and our own accounts are where they were, the fee kept', async () => {
+    const [{ balance }, before] = [await seen(), await ours()];
+    transactionId = await converted();
+
+    await refuse('e1');
+
+    expect(await seen()).toMatchObject({ status: 'failed', balance: balance - fee });
+    expect(await ours()).toEqual(before);
+  });
+});
+
+describe('Given a transaction that the network never had', () => {
+  it('When a word comes for it, Then that is a mistake, and nothing changes', async () => {
+    const { rows } = await world.owner.query<{ id: bigint }>(
+      `select id from transaction where workspace_id = $1 and id not in (select transaction_id from remittance) limit 1`,
+      [workspaceId],
+    );
+    transactionId = Number(rows[0]!.id);
+
+    await expect(hear('e1', 'ACCC')).rejects.toThrow('has no remittance');
+    await expect(refuse('e2')).rejects.toThrow('has no remittance');
+
+    expect(await seen()).toMatchObject({ status: 'completed', events: [] });
   });
 });

@@ -1,5 +1,5 @@
-import { post, type Books, type Entry, type PostedTransaction } from '@banking/ledger';
-import { bind, statement, type Bound } from '@banking/postgres';
+import { preparePosting, returnEntry, type Books, type PostedTransaction } from '@banking/ledger';
+import { bind, statement, type Bound, type Tx } from '@banking/postgres';
 
 /** What the outside network said of a payout. */
 export interface RailEvent {
@@ -24,12 +24,24 @@ const RECORD_EVENT = statement(
      on conflict (workspace_id, remittance_id, provider_event) do nothing
      returning remittance_id
    )
-   update remittance set updated_at = now() from heard where workspace_id = $1 and id = heard.remittance_id`,
+   update remittance set updated_at = statement_timestamp() from heard where workspace_id = $1 and id = heard.remittance_id`,
 );
-/** A transaction already at its last word stays there. */
+/** Locked before any account is, by all who do: the words of one transaction are heard one after the other. */
+const LOCK_TRANSACTION = statement<{ status: string }>(
+  'lock_remitted_transaction',
+  `select x.status from transaction x
+   join remittance m on (m.workspace_id, m.transaction_id) = (x.workspace_id, x.id)
+   where x.workspace_id = $1 and x.id = $2
+   for no key update of x`,
+);
+/** A statement of its own behind the lock, so that it sees what the holder before wrote. */
+const FIND_RETURN = statement<{ id: bigint }>(
+  'find_return',
+  'select id from transaction where workspace_id = $1 and return_of = $2',
+);
 const STEP_TRANSACTION = statement(
   'step_transaction',
-  `update transaction set status = $3, updated_at = now() where workspace_id = $1 and id = $2 and status = 'pending'`,
+  `update transaction set status = $3, updated_at = statement_timestamp() where workspace_id = $1 and id = $2`,
 );
 
 /** The write that gives a transaction its tracking, to travel with the posting. */
@@ -37,36 +49,71 @@ export function openRemittance({ workspaceId, id }: PostedTransaction): Bound<un
   return bind(OPEN_REMITTANCE, workspaceId, id);
 }
 
-/** Records what the network said. `ACCC` is its last good word: the transaction is completed. */
+/**
+ * Records what the network said. `ACCC` is its last good word: a pending transaction is completed, and one that has failed stays
+ * so, which is answered with `late`.
+ *
+ * @throws Error for a transaction without a remittance, and for `RJCT`, which brings money back.
+ */
 export async function recordRailEvent(
   books: Books,
   workspaceId: number,
   transactionId: number,
   event: RailEvent,
-): Promise<void> {
-  await books.database.flight({ workspaces: [workspaceId] }, [
-    recorded(workspaceId, transactionId, event),
-    ...(event.status === 'ACCC' ? [bind(STEP_TRANSACTION, workspaceId, transactionId, 'completed')] : []),
-  ]);
+): Promise<'recorded' | 'late'> {
+  if (event.status === 'RJCT') throw new Error('a rejection brings money back: record it as one');
+  return books.database.transaction({ workspaces: [workspaceId] }, async (tx) => {
+    const { status } = await hold(tx, workspaceId, transactionId);
+    const isLast = event.status === 'ACCC';
+    await tx.commit([
+      recorded(workspaceId, transactionId, event),
+      ...(isLast && status === 'pending' ? [bind(STEP_TRANSACTION, workspaceId, transactionId, 'completed')] : []),
+    ]);
+    return isLast && status === 'failed' ? 'late' : 'recorded';
+  });
 }
 
 /**
- * Records that the network refused a payout: the transaction has failed, and `back`, a return of its money, is posted
- * in the same database transaction. The database takes one return for a transaction, so a repeated refusal pays nothing twice.
+ * Records that the network refused a payout. A pending transaction has failed, and its money comes back to the account in the same
+ * database transaction, together with `alongside`: `returned`. Said again, it is `repeated`; said of a transaction that was
+ * completed, it is `late`: both are recorded as events and move nothing.
+ *
+ * @throws Refusal `balance_limit_exceeded` when the account cannot hold the money. Nothing was written.
+ * @throws Error for a transaction without a remittance.
  */
 export async function recordRejection(
   books: Books,
+  workspaceId: number,
   transactionId: number,
   event: RailEvent,
-  back: Entry,
   alongside: () => readonly Bound<unknown>[] = () => [],
-): Promise<void> {
-  const [outcome] = await post(books, [{ entries: [{ ...back, returnOf: transactionId }] }], () => [
-    recorded(back.workspaceId, transactionId, event),
-    bind(STEP_TRANSACTION, back.workspaceId, transactionId, 'failed'),
-    ...alongside(),
-  ]);
-  if (outcome?.refused) throw outcome.refused;
+): Promise<'returned' | 'repeated' | 'late'> {
+  const today = new Date().toISOString().slice(0, 10);
+  const entry = await returnEntry(books.database, workspaceId, transactionId, today);
+  const { workspaces, finish } = await preparePosting(books, [{ entries: [entry] }]);
+  return books.database.transaction({ workspaces }, async (tx) => {
+    const { status, isReturned } = await hold(tx, workspaceId, transactionId);
+    const heard = recorded(workspaceId, transactionId, event);
+    if (status !== 'pending') {
+      if (status === 'failed' && !isReturned) throw new Error(`transaction ${transactionId} failed without its return`);
+      await tx.commit([heard]);
+      return status === 'failed' ? 'repeated' : 'late';
+    }
+    const failed = bind(STEP_TRANSACTION, workspaceId, transactionId, 'failed');
+    const [outcome] = await finish(tx, ([decided]) => (decided?.posted ? [heard, failed, ...alongside()] : []));
+    if (outcome?.refused) throw outcome.refused;
+    return 'returned';
+  });
+}
+
+/** Locks a transaction on its way, and says where it stands. */
+async function hold(tx: Tx, workspaceId: number, transactionId: number) {
+  const [[held], returns] = await tx.flight([
+    bind(LOCK_TRANSACTION, workspaceId, transactionId),
+    bind(FIND_RETURN, workspaceId, transactionId),
+  ] as const);
+  if (!held) throw new Error(`transaction ${transactionId} has no remittance`);
+  return { status: held.status, isReturned: returns.length > 0 };
 }
 
 function recorded(workspaceId: number, transactionId: number, event: RailEvent): Bound<unknown> {

@@ -2,7 +2,7 @@ import { parseAmount } from '@banking/domain';
 import type { Books } from '@banking/ledger';
 import { recordRailEvent, recordRejection } from '../track-remittance.js';
 import { demoAccount, demoRecipient } from './accounts.js';
-import { fund, payInternally, payOut, payOutConverted, returnOf } from './movements.js';
+import { fund, payInternally, payOut, payOutConverted } from './movements.js';
 import type { People } from './people.js';
 import { madeBefore, note } from './world.js';
 
@@ -126,9 +126,7 @@ export async function makeMoney(books: Books, { northwind, adaPersonal, southwin
   const step = 'returns:returned';
   if ((await madeBefore(books.database, step)) === undefined) {
     const event = { providerEvent: 'demo-3', status: 'RJCT', reasonCode: 'AC04', message: 'AC04' };
-    await recordRejection(books, refused.transactionId, event, returnOf(refund), () => [
-      note(step, refused.transactionId),
-    ]);
+    await recordRejection(books, northwind, refused.transactionId, event, () => [note(step, refused.transactionId)]);
   }
 
   const salary = {

@@ -157,17 +157,3 @@ function feeLegs({ from, recipientId }: DemoPayment, amount: MinorUnits): Leg[] 
     { ...fee, account: 'fees', direction: 'credit' },
   ];
 }
-
-/** The full debit back on the account, the fee kept. */
-export function returnOf({ from, amount, description }: DemoPayment): Entry {
-  const leg = { currencyId: from.currencyId, amount, type: 'return', description: `Returned: ${description}` };
-  return {
-    workspaceId: from.workspaceId,
-    status: 'completed',
-    valueDate: today(),
-    legs: [
-      { ...leg, account: from.id, direction: 'credit' },
-      { ...leg, account: 'settlement', direction: 'debit' },
-    ],
-  };
-}

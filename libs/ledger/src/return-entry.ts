@@ -1,0 +1,47 @@
+import { minorUnits } from '@banking/domain';
+import { bind, statement, type Database } from '@banking/postgres';
+import type { Entry, Leg, OwnAccountKind } from './proposal.js';
+
+const MOVED = statement<{
+  account_id: bigint;
+  kind: OwnAccountKind | 'customer';
+  currency_id: number;
+  direction: 'debit' | 'credit';
+  amount: bigint;
+  description: string | null;
+}>(
+  'transfers_to_return',
+  `select t.account_id, a.kind, t.currency_id, t.direction, t.amount, t.description
+   from transfer t join account a on (a.workspace_id, a.id) = (t.workspace_id, t.account_id)
+   where t.workspace_id = $1 and t.transaction_id = $2 and t.type <> 'fee'
+   order by t.id`,
+);
+
+/**
+ * The return of a transaction, to be posted: each of its transfers the other way, as type `return`, the fee kept. The customer has
+ * the full debit back in the account's own currency, and the accounts a conversion went through stand where they stood.
+ *
+ * Transfers are never edited, so it may be made before the transaction is locked.
+ *
+ * @throws Error when there is no such transaction.
+ */
+export async function returnEntry(
+  database: Database,
+  workspaceId: number,
+  transactionId: number,
+  valueDate: string,
+): Promise<Entry> {
+  const [moved] = await database.flight({ workspaces: [workspaceId] }, [
+    bind(MOVED, workspaceId, transactionId),
+  ] as const);
+  if (moved.length === 0) throw new Error(`there is no transaction ${transactionId} to return`);
+  const legs = moved.map(({ account_id, kind, currency_id, direction, amount, description }): Leg => ({
+    account: kind === 'customer' ? Number(account_id) : kind,
+    currencyId: currency_id,
+    direction: direction === 'debit' ? 'credit' : 'debit',
+    amount: minorUnits(amount),
+    type: 'return',
+    description: description === null ? undefined : `Returned: ${description}`,
+  }));
+  return { workspaceId, status: 'completed', valueDate, returnOf: transactionId, legs };
+}
