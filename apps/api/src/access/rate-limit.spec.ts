@@ -28,12 +28,12 @@ describe('Given a limit of two requests a second', () => {
     return { body: json<unknown>(), policy: headers['ratelimit-policy'], left: headers['ratelimit'] };
   };
 
-  it('When one key asks three times at once, Then the third is refused with a time, and another key is not', async () => {
-    const [first, second, third, other] = await Promise.all([take('ada'), take('ada'), take('ada'), take('bob')]);
+  it('When one key asks three times at once, Then two are let through and the third is told when, and another key is not held up', async () => {
+    const [other, ...same] = await Promise.all([take('bob'), take('ada'), take('ada'), take('ada')]);
 
-    expect(first).toEqual({ body: { taken: true }, policy: '"user";q=2;w=1', left: '"user";r=1;t=1' });
-    expect(second).toMatchObject({ body: { taken: true }, left: '"user";r=0;t=1' });
-    expect(third).toMatchObject({ body: { reason: 'rate_limited', retryAfterSeconds: 1 } });
-    expect(other).toMatchObject({ body: { taken: true } });
+    expect(other).toEqual({ body: { taken: true }, policy: '"user";q=2;w=1', left: '"user";r=1;t=1' });
+    expect(same.map(({ left }) => left).sort()).toEqual(['"user";r=0;t=1', '"user";r=0;t=1', '"user";r=1;t=1']);
+    const refused = same.filter(({ body }) => !('taken' in (body as object)));
+    expect(refused.map(({ body }) => body)).toEqual([{ reason: 'rate_limited', retryAfterSeconds: 1 }]);
   });
 });
