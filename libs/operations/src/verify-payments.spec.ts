@@ -1,0 +1,104 @@
+import { demoWorld } from './testing/worlds.js';
+import { PAYMENT_CHECKS, verifyPayments } from './verify-payments.js';
+
+let world: Awaited<ReturnType<typeof demoWorld>>;
+let northwind: number;
+
+beforeEach(async () => {
+  world = await demoWorld();
+  northwind = world.demo.workspaces['Northwind Trading']!;
+});
+afterEach(() => world.close());
+
+const verify = () => verifyPayments(world.database, Object.values(world.demo.workspaces));
+
+/** Does something that the walls forbid, as a superuser whose triggers and foreign keys are off. */
+const plant = (text: string) =>
+  world.owner.query(`begin; set local session_replication_role = replica; ${text}; commit`);
+
+const RETURN = '(select id from transaction where return_of is not null)';
+const RETURNED = '(select return_of from transaction where return_of is not null)';
+
+describe('Given payments nobody has tampered with', () => {
+  it('When they are verified, Then nothing is found', async () => {
+    expect(await verify()).toEqual([]);
+  });
+});
+
+describe('Given a fault planted behind the walls', () => {
+  const [RETURNS, FAILED, REMITTANCES, EVENTS, EXECUTIONS] = PAYMENT_CHECKS as [string, string, string, string, string];
+
+  it.each([
+    ['brings back more', `update transfer set amount = amount + 1 where transaction_id = ${RETURN}`, RETURNS],
+    [
+      'goes to another account',
+      `update transfer set account_id = account_id + 1 where transaction_id = ${RETURN}`,
+      RETURNS,
+    ],
+    [
+      'is in another currency',
+      `update transfer set currency_id = 840 where transaction_id = ${RETURN} and account_version is not null`,
+      RETURNS,
+    ],
+    ['is no return by its type', `update transfer set type = 'funding' where transaction_id = ${RETURN}`, RETURNS],
+    [
+      'brings back what never left',
+      `update transfer set amount = amount - 1 where transaction_id = ${RETURNED} and type = 'payout'`,
+      RETURNS,
+    ],
+    ['brings back the fee', `update transfer set type = 'payout' where transaction_id = ${RETURNED}`, RETURNS],
+    [
+      'is of another transaction',
+      `update transaction set return_of = 999999999 where id = ${RETURN}`,
+      [RETURNS, FAILED],
+    ],
+    ['is not there', `update transaction set return_of = null where id = ${RETURN}`, FAILED],
+  ])('When a return %s, Then it is found', async (_what, fault, checks) => {
+    await plant(fault);
+
+    const findings = await verify();
+
+    expect(findings.map(({ check }) => check)).toEqual([checks].flat());
+    expect(new Set(findings.map(({ workspaceId }) => workspaceId))).toEqual(new Set([northwind]));
+  });
+
+  it('When money came back twice, Then it is found', async () => {
+    await world.owner.query('alter table transaction drop constraint transaction_workspace_id_return_of_key');
+    await plant(`
+      with again as (
+        insert into transaction (workspace_id, status, hash, value_date, return_of)
+        select workspace_id, status, hash, value_date, return_of from transaction where id = ${RETURN}
+        returning id)
+      insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, account_version, balance_after)
+      select t.workspace_id, again.id, account_id, currency_id, direction, amount, type, account_version + 1000, balance_after
+      from again, transfer t where t.transaction_id = ${RETURN}`);
+
+    expect(await verify()).toEqual([
+      { check: RETURNS, workspaceId: northwind, detail: expect.stringMatching(/has 2 returns$/) },
+    ]);
+  });
+
+  it.each([
+    [
+      'a remittance without its transaction',
+      (id: number) => `insert into remittance (workspace_id, transaction_id) values (${id}, 999999999)`,
+      REMITTANCES,
+    ],
+    [
+      'an event without its remittance',
+      (id: number) =>
+        `insert into remittance_event (workspace_id, remittance_id, provider_event, status) values (${id}, 999999999, 'e', 'ACSP')`,
+      EVENTS,
+    ],
+    [
+      'an execution without its order',
+      (id: number) =>
+        `insert into execution (workspace_id, order_id, sequence, status, scheduled_at) values (${id}, 999999999, 1, 'scheduled', now())`,
+      EXECUTIONS,
+    ],
+  ])('When there is %s, Then it is found', async (_what, fault, check) => {
+    await plant(fault(northwind));
+
+    expect(await verify()).toEqual([{ check, workspaceId: northwind, detail: expect.stringContaining('999999999') }]);
+  });
+});

@@ -1,0 +1,85 @@
+import type { Finding } from '@banking/ledger';
+import { bind, statement, type Database } from '@banking/postgres';
+
+/** The questions whose every answer is a fault. Each row says what is wrong. */
+const FAULTS = [
+  {
+    check: 'a return gives back to the account what was taken, and once',
+    rows: statement<{ detail: string }>(
+      'verify_returns',
+      `select format('return %s does not give back what transaction %s took', r.id, r.return_of) as detail
+       from transaction r
+       where r.workspace_id = $1 and r.return_of is not null
+         and (select array_agg(format('%s %s %s %s %s', t.account_id, t.currency_id, t.direction, t.amount, t.type) order by t.account_id, t.amount)
+              from transfer t where t.workspace_id = $1 and t.transaction_id = r.id and t.account_version is not null)
+             is distinct from
+             (select array_agg(format('%s %s credit %s return', t.account_id, t.currency_id, t.amount) order by t.account_id, t.amount)
+              from transfer t
+              where t.workspace_id = $1 and t.transaction_id = r.return_of and t.account_version is not null
+                and t.direction = 'debit' and t.type <> 'fee')
+       union all
+       select format('transaction %s has %s returns', return_of, count(*))
+       from transaction where workspace_id = $1 and return_of is not null
+       group by return_of having count(*) > 1`,
+    ),
+  },
+  {
+    check: 'every transaction that failed has its return',
+    rows: statement<{ detail: string }>(
+      'verify_failed',
+      `select format('transaction %s failed and was not returned', x.id) as detail
+       from transaction x
+       where x.workspace_id = $1 and x.status = 'failed'
+         and not exists (select from transaction r where r.workspace_id = $1 and r.return_of = x.id)`,
+    ),
+  },
+  {
+    check: 'every remittance has its transaction',
+    rows: statement<{ detail: string }>(
+      'verify_remittances',
+      `select format('remittance %s tracks transaction %s, which is not there', m.id, m.transaction_id) as detail
+       from remittance m
+       where m.workspace_id = $1
+         and not exists (select from transaction x where x.workspace_id = $1 and x.id = m.transaction_id)`,
+    ),
+  },
+  {
+    check: 'every remittance event has its remittance',
+    rows: statement<{ detail: string }>(
+      'verify_remittance_events',
+      `select format('event %s is of remittance %s, which is not there', e.id, e.remittance_id) as detail
+       from remittance_event e
+       where e.workspace_id = $1
+         and not exists (select from remittance m where m.workspace_id = $1 and m.id = e.remittance_id)`,
+    ),
+  },
+  {
+    check: 'every execution has its order',
+    rows: statement<{ detail: string }>(
+      'verify_executions',
+      `select format('execution %s is of order %s, which is not there', e.id, e.order_id) as detail
+       from execution e
+       where e.workspace_id = $1
+         and not exists (select from customer_order o where o.workspace_id = $1 and o.id = e.order_id)`,
+    ),
+  },
+] as const;
+
+/**
+ * Proves of the given workspaces what the books alone do not know: that money which came back is what had left, and that the rows
+ * written together without foreign keys are together. Every question is one statement, so payments may go on meanwhile.
+ */
+export async function verifyPayments(database: Database, workspaceIds: readonly number[]): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const workspaceId of workspaceIds) {
+    const ask = FAULTS.map(({ rows }) => bind(rows, workspaceId));
+    const faults = await database.flight({ workspaces: [workspaceId] }, ask);
+    faults.forEach((rows, index) => {
+      for (const { detail } of rows) findings.push({ check: FAULTS[index]!.check, workspaceId, detail });
+    });
+  }
+  return findings;
+}
+
+/** What `verifyPayments` proves, for whoever prints it. */
+export const PAYMENT_CHECKS: readonly string[] = FAULTS.map(({ check }) => check);
