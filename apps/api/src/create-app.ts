@@ -4,7 +4,6 @@ import type { FastifyInstance } from 'fastify';
 import { Logger } from 'nestjs-pino';
 import type { Logger as Pino } from 'pino';
 import type { Deployment } from '@banking/operations';
-import { RateLimit } from './access/rate-limit.js';
 import { TokenVerifier } from './access/token-verifier.js';
 import { AppModule } from './app.module.js';
 import type { Config } from './config.js';
@@ -32,7 +31,6 @@ export async function createApp(
   if (config.corsOrigins.length > 0) {
     app.enableCors({ origin: [...config.corsOrigins], exposedHeaders: EXPOSED_HEADERS, maxAge: 600 });
   }
-  app.get(RateLimit).attach((options) => server.createRateLimit(options));
   if (config.docs) await serveDocs(app);
   await app.init();
   await server.ready();

@@ -36,7 +36,7 @@ export class AccessGuard implements CanActivate {
     const { subject, user } = await this.authenticate(request);
     request.userId = user.id;
     const named = isRole(access) ? headerLines(request, 'workspace-id') : undefined;
-    await this.rateLimit.take(request, http.getResponse<FastifyReply>(), rateKeyOf(user, named?.[0]));
+    this.rateLimit.take(http.getResponse<FastifyReply>(), rateKeyOf(user, named?.[0]));
     if (!acceptsJson(request.headers.accept)) throw new Refusal('not_acceptable');
     request.caller = isRole(access)
       ? await this.authorize(subject, workspaceIdOf(named), access)

@@ -1,57 +1,58 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { Refusal } from '@banking/domain';
 
-/** What `@fastify/rate-limit` answers for one request. */
-interface Count {
-  readonly isAllowed: boolean;
-  readonly isExceeded?: boolean;
-  readonly max?: number;
-  readonly remaining?: number;
-  readonly ttlInSeconds?: number;
+/** How many seconds' worth of requests may come at once after a pause. */
+const BURST_S = 2;
+const CALLERS_MAX = 10_000;
+
+interface Bucket {
+  left: number;
+  filledAtMs: number;
 }
 
-type Counter = (request: FastifyRequest) => Promise<unknown>;
-
-const WINDOW_S = 1;
-
-/** Requests of one user in one workspace, per second and per process. Without a limit it lets everything through. */
+/**
+ * A token bucket for each user in each workspace, in this process: a burst of two seconds' worth, then a steady rate. Bounded: the
+ * caller who was away longest is forgotten first, which gives them a full bucket. Without a rate it lets everything through.
+ *
+ * Our own, because the counter of @fastify/rate-limit is read after it was awaited: requests that arrive together all see the last count.
+ */
 export class RateLimit {
-  /** The key of a request while it is being counted. */
-  private readonly keys = new WeakMap<FastifyRequest, string>();
-  private counter: Counter | undefined;
+  private readonly buckets = new Map<string, Bucket>();
 
-  constructor(private readonly perSecond?: number) {}
-
-  /** Connects to the counter of the server, once it is there. */
-  attach(
-    createCounter: (options: {
-      max: number;
-      timeWindow: number;
-      keyGenerator: (request: FastifyRequest) => string;
-    }) => Counter,
-  ): void {
-    // prettier-ignore
-    if (this.perSecond === undefined) return;
-    this.counter = createCounter({
-      max: this.perSecond,
-      timeWindow: WINDOW_S * 1000,
-      keyGenerator: (request) => this.keys.get(request) ?? '',
-    });
-  }
+  constructor(
+    private readonly perSecond?: number,
+    private readonly nowMs: () => number = () => performance.now(),
+  ) {}
 
   /**
    * Headers as in the IETF draft "RateLimit header fields for HTTP".
    *
    * @throws Refusal `rate_limited`
    */
-  async take(request: FastifyRequest, reply: FastifyReply, key: string): Promise<void> {
-    if (!this.counter || this.perSecond === undefined) return;
-    this.keys.set(request, key);
-    const count = (await this.counter(request)) as Count;
-    reply.header('RateLimit-Policy', `"user";q=${this.perSecond};w=${WINDOW_S}`);
-    reply.header('RateLimit', `"user";r=${count.remaining ?? 0};t=${count.ttlInSeconds ?? WINDOW_S}`);
-    if (count.isExceeded === true) {
-      throw new Refusal('rate_limited', undefined, { retryAfterSeconds: count.ttlInSeconds ?? WINDOW_S });
-    }
+  take(reply: Pick<FastifyReply, 'header'>, key: string): void {
+    if (this.perSecond === undefined) return;
+    const burst = this.perSecond * BURST_S;
+    const bucket = this.bucketOf(key, burst, this.perSecond);
+    const isTaken = bucket.left >= 1;
+    if (isTaken) bucket.left -= 1;
+    reply.header('RateLimit-Policy', `"user";q=${burst};w=${BURST_S}`);
+    reply.header(
+      'RateLimit',
+      `"user";r=${Math.floor(bucket.left)};t=${Math.ceil((burst - bucket.left) / this.perSecond)}`,
+    );
+    if (isTaken) return;
+    throw new Refusal('rate_limited', undefined, { retryAfterSeconds: Math.ceil((1 - bucket.left) / this.perSecond) });
+  }
+
+  private bucketOf(key: string, burst: number, perSecond: number): Bucket {
+    const nowMs = this.nowMs();
+    const bucket = this.buckets.get(key) ?? { left: burst, filledAtMs: nowMs };
+    bucket.left = Math.min(burst, bucket.left + ((nowMs - bucket.filledAtMs) / 1000) * perSecond);
+    bucket.filledAtMs = nowMs;
+    this.buckets.delete(key);
+    this.buckets.set(key, bucket);
+    const oldest = this.buckets.keys().next();
+    if (this.buckets.size > CALLERS_MAX && !oldest.done) this.buckets.delete(oldest.value);
+    return bucket;
   }
 }
