@@ -20,7 +20,10 @@ if (option === '--help' && rest.length === 0) {
   process.stderr.write(`${option} is not an option.\n\n${USAGE}`);
   process.exitCode = 2;
 } else {
-  execFileSync(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '--build'], { cwd: ROOT, stdio: 'inherit' });
+  execFileSync(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '--build'], {
+    cwd: ROOT,
+    stdio: 'inherit',
+  });
   const require = createRequire(import.meta.url);
   require('reflect-metadata');
   const { offlineDocument } = require(join(ROOT, 'apps/api/dist/docs/offline-document.js'));

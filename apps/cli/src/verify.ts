@@ -1,5 +1,6 @@
 import type { WorkspaceId } from '@banking/domain';
 import { CHECKS, type Proof, verifyBooks } from '@banking/ledger';
+import { PAYMENT_CHECKS, verifyPayments } from '@banking/operations';
 import type { Command } from 'commander';
 import { withDeployment } from './deployment.js';
 import { examples } from './help.js';
@@ -24,7 +25,7 @@ export function addVerifyCommand(program: Command): void {
     .addHelpText('after', examples('banking verify', 'banking verify --workspace 1 --json'))
     .action(async ({ workspace, json }: { workspace?: WorkspaceId; json?: boolean }) => {
       const proof = await prove(workspace);
-      if (json) printJson({ inOrder: proof.findings.length === 0, checks: CHECKS, ...proof });
+      if (json) printJson({ inOrder: proof.findings.length === 0, checks: ALL_CHECKS, ...proof });
       else printProof(proof);
       if (proof.findings.length > 0) throw new Refused(verdict(proof));
     });
@@ -35,18 +36,21 @@ async function prove(workspaceId: WorkspaceId | undefined): Promise<Proof> {
   return withDeployment(async ({ database }) => {
     const ids = (await chosenWorkspaces(database, workspaceId)).map(({ id }) => id);
     let proven = 0;
-    return verifyBooks(database, ids, (id) => {
+    const proof = await verifyBooks(database, ids, (id) => {
       proven += 1;
       tell(`Proved workspace ${id}, ${proven} of ${ids.length}.`);
     });
+    return { ...proof, findings: [...proof.findings, ...(await verifyPayments(database, ids))] };
   }, need);
 }
+
+const ALL_CHECKS = [...CHECKS, ...PAYMENT_CHECKS];
 
 function printProof(proof: Proof): void {
   const { accounts, transactions, transfers, findings } = proof;
   printTable(
     ['Check', 'Findings'],
-    CHECKS.map((check) => [check, findings.filter((finding) => finding.check === check).length]),
+    ALL_CHECKS.map((check) => [check, findings.filter((finding) => finding.check === check).length]),
     '',
   );
   print('');

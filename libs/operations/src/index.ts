@@ -4,3 +4,4 @@ export * from './ledger-directory.js';
 export { MIGRATIONS } from './migrations.js';
 export * from './open-deployment.js';
 export * from './provisioning/index.js';
+export * from './verify-payments.js';

@@ -56,6 +56,15 @@ describe('Given a connection to the running service', () => {
     expect(answer.body).not.toContain('"ok"');
   });
 
+  it('When broken bytes follow a good request at once Then the good one has its own answer, and the only one', async () => {
+    const good = requestBytes({ path: '/health/ready', headers: [`Host: ${host}`, 'X-Request-Id: good'] });
+
+    const answer = await sendRaw(service.url, `${good}BROKEN\r\n\r\n`);
+
+    expect({ status: answer.status, id: answer.headers.get('x-request-id') }).toEqual({ status: 200, id: 'good' });
+    expect(answer.body).not.toContain('HTTP/1.1');
+  });
+
   it('When two good requests are sent at once Then both are answered, in order', async () => {
     const one = requestBytes({ path: '/health/live', headers: [`Host: ${host}`, 'X-Request-Id: one'] });
     const two = requestBytes({

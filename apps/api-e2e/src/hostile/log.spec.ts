@@ -53,7 +53,7 @@ describe('Given the log of the running service', () => {
     });
 
     const lines = await linesOf(requestId);
-    expect(lines.find(({ msg }) => msg === 'credential refused')).toMatchObject({ why: expect.any(String) });
+    expect(lines.find(({ msg }) => msg === 'request')).toMatchObject({ status: 401, why: expect.any(String) });
     expect(JSON.stringify(lines)).not.toContain(CANARY);
   });
 

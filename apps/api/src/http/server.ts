@@ -141,6 +141,7 @@ const BROKEN: Readonly<Record<string, RefusalReason>> = {
 /**
  * What Node's parser refuses reaches no route: the answer is written by hand, in the same form. Where the answer to an earlier
  * request of the same connection is still to come, that one goes out and this one gets none: it would be taken for the other's.
+ * Where the broken bytes are the body of the request that is being answered, this is its answer, unless another has begun.
  */
 function refuseBrokenRequest(error: Error & { code?: string }, socket: Socket, logger: FastifyBaseLogger): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
@@ -151,8 +152,12 @@ function refuseBrokenRequest(error: Error & { code?: string }, socket: Socket, l
   const requestId = randomUUID();
   logger.info({ requestId, method: 'none', route: 'none', status: refusal.status, why: error.code }, 'request');
   const earlier = (socket as Socket & { _httpMessage?: ServerResponse | null })._httpMessage;
-  if (earlier) {
+  if (earlier?.req.complete) {
     earlier.once('finish', () => socket.end());
+    return;
+  }
+  if (earlier?.headersSent) {
+    socket.destroy();
     return;
   }
   const body = JSON.stringify(bodyOf(refusal, requestId));
