@@ -141,6 +141,17 @@ describe('Given a server of one’s own with a database nobody has migrated', ()
     expect(await start()).toEqual(first);
   });
 
+  it('When the demo world has been made, Then a transfer is found by its key and not among all of its workspace', async () => {
+    const deployment = await openDeployment({ dataDir, demo: true });
+
+    const plan = await deployment.database.flight({ workspaces: [1] }, [
+      sql<{ 'QUERY PLAN': string }>('explain select from transfer where workspace_id = 1 and id = 26'),
+    ] as const);
+
+    expect(plan[0].map((line) => line['QUERY PLAN']).join('\n')).toContain('transfer_pkey');
+    await deployment.close();
+  });
+
   it('When a connection throws its role off, Then it has no rights at all', async () => {
     const deployment = await openDeployment({ dataDir, demo: false });
 

@@ -1,6 +1,7 @@
 import { Refusal } from '@banking/domain';
 import { openBooks, type Books } from '@banking/ledger';
 import {
+  analyzeTables,
   APP_ROLE,
   type ConnectionOptions,
   Database,
@@ -79,7 +80,9 @@ export async function openDeployment(settings: DeploymentSettings): Promise<Depl
     });
     const books = openBooks(database);
     if (prepare) await loadReference(database);
-    if (prepare && demo) await makeDemoWorld(books);
+    const isFresh = prepare && demo && (await makeDemoWorld(books));
+    // A server of one's own has its own autovacuum, and an owner whom this login need not be.
+    if (isFresh && embedded) await analyzeTables(connection, SCHEMA);
     const opened = database;
     return {
       database,

@@ -16,6 +16,7 @@ export { CommitInDoubtError, DatabaseSetupError } from './failures.js';
 
 // Its schema
 export { migrate, MigrationError, pendingMigrations, type MigrationFolder, type MigrationOptions } from './migrate.js';
+export { analyzeTables } from './analyze-tables.js';
 export { ensureLogin } from './ensure-login.js';
 export { APP_ROLE, EMBEDDED_LOGIN, OWNER_ROLE, SCHEMA } from './names.js';
 

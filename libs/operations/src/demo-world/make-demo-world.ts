@@ -19,8 +19,11 @@ const LOOK_AGAIN_MS = 100;
  * Makes the demo world through the same code that serves customers, or what of it is still missing. Needs two connections.
  *
  * Every step remembers itself in the database transaction that makes it, so a start cut short goes on where it stopped.
+ *
+ * @returns whether there was anything to make
  */
-export async function makeDemoWorld(books: Books): Promise<void> {
+export async function makeDemoWorld(books: Books): Promise<boolean> {
+  if (await isWhole(books.database)) return false;
   while (!(await isWhole(books.database))) {
     const isMine = await books.database.transaction({}, async (tx) => {
       const [[pen]] = await tx.flight([bind(TAKE_PEN)] as const);
@@ -29,6 +32,7 @@ export async function makeDemoWorld(books: Books): Promise<void> {
     });
     if (!isMine) await sleep(LOOK_AGAIN_MS);
   }
+  return true;
 }
 
 async function makeAll(books: Books): Promise<void> {

@@ -38,6 +38,8 @@ const SETTINGS = {
   log_parameter_max_length_on_error: '0',
   log_checkpoints: 'off',
   log_autovacuum_min_duration: '-1',
+  // A young database doubles within minutes, and its plans are as good as its statistics.
+  autovacuum_naptime: '10s',
 };
 
 /**
