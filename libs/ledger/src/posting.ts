@@ -65,10 +65,11 @@ export async function preparePosting(books: Books, proposals: readonly Proposal[
   const entries = proposals.flatMap((proposal) => proposal.entries);
   const legs = entries.flatMap((entry) => entry.legs.map((leg) => ({ workspaceId: entry.workspaceId, leg })));
   const workspaces = [...new Set(entries.map(({ workspaceId }) => workspaceId))];
+  // First, because a new account's first snapshot draws from the ids of transfers: a lone starter's ids come out the same each time.
+  await meetOwnAccounts(books, proposals);
   const [takeTransactionId, takeTransferId] = await Promise.all([
     reserve(books.transactionIds, entries.length),
     reserve(books.transferIds, legs.length),
-    meetOwnAccounts(books, proposals),
   ]);
 
   const finish = async (tx: Tx, alongside: Alongside = () => []): Promise<Outcome[]> => {

@@ -138,6 +138,15 @@ describe('Given a server of one’s own with a database nobody has migrated', ()
     const first = await start();
 
     expect(first.findings).toEqual([]);
+    // The documentation names these.
+    expect(first.demo?.transfers).toEqual({
+      funding: 10,
+      internal: 24,
+      international: 26,
+      pending: 30,
+      returned: 34,
+      spot: 40,
+    });
     expect(await start()).toEqual(first);
   });
 
