@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { currencies } from '@banking/domain';
 import { APP_ROLE, Database, SCHEMA } from '@banking/postgres';
 import { openBooks, type Books } from './books.js';
@@ -24,15 +23,6 @@ afterEach(async () => {
 });
 
 const range = (length: number) => Array.from({ length }, (_, index) => index);
-
-async function deadlocks(): Promise<bigint> {
-  await sleep(1_100);
-  await world.owner.query('select pg_stat_clear_snapshot()');
-  const { rows } = await world.owner.query<{ deadlocks: bigint }>(
-    'select deadlocks from pg_stat_database where datname = current_database()',
-  );
-  return rows[0]!.deadlocks;
-}
 
 describe('Given many who post at once', () => {
   it('When they spend one account, Then as many succeed as it can pay', async () => {
@@ -111,13 +101,12 @@ describe('Given two processes whose batches name the same accounts in opposite o
         crossing({ workspaceId: NORTH, account: here[0]! }, { workspaceId: SOUTH, account: to }, euros('0.01')),
       ),
     ];
-    const before = await deadlocks();
-
+    // The database breaks a deadlock by failing one of the two, so that a batch would have no outcomes.
     for (let round = 0; round < 15; round++) {
-      await Promise.all([post(world.books, batch), post(others, [...batch].reverse())]);
-    }
+      const outcomes = await Promise.all([post(world.books, batch), post(others, [...batch].reverse())]);
 
-    expect(await deadlocks()).toBe(before);
+      expect(outcomes.flat().filter(({ posted }) => posted === undefined)).toEqual([]);
+    }
   });
 });
 
