@@ -8,7 +8,7 @@ const SECRETS: Readonly<Record<string, RegExp>> = {
   'an account code of ours': /\bNW\d{10}\b/,
   'an account number of a beneficiary': /50100123456789|DE89370400440532013000/,
   'an e-mail address': /[\w.+-]+@[\w-]+\.example\b/i,
-  'a name': /Ravi Menon|Spree Maschinenbau/,
+  'a name': /Ravi Menon|Northwind Trading Berlin/,
   'a canary of a query string or a header': new RegExp(CANARY),
 };
 

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Logger } from 'pino';
 import { LocalIssuerError } from '@banking/local-issuer';
@@ -30,6 +32,7 @@ interface Running {
 }
 
 async function start(config: Config, log: Logger, draining: Draining): Promise<Running> {
+  await tryAddress(config);
   const deployment = await openDeployment({
     databaseUrl: config.databaseUrl,
     ownerUrl: config.databaseOwnerUrl,
@@ -57,13 +60,29 @@ const WHY_NOT_LISTENING: Readonly<Record<string, string>> = {
   ENOTFOUND: 'is no name this machine knows. Set HOST to an address.',
 };
 
+/** A mistaken address is said before a database is touched. */
+async function tryAddress({ host, port }: Config): Promise<void> {
+  const probe = createServer();
+  try {
+    await once(probe.listen(port, host), 'listening');
+  } catch (error) {
+    throw explainAddress(error, host, port);
+  } finally {
+    probe.close();
+  }
+}
+
 async function listen(app: NestFastifyApplication, { host, port }: Config): Promise<void> {
   try {
     await app.listen(port, host);
   } catch (error) {
-    const why = WHY_NOT_LISTENING[(error as NodeJS.ErrnoException).code ?? ''];
-    throw why === undefined ? error : new ConfigError([`${host}:${port} ${why}`]);
+    throw explainAddress(error, host, port);
   }
+}
+
+function explainAddress(error: unknown, host: string, port: number): unknown {
+  const why = WHY_NOT_LISTENING[(error as NodeJS.ErrnoException).code ?? ''];
+  return why === undefined ? error : new ConfigError([`${host}:${port} ${why}`]);
 }
 
 function readyLine({ docs, tokens, demoData }: Config, url: string): string {

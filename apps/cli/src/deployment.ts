@@ -46,8 +46,8 @@ export async function withDeployment<T>(
       poolSize: POOL_SIZE,
       nameStatements: config.nameStatements,
       statementTimeoutMs: need.statementTimeoutMs,
-      // A database of one's own is migrated and filled by the service and by `banking migrate`, not by the way.
-      prepare: need.changesNothing !== true && config.databaseUrl === undefined,
+      // A database of one's own is brought up to date by the service and by `banking migrate`, not by the way.
+      prepare: need.changesNothing !== true && (config.databaseUrl === undefined || config.demoData),
       log: tell,
       warn: tell,
     });

@@ -1,4 +1,4 @@
-import { MIGRATIONS } from '@banking/operations';
+import { explainAway, MIGRATIONS } from '@banking/operations';
 import { APP_ROLE, migrate, OWNER_ROLE, pendingMigrations, SCHEMA } from '@banking/postgres';
 import type { Command } from 'commander';
 import { type Config, readConfig } from './config.js';
@@ -45,6 +45,8 @@ async function migrateDatabase(config: Config): Promise<readonly string[]> {
         const pending = await pendingMigrations(schema);
         return pending.length === 0 ? [] : (await migrate({ ...schema, log: tell })).applied;
       });
+    } catch (error) {
+      throw explainAway(error, owner ?? config.databaseUrl);
     } finally {
       await reached.leave();
     }

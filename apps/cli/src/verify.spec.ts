@@ -55,7 +55,7 @@ describe('Given a DATA_DIR nobody has used', () => {
     const { exitCode, stdout, stderr } = await fresh.run(['verify']);
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
-    expect(stderr).toContain('this command changes nothing');
+    expect(stderr).toContain('Run banking migrate or start the service first');
     await fresh.close();
   });
 });

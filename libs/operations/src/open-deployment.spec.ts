@@ -93,7 +93,7 @@ describe('Given a server of one’s own with a database nobody has migrated', ()
   it('When a command that changes nothing comes first, Then it is refused, and nothing has changed', async () => {
     const work = openDeployment({ ...settings({}), demo: true, prepare: false });
 
-    expect(await wordOf(work)).toContain('Run banking migrate first');
+    expect(await wordOf(work)).toContain('Run banking migrate or start the service first');
     const look = await wordOf(openDeployment({ ...settings({}), prepare: false }));
     expect(look).toContain('The database lacks 0001-books.sql');
   });

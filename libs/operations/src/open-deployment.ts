@@ -94,7 +94,7 @@ export async function openDeployment(settings: DeploymentSettings): Promise<Depl
   } catch (error) {
     await database?.end();
     await embedded?.leave();
-    throw isAway(error) ? new DeploymentError(sentenceOf(error, databaseUrl), { cause: error }) : error;
+    throw explainAway(error, databaseUrl);
   }
 }
 
@@ -110,7 +110,7 @@ async function bringUpToDate(
   if (pending.length === 0) return;
   if (!prepare) {
     throw new DeploymentError(
-      `The database lacks ${pending.join(', ')}, and this command changes nothing. Run banking migrate first, or check DATA_DIR and DATABASE_URL.`,
+      `The database lacks ${pending.join(', ')}. Run banking migrate or start the service first, or check DATA_DIR and DATABASE_URL.`,
     );
   }
   const work = migrate({ ...schema, ...(log && { log }) });
@@ -130,7 +130,11 @@ function sayWhoMigrates(pending: readonly string[]): (error: unknown) => never {
   };
 }
 
-const isAway = (error: unknown): error is Refusal => error instanceof Refusal && error.reason === 'unavailable';
+/** For an error that says a server is away: one that names the server, and what to do. Other errors are handed back. */
+export function explainAway(error: unknown, databaseUrl: string | undefined): unknown {
+  const isAway = error instanceof Refusal && error.reason === 'unavailable';
+  return isAway ? new DeploymentError(sentenceOf(error, databaseUrl), { cause: error }) : error;
+}
 
 /** Names the server, never the login or its password. */
 function sentenceOf(error: Refusal, databaseUrl: string | undefined): string {

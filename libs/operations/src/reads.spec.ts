@@ -97,7 +97,7 @@ describe('Given a payout on its way abroad', () => {
       type: 'payout',
       purpose: 'IR001',
       feeAmount: '1250',
-      description: 'Invoice 2107',
+      description: 'Float for Berlin',
       edges: {
         account: {
           id: world.demo.accounts['Northwind Trading EUR'],
@@ -108,7 +108,7 @@ describe('Given a payout on its way abroad', () => {
         },
         balance: { id: world.demo.transfers['international'], amount: 46_125_000 },
         recipient: {
-          name: 'Spree Maschinenbau GmbH',
+          name: 'Northwind Trading Berlin',
           accountCode: 'DE89370400440532013000',
           edges: {
             bank: { swiftCode: 'DEUTDEFF', countryCode: 'DE' },
@@ -197,6 +197,6 @@ describe('Given a recipient that has been forgotten', () => {
     const forget = sql('update recipient set forgotten_at = now() where workspace_id = $1', ada.workspaceId);
     await world.database.flight({ workspaces: [ada.workspaceId!] }, [forget]);
 
-    expect((await transfer('international')).edges.recipient?.name).toBe('Spree Maschinenbau GmbH');
+    expect((await transfer('international')).edges.recipient?.name).toBe('Northwind Trading Berlin');
   });
 });

@@ -104,7 +104,7 @@ export function transfersContract(provide: () => Service): void {
         const { feeAmount, purpose, edges } = await read(name);
         const fees = edges.transaction?.edges.transfers?.filter(({ type }) => type === 'fee');
 
-        expect(purpose).toBe('IR001');
+        expect(purpose).toBe(name === 'spot' ? 'IR002' : 'IR001');
         expect(fees).toMatchObject([{ direction: 'debit', amount: feeAmount }]);
         expect(edges.recipient).toMatchObject({
           alias: expect.any(String),

@@ -49,7 +49,8 @@ export class AccessGuard implements CanActivate {
     try {
       const subject = await this.verifier.subjectOf(bearerToken(request));
       const user = await this.callers.userOf(subject);
-      if (!user) throw new CredentialError('the token is good, but its subject is no user of ours');
+      if (!user)
+        throw new CredentialError('the token is good, but its subject is no user of ours, nor free to become one');
       return { subject, user };
     } catch (error) {
       if (!(error instanceof CredentialError)) throw error;

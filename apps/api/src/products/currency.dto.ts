@@ -2,22 +2,22 @@ import type { Currency } from '@banking/domain';
 import { AmountField, Field, IdField, TextField, TimeField } from '../http/field.decorator.js';
 
 export class CurrencyDto implements Currency {
-  @IdField('The currency; ours is its ISO 4217 numeric code.', 840)
+  @IdField('The currency; ours is its ISO 4217 numeric code.', 978)
   readonly id!: Currency['id'];
 
-  @TextField('ISO 4217 code.', 'USD')
+  @TextField('ISO 4217 code.', 'EUR')
   readonly code!: Currency['code'];
 
-  @TextField('Full name.', 'US Dollar')
+  @TextField('Full name.', 'Euro')
   readonly name!: string;
 
-  @TextField('Sign for display.', '$', false)
+  @TextField('Sign for display.', '€', false)
   readonly symbol?: string;
 
   @Field('stated', { type: 'integer', minimum: 0, maximum: 4, description: 'Decimal places: 2 for USD, 0 for JPY, 3 for KWD. They turn minor units into what people read.', example: 2, required: false }) // prettier-ignore
   readonly decimals?: number;
 
-  @AmountField('Smallest SWIFT withdrawal, in minor units of this currency: `"5000"` in USD is 50.00.', '5000', false)
+  @AmountField('Smallest SWIFT withdrawal, in minor units of this currency: `"5000"` in EUR is 50.00.', '5000', false)
   readonly swiftMinimumWithdrawalAmount?: NonNullable<Currency['swiftMinimumWithdrawalAmount']>;
 
   @TimeField('When the record was made.')

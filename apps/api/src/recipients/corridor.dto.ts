@@ -14,13 +14,13 @@ export class CorridorDto implements Corridor {
   @IdField('The corridor.', 1)
   readonly id!: Corridor['id'];
 
-  @TextField('ISO 3166-1 alpha-2 code of the destination.', 'IN', false)
+  @TextField('ISO 3166-1 alpha-2 code of the destination.', 'DE', false)
   readonly destinationCountry?: string;
 
-  @IdField('Id of the currency that arrives.', 356, false)
+  @IdField('Id of the currency that arrives.', 978, false)
   readonly destinationCurrencyID?: NonNullable<Corridor['destinationCurrencyID']>;
 
-  @IdField('Id of the currency the limits are written in.', 840, false)
+  @IdField('Id of the currency the limits are written in.', 978, false)
   readonly limitCurrencyID?: NonNullable<Corridor['limitCurrencyID']>;
 
   @TextField('`LOCAL`: the network of the country. `SWIFT`: correspondent banks.', 'LOCAL', false)
@@ -31,7 +31,7 @@ export class CorridorDto implements Corridor {
 
   @TextField(
     'The code that leads to the bank: `SWIFT`, `IFSC`, `SORT CODE`, `ACH CODE`, `BRANCH CODE`, `BSB CODE`, `BANK CODE`; more may come.',
-    'IFSC',
+    'SWIFT',
     false,
   )
   readonly routingCodeType?: NonNullable<Corridor['routingCodeType']>;

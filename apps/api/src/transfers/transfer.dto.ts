@@ -12,7 +12,7 @@ class TransferFieldsDto {
   @AmountField('Digits in minor units of the account\'s currency: `"1875000"` in EUR is 18750.00.', '1875000')
   readonly amount!: Transfer['amount'];
 
-  @TextField('Description.', 'Invoice 2107', false)
+  @TextField('Description.', 'Float for Berlin', false)
   readonly description?: string;
 
   @Field('stated', { type: 'string', enum: ['debit', 'credit'], description: '`debit`: money left the account. `credit`: it arrived.', example: 'debit', required: false }) // prettier-ignore

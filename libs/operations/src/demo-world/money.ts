@@ -71,14 +71,14 @@ export async function makeMoney(books: Books, { northwind, adaPersonal, southwin
   });
   const berlin = await demoRecipient(books, 'more recipients:Berlin', {
     workspaceId: northwind,
-    name: 'Spree Maschinenbau GmbH',
-    alias: 'Machines, Berlin',
+    name: 'Northwind Trading Berlin',
+    alias: 'Berlin office',
     accountCode: 'DE89370400440532013000',
     currency: 'EUR',
     abroad: {
       swiftCode: 'DEUTDEFF',
       data: {
-        beneficiaryName: 'Spree Maschinenbau GmbH',
+        beneficiaryName: 'Northwind Trading Berlin',
         beneficiaryAddress: 'Uferstrasse 4, 13357 Berlin',
         destinationCountry: 'DE',
         beneficiaryAccountType: 'Corporate',
@@ -101,7 +101,8 @@ export async function makeMoney(books: Books, { northwind, adaPersonal, southwin
     from: eur,
     recipientId: berlin,
     amount: parseAmount('18750.00', 'EUR'),
-    description: 'Invoice 2107',
+    description: 'Float for Berlin',
+    purpose: 'IR001',
   };
   const paid = await payOut(books, 'transfers:international', invoice, parseAmount('12.50', 'EUR'));
   await hear(books, northwind, paid.transactionId, ['ACSP G000', 'ACSP G001', 'ACSP G003', 'ACCC']);
@@ -110,7 +111,8 @@ export async function makeMoney(books: Books, { northwind, adaPersonal, southwin
     from: eur,
     recipientId: berlin,
     amount: parseAmount('3200.00', 'EUR'),
-    description: 'Deposit 2108',
+    description: 'Float for next month',
+    purpose: 'IR001',
   };
   const waiting = await payOut(books, 'transfers:pending', deposit, parseAmount('12.50', 'EUR'));
   await hear(books, northwind, waiting.transactionId, ['ACSP G000']);
@@ -119,7 +121,8 @@ export async function makeMoney(books: Books, { northwind, adaPersonal, southwin
     from: eur,
     recipientId: berlin,
     amount: parseAmount('940.00', 'EUR'),
-    description: 'Credit note 88',
+    description: 'Float for the fair',
+    purpose: 'IR001',
   };
   const refused = await payOut(books, 'transfers:returned', refund, parseAmount('12.50', 'EUR'));
   await hear(books, northwind, refused.transactionId, ['ACSP G000', 'ACSP G001']);
@@ -133,7 +136,8 @@ export async function makeMoney(books: Books, { northwind, adaPersonal, southwin
     from: usd,
     recipientId: international,
     amount: parseAmount('2500.00', 'USD'),
-    description: 'Design work',
+    description: 'Family support',
+    purpose: 'IR002',
   };
   const converted = await payOutConverted(books, 'transfers:spot', salary, parseAmount('4.00', 'USD'), {
     currency: 'INR',

@@ -63,6 +63,7 @@ export interface DemoPayment {
   readonly recipientId: number;
   readonly amount: MinorUnits;
   readonly description: string;
+  readonly purpose?: string;
 }
 
 /** Account to account in one workspace: completed at once, without a fee. */
@@ -135,8 +136,11 @@ export function payOutConverted(
   );
 }
 
-function debit({ from, recipientId, amount, description }: DemoPayment, type: string, feeAmount: MinorUnits): Leg {
-  const purpose = 'IR001';
+function debit(
+  { from, recipientId, amount, description, purpose }: DemoPayment,
+  type: string,
+  feeAmount: MinorUnits,
+): Leg {
   return {
     account: from.id,
     currencyId: from.currencyId,
