@@ -26,6 +26,12 @@ class Routes {
     return caller;
   }
 
+  @Get('products')
+  @Operation('listProducts', text)
+  products() {
+    throw Object.assign(new SyntaxError('unexpected token in a row'), { statusCode: 404 });
+  }
+
   @Get('transfer')
   @Operation('getTransfer', text)
   transfer(@CalledBy() caller: Caller) {
@@ -86,6 +92,13 @@ describe('Given routes behind the access guard', () => {
 
     expect({ status, reason: body['reason'] }).toEqual({ status: 500, reason: 'internal_error' });
     expect(JSON.stringify(body)).not.toContain('undeclared');
+  });
+
+  it('When our own code fails, Then it is a bug and no fault of the request, whatever the error looks like', async () => {
+    const { status, body } = await get('/products', ada);
+
+    expect({ status, reason: body['reason'] }).toEqual({ status: 500, reason: 'internal_error' });
+    expect(JSON.stringify(body)).not.toContain('unexpected token');
   });
 
   it.each([

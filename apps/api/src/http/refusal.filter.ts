@@ -74,10 +74,10 @@ function isDecodable(url: string): boolean {
   }
 }
 
-/** The status of a Nest or Fastify error that says the request is at fault; undefined for anything else. */
+/** The status of a Nest or Fastify error that says the request is at fault. What else carries a status is a bug of ours. */
 function statusOf(thrown: unknown): number | undefined {
   if (thrown instanceof HttpException) return thrown.getStatus();
-  if (thrown instanceof SyntaxError || thrown instanceof URIError) return 400;
-  const status = (thrown as { statusCode?: unknown } | null)?.statusCode;
-  return typeof status === 'number' && Object.hasOwn(BY_STATUS, status) ? status : undefined;
+  const { code, statusCode } = (thrown ?? {}) as { code?: unknown; statusCode?: unknown };
+  const isFastify = typeof code === 'string' && code.startsWith('FST_');
+  return isFastify && typeof statusCode === 'number' ? statusCode : undefined;
 }
