@@ -21,6 +21,8 @@ const ROOMS = {
   cli: ['domain', 'postgres', 'operations', 'ledger', 'local-issuer'],
   'api-e2e': ['domain', 'client', 'postgres', 'local-issuer', 'reference'],
   'house-rules': [],
+  packages: [],
+  bench: ['domain', 'postgres', 'ledger', 'operations', 'local-issuer'],
 };
 
 const APPS = ['api', 'cli', 'api-e2e'];
