@@ -1,5 +1,11 @@
 import { Refusal, type RefusalOptions, type RefusalReason } from '@banking/domain';
 
+// A process that both imports and requires this library has two copies of each class. `instanceof` holds for both: it
+// asks for a brand from the registry of all symbols. A subclass inherits the question and asks its own prototype.
+const REMOTE_REFUSAL = Symbol.for('@banking/client/RemoteRefusal');
+const SERVICE_ERROR = Symbol.for('@banking/client/ServiceError');
+const CONNECTION_ERROR = Symbol.for('@banking/client/ConnectionError');
+
 /**
  * A refusal that the service answered: the same `Refusal` as everywhere, and the id of the request that got it.
  *
@@ -16,6 +22,16 @@ export class RemoteRefusal extends Refusal {
   ) {
     super(reason, message, options);
     this.requestId = requestId;
+  }
+
+  /** What `instanceof RemoteRefusal` asks for. */
+  get [REMOTE_REFUSAL](): true {
+    return true;
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    if (this !== RemoteRefusal) return super[Symbol.hasInstance](value);
+    return (value as Partial<RemoteRefusal> | null | undefined)?.[REMOTE_REFUSAL] === true;
   }
 }
 
@@ -58,6 +74,16 @@ export class ServiceError extends Error implements ServiceErrorFields {
     this.retryAfterSeconds = fields.retryAfterSeconds;
     Object.defineProperty(this, 'body', { value: body, enumerable: false });
   }
+
+  /** What `instanceof ServiceError` asks for. */
+  get [SERVICE_ERROR](): true {
+    return true;
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    if (this !== ServiceError) return super[Symbol.hasInstance](value);
+    return (value as Partial<ServiceError> | null | undefined)?.[SERVICE_ERROR] === true;
+  }
 }
 
 /**
@@ -72,5 +98,15 @@ export class ConnectionError extends Error {
   constructor(message: string, options: { readonly cause: unknown; readonly timedOut: boolean }) {
     super(message, { cause: options.cause });
     this.timedOut = options.timedOut;
+  }
+
+  /** What `instanceof ConnectionError` asks for. */
+  get [CONNECTION_ERROR](): true {
+    return true;
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    if (this !== ConnectionError) return super[Symbol.hasInstance](value);
+    return (value as Partial<ConnectionError> | null | undefined)?.[CONNECTION_ERROR] === true;
   }
 }

@@ -1,4 +1,4 @@
-import { Refusal } from './refusal.js';
+import { amountRefusal } from './amount-refusal.js';
 
 declare const unit: unique symbol;
 
@@ -42,7 +42,7 @@ const DIGITS = /^(?:0|[1-9][0-9]{0,18})$/;
  */
 export function minorUnits(value: bigint): MinorUnits {
   if (value > MINOR_UNITS_MAX || value < -MINOR_UNITS_MAX) {
-    throw new Refusal('amount_out_of_range', 'The amount is larger than the books can hold.');
+    throw amountRefusal('amount_out_of_range', 'The amount is larger than the books can hold.');
   }
   return value as MinorUnits;
 }
@@ -58,7 +58,7 @@ export function minorUnits(value: bigint): MinorUnits {
  */
 export function parseTransferAmount(text: string): MinorUnits {
   if (!DIGITS.test(text)) {
-    throw new Refusal('amount_malformed', 'Write the amount in digits, in the smallest unit of the currency.');
+    throw amountRefusal('amount_malformed', 'Write the amount in digits, in the smallest unit of the currency.');
   }
   return minorUnits(BigInt(text));
 }
@@ -77,7 +77,7 @@ export function toTransferAmount(amount: MinorUnits): TransferAmount {
 export function toBalanceAmount(amount: MinorUnits): BalanceAmount {
   const integer = Number(amount);
   if (!Number.isSafeInteger(integer)) {
-    throw new Refusal('amount_out_of_range', 'The balance is too large to be shown as an integer.');
+    throw amountRefusal('amount_out_of_range', 'The balance is too large to be shown as an integer.');
   }
   return integer as BalanceAmount;
 }

@@ -1,6 +1,6 @@
+import { amountRefusal } from './amount-refusal.js';
 import { CURRENCY_ROWS } from './currencies.data.js';
 import type { CurrencyId } from './ids.js';
-import { Refusal } from './refusal.js';
 
 /** The alphabetic code of a currency that was current in ISO 4217 at the date of {@link CURRENCY_SOURCE}. */
 export type CurrencyCode = (typeof CURRENCY_ROWS)[number]['code'];
@@ -42,7 +42,7 @@ export function isCurrencyCode(text: string): text is CurrencyCode {
 export function currencyOf(code: string): CurrencyEntry {
   const entry = BY_CODE.get(code);
   if (entry === undefined) {
-    throw new Refusal('currency_unknown', 'There is no current ISO 4217 currency with this code.');
+    throw amountRefusal('currency_unknown', 'There is no current ISO 4217 currency with this code.');
   }
   return entry;
 }
@@ -55,7 +55,7 @@ export function currencyOf(code: string): CurrencyEntry {
 export function decimalsOf(code: string): number {
   const { decimals } = currencyOf(code);
   if (decimals === undefined) {
-    throw new Refusal('currency_unknown', `${code} has no smallest unit, so no amount can be written in it.`);
+    throw amountRefusal('currency_unknown', `${code} has no smallest unit, so no amount can be written in it.`);
   }
   return decimals;
 }

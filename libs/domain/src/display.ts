@@ -1,6 +1,7 @@
 import { type MinorUnits, minorUnits } from './amount.js';
+import { amountRefusal } from './amount-refusal.js';
 import { currencyOf, decimalsOf } from './currencies.js';
-import { Refusal } from './refusal.js';
+import type { RowRefusal } from './refusal.js';
 
 const DECIMAL = /^(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?$/;
 
@@ -53,7 +54,7 @@ export function parseAmount(text: string, currencyCode: string): MinorUnits {
   const decimals = decimalsOf(currencyCode);
   const match = DECIMAL.exec(text);
   if (match === null) {
-    throw new Refusal('amount_malformed', 'Write the amount in digits with a point before the decimals, as 1234.50.');
+    throw amountRefusal('amount_malformed', 'Write the amount in digits with a point before the decimals, as 1234.50.');
   }
   const [, sign = '', whole = '', fraction = ''] = match;
   if (fraction.length > decimals) throw tooPrecise(currencyCode, decimals, fraction.length);
@@ -61,9 +62,9 @@ export function parseAmount(text: string, currencyCode: string): MinorUnits {
   return minorUnits(sign === '-' ? -magnitude : magnitude);
 }
 
-function tooPrecise(currencyCode: string, decimals: number, given: number): Refusal {
+function tooPrecise(currencyCode: string, decimals: number, given: number): RowRefusal {
   const allowed = decimals === 0 ? 'no decimals' : `at most ${decimals} decimals`;
-  return new Refusal(
+  return amountRefusal(
     'amount_too_precise',
     `Amounts in ${currencyOf(currencyCode).name} (${currencyCode}) have ${allowed}, not ${given}.`,
   );
@@ -71,6 +72,6 @@ function tooPrecise(currencyCode: string, decimals: number, given: number): Refu
 
 /** Reading digits costs more than linear time; nothing longer than this fits the books, so it is not read at all. */
 function digitsToBigInt(digits: string): bigint {
-  if (digits.length > 40) throw new Refusal('amount_out_of_range', 'The amount is larger than the books can hold.');
+  if (digits.length > 40) throw amountRefusal('amount_out_of_range', 'The amount is larger than the books can hold.');
   return BigInt(digits);
 }

@@ -26,7 +26,7 @@ export * from './states.js';
 export * from './timestamp.js';
 
 // Saying no
-export * from './refusal.js';
+export type { ErrorBody, RefusalDetail, RefusalOptions } from './refusal.js';
 export * from './refusals.js';
 
 // The ports

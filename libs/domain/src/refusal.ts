@@ -1,4 +1,4 @@
-import { REFUSALS, type RefusalReason } from './refusals.js';
+import type { RefusalReason } from './refusals.js';
 
 /** One field of the request that is at fault. */
 export interface RefusalDetail {
@@ -30,12 +30,26 @@ export interface RefusalOptions {
   readonly cause?: unknown;
 }
 
+/** One row of the refusal table: how a reason travels, what it means and what the caller can do about it. */
+export interface RefusalRow {
+  /** HTTP status (RFC 9110). */
+  readonly status: number;
+  /** The published error code. 400, 401 and 404 share `invalid_request`; from 405 to 431 it repeats the reason. */
+  readonly errorCode: string;
+  /** What happened, in one sentence a caller can read. The default message, and the documentation. */
+  readonly meaning: string;
+  /** What the caller should do about it, in one sentence. */
+  readonly action: string;
+}
+
+/** In the registry of all symbols, so that every copy of this library in a process has the same one. */
+export const REFUSAL_BRAND = Symbol.for('@banking/domain/Refusal');
+
 /**
- * An expected "no": the request was understood and is refused for a reason the caller can read.
- *
- * A bug is never a Refusal: it is a plain `Error` and is answered as `internal_error`.
+ * A refusal made from its row, without the table it stands in: a page that only reads amounts should not have to load
+ * every sentence of the service. For whoever catches it there is only `Refusal`.
  */
-export class Refusal extends Error {
+export class RowRefusal extends Error {
   override readonly name = 'Refusal';
   readonly reason: RefusalReason;
   readonly status: number;
@@ -43,19 +57,17 @@ export class Refusal extends Error {
   readonly details?: readonly RefusalDetail[];
   readonly retryAfterSeconds?: number;
 
-  /** The message is sent to the caller; without one, the meaning of the reason in the table is used. */
-  constructor(reason: RefusalReason, message?: string, options: RefusalOptions = {}) {
-    const row = REFUSALS[reason];
-    super(message ?? row.meaning, 'cause' in options ? { cause: options.cause } : undefined);
+  constructor(reason: RefusalReason, row: RefusalRow, message = row.meaning, options: RefusalOptions = {}) {
+    super(message, 'cause' in options ? { cause: options.cause } : undefined);
     this.reason = reason;
     this.status = row.status;
     this.errorCode = row.errorCode;
     if (options.details !== undefined) this.details = options.details;
     if (options.retryAfterSeconds !== undefined) this.retryAfterSeconds = options.retryAfterSeconds;
   }
-}
 
-/** Whether a word is a row of the refusal table this version of the library knows. */
-export function isRefusalReason(word: string): word is RefusalReason {
-  return Object.hasOwn(REFUSALS, word);
+  /** What `instanceof Refusal` asks for. */
+  get [REFUSAL_BRAND](): true {
+    return true;
+  }
 }

@@ -1,5 +1,5 @@
-import { Refusal, isRefusalReason } from './refusal.js';
-import { REFUSALS, type RefusalReason } from './refusals.js';
+import { parseTransferAmount } from './amount.js';
+import { REFUSALS, Refusal, type RefusalReason, isRefusalReason } from './refusals.js';
 
 const ROWS = Object.entries(REFUSALS) as [RefusalReason, (typeof REFUSALS)[RefusalReason]][];
 
@@ -73,5 +73,34 @@ describe('a refusal', () => {
 
     expect(Object.keys(refusal).sort()).toEqual(['errorCode', 'name', 'reason', 'status']);
     expect(refusal).not.toHaveProperty('cause');
+  });
+});
+
+describe('instanceof Refusal', () => {
+  class Own extends Refusal {}
+
+  it('holds for every refusal of this library, made with the table or without it', () => {
+    expect(new Refusal('unavailable')).toBeInstanceOf(Refusal);
+    expect(new Own('unavailable')).toBeInstanceOf(Refusal);
+    expect(() => parseTransferAmount('1.5')).toThrow(Refusal);
+  });
+
+  it('holds for a refusal of another copy of this library', async () => {
+    await jest.isolateModulesAsync(async () => {
+      const other = await import('./refusals.js');
+
+      expect(other.Refusal).not.toBe(Refusal);
+      expect(new other.Refusal('unavailable')).toBeInstanceOf(Refusal);
+      expect(new Refusal('unavailable')).toBeInstanceOf(other.Refusal);
+    });
+  });
+
+  it.each([undefined, null, 'unavailable', 503, {}, new Error('unavailable'), Refusal])('fails for %p', (value) => {
+    expect(value instanceof Refusal).toBe(false);
+  });
+
+  it('asks a subclass for its own', () => {
+    expect(new Own('unavailable')).toBeInstanceOf(Own);
+    expect(new Refusal('unavailable') instanceof Own).toBe(false);
   });
 });

@@ -1,14 +1,5 @@
-/** One row of the refusal table: how a reason travels, what it means and what the caller can do about it. */
-interface RefusalRow {
-  /** HTTP status (RFC 9110). */
-  readonly status: number;
-  /** The published error code. 400, 401 and 404 share `invalid_request`; from 405 to 431 it repeats the reason. */
-  readonly errorCode: string;
-  /** What happened, in one sentence a caller can read. The default message, and the documentation. */
-  readonly meaning: string;
-  /** What the caller should do about it, in one sentence. */
-  readonly action: string;
-}
+import { AMOUNT_REFUSALS } from './amount-refusal.js';
+import { REFUSAL_BRAND, type RefusalOptions, type RefusalRow, RowRefusal } from './refusal.js';
 
 /**
  * Every expected "no" of the service, once.
@@ -47,36 +38,16 @@ export const REFUSALS = {
     meaning: 'The Workspace-ID header is not an id.',
     action: 'Send the id of one workspace, in digits.',
   },
-  amount_malformed: {
-    status: 400,
-    errorCode: 'invalid_request',
-    meaning: 'An amount is not written the way this field asks for.',
-    action: 'On the wire, write digits in the smallest unit of the currency: no sign, no point, no leading zero.',
-  },
-  amount_out_of_range: {
-    status: 400,
-    errorCode: 'invalid_request',
-    meaning: 'An amount is larger than can be stored or shown.',
-    action: 'Send a smaller amount.',
-  },
-  amount_too_precise: {
-    status: 400,
-    errorCode: 'invalid_request',
-    meaning: 'An amount has more decimals than its currency.',
-    action: 'Round the amount to the decimals of the currency before sending it.',
-  },
+  amount_malformed: AMOUNT_REFUSALS.amount_malformed,
+  amount_out_of_range: AMOUNT_REFUSALS.amount_out_of_range,
+  amount_too_precise: AMOUNT_REFUSALS.amount_too_precise,
   body_malformed: {
     status: 400,
     errorCode: 'invalid_request',
     meaning: 'The body is not JSON of the shape the operation describes.',
     action: 'Compare the body with the schema of the operation; details names the fields.',
   },
-  currency_unknown: {
-    status: 400,
-    errorCode: 'invalid_request',
-    meaning: 'The currency is not a current ISO 4217 code with a smallest unit.',
-    action: 'Send the three capital letters of a current currency.',
-  },
+  currency_unknown: AMOUNT_REFUSALS.currency_unknown,
   not_authenticated: {
     status: 401,
     errorCode: 'invalid_request',
@@ -207,3 +178,29 @@ export const REFUSALS = {
 
 /** A stable word for why a request was refused: one row of {@link REFUSALS}. */
 export type RefusalReason = keyof typeof REFUSALS;
+
+/**
+ * An expected "no": the request was understood and is refused for a reason the caller can read.
+ *
+ * A bug is never a Refusal: it is a plain `Error` and is answered as `internal_error`.
+ *
+ * `instanceof Refusal` holds whichever copy of this library made it: a process that both imports and requires the
+ * library has two.
+ */
+export class Refusal extends RowRefusal {
+  /** The message is sent to the caller; without one, the meaning of the reason in the table is used. */
+  constructor(reason: RefusalReason, message?: string, options?: RefusalOptions) {
+    super(reason, REFUSALS[reason], message, options);
+  }
+
+  /** Asked of this class, the brand decides; asked of a subclass, which inherits the question, its own prototype. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    if (this !== Refusal) return super[Symbol.hasInstance](value);
+    return (value as Partial<Refusal> | null | undefined)?.[REFUSAL_BRAND] === true;
+  }
+}
+
+/** Whether a word is a row of the refusal table this version of the library knows. */
+export function isRefusalReason(word: string): word is RefusalReason {
+  return Object.hasOwn(REFUSALS, word);
+}
