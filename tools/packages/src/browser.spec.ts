@@ -1,0 +1,103 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { type Browser, type Page, chromium } from 'playwright-core';
+import { run } from './run.js';
+
+const { consumer, pages, service } = run();
+const FOLDER = join(consumer, 'pages');
+
+const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const BROWSER = process.env['CHROMIUM_PATH'] || BROWSERS.find((path) => existsSync(path));
+
+/** Where no browser is, these are left out; not on a machine whose job it is to check everything. */
+const inABrowser = BROWSER === undefined && process.env['CI'] !== 'true' ? describe.skip : describe;
+
+/** What a page of a sibling team does. */
+const SCRIPT = `
+  import { BankingClient, RemoteRefusal } from '@banking/client';
+  import { Refusal, add, compare, formatAmount, fromBalanceAmount, parseAmount, parseTransferAmount, toTransferAmount,
+    transactionHash } from '@banking/domain';
+
+  globalThis.show = async ({ url, token, transferId }) => {
+    const workspace = new BankingClient({ baseUrl: url, token }).workspace(1);
+    const transfer = await workspace.getTransfer(transferId);
+    const { code } = transfer.edges.account.edges.currency;
+    const amount = parseTransferAmount(transfer.amount);
+    const balance = fromBalanceAmount(transfer.edges.balance.amount);
+    const refused = await workspace.getTransfer(999_999).catch((error) => error);
+    const typed = await Promise.resolve('1.005').then((text) => parseAmount(text, code)).catch((error) => error);
+    return {
+      shown: formatAmount(amount, code, 'en'),
+      before: toTransferAmount(add(balance, amount)),
+      covered: compare(amount, balance),
+      refused: [refused instanceof RemoteRefusal, refused instanceof Refusal, refused.reason, refused.requestId !== ''],
+      typed: [typed instanceof Refusal, typed.reason],
+      hash: await transactionHash({ workspaceId: 1, transactionId: 2, valueDate: '2026-11-21', transfers: [], previous: [] }),
+    };
+  };
+`;
+
+const IMPORT_MAP = {
+  imports: Object.fromEntries(
+    ['client', 'domain'].map((name) => [`@banking/${name}`, `/node_modules/@banking/${name}/esm/dist/index.js`]),
+  ),
+};
+
+const PAGES = {
+  'bundled.html': '<script type="module" src="bundled.js"></script>',
+  'unbundled.html': `<script type="importmap">${JSON.stringify(IMPORT_MAP)}</script><script type="module">${SCRIPT}</script>`,
+};
+
+inABrowser('Given a page of another origin in a real browser', () => {
+  let browser: Browser;
+  let page: Page;
+  let complaints: string[];
+
+  beforeAll(async () => {
+    mkdirSync(FOLDER);
+    for (const [name, body] of Object.entries(PAGES)) {
+      writeFileSync(join(FOLDER, name), `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">${body}`);
+    }
+    await build({
+      stdin: { contents: SCRIPT, resolveDir: consumer },
+      bundle: true,
+      minify: true,
+      format: 'esm',
+      outfile: join(FOLDER, 'bundled.js'),
+    });
+    if (BROWSER === undefined) throw new Error('there is no browser: set CHROMIUM_PATH');
+    const args = process.geteuid?.() === 0 ? ['--no-sandbox'] : [];
+    browser = await chromium.launch({ executablePath: BROWSER, args });
+  }, 60_000);
+
+  afterAll(() => browser?.close());
+
+  beforeEach(async () => {
+    complaints = [];
+    page = await browser.newPage();
+    page.on('console', (message) => complaints.push(message.text()));
+    page.on('pageerror', (error) => complaints.push(error.message));
+  });
+
+  it.each(Object.keys(PAGES))(
+    'When %s loads the libraries, Then it reads a transfer, calculates and shows what it means',
+    async (name) => {
+      await page.goto(`${pages}/pages/${name}`, { waitUntil: 'load' });
+
+      expect(complaints).toEqual([]);
+      const answer = await page.evaluate(
+        `show(${JSON.stringify({ ...service, transferId: 26 })})`, // the international demo transfer
+      );
+      expect(answer).toEqual({
+        shown: '€18,750.00',
+        before: '48000000',
+        covered: -1,
+        refused: [true, true, 'transfer_not_found', true],
+        typed: [true, 'amount_too_precise'],
+        hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+      });
+    },
+    60_000,
+  );
+});

@@ -1,0 +1,101 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { command } from './command.js';
+import { NODE_MAJORS } from './node-of.js';
+import { run } from './run.js';
+
+const { consumer, nodes, service } = run();
+
+/** What a program does once it has both libraries: prints the names they export, and an amount. */
+const USE = `
+  const names = (library) => Object.keys(library).filter((name) => !/^(default|module\\.exports|__esModule)$/.test(name));
+  const { formatAmount, parseTransferAmount, add, toTransferAmount } = domain;
+  const sum = add(parseTransferAmount('123450'), parseTransferAmount('50'));
+  console.log(JSON.stringify({
+    names: [...names(domain), ...names(client)].sort(),
+    shown: formatAmount(sum, 'EUR', 'en'),
+    sent: toTransferAmount(sum),
+    client: typeof new client.BankingClient({ baseUrl: 'http://127.0.0.1', token: 'token' }).listApps,
+  }));
+`;
+
+const PROGRAMS = {
+  'import.mjs': `import * as domain from '@banking/domain'; import * as client from '@banking/client'; ${USE}`,
+  'require.cjs': `const domain = require('@banking/domain'); const client = require('@banking/client'); ${USE}`,
+  'late-import.cjs': `(async () => {
+    const domain = await import('@banking/domain'); const client = await import('@banking/client'); ${USE}
+  })();`,
+};
+
+/** One process that imports and requires: what one copy throws is asked of the other. */
+const BOTH = `
+  import { createRequire } from 'node:module';
+  import * as imported from '@banking/client';
+  import * as importedDomain from '@banking/domain';
+  const require = createRequire(import.meta.url);
+  const required = { ...require('@banking/client'), ...require('@banking/domain') };
+  const { url, token } = JSON.parse(process.argv[2]);
+  const copies = [{ ...imported, ...importedDomain }, required];
+
+  const thrown = (call) => call().then(() => { throw new Error('not refused'); }, (error) => error);
+  const kinds = ['Refusal', 'RemoteRefusal', 'ServiceError', 'ConnectionError'];
+  const failures = {
+    unsent: ({ BankingClient }) => new BankingClient({ baseUrl: url, token }).workspace(0).getTransfer(1),
+    refused: ({ BankingClient }) => new BankingClient({ baseUrl: url, token }).workspace(1).getTransfer(999_999),
+    proxied: ({ BankingClient }) =>
+      new BankingClient({ baseUrl: url, token, fetch: async () => new Response('', { status: 502 }) }).listApps(),
+    aborted: ({ BankingClient }) =>
+      new BankingClient({ baseUrl: url, token, fetch: () => Promise.reject(new Error('cut')) }).listApps(),
+    calculated: async ({ parseAmount }) => parseAmount('1.005', 'EUR'),
+  };
+  const answers = {};
+  for (const [name, failure] of Object.entries(failures)) {
+    answers[name] = [];
+    for (const [maker, asked] of [copies, copies.toReversed()]) {
+      const error = await thrown(() => failure(maker));
+      answers[name].push(kinds.filter((kind) => error instanceof asked[kind]).join(' '));
+    }
+  }
+  console.log(JSON.stringify({ separate: kinds.map((kind) => copies[0][kind] !== copies[1][kind]), answers }));
+`;
+
+for (const [name, text] of Object.entries({ ...PROGRAMS, 'both.mjs': BOTH })) {
+  writeFileSync(join(consumer, name), text);
+}
+
+describe.each(NODE_MAJORS)('Given Node %i', (major) => {
+  const node = nodes[major];
+  const whereItCanBeHad = node === undefined ? it.skip : it;
+  const answerOf = async (program: string, ...args: string[]) =>
+    JSON.parse(await command(node ?? '', [join(consumer, program), ...args], { cwd: consumer })) as unknown;
+
+  whereItCanBeHad('When it says its version, Then it is the one', async () => {
+    expect(await command(node ?? '', ['--version'], { cwd: consumer })).toMatch(new RegExp(`^v${major}\\.`));
+  });
+
+  whereItCanBeHad('When the libraries are loaded in three ways, Then all give the same', async () => {
+    const [first, ...others] = await Promise.all(Object.keys(PROGRAMS).map((program) => answerOf(program)));
+
+    expect(first).toMatchObject({ shown: '€1,235.00', sent: '123500', client: 'function' });
+    expect(first).toMatchObject({ names: expect.arrayContaining(['BankingClient', 'Refusal', 'compare']) });
+    for (const other of others) expect(other).toEqual(first);
+  });
+
+  whereItCanBeHad(
+    'When a process imports and requires them, Then each copy knows the errors of the other',
+    async () => {
+      const twice = (kinds: string) => [kinds, kinds];
+
+      expect(await answerOf('both.mjs', JSON.stringify(service))).toEqual({
+        separate: [true, true, true, true],
+        answers: {
+          unsent: twice('Refusal'),
+          refused: twice('Refusal RemoteRefusal'),
+          proxied: twice('ServiceError'),
+          aborted: twice('ConnectionError'),
+          calculated: twice('Refusal'),
+        },
+      });
+    },
+  );
+});

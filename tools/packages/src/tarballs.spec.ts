@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { command } from './command.js';
+import { LIBRARIES, ROOT } from './consumer.js';
+import { run } from './run.js';
+
+const { consumer, tarballs } = run();
+const tool = (name: string, args: readonly string[]) =>
+  command(join(ROOT, 'node_modules/.bin', name), args, { cwd: consumer });
+
+describe.each(LIBRARIES)('Given the tarball of %s', (library) => {
+  const installed = join(consumer, 'node_modules/@banking', library);
+
+  it('When publint looks at it, Then it has not even a suggestion', async () => {
+    expect(await tool('publint', ['run', tarballs[library], '--strict'])).toContain('All good!');
+  }, 60_000);
+
+  it('When attw resolves its types, Then every way in finds those of its own kind', async () => {
+    const found = JSON.parse(await tool('attw', [tarballs[library], '--format', 'json'])) as {
+      readonly analysis: { readonly entrypoints: object };
+      readonly problems?: unknown;
+    };
+
+    expect(found.problems ?? {}).toEqual({});
+    expect(Object.keys(found.analysis.entrypoints)).toEqual(['.', './package.json']);
+  }, 60_000);
+
+  it('When it is unpacked, Then everything in it is there for a reason', async () => {
+    const files = (await readdir(installed, { recursive: true, withFileTypes: true }))
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => join(parentPath, name).slice(installed.length + 1));
+    const modules = files.filter((path) => /^src\/.*\.ts$/.test(path)).map((path) => path.slice(4, -3));
+
+    expect(modules).toContain('index');
+    expect(files.filter((path) => /\.spec\.|tsbuildinfo/.test(path))).toEqual([]);
+    expect(files.sort()).toEqual(
+      [
+        ...['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json', 'esm/package.json', 'esm/index.d.mts'],
+        ...modules.flatMap((path) => [
+          `src/${path}.ts`,
+          ...['.js', '.js.map', '.d.ts', '.d.ts.map'].map((ending) => `dist/${path}${ending}`),
+          ...['.js', '.js.map'].map((ending) => `esm/dist/${path}${ending}`),
+        ]),
+      ].sort(),
+    );
+  });
+
+  it("When its license is read, Then it is the project's", () => {
+    expect(readFileSync(join(installed, 'LICENSE'), 'utf8')).toBe(readFileSync(join(ROOT, 'LICENSE'), 'utf8'));
+  });
+});
