@@ -18,6 +18,7 @@ export class AppsController {
     description: 'All apps the authenticated user belongs to.',
     provenance: 'stated',
     refusals: [],
+    examples: [{ name: 'ada', summary: 'The one app Ada belongs to' }],
   })
   @ApiOkResponse({ description: 'The apps, whole.', type: [AppDto] })
   list(@CalledBy() caller: Caller): Promise<readonly App[]> {
@@ -31,6 +32,13 @@ export class AppsController {
       'An admin of any workspace of the app sees every user with all roles. Anyone else sees themselves and the users they share a workspace with, with the shared roles only.',
     provenance: 'stated',
     refusals: ['id_malformed', 'app_not_found'],
+    examples: [
+      {
+        name: 'northwind',
+        summary: 'As Ada, an admin: everybody, and the ids of the workspaces',
+        values: { appId: 1 },
+      },
+    ],
   })
   @ApiIdParam('appId', 'An app you belong to.')
   @ApiOkResponse({ description: 'The users, whole.', type: [UserDto] })

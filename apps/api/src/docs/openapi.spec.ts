@@ -47,14 +47,49 @@ describe('Given the OpenAPI document', () => {
       expect(operation.description).toBeTruthy();
       for (const [status, { content, description }] of Object.entries(operation.responses)) {
         expect(description).toBeTruthy();
-        for (const { reason } of Object.values(content?.['application/json']?.examples ?? {}).map(
-          ({ value }) => value,
-        )) {
-          expect(REFUSALS).toHaveProperty(reason);
-          expect(String(REFUSALS[reason as keyof typeof REFUSALS].status)).toBe(status);
+        const examples = Object.entries(content['application/json'].examples);
+        expect(examples).not.toHaveLength(0);
+        if (status === '200') continue;
+        for (const [name, { value }] of examples) {
+          expect(value).toMatchObject({ reason: name, message: expect.any(String) });
+          expect(REFUSALS).toHaveProperty(name);
+          expect(String(REFUSALS[name as keyof typeof REFUSALS].status)).toBe(status);
         }
       }
     }
+  });
+
+  it('When an operation declares examples, Then each is recorded, the first can be copied, and all fill in the parameters', () => {
+    for (const { operation, path } of operations()) {
+      const recorded = Object.entries(operation.responses['200']?.content['application/json'].examples ?? {});
+      const commands = operation.description?.match(/^curl /gm) ?? [];
+
+      expect({ path, commands: commands.length }).toEqual({ path, commands: 1 });
+      for (const [name, { summary, value }] of recorded) {
+        expect(summary).toBeTruthy();
+        // Where this is undefined, npm run examples records it and npm run openapi brings it here.
+        expect({ path, name, value }).toEqual({ path, name, value: expect.anything() });
+      }
+      for (const { name, example, examples } of operation.parameters ?? []) {
+        expect({ name, values: example ?? examples }).toEqual({ name, values: expect.anything() });
+        if (examples) expect(Object.keys(examples)).toEqual(recorded.map(([recordedName]) => recordedName));
+      }
+    }
+  });
+
+  it('When an operation refuses, Then the table of the introduction has a row for it, and for what comes before any operation', () => {
+    const documented = operations().flatMap(({ operation }) =>
+      Object.entries(operation.responses)
+        .filter(([status]) => status !== '200')
+        .flatMap(([, { content }]) => Object.keys(content['application/json'].examples)),
+    );
+    const before = ['route_not_found', 'method_not_allowed', 'request_timeout', 'uri_too_long', 'headers_too_large'];
+    const rows = [...(document.info.description ?? '').matchAll(/^\| \d{3} \| `(\w+)` \|/gm)].map(
+      ([, reason]) => reason,
+    );
+
+    expect(new Set(rows)).toEqual(new Set([...documented, ...before]));
+    expect(rows).toHaveLength(new Set(rows).size);
   });
 
   it('When a schema has fields, Then each says what it means, and required ones have an example or a schema', () => {
@@ -65,7 +100,7 @@ describe('Given the OpenAPI document', () => {
           field,
           description: expect.any(String),
         });
-        const isNested = property.allOf ?? property.items ?? property.$ref;
+        const isNested = property.allOf ?? property.items ?? property.$ref ?? property.properties;
         expect({ name, field, shown: property.example !== undefined || isNested !== undefined }).toEqual({
           name,
           field,
@@ -89,22 +124,30 @@ interface Operation {
   readonly deprecated?: boolean;
   readonly 'x-provenance'?: string;
   readonly security?: readonly Record<string, readonly string[]>[];
-  readonly parameters?: readonly { readonly in: string; readonly name: string; readonly required?: boolean }[];
+  readonly parameters?: readonly {
+    readonly in: string;
+    readonly name: string;
+    readonly required?: boolean;
+    readonly example?: unknown;
+    readonly examples?: Record<string, { readonly value: unknown }>;
+  }[];
   readonly responses: Record<
     string,
     {
       readonly description: string;
-      readonly content?: Record<
-        string,
-        { readonly examples?: Record<string, { readonly value: { readonly reason: string } }> }
-      >;
+      readonly content: Record<'application/json', { readonly examples: Record<string, NamedExample> }>;
     }
   >;
+}
+
+interface NamedExample {
+  readonly summary: string;
+  readonly value?: unknown;
 }
 
 interface Schema {
   readonly properties?: Record<
     string,
-    { description?: string; example?: unknown; allOf?: unknown; items?: unknown; $ref?: string }
+    { description?: string; example?: unknown; allOf?: unknown; items?: unknown; properties?: unknown; $ref?: string }
   >;
 }

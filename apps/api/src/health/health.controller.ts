@@ -25,6 +25,7 @@ export class HealthController {
     description: 'For the supervisor: a process that does not answer should be restarted. The database plays no part.',
     provenance: 'ours',
     refusals: [],
+    examples: [{ name: 'ok', summary: 'It lives' }],
   })
   @ApiOkResponse({ description: 'It lives.', type: HealthDto })
   live(): HealthDto {
@@ -39,6 +40,7 @@ export class HealthController {
       'For the load balancer: false while the database cannot be reached and once the process is told to stop.',
     provenance: 'ours',
     refusals: ['unavailable'],
+    examples: [{ name: 'ok', summary: 'They can' }],
   })
   @ApiOkResponse({ description: 'They can.', type: HealthDto })
   async ready(): Promise<HealthDto> {

@@ -9,6 +9,12 @@ const SUNSET_AT = new Date('2027-11-21T00:00:00Z');
 
 const SUCCESSOR = 'successor';
 
+/** The same for the document. */
+export const deprecationText = (successor: string): string =>
+  `**Deprecated** since ${dayOf(DEPRECATED_AT)}: use \`GET ${successor}\`, which answers the same. This path may be gone after ${dayOf(SUNSET_AT)}.`;
+
+const dayOf = (date: Date) => date.toISOString().slice(0, 10);
+
 /** Says on every answer that the path is deprecated (RFC 9745), until when it works (RFC 8594) and what replaces it. */
 @Injectable()
 class DeprecationInterceptor implements NestInterceptor {

@@ -1,9 +1,9 @@
 import { applyDecorators, SetMetadata } from '@nestjs/common';
-import { ApiBearerAuth, ApiExtension, ApiHeader, ApiOperation, ApiResponse } from '@nestjs/swagger';
-import { type RefusalReason, REFUSALS } from '@banking/domain';
+import { ApiBearerAuth, ApiExtension, ApiHeader, ApiOperation } from '@nestjs/swagger';
+import type { RefusalReason } from '@banking/domain';
 import { OPERATION } from '../access/access.guard.js';
-import { ACCESS, isRole, type OperationId } from '../access/matrix.js';
-import { ErrorDto } from './error.dto.js';
+import { ACCESS, isRole, type OperationId, suffices } from '../access/matrix.js';
+import { deprecationText } from './deprecation.js';
 import type { Provenance } from './field.decorator.js';
 
 export interface OperationText {
@@ -12,12 +12,35 @@ export interface OperationText {
   readonly provenance: Provenance;
   /** What the operation refuses beside what its access brings. */
   readonly refusals: readonly RefusalReason[];
+  /** Calls that work in the demo world, the first of which fills in "Try it out". */
+  readonly examples?: readonly Example[];
   /** The path that replaces this one. */
   readonly successor?: string;
 }
 
-const SIGNED_IN: readonly RefusalReason[] = ['header_repeated', 'request_malformed', 'not_authenticated', 'not_acceptable', 'rate_limited', 'unavailable']; // prettier-ignore
-const IN_A_WORKSPACE: readonly RefusalReason[] = ['workspace_id_required', 'workspace_id_invalid', 'workspace_forbidden', 'role_insufficient']; // prettier-ignore
+/** A call whose answer `npm run examples` records and a test repeats. */
+export interface Example {
+  /** Names the recorded answer: `apps/api/examples/<operation>/<name>.json`. */
+  readonly name: string;
+  /** What it shows, in a line. */
+  readonly summary: string;
+  /** By the names of the parameters. */
+  readonly values?: Readonly<Record<string, string | number>>;
+}
+
+/** Under this key the document carries a {@link Draft} until its answers and examples have been made from it. */
+export const DRAFT = 'x-draft';
+
+/** What an operation leaves to be written when the whole document is known. */
+export interface Draft {
+  readonly operation: OperationId;
+  readonly refusals: readonly RefusalReason[];
+  readonly examples: readonly Example[];
+}
+
+const ALWAYS: readonly RefusalReason[] = ['header_repeated', 'request_malformed'];
+const SIGNED_IN: readonly RefusalReason[] = ['not_authenticated', 'not_acceptable', 'rate_limited', 'internal_error', 'unavailable']; // prettier-ignore
+const IN_A_WORKSPACE: readonly RefusalReason[] = ['workspace_id_required', 'workspace_id_invalid', 'workspace_forbidden']; // prettier-ignore
 
 /**
  * Says which operation a route is: what the guard checks and what the documentation shows come from the same line, so
@@ -25,34 +48,46 @@ const IN_A_WORKSPACE: readonly RefusalReason[] = ['workspace_id_required', 'work
  */
 export function Operation(id: OperationId, text: OperationText): MethodDecorator {
   const access = ACCESS[id];
+  const draft: Draft = { operation: id, refusals: refusalsOf(id, text), examples: text.examples ?? [] };
   const decorators: MethodDecorator[] = [
     SetMetadata(OPERATION, id),
     ApiOperation({
       operationId: text.successor === undefined ? id : `${id}Formerly`,
       summary: text.summary,
-      description: `${text.description}\n\n**Access:** ${accessText(id)}`,
+      description: [
+        ...(text.successor === undefined ? [] : [deprecationText(text.successor)]),
+        text.description,
+        `**Access:** ${accessText(id)}`,
+      ].join('\n\n'),
       ...(text.successor === undefined ? {} : { deprecated: true }),
+      ...(access === 'public' ? { security: [] } : {}),
     }),
     ApiExtension('x-provenance', text.provenance),
+    ApiExtension(DRAFT, draft),
   ];
-  const refusals = [...text.refusals];
-  if (access !== 'public') {
-    decorators.push(ApiBearerAuth());
-    refusals.unshift(...SIGNED_IN);
-  }
-  if (isRole(access)) {
-    refusals.unshift(...IN_A_WORKSPACE);
-    decorators.push(
-      ApiHeader({
-        name: 'Workspace-ID',
-        required: true,
-        description:
-          'The workspace to act in: the id of `edges.workspace` in a role of yours (`GET /apps/{appId}/users`).',
-        schema: { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
-      }),
-    );
-  }
-  return applyDecorators(...decorators, ...refusalResponses([...refusals, 'internal_error']));
+  if (access !== 'public') decorators.push(ApiBearerAuth());
+  if (isRole(access)) decorators.push(WorkspaceHeader());
+  return applyDecorators(...decorators);
+}
+
+const WorkspaceHeader = (): MethodDecorator =>
+  ApiHeader({
+    name: 'Workspace-ID',
+    required: true,
+    description: 'The workspace to act in: the id of `edges.workspace` in a role of yours (`GET /apps/{appId}/users`).',
+    schema: { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+  });
+
+function refusalsOf(id: OperationId, { refusals }: OperationText): RefusalReason[] {
+  const access = ACCESS[id];
+  const isAnyRoleEnough = isRole(access) && suffices('member', access);
+  return [
+    ...ALWAYS,
+    ...(access === 'public' ? [] : SIGNED_IN),
+    ...(isRole(access) ? IN_A_WORKSPACE : []),
+    ...(isRole(access) && !isAnyRoleEnough ? ['role_insufficient' as const] : []),
+    ...refusals,
+  ];
 }
 
 function accessText(id: OperationId): string {
@@ -60,45 +95,4 @@ function accessText(id: OperationId): string {
   if (access === 'public') return 'public.';
   if (!isRole(access)) return 'every user with a token.';
   return `role \`${access}\`${access === 'member' ? ' or `admin`' : ''} in the workspace of the \`Workspace-ID\` header.`;
-}
-
-/** One documented answer for each status, with an example for each reason. */
-function refusalResponses(reasons: readonly RefusalReason[]): MethodDecorator[] {
-  const statuses = new Map<number, Set<RefusalReason>>();
-  for (const reason of reasons) {
-    const { status } = REFUSALS[reason];
-    statuses.set(status, (statuses.get(status) ?? new Set()).add(reason));
-  }
-  return [...statuses]
-    .sort(([a], [b]) => a - b)
-    .map(([status, some]) => {
-      const list = [...some];
-      return ApiResponse({
-        status,
-        description: list
-          .map((reason) => `\`${reason}\`: ${REFUSALS[reason].meaning} ${REFUSALS[reason].action}`)
-          .join('\n\n'),
-        type: ErrorDto,
-        examples: Object.fromEntries(list.map((reason) => [reason, { summary: reason, value: exampleOf(reason) }])),
-        headers: headersOf(status),
-      });
-    });
-}
-
-function exampleOf(reason: RefusalReason) {
-  const { errorCode, meaning } = REFUSALS[reason];
-  return { errorCode, message: meaning, reason, requestId: '0c1d8a52-6b5e-4f4e-9c1c-3f0f7e6f1a2b' };
-}
-
-function headersOf(status: number) {
-  const requestId = {
-    'X-Request-Id': { description: 'The same as `requestId` in the body.', schema: { type: 'string' as const } },
-  };
-  if (status === 401)
-    return { ...requestId, 'WWW-Authenticate': { description: '`Bearer`', schema: { type: 'string' as const } } };
-  if (status !== 429 && status !== 503) return requestId;
-  return {
-    ...requestId,
-    'Retry-After': { description: 'Seconds to wait before trying again.', schema: { type: 'integer' as const } },
-  };
 }

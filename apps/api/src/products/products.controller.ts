@@ -16,6 +16,7 @@ export class ProductsController {
     description: 'All products an account can be opened from, one for each currency.',
     provenance: 'stated',
     refusals: [],
+    examples: [{ name: 'products', summary: 'All products' }],
   })
   @ApiOkResponse({ description: 'The products, whole.', type: [ProductDto] })
   list(@CalledBy() caller: Caller): Promise<readonly Product[]> {

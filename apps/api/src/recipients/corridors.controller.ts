@@ -12,11 +12,20 @@ const CORRIDORS: OperationText = {
     'The combinations of currency and payout method in which money can reach a country. A country that exists and has none answers `[]`.',
   provenance: 'stated',
   refusals: ['country_unknown'],
+  examples: [
+    {
+      name: 'india',
+      summary: 'India: by the network of the country in rupees, or by SWIFT',
+      values: { country: 'IN' },
+    },
+    { name: 'singapore', summary: 'Singapore: limits in two currencies', values: { country: 'SG' } },
+    { name: 'none', summary: 'Antarctica: a country, but no way to pay there', values: { country: 'AQ' } },
+  ],
 };
 const country = {
   name: 'country',
   description: 'ISO 3166-1 alpha-2 in any case; alpha-3 is understood too.',
-  schema: { type: 'string' as const, pattern: '^[A-Za-z]{2,3}$', example: 'IN' },
+  schema: { type: 'string' as const, pattern: '^[A-Za-z]{2,3}$' },
 };
 
 @ApiTags('Corridors')

@@ -2,6 +2,8 @@ import type { Bank, Beneficiary, Recipient } from '@banking/domain';
 import { EdgeField, Field, IdField, TextField, TimeField } from '../http/field.decorator.js';
 import { CurrencyDto } from '../products/currency.dto.js';
 
+const text = (description: string, example: string) => ({ type: 'string' as const, description, example });
+
 export class BankDto implements Bank {
   @IdField('The bank.', 1)
   readonly id!: Bank['id'];
@@ -28,16 +30,18 @@ export class BeneficiaryDto implements Beneficiary {
 
   @Field('known', {
     type: 'object',
-    additionalProperties: true,
-    description: 'Who finally owns the money, in the fields the corridor asks for.',
-    example: {
-      beneficiaryName: 'Ravi Menon',
-      destinationCountry: 'IN',
-      beneficiaryAccountType: 'Individual',
-      beneficiaryAccountNumber: '50100123456789',
-      routingCodeType1: 'IFSC',
-      routingCodeValue1: 'HDFC0000001',
+    properties: {
+      beneficiaryName: text('Full name.', 'Ravi Menon'),
+      beneficiaryAddress: text('Where they live or are registered.', '12 Marine Drive, Mumbai'),
+      destinationCountry: text('ISO 3166-1 alpha-2 code of the country the money goes to.', 'IN'),
+      beneficiaryAccountType: text('`Individual` or `Corporate`.', 'Individual'),
+      beneficiaryCountryCode: text('ISO 3166-1 alpha-2 code of their own country.', 'IN'),
+      beneficiaryAccountNumber: text('Account number or IBAN.', '50100123456789'),
+      routingCodeType1: text('Which code leads to the bank.', 'IFSC'),
+      routingCodeValue1: text('That code.', 'HDFC0000001'),
     },
+    additionalProperties: true,
+    description: 'Who finally owns the money, in the fields the corridor asks for. A corridor may ask for more.',
     required: [],
     selfRequired: false,
   })

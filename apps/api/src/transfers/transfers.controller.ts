@@ -6,6 +6,9 @@ import { ApiIdParam, IdPipe } from '../http/id.pipe.js';
 import { Operation } from '../http/operation.decorator.js';
 import { TransferDto } from './transfer.dto.js';
 
+/** The company of the demo world. */
+const NORTHWIND = { 'Workspace-ID': 1 };
+
 @ApiTags('Transfers')
 @Controller('transfers')
 export class TransfersController {
@@ -18,6 +21,18 @@ export class TransfersController {
       'One transfer with its account, the balance it left, its recipient, and its transaction with the tracking events of a payment abroad.',
     provenance: 'stated',
     refusals: ['id_malformed', 'transfer_not_found'],
+    examples: [
+      { name: 'payout', summary: 'A payment to Berlin, tracked to its end', values: { transferId: 26, ...NORTHWIND } },
+      { name: 'pending', summary: 'One on its way: one event so far', values: { transferId: 30, ...NORTHWIND } },
+      {
+        name: 'returned',
+        summary: 'One that was rejected: the transaction has failed',
+        values: { transferId: 34, ...NORTHWIND },
+      },
+      { name: 'spot', summary: 'Paid in USD to a recipient in INR', values: { transferId: 40, ...NORTHWIND } },
+      { name: 'internal', summary: 'Between two accounts of the workspace', values: { transferId: 24, ...NORTHWIND } },
+      { name: 'funding', summary: 'The opening credit of an account', values: { transferId: 10, ...NORTHWIND } },
+    ],
   })
   @ApiIdParam(
     'transferId',

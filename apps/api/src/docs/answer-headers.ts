@@ -1,0 +1,58 @@
+/** Every header an answer may carry that means something to a caller; those for browsers alone are left out. */
+export const ANSWER_HEADERS = {
+  'X-Request-Id': {
+    description: 'Names the request. The id you sent, where it was one of 1 to 128 letters, digits, dots, dashes and underscores; else a new one.', // prettier-ignore
+    schema: { type: 'string', example: '0c1d8a52-6b5e-4f4e-9c1c-3f0f7e6f1a2b' },
+  },
+  'RateLimit-Policy': {
+    description: 'How many requests (`q`) may come in how many seconds (`w`). Only where the deployment sets a limit.',
+    schema: { type: 'string', example: '"user";q=100;w=2' },
+  },
+  RateLimit: {
+    description: 'How many are left (`r`), and in how many seconds all are back (`t`). Only where the deployment sets a limit.', // prettier-ignore
+    schema: { type: 'string', example: '"user";r=99;t=1' },
+  },
+  'Retry-After': {
+    description: 'Whole seconds to wait before trying again.',
+    schema: { type: 'integer', example: 1 },
+  },
+  'WWW-Authenticate': {
+    description: 'How to authenticate.',
+    schema: { type: 'string', example: 'Bearer' },
+  },
+  'Cache-Control': {
+    description: 'Health is never to be kept.',
+    schema: { type: 'string', example: 'no-store' },
+  },
+  Deprecation: {
+    description: 'Since when the path is deprecated, in seconds since 1970 (RFC 9745).',
+    schema: { type: 'string', example: '@1795219200' },
+  },
+  Sunset: {
+    description: 'When the path may be gone (RFC 8594).',
+    schema: { type: 'string', example: 'Sun, 21 Nov 2027 00:00:00 GMT' },
+  },
+  Link: {
+    description: 'Which path replaces this one (RFC 8288).',
+    schema: { type: 'string', example: '</recipients/countries/SG/corridors>; rel="successor-version"' },
+  },
+} as const;
+
+type HeaderName = keyof typeof ANSWER_HEADERS;
+
+/** The headers of one answer, as references into the components. */
+export function answerHeaders(status: number, operation: { isPublic: boolean; isDeprecated: boolean }) {
+  return Object.fromEntries(namesOf(status, operation).map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+function namesOf(status: number, { isPublic, isDeprecated }: { isPublic: boolean; isDeprecated: boolean }) {
+  const names: HeaderName[] = ['X-Request-Id'];
+  // The limit is looked at once the credential is known.
+  if (!isPublic && status !== 401) names.push('RateLimit-Policy', 'RateLimit');
+  if (status === 401) names.push('WWW-Authenticate');
+  if (status === 429 || status === 503) names.push('Retry-After');
+  // Both said by the route itself, so not by what is refused before it.
+  if (isDeprecated && (status === 200 || status === 404)) names.push('Deprecation', 'Sunset', 'Link');
+  if (isPublic && (status === 200 || status === 503)) names.push('Cache-Control');
+  return names;
+}

@@ -1,0 +1,48 @@
+import { Refusal, type RefusalReason, REFUSALS } from '@banking/domain';
+import { bodyOf } from '../http/error-answer.js';
+import { malformedId } from '../http/id.pipe.js';
+
+const REQUEST_ID = '0c1d8a52-6b5e-4f4e-9c1c-3f0f7e6f1a2b';
+
+/** One answer for each status, with an example for each reason as this operation gives it. */
+export function refusalAnswers(reasons: readonly RefusalReason[], path: string): Record<string, RefusalAnswer> {
+  const statuses = new Map<number, RefusalReason[]>();
+  for (const reason of new Set(reasons)) {
+    const { status } = REFUSALS[reason];
+    statuses.set(status, [...(statuses.get(status) ?? []), reason]);
+  }
+  return Object.fromEntries([...statuses].map(([status, some]) => [status, answerOf(some, path)]));
+}
+
+type RefusalAnswer = ReturnType<typeof answerOf>;
+
+function answerOf(reasons: readonly RefusalReason[], path: string) {
+  const examples = reasons.map((reason) => {
+    const value = bodyOf(exampleOf(reason, path), REQUEST_ID);
+    return [reason, { summary: reason, value }] as const;
+  });
+  const schema = { $ref: '#/components/schemas/Error' };
+  return {
+    description: reasons.map(sentenceOf).join('\n\n'),
+    content: { 'application/json': { schema, examples: Object.fromEntries(examples) } },
+  };
+}
+
+function sentenceOf(reason: RefusalReason): string {
+  const { meaning, action } = REFUSALS[reason];
+  return `\`${reason}\`: ${meaning} ${action}`;
+}
+
+/** Most say the sentence of the table; these say it more precisely. */
+function exampleOf(reason: RefusalReason, path: string): Refusal {
+  switch (reason) {
+    case 'id_malformed':
+      return malformedId(/\{(\w+Id)\}/.exec(path)?.[1] ?? 'id');
+    case 'header_repeated':
+      return new Refusal(reason, 'Send the header accept once.');
+    case 'unavailable':
+      return new Refusal(reason, path === '/health/ready' ? 'The service is stopping.' : 'The database cannot answer at the moment.'); // prettier-ignore
+    default:
+      return new Refusal(reason);
+  }
+}
