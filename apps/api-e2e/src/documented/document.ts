@@ -1,0 +1,76 @@
+/** The OpenAPI document, as far as its examples need it. */
+export interface Document {
+  readonly info: { readonly description: string };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>;
+}
+
+export interface DocumentedOperation {
+  readonly operationId: string;
+  readonly description: string;
+  readonly deprecated?: boolean;
+  readonly security: readonly unknown[];
+  readonly parameters: readonly DocumentedParameter[];
+  readonly responses: Readonly<Record<string, DocumentedAnswer>>;
+}
+
+export interface DocumentedParameter {
+  readonly name: string;
+  readonly in: string;
+  readonly example?: string | number;
+  readonly examples?: Readonly<Record<string, { readonly value: string | number }>>;
+}
+
+export interface DocumentedAnswer {
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly content: { readonly 'application/json': { readonly examples: Readonly<Record<string, NamedExample>> } };
+}
+
+export interface NamedExample {
+  readonly summary: string;
+  readonly value?: unknown;
+}
+
+/** One operation at its path. */
+export interface Route {
+  readonly method: string;
+  readonly path: string;
+  readonly operation: DocumentedOperation;
+}
+
+export function routesOf({ paths }: Document): Route[] {
+  return Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
+  );
+}
+
+/** A request as the document shows it, with the values its parameters have as an example. */
+export interface Call {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Whether it takes a token. */
+  readonly needsToken: boolean;
+}
+
+/** The request of an operation with the values of one of its examples, where they have names; else with the only ones. */
+export function callOf({ method, path, operation }: Route, name?: string): Call {
+  const values = new Map(operation.parameters.map((parameter) => [parameter.name, valueOf(parameter, name)]));
+  const headers = operation.parameters
+    .filter((parameter) => parameter.in === 'header')
+    .map((parameter) => parameter.name);
+  return {
+    method,
+    path: path.replace(/\{(\w+)\}/g, (_, parameter: string) => values.get(parameter) ?? ''),
+    headers: Object.fromEntries(headers.map((header) => [header, values.get(header) ?? ''])),
+    needsToken: operation.security.length > 0,
+  };
+}
+
+/** @throws Error for a parameter without a value to try */
+function valueOf({ name, example, examples }: DocumentedParameter, wanted?: string): string {
+  const choices = Object.entries(examples ?? {});
+  const chosen = choices.find(([choice]) => choice === wanted) ?? choices[0];
+  const value = chosen?.[1].value ?? example;
+  if (value === undefined) throw new Error(`the parameter ${name} has no example`);
+  return String(value);
+}

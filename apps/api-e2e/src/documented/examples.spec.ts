@@ -1,0 +1,71 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { isCi } from '../config.js';
+import { ADA } from '../service.js';
+import { callOf, type Route, routesOf } from './document.js';
+import { freshService, type FreshService } from './fresh-service.js';
+import { masked } from './masked.js';
+import { mistakesInHeaders } from './sent-headers.js';
+import { blocksOf, hasCurl, inShell } from './shell.js';
+
+const RECORDED = join(__dirname, '..', '..', '..', 'api', 'examples');
+
+if (!hasCurl) console.warn('The commands of the document are not tried: there is no curl here.');
+
+/** As with the browser: a machine whose job it is to check everything fails without it. */
+const itWithCurl = hasCurl || isCi() ? it : it.skip;
+
+const named = (route: Route) =>
+  Object.entries(route.operation.responses['200']?.content['application/json'].examples ?? {});
+
+describe('Given the examples of the document and a fresh demo world', () => {
+  let service: FreshService;
+  let routes: Route[];
+  beforeAll(async () => {
+    service = await freshService();
+    routes = routesOf(service.document);
+  }, 180_000);
+  afterAll(() => service?.stop());
+
+  itWithCurl('When the command of an operation is copied into a shell Then it prints the first example', async () => {
+    const [setup = ''] = blocksOf('sh', service.document.info.description);
+    const variables = { BASE_URL: service.url, TOKEN: await service.tokenOf(ADA) };
+
+    expect(setup.match(/export (\w+)=/g)).toEqual(['export BASE_URL=', 'export TOKEN=']);
+    for (const { path, operation } of routes) {
+      const [command = '', ...more] = blocksOf('sh', operation.description);
+      const printed = await inShell(command, variables);
+
+      expect(more).toEqual([]);
+      const [first] = named({ path, operation, method: 'GET' });
+      expect({ path, answer: masked(JSON.parse(printed)) }).toEqual({ path, answer: masked(first?.[1].value) });
+    }
+  });
+
+  it('When each example is asked for with the values of its parameters Then the answer and its headers are the documented ones', async () => {
+    const authorization = `Bearer ${await service.tokenOf(ADA)}`;
+    for (const route of routes) {
+      for (const [name, { value }] of named(route)) {
+        const { method, path, headers, needsToken } = callOf(route, name);
+        const response = await fetch(`${service.url}${path}`, {
+          method,
+          headers: { ...headers, ...(needsToken && { authorization }) },
+        });
+        const answer: unknown = await response.json();
+
+        expect({ path, answer: masked(answer) }).toEqual({ path, answer: masked(value) });
+        const documented = route.operation.responses[response.status];
+        expect({ path, mistakes: documented && mistakesInHeaders(response.headers.keys(), documented) }).toEqual({ path, mistakes: [] }); // prettier-ignore
+      }
+    }
+  });
+
+  it('When an answer is recorded Then an operation shows it: npm run examples removes the others', () => {
+    const shown = routes.flatMap((route) =>
+      named(route).map(([name]) => `${route.operation.operationId}/${name}.json`),
+    );
+    const files = readdirSync(RECORDED, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.json'));
+
+    expect(files.filter((file) => !shown.includes(file))).toEqual([]);
+  });
+});

@@ -1,0 +1,31 @@
+import { newDataDir, RunningService } from '../running-service.js';
+import { localToken } from '../service.js';
+import type { Document } from './document.js';
+
+/** A service of its own with a fresh demo world, in which the documented examples are true. */
+export interface FreshService {
+  readonly url: string;
+  readonly dataDir: string;
+  readonly document: Document;
+  tokenOf(email: string): Promise<string>;
+  signal(signal: NodeJS.Signals): void;
+  stop(): Promise<void>;
+}
+
+export async function freshService(environment: Readonly<Record<string, string>> = {}): Promise<FreshService> {
+  const folder = await newDataDir();
+  try {
+    const service = await RunningService.start({ dataDir: folder.path, environment });
+    return {
+      url: service.url,
+      dataDir: folder.path,
+      document: (await (await fetch(`${service.url}/openapi.json`)).json()) as Document,
+      tokenOf: (email) => localToken(folder.path, email),
+      signal: (signal) => service.signal(signal),
+      stop: () => service.stop().finally(folder.remove),
+    };
+  } catch (error) {
+    await folder.remove();
+    throw error;
+  }
+}

@@ -1,0 +1,32 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { bareEnvironment } from '../config.js';
+
+const ROOM = join(__dirname, '..', '..');
+const DOCUMENT = join(ROOM, '..', 'api', 'openapi.json');
+
+describe('Given the OpenAPI document as it is committed', () => {
+  it('When it is linted by the strictest rules there are Then there is nothing to say', async () => {
+    const { totals, problems } = await lint(DOCUMENT);
+
+    expect(problems).toEqual([]);
+    expect(totals).toEqual({ errors: 0, warnings: 0, ignored: 0 });
+  }, 60_000);
+});
+
+interface Findings {
+  readonly totals: Readonly<Record<string, number>>;
+  readonly problems: readonly { readonly ruleId: string; readonly message: string }[];
+}
+
+/** What Redocly says of a document, in a process of its own that neither reports home nor looks for a newer version. */
+async function lint(file: string): Promise<Findings> {
+  const cli = require.resolve('@redocly/cli/bin/cli.js');
+  const args = [cli, 'lint', '--format=json', `--config=${join(ROOM, 'redocly.yaml')}`, file];
+  const env = { ...bareEnvironment(), REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
+  const run = promisify(execFile)(process.execPath, args, { env, timeout: 60_000 });
+  const { stdout } = await run.catch((failure: { stdout: string }) => failure);
+  const { totals, problems } = JSON.parse(stdout) as Findings;
+  return { totals, problems: problems.map(({ ruleId, message }) => ({ ruleId, message })) };
+}

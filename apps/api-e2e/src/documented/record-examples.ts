@@ -1,0 +1,70 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { newDataDir, RunningService } from '../running-service.js';
+import { ADA, localToken } from '../service.js';
+import { callOf, type Document, routesOf } from './document.js';
+import { masked } from './masked.js';
+
+const EXAMPLES = join(__dirname, '..', '..', '..', 'api', 'examples');
+
+const USAGE = `Usage: npm run examples
+
+Starts the service on a fresh demo world and writes what it answers to the calls that the routes declare as examples, as
+apps/api/examples/<operation>/<name>.json. An answer that differs in times and hashes only is left as it is. What no route
+declares is removed. Afterwards npm run openapi brings the answers into the document.
+`;
+
+async function main([option, ...rest]: readonly string[]): Promise<void> {
+  if (option === '--help' && rest.length === 0) {
+    process.stdout.write(USAGE);
+  } else if (option !== undefined) {
+    process.stderr.write(`${option} is not an option.\n\n${USAGE}`);
+    process.exitCode = 2;
+  } else {
+    await record();
+  }
+}
+
+async function record(): Promise<void> {
+  process.stdout.write('Making a demo world …\n');
+  const folder = await newDataDir();
+  const service = await RunningService.start({ dataDir: folder.path });
+  try {
+    const authorization = `Bearer ${await localToken(folder.path, ADA)}`;
+    const document = (await (await fetch(`${service.url}/openapi.json`)).json()) as Document;
+    const written = new Set<string>();
+    for (const route of routesOf(document).filter(({ operation }) => !operation.deprecated)) {
+      for (const name of Object.keys(route.operation.responses['200']?.content['application/json'].examples ?? {})) {
+        const { path, headers, method } = callOf(route, name);
+        const response = await fetch(`${service.url}${path}`, { method, headers: { ...headers, authorization } });
+        if (response.status !== 200) throw new Error(`${method} ${path} answered ${response.status}: ${await response.text()}`); // prettier-ignore
+        const file = join(route.operation.operationId, `${name}.json`);
+        written.add(file);
+        keep(file, await response.json());
+      }
+    }
+    removeAllBut(written);
+  } finally {
+    await service.stop().finally(folder.remove);
+  }
+  process.stdout.write('Now npm run openapi brings them into the document.\n');
+}
+
+function keep(file: string, answer: unknown): void {
+  const target = join(EXAMPLES, file);
+  if (existsSync(target) && isDeepStrictEqual(masked(JSON.parse(readFileSync(target, 'utf8'))), masked(answer))) return;
+  mkdirSync(dirname(target), { recursive: true });
+  writeFileSync(target, `${JSON.stringify(answer, null, 2)}\n`);
+  process.stdout.write(`Wrote ${file}.\n`);
+}
+
+function removeAllBut(kept: ReadonlySet<string>): void {
+  for (const file of readdirSync(EXAMPLES, { recursive: true, encoding: 'utf8' })) {
+    if (!file.endsWith('.json') || kept.has(file)) continue;
+    rmSync(join(EXAMPLES, file));
+    process.stdout.write(`Removed ${file}.\n`);
+  }
+}
+
+void main(process.argv.slice(2));

@@ -1,0 +1,147 @@
+import { Database, joinEmbeddedServer, OWNER_ROLE, bind, statement, type EmbeddedServer } from '@banking/postgres';
+import { askRaw, type RawAnswer } from '../hostile/raw-request.js';
+import { ADA, BOB, CY, EVE } from '../service.js';
+import { type Call, callOf, type Route, routesOf } from './document.js';
+import { freshService, type FreshService } from './fresh-service.js';
+import { masked } from './masked.js';
+import { mistakesInHeaders } from './sent-headers.js';
+
+/** Far above what one user here asks for, but for the one who asks for too much. */
+const LIMIT_PER_SECOND = 10;
+
+/** What to change in a call that works, to be refused for a reason. */
+type Change = (call: Call, route: Route) => Call;
+
+const withHeader =
+  (name: string, value: string): Change =>
+  (call) => ({ ...call, headers: { ...call.headers, [name]: value } });
+const pathWith =
+  (value: string): Change =>
+  (call, { path }) => ({ ...call, path: path.replace(/\{\w+\}/, value) });
+
+const CHANGES: Readonly<Record<string, Change>> = {
+  request_malformed: withHeader('not a header', ''),
+  header_repeated: withHeader('Accept', '*/*\r\nAccept: application/json'),
+  not_authenticated: (call) => ({ ...call, needsToken: false }),
+  not_acceptable: withHeader('Accept', 'text/html'),
+  id_malformed: pathWith('1.5'),
+  workspace_id_required: (call) => ({ ...call, headers: {} }),
+  workspace_id_invalid: withHeader('Workspace-ID', 'Northwind'),
+  workspace_forbidden: withHeader('Workspace-ID', '999999'),
+  app_not_found: pathWith('999999'),
+  transfer_not_found: pathWith('999999'),
+  country_unknown: pathWith('ZZ'),
+};
+
+/** These do not lie in the call. */
+const CIRCUMSTANCES = ['rate_limited', 'unavailable', 'internal_error'];
+
+describe('Given the errors of the document and a service that can be made to fail', () => {
+  let service: FreshService;
+  let server: EmbeddedServer;
+  let owner: Database;
+  let routes: Route[];
+
+  beforeAll(async () => {
+    service = await freshService({ RATE_LIMIT_PER_SECOND: String(LIMIT_PER_SECOND) });
+    routes = routesOf(service.document);
+    server = await joinEmbeddedServer({ dataDir: service.dataDir });
+    owner = await Database.open({ connection: server.connection, role: OWNER_ROLE });
+  }, 180_000);
+  afterAll(async () => {
+    await owner?.end();
+    await server?.leave();
+    await service?.stop();
+  });
+
+  /** Every operation that documents the reason, with its call. */
+  const refusing = (reason: string) =>
+    routes.filter(({ operation }) =>
+      Object.values(operation.responses).some(({ content }) =>
+        Object.hasOwn(content['application/json'].examples, reason),
+      ),
+    );
+
+  const ask = async ({ method, path, headers, needsToken }: Call, email: string) => {
+    const lines = Object.entries(headers).map(([name, value]) => (value === '' ? name : `${name}: ${value}`));
+    const token = needsToken ? [`Authorization: Bearer ${await service.tokenOf(email)}`] : [];
+    return askRaw(service.url, { method, path, headers: [...lines, ...token] });
+  };
+
+  function expectDocumented({ path, operation }: Route, reason: string, { status, body, headers }: RawAnswer): void {
+    const documented = operation.responses[String(status)];
+    const example = documented?.content['application/json'].examples[reason]?.value;
+
+    expect({ path, status, answer: masked(JSON.parse(body)) }).toEqual({ path, status, answer: masked(example) });
+    const isLimited = headers.has('ratelimit');
+    expect({ path, reason, mistakes: documented && mistakesInHeaders(headers.keys(), documented, isLimited) }).toEqual({ path, reason, mistakes: [] }); // prettier-ignore
+  }
+
+  it('When a reason is documented Then this spec knows how to meet it', () => {
+    const documented = routes.flatMap(({ operation }) =>
+      Object.entries(operation.responses)
+        .filter(([status]) => status !== '200')
+        .flatMap(([, { content }]) => Object.keys(content['application/json'].examples)),
+    );
+
+    expect(new Set(documented)).toEqual(new Set([...Object.keys(CHANGES), ...CIRCUMSTANCES]));
+  });
+
+  it.each(Object.keys(CHANGES))(
+    'When a call is changed into one that is %s Then it is refused as documented',
+    async (reason) => {
+      for (const route of refusing(reason)) {
+        const changed = CHANGES[reason]?.(callOf(route), route);
+        if (!changed) throw new Error(`nothing changes a call into ${reason}`);
+
+        expectDocumented(route, reason, await ask(changed, ADA));
+      }
+    },
+  );
+
+  it('When somebody asks too often Then they are refused as documented', async () => {
+    for (const route of refusing('rate_limited')) {
+      let refused: RawAnswer | undefined;
+      while (!refused) {
+        const answers = await Promise.all(Array.from({ length: 30 }, () => ask(callOf(route), CY)));
+        refused = answers.find(({ status }) => status === 429);
+      }
+
+      expectDocumented(route, 'rate_limited', refused);
+    }
+  });
+
+  it('When the database is held by somebody else Then the service is unavailable as documented', async () => {
+    const hold = bind(statement('hold', 'lock table banking.app_user in access exclusive mode'));
+    const held = refusing('unavailable').filter(({ operation }) => operation.security.length > 0);
+
+    const answers = await owner.transaction({}, async (tx) => {
+      await tx.flight([hold]);
+      return Promise.all(held.map((route) => ask(callOf(route), BOB)));
+    });
+
+    for (const [index, route] of held.entries()) expectDocumented(route, 'unavailable', answers[index] as RawAnswer);
+  });
+
+  it('When the service has lost a right Then it fails as documented, without a word of why', async () => {
+    const change = (text: string) => owner.flight({}, [bind(statement(text.slice(0, 5), text))]);
+    await change('revoke usage on schema banking from banking_app');
+
+    for (const route of refusing('internal_error'))
+      expectDocumented(route, 'internal_error', await ask(callOf(route), EVE));
+
+    await change('grant usage on schema banking to banking_app');
+  });
+
+  it('When the service is told to stop Then it is not ready, as documented', async () => {
+    const [ready, ...others] = refusing('unavailable').filter(({ operation }) => operation.security.length === 0);
+    if (!ready) throw new Error('no operation says whether the service is ready');
+    service.signal('SIGTERM');
+
+    let answer = await ask(callOf(ready), ADA);
+    while (answer.status === 200) answer = await ask(callOf(ready), ADA);
+
+    expect(others).toEqual([]);
+    expectDocumented(ready, 'unavailable', answer);
+  });
+});

@@ -1,0 +1,100 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import * as ts from 'typescript';
+import { bareEnvironment } from '../config.js';
+import { type Document, routesOf } from './document.js';
+
+const ROOM = join(__dirname, '..', '..');
+const DOCUMENT = join(ROOM, '..', 'api', 'openapi.json');
+const FOLDER = join(ROOM, 'test-output', 'types');
+
+/** These answer for the process, not for the port. */
+const NOT_OF_THE_PORT = ['getLiveness', 'getReadiness'];
+
+describe('Given the types that are generated from the document', () => {
+  const routes = routesOf(JSON.parse(readFileSync(DOCUMENT, 'utf8')) as Document).filter(
+    ({ operation }) => !NOT_OF_THE_PORT.includes(operation.operationId),
+  );
+
+  it('When an answer is of one of the two types, the generated and ours, Then it is of the other', async () => {
+    await generate(DOCUMENT);
+    const checks = routes.map(({ method, path, operation }) => {
+      const name = operation.operationId;
+      const wire = `paths['${path}']['${method.toLowerCase()}']['responses'][200]['content']['application/json']`;
+      const ours = `Awaited<ReturnType<BankingService['${name.replace(/Formerly$/, '')}']>>`;
+      return `export const ${name}: Same<${wire}, Plain<${ours}>> = true;`;
+    });
+
+    expect(checks).not.toHaveLength(0);
+    expect(mistakesIn([PREAMBLE, ...checks, ERROR_CHECK].join('\n'))).toEqual([]);
+  }, 120_000);
+
+  it('When the two differ Then the compiler says so: in a type, in what is required, in a value, in what there is', async () => {
+    await generate(DOCUMENT);
+    const differences = [
+      `{ readonly id: string; readonly name: string; readonly createdAt?: string }`,
+      `{ readonly id: number; readonly name?: string; readonly createdAt?: string }`,
+      `{ readonly id: number; readonly name: string; readonly createdAt?: 'today' }`,
+      `{ readonly id: number; readonly name: string; readonly createdAt?: string; readonly owner?: string }`,
+      `{ readonly id: number; readonly name: string }`,
+    ].map((other, index) => `export const different${index}: Same<components['schemas']['App'], ${other}> = true;`);
+
+    expect(mistakesIn([PREAMBLE, ...differences].join('\n'))).toHaveLength(differences.length);
+  }, 120_000);
+});
+
+/**
+ * `Plain` takes off what only the compiler sees: brands, and the known values of words that may grow. What is left of a
+ * branded string is a string, of a `debit` the word itself.
+ */
+const PREAMBLE = `
+import type { BankingService, ErrorBody } from '@banking/domain';
+import type { components, paths } from './openapi.js';
+
+type Word<T extends string> = Record<never, never> extends Record<T, 1> ? string : T;
+type Plain<T> = [T] extends [string | undefined] ? Words<T>
+  : T extends number | symbol ? number
+  : T extends boolean | undefined | null ? T
+  : T extends readonly (infer Item)[] ? readonly Plain<Item>[]
+  : T extends object ? { readonly [K in keyof T]: Plain<T[K]> }
+  : T;
+type Words<T> = T extends string ? Word<T> : T;
+type Assignable<From, To> = [From] extends [To] ? true : false;
+type Both<A, B> = Assignable<A, B> extends true ? Assignable<B, A> : false;
+/** Leaving a field out that may be missing would go unseen: so once more with every field required. */
+type Full<T> = T extends readonly (infer Item)[] ? readonly Full<Item>[] : T extends object ? { readonly [K in keyof T]-?: Full<T[K]> } : T;
+type Same<A, B> = Both<A, B> extends true ? Both<Full<A>, Full<B>> : false;
+`;
+
+const ERROR_CHECK = `export const error: Same<components['schemas']['Error'], Plain<ErrorBody>> = true;`;
+
+async function generate(document: string): Promise<void> {
+  mkdirSync(FOLDER, { recursive: true });
+  const cli = join(require.resolve('openapi-typescript/package.json'), '..', 'bin', 'cli.js');
+  const args = [cli, document, '--immutable', '--output', join(FOLDER, 'openapi.ts')];
+  await promisify(execFile)(process.execPath, args, { env: bareEnvironment(), timeout: 60_000 });
+}
+
+/** What the compiler says of a module beside the generated one, as strictly as of our own. */
+function mistakesIn(code: string): string[] {
+  const file = join(FOLDER, 'checks.ts');
+  writeFileSync(file, code);
+  const { config } = ts.readConfigFile(join(ROOM, 'tsconfig.build.json'), ts.sys.readFile);
+  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, ROOM);
+  const program = ts.createProgram([file], {
+    ...options,
+    rootDir: join(ROOM, '..', '..'),
+    noEmit: true,
+    noUnusedLocals: false,
+    composite: false,
+    incremental: false,
+  });
+  return ts
+    .getPreEmitDiagnostics(program)
+    .map(
+      ({ messageText, start, file: at }) =>
+        `${at?.text.slice(start, start ? start + 80 : 80).split('\n')[0]}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`,
+    );
+}
