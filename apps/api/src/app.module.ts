@@ -12,6 +12,7 @@ import { BackingModule } from './backing.module.js';
 import type { Config } from './config.js';
 import { HealthController } from './health/health.controller.js';
 import { Draining } from './health/readiness.js';
+import { ReferenceAnswers } from './http/reference-answers.js';
 import { RefusalFilter } from './http/refusal.filter.js';
 import { ProductsController } from './products/products.controller.js';
 import { CorridorsController } from './recipients/corridors.controller.js';
@@ -44,6 +45,7 @@ export class AppModule {
       controllers: CONTROLLERS,
       providers: [
         Callers,
+        ReferenceAnswers,
         { provide: Draining, useValue: draining },
         { provide: TokenVerifier, useValue: verifier },
         { provide: RateLimit, useValue: new RateLimit(config.rateLimit?.perSecond) },

@@ -23,7 +23,7 @@ export async function createApp(
 ): Promise<NestFastifyApplication> {
   const adapter = createServer(log);
   const server = adapter.getInstance<FastifyInstance>();
-  await prepareServer(server, draining);
+  prepareServer(server, draining);
   const verifier = await TokenVerifier.open(config);
   const parts = { config, deployment, verifier, log, draining };
   const app = await NestFactory.create<NestFastifyApplication>(AppModule.of(parts), adapter, { bufferLogs: true, abortOnError: false }); // prettier-ignore

@@ -26,4 +26,5 @@ export class Callers {
   }
 }
 
-const keyOf = ({ issuer, subject }: Subject) => JSON.stringify([issuer, subject]);
+/** An issuer is a URL or a URN, so it holds no space. */
+const keyOf = ({ issuer, subject }: Subject) => `${issuer} ${subject}`;

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import helmet from '@fastify/helmet';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { type FastifyBaseLogger, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, type FastifyServerOptions, LogController } from 'fastify'; // prettier-ignore
 import { Refusal, type RefusalReason } from '@banking/domain';
 import type { CalledRequest } from '../access/caller.js';
-import { headerLines } from '../access/credentials.js';
 import type { Draining } from '../health/readiness.js';
 import { BARE_HEADERS, bodyOf } from './error-answer.js';
+import { boundHandlers } from './handler-deadline.js';
 import { allowedMethods, indexRoutes, type RouteIndex } from './route-index.js';
+import { SECURITY_HEADERS } from './security-headers.js';
 
 /** Every bound on what a client can make the server hold, and for how long. */
 const LIMITS = {
@@ -32,12 +32,14 @@ const LIMITS = {
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
 /** Headers with one value each. Sent twice, two readers could each believe another one (RFC 9110, section 5.3). */
-const SINGLE_HEADERS = ['host', 'content-type', 'content-length', 'idempotency-key', 'accept'];
+const SINGLE_HEADERS = new Set(['host', 'content-type', 'content-length', 'idempotency-key', 'accept']);
 
 export function createServer(logger: FastifyBaseLogger): FastifyAdapter {
   const options = {
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
+    // A logger of its own for each request costs more than its one line: the line names the request itself.
+    childLoggerFactory: (parent: FastifyBaseLogger) => parent,
     genReqId: ({ headers }: { headers: Record<string, unknown> }) => {
       const given = headers['x-request-id'];
       return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
@@ -45,9 +47,7 @@ export function createServer(logger: FastifyBaseLogger): FastifyAdapter {
     bodyLimit: LIMITS.bodyBytes,
     connectionTimeout: LIMITS.idleTimeoutMs,
     requestTimeout: LIMITS.requestTimeoutMs,
-    handlerTimeout: LIMITS.handlerTimeoutMs,
     keepAliveTimeout: LIMITS.keepAliveTimeoutMs,
-    maxRequestsPerSocket: LIMITS.requestsPerConnection,
     routerOptions: { maxParamLength: LIMITS.parameterLength },
     forceCloseConnections: 'idle',
     // What still arrives while we close is answered: the books stay open until the last answer is out.
@@ -84,29 +84,57 @@ function noRoute(routes: RouteIndex, { url }: FastifyRequest, reply: FastifyRepl
   return new Refusal('method_not_allowed', `This path answers ${methods.join(', ')}.`);
 }
 
-/** Headers that keep a browser from doing more with an answer than show it. The docs page loosens what it needs. */
-const POLICY = { defaultSrc: ["'none'"], frameAncestors: ["'none'"] };
+/** Counts the requests of each connection. Node's own limit sends `Connection: close` too, but leaves the closing to the client. */
+class ConnectionAge {
+  private readonly requests = new WeakMap<Socket, number>();
+
+  /** Whether this request is to be the last of its connection. */
+  isOver({ raw: { socket } }: FastifyRequest): boolean {
+    const count = (this.requests.get(socket) ?? 0) + 1;
+    this.requests.set(socket, count);
+    return count >= LIMITS.requestsPerConnection;
+  }
+}
+
+function repeatedHeader(rawHeaders: readonly string[]): string | undefined {
+  const seen: string[] = [];
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = (rawHeaders[index] as string).toLowerCase();
+    if (!SINGLE_HEADERS.has(name)) continue;
+    if (seen.includes(name)) return name;
+    seen.push(name);
+  }
+  return undefined;
+}
+
+/** What is wrong with a request before anything is known of its operation. */
+function objectionTo(request: FastifyRequest, reply: FastifyReply, routes: RouteIndex): Refusal | undefined {
+  const { rawHeaders } = request.raw;
+  if (request.url.length > LIMITS.urlBytes) return new Refusal('uri_too_long');
+  if (rawHeaders.length / 2 > LIMITS.headers) return new Refusal('headers_too_large');
+  if (request.is404) return noRoute(routes, request, reply);
+  const repeated = repeatedHeader(rawHeaders);
+  return repeated === undefined ? undefined : new Refusal('header_repeated', `Send the header ${repeated} once.`);
+}
 
 /** What happens around every request, in this order. Before the first route is registered. */
-export async function prepareServer(server: FastifyInstance, draining: Draining): Promise<void> {
-  await server.register(helmet, {
-    contentSecurityPolicy: { useDefaults: false, directives: POLICY },
-    crossOriginEmbedderPolicy: false,
-  });
+export function prepareServer(server: FastifyInstance, draining: Draining): void {
   const routes = indexRoutes(server);
-  server.addHook('onRequest', async (request, reply) => {
-    reply.header('X-Request-Id', request.id);
-    if (draining.begun || isUnread(request)) reply.header('Connection', 'close');
-    if (request.url.length > LIMITS.urlBytes) throw new Refusal('uri_too_long');
-    if (request.raw.rawHeaders.length / 2 > LIMITS.headers) throw new Refusal('headers_too_large');
-    if (request.is404) throw noRoute(routes, request, reply);
-    for (const name of SINGLE_HEADERS) {
-      if (headerLines(request, name).length > 1) throw new Refusal('header_repeated', `Send the header ${name} once.`);
-    }
+  const age = new ConnectionAge();
+  boundHandlers(server, LIMITS.handlerTimeoutMs);
+  server.addHook('onRequest', (request, reply, done) => {
+    reply.headers(SECURITY_HEADERS).header('x-request-id', request.id);
+    const isBodyUnread = isUnread(request);
+    if (age.isOver(request) || draining.begun || isBodyUnread) reply.header('connection', 'close');
+    const objection = objectionTo(request, reply, routes);
+    // What the parser finds wrong with such a body comes before what we would say.
+    if (isBodyUnread) queueMicrotask(() => done(objection));
+    else done(objection);
   });
-  server.addHook('onResponse', async (request: FastifyRequest & CalledRequest, reply) => {
+  server.addHook('onResponse', (request: FastifyRequest & CalledRequest, reply, done) => {
     request.log.info(
       {
+        requestId: request.id,
         method: request.method,
         route: request.routeOptions.url ?? 'none',
         status: reply.statusCode,
@@ -117,6 +145,7 @@ export async function prepareServer(server: FastifyInstance, draining: Draining)
       },
       'request',
     );
+    done();
   });
 }
 
@@ -126,7 +155,10 @@ function refuseBrokenPath(error: FastifyError, request: FastifyRequest, reply: F
   const refusal = isTooLong
     ? new Refusal('request_malformed', `A part of the path is longer than ${LIMITS.parameterLength} characters.`)
     : new Refusal('request_malformed', 'The path is not well-formed: check its percent-encoding.');
-  request.log.info({ method: request.method, route: 'none', status: refusal.status, why: error.code }, 'request');
+  request.log.info(
+    { requestId: request.id, method: request.method, route: 'none', status: refusal.status, why: error.code },
+    'request',
+  );
   reply
     .headers({ ...BARE_HEADERS, 'X-Request-Id': request.id })
     .code(refusal.status)

@@ -1,14 +1,19 @@
-import { Controller, Get } from '@nestjs/common';
+import { Controller, Get, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { BankingService, type Product } from '@banking/domain';
+import type { FastifyReply } from 'fastify';
+import { BankingService } from '@banking/domain';
 import { CalledBy, type Caller } from '../access/caller.js';
 import { Operation } from '../http/operation.decorator.js';
+import { ReferenceAnswers } from '../http/reference-answers.js';
 import { ProductDto } from './product.dto.js';
 
 @ApiTags('Products')
 @Controller('products')
 export class ProductsController {
-  constructor(private readonly banking: BankingService) {}
+  constructor(
+    private readonly banking: BankingService,
+    private readonly reference: ReferenceAnswers,
+  ) {}
 
   @Get()
   @Operation('listProducts', {
@@ -19,7 +24,7 @@ export class ProductsController {
     examples: [{ name: 'products', summary: 'All products' }],
   })
   @ApiOkResponse({ description: 'The products, whole.', type: [ProductDto] })
-  list(@CalledBy() caller: Caller): Promise<readonly Product[]> {
-    return this.banking.listProducts(caller);
+  list(@CalledBy() caller: Caller, @Res({ passthrough: true }) reply: FastifyReply) {
+    return this.reference.send(reply, 'products', () => this.banking.listProducts(caller));
   }
 }

@@ -1,9 +1,11 @@
-import { Controller, Get, Param } from '@nestjs/common';
+import { Controller, Get, Param, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiParam, ApiTags } from '@nestjs/swagger';
-import { BankingService, type Corridor } from '@banking/domain';
+import type { FastifyReply } from 'fastify';
+import { BankingService } from '@banking/domain';
 import { CalledBy, type Caller } from '../access/caller.js';
 import { SuccessorHeaders } from '../http/deprecation.js';
 import { Operation, type OperationText } from '../http/operation.decorator.js';
+import { ReferenceAnswers } from '../http/reference-answers.js';
 import { CorridorDto } from './corridor.dto.js';
 
 const CORRIDORS: OperationText = {
@@ -31,14 +33,23 @@ const country = {
 @ApiTags('Corridors')
 @Controller()
 export class CorridorsController {
-  constructor(private readonly banking: BankingService) {}
+  constructor(
+    private readonly banking: BankingService,
+    private readonly reference: ReferenceAnswers,
+  ) {}
 
   @Get('recipients/countries/:country/corridors')
   @Operation('listCorridors', CORRIDORS)
   @ApiParam(country)
   @ApiOkResponse({ description: 'The corridors, whole.', type: [CorridorDto] })
-  list(@CalledBy() caller: Caller, @Param('country') destination: string): Promise<readonly Corridor[]> {
-    return this.banking.listCorridors(caller, { country: destination });
+  list(
+    @CalledBy() caller: Caller,
+    @Param('country') destination: string,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
+    return this.reference.send(reply, `corridors ${destination}`, () =>
+      this.banking.listCorridors(caller, { country: destination }),
+    );
   }
 
   /** The path of the former revision of the interface. */
@@ -47,7 +58,13 @@ export class CorridorsController {
   @Operation('listCorridors', { ...CORRIDORS, successor: '/recipients/countries/{country}/corridors' })
   @ApiParam(country)
   @ApiOkResponse({ description: 'The corridors, whole.', type: [CorridorDto] })
-  listFormerly(@CalledBy() caller: Caller, @Param('country') destination: string): Promise<readonly Corridor[]> {
-    return this.banking.listCorridors(caller, { country: destination });
+  listFormerly(
+    @CalledBy() caller: Caller,
+    @Param('country') destination: string,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
+    return this.reference.send(reply, `corridors ${destination}`, () =>
+      this.banking.listCorridors(caller, { country: destination }),
+    );
   }
 }
