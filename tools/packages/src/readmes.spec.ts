@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT } from './consumer.js';
+import { type Reader, runExamples } from './readme-examples.js';
+import { run } from './run.js';
+
+const { consumer, service } = run();
+
+const READERS: Readonly<Record<string, Reader>> = {
+  'README.md': {
+    prelude: `const token = ${JSON.stringify(service.token)};`,
+    instead: { 'http://127.0.0.1:3000': service.url },
+  },
+  'libs/client/README.md': {
+    prelude: `const currentToken = () => Promise.resolve(${JSON.stringify(service.token)});`,
+    instead: { 'https://bank.example/banking': service.url },
+  },
+  'libs/domain/README.md': {
+    prelude: `
+      import { BankingClient } from '@banking/client';
+      const banking = new BankingClient(${JSON.stringify({ baseUrl: service.url, token: service.token })});
+      const transfer = await banking.workspace(1).getTransfer(26);
+      const balance = transfer.edges.balance;
+      if (balance === undefined) throw new Error('the demo transfer has no balance');
+    `,
+  },
+};
+
+describe.each(Object.entries(READERS))('Given %s', (path, reader) => {
+  it('When its examples are run, Then each gives what it says', async () => {
+    const readme = readFileSync(join(ROOT, path), 'utf8');
+    const outputs = await runExamples(readme, path.replaceAll(/\W+/g, '-'), consumer, reader);
+
+    expect(outputs.length).toBeGreaterThan(0);
+    const table = (which: 'actual' | 'documented') =>
+      outputs.map((output) => `${path}:${output.line} ${output[which]}`);
+    expect(table('actual')).toEqual(table('documented'));
+  }, 60_000);
+});
