@@ -25,7 +25,7 @@ const ROOMS = {
   bench: ['domain', 'postgres', 'ledger', 'operations', 'local-issuer'],
 };
 
-const APPS = ['api', 'cli', 'api-e2e'];
+const APPS = ['api', 'cli', 'api-e2e', 'bench'];
 
 /** Published and dependency-free, so that any team can install them anywhere, browsers included. Their specs may use more. */
 const DEPENDENCY_FREE = ['domain', 'client'];

@@ -16,7 +16,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
-const APPS = ['api', 'cli'];
+const APPS = { api: 'apps/api', cli: 'apps/cli', bench: 'tools/bench' };
 const NODE_MIN = [20, 19];
 
 const CACHE = join(ROOT, 'node_modules/.cache/banking');
@@ -30,9 +30,9 @@ const USAGE = `Usage: node tools/run.mjs <app> [arguments of the app]
 
 Starts an app in this process. Compiles first when a source is newer than the last build.
 
-Apps: ${APPS.join(', ')}
+Apps: ${Object.keys(APPS).join(', ')}
 
-Short forms: npm start · npm run -s banking -- … · npm run -s token -- <email>
+Short forms: npm start · npm run -s banking -- … · npm run -s token -- <email> · npm run bench -- …
 `;
 
 /** An end that is nobody's bug: said in one sentence, without a stack. */
@@ -65,13 +65,14 @@ function filesBelow(folder) {
   });
 }
 
-/** The folders of apps and libraries. */
+/** The folders of everything a build compiles. */
 function projects() {
-  return ['apps', 'libs'].flatMap((group) =>
+  const grouped = ['apps', 'libs'].flatMap((group) =>
     list(join(ROOT, group))
       .filter((entry) => entry.isDirectory())
       .map((entry) => join(ROOT, group, entry.name)),
   );
+  return [...new Set([...grouped, ...Object.values(APPS).map((folder) => join(ROOT, folder))])];
 }
 
 /** A fingerprint of all a build reads: path, time and size of every source and setting. Specs are not built. */
@@ -208,14 +209,15 @@ async function start([app, ...args]) {
     process.stdout.write(USAGE);
     return;
   }
-  if (!APPS.includes(app)) throw new Stop(`${app ? `There is no app "${app}".\n\n` : ''}${USAGE.trimEnd()}`, 2);
+  if (!Object.hasOwn(APPS, app ?? ''))
+    throw new Stop(`${app ? `There is no app "${app}".\n\n` : ''}${USAGE.trimEnd()}`, 2);
   requireNode();
   if (!existsSync(join(ROOT, 'node_modules'))) {
     throw new Stop('The dependencies are not installed: run npm ci first.');
   }
 
-  const main = join(ROOT, 'apps', app, 'dist/main.js');
-  const shippedWithoutSources = existsSync(main) && !existsSync(join(ROOT, 'apps', app, 'src'));
+  const main = join(ROOT, APPS[app], 'dist/main.js');
+  const shippedWithoutSources = existsSync(main) && !existsSync(join(ROOT, APPS[app], 'src'));
   if (!shippedWithoutSources) await build(main);
 
   process.argv = [process.argv[0], main, ...args];

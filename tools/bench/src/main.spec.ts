@@ -1,0 +1,51 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+
+const MAIN = join(__dirname, '../dist/main.js');
+
+function bench(...args: string[]) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], { encoding: 'utf8' });
+  return { status, stdout, stderr };
+}
+
+describe('Given the benchmark', () => {
+  it('When it is asked for little, Then it measures every pair against a control that answers the same bytes', () => {
+    const little = ['--rounds', '1', '--seconds', '1', '--connections', '2', '--transfers', '100', '--grown-to', '200'];
+
+    const { status, stdout, stderr } = bench('reads', ...little, '--json');
+
+    expect({ status, stderr: status === 0 ? '' : stderr }).toEqual({ status: 0, stderr: '' });
+    const result = JSON.parse(stdout);
+    expect(result.comparisons).toHaveLength(5);
+    for (const { pairs } of result.comparisons) {
+      expect(pairs).toHaveLength(1);
+      expect(pairs[0].ours.perSecond).toBeGreaterThan(0);
+      expect(pairs[0].control.perSecond).toBeGreaterThan(0);
+    }
+    expect(result.residentMb).toBeGreaterThan(10);
+  }, 120_000);
+
+  it('When it is asked for help, Then it says what it measures', () => {
+    const { status, stdout } = bench('reads', '--help');
+
+    expect(status).toBe(0);
+    expect(stdout).toContain('--rounds');
+  });
+
+  it.each([
+    [[], ''],
+    [['writes'], "unknown command 'writes'"],
+    [['reads', '--sideways'], "unknown option '--sideways'"],
+    [['reads', '--rounds'], 'argument missing'],
+    [['reads', '--rounds', '0'], 'Give a whole number, 1 or more.'],
+    [['reads', '--seconds', '1.5'], 'Give a whole number, 1 or more.'],
+    [['reads', 'again'], 'too many arguments'],
+  ])('When it is called as %j, Then it says what is wrong, shows its usage and ends with 2', (args, words) => {
+    const { status, stdout, stderr } = bench(...args);
+
+    expect(status).toBe(2);
+    expect(stdout).toBe('');
+    expect(stderr).toContain(words);
+    expect(stderr).toContain('Usage: bench');
+  });
+});

@@ -1,0 +1,41 @@
+import { ratiosOf, spreadOf, type Pair, type Spread } from './comparison.js';
+import type { Measured } from './load.js';
+import type { Comparison, ReadsResult } from './reads.js';
+
+const round = (value: number, digits: number) => value.toLocaleString('en', { maximumFractionDigits: digits });
+const ratio = ({ median, min, max }: Spread) => `${median.toFixed(2)} (${min.toFixed(2)} to ${max.toFixed(2)})`;
+
+function side(name: string, measured: readonly Measured[]): string {
+  const middle = (figure: (one: Measured) => number) => spreadOf(measured.map(figure)).median;
+  const cpu = measured.every(({ cpuMicrosPerRequest }) => cpuMicrosPerRequest !== undefined)
+    ? `, ${round(
+        middle(({ cpuMicrosPerRequest = 0 }) => cpuMicrosPerRequest),
+        0,
+      )} µs of processor a request`
+    : '';
+  const [perSecond, p50, p99] = [
+    middle((one) => one.perSecond),
+    middle((one) => one.p50Ms),
+    middle((one) => one.p99Ms),
+  ];
+  return `  ${name.padEnd(8)} ${round(perSecond, 0)} a second, p50 ${round(p50, 1)} ms, p99 ${round(p99, 1)} ms${cpu}`;
+}
+
+const verdict = (isReached: boolean, missedBy: string) => (isReached ? 'reached' : `missed by ${missedBy}`);
+
+function comparisonLines({ name, control, aim, pairs }: Comparison): string[] {
+  const ratios = ratiosOf(pairs, ({ perSecond }) => perSecond);
+  const all = (which: keyof Pair<Measured>) => pairs.map((pair) => pair[which]);
+  return [
+    `${name}`,
+    `  ratio    ${ratio(ratios)}, aim ≥ ${aim.toFixed(2)}: ${verdict(ratios.median >= aim, (aim - ratios.median).toFixed(2))}`,
+    side('ours', all('ours')),
+    `${side('control', all('control'))} (${control})`,
+  ];
+}
+
+/** The result as people read it: ratios first, since they carry over from one machine to another and figures do not. */
+export function report({ comparisons, residentMb, residentAimMb }: ReadsResult): string {
+  const memory = `Resident memory under load: ${round(residentMb, 0)} MB at most, aim ≤ ${residentAimMb} MB: ${verdict(residentMb <= residentAimMb, `${round(residentMb - residentAimMb, 0)} MB`)}`;
+  return [...comparisons.flatMap((comparison) => [...comparisonLines(comparison), '']), memory].join('\n');
+}
