@@ -23,8 +23,9 @@ export function command(
   });
 }
 
-/** What npm and Jest tell their children about themselves would make another npm work in our own folder. */
+/** What npm, Nx and Jest tell their children about themselves would make another npm or Nx work in our own folder. */
 function withoutTheCaller(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const ofTheCaller = /^(?:npm_(?:package|lifecycle|config_local_prefix)|INIT_CWD$|NODE_OPTIONS$|NODE_ENV$|JEST_)/;
+  const ofTheCaller =
+    /^(?:npm_(?:package|lifecycle|config_local_prefix)|INIT_CWD$|NODE_OPTIONS$|NODE_ENV$|JEST_|NX_|GIT_)/;
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !ofTheCaller.test(name)));
 }
