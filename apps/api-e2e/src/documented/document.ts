@@ -8,6 +8,7 @@ export interface DocumentedOperation {
   readonly operationId: string;
   readonly description: string;
   readonly deprecated?: boolean;
+  readonly 'x-provenance': string;
   readonly security: readonly unknown[];
   readonly parameters: readonly DocumentedParameter[];
   readonly responses: Readonly<Record<string, DocumentedAnswer>>;
@@ -16,13 +17,14 @@ export interface DocumentedOperation {
 export interface DocumentedParameter {
   readonly name: string;
   readonly in: string;
+  readonly required?: boolean;
   readonly example?: string | number;
   readonly examples?: Readonly<Record<string, { readonly value: string | number }>>;
 }
 
 export interface DocumentedAnswer {
   readonly headers: Readonly<Record<string, unknown>>;
-  readonly content: { readonly 'application/json': { readonly examples: Readonly<Record<string, NamedExample>> } };
+  readonly content?: { readonly 'application/json': { readonly examples: Readonly<Record<string, NamedExample>> } };
 }
 
 export interface NamedExample {
@@ -43,6 +45,20 @@ export function routesOf({ paths }: Document): Route[] {
   );
 }
 
+/** The named examples of an answer; none where it has no body. */
+export function examplesOf(
+  { responses }: DocumentedOperation,
+  status: number | string,
+): Readonly<Record<string, NamedExample>> {
+  return responses[String(status)]?.content?.['application/json'].examples ?? {};
+}
+
+/** Every reason an operation may be refused for. */
+export function reasonsOf(operation: DocumentedOperation): string[] {
+  const refusals = Object.keys(operation.responses).filter((status) => Number(status) >= 400);
+  return refusals.flatMap((status) => Object.keys(examplesOf(operation, status)));
+}
+
 /** A request as the document shows it, with the values its parameters have as an example. */
 export interface Call {
   readonly method: string;
@@ -54,10 +70,9 @@ export interface Call {
 
 /** The request of an operation with the values of one of its examples, where they have names; else with the only ones. */
 export function callOf({ method, path, operation }: Route, name?: string): Call {
-  const values = new Map(operation.parameters.map((parameter) => [parameter.name, valueOf(parameter, name)]));
-  const headers = operation.parameters
-    .filter((parameter) => parameter.in === 'header')
-    .map((parameter) => parameter.name);
+  const parameters = operation.parameters.filter(({ required }) => required);
+  const values = new Map(parameters.map((parameter) => [parameter.name, valueOf(parameter, name)]));
+  const headers = parameters.filter((parameter) => parameter.in === 'header').map((parameter) => parameter.name);
   return {
     method,
     path: path.replace(/\{(\w+)\}/g, (_, parameter: string) => values.get(parameter) ?? ''),

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { isCi } from '../config.js';
 import { ADA } from '../service.js';
-import { callOf, type Route, routesOf } from './document.js';
+import { callOf, examplesOf, type Route, routesOf } from './document.js';
 import { freshService, type FreshService } from './fresh-service.js';
 import { masked } from './masked.js';
 import { mistakesInHeaders } from './sent-headers.js';
@@ -15,8 +15,7 @@ if (!hasCurl) console.warn('The commands of the document are not tried: there is
 /** As with the browser: a machine whose job it is to check everything fails without it. */
 const itWithCurl = hasCurl || isCi() ? it : it.skip;
 
-const named = (route: Route) =>
-  Object.entries(route.operation.responses['200']?.content['application/json'].examples ?? {});
+const named = ({ operation }: Pick<Route, 'operation'>) => Object.entries(examplesOf(operation, 200));
 
 describe('Given the examples of the document and a fresh demo world', () => {
   let service: FreshService;
@@ -37,7 +36,7 @@ describe('Given the examples of the document and a fresh demo world', () => {
       const printed = await inShell(command, variables);
 
       expect(more).toEqual([]);
-      const [first] = named({ path, operation, method: 'GET' });
+      const [first] = named({ operation });
       expect({ path, answer: masked(JSON.parse(printed)) }).toEqual({ path, answer: masked(first?.[1].value) });
     }
   });
@@ -58,6 +57,22 @@ describe('Given the examples of the document and a fresh demo world', () => {
         expect({ path, mistakes: documented && mistakesInHeaders(response.headers.keys(), documented) }).toEqual({ path, mistakes: [] }); // prettier-ignore
       }
     }
+  });
+
+  it('When an answer with an ETag is asked for again by it Then it still holds, and has no body', async () => {
+    const authorization = `Bearer ${await service.tokenOf(ADA)}`;
+    const tagged = routes.filter(({ operation }) => operation.responses['304']);
+    for (const route of tagged) {
+      const { path } = callOf(route);
+      const first = await fetch(`${service.url}${path}`, { headers: { authorization } });
+      const etag = first.headers.get('etag') ?? '';
+      const again = await fetch(`${service.url}${path}`, { headers: { authorization, 'if-none-match': etag } });
+
+      expect({ path, status: again.status, body: await again.text() }).toEqual({ path, status: 304, body: '' });
+      const documented = route.operation.responses['304'];
+      expect({ path, mistakes: documented && mistakesInHeaders(again.headers.keys(), documented) }).toEqual({ path, mistakes: [] }); // prettier-ignore
+    }
+    expect(tagged).not.toHaveLength(0);
   });
 
   it('When an answer is recorded Then an operation shows it: npm run examples removes the others', () => {

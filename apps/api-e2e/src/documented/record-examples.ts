@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { newDataDir, RunningService } from '../running-service.js';
 import { ADA, localToken } from '../service.js';
-import { callOf, type Document, routesOf } from './document.js';
+import { callOf, type Document, examplesOf, routesOf } from './document.js';
 import { masked } from './masked.js';
 
 const EXAMPLES = join(__dirname, '..', '..', '..', 'api', 'examples');
@@ -35,7 +35,7 @@ async function record(): Promise<void> {
     const document = (await (await fetch(`${service.url}/openapi.json`)).json()) as Document;
     const written = new Set<string>();
     for (const route of routesOf(document).filter(({ operation }) => !operation.deprecated)) {
-      for (const name of Object.keys(route.operation.responses['200']?.content['application/json'].examples ?? {})) {
+      for (const name of Object.keys(examplesOf(route.operation, 200))) {
         const { path, headers, method } = callOf(route, name);
         const response = await fetch(`${service.url}${path}`, { method, headers: { ...headers, authorization } });
         if (response.status !== 200) throw new Error(`${method} ${path} answered ${response.status}: ${await response.text()}`); // prettier-ignore

@@ -1,7 +1,7 @@
 import { Database, joinEmbeddedServer, OWNER_ROLE, bind, statement, type EmbeddedServer } from '@banking/postgres';
 import { askRaw, type RawAnswer } from '../hostile/raw-request.js';
 import { ADA, BOB, CY, EVE } from '../service.js';
-import { type Call, callOf, type Route, routesOf } from './document.js';
+import { type Call, callOf, examplesOf, reasonsOf, type Route, routesOf } from './document.js';
 import { freshService, type FreshService } from './fresh-service.js';
 import { masked } from './masked.js';
 import { mistakesInHeaders } from './sent-headers.js';
@@ -55,12 +55,7 @@ describe('Given the errors of the document and a service that can be made to fai
   });
 
   /** Every operation that documents the reason, with its call. */
-  const refusing = (reason: string) =>
-    routes.filter(({ operation }) =>
-      Object.values(operation.responses).some(({ content }) =>
-        Object.hasOwn(content['application/json'].examples, reason),
-      ),
-    );
+  const refusing = (reason: string) => routes.filter(({ operation }) => reasonsOf(operation).includes(reason));
 
   const ask = async ({ method, path, headers, needsToken }: Call, email: string) => {
     const lines = Object.entries(headers).map(([name, value]) => (value === '' ? name : `${name}: ${value}`));
@@ -70,7 +65,7 @@ describe('Given the errors of the document and a service that can be made to fai
 
   function expectDocumented({ path, operation }: Route, reason: string, { status, body, headers }: RawAnswer): void {
     const documented = operation.responses[String(status)];
-    const example = documented?.content['application/json'].examples[reason]?.value;
+    const example = examplesOf(operation, status ?? 0)[reason]?.value;
 
     expect({ path, status, answer: masked(JSON.parse(body)) }).toEqual({ path, status, answer: masked(example) });
     const isLimited = headers.has('ratelimit');
@@ -78,11 +73,7 @@ describe('Given the errors of the document and a service that can be made to fai
   }
 
   it('When a reason is documented Then this spec knows how to meet it', () => {
-    const documented = routes.flatMap(({ operation }) =>
-      Object.entries(operation.responses)
-        .filter(([status]) => status !== '200')
-        .flatMap(([, { content }]) => Object.keys(content['application/json'].examples)),
-    );
+    const documented = routes.flatMap(({ operation }) => reasonsOf(operation));
 
     expect(new Set(documented)).toEqual(new Set([...Object.keys(CHANGES), ...CIRCUMSTANCES]));
   });

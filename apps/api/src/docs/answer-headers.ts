@@ -21,8 +21,12 @@ export const ANSWER_HEADERS = {
     schema: { type: 'string', example: 'Bearer' },
   },
   'Cache-Control': {
-    description: 'Health is never to be kept.',
-    schema: { type: 'string', example: 'no-store' },
+    description: 'Whether the answer may be kept. `no-store`: never. `private, no-cache`: by you, if you ask each time whether it still holds.', // prettier-ignore
+    schema: { type: 'string', example: 'private, no-cache' },
+  },
+  ETag: {
+    description: 'Names these bytes. Send it as `If-None-Match` when you ask again.',
+    schema: { type: 'string', example: '"UmnHOSy_pbMjbkRjyNOEyg"' },
   },
   Deprecation: {
     description: 'Since when the path is deprecated, in seconds since 1970 (RFC 9745).',
@@ -40,19 +44,27 @@ export const ANSWER_HEADERS = {
 
 type HeaderName = keyof typeof ANSWER_HEADERS;
 
+/** What of an operation decides which headers its answers have. */
+interface Marks {
+  readonly isPublic: boolean;
+  readonly isDeprecated: boolean;
+  readonly hasETag: boolean;
+}
+
 /** The headers of one answer, as references into the components. */
-export function answerHeaders(status: number, operation: { isPublic: boolean; isDeprecated: boolean }) {
+export function answerHeaders(status: number, operation: Marks) {
   return Object.fromEntries(namesOf(status, operation).map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-function namesOf(status: number, { isPublic, isDeprecated }: { isPublic: boolean; isDeprecated: boolean }) {
-  const names: HeaderName[] = ['X-Request-Id'];
+function namesOf(status: number, { isPublic, isDeprecated, hasETag }: Marks): HeaderName[] {
+  const isAnswer = status < 400;
+  const names: HeaderName[] = ['X-Request-Id', 'Cache-Control'];
   // The limit is looked at once the credential is known.
   if (!isPublic && status !== 401) names.push('RateLimit-Policy', 'RateLimit');
   if (status === 401) names.push('WWW-Authenticate');
   if (status === 429 || status === 503) names.push('Retry-After');
-  // Both said by the route itself, so not by what is refused before it.
-  if (isDeprecated && (status === 200 || status === 404)) names.push('Deprecation', 'Sunset', 'Link');
-  if (isPublic && (status === 200 || status === 503)) names.push('Cache-Control');
+  if (hasETag && isAnswer) names.push('ETag');
+  // These two are said by the route itself, so not by what is refused before it.
+  if (isDeprecated && (isAnswer || status === 404)) names.push('Deprecation', 'Sunset', 'Link');
   return names;
 }

@@ -57,7 +57,7 @@ export function examplesText(
 /** `BASE_URL` and `TOKEN` are set once, as the introduction says. */
 function curl(path: string, isPublic: boolean, parameters: readonly Parameter[], { values = {} }: Example): string {
   const target = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(values[name])));
-  const headers = parameters.filter((parameter) => parameter.in === 'header').map(({ name }) => `-H '${name}: ${values[name]}'`); // prettier-ignore
+  const headers = parameters.filter((parameter) => parameter.in === 'header' && values[parameter.name] !== undefined).map(({ name }) => `-H '${name}: ${values[name]}'`); // prettier-ignore
   const token = isPublic ? [] : ['-H "Authorization: Bearer $TOKEN"'];
   return [`curl -s "$BASE_URL${target}"`, ...token, ...headers].join(' \\\n  ');
 }

@@ -31,7 +31,9 @@ describe('Given the OpenAPI document', () => {
   it('When an operation belongs to a workspace, Then it and no other asks for Workspace-ID and a token', () => {
     for (const { operation } of operations()) {
       const access = ACCESS[operation.operationId.replace(/Formerly$/, '') as OperationId];
-      const headers = (operation.parameters ?? []).filter((parameter) => parameter.in === 'header');
+      const headers = (operation.parameters ?? []).filter(
+        (parameter) => parameter.in === 'header' && parameter.name !== 'If-None-Match',
+      );
 
       expect(headers.map(({ name, required }) => ({ name, required }))).toEqual(
         isRole(access) ? [{ name: 'Workspace-ID', required: true }] : [],
@@ -47,6 +49,7 @@ describe('Given the OpenAPI document', () => {
       expect(operation.description).toBeTruthy();
       for (const [status, { content, description }] of Object.entries(operation.responses)) {
         expect(description).toBeTruthy();
+        if (status === '304') continue;
         const examples = Object.entries(content['application/json'].examples);
         expect(examples).not.toHaveLength(0);
         if (status === '200') continue;
@@ -70,8 +73,8 @@ describe('Given the OpenAPI document', () => {
         // Where this is undefined, npm run examples records it and npm run openapi brings it here.
         expect({ path, name, value }).toEqual({ path, name, value: expect.anything() });
       }
-      for (const { name, example, examples } of operation.parameters ?? []) {
-        expect({ name, values: example ?? examples }).toEqual({ name, values: expect.anything() });
+      for (const { name, example, examples, required } of operation.parameters ?? []) {
+        if (required) expect({ name, values: example ?? examples }).toEqual({ name, values: expect.anything() });
         if (examples) expect(Object.keys(examples)).toEqual(recorded.map(([recordedName]) => recordedName));
       }
     }
@@ -80,7 +83,7 @@ describe('Given the OpenAPI document', () => {
   it('When an operation refuses, Then the table of the introduction has a row for it, and for what comes before any operation', () => {
     const documented = operations().flatMap(({ operation }) =>
       Object.entries(operation.responses)
-        .filter(([status]) => status !== '200')
+        .filter(([status]) => Number(status) >= 400)
         .flatMap(([, { content }]) => Object.keys(content['application/json'].examples)),
     );
     const before = ['route_not_found', 'method_not_allowed', 'request_timeout', 'uri_too_long', 'headers_too_large'];
@@ -111,7 +114,7 @@ describe('Given the OpenAPI document', () => {
   });
 
   it('When the deprecated path is shown, Then it is marked so', () => {
-    const { get } = document.paths['/countries/{country}/corridors'] as { get: Operation };
+    const { get } = document.paths['/countries/{country}/corridors'] as unknown as { get: Operation };
 
     expect(get.deprecated).toBe(true);
   });

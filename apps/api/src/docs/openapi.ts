@@ -63,16 +63,29 @@ function completeOperations(document: OpenAPIObject): Draft[] {
   );
 }
 
+const IF_NONE_MATCH = {
+  name: 'If-None-Match',
+  in: 'header',
+  required: false,
+  description: 'The `ETag` of the answer you have (RFC 9110). Where it still holds, the answer is 304 without a body.',
+  schema: { type: 'string' },
+  'x-provenance': 'ours',
+} as const;
+
+const NOT_MODIFIED = { description: 'What you have still holds. There is no body.' };
+
 function completed(path: string, operation: OperationObject, draft: Draft): OperationObject {
   const isPublic = operation.security?.length === 0;
   const isDeprecated = operation.deprecated === true;
-  const parameters = operation.parameters ?? [];
+  const { hasETag } = draft;
+  const parameters = [...(operation.parameters ?? []), ...(hasETag ? [IF_NONE_MATCH] : [])];
   const answers: [string, Answer][] = [
     ...Object.entries(operation.responses as Record<string, Answer>).map(([status, answer]) => [status, withExamples(answer, draft)] as [string, Answer]), // prettier-ignore
+    ...(hasETag ? [['304', NOT_MODIFIED] as [string, Answer]] : []),
     ...Object.entries(refusalAnswers(draft.refusals, path)),
   ];
   const responses = answers.map(([status, answer]) => {
-    const headers = { ...answerHeaders(Number(status), { isPublic, isDeprecated }), ...answer.headers };
+    const headers = { ...answerHeaders(Number(status), { isPublic, isDeprecated, hasETag }), ...answer.headers };
     return [status, { ...answer, headers }];
   });
   const texts = [operation.description, examplesText(path, isPublic, parameters, draft.examples)];

@@ -3,6 +3,7 @@ import type { ErrorBody, Refusal } from '@banking/domain';
 /** For answers that are made where no hook runs. */
 export const BARE_HEADERS = {
   'Content-Type': 'application/json; charset=utf-8',
+  'Cache-Control': 'no-store',
   'Content-Security-Policy': "default-src 'none';frame-ancestors 'none'",
   'X-Content-Type-Options': 'nosniff',
 };

@@ -16,6 +16,8 @@ export interface OperationText {
   readonly examples?: readonly Example[];
   /** The path that replaces this one. */
   readonly successor?: string;
+  /** Whether the answer bears an `ETag`, so that asking again with it costs no body. */
+  readonly hasETag?: boolean;
 }
 
 /** A call whose answer `npm run examples` records and a test repeats. */
@@ -36,6 +38,7 @@ export interface Draft {
   readonly operation: OperationId;
   readonly refusals: readonly RefusalReason[];
   readonly examples: readonly Example[];
+  readonly hasETag: boolean;
 }
 
 const ALWAYS: readonly RefusalReason[] = ['header_repeated', 'request_malformed'];
@@ -48,7 +51,12 @@ const IN_A_WORKSPACE: readonly RefusalReason[] = ['workspace_id_required', 'work
  */
 export function Operation(id: OperationId, text: OperationText): MethodDecorator {
   const access = ACCESS[id];
-  const draft: Draft = { operation: id, refusals: refusalsOf(id, text), examples: text.examples ?? [] };
+  const draft: Draft = {
+    operation: id,
+    refusals: refusalsOf(id, text),
+    examples: text.examples ?? [],
+    hasETag: text.hasETag ?? false,
+  };
   const decorators: MethodDecorator[] = [
     SetMetadata(OPERATION, id),
     ApiOperation({

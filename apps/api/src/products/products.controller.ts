@@ -21,6 +21,7 @@ export class ProductsController {
     description: 'All products an account can be opened from, one for each currency.',
     provenance: 'stated',
     refusals: [],
+    hasETag: true,
     examples: [{ name: 'products', summary: 'All products' }],
   })
   @ApiOkResponse({ description: 'The products, whole.', type: [ProductDto] })

@@ -14,6 +14,7 @@ const CORRIDORS: OperationText = {
     'The combinations of currency and payout method in which money can reach a country. A country that exists and has none answers `[]`.',
   provenance: 'stated',
   refusals: ['country_unknown'],
+  hasETag: true,
   examples: [
     {
       name: 'india',
