@@ -50,6 +50,7 @@ window.ui = SwaggerUIBundle({
   tryItOutEnabled: true,
   displayRequestDuration: true,
   showExtensions: true,
+  syntaxHighlight: { theme: 'tomorrow-night' },
   defaultModelsExpandDepth: 0,
   defaultModelExpandDepth: 3,
   docExpansion: 'list',

@@ -1,4 +1,4 @@
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
 import { browserPath } from '../config.js';
 
 /** What a page did that it should not have. */
@@ -47,12 +47,18 @@ export async function authorize(page: Page, token: string): Promise<void> {
   await dialog.waitFor({ state: 'detached' });
 }
 
-/** Opens an operation, fills what it asks for by the names of its parameters, and executes it. */
-export async function execute(page: Page, operationId: string, values: Readonly<Record<string, string>> = {}) {
+/** Unfolds an operation. */
+export async function openOperation(page: Page, operationId: string): Promise<Locator> {
   const block = page.locator(`.opblock[id$="-${operationId}"]`);
   if (!(await block.getAttribute('class'))?.includes('is-open'))
     await block.locator('.opblock-summary-control').click();
   await block.locator('button.execute').waitFor();
+  return block;
+}
+
+/** Opens an operation, fills in what is to differ from its examples by the names of the parameters, and executes it. */
+export async function execute(page: Page, operationId: string, values: Readonly<Record<string, string>> = {}) {
+  const block = await openOperation(page, operationId);
   for (const [name, value] of Object.entries(values)) {
     await block.locator(`tr[data-param-name="${name}"] input`).fill(value);
   }

@@ -3,7 +3,9 @@ import type { Browser } from 'playwright-core';
 import { browserPath, isCi } from '../config.js';
 import { ADA, serviceOfTheRun } from '../service.js';
 import { idOf } from '../world.js';
-import { authorize, execute, launchBrowser, openPage } from './browser.js';
+import { type Document, routesOf } from '../documented/document.js';
+import { authorize, execute, launchBrowser, openOperation, openPage } from './browser.js';
+import { paleText } from './contrast.js';
 
 const SCREENSHOTS = join(__dirname, '..', '..', 'test-output');
 
@@ -39,18 +41,53 @@ describe('Given the docs page in a browser', () => {
     },
   );
 
+  itInBrowser.each([1280, 390])(
+    'When everything is unfolded %i pixels wide Then it fits the window, and all of it can be read',
+    async (width) => {
+      const { page } = await openPage(browser, service.url, width);
+
+      await page.evaluate(`document.querySelectorAll('details').forEach((details) => { details.open = true; })`);
+      await page.screenshot({ path: join(SCREENSHOTS, `docs-unfolded-${width}.png`), fullPage: true });
+      const operation = await openOperation(page, 'getTransfer');
+      await operation.locator('details.headers').first().locator('summary').click();
+      await operation.screenshot({ path: join(SCREENSHOTS, `docs-operation-${width}.png`) });
+      const isWiderThanWindow = await page.evaluate('document.documentElement.scrollWidth > window.innerWidth');
+      const pale = await paleText(page);
+
+      expect(isWiderThanWindow).toBe(false);
+      expect(pale).toEqual([]);
+      await page.context().close();
+    },
+  );
+
   itInBrowser(
-    'When a person authorizes and follows the three steps Then they read a transfer, and it stays so after a reload',
+    'When a reader looks Then each operation bears the mark of where it comes from, and the commands name the address of the page',
+    async () => {
+      const { page } = await openPage(browser, service.url, 1280);
+      const document = (await (await fetch(`${service.url}/openapi.json`)).json()) as Document;
+
+      for (const { operation } of routesOf(document)) {
+        const marks = page.locator(`.opblock[id$="-${operation.operationId}"] .opblock-summary .mark`);
+
+        expect(await marks.allInnerTexts()).toEqual([
+          ...(operation.deprecated ? ['deprecated'] : []),
+          operation['x-provenance'],
+        ]);
+      }
+      const former = await openOperation(page, 'listCorridorsFormerly');
+      expect(await former.innerText()).toContain('use GET /recipients/countries/{country}/corridors');
+      expect(await page.locator('.info').innerText()).toContain(`export BASE_URL=${service.url}\n`);
+      await page.context().close();
+    },
+  );
+
+  itInBrowser(
+    'When a person authorizes and executes what is filled in Then they read a transfer, and it stays so after a reload',
     async () => {
       const { page, complaints } = await openPage(browser, service.url, 1280);
-      const ids = {
-        transferId: String(idOf(service.world, 'transfers', 'international')),
-        'Workspace-ID': String(idOf(service.world, 'workspaces', 'Northwind Trading')),
-      };
-
       await authorize(page, await service.tokenOf(ADA));
       const apps = await execute(page, 'listApps');
-      const transfer = await execute(page, 'getTransfer', ids);
+      const transfer = await execute(page, 'getTransfer');
       await page.screenshot({ path: join(SCREENSHOTS, 'docs-executed.png'), fullPage: true });
 
       expect([apps.status, transfer.status]).toEqual(['200', '200']);
