@@ -4,6 +4,10 @@ import nx from '@nx/eslint-plugin';
 import { defineConfig } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 import describedDirectives from './tools/house-rules/lint/described-directives.mjs';
+import environmentInConfig from './tools/house-rules/lint/environment-in-config.mjs';
+import exactMoney from './tools/house-rules/lint/exact-money.mjs';
+import routesDeclareAccess from './tools/house-rules/lint/routes-declare-access.mjs';
+import tellingNames from './tools/house-rules/lint/telling-names.mjs';
 
 /**
  * Who may import whom: one row per project, which carries the tag `room:<name>` in its package.json.
@@ -56,8 +60,15 @@ const moduleBoundaries = ({ specs }) => [
   },
 ];
 
-const ENVIRONMENT = 'Only config.ts reads the environment: take what you need as an argument.';
-const noEnvironmentImport = { name: 'node:process', importNames: ['env'], message: ENVIRONMENT };
+/** Our own rules. Each has its cases in tools/house-rules/src/lint-rules.spec.ts. */
+const HOUSE_RULES = {
+  'described-directives': describedDirectives,
+  'environment-in-config': environmentInConfig,
+  'exact-money': exactMoney,
+  'routes-declare-access': routesDeclareAccess,
+  'telling-names': tellingNames,
+};
+
 const RUNS_ANYWHERE = 'This library runs in browsers too: use what every platform has.';
 
 const nodeGlobals = Object.fromEntries(
@@ -71,10 +82,11 @@ export default defineConfig(
 
   eslint.configs.recommended,
   {
-    plugins: { '@nx': nx, house: { rules: { 'described-directives': describedDirectives } } },
+    plugins: { '@nx': nx, house: { rules: HOUSE_RULES } },
     linterOptions: { reportUnusedDisableDirectives: 'error', reportUnusedInlineConfigs: 'error' },
     rules: {
       'house/described-directives': 'error',
+      'house/telling-names': 'error',
       eqeqeq: ['error', 'always', { null: 'ignore' }],
     },
   },
@@ -92,13 +104,20 @@ export default defineConfig(
       '@typescript-eslint/await-thenable': 'error',
       '@typescript-eslint/return-await': ['error', 'error-handling-correctness-only'],
       '@typescript-eslint/only-throw-error': 'error',
-      'no-restricted-properties': ['error', { object: 'process', property: 'env', message: ENVIRONMENT }],
-      'no-restricted-imports': ['error', { paths: [noEnvironmentImport] }],
+      'house/environment-in-config': 'error',
+      'house/exact-money': 'error',
+      'house/routes-declare-access': 'error',
     },
   },
   {
+    // Tests and tools hand their own environment on to the programs they start.
     files: ['**/config.ts', '**/*.spec.ts', 'libs/postgres/src/testing/**/*.ts', 'tools/**/*.ts'],
-    rules: { 'no-restricted-properties': 'off', 'no-restricted-imports': 'off' },
+    rules: { 'house/environment-in-config': 'off' },
+  },
+  {
+    // Here a balance becomes the JSON integer it travels as, after asking that it loses no digit.
+    files: ['libs/domain/src/amount.ts'],
+    rules: { 'house/exact-money': 'off' },
   },
   {
     files: DEPENDENCY_FREE.map((room) => `libs/${room}/src/**/*.ts`),

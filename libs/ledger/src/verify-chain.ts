@@ -11,7 +11,7 @@ interface ChainRow {
   readonly id: bigint;
   readonly hash: string;
   readonly value_date: string;
-  readonly return_of: bigint | null;
+  readonly returned_id: bigint | null;
   readonly transfers:
     | readonly {
         readonly id: number;
@@ -37,7 +37,7 @@ interface ChainRow {
  */
 const CHAIN = statement<ChainRow>(
   'verify_chain',
-  `select x.id, x.hash, x.value_date::text as value_date, x.return_of,
+  `select x.id, x.hash, x.value_date::text as value_date, x.return_of as returned_id,
           (select json_agg(json_build_object(
                     'id', t.id, 'accountId', t.account_id, 'currencyId', t.currency_id, 'direction', t.direction,
                     'amount', t.amount::text, 'type', t.type,
@@ -92,7 +92,7 @@ function hashAgain(workspaceId: number, row: ChainRow): string {
     workspaceId,
     transactionId: Number(row.id),
     valueDate: row.value_date,
-    ...(row.return_of === null ? {} : { returnOf: Number(row.return_of) }),
+    ...(row.returned_id === null ? {} : { returnOf: Number(row.returned_id) }),
     transfers: (row.transfers ?? []).map(({ currencyId, ...transfer }) => ({
       ...transfer,
       currencyCode: currencyCode(currencyId),

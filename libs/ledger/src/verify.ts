@@ -19,16 +19,16 @@ export interface Proof {
 }
 
 interface Count {
-  readonly accounts: bigint;
-  readonly transactions: bigint;
-  readonly transfers: bigint;
+  readonly account_count: bigint;
+  readonly transaction_count: bigint;
+  readonly transfer_count: bigint;
 }
 
 const COUNT = statement<Count>(
   'verify_count',
-  `select (select count(*) from account where workspace_id = $1) as accounts,
-          (select count(*) from transaction where workspace_id = $1) as transactions,
-          (select count(*) from transfer where workspace_id = $1) as transfers`,
+  `select (select count(*) from account where workspace_id = $1) as account_count,
+          (select count(*) from transaction where workspace_id = $1) as transaction_count,
+          (select count(*) from transfer where workspace_id = $1) as transfer_count`,
 );
 
 /** The questions whose every answer is a fault. Each row says what is wrong. */
@@ -131,9 +131,9 @@ export async function verifyBooks(
       return { count, faults, wrong: await wrongHashes(tx, workspaceId) };
     };
     const { count, faults, wrong } = await database.transaction(scope, work, { snapshot: true });
-    accounts += Number(count?.accounts);
-    transactions += Number(count?.transactions);
-    transfers += Number(count?.transfers);
+    accounts += Number(count?.account_count);
+    transactions += Number(count?.transaction_count);
+    transfers += Number(count?.transfer_count);
 
     const note = (check: string, detail: string) => findings.push({ check, workspaceId, detail });
     faults.forEach((rows, index) => rows.forEach(({ detail }) => note(FAULTS[index]!.check, detail)));

@@ -68,8 +68,8 @@ export class IdBlocks {
   }
 }
 
-function toId(value: bigint): number {
-  const id = Number(value);
-  if (!Number.isSafeInteger(id)) throw new Error(`an id beyond 2^53 - 1: ${value}`);
+function toId(storedId: bigint): number {
+  const id = Number(storedId);
+  if (!Number.isSafeInteger(id)) throw new Error(`an id beyond 2^53 - 1: ${storedId}`);
   return id;
 }

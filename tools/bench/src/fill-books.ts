@@ -9,7 +9,7 @@ const BATCH = 500;
 /** Northwind Trading, which Ada is admin of in every demo world. */
 const WORKSPACE = 1;
 
-const COUNT = statement<{ transfers: bigint }>('bench_count', 'select count(*) as transfers from transfer');
+const COUNT = statement<{ transfer_count: bigint }>('bench_count', 'select count(*) as transfer_count from transfer');
 const ACCOUNTS = statement<{ id: bigint; currency_id: number }>(
   'bench_accounts',
   `select id, currency_id from account
@@ -38,7 +38,7 @@ export async function fillBooks(
     bind(ACCOUNTS, WORKSPACE),
   ] as const);
   if (!counted || !one || !other) throw new Error('the demo world has no two accounts of one currency');
-  let there = Number(counted.transfers);
+  let there = Number(counted.transfer_count);
   while (there < transfers) {
     const count = Math.min(BATCH, Math.ceil((transfers - there) / 2));
     const proposals = Array.from({ length: count }, (_, index): Proposal => {

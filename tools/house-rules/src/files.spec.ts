@@ -1,3 +1,4 @@
+import { emptyNamesIn } from '../lint/telling-names.mjs';
 import { files, read } from './workspace.js';
 
 /** Written in pieces, so that this file passes its own test. */
@@ -26,6 +27,25 @@ describe('Given the files of this repository', () => {
     const sources = [...read('package-lock.json').matchAll(/"resolved": "([^"]*)"/g)].map(([, source]) => source ?? '');
 
     expect(sources.filter((source) => !/^(?:apps|libs|tools)\/[\w-]+$/.test(source))).toEqual([]);
+  });
+
+  it('When a folder or file has a name Then the name says what is in it', () => {
+    const rooms = files().filter((file) => /^(?:apps|libs|tools)\//.test(file));
+
+    expect(rooms.filter((file) => emptyNamesIn(file).length > 0)).toEqual([]);
+  });
+
+  it.each([
+    ['libs/ledger/migrations/common/0001-books.sql', ['common']],
+    ['apps/api/src/shared/types/index.ts', ['shared', 'types']],
+    ['apps/api/src/orders/order.types.ts', ['order.types.ts']],
+    ['tools/string-utils.mjs', ['string-utils.mjs']],
+    ['tools/misc/core/base.json', ['misc', 'core', 'base.json']],
+    ['libs/postgres/src/column-types.ts', []],
+    ['tools/packages/src/types.spec.ts', []],
+    ['tools/test.mjs', []],
+  ])('When it is called %s Then %j say nothing', (file, empty) => {
+    expect(emptyNamesIn(file)).toEqual(empty);
   });
 
   it(`When it is source code Then it stays under ${LINES_MAX} lines`, () => {
