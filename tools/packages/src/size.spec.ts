@@ -11,7 +11,7 @@ const { REFUSALS, currencies } = createRequire(__filename)(
 ) as typeof import('@banking/domain');
 
 /** A module as a page would load it: bundled from the installed packages and minified. */
-async function bundle(contents: string) {
+async function bundle(contents: string, conditions: string[] = []) {
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: consumer },
     bundle: true,
@@ -20,6 +20,7 @@ async function bundle(contents: string) {
     format: 'esm',
     platform: 'browser',
     charset: 'utf8',
+    ...(conditions.length > 0 ? { conditions } : {}),
     target: 'es2022',
   });
   const text = outputFiles[0]?.text ?? '';
@@ -63,6 +64,16 @@ describe('Given a page that imports one function', () => {
     const { text } = await bundle("export * from '@banking/domain'");
 
     expect(within(text, OTHER_SENTENCES)).toHaveLength(OTHER_SENTENCES.length);
+  });
+});
+
+describe('Given a bundler that sets the condition of our own workspace', () => {
+  it('When it bundles the sources in the package, Then the page is the same', async () => {
+    const page = "export { add, formatAmount } from '@banking/domain'; export * from '@banking/client'";
+    const [built, fromSources] = [await bundle(page), await bundle(page, ['@banking/source'])];
+
+    expect(fromSources.text).toContain('Afghani');
+    expect(Math.abs(fromSources.bytes - built.bytes)).toBeLessThan(200);
   });
 });
 
