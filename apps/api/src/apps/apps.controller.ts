@@ -15,7 +15,7 @@ export class AppsController {
   @Get()
   @Operation('listApps', {
     summary: 'List your apps',
-    description: 'All apps the authenticated user belongs to.',
+    description: 'Every app you belong to. Start here: an app leads to its users, and they to the workspaces.',
     provenance: 'stated',
     refusals: [],
     examples: [{ name: 'ada', summary: 'The one app Ada belongs to' }],
@@ -29,7 +29,7 @@ export class AppsController {
   @Operation('listAppUsers', {
     summary: 'List the users of an app',
     description:
-      'An admin of any workspace of the app sees every user with all roles. Anyone else sees themselves and the users they share a workspace with, with the shared roles only.',
+      'Who uses an app, and in which workspaces with which role: this is where the value of `Workspace-ID` comes from.\n\nAn admin of any workspace of the app sees every user with all roles. Anyone else sees themselves and the users they share a workspace with, with the shared roles only. A user who is `pending` has no role yet.',
     provenance: 'stated',
     refusals: ['id_malformed', 'app_not_found'],
     examples: [

@@ -18,7 +18,8 @@ export class ProductsController {
   @Get()
   @Operation('listProducts', {
     summary: 'List the banking products',
-    description: 'All products an account can be opened from, one for each currency.',
+    description:
+      'What an account can be opened from: one product for each currency, with the `decimals` that say how its amounts are read.',
     provenance: 'stated',
     refusals: [],
     hasETag: true,

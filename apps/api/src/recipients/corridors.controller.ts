@@ -11,7 +11,7 @@ import { CorridorDto } from './corridor.dto.js';
 const CORRIDORS: OperationText = {
   summary: 'List the corridors to a country',
   description:
-    'The combinations of currency and payout method in which money can reach a country. A country that exists and has none answers `[]`.',
+    'Every way in which money can reach a country: in which currency, by which method, to whom, within which limits and how fast. A country that exists and has none answers `[]`.\n\nLimits are in minor units of `edges.limitCurrency`, which need not be the currency that arrives.',
   provenance: 'stated',
   refusals: ['country_unknown'],
   hasETag: true,

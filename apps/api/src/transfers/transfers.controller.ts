@@ -18,7 +18,7 @@ export class TransfersController {
   @Operation('getTransfer', {
     summary: 'Retrieve a transfer',
     description:
-      'One transfer with its account, the balance it left, its recipient, and its transaction with the tracking events of a payment abroad.',
+      'One movement of money on one account, with the balance it left there, who was paid, and the transaction that executed it: its other transfers, the fee among them, and the tracking events of a payment abroad.\n\nA payment has arrived when its transaction is `completed`. While that is `pending`, ask again. `failed` is final: the money is back as a credit of type `return`, in a transaction of its own.',
     provenance: 'stated',
     refusals: ['id_malformed', 'transfer_not_found'],
     examples: [
