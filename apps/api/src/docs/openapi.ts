@@ -2,13 +2,10 @@ import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { ErrorDto } from '../http/error.dto.js';
 import { DRAFT, type Draft } from '../http/operation.decorator.js';
-import { ANSWER_HEADERS, answerHeaders } from './answer-headers.js';
-import { answersOf, examplesText, filledIn } from './examples.js';
+import { ANSWER_HEADERS } from './answer-headers.js';
+import { documentedOperation } from './documented-operation.js';
+import type { OperationObject } from './examples.js';
 import { introduction } from './introduction.js';
-import { refusalAnswers } from './refusal-answers.js';
-
-type OperationObject = NonNullable<OpenAPIObject['paths'][string]['get']>;
-type Answer = { headers?: object; content?: { 'application/json'?: object } };
 
 /** The OpenAPI document, made from the routes as they are declared and the answers that were recorded. */
 export function createDocument(app: INestApplication): OpenAPIObject {
@@ -52,53 +49,13 @@ function withPublishedNames(document: OpenAPIObject): OpenAPIObject {
 
 const published = (className: string) => className.replace(/Dto$/, '');
 
-/** Gives every operation its answers and examples, and says what they were made from. */
-function completeOperations(document: OpenAPIObject): Draft[] {
-  return Object.entries(document.paths).flatMap(([path, item]) =>
-    Object.entries(item as Record<string, OperationObject>).map(([method, declared]) => {
-      const { [DRAFT]: draft, ...operation } = declared as OperationObject & { [DRAFT]: Draft };
-      (item as Record<string, OperationObject>)[method] = completed(path, operation, draft);
+/** Finishes every operation in place, and says what they were made from. */
+function completeOperations({ paths }: OpenAPIObject): Draft[] {
+  const items = Object.entries(paths) as unknown as [string, Record<string, OperationObject & { [DRAFT]: Draft }>][];
+  return items.flatMap(([path, item]) =>
+    Object.entries(item).map(([method, { [DRAFT]: draft, ...declared }]) => {
+      Object.assign(item, { [method]: documentedOperation(path, declared, draft) });
       return draft;
     }),
   );
-}
-
-const IF_NONE_MATCH = {
-  name: 'If-None-Match',
-  in: 'header',
-  required: false,
-  description: 'The `ETag` of the answer you have (RFC 9110). Where it still holds, the answer is 304 without a body.',
-  schema: { type: 'string' },
-  'x-provenance': 'ours',
-} as const;
-
-const NOT_MODIFIED = { description: 'What you have still holds. There is no body.' };
-
-function completed(path: string, operation: OperationObject, draft: Draft): OperationObject {
-  const isPublic = operation.security?.length === 0;
-  const isDeprecated = operation.deprecated === true;
-  const { hasETag } = draft;
-  const parameters = [...(operation.parameters ?? []), ...(hasETag ? [IF_NONE_MATCH] : [])];
-  const answers: [string, Answer][] = [
-    ...Object.entries(operation.responses as Record<string, Answer>).map(([status, answer]) => [status, withExamples(answer, draft)] as [string, Answer]), // prettier-ignore
-    ...(hasETag ? [['304', NOT_MODIFIED] as [string, Answer]] : []),
-    ...Object.entries(refusalAnswers(draft.refusals, path)),
-  ];
-  const responses = answers.map(([status, answer]) => {
-    const headers = { ...answerHeaders(Number(status), { isPublic, isDeprecated, hasETag }), ...answer.headers };
-    return [status, { ...answer, headers }];
-  });
-  const texts = [operation.description, examplesText(path, isPublic, parameters, draft.examples)];
-  return {
-    ...operation,
-    description: texts.filter(Boolean).join('\n\n'),
-    parameters: filledIn(parameters, draft.examples),
-    responses: Object.fromEntries(responses) as OperationObject['responses'],
-  };
-}
-
-function withExamples(answer: Answer, draft: Draft): Answer {
-  const json = answer.content?.['application/json'];
-  if (!json || draft.examples.length === 0) return answer;
-  return { ...answer, content: { 'application/json': { ...json, examples: answersOf(draft) } } };
 }

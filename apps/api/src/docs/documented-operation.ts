@@ -1,0 +1,68 @@
+import type { Draft } from '../http/operation.decorator.js';
+import { answerHeaders } from './answer-headers.js';
+import {
+  commandOf,
+  filledIn,
+  type OperationObject,
+  type ParameterObject,
+  recordedAnswers,
+  tableOf,
+} from './examples.js';
+import { refusalAnswers } from './refusal-answers.js';
+
+interface Answer {
+  readonly description: string;
+  readonly headers?: object;
+  readonly content?: { readonly 'application/json'?: object };
+}
+
+const IF_NONE_MATCH = {
+  name: 'If-None-Match',
+  in: 'header',
+  required: false,
+  description: 'The `ETag` of the answer you have (RFC 9110). Where it still holds, the answer is 304 without a body.',
+  schema: { type: 'string' },
+  'x-provenance': 'ours',
+} as const;
+
+const NOT_MODIFIED = { description: 'What you have still holds. There is no body.' };
+
+/** An operation as its route declares it, with its examples, its headers and everything it may be refused for. */
+export function documentedOperation(path: string, declared: OperationObject, draft: Draft): OperationObject {
+  const { hasETag, examples, refusals } = draft;
+  const isPublic = declared.security?.length === 0;
+  const marks = { isPublic, isDeprecated: declared.deprecated === true, hasETag };
+  const parameters = [...(declared.parameters ?? []), ...(hasETag ? [IF_NONE_MATCH] : [])] as ParameterObject[];
+  const answers: Record<string, Answer> = {
+    ...withExamples(declared.responses as Record<string, Answer>, draft),
+    ...(hasETag && { 304: NOT_MODIFIED }),
+    ...refusalAnswers(refusals, path),
+  };
+  const responses = Object.entries(answers).map(([status, answer]) => {
+    const headers = { ...answerHeaders(Number(status), marks), ...answer.headers };
+    return [status, { ...answer, headers }] as const;
+  });
+  const [first] = examples;
+  const description = [
+    declared.description,
+    tableOf(parameters, examples),
+    first && commandOf(path, parameters, first, isPublic),
+  ];
+  return {
+    ...declared,
+    description: description.filter((part) => part !== undefined).join('\n\n'),
+    parameters: filledIn(parameters, examples),
+    responses: Object.fromEntries(responses) as OperationObject['responses'],
+  };
+}
+
+function withExamples(answers: Record<string, Answer>, draft: Draft): Record<string, Answer> {
+  if (draft.examples.length === 0) return answers;
+  const examples = recordedAnswers(draft);
+  return Object.fromEntries(
+    Object.entries(answers).map(([status, answer]) => {
+      const json = answer.content?.['application/json'];
+      return [status, json ? { ...answer, content: { 'application/json': { ...json, examples } } } : answer];
+    }),
+  );
+}
