@@ -6,7 +6,7 @@ export const ROOT = join(__dirname, '..', '..', '..');
 
 /** The published libraries. */
 export const LIBRARIES = ['domain', 'client'] as const;
-export type Library = (typeof LIBRARIES)[number];
+type Library = (typeof LIBRARIES)[number];
 
 /** Where the packed library lies, by name. */
 export type Tarballs = Readonly<Record<Library, string>>;
