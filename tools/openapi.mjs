@@ -25,7 +25,6 @@ if (option === '--help' && rest.length === 0) {
     stdio: 'inherit',
   });
   const require = createRequire(import.meta.url);
-  require('reflect-metadata');
   const { offlineDocument } = require(join(ROOT, 'apps/api/dist/docs/offline-document.js'));
   writeFileSync(join(ROOT, FILE), `${JSON.stringify(await offlineDocument(), null, 2)}\n`);
   process.stdout.write(`Wrote ${FILE}.\n`);

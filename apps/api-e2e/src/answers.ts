@@ -43,7 +43,7 @@ export interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
 }
 
-export interface OpenApiOperation {
+interface OpenApiOperation {
   readonly operationId: string;
   readonly deprecated?: boolean;
   readonly security?: readonly unknown[];
@@ -81,7 +81,7 @@ export async function proveDocumented(
 }
 
 /** The operation a path leads to; HEAD is answered as GET is. */
-export function operationAt({ paths }: OpenApi, method: string, path: string): OpenApiOperation | undefined {
+function operationAt({ paths }: OpenApi, method: string, path: string): OpenApiOperation | undefined {
   const bare = path.split('?', 1)[0] ?? '';
   const template = Object.keys(paths).find((candidate) =>
     new RegExp(`^${candidate.replace(/\{\w+\}/g, '[^/]+')}$`).test(bare),

@@ -42,6 +42,6 @@ export function tell(line: string): void {
 }
 
 /** The same text with its control characters spelt out. */
-export function visible(text: string): string {
+function visible(text: string): string {
   return text.replace(CONTROL, (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }

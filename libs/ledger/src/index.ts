@@ -1,7 +1,7 @@
 export * from './books.js';
 export * from './open-account.js';
 export * from './post.js';
-export { preparePosting, type Alongside, type Posting } from './posting.js';
+export { preparePosting } from './posting.js';
 export * from './proposal.js';
 export * from './return-entry.js';
 export * from './verify.js';

@@ -3,19 +3,17 @@
 export { DatabaseError } from 'pg';
 
 // Statements and what they answer
-export { bind, statement, type Bound, type RowsOf, type RowsOfEach, type Statement } from './statement.js';
-export { columnTypes } from './column-types.js';
+export { bind, statement, type Bound, type Statement } from './statement.js';
 
 // The database
 export { Database, type DatabaseOptions } from './database.js';
-export type { ConnectionOptions, PoolStats } from './session-pool.js';
-export type { Scope } from './scope.js';
+export type { ConnectionOptions } from './session-pool.js';
 export type { Tx } from './tx.js';
 export { IdBlocks } from './id-blocks.js';
 export { CommitInDoubtError, DatabaseSetupError } from './failures.js';
 
 // Its schema
-export { migrate, MigrationError, pendingMigrations, type MigrationFolder, type MigrationOptions } from './migrate.js';
+export { migrate, MigrationError, pendingMigrations } from './migrate.js';
 export { analyzeTables } from './analyze-tables.js';
 export { ensureLogin } from './ensure-login.js';
 export { APP_ROLE, EMBEDDED_LOGIN, OWNER_ROLE, SCHEMA } from './names.js';

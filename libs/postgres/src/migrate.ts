@@ -7,7 +7,7 @@ import type { ConnectionOptions } from './session-pool.js';
 export { MigrationError } from './migration-files.js';
 
 /** A folder of files `NNNN-title.sql`. */
-export type MigrationFolder = string;
+type MigrationFolder = string;
 
 export interface MigrationOptions extends MigrationRoles {
   readonly connection: ConnectionOptions;

@@ -22,7 +22,7 @@ export interface Bound<Row> {
 }
 
 /** The rows a bound statement answers with. Statements without rows answer with an empty list; to count, use RETURNING. */
-export type RowsOf<B> = B extends Bound<infer Row> ? Row[] : never;
+type RowsOf<B> = B extends Bound<infer Row> ? Row[] : never;
 
 /** What several statements of one flight answer, in their order. */
 export type RowsOfEach<T extends readonly Bound<unknown>[]> = { -readonly [K in keyof T]: RowsOf<T[K]> };

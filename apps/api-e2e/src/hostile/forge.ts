@@ -49,7 +49,7 @@ export function forge(mint: Mint, { header, claims, signature, whole = (token) =
   return whole(`${input}.${signature ? signature(input) : signed(mint, input)}`);
 }
 
-export const signed = ({ key }: Pick<Mint, 'key'>, input: string, digest: string | null = 'sha256'): string =>
+const signed = ({ key }: Pick<Mint, 'key'>, input: string, digest: string | null = 'sha256'): string =>
   sign(digest, Buffer.from(input), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url');
 
 const hmac = (secret: string | Buffer) => (input: string) =>

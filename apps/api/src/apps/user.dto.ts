@@ -1,7 +1,7 @@
 import type { Role, User, Workspace } from '@banking/domain';
 import { EdgeField, IdField, TextField, TimeField } from '../http/field.decorator.js';
 
-export class WorkspaceDto implements Workspace {
+class WorkspaceDto implements Workspace {
   @IdField('The workspace: the value to send in the `Workspace-ID` header.', 1)
   readonly id!: Workspace['id'];
 
@@ -23,7 +23,7 @@ class RoleEdgesDto {
   readonly workspace!: WorkspaceDto;
 }
 
-export class RoleDto implements Role {
+class RoleDto implements Role {
   @IdField('The role of this user in this workspace.', 1)
   readonly id!: Role['id'];
 

@@ -4,7 +4,7 @@ import { CurrencyDto } from '../products/currency.dto.js';
 
 const text = (description: string, example: string) => ({ type: 'string' as const, description, example });
 
-export class BankDto implements Bank {
+class BankDto implements Bank {
   @IdField('The bank.', 1)
   readonly id!: Bank['id'];
 
@@ -24,7 +24,7 @@ export class BankDto implements Bank {
   readonly updatedAt?: NonNullable<Bank['updatedAt']>;
 }
 
-export class BeneficiaryDto implements Beneficiary {
+class BeneficiaryDto implements Beneficiary {
   @IdField('The beneficiary.', 1)
   readonly id!: Beneficiary['id'];
 

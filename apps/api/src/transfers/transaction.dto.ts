@@ -2,7 +2,7 @@ import type { InternationalRemittance, RemittanceEvent, Transaction } from '@ban
 import { EdgeField, Field, IdField, TextField, TimeField } from '../http/field.decorator.js';
 import { ExecutedTransferDto } from './transfer.dto.js';
 
-export class RemittanceEventDto implements RemittanceEvent {
+class RemittanceEventDto implements RemittanceEvent {
   @IdField('The event.', 4)
   readonly id!: RemittanceEvent['id'];
 
@@ -30,7 +30,7 @@ class RemittanceEdgesDto {
   readonly events?: readonly RemittanceEventDto[];
 }
 
-export class InternationalRemittanceDto implements InternationalRemittance {
+class InternationalRemittanceDto implements InternationalRemittance {
   @IdField('The remittance.', 1)
   readonly id!: InternationalRemittance['id'];
 

@@ -1,2 +1,2 @@
 export { EmbeddedServerError } from './embedded-server-error.js';
-export { joinEmbeddedServer, type EmbeddedServer, type EmbeddedServerOptions } from './join-embedded-server.js';
+export { joinEmbeddedServer, type EmbeddedServer } from './join-embedded-server.js';

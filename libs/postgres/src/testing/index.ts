@@ -1,4 +1,4 @@
 /** A real server for a whole test run, and a database of its own for each spec that asks. */
 
 export { freshDatabase, type FreshDatabase } from './fresh-database.js';
-export { startTestServer, type TestServerOptions } from './start-test-server.js';
+export { startTestServer } from './start-test-server.js';

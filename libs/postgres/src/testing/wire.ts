@@ -2,7 +2,7 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import type { ConnectionOptions } from '../session-pool.js';
 
 /** What becomes of bytes on the wire: what is handed on, and whether the wire is cut behind it. */
-export interface Fate {
+interface Fate {
   readonly pass?: Buffer;
   readonly isCut?: boolean;
 }
