@@ -6,7 +6,7 @@ import { ISO_9362, SEPA_SCOPE } from './routing-sources.js';
 export type BeneficiaryAccountType = 'Individual' | 'Corporate';
 
 /** Over the destination's own clearing, or from bank to bank over SWIFT. */
-type PayoutMethod = 'LOCAL' | 'SWIFT';
+export type PayoutMethod = 'LOCAL' | 'SWIFT';
 
 /** What names the receiving bank on a route of ours. On the wire any other text may follow. */
 export type RoutingCodeType = 'SWIFT' | 'IFSC' | 'SORT CODE' | 'ACH CODE' | 'BRANCH CODE' | 'BSB CODE' | 'BANK CODE';
