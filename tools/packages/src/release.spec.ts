@@ -21,8 +21,6 @@ const PLAN = `---
 A client says which workspace it works in.
 `;
 
-const IGNORED = 'node_modules\n.nx/*\n!.nx/version-plans/\n';
-
 interface Manifest {
   readonly version: string;
   readonly dependencies?: Readonly<Record<string, string>>;
@@ -44,7 +42,7 @@ function copyOfTheWorkspace(): string {
   symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
   mkdirSync(join(copy, '.nx/version-plans'), { recursive: true });
   writeFileSync(join(copy, '.nx/version-plans/plan.md'), PLAN);
-  writeFileSync(join(copy, '.gitignore'), IGNORED);
+  take('.gitignore');
   return copy;
 }
 
