@@ -16,6 +16,8 @@ const ASSETS = {
   'swagger-ui-bundle.js': SWAGGER_UI,
   'favicon-32x32.png': SWAGGER_UI,
   'page.css': PAGE,
+  'operations.css': PAGE,
+  'phone.css': PAGE,
   'page.js': PAGE,
 };
 
