@@ -1,0 +1,80 @@
+import { brokenLinks, documents, filesNamedIn, linksIn } from './documents.js';
+import { files, read } from './workspace.js';
+
+const FLOWS = 'docs/flows.md';
+
+/** What a start leaves in DATA_DIR. */
+const MADE = ['signing-key.json'];
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly operationId: string }>>>>;
+}
+
+const published = Object.entries((JSON.parse(read('apps/api/openapi.json')) as Document).paths).flatMap(
+  ([path, methods]) =>
+    Object.entries(methods).map(([method, { operationId }]) => ({
+      name: `${method.toUpperCase()} ${path}`,
+      // The former path of an operation is the same operation.
+      operation: operationId.replace(/Formerly$/, ''),
+    })),
+);
+
+/** What flows.md says of an operation: from its heading to the next. */
+function flowOf(name: string): string | undefined {
+  return read(FLOWS)
+    .split(/^(?=#)/m)
+    .find((section) => section.startsWith(`### \`${name}\`\n`));
+}
+
+describe('Given the documents of this repository', () => {
+  it.each(documents())('When %s links to something Then it is there', (document) => {
+    expect(brokenLinks(document)).toEqual([]);
+  });
+
+  it.each(documents())('When %s names a file Then there is one', (document) => {
+    const known = files();
+    const isKnown = (name: string) => known.some((file) => file === name || file.endsWith(`/${name}`));
+
+    expect(filesNamedIn(read(document)).filter((name) => !isKnown(name) && !MADE.includes(name))).toEqual([]);
+  });
+
+  it.each([
+    ['[a](nosuch.md)', ['nosuch.md']],
+    ['[a](glossary.md#nosuch)', ['glossary.md#nosuch']],
+    ['[a](#nosuch)\n\n# Such', ['#nosuch']],
+    ['[`a`](../nosuch/) and ![b](images/nosuch.png)', ['../nosuch/', 'images/nosuch.png']],
+    ['[a](../../elsewhere.md)', ['../../elsewhere.md']],
+    ['[a](#such-a-thing) [b](#such-a-thing-1)\n\n## Such a *thing*?\n\n## Such a thing', []],
+    ['```md\n[a](nosuch.md)\n```\n[b](https://example.com/nosuch.md) [c](../README.md)', []],
+  ])('When a document beside %s says %j Then the links that lead nowhere are found', (text, broken) => {
+    expect(brokenLinks(FLOWS, text)).toEqual(broken);
+  });
+});
+
+describe('Given what flows.md says of each operation', () => {
+  it.each(published)('When $name is published Then its files are listed', ({ name, operation }) => {
+    const linked = linksIn(flowOf(name) ?? '').map(({ target }) => target.replace(/^\.\.\//, ''));
+
+    const declaredIn = files().filter(
+      (file) => file.endsWith('.controller.ts') && read(file).includes(`@Operation('${operation}'`),
+    );
+    const verb = operation.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    const answeredIn = files().filter((file) => file === `libs/operations/src/${verb}.ts`);
+    expect(declaredIn).toHaveLength(1);
+    expect(linked).toEqual(expect.arrayContaining([...declaredIn, ...answeredIn]));
+    expect(linked.indexOf(declaredIn[0]!)).toBe(0);
+  });
+
+  it('When it has a heading for an operation Then that is published', () => {
+    const named = [...read(FLOWS).matchAll(/^### `([A-Z]+ \/.*)`$/gm)].map(([, name]) => name);
+
+    expect(named).toEqual(expect.arrayContaining(published.map(({ name }) => name)));
+    expect(named).toHaveLength(published.length);
+  });
+
+  it('When it names a file Then that is a link', () => {
+    const linked = linksIn(read(FLOWS)).flatMap(({ text }) => filesNamedIn(text));
+
+    expect(filesNamedIn(read(FLOWS)).filter((name) => !linked.includes(name))).toEqual([]);
+  });
+});
