@@ -1,7 +1,8 @@
 /**
  * Reference data, each piece with its source and date, and the readers that need nothing but it.
  *
- * A migration loads it into the tables; from then on the rows are what the service answers with.
+ * What the tables have a place for is loaded into them, and from then on the rows are what the service answers with.
+ * Schemas, fee schedules and demo rates have none: they are answered from here.
  */
 export type { Source } from './source.js';
 export { COUNTRIES, COUNTRIES_SOURCE, countryOf, type Country } from './countries.js';
@@ -11,3 +12,6 @@ export { CORRIDORS, corridorsTo } from './corridors/all-corridors.js';
 export type { CorridorEntry } from './corridors/corridor-entry.js';
 export { BANKS, BANKS_SOURCE, bankOf, type BankEntry } from './banks.js';
 export { PURPOSES, PURPOSES_SOURCE, purposesOf, type PurposeEntry } from './purposes.js';
+export { recipientSchemasOf, type CorridorChoice } from './recipients/recipient-schemas-of.js';
+export { checkRecipient } from './recipients/check-recipient.js';
+export type { FieldSchema, RecipientSchema } from './recipients/recipient-schema.js';

@@ -1,0 +1,180 @@
+import type { PayoutMethod } from '../corridors/corridor-entry.js';
+import { checkRecipient } from './check-recipient.js';
+import type { Field, RecipientSchema } from './recipient-schema.js';
+import { recipientSchemasOf } from './recipient-schemas-of.js';
+
+type Details = Partial<Record<Field, unknown>> & Record<string, unknown>;
+
+const ACCOUNT = 'beneficiaryAccountNumber';
+const CODE = 'routingCodeValue1';
+
+describe('Given what is said of the beneficiary', () => {
+  it.each([
+    ['beneficiaryName', ['Müller & Söhne', '中国银行', "O'Brien, Seán", '3M', '(株) 山田', 'علی‌رضا']],
+    ['beneficiaryAddress', ['1 Rue de la Paix, Paris', '東京都千代田区1-1', 'x'.repeat(140), '#12, Marine Drive']],
+    ['beneficiaryCountryCode', ['IN', 'FR']],
+  ] as const)('When %s is such a text, Then it is taken as it stands', (field, texts) => {
+    for (const text of texts) expect([text, faultsOf('IN USD SWIFT', { [field]: text })]).toEqual([text, []]);
+  });
+
+  it.each([
+    ['beneficiaryName', '', 'format'],
+    ['beneficiaryName', ' Ravi', 'format'],
+    ['beneficiaryName', 'Ravi ', 'format'],
+    ['beneficiaryName', '...', 'format'],
+    ['beneficiaryName', '- -', 'format'],
+    ['beneficiaryName', 'Ra\u0000vi', 'format'],
+    ['beneficiaryName', 'Ra\nvi', 'format'],
+    ['beneficiaryName', 'Ra\u202evi', 'format'],
+    ['beneficiaryName', 'Ra\ud800vi', 'format'],
+    ['beneficiaryName', '\u200b', 'format'],
+    ['beneficiaryName', 'x'.repeat(141), 'too_long'],
+    ['beneficiaryName', 'x'.repeat(1_000_000), 'too_long'],
+    ['beneficiaryName', 7, 'type'],
+    ['beneficiaryName', null, 'type'],
+    ['beneficiaryName', ['Ravi'], 'type'],
+    ['beneficiaryName', { toString: 'Ravi' }, 'type'],
+    ['beneficiaryName', undefined, 'required'],
+    ['beneficiaryAddress', undefined, 'required'],
+    ['beneficiaryAddress', 'x'.repeat(141), 'too_long'],
+    ['beneficiaryAddress', 'a\tb', 'format'],
+    ['beneficiaryCountryCode', 'in', 'value'],
+    ['beneficiaryCountryCode', 'XX', 'value'],
+    ['beneficiaryCountryCode', 'UK', 'value'],
+    ['beneficiaryCountryCode', 'IND', 'value'],
+    ['destinationCountry', 'FR', 'value'],
+    ['destinationCountry', 'in', 'value'],
+    ['beneficiaryAccountType', 'Person', 'value'],
+    ['routingCodeType1', 'IFSC', 'value'],
+  ])('When %s is %j, Then the reason is %s', (field, value, reason) => {
+    const faults = faultsOf('IN USD SWIFT', { [field]: value });
+
+    expect(faults.map(({ path, reason }) => [path, reason])).toEqual([[`/data/${field}`, reason]]);
+    expect(faults[0]?.message.startsWith(`${field} `)).toBe(true);
+    expect(faults[0]?.message.length).toBeLessThan(400);
+  });
+
+  it('When a name goes over SEPA, Then 70 characters are the most, and a character is one even when it takes two units', () => {
+    expect(faultsOf('DE EUR LOCAL', { beneficiaryName: '𠮷'.repeat(70) })).toEqual([]);
+    expect(reasonsOf('DE EUR LOCAL', { beneficiaryName: 'x'.repeat(71) })).toEqual(['/data/beneficiaryName too_long']);
+  });
+
+  it('When money stays in the country, Then the address may be left out', () => {
+    expect(faultsOf('IN INR LOCAL', { beneficiaryAddress: undefined })).toEqual([]);
+  });
+});
+
+describe('Given data that is no such object', () => {
+  const schemas = schemasOf('IN INR LOCAL');
+
+  it.each([undefined, null, 'text', 7, true, [], [{}]])('When it is %j, Then it is said once', (data) => {
+    expect(checkRecipient(schemas, data)).toEqual([
+      { path: '/data', reason: 'type', message: 'data must be an object.' },
+    ]);
+  });
+
+  it('When it is empty, Then every field that is missing is named, once', () => {
+    const faults = checkRecipient(schemas, {});
+
+    expect(faults.map(({ reason }) => reason)).toEqual(Array(7).fill('required'));
+    expect(new Set(faults.map(({ path }) => path)).size).toBe(7);
+  });
+
+  it('When fields only stand in its prototype, Then they are missing', () => {
+    expect(checkRecipient(schemas, Object.create(exampleOf(schemas))).map(({ reason }) => reason)).toEqual(
+      Array(7).fill('required'),
+    );
+  });
+
+  it.each(['iban', '__proto__', 'constructor', 'toString', '', '\u0000', 'Ravi Menon', 'x'.repeat(1_000)])(
+    'When it has a field %j besides, Then that is refused, and repeated only where it looks like the name of a field',
+    (name) => {
+      const data = JSON.parse(`{${JSON.stringify(name)}: 1, ${JSON.stringify(exampleOf(schemas)).slice(1)}`) as object;
+
+      const [fault, ...others] = checkRecipient(schemas, data);
+
+      const shown = ['iban', 'constructor', 'toString'].includes(name) ? `/data/${name}` : '/data';
+      expect([fault?.path, fault?.reason, others]).toEqual([shown, 'field_unknown', []]);
+    },
+  );
+
+  it.each([
+    [90, 20],
+    [10_000, 1],
+  ])('When it has %i fields that nobody asked for, Then the answer has %i faults', (sent, told) => {
+    const data = Object.fromEntries(Array.from({ length: sent }, (_, index) => [`field${index}`, index]));
+
+    expect(checkRecipient(schemas, data)).toHaveLength(told);
+  });
+});
+
+describe('Given documents', () => {
+  it('When there is none, Then nothing passes for good', () => {
+    expect(() => checkRecipient([], {})).toThrow('nothing can be checked');
+  });
+
+  it('When one is a copy, Then it is not taken, because its check digits would be forgotten', () => {
+    expect(() => checkRecipient(structuredClone(schemasOf('IN INR LOCAL')), {})).toThrow('not a document');
+  });
+
+  it('When something is wrong, Then no message repeats what was typed', () => {
+    const typed = 'Zq8-typed';
+    const [schema] = schemasOf('BR BRL LOCAL');
+    const fields = Object.keys(schema?.properties ?? {});
+
+    for (const field of fields) {
+      const faults = faultsOf('BR BRL LOCAL', { [field]: `${typed}\u0000${'9'.repeat(200)}` });
+      expect(faults.length).toBeGreaterThan(0);
+      expect(JSON.stringify(faults)).not.toContain(typed);
+    }
+  });
+
+  it('When two could apply, Then the answer is about the one that was meant', () => {
+    const company = { beneficiaryAccountType: 'Corporate', beneficiaryName: 'Menon Ltd', [CODE]: 'HDFC' };
+
+    expect(reasonsOf('IN INR LOCAL', company)).toEqual([`/data/${CODE} format`]);
+    expect(faultsOf('IN INR LOCAL', { beneficiaryAccountType: 'Person' })[0]?.message).toBe(
+      'beneficiaryAccountType must be Individual or Corporate.',
+    );
+    expect(faultsOf('BR BRL LOCAL', { routingCodeType1: 'PIX' })[0]?.message).toBe(
+      'routingCodeType1 must be BRANCH CODE or PIX KEY.',
+    );
+  });
+
+  it('When the kind is not one, Then those that such a beneficiary can have are named', () => {
+    const key = { routingCodeType1: 'PIX KEY', [ACCOUNT]: '12345678909' };
+
+    expect(faultsOf('BR BRL LOCAL', { ...key, [CODE]: 'RG' }).map(({ message }) => message)).toEqual([
+      'routingCodeValue1 must be CPF or PHONE or EMAIL or EVP.',
+    ]);
+  });
+
+  it('When a person names the CNPJ of a company, Then it is said that this takes a company', () => {
+    const key = { routingCodeType1: 'PIX KEY', [CODE]: 'CNPJ', [ACCOUNT]: '00038166000105' };
+
+    expect(faultsOf('BR BRL LOCAL', key).map(({ message }) => message)).toEqual([
+      'beneficiaryAccountType must be Corporate.',
+    ]);
+  });
+});
+
+/** What is wrong when the example of a route is sent with these changes. */
+function faultsOf(route: string, changes: Details) {
+  const schemas = schemasOf(route);
+  const data: Details = { ...exampleOf(schemas), ...changes };
+  for (const [field, value] of Object.entries(changes)) if (value === undefined) delete data[field];
+  return checkRecipient(schemas, data);
+}
+
+function reasonsOf(route: string, changes: Details): string[] {
+  return faultsOf(route, changes).map(({ path, reason }) => `${path} ${reason}`);
+}
+
+function schemasOf(route: string): RecipientSchema[] {
+  const [countryCode = '', currencyCode = '', method] = route.split(' ');
+  return recipientSchemasOf({ countryCode, currencyCode, payoutMethod: method as PayoutMethod });
+}
+
+function exampleOf([schema]: readonly RecipientSchema[]): Details {
+  return { ...schema?.examples[0] };
+}

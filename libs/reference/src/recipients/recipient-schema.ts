@@ -1,0 +1,166 @@
+import { COUNTRIES, COUNTRIES_SOURCE, countryOf } from '../countries.js';
+import { SEPA_SCOPE } from '../corridors/routing-sources.js';
+import type { Source } from '../source.js';
+import type { Format } from './format.js';
+import type { Variant } from './variants.js';
+
+/** The fields of `Beneficiary.data`: a schema asks for some or all of them, and for nothing else. */
+export const FIELDS = [
+  'beneficiaryName',
+  'beneficiaryAddress',
+  'destinationCountry',
+  'beneficiaryAccountType',
+  'beneficiaryCountryCode',
+  'beneficiaryAccountNumber',
+  'routingCodeType1',
+  'routingCodeValue1',
+] as const;
+
+export type Field = (typeof FIELDS)[number];
+
+/** What one field may hold. `description` says the rule to people, `examples` pass it. */
+export interface FieldSchema {
+  readonly type: 'string';
+  readonly title: string;
+  readonly description: string;
+  readonly examples: readonly string[];
+  /** Who says so, and of what date. */
+  readonly $comment?: string;
+  readonly pattern?: string;
+  readonly maxLength?: number;
+  readonly const?: string;
+  readonly enum?: readonly string[];
+}
+
+/** A JSON Schema (2020-12) of `Beneficiary.data`. Compiles in Ajv with `strict: true` and needs no plug-in. */
+export interface RecipientSchema {
+  readonly $schema: 'https://json-schema.org/draft/2020-12/schema';
+  /** Stable: `urn:banking:recipient-schema:` with country, currency, method, beneficiary and routing code. */
+  readonly $id: string;
+  readonly title: string;
+  readonly $comment: string;
+  readonly type: 'object';
+  readonly properties: Readonly<Record<Field, FieldSchema>>;
+  readonly required: readonly Field[];
+  readonly additionalProperties: false;
+  readonly examples: readonly Readonly<Partial<Record<Field, string>>>[];
+}
+
+/**
+ * Text that people read: nothing that is invisible or turns the text around (controls, line and paragraph separators,
+ * zero-width space, bidirectional overrides, byte order mark, half a surrogate pair), no space at either end, and not
+ * only ASCII punctuation. Any script, because clearings from China to Japan take names in their own. Without `\p`
+ * and without looking ahead, so that engines outside of ECMA-262 read it too.
+ */
+const INVISIBLE = '\\u0000-\\u001f\\u007f-\\u009f\\u200b\\u2028-\\u202e\\u2060\\u2066-\\u2069\\ufeff\\ud800-\\udfff';
+const PUNCTUATION = '!-\\/:-@\\[-`\\{-~';
+const EDGE = `[^ \\u00a0\\u3000${INVISIBLE}]`;
+const LETTER = `[^ \\u00a0\\u3000${INVISIBLE}${PUNCTUATION}]`;
+const TEXT = `^(?:[${PUNCTUATION}][${PUNCTUATION} ]*)?${LETTER}(?:[^${INVISIBLE}]*${EDGE})?$`;
+const TEXT_RULE = 'on one line, without spaces at either end';
+
+/** Characters of a name: the EPC's SEPA guidelines, and ISO 20022's Max140Text elsewhere. */
+const NAME_MAX = { sepa: 70, elsewhere: 140 };
+
+/** Two free address lines of 70 characters, as ISO 20022 payments carry them across borders. */
+const ADDRESS_MAX = 140;
+
+const COUNTRY_CODES = COUNTRIES.map(({ alpha2 }) => alpha2);
+
+/** The schema of one way to be paid. The same variant makes the same document. */
+export function schemaOf(variant: Variant): RecipientSchema {
+  const { corridor } = variant;
+  const { destinationCountry: country, destinationCurrency, payoutMethod, beneficiaryAccountType: kind } = corridor;
+  const properties = propertiesOf(variant);
+  const required = FIELDS.filter((field) => field !== 'beneficiaryAddress' || payoutMethod === 'SWIFT');
+  const key = [country, destinationCurrency, payoutMethod, kind, ...routingWords(variant)];
+  const who = kind === 'Individual' ? 'a person' : 'a company';
+
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    $id: `urn:banking:recipient-schema:${key.join(':').replaceAll(' ', '-')}`,
+    title: `${destinationCurrency} to ${who} in ${nameOf(country)}, ${payoutMethod}, by ${routingWords(variant).join(' ')}`,
+    $comment: `Route: ${cited(corridor.source)}. Check digits are checked as well, behind this schema.`,
+    type: 'object',
+    properties,
+    required,
+    additionalProperties: false,
+    examples: [exampleOf(properties)],
+  };
+}
+
+function propertiesOf(variant: Variant): Record<Field, FieldSchema> {
+  const { corridor, account, routing } = variant;
+  const { destinationCountry: country, beneficiaryAccountType: kind } = corridor;
+  const person = kind === 'Individual';
+  const nameMax = corridor.source === SEPA_SCOPE ? NAME_MAX.sepa : NAME_MAX.elsewhere;
+  const { code } = routing;
+
+  return {
+    beneficiaryName: text(
+      'Name of the beneficiary',
+      `${person ? 'First and last name' : 'Registered name'}, at most ${nameMax} characters ${TEXT_RULE}.`,
+      nameMax,
+      person ? 'Maria Muster' : 'Muster Trading Ltd',
+    ),
+    beneficiaryAddress: text(
+      'Address of the beneficiary',
+      `Street, town and postal code, at most ${ADDRESS_MAX} characters ${TEXT_RULE}.`,
+      ADDRESS_MAX,
+      '12 Example Street, Exampletown 12345',
+    ),
+    destinationCountry: only('Country the money goes to', `${country}, for ${nameOf(country)}.`, country),
+    beneficiaryAccountType: only('Who the beneficiary is', `${kind}, for ${person ? 'a person' : 'a company'}.`, kind),
+    beneficiaryCountryCode: {
+      type: 'string',
+      title: 'Country of the beneficiary',
+      description: 'Where the beneficiary lives or is registered, as two capital letters of ISO 3166-1 alpha-2.',
+      examples: [country],
+      enum: COUNTRY_CODES,
+      $comment: cited(COUNTRIES_SOURCE),
+    },
+    beneficiaryAccountNumber: written('Account of the beneficiary', account),
+    routingCodeType1: only('Kind of routing code', `${routing.type}, the code this route goes by.`, routing.type),
+    routingCodeValue1:
+      typeof code === 'string'
+        ? only('Kind of PIX key', `${code}, the kind of key that stands in beneficiaryAccountNumber.`, code)
+        : written('Routing code of the bank', code),
+  };
+}
+
+function text(title: string, description: string, maxLength: number, example: string): FieldSchema {
+  return { type: 'string', title, description, examples: [example], pattern: TEXT, maxLength };
+}
+
+function only(title: string, description: string, value: string): FieldSchema {
+  return { type: 'string', title, description, examples: [value], const: value };
+}
+
+function written(title: string, { name, rule, example, pattern, maxLength, source }: Format): FieldSchema {
+  return {
+    type: 'string',
+    title,
+    description: `${name}: ${rule}.`,
+    examples: [example],
+    pattern,
+    ...(maxLength === undefined ? {} : { maxLength }),
+    $comment: cited(source),
+  };
+}
+
+/** A PIX key leads to the bank by itself, so its kind is all that is said of the route. */
+function routingWords({ routing: { type, code } }: Variant): string[] {
+  return typeof code === 'string' ? [type, code] : [type];
+}
+
+function exampleOf(properties: Record<Field, FieldSchema>): Record<Field, string> {
+  return Object.fromEntries(FIELDS.map((field) => [field, properties[field].examples[0]])) as Record<Field, string>;
+}
+
+function nameOf(country: string): string {
+  return countryOf(country)?.name ?? country;
+}
+
+function cited({ name, date }: Source): string {
+  return `${name} (${date})`;
+}

@@ -1,0 +1,142 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { countrySpecs } from 'ibantools';
+import { CORRIDORS } from '../corridors/all-corridors.js';
+import type { CorridorEntry } from '../corridors/corridor-entry.js';
+import { checkRecipient } from './check-recipient.js';
+import { ibanOf } from './iban.js';
+import { FIELDS, type RecipientSchema } from './recipient-schema.js';
+import { recipientSchemasOf } from './recipient-schemas-of.js';
+
+const documents = CORRIDORS.flatMap((corridor) => schemasOf(corridor).map((schema) => ({ corridor, schema })));
+
+describe('Given every corridor', () => {
+  it('When it is asked what it needs, Then it has at least one document, for its own beneficiary', () => {
+    for (const corridor of CORRIDORS) {
+      const schemas = schemasOf(corridor);
+      expect(schemas.map(({ properties }) => properties.routingCodeType1.const)).toContain(corridor.routingCodeType);
+      for (const { properties } of schemas) {
+        expect(properties.destinationCountry.const).toBe(corridor.destinationCountry);
+        expect(properties.beneficiaryAccountType.const).toBe(corridor.beneficiaryAccountType);
+      }
+    }
+  });
+
+  it('When its documents are compiled in strict Ajv, Then they compile, and their own example is accepted', () => {
+    const ajv = new Ajv2020({ strict: true, allErrors: true });
+
+    for (const { schema } of documents) {
+      const validate = ajv.compile(schema);
+      expect([schema.$id, validate(schema.examples[0]), validate({})]).toEqual([schema.$id, true, false]);
+      expect([schema.$id, checkRecipient([schema], schema.examples[0])]).toEqual([schema.$id, []]);
+    }
+  });
+
+  it('When its documents are told apart, Then each has an id of its own and the id is a URN', () => {
+    const ids = documents.map(({ schema }) => schema.$id);
+
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids.filter((id) => !/^urn:banking:recipient-schema(:[A-Za-z-]+){5,6}$/.test(id))).toEqual([]);
+  });
+
+  it('When a form is made of a document, Then it has the eight fields, each with a rule and an example', () => {
+    for (const { schema, corridor } of documents) {
+      expect(Object.keys(schema.properties)).toEqual([...FIELDS]);
+      expect(schema.additionalProperties).toBe(false);
+      expect(FIELDS.filter((field) => !schema.required.includes(field))).toEqual(
+        corridor.payoutMethod === 'SWIFT' ? [] : ['beneficiaryAddress'],
+      );
+      for (const { description, examples } of Object.values(schema.properties)) {
+        expect(description).toMatch(/^[A-Z].*\.$/);
+        expect(examples).toHaveLength(1);
+      }
+    }
+  });
+
+  it('When a document says how a code is written, Then it says who says so and of what date', () => {
+    for (const { schema } of documents) {
+      const { beneficiaryAccountNumber: account, routingCodeValue1: code } = schema.properties;
+      for (const field of [account, code]) {
+        expect(field.const ?? field.$comment).toMatch(/\(\d{4}(-\d{2}(-\d{2})?)?\)$|^(CPF|CNPJ|PHONE|EMAIL|EVP)$/);
+      }
+    }
+  });
+});
+
+describe('Given a choice of corridor', () => {
+  const india = { countryCode: 'IN', currencyCode: 'INR', payoutMethod: 'LOCAL' } as const;
+
+  it('When nobody says who is paid, Then persons come before companies', () => {
+    expect(idsOf(recipientSchemasOf(india))).toEqual([
+      'urn:banking:recipient-schema:IN:INR:LOCAL:Individual:IFSC',
+      'urn:banking:recipient-schema:IN:INR:LOCAL:Corporate:IFSC',
+    ]);
+    expect(idsOf(recipientSchemasOf({ ...india, beneficiaryAccountType: 'Corporate' }))).toEqual([
+      'urn:banking:recipient-schema:IN:INR:LOCAL:Corporate:IFSC',
+    ]);
+  });
+
+  it('When reais go to Brazil at home, Then there is the branch, and each kind of PIX key its holder can have', () => {
+    const brazil = { countryCode: 'BR', currencyCode: 'BRL', payoutMethod: 'LOCAL' } as const;
+
+    const endings = idsOf(recipientSchemasOf(brazil)).map((id) => id.split(':').slice(6).join(' '));
+
+    expect(endings).toEqual([
+      ...['Individual BRANCH-CODE', 'Individual PIX-KEY CPF', 'Individual PIX-KEY PHONE', 'Individual PIX-KEY EMAIL'],
+      ...['Individual PIX-KEY EVP', 'Corporate BRANCH-CODE', 'Corporate PIX-KEY CNPJ', 'Corporate PIX-KEY PHONE'],
+      ...['Corporate PIX-KEY EMAIL', 'Corporate PIX-KEY EVP'],
+    ]);
+  });
+
+  it.each([
+    { ...india, currencyCode: 'EUR' },
+    { ...india, countryCode: 'AQ' },
+    { ...india, countryCode: '__proto__' },
+    { ...india, countryCode: 'in' },
+    { ...india, payoutMethod: 'SWIFT' as const },
+  ])('When there is no such corridor, as in %j, Then there is no document', (choice) => {
+    expect(recipientSchemasOf(choice)).toEqual([]);
+  });
+
+  it('When it is asked twice, Then the documents are the same objects, and nobody can change them', () => {
+    const [first] = recipientSchemasOf(india);
+
+    expect(recipientSchemasOf(india)[0]).toBe(first);
+    expect(() => Object.assign(first?.properties.beneficiaryName ?? {}, { maxLength: 1 })).toThrow(TypeError);
+  });
+});
+
+describe('Given the IBANs', () => {
+  const countries = [...new Set(CORRIDORS.map(({ destinationCountry }) => destinationCountry))];
+
+  it('When they are compared with a second list, Then it knows the same countries and lengths, and Morocco besides', () => {
+    const ours = countries.filter((country) => ibanOf(country) !== undefined);
+    const theirs = countries.filter((country) => countrySpecs[country]?.chars);
+
+    expect(ours.filter((country) => ibanOf(country)?.example.length !== countrySpecs[country]?.chars)).toEqual([]);
+    expect(theirs.filter((country) => !ours.includes(country))).toEqual(['MA']);
+  });
+
+  it('When a country has one, Then every route there by BIC asks for it', () => {
+    const asked = documents.filter(({ corridor }) => corridor.routingCodeType === 'SWIFT');
+    const otherwise = asked.filter(({ corridor, schema }) => {
+      const iban = ibanOf(corridor.destinationCountry);
+      return iban !== undefined && schema.properties.beneficiaryAccountNumber.pattern !== iban.pattern;
+    });
+
+    expect(otherwise).toEqual([]);
+  });
+});
+
+function schemasOf(corridor: CorridorEntry): RecipientSchema[] {
+  const { destinationCountry, destinationCurrency, payoutMethod, beneficiaryAccountType } = corridor;
+  return recipientSchemasOf({
+    countryCode: destinationCountry,
+    currencyCode: destinationCurrency,
+    payoutMethod,
+    beneficiaryAccountType,
+  });
+}
+
+function idsOf(schemas: readonly RecipientSchema[]): string[] {
+  return schemas.map(({ $id }) => $id);
+}
