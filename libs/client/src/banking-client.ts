@@ -3,11 +3,13 @@ import {
   type AppId,
   BankingService,
   type Corridor,
+  type Page,
   type Product,
   Refusal,
   type Scope,
   type Transfer,
   type TransferId,
+  type TransferQuery,
   type User,
   type WorkspaceId,
   parseId,
@@ -20,6 +22,8 @@ export type BankingClientOptions = ConnectionOptions;
 export interface WorkspaceView {
   /** As `BankingClient.getTransfer`, which checks the id when it runs. */
   getTransfer(transferId: number): Promise<Transfer>;
+  /** One page; `next` of it is the `cursor` of the next. */
+  listTransfers(query?: TransferQuery): Promise<Page<Transfer>>;
 }
 
 /**
@@ -59,17 +63,35 @@ export class BankingClient extends BankingService {
     return (await this.#connection.get(path, 'array')) as readonly Corridor[];
   }
 
-  async getTransfer({ workspaceId }: Scope, { transferId }: { readonly transferId: TransferId }): Promise<Transfer> {
-    if (workspaceId === undefined) throw new Refusal('workspace_id_required');
-    const headers = { 'Workspace-ID': digits(workspaceId, 'workspace_id_invalid') };
-    return (await this.#connection.get(`transfers/${digits(transferId)}`, 'object', headers)) as Transfer;
+  async getTransfer(scope: Scope, { transferId }: { readonly transferId: TransferId }): Promise<Transfer> {
+    const path = `transfers/${digits(transferId)}`;
+    return (await this.#connection.get(path, 'object', workspaceHeader(scope))) as Transfer;
+  }
+
+  async listTransfers(scope: Scope, query: TransferQuery = {}): Promise<Page<Transfer>> {
+    return (await this.#connection.getPage(`transfers${search(query)}`, workspaceHeader(scope))) as Page<Transfer>;
   }
 
   /** The same operations with the workspace said once: `client.workspace(7).getTransfer(42)`. */
   workspace(id: number): WorkspaceView {
     const scope = { workspaceId: id as WorkspaceId };
-    return { getTransfer: (transferId) => this.getTransfer(scope, { transferId: transferId as TransferId }) };
+    return {
+      getTransfer: (transferId) => this.getTransfer(scope, { transferId: transferId as TransferId }),
+      listTransfers: (query) => this.listTransfers(scope, query),
+    };
   }
+}
+
+function workspaceHeader({ workspaceId }: Scope) {
+  if (workspaceId === undefined) throw new Refusal('workspace_id_required');
+  return { 'Workspace-ID': digits(workspaceId, 'workspace_id_invalid') };
+}
+
+/** A query with what is given, and nothing where nothing is. */
+function search(query: object): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined);
+  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  return text === '' ? '' : `?${text}`;
 }
 
 /** An id as it is sent. A caller without types may hand over anything; what is no id must not become a path. */

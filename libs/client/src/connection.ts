@@ -1,5 +1,6 @@
 import { ConnectionError } from './errors.js';
-import { readAnswer } from './read-answer.js';
+import type { Page } from '@banking/domain';
+import { type Answer, readAnswer, readPage } from './read-answer.js';
 
 /** Where the service is and how to speak to it. */
 export interface ConnectionOptions {
@@ -12,6 +13,8 @@ export interface ConnectionOptions {
   /** What to send with, instead of the platform's own `fetch`. */
   readonly fetch?: typeof fetch | undefined;
 }
+
+type Headers = Readonly<Record<string, string>>;
 
 const TIMEOUT_DEFAULT_MS = 10_000;
 /** More than a 32-bit timer holds would be over at once. */
@@ -36,8 +39,18 @@ export class Connection {
   }
 
   /** GET of a path relative to the base, already encoded. Refusals and errors as `readAnswer` and ConnectionError say. */
-  async get(path: string, shape: 'array' | 'object', headers: Readonly<Record<string, string>> = {}): Promise<unknown> {
-    const operation = `GET /${path}`;
+  async get(path: string, shape: 'array' | 'object', headers: Headers = {}): Promise<unknown> {
+    return readAnswer(await this.#ask(path, headers), shape);
+  }
+
+  /** GET of one page of a list. */
+  async getPage(path: string, headers: Headers = {}): Promise<Page<unknown>> {
+    return readPage(await this.#ask(path, headers));
+  }
+
+  async #ask(path: string, headers: Headers): Promise<Answer> {
+    // Without the query: filters name people's accounts, and messages go to logs.
+    const operation = `GET /${path.split('?', 1)[0]}`;
     const token = sendable(await this.#token());
     const signal = AbortSignal.timeout(this.#timeoutMs);
     // Not called as a method: in a browser fetch insists on its own `this`.
@@ -58,7 +71,7 @@ export class Connection {
     } catch (cause) {
       throw this.#broken(operation, cause, signal.aborted);
     }
-    return readAnswer({ operation, response, bytes, hide: (text) => text.replaceAll(token, '[token]') }, shape);
+    return { operation, response, bytes, hide: (text) => text.replaceAll(token, '[token]') };
   }
 
   #broken(operation: string, cause: unknown, timedOut: boolean): ConnectionError {

@@ -1,5 +1,6 @@
-import { type RefusalDetail, REFUSALS, isRefusalReason } from '@banking/domain';
+import { type Page, type RefusalDetail, REFUSALS, isRefusalReason } from '@banking/domain';
 import { RemoteRefusal, ServiceError } from './errors.js';
+import { nextCursor } from './next-page.js';
 import { hasWideInteger } from './wide-integers.js';
 
 /** An answer that has arrived completely. */
@@ -41,6 +42,22 @@ export function readAnswer(answer: Answer, shape: 'array' | 'object'): unknown {
   const isShape = shape === 'array' ? Array.isArray(value) : isRecord(value);
   if (!isShape) throw distrust(`its body is not a JSON ${shape}`);
   return value;
+}
+
+/**
+ * Reads a success as one page of a list.
+ *
+ * @throws as readAnswer, and ServiceError where a next page is named that cannot be asked for.
+ */
+export function readPage(answer: Answer): Page<unknown> {
+  const items = readAnswer(answer, 'array') as readonly unknown[];
+  const next = nextCursor(answer.response.headers.get('link'));
+  if (next === null) {
+    const { operation, response } = answer;
+    const about = { status: response.status, requestId: requestIdOf(response), body: '' };
+    throw new ServiceError(`${operation} answered 200, but the link to its next page has no cursor.`, about);
+  }
+  return { items, ...(next !== undefined && { next }) };
 }
 
 function failureOf({ operation, response, bytes, hide }: Answer): RemoteRefusal | ServiceError {

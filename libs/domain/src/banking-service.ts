@@ -1,9 +1,11 @@
-import type { AppId, TransferId, UserId, WorkspaceId } from './ids.js';
+import type { AccountId, AppId, RecipientId, TransferId, UserId, WorkspaceId } from './ids.js';
+import type { Page, PageQuery } from './lists.js';
 import type { App } from './resources/app.js';
 import type { Corridor } from './resources/corridor.js';
 import type { Product } from './resources/product.js';
-import type { Transfer } from './resources/transfer.js';
+import type { Transfer, TransferDirection } from './resources/transfer.js';
 import type { User } from './resources/user.js';
+import type { TransactionStatus } from './states.js';
 
 /** On whose behalf, and in which workspace, an operation is called. Access is checked before a Scope is made. */
 export interface Scope {
@@ -11,6 +13,20 @@ export interface Scope {
   readonly workspaceId?: WorkspaceId | undefined;
   /** The user who asks. Where a credential alone says it, as over HTTP, it may be left out. */
   readonly actor?: UserId | undefined;
+}
+
+/** What is to be listed. All that is given must hold. */
+export interface TransferQuery extends PageQuery {
+  readonly accountId?: AccountId | undefined;
+  readonly recipientId?: RecipientId | undefined;
+  readonly direction?: TransferDirection | undefined;
+  readonly type?: string | undefined;
+  /** Status of the transaction that executed it. */
+  readonly transactionStatus?: TransactionStatus | undefined;
+  /** RFC 3339 with an offset, inclusive. */
+  readonly createdFrom?: string | undefined;
+  /** RFC 3339 with an offset, exclusive. */
+  readonly createdTo?: string | undefined;
 }
 
 /**
@@ -53,4 +69,12 @@ export abstract class BankingService {
    * @throws Refusal `transfer_not_found` for a transfer that is not there or that is another workspace's.
    */
   abstract getTransfer(scope: Scope, query: { readonly transferId: TransferId }): Promise<Transfer>;
+
+  /**
+   * GET /transfers: the transfers of the workspace's accounts, newest first.
+   *
+   * @throws Refusal `limit_invalid`, `cursor_invalid`, `timestamp_invalid`.
+   * @throws Refusal `account_not_found`, `recipient_not_found` for a filter that names another workspace's.
+   */
+  abstract listTransfers(scope: Scope, query?: TransferQuery): Promise<Page<Transfer>>;
 }

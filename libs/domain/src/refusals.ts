@@ -48,6 +48,36 @@ export const REFUSALS = {
     action: 'Compare the body with the schema of the operation; details names the fields.',
   },
   currency_unknown: AMOUNT_REFUSALS.currency_unknown,
+  parameter_unknown: {
+    status: 400,
+    errorCode: 'invalid_request',
+    meaning: 'The query has a parameter that the operation does not know.',
+    action: 'Compare the query with the parameters of the operation; details names them.',
+  },
+  parameter_invalid: {
+    status: 400,
+    errorCode: 'invalid_request',
+    meaning: 'A parameter of the query has a value that the operation does not take.',
+    action: 'Compare the value with the parameter of the operation; details names it.',
+  },
+  limit_invalid: {
+    status: 400,
+    errorCode: 'invalid_request',
+    meaning: 'The limit is not a whole number from 1 to 500.',
+    action: 'Send a limit from 1 to 500, or none for 100.',
+  },
+  cursor_invalid: {
+    status: 400,
+    errorCode: 'invalid_request',
+    meaning: 'The cursor is not one that a page of this very list gave: same workspace, same filters.',
+    action: 'Follow the Link header as it stands, or begin again without a cursor.',
+  },
+  timestamp_invalid: {
+    status: 400,
+    errorCode: 'invalid_request',
+    meaning: 'An instant is not RFC 3339 with an offset, or its day does not exist.',
+    action: 'Write it as 2026-11-21T09:30:00Z, or with an offset as in 2026-11-21T10:30:00+01:00.',
+  },
   not_authenticated: {
     status: 401,
     errorCode: 'invalid_request',
@@ -83,6 +113,12 @@ export const REFUSALS = {
     errorCode: 'invalid_request',
     meaning: 'The workspace has no account with this id.',
     action: 'Check the account id and the Workspace-ID.',
+  },
+  recipient_not_found: {
+    status: 404,
+    errorCode: 'invalid_request',
+    meaning: 'The workspace has no recipient with this id.',
+    action: 'Check the recipient id and the Workspace-ID.',
   },
   country_unknown: {
     status: 404,

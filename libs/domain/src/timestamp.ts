@@ -20,6 +20,18 @@ export function isTimestamp(text: string): text is Timestamp {
   return day >= 1 && day <= daysIn(year, month) && hour <= 23 && minute <= 59 && second <= 59;
 }
 
+const INSTANT =
+  /^([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,9}))?(Z|[+-](?:0[0-9]|1[0-4]):[0-5][0-9])$/;
+
+/**
+ * Whether a caller's text names an instant: RFC 3339 with an offset, `2026-11-21T09:30:00Z` or `…T10:30:00+01:00`, on a day that
+ * exists. Without an offset the same text is another instant in every place, so that is none.
+ */
+export function isInstant(text: string): boolean {
+  const [, local, fraction = '', offset] = INSTANT.exec(text) ?? [];
+  return local !== undefined && offset !== undefined && isTimestamp(`${local}.${fraction.padEnd(3, '0')}Z`);
+}
+
 /** Days of a month of the Gregorian calendar; none for a month that does not exist. */
 function daysIn(year: number, month: number): number {
   const leap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;

@@ -18,7 +18,7 @@ export const productJson = (p: string, currency: string): string =>
      'edges', json_build_object('currency', ${currencyJson(currency)}))`;
 
 /** The latest snapshot of an account, one element: opening an account writes its first, of 0. */
-export const accountJson = (a: string, product: string, currency: string): string =>
+const accountJson = (a: string, product: string, currency: string): string =>
   `json_build_object('id', ${a}.id, 'name', ${a}.name, 'status', ${a}.status, 'type', ${a}.type, 'alias', ${a}.alias,
      'code', ${a}.code, ${times(a)},
      'edges', json_build_object(
@@ -33,7 +33,7 @@ const balanceJson = (t: string): string =>
      'createdAt', rfc3339(${t}.created_at), 'updatedAt', rfc3339(${t}.created_at))`;
 
 /** Null where there is no recipient; its bank and beneficiary null where there are none. */
-export const recipientJson = (r: string, bank: string, beneficiary: string, currency: string): string =>
+const recipientJson = (r: string, bank: string, beneficiary: string, currency: string): string =>
   `case when ${r}.id is not null then json_build_object('id', ${r}.id, 'name', ${r}.name, 'accountCode', ${r}.account_code,
      'alias', ${r}.alias, 'saved', ${r}.saved, ${times(r)},
      'edges', json_build_object(
@@ -51,7 +51,7 @@ const remittanceJson = (m: string): string =>
        from remittance_event e where e.workspace_id = ${m}.workspace_id and e.remittance_id = ${m}.id), '[]'))) end`;
 
 /** The transaction with its tracking and its customer-visible transfers; transfers of our own accounts stay ours. */
-export const transactionJson = (x: string, m: string): string =>
+const transactionJson = (x: string, m: string): string =>
   `json_build_object('id', ${x}.id, 'status', ${x}.status, 'hash', ${x}.hash, ${times(x)},
      'edges', json_build_object(
        'internationalRemittance', ${remittanceJson(m)},
@@ -64,8 +64,28 @@ export const transactionJson = (x: string, m: string): string =>
          where s.workspace_id = ${x}.workspace_id and s.transaction_id = ${x}.id and sa.kind = 'customer')))`;
 
 /** A transfer with its account and balance, and with what else its edges shall hold (`key, json` pairs). */
-export const transferJson = (t: string, account: string, moreEdges = ''): string =>
+const transferJson = (t: string, account: string, moreEdges = ''): string =>
   `json_build_object('id', ${t}.id, 'amount', ${t}.amount::text, 'description', ${t}.description, 'direction', ${t}.direction,
      'type', ${t}.type, 'purpose', ${t}.purpose, 'feeAmount', ${t}.fee_amount::text,
      'createdAt', rfc3339(${t}.created_at), 'updatedAt', rfc3339(${t}.created_at),
      'edges', json_build_object('account', ${account}, 'balance', ${balanceJson(t)}${moreEdges && `, ${moreEdges}`}))`;
+
+/** A transfer `t` with all its edges, as it is answered by itself and in a list, and what it is joined with for that. */
+export const WHOLE_TRANSFER = {
+  item: resource(
+    transferJson(
+      't',
+      accountJson('a', 'p', 'c'),
+      `'recipient', ${recipientJson('r', 'b', 'n', 'rc')}, 'transaction', ${transactionJson('x', 'm')}`,
+    ),
+  ),
+  joins: `join account a on (a.workspace_id, a.id) = (t.workspace_id, t.account_id)
+   join product p on p.id = a.product_id
+   join currency c on c.id = a.currency_id
+   join transaction x on (x.workspace_id, x.id) = (t.workspace_id, t.transaction_id)
+   left join remittance m on (m.workspace_id, m.transaction_id) = (x.workspace_id, x.id)
+   left join recipient r on (r.workspace_id, r.id) = (t.workspace_id, t.recipient_id)
+   left join bank b on b.id = r.bank_id
+   left join beneficiary n on (n.workspace_id, n.recipient_id) = (r.workspace_id, r.id)
+   left join currency rc on rc.id = r.currency_id`,
+} as const;

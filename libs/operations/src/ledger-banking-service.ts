@@ -1,15 +1,20 @@
-import { BankingService, type App, type AppId, type Corridor, type Product, type Scope, type Transfer, type TransferId, type User } from '@banking/domain'; // prettier-ignore
+import { BankingService, type App, type AppId, type Corridor, type Page, type Product, type Scope, type Transfer, type TransferId, type TransferQuery, type User } from '@banking/domain'; // prettier-ignore
 import type { Database } from '@banking/postgres';
 import { getTransfer } from './get-transfer.js';
 import { listAppUsers } from './list-app-users.js';
 import { listApps } from './list-apps.js';
 import { listCorridors } from './list-corridors.js';
 import { listProducts } from './list-products.js';
+import { listTransfers } from './list-transfers.js';
+import { CursorSeal } from './lists/cursor-seal.js';
 
 /** The port answered from our own books. A table of contents: each operation is a file of its name. */
 export class LedgerBankingService extends BankingService {
+  private readonly cursors: CursorSeal;
+
   constructor(private readonly database: Database) {
     super();
+    this.cursors = new CursorSeal(database);
   }
 
   listApps(scope: Scope): Promise<readonly App[]> {
@@ -30,6 +35,10 @@ export class LedgerBankingService extends BankingService {
 
   getTransfer(scope: Scope, { transferId }: { transferId: TransferId }): Promise<Transfer> {
     return getTransfer(this.database, required(scope.workspaceId), transferId);
+  }
+
+  listTransfers(scope: Scope, query: TransferQuery = {}): Promise<Page<Transfer>> {
+    return listTransfers(this.database, this.cursors, required(scope.workspaceId), query);
   }
 }
 

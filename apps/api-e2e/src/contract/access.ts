@@ -51,6 +51,19 @@ const MATRIX: readonly Case[] = [
     expected: [403, 403, 403, 404, 401, 401],
   },
   { operation: 'getTransfer', path: transfer, expected: [400, 400, 400, 400, 401, 401] },
+  {
+    operation: 'listTransfers',
+    path: () => '/transfers',
+    workspace: 'Northwind Trading',
+    expected: [200, 200, 403, 403, 401, 401],
+  },
+  {
+    operation: 'listTransfers',
+    path: () => '/transfers',
+    workspace: 'Southwind Imports',
+    expected: [403, 403, 403, 200, 401, 401],
+  },
+  { operation: 'listTransfers', path: () => '/transfers', expected: [400, 400, 400, 400, 401, 401] },
   { operation: 'getLiveness', path: () => '/health/live', expected: [200, 200, 200, 200, 200, 200] },
   { operation: 'getReadiness', path: () => '/health/ready', expected: [200, 200, 200, 200, 200, 200] },
 ];

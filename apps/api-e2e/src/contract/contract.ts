@@ -6,6 +6,7 @@ import { errorsContract } from './errors.js';
 import { healthContract } from './health.js';
 import { httpContract } from './http.js';
 import { readsContract } from './reads.js';
+import { listsContract } from './lists.js';
 import { transfersContract } from './transfers.js';
 
 /**
@@ -18,6 +19,7 @@ export function contract(name: string, provide: () => Service): void {
     for (const part of [
       readsContract,
       transfersContract,
+      listsContract,
       accessContract,
       appUsersContract,
       corridorsContract,

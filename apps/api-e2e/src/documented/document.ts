@@ -70,12 +70,18 @@ export interface Call {
 
 /** The request of an operation with the values of one of its examples, where they have names; else with the only ones. */
 export function callOf({ method, path, operation }: Route, name?: string): Call {
-  const parameters = operation.parameters.filter(({ required }) => required);
+  const parameters = operation.parameters.filter(({ required, example, examples }) => required || example || examples);
   const values = new Map(parameters.map((parameter) => [parameter.name, valueOf(parameter, name)]));
+  const query = new URLSearchParams();
+  for (const parameter of parameters) {
+    if (parameter.in === 'query') query.set(parameter.name, values.get(parameter.name) ?? '');
+  }
   const headers = parameters.filter((parameter) => parameter.in === 'header').map((parameter) => parameter.name);
   return {
     method,
-    path: path.replace(/\{(\w+)\}/g, (_, parameter: string) => values.get(parameter) ?? ''),
+    path:
+      path.replace(/\{(\w+)\}/g, (_, parameter: string) => values.get(parameter) ?? '') +
+      (query.size > 0 ? `?${query.toString()}` : ''),
     headers: Object.fromEntries(headers.map((header) => [header, values.get(header) ?? ''])),
     needsToken: operation.security.length > 0,
   };

@@ -19,12 +19,29 @@ const pathWith =
   (value: string): Change =>
   (call, { path }) => ({ ...call, path: path.replace(/\{\w+\}/, value) });
 
+const withParameter =
+  (name: string, value: string): Change =>
+  (call) => {
+    const [path = '', query] = call.path.split('?');
+    const parameters = new URLSearchParams(query);
+    parameters.set(name, value);
+    return { ...call, path: `${path}?${parameters.toString()}` };
+  };
+
 const CHANGES: Readonly<Record<string, Change>> = {
   request_malformed: withHeader('not a header', ''),
   header_repeated: withHeader('Accept', '*/*\r\nAccept: application/json'),
   not_authenticated: (call) => ({ ...call, needsToken: false }),
   not_acceptable: withHeader('Accept', 'text/html'),
-  id_malformed: pathWith('1.5'),
+  id_malformed: (call, route) =>
+    (route.path.includes('{') ? pathWith('1.5') : withParameter('accountId', '1.5'))(call, route),
+  parameter_unknown: withParameter('colour', 'blue'),
+  parameter_invalid: withParameter('direction', 'sideways'),
+  limit_invalid: withParameter('limit', '501'),
+  cursor_invalid: withParameter('cursor', 'AAAA'),
+  timestamp_invalid: withParameter('createdFrom', '2026-11-21'),
+  account_not_found: withParameter('accountId', '999999'),
+  recipient_not_found: withParameter('recipientId', '999999'),
   workspace_id_required: (call) => ({ ...call, headers: {} }),
   workspace_id_invalid: withHeader('Workspace-ID', 'Northwind'),
   workspace_forbidden: withHeader('Workspace-ID', '999999'),

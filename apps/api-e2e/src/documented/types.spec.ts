@@ -23,7 +23,7 @@ describe('Given the types that are generated from the document', () => {
     const checks = routes.map(({ method, path, operation }) => {
       const name = operation.operationId;
       const wire = `paths['${path}']['${method.toLowerCase()}']['responses'][200]['content']['application/json']`;
-      const ours = `Awaited<ReturnType<BankingService['${name.replace(/Formerly$/, '')}']>>`;
+      const ours = `Sent<Awaited<ReturnType<BankingService['${name.replace(/Formerly$/, '')}']>>>`;
       return `export const ${name}: Same<${wire}, Plain<${ours}>> = true;`;
     });
 
@@ -50,9 +50,11 @@ describe('Given the types that are generated from the document', () => {
  * branded string is a string, of a `debit` the word itself.
  */
 const PREAMBLE = `
-import type { BankingService, ErrorBody } from '@banking/domain';
+import type { BankingService, ErrorBody, Page } from '@banking/domain';
 import type { components, paths } from './openapi.js';
 
+/** A page travels as its items; where the next one is stands in a header. */
+type Sent<T> = T extends Page<infer Item> ? readonly Item[] : T;
 type Word<T extends string> = Record<never, never> extends Record<T, 1> ? string : T;
 type Plain<T> = [T] extends [string | undefined] ? Words<T>
   : T extends number | symbol ? number

@@ -14,6 +14,7 @@ export const ACCESS = {
   listAppUsers: 'user',
   listProducts: 'user',
   listCorridors: 'user',
+  listTransfers: 'member',
   getTransfer: 'member',
   getLiveness: 'public',
   getReadiness: 'public',

@@ -37,7 +37,8 @@ export const ANSWER_HEADERS = {
     schema: { type: 'string', example: 'Sun, 21 Nov 2027 00:00:00 GMT' },
   },
   Link: {
-    description: 'Which path replaces this one (RFC 8288).',
+    description:
+      'Of a list: where the next page is, `rel="next"`; missing on the last. Of a deprecated path: what replaces it, `rel="successor-version"` (RFC 8288).',
     schema: { type: 'string', example: '</recipients/countries/SG/corridors>; rel="successor-version"' },
   },
 } as const;
@@ -49,6 +50,7 @@ interface Marks {
   readonly isPublic: boolean;
   readonly isDeprecated: boolean;
   readonly hasETag: boolean;
+  readonly isPaged: boolean;
 }
 
 /** The headers of one answer, as references into the components. */
@@ -56,7 +58,7 @@ export function answerHeaders(status: number, operation: Marks) {
   return Object.fromEntries(namesOf(status, operation).map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-function namesOf(status: number, { isPublic, isDeprecated, hasETag }: Marks): HeaderName[] {
+function namesOf(status: number, { isPublic, isDeprecated, hasETag, isPaged }: Marks): HeaderName[] {
   const isAnswer = status < 400;
   const names: HeaderName[] = ['X-Request-Id', 'Cache-Control'];
   // The limit is looked at once the credential is known.
@@ -64,6 +66,7 @@ function namesOf(status: number, { isPublic, isDeprecated, hasETag }: Marks): He
   if (status === 401) names.push('WWW-Authenticate');
   if (status === 429 || status === 503) names.push('Retry-After');
   if (hasETag && isAnswer) names.push('ETag');
+  if (isPaged && isAnswer) names.push('Link');
   // These two are said by the route itself, so not by what is refused before it.
   if (isDeprecated && (isAnswer || status === 404)) names.push('Deprecation', 'Sunset', 'Link');
   return names;

@@ -29,9 +29,9 @@ const NOT_MODIFIED = { description: 'What you have still holds. There is no body
 
 /** An operation as its route declares it, with its examples, its headers and everything it may be refused for. */
 export function documentedOperation(path: string, declared: OperationObject, draft: Draft): OperationObject {
-  const { hasETag, examples, refusals } = draft;
+  const { hasETag, isPaged, examples, refusals } = draft;
   const isPublic = declared.security?.length === 0;
-  const marks = { isPublic, isDeprecated: declared.deprecated === true, hasETag };
+  const marks = { isPublic, isDeprecated: declared.deprecated === true, hasETag, isPaged };
   const parameters = [...(declared.parameters ?? []), ...(hasETag ? [IF_NONE_MATCH] : [])] as ParameterObject[];
   const answers: Record<string, Answer> = {
     ...withExamples(declared.responses as Record<string, Answer>, draft),

@@ -53,7 +53,12 @@ export function commandOf(
   const target = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(values[name])));
   const sent = parameters.filter((parameter) => parameter.in === 'header' && values[parameter.name] !== undefined);
   const headers = sent.map(({ name }) => `-H '${name}: ${values[name]}'`);
+  const query = new URLSearchParams();
+  for (const { name, in: place } of parameters) {
+    if (place === 'query' && values[name] !== undefined) query.set(name, String(values[name]));
+  }
+  const search = query.size > 0 ? `?${query.toString()}` : '';
   const token = isPublic ? [] : ['-H "Authorization: Bearer $TOKEN"'];
-  const command = [`curl -s "$BASE_URL${target}"`, ...token, ...headers].join(' \\\n  ');
+  const command = [`curl -s "$BASE_URL${target}${search}"`, ...token, ...headers].join(' \\\n  ');
   return ['```sh', command, '```'].join('\n');
 }

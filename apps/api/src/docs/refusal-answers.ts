@@ -1,6 +1,8 @@
 import { Refusal, type RefusalReason, REFUSALS } from '@banking/domain';
 import { bodyOf } from '../http/error-answer.js';
 import { malformedId } from '../http/id.pipe.js';
+import { refusalOf, unknownMessage } from '../input/input.pipe.js';
+import { mustBe, PARAMETER_RULES } from '../input/parameter.decorator.js';
 
 const REQUEST_ID = '0c1d8a52-6b5e-4f4e-9c1c-3f0f7e6f1a2b';
 
@@ -37,7 +39,15 @@ function sentenceOf(reason: RefusalReason): string {
 function exampleOf(reason: RefusalReason, path: string): Refusal {
   switch (reason) {
     case 'id_malformed':
-      return malformedId(/\{(\w+Id)\}/.exec(path)?.[1] ?? 'id');
+      return malformedId(/\{(\w+Id)\}/.exec(path)?.[1] ?? 'accountId');
+    case 'parameter_unknown':
+      return refusalOf([{ path: 'colour', reason, message: unknownMessage('colour') }], reason);
+    case 'parameter_invalid':
+      return ofParameter(reason, 'direction', 'one of debit, credit');
+    case 'limit_invalid':
+      return ofParameter(reason, 'limit', PARAMETER_RULES.limit);
+    case 'timestamp_invalid':
+      return ofParameter(reason, 'createdFrom', PARAMETER_RULES.instant);
     case 'header_repeated':
       return new Refusal(reason, 'Send the header accept once.');
     case 'unavailable':
@@ -45,4 +55,8 @@ function exampleOf(reason: RefusalReason, path: string): Refusal {
     default:
       return new Refusal(reason);
   }
+}
+
+function ofParameter(reason: RefusalReason, name: string, must: string): Refusal {
+  return refusalOf([{ path: name, reason, message: mustBe(name, must) }], reason);
 }

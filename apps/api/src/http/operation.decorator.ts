@@ -18,6 +18,8 @@ export interface OperationText {
   readonly successor?: string;
   /** Whether the answer bears an `ETag`, so that asking again with it costs no body. */
   readonly hasETag?: boolean;
+  /** Whether the answer is one page of a list, and `Link` leads to the next. */
+  readonly isPaged?: boolean;
 }
 
 /** A call whose answer `npm run examples` records and a test repeats. */
@@ -39,6 +41,7 @@ export interface Draft {
   readonly refusals: readonly RefusalReason[];
   readonly examples: readonly Example[];
   readonly hasETag: boolean;
+  readonly isPaged: boolean;
 }
 
 const ALWAYS: readonly RefusalReason[] = ['header_repeated', 'request_malformed'];
@@ -56,6 +59,7 @@ export function Operation(id: OperationId, text: OperationText): MethodDecorator
     refusals: refusalsOf(id, text),
     examples: text.examples ?? [],
     hasETag: text.hasETag ?? false,
+    isPaged: text.isPaged ?? false,
   };
   const decorators: MethodDecorator[] = [
     SetMetadata(OPERATION, id),

@@ -1,9 +1,13 @@
-import { Controller, Get, Param } from '@nestjs/common';
+import { Controller, Get, Param, Query, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
 import { BankingService, type Transfer, type TransferId } from '@banking/domain';
 import { CalledBy, type Caller } from '../access/caller.js';
 import { ApiIdParam, IdPipe } from '../http/id.pipe.js';
 import { Operation } from '../http/operation.decorator.js';
+import { queryPipe } from '../input/input.pipe.js';
+import { sendPage } from '../input/page.js';
+import { TransferQueryDto } from './transfer-query.dto.js';
 import { TransferDto } from './transfer.dto.js';
 
 /** The company of the demo world. */
@@ -13,6 +17,27 @@ const NORTHWIND = { 'Workspace-ID': 1 };
 @Controller('transfers')
 export class TransfersController {
   constructor(private readonly banking: BankingService) {}
+
+  @Get()
+  @Operation('listTransfers', {
+    summary: 'List transfers',
+    description:
+      'The transfers of the workspace, newest first, each with everything a single one has. Filters narrow the list; all that are given must hold.',
+    provenance: 'ours',
+    refusals: ['parameter_unknown', 'parameter_invalid', 'limit_invalid', 'cursor_invalid', 'id_malformed', 'timestamp_invalid', 'account_not_found', 'recipient_not_found'], // prettier-ignore
+    isPaged: true,
+    examples: [
+      { name: 'payouts', summary: 'Payouts, one to a page: `Link` leads to the next', values: { 'Workspace-ID': 1, type: 'payout', limit: 1 } }, // prettier-ignore
+    ],
+  })
+  @ApiOkResponse({ description: 'A page of transfers; `Link` leads to the next.', type: [TransferDto] })
+  async list(
+    @CalledBy() caller: Caller,
+    @Query(queryPipe) query: TransferQueryDto,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
+    return sendPage(reply, await this.banking.listTransfers(caller, query));
+  }
 
   @Get(':transferId')
   @Operation('getTransfer', {

@@ -1,0 +1,81 @@
+import { type ArgumentMetadata, ValidationPipe } from '@nestjs/common';
+import type { ValidationError } from 'class-validator';
+import { isRefusalReason, Refusal, type RefusalDetail, type RefusalReason } from '@banking/domain';
+
+/** What a rule of a field says when it does not hold: a row of the refusal table, as `context` of its validator. */
+interface Rule {
+  readonly reason: RefusalReason;
+}
+
+interface Door {
+  /** For a field nobody knows. */
+  readonly unknown: RefusalReason;
+  /** For several mistakes of different kinds. */
+  readonly invalid: RefusalReason;
+}
+
+/** A refusal that names the fields at fault; of several kinds of mistakes it is the one for all. */
+export function refusalOf(details: readonly RefusalDetail[], otherwise: RefusalReason): Refusal {
+  const [first] = details;
+  const reasons = new Set(details.map(({ reason }) => reason));
+  const reason = first && reasons.size === 1 && isRefusalReason(first.reason) ? first.reason : otherwise;
+  return new Refusal(reason, details.length === 1 ? first?.message : undefined, { details });
+}
+
+export const unknownMessage = (path: string) => `${path} is not known here: leave it out, or correct its name.`;
+
+/**
+ * Checks what a caller sent against its DTO, once, at the door: unknown fields are refused, nothing is converted silently, and every
+ * mistake is named in `details`. The values themselves are never repeated: they may be personal.
+ */
+class InputPipe extends ValidationPipe {
+  constructor(private readonly door: Door) {
+    super({
+      transform: true,
+      whitelist: true,
+      forbidNonWhitelisted: true,
+      forbidUnknownValues: true,
+      validationError: { target: false, value: false },
+      exceptionFactory: (errors) =>
+        refusalOf(
+          errors.flatMap((error) => detailsOf(error, '', door)),
+          door.invalid,
+        ),
+    });
+  }
+
+  override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
+    const names = typeof value === 'object' && value !== null ? Object.keys(value) : [];
+    const hidden = names.filter((name) => LOST.includes(name));
+    if (hidden.length > 0)
+      throw refusalOf(
+        hidden.map((name) => unknownField(name, this.door)),
+        this.door.invalid,
+      );
+    return super.transform(value, metadata);
+  }
+}
+
+/** The names class-transformer leaves out without a word, for the harm they could do. No field of ours is called so. */
+const LOST = ['__proto__', 'constructor', 'prototype'];
+
+/** For what stands behind the question mark. */
+export const queryPipe = new InputPipe({ unknown: 'parameter_unknown', invalid: 'parameter_invalid' });
+
+const unknownField = (path: string, { unknown }: Door): RefusalDetail => ({
+  path,
+  reason: unknown,
+  message: unknownMessage(path),
+});
+
+function detailsOf(error: ValidationError, above: string, door: Door): RefusalDetail[] {
+  const path = `${above}${error.property}`;
+  const nested = (error.children ?? []).flatMap((child) => detailsOf(child, `${path}.`, door));
+  const [rule, message] = Object.entries(error.constraints ?? {})[0] ?? [];
+  if (rule === undefined || message === undefined) return nested;
+  if (rule === 'whitelistValidation') {
+    return [unknownField(path, door)];
+  }
+  const context = error.contexts?.[rule] as Rule | undefined;
+  return [{ path, reason: context?.reason ?? door.invalid, message }];
+}

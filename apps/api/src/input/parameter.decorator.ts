@@ -1,0 +1,115 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
+import { ValidateBy, ValidateIf } from 'class-validator';
+import { isInstant, LIMIT_DEFAULT, LIMIT_MAX, parseId, type RefusalReason } from '@banking/domain';
+import type { Provenance } from '../http/field.decorator.js';
+
+/** What a parameter must be, in words that follow its name. */
+export const PARAMETER_RULES = {
+  id: `a whole number from 1 to ${Number.MAX_SAFE_INTEGER}, in digits without a leading zero`,
+  instant: 'RFC 3339 with an offset, such as 2026-11-21T09:30:00Z; in a query, + is written %2B',
+  limit: `a whole number from 1 to ${LIMIT_MAX}`,
+} as const;
+
+export const mustBe = (name: string, rule: string) => `${name} must be ${rule}.`;
+
+interface ParameterRule {
+  readonly provenance: Provenance;
+  readonly schema: ApiPropertyOptions;
+  readonly reason: RefusalReason;
+  /** What it must be, to follow the name of the parameter. */
+  readonly must: string;
+  /** The value that is meant; undefined where the text means none. */
+  readonly read: (text: string) => unknown;
+}
+
+/** A parameter of the query that may be left out. Sent twice or empty, it is none. */
+function Parameter({ provenance, schema, reason, must, read }: ParameterRule): PropertyDecorator {
+  const mark = provenance === 'stated' ? {} : { 'x-provenance': provenance };
+  const unread = Symbol('unread');
+  return applyDecorators(
+    ApiPropertyOptional({ ...schema, ...mark } as ApiPropertyOptions),
+    Transform(({ value }: { value: unknown }) => {
+      if (value === undefined) return undefined;
+      return typeof value === 'string' ? (read(value) ?? unread) : unread;
+    }),
+    ValidateIf((_, value) => value !== undefined),
+    ValidateBy(
+      { name: reason, validator: { validate: (value) => value !== unread, defaultMessage: () => mustBe('$property', must) } }, // prettier-ignore
+      { context: { reason } },
+    ),
+  );
+}
+
+export const IdParameter = (provenance: Provenance, description: string): PropertyDecorator =>
+  Parameter({
+    provenance,
+    schema: { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description },
+    reason: 'id_malformed',
+    must: PARAMETER_RULES.id,
+    read: parseId,
+  });
+
+export const InstantParameter = (provenance: Provenance, description: string): PropertyDecorator =>
+  Parameter({
+    provenance,
+    schema: { type: 'string', format: 'date-time', description },
+    reason: 'timestamp_invalid',
+    must: PARAMETER_RULES.instant,
+    read: (text) => (isInstant(text) ? text : undefined),
+  });
+
+export const ChoiceParameter = (
+  provenance: Provenance,
+  choices: readonly string[],
+  description: string,
+): PropertyDecorator =>
+  Parameter({
+    provenance,
+    schema: { type: 'string', enum: [...choices], description },
+    reason: 'parameter_invalid',
+    must: `one of ${choices.join(', ')}`,
+    read: (text) => (choices.includes(text) ? text : undefined),
+  });
+
+/** Words that others extend: a value we do not know fits nothing, and is no mistake. */
+export const TextParameter = (provenance: Provenance, maxLength: number, description: string): PropertyDecorator =>
+  Parameter({
+    provenance,
+    schema: { type: 'string', minLength: 1, maxLength, description },
+    reason: 'parameter_invalid',
+    must: `1 to ${maxLength} characters, none of them a control character`,
+    read: (text) =>
+      text.length >= 1 && text.length <= maxLength && !/\p{Cc}|\p{Surrogate}/u.test(text) ? text : undefined,
+  });
+
+export const LimitParameter = (): PropertyDecorator =>
+  Parameter({
+    provenance: 'ours',
+    schema: {
+      type: 'integer',
+      minimum: 1,
+      maximum: LIMIT_MAX,
+      default: LIMIT_DEFAULT,
+      description: 'How many items the page holds at most.',
+    },
+    reason: 'limit_invalid',
+    must: PARAMETER_RULES.limit,
+    read: (text) => {
+      const limit = parseId(text);
+      return limit !== undefined && limit <= LIMIT_MAX ? limit : undefined;
+    },
+  });
+
+export const CursorParameter = (): PropertyDecorator =>
+  Parameter({
+    provenance: 'ours',
+    schema: {
+      type: 'string',
+      description: 'Where the page before ended. It is part of the `Link` header of that page: follow that.',
+    },
+    reason: 'cursor_invalid',
+    must: 'the cursor of a `Link` header, as it stands',
+    read: (text) => (text === '' ? undefined : text),
+  });

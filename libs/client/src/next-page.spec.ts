@@ -1,0 +1,19 @@
+import { nextCursor } from './next-page.js';
+
+describe('Given the Link header of a page', () => {
+  it.each<[string | null, string | null | undefined]>([
+    [null, undefined],
+    ['', undefined],
+    ['</transfers?cursor=abc>; rel="next"', 'abc'],
+    ['</transfers?type=a%2Cb&cursor=a-_b>; rel=next', 'a-_b'],
+    ['<https://bank.example/x?cursor=abc#top>; title="next, please"; rel="last next"', 'abc'],
+    ['</first?cursor=no>; rel="first", </n?cursor=yes>; REL="Next"', 'yes'],
+    ['</transfers?cursor=abc>; rel="nextish"', undefined],
+    ['</transfers?cursor=abc>; rev="next"', undefined],
+    ['</transfers>; rel="next"', null],
+    ['</transfers?cursor=abc', undefined],
+    ['</a,b;rel=next>; rel="prev"', undefined],
+  ])('When it is %j, Then the cursor is %j', (link, cursor) => {
+    expect(nextCursor(link)).toBe(cursor);
+  });
+});

@@ -1,0 +1,18 @@
+const LINK = /<([^>]*)>((?:\s*;\s*[^\s;,=]+\s*(?:=\s*(?:"[^"]*"|[^\s;,"]*))?)*)/g;
+const REL = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]*))/i;
+
+/**
+ * The cursor of the page behind an answer: of its `Link` header (RFC 8288) the target whose relation is `next`.
+ *
+ * @returns `undefined` on the last page; `null` where a next page is named without a cursor, which we cannot follow.
+ */
+export function nextCursor(link: string | null): string | null | undefined {
+  for (const [, target = '', parameters = ''] of (link ?? '').matchAll(LINK)) {
+    const [, quoted, bare] = REL.exec(parameters) ?? [];
+    const relations = (quoted ?? bare ?? '').toLowerCase().split(/\s+/);
+    if (!relations.includes('next')) continue;
+    const query = target.split('#', 1)[0]?.split('?')[1];
+    return new URLSearchParams(query).get('cursor');
+  }
+  return undefined;
+}
