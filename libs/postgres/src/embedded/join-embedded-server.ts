@@ -127,6 +127,12 @@ async function answersInTime(folder: DataFolder, connection: Connection): Promis
     let waitMs = mayBeStarting(folder) ? UNPROVEN_WAIT_MS : 0;
     if (known !== undefined) waitMs = SILENT_WAIT_MS;
     if (answer === 'busy') waitMs = BUSY_WAIT_MS;
+    if (answer === 'broken') {
+      throw new EmbeddedServerError(
+        `The database server of ${folder.database} runs but cannot read its files: look into ${folder.log}, stop whoever ` +
+          'uses it, put a backup in its place, and start again.',
+      );
+    }
     if (Date.now() - since >= waitMs) {
       if (known === undefined && answer === 'silent') return false;
       throw new EmbeddedServerError(

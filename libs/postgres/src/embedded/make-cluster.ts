@@ -56,6 +56,12 @@ function checkVersion(database: string, major: string): void {
     );
   }
   if (version === major) return;
+  if (!/^[0-9.]+$/.test(version)) {
+    throw new EmbeddedServerError(
+      `${database} is damaged (its PG_VERSION names no version): put a backup in its place, ` +
+        'or move it away to begin with an empty database.',
+    );
+  }
   throw new EmbeddedServerError(
     `${database} was made by PostgreSQL ${version}, and this is PostgreSQL ${major}: carry it over with pg_upgrade or ` +
       'pg_dump, or set DATA_DIR to another folder to begin with an empty database.',

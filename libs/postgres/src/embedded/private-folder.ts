@@ -25,7 +25,7 @@ export function isOurs(path: string, owners: readonly number[], forbiddenMode: n
  * Makes a folder only its owner can write to, or checks that the one found there is such a folder:
  * never a link, never another user's.
  *
- * @throws EmbeddedServerError when it is somebody else's or open to others.
+ * @throws EmbeddedServerError when it is somebody else's or open to others, or a file.
  */
 export function ensurePrivateFolder(path: string, mode: number, owner?: ServerUser): void {
   try {
@@ -34,6 +34,9 @@ export function ensurePrivateFolder(path: string, mode: number, owner?: ServerUs
     giveTo(owner, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  if (lstatSync(path).isFile()) {
+    throw new EmbeddedServerError(`${path} is a file where a folder has to be: move it away and start again.`);
   }
   const owners = [process.geteuid?.() ?? -1, owner?.uid ?? -1];
   if (!isOurs(path, owners, ~mode & 0o077)) {

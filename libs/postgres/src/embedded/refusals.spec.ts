@@ -56,6 +56,37 @@ describe('Given a DATA_DIR that cannot be used', () => {
     expect(readdirSync(join(dataDir, 'run'))).toEqual([]);
   });
 
+  it.each(['', 'garbage'])('When the version of its database reads %j, Then it is called damaged', async (version) => {
+    const dataDir = world.folder();
+    mkdirSync(join(dataDir, 'database'));
+    writeFileSync(join(dataDir, 'database', 'PG_VERSION'), version);
+
+    await expect(world.join(dataDir)).rejects.toThrow(/is damaged \(its PG_VERSION names no version\): put a backup/);
+  });
+
+  it.each(['run', 'socket'])(
+    'When a file is in the place of its folder %s, Then that is what it says',
+    async (name) => {
+      const dataDir = world.folder();
+      writeFileSync(join(dataDir, name), '');
+
+      await expect(world.join(dataDir)).rejects.toThrow(
+        `${join(dataDir, name)} is a file where a folder has to be: move it`,
+      );
+    },
+  );
+
+  it('When a folder or a link is in the place of its log, Then that is what it says', async () => {
+    const dataDir = world.folder();
+    mkdirSync(join(dataDir, 'server.log'));
+
+    await expect(world.join(dataDir)).rejects.toThrow(/server\.log is a folder where a file has to be: move it away/);
+
+    rmSync(join(dataDir, 'server.log'), { recursive: true });
+    symlinkSync(join(dataDir, 'elsewhere'), join(dataDir, 'server.log'));
+    await expect(world.join(dataDir)).rejects.toThrow(/server\.log is a link where a file has to be: move it away/);
+  });
+
   it('When its database is none, Then it is not touched', async () => {
     const dataDir = world.folder();
     mkdirSync(join(dataDir, 'database'));
@@ -68,6 +99,10 @@ describe('Given a DATA_DIR that cannot be used', () => {
   it.each([
     ['its control file cut short', (database: string) => truncateSync(join(database, 'global', 'pg_control'), 10)],
     ['its log of writes gone', (database: string) => rmSync(join(database, 'pg_wal'), { recursive: true })],
+    // With these it starts, and then can not take a connection.
+    ['its tables gone', (database: string) => rmSync(join(database, 'base'), { recursive: true })],
+    ['its map of files gone', (database: string) => rmSync(join(database, 'global', 'pg_filenode.map'))],
+    ['its catalogue overwritten', overwriteTables],
   ])('When its database has %s, Then the last words of PostgreSQL are given', async (_damage, damage) => {
     const dataDir = join(world.folder(), 'data');
     await (await world.join(dataDir)).leave();
@@ -137,6 +172,17 @@ describe('Given an error of the file system', () => {
     expect(explainFileError(other, '/data')).toBe(other);
   });
 });
+
+/** Puts noise over the beginning of every table and index, which PostgreSQL notices by its checksums. */
+function overwriteTables(database: string): void {
+  for (const base of readdirSync(join(database, 'base'))) {
+    for (const name of readdirSync(join(database, 'base', base)).filter((one) => /^\d+$/.test(one))) {
+      const file = join(database, 'base', base, name);
+      const content = readFileSync(file);
+      writeFileSync(file, content.fill(0x5a, 0, Math.min(4096, content.length)));
+    }
+  }
+}
 
 function reuseNumber(database: string, pid: number): void {
   const path = join(database, 'postmaster.pid');

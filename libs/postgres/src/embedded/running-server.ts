@@ -32,9 +32,13 @@ export function connectionOf(socketFolder: string): Connection {
 
 /**
  * `ready`: it takes connections. `busy`: it answers, but is starting, recovering or stopping.
+ * `broken`: it answers that it can not, because files of the database are damaged or gone; waiting will not mend that.
  * `silent`: nobody answers, which proves nothing about the process.
  */
-export type Answer = 'ready' | 'busy' | 'silent';
+export type Answer = 'ready' | 'busy' | 'broken' | 'silent';
+
+/** Classes of SQLSTATE: an internal error and corrupted data, an error of the file system, a database that is not there. */
+const BROKEN = /^(?:XX|58|3D)/;
 
 /** Asks by connecting: a process, a socket file or a line in a log prove no server. */
 export async function askServer(connection: Connection): Promise<Answer> {
@@ -49,6 +53,7 @@ export async function askServer(connection: Connection): Promise<Answer> {
     const { code } = error as { code?: string };
     if (code === '57P03') return 'busy'; // cannot_connect_now
     if (code === '53300') return 'ready'; // too_many_connections
+    if (BROKEN.test(code ?? '')) return 'broken';
     return 'silent';
   }
 }
@@ -139,6 +144,11 @@ export async function stopServer(server: ProcessIdentity, log: (line: string) =>
   log(
     `the database server (process ${server.pid}) did not stop within 20 seconds: ending it; it will recover at its next start`,
   );
+  await endServer(server);
+}
+
+/** Under the lock: ends the server as a crash would, without a last checkpoint, which a broken one could not write. */
+export async function endServer(server: ProcessIdentity): Promise<void> {
   if (await endsAfter(server, 'SIGQUIT', 10_000)) return;
   await endsAfter(server, 'SIGKILL', 5_000);
 }

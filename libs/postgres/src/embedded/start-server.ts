@@ -5,7 +5,7 @@ import { SERVER_ENV, type Binaries } from './binaries.js';
 import type { DataFolder } from './data-folder.js';
 import { diskFull, EmbeddedServerError, isDiskFull } from './embedded-server-error.js';
 import { identityOf, type ProcessIdentity } from './process-identity.js';
-import { askServer, clearRemains, connectionOf, recordServer, stopServer } from './running-server.js';
+import { askServer, clearRemains, connectionOf, endServer, recordServer, stopServer } from './running-server.js';
 import { asUser, giveTo } from './server-user.js';
 
 const LOG_BYTES_MAX = 4_000_000;
@@ -99,7 +99,13 @@ async function tryStart(
   const since = Date.now();
   let told = since;
   for (;;) {
-    if ((await askServer(connection)) === 'ready' && server !== undefined) return server;
+    const answer = await askServer(connection);
+    if (answer === 'ready' && server !== undefined) return server;
+    if (answer === 'broken' && server !== undefined) {
+      const words = readLog(folder.log, logged);
+      await endServer(server);
+      return words;
+    }
     if (ended.by !== undefined) return readLog(folder.log, logged) || ended.by;
     if (Date.now() - told > 10_000) {
       told = Date.now();
