@@ -1,3 +1,4 @@
+import type { FeeSchedule } from '../fee.js';
 import { AMERICAS } from './americas.js';
 import { ASIA_PACIFIC } from './asia-pacific.js';
 import { corridorsOf, type CorridorEntry } from './corridor-entry.js';
@@ -14,4 +15,9 @@ export const CORRIDORS: readonly CorridorEntry[] = [ASIA_PACIFIC, AMERICAS, EURO
 /** The corridors to a country, disabled ones among them; none for a country we do not pay out to. */
 export function corridorsTo(alpha2: string): CorridorEntry[] {
   return CORRIDORS.filter((corridor) => corridor.destinationCountry === alpha2);
+}
+
+/** What a payout over a corridor costs; undefined for one that costs nothing, and for one that is none of ours. */
+export function feeScheduleOf(corridorId: number): FeeSchedule | undefined {
+  return CORRIDORS.find(({ id }) => id === corridorId)?.fee;
 }

@@ -1,5 +1,6 @@
+import type { FeeSchedule } from '../fee.js';
 import type { Source } from '../source.js';
-import { DEMO_TERMS_SOURCE, EUR_LOCAL, type Terms } from './demo-terms.js';
+import { DEMO_TERMS_SOURCE, EUR_SEPA, type Terms } from './demo-terms.js';
 import { ISO_9362, SEPA_SCOPE } from './routing-sources.js';
 
 /** Who the beneficiary is: a person or a company. Not a kind of account. */
@@ -28,9 +29,11 @@ export interface CorridorEntry {
   readonly minimumAmount: string;
   readonly maximumAmount: string;
   readonly enabled: boolean;
+  /** What a payout costs; left out where it costs nothing. */
+  readonly fee?: FeeSchedule;
   /** Who says that such a route exists and which code it routes by. */
   readonly source: Source;
-  /** Who says what it carries, how long it takes and whether it is open: so far always demo. */
+  /** Who says what it carries, what it costs, how long it takes and whether it is open: so far always demo. */
   readonly termsSource: Source;
 }
 
@@ -80,7 +83,7 @@ export function swift(
 
 /** Columns: number, country, closed for. Euros, an IBAN for the account and a BIC for the bank. */
 export function sepa(number: number, country: string, closedFor: readonly BeneficiaryAccountType[] = []): Route {
-  return local(number, country, 'EUR', 'SWIFT', EUR_LOCAL, SEPA_SCOPE, closedFor);
+  return local(number, country, 'EUR', 'SWIFT', EUR_SEPA, SEPA_SCOPE, closedFor);
 }
 
 /** The two corridors of a route. */
@@ -97,6 +100,7 @@ export function corridorsOf(route: Route): CorridorEntry[] {
     minimumAmount: route.terms.minimumAmount,
     maximumAmount: route.terms.maximumAmount[beneficiaryAccountType],
     enabled: !route.closedFor.includes(beneficiaryAccountType),
+    ...(route.terms.fee === undefined ? {} : { fee: route.terms.fee }),
     source: route.source,
     termsSource: DEMO_TERMS_SOURCE,
   }));
