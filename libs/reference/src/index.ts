@@ -11,6 +11,7 @@ export { SWIFT_MINIMUMS, SWIFT_MINIMUM_SOURCE, swiftMinimumOf } from './currency
 export { CORRIDORS, corridorsTo, feeScheduleOf } from './corridors/all-corridors.js';
 export type { CorridorEntry } from './corridors/corridor-entry.js';
 export { feeOf, type FeeSchedule } from './fee.js';
+export { DEMO_RATES_SOURCE, demoRate, type DemoRate } from './demo-rates.js';
 export { BANKS, BANKS_SOURCE, bankOf, type BankEntry } from './banks.js';
 export { PURPOSES, PURPOSES_SOURCE, purposesOf, type PurposeEntry } from './purposes.js';
 export { recipientSchemasOf, type CorridorChoice } from './recipients/recipient-schemas-of.js';
