@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readdir, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLocalJWKSet, jwtVerify } from 'jose';
@@ -51,6 +51,13 @@ describe('Given a data folder without a signing key', () => {
       async () => {
         await rename(join(dataDir, 'signing-key.json'), join(dataDir, 'elsewhere.json'));
         await symlink('elsewhere.json', join(dataDir, 'signing-key.json'));
+      },
+    ],
+    [
+      'the key is a folder',
+      async () => {
+        await rm(join(dataDir, 'signing-key.json'));
+        await mkdir(join(dataDir, 'signing-key.json'), { mode: 0o700 });
       },
     ],
   ])('When %s, Then the key is not trusted', async (_, meddle) => {

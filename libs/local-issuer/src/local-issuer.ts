@@ -75,6 +75,7 @@ async function readKey(dataDir: string, file: string): Promise<string | undefine
     const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW);
     try {
       const [key, folder] = [await handle.stat(), await stat(dataDir)];
+      if (!key.isFile()) throw new LocalIssuerError(`The signing key ${file} is no file. Remove it and start again.`);
       const isOurs = key.uid === process.getuid?.() || key.uid === folder.uid;
       if (!isOurs || (key.mode & 0o077) !== 0 || (folder.mode & 0o022) !== 0) {
         throw new LocalIssuerError(

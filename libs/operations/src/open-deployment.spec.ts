@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { verifyBooks } from '@banking/ledger';
@@ -176,4 +176,22 @@ describe('Given a server of one’s own with a database nobody has migrated', ()
     expect(await naked).toEqual([{ login: 'banking_login', usesuper: false }]);
     await deployment.close();
   });
+
+  it('When its tables are overwritten, Then the sentence says that it is damaged, and what to do', async () => {
+    await (await openDeployment({ dataDir, demo: true })).close();
+    await overwriteTables(join(dataDir, 'database/base/5'));
+
+    const work = openDeployment({ dataDir, demo: true });
+
+    await expect(work).rejects.toBeInstanceOf(DeploymentError);
+    expect(await wordOf(work)).toMatch(/^The database in DATA_DIR is damaged: .+ put a backup in its place\.$/s);
+  });
 });
+
+/** Puts noise over our own tables and leaves PostgreSQL's, which have numbers below 16384. */
+async function overwriteTables(folder: string): Promise<void> {
+  for (const name of (await readdir(folder)).filter((one) => /^\d+$/.test(one) && Number(one) >= 16_384)) {
+    const content = await readFile(join(folder, name));
+    await writeFile(join(folder, name), content.fill(0x5a, 0, Math.min(4096, content.length)));
+  }
+}

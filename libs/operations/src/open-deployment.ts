@@ -130,8 +130,25 @@ function sayWhoMigrates(pending: readonly string[]): (error: unknown) => never {
   };
 }
 
-/** For an error that says a server is away: one that names the server, and what to do. Other errors are handed back. */
+/** Corrupted data, an error of the file system. */
+const DAMAGED = /^(?:XX00[12]|58)/;
+const DISK_FULL = '53100';
+
+/** For an error that says a server is away or its files are damaged: one that says what to do. Other errors are handed back. */
 export function explainAway(error: unknown, databaseUrl: string | undefined): unknown {
+  const cause = error instanceof Refusal || error instanceof MigrationError ? error.cause : error;
+  const code = (cause instanceof DatabaseError && cause.code) || '';
+  const whose = databaseUrl === undefined ? 'in DATA_DIR' : `at ${new URL(databaseUrl).host}`;
+  if (cause instanceof DatabaseError && DAMAGED.test(code)) {
+    const advice = 'Stop whatever uses it and put a backup in its place.';
+    return new DeploymentError(`The database ${whose} is damaged: ${cause.message}. ${advice}`, { cause: error });
+  }
+  if (cause instanceof DatabaseError && code === DISK_FULL) {
+    const advice = 'Free at least 200 MB and start again.';
+    return new DeploymentError(`The disk of the database ${whose} is full: ${cause.message}. ${advice}`, {
+      cause: error,
+    });
+  }
   const isAway = error instanceof Refusal && error.reason === 'unavailable';
   return isAway ? new DeploymentError(sentenceOf(error, databaseUrl), { cause: error }) : error;
 }

@@ -60,9 +60,17 @@ async function readBounded(response: Response): Promise<string> {
 }
 
 function unreachable(issuer: string, cause?: unknown): Refusal {
-  const because = cause instanceof Error ? `: ${cause.message}` : '';
+  const because = cause instanceof Error ? `: ${innermost(cause).message}` : '';
   return new Refusal('unavailable', 'The identity provider cannot be reached.', {
     retryAfterSeconds: 5,
-    cause: new Error(`${issuer} does not answer as an OpenID provider${because}`, { cause }),
+    cause: new Error(
+      `${issuer} does not answer as an OpenID provider${because}. Check OIDC_ISSUER and the way there, or name the keys by JWKS_URL or JWKS_FILE`,
+      { cause },
+    ),
   });
+}
+
+/** `fetch` says that it failed; why stands in the cause of the cause. */
+function innermost(error: Error): Error {
+  return error.cause instanceof Error ? innermost(error.cause) : error;
 }

@@ -115,7 +115,9 @@ function isUnreachable(error: unknown): boolean {
 
 async function readKeySet(file: string): Promise<JSONWebKeySet> {
   try {
-    return JSON.parse(await readFile(file, 'utf8')) as JSONWebKeySet;
+    const keySet = JSON.parse(await readFile(file, 'utf8')) as JSONWebKeySet;
+    if (!Array.isArray(keySet?.keys) || keySet.keys.length === 0) throw new Error('it has no "keys"');
+    return keySet;
   } catch (error) {
     throw new ConfigError([`JWKS_FILE ${file} cannot be read as a JSON Web Key Set: ${(error as Error).message}.`]);
   }
