@@ -1,3 +1,4 @@
+import { isNativeError } from 'node:util/types';
 import { createRemoteJWKSet, type JWTVerifyGetKey } from 'jose';
 import { Refusal } from '@banking/domain';
 import { isTrustworthy } from '../config.js';
@@ -60,7 +61,7 @@ async function readBounded(response: Response): Promise<string> {
 }
 
 function unreachable(issuer: string, cause?: unknown): Refusal {
-  const because = cause instanceof Error ? `: ${innermost(cause).message}` : '';
+  const because = isNativeError(cause) ? `: ${innermost(cause).message}` : '';
   return new Refusal('unavailable', 'The identity provider cannot be reached.', {
     retryAfterSeconds: 5,
     cause: new Error(
@@ -72,5 +73,5 @@ function unreachable(issuer: string, cause?: unknown): Refusal {
 
 /** `fetch` says that it failed; why stands in the cause of the cause. */
 function innermost(error: Error): Error {
-  return error.cause instanceof Error ? innermost(error.cause) : error;
+  return isNativeError(error.cause) ? innermost(error.cause) : error;
 }
