@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { answerArguments } from './arguments.mjs';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const FILE = 'apps/api/openapi.json';
@@ -11,15 +12,13 @@ const USAGE = `Usage: npm run openapi
 
 Writes ${FILE} anew from the routes as they are declared. Look at the difference before you commit it:
 integrators generate code from this file, and a test holds it against the service.
+
+Options:
+  -h, --help  print this help
 `;
 
-const [option, ...rest] = process.argv.slice(2);
-if (option === '--help' && rest.length === 0) {
-  process.stdout.write(USAGE);
-} else if (option !== undefined) {
-  process.stderr.write(`${option} is not an option.\n\n${USAGE}`);
-  process.exitCode = 2;
-} else {
+const answered = answerArguments(process.argv.slice(2), USAGE);
+if (answered === undefined) {
   execFileSync(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '--build'], {
     cwd: ROOT,
     stdio: 'inherit',
@@ -28,4 +27,6 @@ if (option === '--help' && rest.length === 0) {
   const { offlineDocument } = require(join(ROOT, 'apps/api/dist/docs/offline-document.js'));
   writeFileSync(join(ROOT, FILE), `${JSON.stringify(await offlineDocument(), null, 2)}\n`);
   process.stdout.write(`Wrote ${FILE}.\n`);
+} else {
+  process.exitCode = answered;
 }

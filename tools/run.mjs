@@ -204,13 +204,17 @@ async function buildAlone(main) {
   renameSync(written, STAMP);
 }
 
+function mistakeIn(app) {
+  if (app === undefined) return 'say which app to start';
+  return app.startsWith('-') ? `unknown option '${app}'` : `there is no app '${app}'`;
+}
+
 async function start([app, ...args]) {
   if (app === '--help' || app === '-h') {
     process.stdout.write(USAGE);
     return;
   }
-  if (!Object.hasOwn(APPS, app ?? ''))
-    throw new Stop(`${app ? `There is no app "${app}".\n\n` : ''}${USAGE.trimEnd()}`, 2);
+  if (!Object.hasOwn(APPS, app ?? '')) throw new Stop(`error: ${mistakeIn(app)}\n\n${USAGE.trimEnd()}`, 2);
   requireNode();
   if (!existsSync(join(ROOT, 'node_modules'))) {
     throw new Stop('The dependencies are not installed: run npm ci first.');

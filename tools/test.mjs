@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
+import { answerArguments } from './arguments.mjs';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const TARGETS = ['lint', 'typecheck', 'build', 'test'];
@@ -15,7 +16,7 @@ The last line is "N passed, N failed", with ", N skipped" where tests were. Test
 fails without a failed test (formatting, a lint, a type error, a project whose tests could not start) counts as one.
 
 Options:
-  --help  say this
+  -h, --help  print this help
 
 Exit codes: 0 all is well, 1 something failed, 2 misuse.
 `;
@@ -91,11 +92,8 @@ function countTasks(tasks, startedAt, total) {
 }
 
 async function main(args) {
-  if (args.length > 0) {
-    const askedForHelp = args.every((arg) => arg === '--help' || arg === '-h');
-    (askedForHelp ? process.stdout : process.stderr).write(USAGE);
-    return askedForHelp ? 0 : 2;
-  }
+  const answered = answerArguments(args, USAGE);
+  if (answered !== undefined) return answered;
   if (!existsSync(join(ROOT, 'node_modules/nx'))) {
     process.stderr.write('The dependencies are not installed: run npm ci first.\n');
     return 1;

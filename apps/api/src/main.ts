@@ -9,6 +9,7 @@ import { type Config, ConfigError, readConfig } from './config.js';
 import { createApp } from './create-app.js';
 import { Draining } from './health/readiness.js';
 import { createLogger } from './http/logger.js';
+import { answerArguments } from './usage.js';
 
 /** A load balancer learns within this time that we are going, before we stop to listen. */
 const ANNOUNCE_MS = 2_000;
@@ -17,6 +18,12 @@ const HARD_EXIT_MS = 15_000;
 const SAME_SIGNAL_MS = 1_000;
 
 async function main(): Promise<void> {
+  const answer = answerArguments(process.argv.slice(2));
+  if (answer !== undefined) {
+    (answer.isMistake ? process.stderr : process.stdout).write(answer.text);
+    process.exitCode = answer.isMistake ? 2 : 0;
+    return;
+  }
   const config = readConfig();
   const log = createLogger(config);
   const draining = new Draining();

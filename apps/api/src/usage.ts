@@ -1,0 +1,37 @@
+const USAGE = `Usage: npm start
+
+Starts the service, and with it an embedded PostgreSQL where there is no DATABASE_URL. Ctrl-C stops it.
+
+Options:
+  -h, --help  print this help
+
+Configuration, by environment; README.md says what each means:
+  HOST, PORT                                               where to listen (127.0.0.1, 3000)
+  DATA_DIR                                                 the embedded database and the signing key (.data)
+  DATABASE_URL, DATABASE_OWNER_URL                         a PostgreSQL of your own
+  DATABASE_POOL_SIZE, DATABASE_NAMED_STATEMENTS            how it is talked to (8, on)
+  DEMO_DATA                                                on or off: whether the demo world is made
+  OIDC_ISSUER, OIDC_AUDIENCE, OIDC_TOKEN_TYPE              the identity provider and what its tokens say
+  JWKS_URL, JWKS_FILE                                      its keys, where they are not found by discovery
+  LOCAL_TOKENS                                             on or off: tokens of our own on any address
+  LOG_LEVEL, LOG_FORMAT                                    info, and pretty or json
+  DOCS, CORS_ORIGINS, RATE_LIMIT_PER_SECOND                the docs page, other origins, the limit
+
+Exit codes: 0 stopped as asked; 1 failed; 2 wrong usage or configuration.
+`;
+
+/** What to print: on standard error, with exit code 2, when it is about a mistake. */
+export interface UsageAnswer {
+  readonly text: string;
+  readonly isMistake: boolean;
+}
+
+/** The answer to a command line: the service takes no arguments, so nothing is started with any. */
+export function answerArguments(args: readonly string[]): UsageAnswer | undefined {
+  const [first, ...more] = args;
+  if (first === undefined) return undefined;
+  if ((first === '--help' || first === '-h') && more.length === 0) return { text: USAGE, isMistake: false };
+  const unknown = args.find((arg) => arg.startsWith('-') && arg !== '--help' && arg !== '-h');
+  const mistake = unknown === undefined ? 'too many arguments' : `unknown option '${unknown}'`;
+  return { text: `error: ${mistake}\n\n${USAGE}`, isMistake: true };
+}

@@ -1,0 +1,19 @@
+/**
+ * For a command that takes no arguments: answers whoever asks for help, and refuses everything else.
+ *
+ * @returns the exit code to end with, or undefined when the command may run.
+ */
+export function answerArguments(args, usage) {
+  if (args.length === 0) return undefined;
+  if (args.length === 1 && ['--help', '-h'].includes(args[0])) {
+    process.stdout.write(usage);
+    return 0;
+  }
+  process.stderr.write(`error: ${mistakeIn(args)}\n\n${usage}`);
+  return 2;
+}
+
+function mistakeIn(args) {
+  const unknown = args.find((arg) => arg.startsWith('-') && !['--help', '-h'].includes(arg));
+  return unknown === undefined ? 'too many arguments' : `unknown option '${unknown}'`;
+}

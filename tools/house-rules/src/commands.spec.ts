@@ -1,0 +1,56 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { ROOT, read } from './workspace.js';
+
+/** The tools of this folder, as their usage calls them. What an app does with its arguments, its own specs try. */
+const TOOLS = {
+  'tools/run.mjs': 'node tools/run.mjs <app>',
+  'tools/test.mjs': 'npm test',
+  'tools/openapi.mjs': 'npm run openapi',
+};
+
+/** Scripts that are somebody else's program, arguments and all. */
+const FOREIGN = ['build', 'lint', 'format'];
+/** Scripts whose program has a spec of its own for this. */
+const TRIED_ELSEWHERE = ['examples'];
+
+function run(tool: string, ...args: string[]) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(ROOT, tool), ...args], { encoding: 'utf8' });
+  return { status, stdout, stderr };
+}
+
+describe.each(Object.entries(TOOLS))('Given %s on a command line', (tool, name) => {
+  it.each(['--help', '-h'])('When %s is asked for Then usage is printed, and nothing else', (option) => {
+    const { status, stdout, stderr } = run(tool, option);
+
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout.startsWith(`Usage: ${name}`)).toBe(true);
+  });
+
+  it.each([[['--nosuch']], [['--nosuch', 'more']], [['nosuch']]])(
+    'When it is called as %j Then what is wrong is said with the usage, and the exit code is 2',
+    (args) => {
+      const { status, stdout, stderr } = run(tool, ...args);
+
+      expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+      expect(stderr).toMatch(/^error: (unknown option '--nosuch'|too many arguments|there is no app 'nosuch')\n\n/);
+      expect(stderr).toContain(`\n\nUsage: ${name}`);
+    },
+  );
+});
+
+describe('Given the scripts of the workspace', () => {
+  it('When one is run Then it is a tool whose mistakes are tried here, or known to be tried elsewhere', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+
+    const untried = Object.entries(scripts).filter(
+      ([name, command]) =>
+        !Object.keys(TOOLS).some((tool) => command.includes(tool)) && ![...FOREIGN, ...TRIED_ELSEWHERE].includes(name),
+    );
+    expect(untried).toEqual([]);
+  });
+
+  it('When no app is named Then that is what is missing', () => {
+    expect(run('tools/run.mjs')).toMatchObject({ status: 2, stderr: expect.stringMatching(/^error: say which app/) });
+  });
+});
