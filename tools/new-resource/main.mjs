@@ -115,7 +115,7 @@ Next:
      the resource in libs/domain and the DTO.
   2. Say in the access matrix who may call get${pascal}: now it is every member of the workspace.
   3. Make one in the demo world, and name it under \`examples\` in the controller.
-  4. npm run openapi, npm run examples, npm run openapi: the document with answers that were given. Look at the difference.
+  4. npm run examples, then npm run openapi: the document with answers that were given. Look at the difference.
   5. Say what it promises over HTTP in apps/api-e2e/src/contract, and its shape in shapes.ts.
   6. Where sibling teams want it short, add it to \`workspace()\` of libs/client.
   7. npm test
