@@ -61,14 +61,26 @@ async function readBounded(response: Response): Promise<string> {
 }
 
 function unreachable(issuer: string, cause?: unknown): Refusal {
-  const because = isNativeError(cause) ? `: ${innermost(cause).message}` : '';
+  const advice = 'Check OIDC_ISSUER and the way there, or name the keys by JWKS_URL or JWKS_FILE';
+  return noKeys(`${issuer} does not answer as an OpenID provider${because(cause)}. ${advice}`, cause);
+}
+
+/** The refusal of a credential whose keys could not be fetched once the issuer had said where they are, or the operator. */
+export function keysUnreachable(issuer: string, cause: unknown): Refusal {
+  const advice = 'Check JWKS_URL, or jwks_uri in its discovery document, and the way there, or set JWKS_FILE';
+  return noKeys(`the keys of ${issuer} cannot be fetched${because(cause)}. ${advice}`, cause);
+}
+
+/** The caller is told to come again; why, and what to do, is for the log. */
+function noKeys(why: string, cause: unknown): Refusal {
   return new Refusal('unavailable', 'The identity provider cannot be reached.', {
     retryAfterSeconds: 5,
-    cause: new Error(
-      `${issuer} does not answer as an OpenID provider${because}. Check OIDC_ISSUER and the way there, or name the keys by JWKS_URL or JWKS_FILE`,
-      { cause },
-    ),
+    cause: new Error(why, { cause }),
   });
+}
+
+function because(cause: unknown): string {
+  return isNativeError(cause) ? `: ${innermost(cause).message}` : '';
 }
 
 /** `fetch` says that it failed; why stands in the cause of the cause. */

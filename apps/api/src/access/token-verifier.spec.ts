@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Refusal } from '@banking/domain';
 import type { TokenConfig } from '../config.js';
-import { discoverKeySet } from './discovery.js';
 import { TokenVerifier } from './token-verifier.js';
 
 describe('Given a file with the keys of the issuer', () => {
@@ -33,20 +32,35 @@ describe('Given a file with the keys of the issuer', () => {
 });
 
 describe('Given an issuer that cannot be reached', () => {
-  it('When a token is to be proved, Then the log is told why and what to check, and the caller neither', async () => {
-    const keys = discoverKeySet('http://127.0.0.1:1');
+  const issuer = 'http://127.0.0.1:1';
+  const header = Buffer.from('{"alg":"ES256","kid":"a","typ":"at+jwt"}').toString('base64url');
+  const token = `${header}.e30.${Buffer.alloc(64).toString('base64url')}`;
 
-    const refusal: Refusal = await Promise.resolve(keys({ alg: 'ES256' }, { payload: '', signature: '' })).then(
-      () => {
-        throw new Error('there are keys');
-      },
-      (error: Refusal) => error,
-    );
+  it.each([
+    [
+      'found by discovery',
+      { kind: 'discovery', issuer },
+      /^http:\/\/127\.0\.0\.1:1 does not answer as an OpenID provider: .+\. Check OIDC_ISSUER and the way there, or /,
+    ],
+    [
+      'named by a URL',
+      { kind: 'jwks-url', issuer, url: `${issuer}/keys` },
+      /^the keys of http:\/\/127\.0\.0\.1:1 cannot be fetched: .+\. Check JWKS_URL, or .+, or set JWKS_FILE$/,
+    ],
+  ] as const)(
+    'When its keys are %s, Then the log is told why and what to check, the caller neither',
+    async (...row) => {
+      const [, source, why] = row;
+      const verifier = await TokenVerifier.open({ tokens: { audience: 'a', type: 'at+jwt', source }, dataDir: '' });
 
-    expect(refusal.reason).toBe('unavailable');
-    expect(refusal.message).toBe('The identity provider cannot be reached.');
-    expect((refusal.cause as Error).message).toMatch(
-      /^http:\/\/127\.0\.0\.1:1 does not answer as an OpenID provider: .+\. Check OIDC_ISSUER and the way there, or name the keys by JWKS_URL or JWKS_FILE$/,
-    );
-  });
+      const refusal = await verifier.subjectOf(token).then(
+        () => undefined,
+        (error: Refusal) => error,
+      );
+
+      expect(refusal).toMatchObject({ reason: 'unavailable' });
+      expect(refusal?.message).toBe('The identity provider cannot be reached.');
+      expect((refusal?.cause as Error).message).toMatch(why);
+    },
+  );
 });

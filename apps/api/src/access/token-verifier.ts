@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { isNativeError } from 'node:util/types';
 import { createLocalJWKSet, createRemoteJWKSet, errors, jwtVerify, type JSONWebKeySet, type JWTPayload, type JWTVerifyGetKey } from 'jose'; // prettier-ignore
 import { foldEmail, Refusal, type Subject } from '@banking/domain';
 import { LOCAL_ISSUER, LocalIssuer } from '@banking/local-issuer';
 import { type Config, ConfigError, type TokenConfig } from '../config.js';
-import { discoverKeySet, KEY_SET_OPTIONS } from './discovery.js';
+import { discoverKeySet, KEY_SET_OPTIONS, keysUnreachable } from './discovery.js';
 import { Remember } from './remember.js';
 
 /** Asymmetric only: a secret that both sides know could sign for anyone. */
@@ -88,12 +89,7 @@ export class TokenVerifier {
       return this.accepted(payload);
     } catch (error) {
       if (error instanceof CredentialError || error instanceof Refusal) throw error;
-      if (isUnreachable(error)) {
-        throw new Refusal('unavailable', 'The identity provider cannot be reached.', {
-          retryAfterSeconds: 5,
-          cause: error,
-        });
-      }
+      if (isUnreachable(error)) throw keysUnreachable(this.issuer, error);
       throw new CredentialError((error as Error).message, { cause: error });
     }
   }
@@ -110,7 +106,7 @@ export class TokenVerifier {
 function isUnreachable(error: unknown): boolean {
   if (error instanceof errors.JWKSTimeout || error instanceof errors.JWKSInvalid) return true;
   if (error instanceof errors.JOSEError) return error.code === 'ERR_JOSE_GENERIC';
-  return error instanceof TypeError && error.message === 'fetch failed';
+  return isNativeError(error) && error.name === 'TypeError' && error.message === 'fetch failed';
 }
 
 async function readKeySet(file: string): Promise<JSONWebKeySet> {
