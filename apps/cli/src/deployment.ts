@@ -1,5 +1,5 @@
 import { constants } from 'node:os';
-import { openDeployment, type Deployment } from '@banking/operations';
+import { explainAway, openDeployment, type Deployment } from '@banking/operations';
 import { type Config, readConfig } from './config.js';
 import { tell } from './print.js';
 
@@ -53,6 +53,8 @@ export async function withDeployment<T>(
     });
     try {
       return await orInterrupted(signal, () => work(deployment, config));
+    } catch (error) {
+      throw explainAway(error, config.databaseUrl);
     } finally {
       await deployment.close();
     }

@@ -1,0 +1,47 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { World } from './testing/world.js';
+
+const world = new World();
+
+afterAll(() => world.close());
+
+/** What an operator reads is a sentence that says what to do: no stack, no name of a class. */
+const STACK = /^\s+at .+:\d+:\d+|node:internal|\bError:/m;
+
+describe('Given a database whose table of transfers is overwritten', () => {
+  beforeAll(async () => {
+    await world.json('demo');
+    overwriteTableWith('Float for Berlin');
+  });
+
+  it.each([[['verify']], [['verify', '--json']], [['verify', '--workspace', '1']]])(
+    'When banking %j reads it, Then it says that the database is damaged and what to do',
+    async (args) => {
+      const { exitCode, stdout, stderr } = await world.run(args);
+
+      expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+      expect(stderr).toMatch(
+        /^The database in DATA_DIR is damaged: .+\. Stop whatever uses it and put a backup in its place\.$/m,
+      );
+      expect(stderr).not.toMatch(STACK);
+    },
+  );
+
+  it('When a command does not read it, Then it works', async () => {
+    expect(await world.json('app', 'list')).toHaveLength(2);
+  });
+});
+
+/** Puts noise over the beginning of the one table that holds a text. */
+function overwriteTableWith(text: string): void {
+  const folder = join(world.dataDir, 'database/base/5');
+  // PostgreSQL's own, with what it has counted of ours, have numbers below.
+  const ours = readdirSync(folder).filter((name) => /^\d+$/.test(name) && Number(name) >= 16_384);
+  const tables = ours.map((name) => join(folder, name)).filter((file) => readFileSync(file).includes(text));
+  if (tables.length !== 1) throw new Error(`${tables.length} tables hold "${text}"`);
+  for (const table of tables) {
+    const content = readFileSync(table);
+    writeFileSync(table, content.fill(0x5a, 0, 4096));
+  }
+}
