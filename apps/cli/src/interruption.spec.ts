@@ -26,8 +26,8 @@ describe('Given a command beside a running service', () => {
       }
 
       command.kill(signal);
-      await world.query('rollback');
       const { exitCode, stdout, stderr } = await end;
+      await world.query('rollback');
 
       expect({ exitCode, stdout, stderr }).toEqual({ exitCode: code, stdout: '', stderr: `Stopped by ${signal}.\n` });
       expect(world.holders()).toBe(1);
