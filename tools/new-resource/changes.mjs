@@ -14,7 +14,7 @@ export function changes(word) {
     'libs/domain/src/index.ts': into(
       before('\n// What they are made of', `export * from './resources/${kebab}.js';\n`),
     ),
-    'libs/domain/src/refusals.ts': into(
+    'libs/domain/src/refusal-rows/denied.ts': into(
       before(
         '  country_unknown: {',
         `  ${snake}_not_found: {

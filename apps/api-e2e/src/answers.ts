@@ -17,19 +17,23 @@ export interface Question {
   /** Sent as Workspace-ID. */
   readonly workspace?: number | undefined;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON; a text as it is. */
+  readonly body?: unknown;
 }
 
 /** Asks the service and proves, of every answer, that it is one the OpenAPI document of that service promises. */
 export async function ask(service: Service, path: string, question: Question = {}): Promise<Answer> {
-  const { method = 'GET', as, workspace, headers } = question;
+  const { body, method = body === undefined ? 'GET' : 'POST', as, workspace, headers } = question;
   const response = await fetch(`${service.url}${path}`, {
     method,
     redirect: 'manual',
     headers: {
       ...(as !== undefined && { authorization: `Bearer ${await service.tokenOf(as)}` }),
       ...(workspace !== undefined && { 'workspace-id': String(workspace) }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
       ...headers,
     },
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   });
   const text = await response.text();
   const answer = { status: response.status, headers: response.headers, text, body: parsed(text) };

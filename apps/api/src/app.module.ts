@@ -3,6 +3,7 @@ import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import { LoggerModule } from 'nestjs-pino';
 import type { Logger as Pino } from 'pino';
 import type { Deployment } from '@banking/operations';
+import { AccountsController } from './accounts/accounts.controller.js';
 import { AccessGuard } from './access/access.guard.js';
 import { Callers } from './access/callers.js';
 import { RateLimit } from './access/rate-limit.js';
@@ -31,6 +32,7 @@ export interface Parts {
 export const CONTROLLERS = [
   AppsController,
   ProductsController,
+  AccountsController,
   CorridorsController,
   TransfersController,
   HealthController,

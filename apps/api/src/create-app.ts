@@ -26,7 +26,7 @@ export async function createApp(
   prepareServer(server, draining);
   const verifier = await TokenVerifier.open(config);
   const parts = { config, deployment, verifier, log, draining };
-  const app = await NestFactory.create<NestFastifyApplication>(AppModule.of(parts), adapter, { bufferLogs: true, abortOnError: false }); // prettier-ignore
+  const app = await NestFactory.create<NestFastifyApplication>(AppModule.of(parts), adapter, { bufferLogs: true, abortOnError: false, bodyParser: false }); // prettier-ignore
   app.useLogger(app.get(Logger));
   if (config.corsOrigins.length > 0) {
     app.enableCors({ origin: [...config.corsOrigins], exposedHeaders: EXPOSED_HEADERS, maxAge: 600 });

@@ -1,9 +1,16 @@
 import {
+  type Account,
+  type AccountChange,
+  type AccountId,
+  type AccountWish,
   type App,
   type AppId,
   BankingService,
   type Corridor,
+  type Created,
+  type Intent,
   type Page,
+  type PageQuery,
   type Product,
   Refusal,
   type Scope,
@@ -12,6 +19,7 @@ import {
   type TransferQuery,
   type User,
   type WorkspaceId,
+  isIdempotencyKey,
   parseId,
 } from '@banking/domain';
 import { Connection, type ConnectionOptions } from './connection.js';
@@ -22,6 +30,11 @@ export type BankingClientOptions = ConnectionOptions;
 export interface WorkspaceView {
   /** As `BankingClient.getTransfer`, which checks the id when it runs. */
   getTransfer(transferId: number): Promise<Transfer>;
+  /** One page; `next` of it is the `cursor` of the next. */
+  listAccounts(query?: PageQuery): Promise<Page<Account>>;
+  getAccount(accountId: number): Promise<Account>;
+  openAccount(wish: AccountWish, intent?: Intent): Promise<Created<Account>>;
+  changeAccount(change: AccountChange): Promise<Account>;
   /** One page; `next` of it is the `cursor` of the next. */
   listTransfers(query?: TransferQuery): Promise<Page<Transfer>>;
 }
@@ -68,6 +81,24 @@ export class BankingClient extends BankingService {
     return (await this.#connection.get(path, 'object', workspaceHeader(scope))) as Transfer;
   }
 
+  async listAccounts(scope: Scope, query: PageQuery = {}): Promise<Page<Account>> {
+    return (await this.#connection.getPage(`accounts${search(query)}`, workspaceHeader(scope))) as Page<Account>;
+  }
+
+  async getAccount(scope: Scope, { accountId }: { readonly accountId: AccountId }): Promise<Account> {
+    return (await this.#connection.get(`accounts/${digits(accountId)}`, 'object', workspaceHeader(scope))) as Account;
+  }
+
+  async openAccount(scope: Scope, wish: AccountWish, intent: Intent = {}): Promise<Created<Account>> {
+    const headers = { ...workspaceHeader(scope), ...intentHeader(intent) };
+    return (await this.#connection.create('accounts', wish, headers)) as Created<Account>;
+  }
+
+  async changeAccount(scope: Scope, { accountId, ...change }: AccountChange): Promise<Account> {
+    const path = `accounts/${digits(accountId)}`;
+    return (await this.#connection.send('PATCH', path, change, workspaceHeader(scope))) as Account;
+  }
+
   async listTransfers(scope: Scope, query: TransferQuery = {}): Promise<Page<Transfer>> {
     return (await this.#connection.getPage(`transfers${search(query)}`, workspaceHeader(scope))) as Page<Transfer>;
   }
@@ -77,6 +108,10 @@ export class BankingClient extends BankingService {
     const scope = { workspaceId: id as WorkspaceId };
     return {
       getTransfer: (transferId) => this.getTransfer(scope, { transferId: transferId as TransferId }),
+      listAccounts: (query) => this.listAccounts(scope, query),
+      getAccount: (accountId) => this.getAccount(scope, { accountId: accountId as AccountId }),
+      openAccount: (wish, intent) => this.openAccount(scope, wish, intent),
+      changeAccount: (change) => this.changeAccount(scope, change),
       listTransfers: (query) => this.listTransfers(scope, query),
     };
   }
@@ -85,6 +120,12 @@ export class BankingClient extends BankingService {
 function workspaceHeader({ workspaceId }: Scope) {
   if (workspaceId === undefined) throw new Refusal('workspace_id_required');
   return { 'Workspace-ID': digits(workspaceId, 'workspace_id_invalid') };
+}
+
+function intentHeader({ idempotencyKey }: Intent): Record<string, string> {
+  if (idempotencyKey === undefined) return {};
+  if (!isIdempotencyKey(idempotencyKey)) throw new Refusal('idempotency_key_invalid');
+  return { 'Idempotency-Key': idempotencyKey };
 }
 
 /** A query with what is given, and nothing where nothing is. */

@@ -1,5 +1,5 @@
 import { ConnectionError } from './errors.js';
-import type { Page } from '@banking/domain';
+import type { Created, Page } from '@banking/domain';
 import { type Answer, readAnswer, readPage } from './read-answer.js';
 
 /** Where the service is and how to speak to it. */
@@ -43,14 +43,26 @@ export class Connection {
     return readAnswer(await this.#ask(path, headers), shape);
   }
 
+  /** A request with a JSON body, answered by a record. */
+  async send(method: 'POST' | 'PATCH', path: string, body: object, headers: Headers = {}): Promise<unknown> {
+    return readAnswer(await this.#ask(path, headers, method, body), 'object');
+  }
+
+  /** A POST that makes something: what was made, and whether this request made it. */
+  async create(path: string, body: object, headers: Headers = {}): Promise<Created<unknown>> {
+    const answer = await this.#ask(path, headers, 'POST', body);
+    const isReplay = answer.response.headers.get('idempotent-replayed') === 'true';
+    return { resource: readAnswer(answer, 'object'), isReplay };
+  }
+
   /** GET of one page of a list. */
   async getPage(path: string, headers: Headers = {}): Promise<Page<unknown>> {
     return readPage(await this.#ask(path, headers));
   }
 
-  async #ask(path: string, headers: Headers): Promise<Answer> {
+  async #ask(path: string, headers: Headers, method = 'GET', body?: object): Promise<Answer> {
     // Without the query: filters name people's accounts, and messages go to logs.
-    const operation = `GET /${path.split('?', 1)[0]}`;
+    const operation = `${method} /${path.split('?', 1)[0]}`;
     const token = sendable(await this.#token());
     const signal = AbortSignal.timeout(this.#timeoutMs);
     // Not called as a method: in a browser fetch insists on its own `this`.
@@ -60,7 +72,14 @@ export class Connection {
     let bytes: ArrayBuffer;
     try {
       response = await fetch(new URL(path, this.#base), {
-        headers: { Accept: 'application/json', Authorization: `Bearer ${token}`, ...headers },
+        method,
+        headers: {
+          Accept: 'application/json',
+          Authorization: `Bearer ${token}`,
+          ...(body && { 'Content-Type': 'application/json' }),
+          ...headers,
+        },
+        ...(body && { body: JSON.stringify(body) }),
         // A redirect would carry the token to a place nobody chose.
         redirect: 'manual',
         credentials: 'omit',

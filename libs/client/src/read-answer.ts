@@ -24,12 +24,13 @@ const JSON_TYPE = /^application\/([\w.+-]+\+)?json[\t ]*(;|$)/i;
  */
 export function readAnswer(answer: Answer, shape: 'array' | 'object'): unknown {
   const { operation, response } = answer;
-  if (response.status !== 200) throw failureOf(answer);
+  const { status } = response;
+  if (status !== 200 && status !== 201) throw failureOf(answer);
 
   const distrust = (what: string, cause?: unknown) =>
     new ServiceError(
-      `${operation} answered 200, but ${what}.`,
-      { status: 200, requestId: requestIdOf(response), body: answer.hide(looseText(answer.bytes)) },
+      `${operation} answered ${status}, but ${what}.`,
+      { status, requestId: requestIdOf(response), body: answer.hide(looseText(answer.bytes)) },
       cause === undefined ? undefined : { cause },
     );
 

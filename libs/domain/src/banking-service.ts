@@ -1,11 +1,13 @@
-import type { AccountId, AppId, RecipientId, TransferId, UserId, WorkspaceId } from './ids.js';
+import type { AccountId, AppId, ProductId, RecipientId, TransferId, UserId, WorkspaceId } from './ids.js';
 import type { Page, PageQuery } from './lists.js';
+import type { Created, Intent } from './intent.js';
+import type { Account } from './resources/account.js';
 import type { App } from './resources/app.js';
 import type { Corridor } from './resources/corridor.js';
 import type { Product } from './resources/product.js';
 import type { Transfer, TransferDirection } from './resources/transfer.js';
 import type { User } from './resources/user.js';
-import type { TransactionStatus } from './states.js';
+import type { AccountStatus, TransactionStatus } from './states.js';
 
 /** On whose behalf, and in which workspace, an operation is called. Access is checked before a Scope is made. */
 export interface Scope {
@@ -13,6 +15,21 @@ export interface Scope {
   readonly workspaceId?: WorkspaceId | undefined;
   /** The user who asks. Where a credential alone says it, as over HTTP, it may be left out. */
   readonly actor?: UserId | undefined;
+}
+
+/** An account to be opened. */
+export interface AccountWish {
+  readonly productID: ProductId;
+  /** What its owner calls it: 1 to 140 characters, none of them a control character. */
+  readonly alias?: string | undefined;
+}
+
+/** What is to change of an account. */
+export interface AccountChange {
+  readonly accountId: AccountId;
+  readonly alias?: string | undefined;
+  /** A disabled account pays nothing and takes nothing but money that comes back. */
+  readonly status?: AccountStatus | undefined;
 }
 
 /** What is to be listed. All that is given must hold. */
@@ -69,6 +86,28 @@ export abstract class BankingService {
    * @throws Refusal `transfer_not_found` for a transfer that is not there or that is another workspace's.
    */
   abstract getTransfer(scope: Scope, query: { readonly transferId: TransferId }): Promise<Transfer>;
+
+  /** GET /accounts: the accounts of the workspace, newest first. @throws Refusal `limit_invalid`, `cursor_invalid` */
+  abstract listAccounts(scope: Scope, query?: PageQuery): Promise<Page<Account>>;
+
+  /** GET /accounts/{accountId}. @throws Refusal `account_not_found` */
+  abstract getAccount(scope: Scope, query: { readonly accountId: AccountId }): Promise<Account>;
+
+  /**
+   * POST /accounts: opens an account with a balance of zero.
+   *
+   * @throws Refusal `product_not_found`, and those of the idempotency key: `idempotency_key_invalid`,
+   *   `idempotency_in_progress`, `idempotency_key_reused`.
+   */
+  abstract openAccount(scope: Scope, wish: AccountWish, intent?: Intent): Promise<Created<Account>>;
+
+  /**
+   * PATCH /accounts/{accountId}: gives it another alias, or disables or enables it. What is left out stays. Who changed what and when
+   * is kept.
+   *
+   * @throws Refusal `account_not_found`.
+   */
+  abstract changeAccount(scope: Scope, change: AccountChange): Promise<Account>;
 
   /**
    * GET /transfers: the transfers of the workspace's accounts, newest first.

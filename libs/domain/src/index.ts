@@ -21,6 +21,7 @@ export * from './resources/user.js';
 // What they are made of
 export * from './email.js';
 export * from './ids.js';
+export * from './intent.js';
 export * from './lists.js';
 export * from './open.js';
 export * from './states.js';

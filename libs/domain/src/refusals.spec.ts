@@ -9,6 +9,7 @@ const CODE_OF_STATUS: Readonly<Record<number, string>> = {
   401: 'invalid_request',
   403: 'forbidden',
   404: 'invalid_request',
+  409: 'conflict',
   422: 'unprocessable',
   429: 'rate_limited',
   500: 'internal_error',

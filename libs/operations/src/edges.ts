@@ -89,3 +89,9 @@ export const WHOLE_TRANSFER = {
    left join beneficiary n on (n.workspace_id, n.recipient_id) = (r.workspace_id, r.id)
    left join currency rc on rc.id = r.currency_id`,
 } as const;
+
+/** A customer's account `t` with all its edges. */
+export const WHOLE_ACCOUNT = {
+  item: resource(accountJson('t', 'p', 'c')),
+  joins: 'join product p on p.id = t.product_id join currency c on c.id = t.currency_id',
+} as const;

@@ -1,6 +1,10 @@
-import { BankingService, type App, type AppId, type Corridor, type Page, type Product, type Scope, type Transfer, type TransferId, type TransferQuery, type User } from '@banking/domain'; // prettier-ignore
+import { BankingService, type Account, type AccountChange, type AccountId, type AccountWish, type App, type AppId, type Corridor, type Created, type Intent, type Page, type PageQuery, type Product, type Scope, type Transfer, type TransferId, type TransferQuery, type User } from '@banking/domain'; // prettier-ignore
 import type { Database } from '@banking/postgres';
+import { changeAccount } from './change-account.js';
+import { getAccount } from './get-account.js';
 import { getTransfer } from './get-transfer.js';
+import { listAccounts } from './list-accounts.js';
+import { openAccount } from './open-account.js';
 import { listAppUsers } from './list-app-users.js';
 import { listApps } from './list-apps.js';
 import { listCorridors } from './list-corridors.js';
@@ -37,6 +41,22 @@ export class LedgerBankingService extends BankingService {
     return getTransfer(this.database, required(scope.workspaceId), transferId);
   }
 
+  listAccounts(scope: Scope, query: PageQuery = {}): Promise<Page<Account>> {
+    return listAccounts(this.database, this.cursors, required(scope.workspaceId), query);
+  }
+
+  getAccount(scope: Scope, { accountId }: { accountId: AccountId }): Promise<Account> {
+    return getAccount(this.database, required(scope.workspaceId), accountId);
+  }
+
+  openAccount(scope: Scope, wish: AccountWish, intent: Intent = {}): Promise<Created<Account>> {
+    return openAccount(this.database, acting(scope), wish, intent);
+  }
+
+  changeAccount(scope: Scope, change: AccountChange): Promise<Account> {
+    return changeAccount(this.database, acting(scope), change);
+  }
+
   listTransfers(scope: Scope, query: TransferQuery = {}): Promise<Page<Transfer>> {
     return listTransfers(this.database, this.cursors, required(scope.workspaceId), query);
   }
@@ -47,3 +67,5 @@ function required<T>(part: T | undefined): T {
   if (part === undefined) throw new Error('the scope lacks what this operation needs');
   return part;
 }
+
+const acting = ({ workspaceId, actor }: Scope) => ({ workspaceId: required(workspaceId), actor });

@@ -20,7 +20,7 @@ const TRANSFERS: PagedList = {
     createdTo: (to) => `l.created_at < ${to}::timestamptz`,
   },
   item: WHOLE_TRANSFER.item,
-  from: WHOLE_TRANSFER.joins,
+  joins: WHOLE_TRANSFER.joins,
 };
 
 const FIND_ACCOUNT = statement(

@@ -15,10 +15,14 @@ interface Case {
   readonly operation: string;
   readonly path: (service: Service) => string;
   readonly workspace?: string;
+  readonly method?: string;
+  /** Sent as JSON: by POST, unless another method is said. */
+  readonly body?: object;
   readonly expected: Row;
 }
 
 const transfer = ({ world }: Service) => `/transfers/${idOf(world, 'transfers', 'internal')}`;
+const account = ({ world }: Service) => `/accounts/${idOf(world, 'accounts', 'Northwind Trading EUR')}`;
 const usersOf = (app: string) => (service: Service) => `/apps/${idOf(service.world, 'apps', app)}/users`;
 
 /** Who may do what: person × operation × workspace. */
@@ -63,6 +67,34 @@ const MATRIX: readonly Case[] = [
     workspace: 'Southwind Imports',
     expected: [403, 403, 403, 200, 401, 401],
   },
+  {
+    operation: 'listAccounts',
+    path: () => '/accounts',
+    workspace: 'Northwind Trading',
+    expected: [200, 200, 403, 403, 401, 401],
+  },
+  {
+    operation: 'getAccount',
+    path: account,
+    workspace: 'Northwind Trading',
+    expected: [200, 200, 403, 403, 401, 401],
+  },
+  { operation: 'getAccount', path: account, workspace: 'Southwind Imports', expected: [403, 403, 403, 404, 401, 401] },
+  {
+    operation: 'openAccount',
+    path: () => '/accounts',
+    workspace: 'Northwind Trading',
+    body: {},
+    expected: [400, 403, 403, 403, 401, 401],
+  },
+  {
+    operation: 'changeAccount',
+    method: 'PATCH',
+    path: account,
+    workspace: 'Northwind Trading',
+    body: {},
+    expected: [200, 403, 403, 403, 401, 401],
+  },
   { operation: 'listTransfers', path: () => '/transfers', expected: [400, 400, 400, 400, 401, 401] },
   { operation: 'getLiveness', path: () => '/health/live', expected: [200, 200, 200, 200, 200, 200] },
   { operation: 'getReadiness', path: () => '/health/ready', expected: [200, 200, 200, 200, 200, 200] },
@@ -87,7 +119,12 @@ export function accessContract(provide: () => Service): void {
       async ({ person, row, status }) => {
         const workspace = row.workspace === undefined ? undefined : idOf(service.world, 'workspaces', row.workspace);
 
-        const answer = await ask(service, row.path(service), { as: PEOPLE[person], workspace });
+        const answer = await ask(service, row.path(service), {
+          as: PEOPLE[person],
+          workspace,
+          ...(row.method && { method: row.method }),
+          ...(row.body && { body: row.body }),
+        });
 
         expect(answer.status).toBe(status);
         if (status === 401) expect(answer.headers.get('www-authenticate')).toBe('Bearer');

@@ -1,5 +1,6 @@
 import type { Service } from '../service.js';
 import { accessContract } from './access.js';
+import { accountsContract } from './accounts.js';
 import { appUsersContract } from './app-users.js';
 import { corridorsContract } from './corridors.js';
 import { errorsContract } from './errors.js';
@@ -19,6 +20,7 @@ export function contract(name: string, provide: () => Service): void {
     for (const part of [
       readsContract,
       transfersContract,
+      accountsContract,
       listsContract,
       accessContract,
       appUsersContract,

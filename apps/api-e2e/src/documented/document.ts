@@ -11,6 +11,9 @@ export interface DocumentedOperation {
   readonly 'x-provenance': string;
   readonly security: readonly unknown[];
   readonly parameters: readonly DocumentedParameter[];
+  readonly requestBody?: {
+    readonly content: { readonly 'application/json': { readonly examples: Readonly<Record<string, NamedExample>> } };
+  };
   readonly responses: Readonly<Record<string, DocumentedAnswer>>;
 }
 
@@ -66,6 +69,13 @@ export interface Call {
   readonly headers: Readonly<Record<string, string>>;
   /** Whether it takes a token. */
   readonly needsToken: boolean;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+}
+
+/** Success as the operation documents it. */
+export function successOf({ operation }: Pick<Route, 'operation'>): number {
+  return operation.responses['201'] ? 201 : 200;
 }
 
 /** The request of an operation with the values of one of its examples, where they have names; else with the only ones. */
@@ -84,7 +94,29 @@ export function callOf({ method, path, operation }: Route, name?: string): Call 
       (query.size > 0 ? `?${query.toString()}` : ''),
     headers: Object.fromEntries(headers.map((header) => [header, values.get(header) ?? ''])),
     needsToken: operation.security.length > 0,
+    ...(operation.requestBody && { body: bodyOf(operation, name) }),
   };
+}
+
+function bodyOf({ requestBody }: DocumentedOperation, wanted?: string): unknown {
+  const choices = Object.entries(requestBody?.content['application/json'].examples ?? {});
+  return (choices.find(([choice]) => choice === wanted) ?? choices[0])?.[1].value;
+}
+
+/** A call as `fetch` sends it. */
+export function requestOf({ method, headers, needsToken, body }: Call, authorization: string): RequestInit {
+  const json = body !== undefined && { 'content-type': 'application/json' };
+  return {
+    method,
+    headers: { ...headers, ...json, ...(needsToken && { authorization }) },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  };
+}
+
+/** What only reads, then what makes something, which the reads of the examples do not know of. */
+export function readsFirst(routes: readonly Route[]): Route[] {
+  const isRead = ({ method }: Route) => method === 'GET';
+  return [...routes.filter(isRead), ...routes.filter((route) => !isRead(route))];
 }
 
 /** @throws Error for a parameter without a value to try */

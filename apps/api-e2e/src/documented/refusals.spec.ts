@@ -7,10 +7,16 @@ import { masked } from './masked.js';
 import { mistakesInHeaders } from './sent-headers.js';
 
 /** Far above what one user here asks for, but for the one who asks for too much. */
-const LIMIT_PER_SECOND = 10;
+const LIMIT_PER_SECOND = 50;
+
+/** A call as it is tried, which may send what is no JSON. */
+interface Attempt extends Call {
+  readonly text?: string;
+  readonly type?: string;
+}
 
 /** What to change in a call that works, to be refused for a reason. */
-type Change = (call: Call, route: Route) => Call;
+type Change = (call: Attempt, route: Route) => Attempt;
 
 const withHeader =
   (name: string, value: string): Change =>
@@ -28,20 +34,37 @@ const withParameter =
     return { ...call, path: `${path}?${parameters.toString()}` };
   };
 
+const withField =
+  (name: string, value: unknown): Change =>
+  (call) => ({ ...call, body: { ...(call.body as object), [name]: value } });
+const inPathOrQuery =
+  (parameter: string, value: string): Change =>
+  (call, route) =>
+    (route.path.includes('{') ? pathWith(value) : withParameter(parameter, value))(call, route);
+
+/** Who is refused, where it is not whoever may do everything. */
+const REFUSED: Readonly<Record<string, string>> = { role_insufficient: BOB };
+
 const CHANGES: Readonly<Record<string, Change>> = {
   request_malformed: withHeader('not a header', ''),
   header_repeated: withHeader('Accept', '*/*\r\nAccept: application/json'),
   not_authenticated: (call) => ({ ...call, needsToken: false }),
   not_acceptable: withHeader('Accept', 'text/html'),
-  id_malformed: (call, route) =>
-    (route.path.includes('{') ? pathWith('1.5') : withParameter('accountId', '1.5'))(call, route),
+  id_malformed: inPathOrQuery('accountId', '1.5'),
   parameter_unknown: withParameter('colour', 'blue'),
   parameter_invalid: withParameter('direction', 'sideways'),
   limit_invalid: withParameter('limit', '501'),
   cursor_invalid: withParameter('cursor', 'AAAA'),
   timestamp_invalid: withParameter('createdFrom', '2026-11-21'),
-  account_not_found: withParameter('accountId', '999999'),
+  account_not_found: inPathOrQuery('accountId', '999999'),
   recipient_not_found: withParameter('recipientId', '999999'),
+  role_insufficient: (call) => call,
+  body_malformed: (call) => ({ ...call, text: '{' }),
+  field_unknown: withField('colour', 'blue'),
+  payload_too_large: (call) => ({ ...call, text: ' '.repeat(64 * 1024 + 1) }),
+  unsupported_media_type: (call) => ({ ...call, type: 'text/plain' }),
+  idempotency_key_invalid: withHeader('Idempotency-Key', 'two words'),
+  product_not_found: withField('productID', 999_999),
   workspace_id_required: (call) => ({ ...call, headers: {} }),
   workspace_id_invalid: withHeader('Workspace-ID', 'Northwind'),
   workspace_forbidden: withHeader('Workspace-ID', '999999'),
@@ -51,7 +74,13 @@ const CHANGES: Readonly<Record<string, Change>> = {
 };
 
 /** These do not lie in the call. */
-const CIRCUMSTANCES = ['rate_limited', 'unavailable', 'internal_error'];
+const CIRCUMSTANCES = [
+  'rate_limited',
+  'unavailable',
+  'internal_error',
+  'idempotency_in_progress',
+  'idempotency_key_reused',
+];
 
 describe('Given the errors of the document and a service that can be made to fail', () => {
   let service: FreshService;
@@ -74,10 +103,20 @@ describe('Given the errors of the document and a service that can be made to fai
   /** Every operation that documents the reason, with its call. */
   const refusing = (reason: string) => routes.filter(({ operation }) => reasonsOf(operation).includes(reason));
 
-  const ask = async ({ method, path, headers, needsToken }: Call, email: string) => {
+  /** One for all: they share the code behind it. */
+  const only = (reason: string): Route => {
+    const [route] = refusing(reason);
+    if (!route) throw new Error(`no operation documents ${reason}`);
+    return route;
+  };
+
+  const ask = async ({ method, path, headers, needsToken, body, text, type }: Attempt, email: string) => {
     const lines = Object.entries(headers).map(([name, value]) => (value === '' ? name : `${name}: ${value}`));
     const token = needsToken ? [`Authorization: Bearer ${await service.tokenOf(email)}`] : [];
-    return askRaw(service.url, { method, path, headers: [...lines, ...token] });
+    const sent = text ?? (body === undefined ? '' : JSON.stringify(body));
+    const framing =
+      sent === '' ? [] : [`Content-Type: ${type ?? 'application/json'}`, `Content-Length: ${Buffer.byteLength(sent)}`];
+    return askRaw(service.url, { method, path, headers: [...lines, ...token, ...framing], body: sent });
   };
 
   function expectDocumented({ path, operation }: Route, reason: string, { status, body, headers }: RawAnswer): void {
@@ -102,7 +141,7 @@ describe('Given the errors of the document and a service that can be made to fai
         const changed = CHANGES[reason]?.(callOf(route), route);
         if (!changed) throw new Error(`nothing changes a call into ${reason}`);
 
-        expectDocumented(route, reason, await ask(changed, ADA));
+        expectDocumented(route, reason, await ask(changed, REFUSED[reason] ?? ADA));
       }
     },
   );
@@ -119,13 +158,37 @@ describe('Given the errors of the document and a service that can be made to fai
     }
   });
 
+  it('When a key is used for another request Then it is refused as documented', async () => {
+    const route = only('idempotency_key_reused');
+    const call: Attempt = { ...callOf(route), headers: { ...callOf(route).headers, 'Idempotency-Key': 'used' } };
+    expect((await ask(call, ADA)).status).toBe(201);
+
+    expectDocumented(route, 'idempotency_key_reused', await ask(withField('alias', 'Other')(call, route), ADA));
+  });
+
+  it('When a request with the key is still being carried out Then the next is asked to wait as documented', async () => {
+    const route = only('idempotency_in_progress');
+    const call: Attempt = { ...callOf(route), headers: { ...callOf(route).headers, 'Idempotency-Key': 'held' } };
+    const take = statement(
+      'take',
+      `select pg_advisory_xact_lock(hashtextextended(jsonb_build_array('idempotency', $1::bigint, $2::text, $3::text)::text, 0))`,
+    );
+
+    const answer = await owner.transaction({}, async (tx) => {
+      await tx.flight([bind(take, 1, route.operation.operationId, 'held')]);
+      return ask(call, ADA);
+    });
+
+    expectDocumented(route, 'idempotency_in_progress', answer);
+  });
+
   it('When the database is held by somebody else Then the service is unavailable as documented', async () => {
     const hold = bind(statement('hold', 'lock table banking.app_user in access exclusive mode'));
     const held = refusing('unavailable').filter(({ operation }) => operation.security.length > 0);
 
     const answers = await owner.transaction({}, async (tx) => {
       await tx.flight([hold]);
-      return Promise.all(held.map((route) => ask(callOf(route), BOB)));
+      return Promise.all(held.map((route) => ask(callOf(route), EVE)));
     });
 
     for (const [index, route] of held.entries()) expectDocumented(route, 'unavailable', answers[index] as RawAnswer);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import * as ts from 'typescript';
 import { bareEnvironment } from '../config.js';
-import { type Document, routesOf } from './document.js';
+import { type Document, routesOf, successOf } from './document.js';
 
 const ROOM = join(__dirname, '..', '..');
 const DOCUMENT = join(ROOM, '..', 'api', 'openapi.json');
@@ -22,7 +22,7 @@ describe('Given the types that are generated from the document', () => {
     await generate(DOCUMENT);
     const checks = routes.map(({ method, path, operation }) => {
       const name = operation.operationId;
-      const wire = `paths['${path}']['${method.toLowerCase()}']['responses'][200]['content']['application/json']`;
+      const wire = `paths['${path}']['${method.toLowerCase()}']['responses'][${successOf({ operation })}]['content']['application/json']`;
       const ours = `Sent<Awaited<ReturnType<BankingService['${name.replace(/Formerly$/, '')}']>>>`;
       return `export const ${name}: Same<${wire}, Plain<${ours}>> = true;`;
     });
@@ -50,11 +50,11 @@ describe('Given the types that are generated from the document', () => {
  * branded string is a string, of a `debit` the word itself.
  */
 const PREAMBLE = `
-import type { BankingService, ErrorBody, Page } from '@banking/domain';
+import type { BankingService, Created, ErrorBody, Page } from '@banking/domain';
 import type { components, paths } from './openapi.js';
 
-/** A page travels as its items; where the next one is stands in a header. */
-type Sent<T> = T extends Page<infer Item> ? readonly Item[] : T;
+/** A page travels as its items, what was made as itself; the rest stands in headers. */
+type Sent<T> = T extends Page<infer Item> ? readonly Item[] : T extends Created<infer Made> ? Made : T;
 type Word<T extends string> = Record<never, never> extends Record<T, 1> ? string : T;
 type Plain<T> = [T] extends [string | undefined] ? Words<T>
   : T extends number | symbol ? number

@@ -28,6 +28,14 @@ export const ANSWER_HEADERS = {
     description: 'Names these bytes. Send it as `If-None-Match` when you ask again.',
     schema: { type: 'string', example: '"UmnHOSy_pbMjbkRjyNOEyg"' },
   },
+  Location: {
+    description: 'Where what was made can be read.',
+    schema: { type: 'string', example: '/accounts/17' },
+  },
+  'Idempotent-Replayed': {
+    description: '`true` where this is the answer of an earlier request with the same `Idempotency-Key`.',
+    schema: { type: 'string', example: 'true' },
+  },
   Deprecation: {
     description: 'Since when the path is deprecated, in seconds since 1970 (RFC 9745).',
     schema: { type: 'string', example: '@1795219200' },
@@ -51,6 +59,7 @@ interface Marks {
   readonly isDeprecated: boolean;
   readonly hasETag: boolean;
   readonly isPaged: boolean;
+  readonly isCreation: boolean;
 }
 
 /** The headers of one answer, as references into the components. */
@@ -58,14 +67,15 @@ export function answerHeaders(status: number, operation: Marks) {
   return Object.fromEntries(namesOf(status, operation).map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-function namesOf(status: number, { isPublic, isDeprecated, hasETag, isPaged }: Marks): HeaderName[] {
+function namesOf(status: number, { isPublic, isDeprecated, hasETag, isPaged, isCreation }: Marks): HeaderName[] {
   const isAnswer = status < 400;
   const names: HeaderName[] = ['X-Request-Id', 'Cache-Control'];
   // The limit is looked at once the credential is known.
   if (!isPublic && status !== 401) names.push('RateLimit-Policy', 'RateLimit');
   if (status === 401) names.push('WWW-Authenticate');
-  if (status === 429 || status === 503) names.push('Retry-After');
+  if (status === 409 || status === 429 || status === 503) names.push('Retry-After');
   if (hasETag && isAnswer) names.push('ETag');
+  if (isCreation && isAnswer) names.push('Location', 'Idempotent-Replayed');
   if (isPaged && isAnswer) names.push('Link');
   // These two are said by the route itself, so not by what is refused before it.
   if (isDeprecated && (isAnswer || status === 404)) names.push('Deprecation', 'Sunset', 'Link');

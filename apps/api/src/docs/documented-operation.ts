@@ -28,10 +28,15 @@ const IF_NONE_MATCH = {
 const NOT_MODIFIED = { description: 'What you have still holds. There is no body.' };
 
 /** An operation as its route declares it, with its examples, its headers and everything it may be refused for. */
-export function documentedOperation(path: string, declared: OperationObject, draft: Draft): OperationObject {
-  const { hasETag, isPaged, examples, refusals } = draft;
+export function documentedOperation(
+  path: string,
+  method: string,
+  declared: OperationObject,
+  draft: Draft,
+): OperationObject {
+  const { hasETag, isPaged, isCreation, examples, refusals } = draft;
   const isPublic = declared.security?.length === 0;
-  const marks = { isPublic, isDeprecated: declared.deprecated === true, hasETag, isPaged };
+  const marks = { isPublic, isDeprecated: declared.deprecated === true, hasETag, isPaged, isCreation };
   const parameters = [...(declared.parameters ?? []), ...(hasETag ? [IF_NONE_MATCH] : [])] as ParameterObject[];
   const answers: Record<string, Answer> = {
     ...withExamples(declared.responses as Record<string, Answer>, draft),
@@ -46,14 +51,22 @@ export function documentedOperation(path: string, declared: OperationObject, dra
   const description = [
     declared.description,
     tableOf(parameters, examples),
-    first && commandOf(path, parameters, first, isPublic),
+    first && commandOf(path, parameters, first, isPublic, method),
   ];
   return {
     ...declared,
+    ...(declared.requestBody && { requestBody: withBodies(declared.requestBody, draft) }),
     description: description.filter((part) => part !== undefined).join('\n\n'),
     parameters: filledIn(parameters, examples),
     responses: Object.fromEntries(responses) as OperationObject['responses'],
   };
+}
+
+function withBodies(requestBody: object, { examples }: Draft): NonNullable<OperationObject['requestBody']> {
+  const { content } = requestBody as { readonly content: { readonly 'application/json': object } };
+  const bodies = examples.map(({ name, summary, body }) => [name, { summary, value: body }] as const);
+  const json = { ...content['application/json'], examples: Object.fromEntries(bodies) };
+  return { ...requestBody, content: { 'application/json': json } } as NonNullable<OperationObject['requestBody']>;
 }
 
 function withExamples(answers: Record<string, Answer>, draft: Draft): Record<string, Answer> {

@@ -47,8 +47,9 @@ export function tableOf(parameters: readonly ParameterObject[], examples: readon
 export function commandOf(
   path: string,
   parameters: readonly ParameterObject[],
-  { values = {} }: Example,
+  { values = {}, body }: Example,
   isPublic: boolean,
+  method: string,
 ): string {
   const target = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(values[name])));
   const sent = parameters.filter((parameter) => parameter.in === 'header' && values[parameter.name] !== undefined);
@@ -59,6 +60,8 @@ export function commandOf(
   }
   const search = query.size > 0 ? `?${query.toString()}` : '';
   const token = isPublic ? [] : ['-H "Authorization: Bearer $TOKEN"'];
-  const command = [`curl -s "$BASE_URL${target}${search}"`, ...token, ...headers].join(' \\\n  ');
+  const verb = method === 'post' || method === 'get' ? [] : [`-X ${method.toUpperCase()}`];
+  const json = body ? ["-H 'Content-Type: application/json'", `-d '${JSON.stringify(body)}'`] : [];
+  const command = [`curl -s "$BASE_URL${target}${search}"`, ...verb, ...token, ...headers, ...json].join(' \\\n  ');
   return ['```sh', command, '```'].join('\n');
 }

@@ -16,6 +16,7 @@ export function createDocument(app: INestApplication): OpenAPIObject {
     .addServer('/', 'This deployment')
     .addTag('Apps', 'Your apps, who uses them, and which workspaces you may act in.')
     .addTag('Products', 'What can be held and sent: one product for each currency.')
+    .addTag('Accounts', 'Where your money is, one currency each.')
     .addTag('Corridors', 'Where money can go, how, how much and how fast.')
     .addTag('Transfers', 'What moved, what it left behind, and how far it has come.')
     .addTag('Health', 'For supervisors and load balancers.')
@@ -54,7 +55,7 @@ function completeOperations({ paths }: OpenAPIObject): Draft[] {
   const items = Object.entries(paths) as unknown as [string, Record<string, OperationObject & { [DRAFT]: Draft }>][];
   return items.flatMap(([path, item]) =>
     Object.entries(item).map(([method, { [DRAFT]: draft, ...declared }]) => {
-      Object.assign(item, { [method]: documentedOperation(path, declared, draft) });
+      Object.assign(item, { [method]: documentedOperation(path, method, declared, draft) });
       return draft;
     }),
   );

@@ -48,6 +48,10 @@ function exampleOf(reason: RefusalReason, path: string): Refusal {
       return ofParameter(reason, 'limit', PARAMETER_RULES.limit);
     case 'timestamp_invalid':
       return ofParameter(reason, 'createdFrom', PARAMETER_RULES.instant);
+    case 'body_malformed':
+      return new Refusal(reason, 'The body is not JSON in UTF-8.');
+    case 'field_unknown':
+      return refusalOf([{ path: 'colour', reason, message: unknownMessage('colour') }], reason);
     case 'header_repeated':
       return new Refusal(reason, 'Send the header accept once.');
     case 'unavailable':

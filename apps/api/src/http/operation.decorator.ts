@@ -20,6 +20,8 @@ export interface OperationText {
   readonly hasETag?: boolean;
   /** Whether the answer is one page of a list, and `Link` leads to the next. */
   readonly isPaged?: boolean;
+  /** Whether it takes a body, and whether that makes something, at most once for an idempotency key. */
+  readonly body?: 'changes' | 'creates';
 }
 
 /** A call whose answer `npm run examples` records and a test repeats. */
@@ -30,6 +32,7 @@ export interface Example {
   readonly summary: string;
   /** By the names of the parameters. */
   readonly values?: Readonly<Record<string, string | number>>;
+  readonly body?: object;
 }
 
 /** Under this key the document carries a {@link Draft} until its answers and examples have been made from it. */
@@ -42,11 +45,25 @@ export interface Draft {
   readonly examples: readonly Example[];
   readonly hasETag: boolean;
   readonly isPaged: boolean;
+  readonly isCreation: boolean;
 }
 
 const ALWAYS: readonly RefusalReason[] = ['header_repeated', 'request_malformed'];
 const SIGNED_IN: readonly RefusalReason[] = ['not_authenticated', 'not_acceptable', 'rate_limited', 'internal_error', 'unavailable']; // prettier-ignore
 const IN_A_WORKSPACE: readonly RefusalReason[] = ['workspace_id_required', 'workspace_id_invalid', 'workspace_forbidden']; // prettier-ignore
+
+const PAGED: readonly RefusalReason[] = ['parameter_unknown', 'limit_invalid', 'cursor_invalid'];
+const BODY: readonly RefusalReason[] = [
+  'body_malformed',
+  'field_unknown',
+  'payload_too_large',
+  'unsupported_media_type',
+];
+const CREATION: readonly RefusalReason[] = [
+  'idempotency_key_invalid',
+  'idempotency_in_progress',
+  'idempotency_key_reused',
+];
 
 /**
  * Says which operation a route is: what the guard checks and what the documentation shows come from the same line, so
@@ -60,6 +77,7 @@ export function Operation(id: OperationId, text: OperationText): MethodDecorator
     examples: text.examples ?? [],
     hasETag: text.hasETag ?? false,
     isPaged: text.isPaged ?? false,
+    isCreation: text.body === 'creates',
   };
   const decorators: MethodDecorator[] = [
     SetMetadata(OPERATION, id),
@@ -79,6 +97,7 @@ export function Operation(id: OperationId, text: OperationText): MethodDecorator
   ];
   if (access !== 'public') decorators.push(ApiBearerAuth());
   if (isRole(access)) decorators.push(WorkspaceHeader());
+  if (text.body === 'creates') decorators.push(IdempotencyHeader());
   return applyDecorators(...decorators);
 }
 
@@ -90,7 +109,17 @@ const WorkspaceHeader = (): MethodDecorator =>
     schema: { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
   });
 
-function refusalsOf(id: OperationId, { refusals }: OperationText): RefusalReason[] {
+const IdempotencyHeader = (): MethodDecorator =>
+  ApiHeader({
+    name: 'Idempotency-Key',
+    required: false,
+    description:
+      'Your name for what you mean to do, such as a UUID: made once, sent with every try of it. A request that comes again with it gets the first answer and makes nothing new, for 30 days. Without it, a request repeated because its answer was lost may be carried out twice.',
+    schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
+    'x-provenance': 'ours',
+  } as Parameters<typeof ApiHeader>[0]);
+
+function refusalsOf(id: OperationId, { refusals, body, isPaged }: OperationText): RefusalReason[] {
   const access = ACCESS[id];
   const isAnyRoleEnough = isRole(access) && suffices('member', access);
   return [
@@ -98,6 +127,9 @@ function refusalsOf(id: OperationId, { refusals }: OperationText): RefusalReason
     ...(access === 'public' ? [] : SIGNED_IN),
     ...(isRole(access) ? IN_A_WORKSPACE : []),
     ...(isRole(access) && !isAnyRoleEnough ? ['role_insufficient' as const] : []),
+    ...(isPaged ? PAGED : []),
+    ...(body ? BODY : []),
+    ...(body === 'creates' ? CREATION : []),
     ...refusals,
   ];
 }

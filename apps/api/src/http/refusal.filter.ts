@@ -37,7 +37,7 @@ export class RefusalFilter implements ExceptionFilter {
     // The router hands a path it cannot read to us without running a hook.
     if (!reply.hasHeader('X-Request-Id')) reply.headers({ ...BARE_HEADERS, 'X-Request-Id': request.id });
     if (refusal.status === 401) reply.header('WWW-Authenticate', 'Bearer');
-    if (refusal.status === 429 || refusal.status === 503) {
+    if (refusal.reason === 'idempotency_in_progress' || refusal.status === 429 || refusal.status === 503) {
       reply.header('Retry-After', String(refusal.retryAfterSeconds ?? RETRY_AFTER_S));
     }
     // After a request whose body was not read to its end, the connection cannot carry another.

@@ -8,6 +8,7 @@ import type { CalledRequest } from '../access/caller.js';
 import type { Draining } from '../health/readiness.js';
 import { BARE_HEADERS, bodyOf } from './error-answer.js';
 import { boundHandlers } from './handler-deadline.js';
+import { readJsonBodies } from './json-body.js';
 import { allowedMethods, indexRoutes, type RouteIndex } from './route-index.js';
 import { SECURITY_HEADERS } from './security-headers.js';
 
@@ -113,12 +114,16 @@ function objectionTo(request: FastifyRequest, reply: FastifyReply, routes: Route
   if (request.url.length > LIMITS.urlBytes) return new Refusal('uri_too_long');
   if (rawHeaders.length / 2 > LIMITS.headers) return new Refusal('headers_too_large');
   if (request.is404) return noRoute(routes, request, reply);
+  // A body packed by a coding could be any size once unpacked.
+  if (!['', 'identity'].includes((request.headers['content-encoding'] ?? '').toLowerCase()))
+    return new Refusal('unsupported_media_type');
   const repeated = repeatedHeader(rawHeaders);
   return repeated === undefined ? undefined : new Refusal('header_repeated', `Send the header ${repeated} once.`);
 }
 
 /** What happens around every request, in this order. Before the first route is registered. */
 export function prepareServer(server: FastifyInstance, draining: Draining): void {
+  readJsonBodies(server);
   const routes = indexRoutes(server);
   const age = new ConnectionAge();
   boundHandlers(server, LIMITS.handlerTimeoutMs);

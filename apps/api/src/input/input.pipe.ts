@@ -45,7 +45,10 @@ class InputPipe extends ValidationPipe {
   }
 
   override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
-    const names = typeof value === 'object' && value !== null ? Object.keys(value) : [];
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      throw new Refusal(this.door.invalid, 'The body must be a JSON object.');
+    }
+    const names = Object.keys(value);
     const hidden = names.filter((name) => LOST.includes(name));
     if (hidden.length > 0)
       throw refusalOf(
@@ -58,6 +61,9 @@ class InputPipe extends ValidationPipe {
 
 /** The names class-transformer leaves out without a word, for the harm they could do. No field of ours is called so. */
 const LOST = ['__proto__', 'constructor', 'prototype'];
+
+/** For JSON bodies. */
+export const bodyPipe = new InputPipe({ unknown: 'field_unknown', invalid: 'body_malformed' });
 
 /** For what stands behind the question mark. */
 export const queryPipe = new InputPipe({ unknown: 'parameter_unknown', invalid: 'parameter_invalid' });

@@ -24,7 +24,7 @@ export class TransfersController {
     description:
       'The transfers of the workspace, newest first, each with everything a single one has. Filters narrow the list; all that are given must hold.',
     provenance: 'ours',
-    refusals: ['parameter_unknown', 'parameter_invalid', 'limit_invalid', 'cursor_invalid', 'id_malformed', 'timestamp_invalid', 'account_not_found', 'recipient_not_found'], // prettier-ignore
+    refusals: ['parameter_invalid', 'id_malformed', 'timestamp_invalid', 'account_not_found', 'recipient_not_found'], // prettier-ignore
     isPaged: true,
     examples: [
       { name: 'payouts', summary: 'Payouts, one to a page: `Link` leads to the next', values: { 'Workspace-ID': 1, type: 'payout', limit: 1 } }, // prettier-ignore

@@ -11,9 +11,9 @@ export interface PagedList {
   readonly where: string;
   /** Conditions by the names of their filters, each over one parameter. */
   readonly filters: Readonly<Record<string, (parameter: string) => string>>;
-  /** From the rows of a page, `from page t join …`, the JSON of an item. */
+  /** The JSON of an item, from a row of the page, `t`, and what that is joined with. */
   readonly item: string;
-  readonly from: string;
+  readonly joins: string;
 }
 
 interface Row {
@@ -102,7 +102,7 @@ function pageStatement(list: PagedList, filters: readonly string[], isContinued:
        select l.* from ${list.table} l where ${conditions.join(' and ')}
        order by l.created_at desc, l.id desc limit $2)
      select ${list.item} as item, rfc3339(t.created_at) as at, t.id
-     from page t ${list.from}
+     from page t ${list.joins}
      order by t.created_at desc, t.id desc`,
   );
   statements.set(name, made);

@@ -1,0 +1,148 @@
+import { BankingClient } from '@banking/client';
+import type { Account, ProductId, WorkspaceId } from '@banking/domain';
+import { ask } from '../answers.js';
+import { ADA, type Service } from '../service.js';
+import { idOf } from '../world.js';
+import { mistakesIn } from './shapes.js';
+
+export function accountsContract(provide: () => Service): void {
+  const service = provide();
+  const workspace = () => idOf(service.world, 'workspaces', 'Ada personal');
+  const view = () =>
+    new BankingClient({ baseUrl: service.url, token: () => service.tokenOf(ADA) }).workspace(
+      workspace() as WorkspaceId,
+    );
+  const send = (body: unknown, headers: Record<string, string> = {}) =>
+    ask(service, '/accounts', { as: ADA, workspace: workspace(), body, headers });
+  const euro = async () => {
+    const products = await new BankingClient({
+      baseUrl: service.url,
+      token: () => service.tokenOf(ADA),
+    }).listProducts();
+    return products.find(({ edges }) => edges.currency.code === 'EUR')?.id as ProductId;
+  };
+  const count = async () => (await view().listAccounts({ limit: 500 })).items.length;
+
+  describe('and an account', () => {
+    it('When it is opened Then it holds nothing, and is where Location says', async () => {
+      const { status, headers, body } = await send({ productID: await euro(), alias: 'Holidays' });
+
+      const account = body as Account;
+      expect(status).toBe(201);
+      expect(mistakesIn(account, 'Account')).toEqual([]);
+      expect(account).toMatchObject({ alias: 'Holidays', status: 'enabled', edges: { balances: [{ amount: 0 }] } });
+      expect(headers.get('location')).toBe(`/accounts/${account.id}`);
+      expect(headers.has('idempotent-replayed')).toBe(false);
+      expect(await view().getAccount(account.id)).toEqual(account);
+      expect((await view().listAccounts({ limit: 1 })).items).toEqual([account]);
+    });
+
+    it('When the request comes again with its key Then the answer does, byte for byte, and says so', async () => {
+      const key = { 'Idempotency-Key': `contract-${workspace()}` };
+      const productID = await euro();
+      const first = await send(`{"productID":${productID},"alias":"Once"}`, key);
+      const before = await count();
+
+      const again = await send(` { "alias" : "Once", "productID" : ${productID} } `, key);
+
+      expect(again.status).toBe(201);
+      expect(again.text).toBe(first.text);
+      expect(again.headers.get('location')).toBe(first.headers.get('location'));
+      expect(again.headers.get('idempotent-replayed')).toBe('true');
+      expect(await count()).toBe(before);
+      expect(await send({ productID, alias: 'Twice' }, key)).toMatchObject({ status: 422, body: { reason: 'idempotency_key_reused' } }); // prettier-ignore
+      expect(await view().openAccount({ productID, alias: 'Once' }, { idempotencyKey: key['Idempotency-Key'] })).toEqual({ resource: first.body, isReplay: true }); // prettier-ignore
+    });
+
+    it('When it is renamed and disabled Then that is all that changes', async () => {
+      const { resource } = await view().openAccount({ productID: await euro(), alias: 'Before' });
+
+      const renamed = await view().changeAccount({ accountId: resource.id, alias: 'After' });
+      const disabled = await view().changeAccount({ accountId: resource.id, status: 'disabled' });
+
+      expect(renamed).toEqual({ ...resource, alias: 'After', updatedAt: renamed.updatedAt });
+      expect(disabled).toEqual({ ...renamed, status: 'disabled', updatedAt: disabled.updatedAt });
+    });
+
+    it.each<[string, unknown, number, string, readonly string[]]>([
+      ['no product', { alias: 'A' }, 400, 'body_malformed', ['productID']],
+      ['a product in a text', { productID: '2' }, 400, 'body_malformed', ['productID']],
+      ['a product that is null', { productID: null }, 400, 'body_malformed', ['productID']],
+      ['half a product', { productID: 1.5 }, 400, 'body_malformed', ['productID']],
+      ['a product beyond 2^53', '{"productID":9007199254740993}', 400, 'body_malformed', ['productID']],
+      ['a list of products', { productID: [2] }, 400, 'body_malformed', ['productID']],
+      ['a product that is not there', { productID: 999_999 }, 422, 'product_not_found', []],
+      ['an alias that is null', { productID: 2, alias: null }, 400, 'body_malformed', ['alias']],
+      ['an empty alias', { productID: 2, alias: '' }, 400, 'body_malformed', ['alias']],
+      ['an alias of spaces', { productID: 2, alias: '   ' }, 400, 'body_malformed', ['alias']],
+      ['an alias of 141 characters', { productID: 2, alias: 'a'.repeat(141) }, 400, 'body_malformed', ['alias']],
+      ['an alias with a line break', { productID: 2, alias: 'a\nb' }, 400, 'body_malformed', ['alias']],
+      ['an alias with a NUL', { productID: 2, alias: 'a\0b' }, 400, 'body_malformed', ['alias']],
+      ['half a character', '{"productID":2,"alias":"\\ud800"}', 400, 'body_malformed', ['alias']],
+      ['a field nobody knows', { productID: 2, balance: 100 }, 400, 'field_unknown', ['balance']],
+      ['an id of its own', { productID: 2, id: 7 }, 400, 'field_unknown', ['id']],
+      ['two mistakes', { productID: 0, balance: 1 }, 400, 'body_malformed', ['balance', 'productID']],
+      ['a prototype', '{"productID":2,"__proto__":{"alias":"x"}}', 400, 'field_unknown', ['__proto__']],
+      ['a constructor', '{"productID":2,"constructor":{"prototype":{"x":1}}}', 400, 'field_unknown', ['constructor']],
+      ['no JSON', '{', 400, 'body_malformed', []],
+      ['a comment', '// c\n{"productID":2}', 400, 'body_malformed', []],
+      ['a byte order mark', '\ufeff{"productID":2}', 400, 'body_malformed', []],
+      ['a list', '[]', 400, 'body_malformed', []],
+      ['a number', '1', 400, 'body_malformed', []],
+      ['null', 'null', 400, 'body_malformed', []],
+      ['a text', '"account"', 400, 'body_malformed', []],
+      ['nothing', '', 400, 'body_malformed', []],
+      [
+        '5000 fields',
+        Object.fromEntries(Array.from({ length: 5000 }, (_, at) => [`f${at}`, 1])),
+        400,
+        'body_malformed',
+        [],
+      ],
+      ['nesting without end', `${'{"a":'.repeat(500)}1${'}'.repeat(500)}`, 400, 'body_malformed', []],
+      ['70 KiB', { productID: 2, alias: 'a'.repeat(70 * 1024) }, 413, 'payload_too_large', []],
+    ])(
+      'When it is opened with %s Then it is refused by name, and nothing is made',
+      async (_, body, status, reason, paths) => {
+        const before = await count();
+
+        const answer = await send(body);
+
+        expect(answer).toMatchObject({ status, body: { reason } });
+        const { details } = answer.body as { details?: { path: string }[] };
+        expect((details ?? []).map(({ path }) => path).sort()).toEqual([...paths].sort());
+        expect(await count()).toBe(before);
+      },
+    );
+
+    it.each<[string, Record<string, string>]>([
+      ['text/plain', { 'content-type': 'text/plain' }],
+      ['a form', { 'content-type': 'application/x-www-form-urlencoded' }],
+      ['xml', { 'content-type': 'application/xml' }],
+      ['multipart', { 'content-type': 'multipart/form-data; boundary=x' }],
+      ['something behind json', { 'content-type': 'application/json garbage' }],
+      ['another charset', { 'content-type': 'application/json; charset=utf-16' }],
+      ['a packed body', { 'content-encoding': 'gzip' }],
+    ])('When its body is sent as %s Then it is refused', async (_, headers) => {
+      const answer = await send(JSON.stringify({ productID: 2 }), headers);
+
+      expect(answer).toMatchObject({ status: 415, body: { errorCode: 'unsupported_media_type' } });
+    });
+
+    it.each([
+      'application/json',
+      'application/json; charset=utf-8',
+      'application/json;charset="UTF-8"',
+      'Application/JSON',
+    ])('When its body is sent as %s Then it is read', async (type) => {
+      expect((await send({ productID: await euro() }, { 'content-type': type })).status).toBe(201);
+    });
+
+    it.each(['', 'two words', 'é', 'x'.repeat(256)])('When its key is %j Then it is refused', async (key) => {
+      expect(await send({ productID: 2 }, { 'Idempotency-Key': key })).toMatchObject({
+        status: 400,
+        body: { reason: 'idempotency_key_invalid' },
+      });
+    });
+  });
+}

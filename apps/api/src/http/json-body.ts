@@ -1,0 +1,54 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Refusal } from '@banking/domain';
+
+/** Deeper or wider than anything an operation takes. */
+const DEPTH_MAX = 8;
+const KEYS_MAX = 64;
+
+const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)"?/i;
+
+/**
+ * Reads bodies as JSON in UTF-8 and as nothing else: other media types are refused rather than guessed at, so that no reader on the
+ * way can take a body for another one than we do.
+ */
+export function readJsonBodies(server: FastifyInstance): void {
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
+    try {
+      done(null, parsed(request, bytes));
+    } catch (refusal) {
+      done(refusal as Refusal);
+    }
+  });
+}
+
+/** @throws Refusal `unsupported_media_type`, `body_malformed` */
+function parsed({ headers }: FastifyRequest, bytes: Buffer): unknown {
+  const charset = CHARSET.exec(headers['content-type'] ?? '')?.[1];
+  if (charset !== undefined && charset.toLowerCase() !== 'utf-8') throw new Refusal('unsupported_media_type');
+  const value = valueOf(bytes);
+  if (!isWithin(value, DEPTH_MAX, { left: KEYS_MAX })) {
+    throw new Refusal(
+      'body_malformed',
+      `The body is nested deeper than ${DEPTH_MAX} levels or has more than ${KEYS_MAX} fields.`,
+    );
+  }
+  return value;
+}
+
+function valueOf(bytes: Buffer): unknown {
+  try {
+    // A byte order mark is kept, and is no JSON (RFC 8259, section 8.1).
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)) as unknown;
+  } catch (cause) {
+    throw new Refusal('body_malformed', 'The body is not JSON in UTF-8.', { cause });
+  }
+}
+
+function isWithin(value: unknown, depth: number, keys: { left: number }): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  if (depth === 0) return false;
+  const members = Object.values(value);
+  keys.left -= members.length;
+  return keys.left >= 0 && members.every((member) => isWithin(member, depth - 1, keys));
+}

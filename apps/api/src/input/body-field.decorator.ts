@@ -1,0 +1,86 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
+import { ValidateBy, ValidateIf } from 'class-validator';
+import type { RefusalReason } from '@banking/domain';
+import type { Provenance } from '../http/field.decorator.js';
+import { mustBe } from './parameter.decorator.js';
+
+interface FieldRule {
+  readonly provenance: Provenance;
+  readonly isRequired: boolean;
+  readonly schema: ApiPropertyOptions;
+  readonly reason?: RefusalReason;
+  /** What it must be, to follow its name. */
+  readonly must: string;
+  readonly isGood: (value: unknown) => boolean;
+}
+
+/** A field of a body. One that may be left out is left out, never `null`. */
+function BodyField({
+  provenance,
+  isRequired,
+  schema,
+  reason = 'body_malformed',
+  must,
+  isGood,
+}: FieldRule): PropertyDecorator {
+  const mark = provenance === 'stated' ? {} : { 'x-provenance': provenance };
+  const rule = {
+    name: reason,
+    validator: { validate: isGood, defaultMessage: () => mustBe('$property', must) },
+  };
+  return applyDecorators(
+    ApiProperty({ ...schema, ...mark, required: isRequired } as ApiPropertyOptions),
+    ...(isRequired ? [] : [ValidateIf((_: object, value: unknown) => value !== undefined)]),
+    ValidateBy(rule, { context: { reason } }),
+  );
+}
+
+export const IdBodyField = (provenance: Provenance, description: string, example: number): PropertyDecorator =>
+  BodyField({
+    provenance,
+    isRequired: true,
+    schema: { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description, example },
+    must: `a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`,
+    isGood: (value) => Number.isSafeInteger(value) && (value as number) >= 1,
+  });
+
+/** Text for people: what a line holds, and nothing that could break out of it. */
+export const LineField = (
+  provenance: Provenance,
+  maxLength: number,
+  description: string,
+  example: string,
+): PropertyDecorator =>
+  BodyField({
+    provenance,
+    isRequired: false,
+    schema: { type: 'string', minLength: 1, maxLength, description, example },
+    must: lineRule(maxLength),
+    isGood: (value) => typeof value === 'string' && isLine(value, maxLength),
+  });
+
+export const ChoiceField = (
+  provenance: Provenance,
+  choices: readonly string[],
+  description: string,
+): PropertyDecorator =>
+  BodyField({
+    provenance,
+    isRequired: false,
+    schema: { type: 'string', enum: [...choices], description, example: choices[0] },
+    must: `one of ${choices.join(', ')}`,
+    isGood: (value) => choices.includes(value as string),
+  });
+
+const lineRule = (maxLength: number) => `1 to ${maxLength} characters, none of them a control character`;
+
+/** Whether a text has that many characters at most and no control character, line break or half of a character. */
+function isLine(text: string, maxLength: number): boolean {
+  return (
+    text.length >= 1 &&
+    text.length <= maxLength &&
+    !/[\p{Cc}\p{Zl}\p{Zp}\p{Surrogate}]/u.test(text) &&
+    text.trim() !== ''
+  );
+}

@@ -1,0 +1,65 @@
+import type { RefusalRow } from '../refusal.js';
+
+/** HTTP itself, limits, and what is ours to mend: 405 to 431, 429, 5xx. */
+export const PROTOCOL = {
+  method_not_allowed: {
+    status: 405,
+    errorCode: 'method_not_allowed',
+    meaning: 'The path exists, but not for this method.',
+    action: 'Use one of the methods in the Allow header.',
+  },
+  not_acceptable: {
+    status: 406,
+    errorCode: 'not_acceptable',
+    meaning: 'The answer is not available in any media type the Accept header allows.',
+    action: 'Accept application/json.',
+  },
+  request_timeout: {
+    status: 408,
+    errorCode: 'request_timeout',
+    meaning: 'The request did not arrive completely in time.',
+    action: 'Send it again, on a new connection.',
+  },
+  payload_too_large: {
+    status: 413,
+    errorCode: 'payload_too_large',
+    meaning: 'The body is larger than the operation reads.',
+    action: 'Send a smaller body.',
+  },
+  uri_too_long: {
+    status: 414,
+    errorCode: 'uri_too_long',
+    meaning: 'The path or the query is longer than the service reads.',
+    action: 'Send a shorter path and query.',
+  },
+  unsupported_media_type: {
+    status: 415,
+    errorCode: 'unsupported_media_type',
+    meaning: 'The body is in a media type the operation does not read.',
+    action: 'Send Content-Type: application/json.',
+  },
+  headers_too_large: {
+    status: 431,
+    errorCode: 'headers_too_large',
+    meaning: 'The headers are larger than the service reads.',
+    action: 'Send fewer or shorter headers.',
+  },
+  rate_limited: {
+    status: 429,
+    errorCode: 'rate_limited',
+    meaning: 'The caller sent more requests than it may in this time.',
+    action: 'Wait as many seconds as Retry-After says, then try again.',
+  },
+  internal_error: {
+    status: 500,
+    errorCode: 'internal_error',
+    meaning: 'The service failed in a way it did not expect.',
+    action: 'Report the requestId. Trying again is safe for reads.',
+  },
+  unavailable: {
+    status: 503,
+    errorCode: 'unavailable',
+    meaning: 'The service cannot answer at the moment.',
+    action: 'Wait as many seconds as Retry-After says, then try again.',
+  },
+} as const satisfies Record<string, RefusalRow>;
