@@ -11,15 +11,11 @@ export class WorkspaceCopy {
   readonly folder = realpathSync(mkdtempSync(join(tmpdir(), 'banking-copy-')));
 
   constructor() {
-    for (const file of files()) {
-      mkdirSync(join(this.folder, dirname(file)), { recursive: true });
-      copyFileSync(join(ROOT, file), join(this.folder, file));
-    }
-    this.linkInstalled('node_modules', '@banking');
-    mkdirSync(join(this.folder, 'node_modules/@banking'));
-    for (const { folder, manifest } of projects()) {
-      symlinkSync(join(this.folder, folder), join(this.folder, 'node_modules', manifest.name));
-      this.linkInstalled(`${folder}/node_modules`);
+    try {
+      this.fill();
+    } catch (error) {
+      this.remove();
+      throw error;
     }
   }
 
@@ -43,6 +39,19 @@ export class WorkspaceCopy {
 
   remove(): void {
     rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private fill(): void {
+    for (const file of files()) {
+      mkdirSync(join(this.folder, dirname(file)), { recursive: true });
+      copyFileSync(join(ROOT, file), join(this.folder, file));
+    }
+    this.linkInstalled('node_modules', '@banking');
+    mkdirSync(join(this.folder, 'node_modules/@banking'));
+    for (const { folder, manifest } of projects()) {
+      symlinkSync(join(this.folder, folder), join(this.folder, 'node_modules', manifest.name));
+      this.linkInstalled(`${folder}/node_modules`);
+    }
   }
 
   private linkInstalled(folder: string, ...except: readonly string[]): void {
