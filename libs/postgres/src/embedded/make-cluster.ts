@@ -17,6 +17,9 @@ import type { DataFolder } from './data-folder.js';
 import { diskFull, EmbeddedServerError } from './embedded-server-error.js';
 import { asUser, giveTo } from './server-user.js';
 
+/** An initdb that outlived its starter may still be writing there: it ends when it finds nothing to write to. */
+const LEFT_BEHIND = { recursive: true, force: true, maxRetries: 20, retryDelay: 50 };
+
 /** Over the socket everyone is believed, because only we can enter the socket's folder; no other way in is named. */
 const HBA = 'local all all trust\n';
 
@@ -32,7 +35,7 @@ export async function ensureCluster(folder: DataFolder, binaries: Binaries): Pro
     return;
   }
   for (const name of readdirSync(folder.home)) {
-    if (name.startsWith('database-half-')) rmSync(join(folder.home, name), { recursive: true, force: true });
+    if (name.startsWith('database-half-')) rmSync(join(folder.home, name), LEFT_BEHIND);
   }
   const half = mkdtempSync(join(folder.home, 'database-half-'));
   giveTo(folder.user, half);
