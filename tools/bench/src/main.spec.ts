@@ -33,7 +33,7 @@ describe('Given the benchmark', () => {
   });
 
   it.each([
-    [[], ''],
+    [[], 'error: say what to measure, such as reads'],
     [['writes'], "unknown command 'writes'"],
     [['reads', '--sideways'], "unknown option '--sideways'"],
     [['reads', '--rounds'], 'argument missing'],

@@ -41,7 +41,12 @@ program
     process.stdout.write(`${json ? JSON.stringify(result, null, 2) : report(result)}\n`);
   });
 
-program.parseAsync().catch((error: unknown) => {
+async function main(): Promise<void> {
+  if (process.argv.length < 3) program.error('error: say what to measure, such as reads');
+  await program.parseAsync();
+}
+
+main().catch((error: unknown) => {
   if (error instanceof CommanderError) {
     process.exitCode = error.exitCode === 0 ? 0 : MISUSED;
   } else {
