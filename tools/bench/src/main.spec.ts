@@ -25,6 +25,16 @@ describe('Given the benchmark', () => {
     expect(result.residentMb).toBeGreaterThan(10);
   }, 120_000);
 
+  it('When it is asked for little of a list, Then it walks to the page and measures it', () => {
+    const little = ['--rounds', '1', '--seconds', '1', '--connections', '2', '--transfers', '700', '--page', '7'];
+
+    const { status, stdout, stderr } = bench('lists', ...little, '--json');
+
+    expect({ status, stderr: status === 0 ? '' : stderr }).toEqual({ status: 0, stderr: '' });
+    expect(JSON.parse(stdout).comparisons[0].pairs[0].ours.perSecond).toBeGreaterThan(0);
+    expect(bench('lists', ...little.slice(0, -1), '99').stderr).toContain('items before that page');
+  }, 120_000);
+
   it('When it is asked for help, Then it says what it measures', () => {
     const { status, stdout } = bench('reads', '--help');
 
@@ -33,7 +43,7 @@ describe('Given the benchmark', () => {
   });
 
   it.each([
-    [[], 'error: say what to measure, such as reads'],
+    [[], 'error: say what to measure, reads or lists'],
     [['writes'], "unknown command 'writes'"],
     [['reads', '--sideways'], "unknown option '--sideways'"],
     [['reads', '--rounds'], 'argument missing'],

@@ -1,4 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { benchLists } from './lists.js';
+import type { Result } from './question.js';
 import { benchReads } from './reads.js';
 import { report } from './report.js';
 
@@ -20,29 +22,43 @@ const program = new Command('bench')
   .showHelpAfterError()
   .allowExcessArguments(false);
 
-program
-  .command('reads')
-  .summary('reading transfers and reference data')
-  .description('Reads through the service, against a bare Fastify that does the same without access checks and logs.')
-  .addOption(new Option('--rounds <count>', 'how often each pair is measured').argParser(wholeFrom(1)).default(5))
-  .addOption(
-    new Option('--seconds <count>', 'how long each side is asked in a round').argParser(wholeFrom(1)).default(5),
-  )
-  .addOption(new Option('--connections <count>', 'connections that ask at once').argParser(wholeFrom(1)).default(32))
-  .addOption(new Option('--transfers <count>', 'transfers in the books').argParser(wholeFrom(1)).default(10_000))
-  .addOption(
-    new Option('--grown-to <count>', 'transfers in the books it is compared with')
-      .argParser(wholeFrom(1))
-      .default(1_000_000),
-  ) // prettier-ignore
-  .option('--json', 'print every measurement as JSON')
-  .action(async ({ json, ...options }) => {
-    const result = await benchReads({ ...options, onProgress: (line) => process.stderr.write(`${line}\n`) });
-    process.stdout.write(`${json ? JSON.stringify(result, null, 2) : report(result)}\n`);
-  });
+/** What every bench can be told. */
+function bench(name: string, summary: string, description: string): Command {
+  return program
+    .command(name)
+    .summary(summary)
+    .description(description)
+    .addOption(count('--rounds', 'how often each pair is measured', 5))
+    .addOption(count('--seconds', 'how long each side is asked in a round', 5))
+    .addOption(count('--connections', 'connections that ask at once', 32))
+    .option('--json', 'print every measurement as JSON');
+}
+
+const count = (name: string, meaning: string, otherwise: number) =>
+  new Option(`${name} <count>`, meaning).argParser(wholeFrom(1)).default(otherwise);
+
+const onProgress = (line: string) => process.stderr.write(`${line}\n`);
+
+function print(result: Result, asJson: boolean | undefined): void {
+  process.stdout.write(`${asJson ? JSON.stringify(result, null, 2) : report(result)}\n`);
+}
+
+bench(
+  'reads',
+  'reading transfers and reference data',
+  'Reads through the service, against a bare Fastify that does the same without access checks and logs.',
+)
+  .addOption(count('--transfers', 'transfers in the books', 10_000))
+  .addOption(count('--grown-to', 'transfers in the books it is compared with', 1_000_000))
+  .action(async ({ json, ...options }) => print(await benchReads({ ...options, onProgress }), json));
+
+bench('lists', 'a late page of a long list', 'Reads a late page of the transfers, against the first.')
+  .addOption(count('--transfers', 'transfers in the books', 1_000_000))
+  .addOption(count('--page', 'which page is compared with the first, of 100 transfers each', 1_000))
+  .action(async ({ json, ...options }) => print(await benchLists({ ...options, onProgress }), json));
 
 async function main(): Promise<void> {
-  if (process.argv.length < 3) program.error('error: say what to measure, such as reads');
+  if (process.argv.length < 3) program.error('error: say what to measure, reads or lists');
   await program.parseAsync();
 }
 

@@ -1,6 +1,6 @@
 import { ratiosOf, spreadOf, type Pair, type Spread } from './comparison.js';
 import type { Measured } from './load.js';
-import type { Comparison, ReadsResult } from './reads.js';
+import type { Comparison, Result } from './question.js';
 
 const round = (value: number, digits: number) => value.toLocaleString('en', { maximumFractionDigits: digits });
 const ratio = ({ median, min, max }: Spread) => `${median.toFixed(2)} (${min.toFixed(2)} to ${max.toFixed(2)})`;
@@ -35,7 +35,7 @@ function comparisonLines({ name, control, aim, pairs }: Comparison): string[] {
 }
 
 /** The result as people read it: ratios first, since they carry over from one machine to another and figures do not. */
-export function report({ comparisons, residentMb, residentAimMb }: ReadsResult): string {
+export function report({ comparisons, residentMb, residentAimMb }: Result): string {
   const memory = `Resident memory under load: ${round(residentMb, 0)} MB at most, aim ≤ ${residentAimMb} MB: ${verdict(residentMb <= residentAimMb, `${round(residentMb - residentAimMb, 0)} MB`)}`;
   return [...comparisons.flatMap((comparison) => [...comparisonLines(comparison), '']), memory].join('\n');
 }

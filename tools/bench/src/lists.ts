@@ -1,0 +1,57 @@
+import { compareAll, type Effort, type Result } from './question.js';
+import type { Answering } from './service.js';
+import { inWorkshop, makeWorld } from './world.js';
+
+export interface ListsOptions extends Effort {
+  readonly transfers: number;
+  /** Which page is compared with the first. */
+  readonly page: number;
+}
+
+/** Items on a page, as when a caller says nothing. */
+const PAGE = 100;
+
+/** The most a page may hold: the way to a late page is walked in these. */
+const STRIDE = 500;
+
+/** Measures whether a list costs the same wherever it is read. */
+export function benchLists(options: ListsOptions): Promise<Result> {
+  const { page, transfers, onProgress } = options;
+  return inWorkshop(async ({ folder, runs }) => {
+    const { service } = await makeWorld(folder('lists'), transfers, onProgress);
+    runs(service);
+    onProgress(`Walking to page ${page}`);
+    const first = `/transfers?limit=${PAGE}`;
+    const late = await pageBehind(service, (page - 1) * PAGE);
+    return compareAll(
+      [
+        {
+          name: `GET /transfers, page ${page} of ${transfers} transfers`,
+          control: 'the service, page 1',
+          // A factor of 1.3 either way.
+          aim: 1 / 1.3,
+          sides: { ours: service, control: service },
+          paths: { ours: [late], control: [first] },
+        },
+      ],
+      options,
+    );
+  });
+}
+
+/** The path of the page that begins behind so many items. @throws Error when the list ends before */
+async function pageBehind({ url, headers }: Answering, items: number): Promise<string> {
+  let path = `/transfers?limit=${PAGE}`;
+  for (let left = items; left > 0;) {
+    const stride = Math.min(STRIDE, left);
+    const asked = new URL(path, url);
+    asked.searchParams.set('limit', String(stride));
+    const answer = await fetch(asked, { headers });
+    await answer.arrayBuffer();
+    const next = /<([^>]+)>; rel="next"/.exec(answer.headers.get('link') ?? '')?.[1];
+    if (next === undefined) throw new Error(`the list ends ${left} items before that page`);
+    path = next;
+    left -= stride;
+  }
+  return path.replace(/limit=\d+/, `limit=${PAGE}`);
+}

@@ -1,0 +1,71 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openDeployment, readDemoWorld } from '@banking/operations';
+import { analyzeTables, joinEmbeddedServer, SCHEMA } from '@banking/postgres';
+import { fillBooks, sampleTransfers } from './fill-books.js';
+import { type Answering, startService } from './service.js';
+
+const SAMPLE = 300;
+
+/** One database with its service, and the paths of transfers that are asked for. */
+export interface World {
+  readonly dataDir: string;
+  readonly service: Answering;
+  readonly transferPaths: readonly string[];
+}
+
+/** What a bench makes, and what stops it again. */
+export interface Workshop {
+  /** A folder of its own, by name. */
+  folder(name: string): string;
+  /** Keeps in mind what is to be stopped. */
+  runs<T extends Answering>(answering: T): T;
+}
+
+/** Gives a bench a place to work in, of which nothing is left afterwards, however it ends. */
+export async function inWorkshop<T>(work: (workshop: Workshop) => Promise<T>): Promise<T> {
+  const home = await mkdtemp(join(tmpdir(), 'banking-bench-'));
+  const running: Answering[] = [];
+  try {
+    return await work({
+      folder: (name) => join(home, name),
+      runs: (answering) => (running.push(answering), answering),
+    });
+  } finally {
+    for (const answering of running.reverse()) await answering.stop();
+    await rm(home, { recursive: true, force: true });
+  }
+}
+
+/** Makes a demo world with this many transfers in its books, and starts a service on it. */
+export async function makeWorld(
+  dataDir: string,
+  transfers: number,
+  onProgress: (line: string) => void,
+): Promise<World> {
+  onProgress(`A database with ${transfers} transfers`);
+  const deployment = await openDeployment({ dataDir, demo: true });
+  try {
+    let tenths = 0;
+    await fillBooks(deployment, transfers, (there) => {
+      if (Math.floor((10 * there) / transfers) <= tenths) return;
+      tenths = Math.floor((10 * there) / transfers);
+      onProgress(`  ${there} of ${transfers}`);
+    });
+    const embedded = await joinEmbeddedServer({ dataDir });
+    await analyzeTables(embedded.connection, SCHEMA);
+    await embedded.leave();
+    const demo = await readDemoWorld(deployment.database);
+    // Half of what is asked for are the demo world's transfers, one of each kind; the other half lie all over the books.
+    const kinds = Object.values(demo?.transfers ?? {});
+    const ids = (await sampleTransfers(deployment, SAMPLE)).flatMap((id, index) => [id, kinds[index % kinds.length]]);
+    return {
+      dataDir,
+      service: await startService(dataDir),
+      transferPaths: ids.map((id) => `/transfers/${id}`),
+    };
+  } finally {
+    await deployment.close();
+  }
+}
