@@ -36,6 +36,10 @@ function comparisonLines({ name, control, aim, pairs }: Comparison): string[] {
 
 /** The result as people read it: ratios first, since they carry over from one machine to another and figures do not. */
 export function report({ comparisons, residentMb, residentAimMb }: Result): string {
-  const memory = `Resident memory under load: ${round(residentMb, 0)} MB at most, aim ≤ ${residentAimMb} MB: ${verdict(residentMb <= residentAimMb, `${round(residentMb - residentAimMb, 0)} MB`)}`;
+  const most = `Resident memory under load: ${round(residentMb, 0)} MB at most`;
+  const memory =
+    residentAimMb === undefined
+      ? most
+      : `${most}, aim ≤ ${residentAimMb} MB: ${verdict(residentMb <= residentAimMb, `${round(residentMb - residentAimMb, 0)} MB`)}`;
   return [...comparisons.flatMap((comparison) => [...comparisonLines(comparison), '']), memory].join('\n');
 }
