@@ -1,3 +1,4 @@
+import cors from '@fastify/cors';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
@@ -12,7 +13,9 @@ import type { Draining } from './health/readiness.js';
 import { createServer, prepareServer } from './http/server.js';
 
 /** Headers of ours that a browser of another origin may read. */
-const EXPOSED_HEADERS = ['X-Request-Id', 'Retry-After', 'RateLimit', 'RateLimit-Policy', 'Deprecation', 'Sunset', 'Link', 'Location', 'ETag']; // prettier-ignore
+const EXPOSED_HEADERS = ['X-Request-Id', 'Retry-After', 'RateLimit', 'RateLimit-Policy', 'Deprecation', 'Sunset', 'Link', 'Location', 'ETag', 'Idempotent-Replayed']; // prettier-ignore
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'];
 
 /** The service, ready to listen. */
 export async function createApp(
@@ -23,14 +26,20 @@ export async function createApp(
 ): Promise<NestFastifyApplication> {
   const adapter = createServer(log);
   const server = adapter.getInstance<FastifyInstance>();
+  if (config.corsOrigins.length > 0) {
+    // Before everything else, so that a page can read refusals too.
+    await server.register(cors, {
+      origin: [...config.corsOrigins],
+      exposedHeaders: EXPOSED_HEADERS,
+      maxAge: 600,
+      methods: METHODS,
+    });
+  }
   prepareServer(server, draining);
   const verifier = await TokenVerifier.open(config);
   const parts = { config, deployment, verifier, log, draining };
   const app = await NestFactory.create<NestFastifyApplication>(AppModule.of(parts), adapter, { bufferLogs: true, abortOnError: false, bodyParser: false }); // prettier-ignore
   app.useLogger(app.get(Logger));
-  if (config.corsOrigins.length > 0) {
-    app.enableCors({ origin: [...config.corsOrigins], exposedHeaders: EXPOSED_HEADERS, maxAge: 600 });
-  }
   if (config.docs) await serveDocs(app);
   await app.init();
   await server.ready();
