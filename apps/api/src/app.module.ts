@@ -16,7 +16,9 @@ import { Draining } from './health/readiness.js';
 import { ReferenceAnswers } from './http/reference-answers.js';
 import { RefusalFilter } from './http/refusal.filter.js';
 import { ProductsController } from './products/products.controller.js';
+import { PurposesController } from './orders/purposes.controller.js';
 import { CorridorsController } from './recipients/corridors.controller.js';
+import { RecipientSchemasController } from './recipients/recipient-schemas.controller.js';
 import { TransfersController } from './transfers/transfers.controller.js';
 
 /** What the service is made of, besides its configuration. */
@@ -34,6 +36,8 @@ export const CONTROLLERS = [
   ProductsController,
   AccountsController,
   CorridorsController,
+  RecipientSchemasController,
+  PurposesController,
   TransfersController,
   HealthController,
 ];

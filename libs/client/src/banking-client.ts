@@ -7,11 +7,13 @@ import {
   type AppId,
   BankingService,
   type Corridor,
+  type CorridorQuery,
   type Created,
   type Intent,
   type Page,
   type PageQuery,
   type Product,
+  type RecipientSchema,
   Refusal,
   type Scope,
   type Transfer,
@@ -74,6 +76,15 @@ export class BankingClient extends BankingService {
   async listCorridors(_scope: Scope, { country }: { readonly country: string }): Promise<readonly Corridor[]> {
     const path = `recipients/countries/${segment(country)}/corridors`;
     return (await this.#connection.get(path, 'array')) as readonly Corridor[];
+  }
+
+  async listRecipientSchemas(_scope: Scope, query: CorridorQuery): Promise<readonly RecipientSchema[]> {
+    const path = `recipients/validation-schema${search(query)}`;
+    return (await this.#connection.get(path, 'array')) as readonly RecipientSchema[];
+  }
+
+  async listPurposes(_scope: Scope = {}): Promise<Readonly<Record<string, string>>> {
+    return (await this.#connection.get('orders/purposes', 'object')) as Readonly<Record<string, string>>;
   }
 
   async getTransfer(scope: Scope, { transferId }: { readonly transferId: TransferId }): Promise<Transfer> {

@@ -3,8 +3,9 @@ import type { Page, PageQuery } from './lists.js';
 import type { Created, Intent } from './intent.js';
 import type { Account } from './resources/account.js';
 import type { App } from './resources/app.js';
-import type { Corridor } from './resources/corridor.js';
+import type { BeneficiaryAccountType, Corridor, PayoutMethod } from './resources/corridor.js';
 import type { Product } from './resources/product.js';
+import type { RecipientSchema } from './resources/recipient-schema.js';
 import type { Transfer, TransferDirection } from './resources/transfer.js';
 import type { User } from './resources/user.js';
 import type { AccountStatus, TransactionStatus } from './states.js';
@@ -15,6 +16,16 @@ export interface Scope {
   readonly workspaceId?: WorkspaceId | undefined;
   /** The user who asks. Where a credential alone says it, as over HTTP, it may be left out. */
   readonly actor?: UserId | undefined;
+}
+
+/** Which corridor is meant: three that must be said, and who the beneficiary is where only one of both is wanted. */
+export interface CorridorQuery {
+  /** ISO 3166-1 alpha-2 or alpha-3, in any case. */
+  readonly countryCode: string;
+  /** ISO 4217 alpha-3, in any case. */
+  readonly currencyCode: string;
+  readonly payoutMethod: PayoutMethod;
+  readonly beneficiaryAccountType?: BeneficiaryAccountType | undefined;
 }
 
 /** An account to be opened. */
@@ -77,6 +88,17 @@ export abstract class BankingService {
    * @throws Refusal `country_unknown` when there is no such country.
    */
   abstract listCorridors(scope: Scope, query: { readonly country: string }): Promise<readonly Corridor[]>;
+
+  /**
+   * GET /recipients/validation-schema: what a corridor asks for about a beneficiary, one schema for each way to write it down. A
+   * corridor that is closed at the moment still says what it asks for.
+   *
+   * @throws Refusal `corridor_not_found` when there is no such corridor.
+   */
+  abstract listRecipientSchemas(scope: Scope, query: CorridorQuery): Promise<readonly RecipientSchema[]>;
+
+  /** GET /orders/purposes: why money may be sent, purpose codes with their texts. */
+  abstract listPurposes(scope: Scope): Promise<Readonly<Record<string, string>>>;
 
   /**
    * GET /transfers/{transferId}: one transfer of the workspace.

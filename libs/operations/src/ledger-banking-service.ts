@@ -1,4 +1,4 @@
-import { BankingService, type Account, type AccountChange, type AccountId, type AccountWish, type App, type AppId, type Corridor, type Created, type Intent, type Page, type PageQuery, type Product, type Scope, type Transfer, type TransferId, type TransferQuery, type User } from '@banking/domain'; // prettier-ignore
+import { BankingService, type Account, type AccountChange, type AccountId, type AccountWish, type App, type AppId, type Corridor, type CorridorQuery, type Created, type Intent, type Page, type PageQuery, type Product, type RecipientSchema, type Scope, type Transfer, type TransferId, type TransferQuery, type User } from '@banking/domain'; // prettier-ignore
 import type { Database } from '@banking/postgres';
 import { changeAccount } from './change-account.js';
 import { getAccount } from './get-account.js';
@@ -9,6 +9,8 @@ import { listAppUsers } from './list-app-users.js';
 import { listApps } from './list-apps.js';
 import { listCorridors } from './list-corridors.js';
 import { listProducts } from './list-products.js';
+import { listPurposes } from './list-purposes.js';
+import { listRecipientSchemas } from './list-recipient-schemas.js';
 import { listTransfers } from './list-transfers.js';
 import { CursorSeal } from './lists/cursor-seal.js';
 
@@ -35,6 +37,14 @@ export class LedgerBankingService extends BankingService {
 
   listCorridors(_scope: Scope, { country }: { country: string }): Promise<readonly Corridor[]> {
     return listCorridors(this.database, country);
+  }
+
+  listRecipientSchemas(_scope: Scope, query: CorridorQuery): Promise<readonly RecipientSchema[]> {
+    return listRecipientSchemas(this.database, query);
+  }
+
+  async listPurposes(): Promise<Readonly<Record<string, string>>> {
+    return listPurposes();
   }
 
   getTransfer(scope: Scope, { transferId }: { transferId: TransferId }): Promise<Transfer> {

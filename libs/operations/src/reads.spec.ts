@@ -29,6 +29,7 @@ describe('Given the five reads', () => {
     ['users of an app', () => service.listAppUsers(ada, { appId: appId() })],
     ['products', () => service.listProducts(ada)],
     ['corridors', () => service.listCorridors(ada, { country: 'IN' })],
+    ['recipient schemas', () => service.listRecipientSchemas(ada, { countryCode: 'IN', currencyCode: 'INR', payoutMethod: 'LOCAL' })], // prettier-ignore
     ['one transfer', () => transfer('international')],
   ])('When they answer with %s, Then it is well formed and one round trip', async (_what, read) => {
     const flight = jest.spyOn(world.database, 'flight');

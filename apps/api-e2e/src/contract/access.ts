@@ -39,6 +39,17 @@ const MATRIX: readonly Case[] = [
     path: () => '/countries/IN/corridors',
     expected: [200, 200, 200, 200, 401, 401],
   },
+  {
+    operation: 'listRecipientSchemas',
+    path: () => '/recipients/validation-schema?countryCode=IN&currencyCode=INR&payoutMethod=LOCAL',
+    expected: [200, 200, 200, 200, 401, 401],
+  },
+  {
+    operation: 'listRecipientSchemasFormerly',
+    path: () => '/validation-schema?countryCode=IN&currencyCode=INR&payoutMethod=LOCAL',
+    expected: [200, 200, 200, 200, 401, 401],
+  },
+  { operation: 'listPurposes', path: () => '/orders/purposes', expected: [200, 200, 200, 200, 401, 401] },
   { operation: 'listAppUsers', path: usersOf('Northwind Treasury'), expected: [200, 200, 200, 404, 401, 401] },
   { operation: 'listAppUsers', path: usersOf('Southwind'), expected: [404, 404, 404, 200, 401, 401] },
   {

@@ -7,6 +7,7 @@ import { errorsContract } from './errors.js';
 import { healthContract } from './health.js';
 import { httpContract } from './http.js';
 import { readsContract } from './reads.js';
+import { recipientSchemasContract } from './recipient-schemas.js';
 import { listsContract } from './lists.js';
 import { transfersContract } from './transfers.js';
 
@@ -25,6 +26,7 @@ export function contract(name: string, provide: () => Service): void {
       accessContract,
       appUsersContract,
       corridorsContract,
+      recipientSchemasContract,
       errorsContract,
       httpContract,
       healthContract,

@@ -49,6 +49,18 @@ const SHAPES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'edges.destinationCurrency': 'Currency?',
     'edges.limitCurrency': 'Currency?',
   },
+  // Ours, all of it.
+  RecipientSchema: {
+    $schema: 'string',
+    $id: 'string',
+    title: 'string',
+    $comment: 'string?',
+    type: 'string',
+    properties: 'object',
+    required: 'string[]',
+    additionalProperties: 'boolean',
+    examples: 'object[]?',
+  },
   ExecutedTransfer: {
     id: 'id',
     amount: 'amount',

@@ -42,6 +42,10 @@ const inPathOrQuery =
   (call, route) =>
     (route.path.includes('{') ? pathWith(value) : withParameter(parameter, value))(call, route);
 
+/** A parameter of the query that takes only certain words. */
+const choiceOf = ({ operation }: Route): string =>
+  ['payoutMethod', 'direction'].find((name) => operation.parameters.some((parameter) => parameter.name === name)) ?? '';
+
 /** Who is refused, where it is not whoever may do everything. */
 const REFUSED: Readonly<Record<string, string>> = { role_insufficient: BOB };
 
@@ -52,7 +56,7 @@ const CHANGES: Readonly<Record<string, Change>> = {
   not_acceptable: withHeader('Accept', 'text/html'),
   id_malformed: inPathOrQuery('accountId', '1.5'),
   parameter_unknown: withParameter('colour', 'blue'),
-  parameter_invalid: withParameter('direction', 'sideways'),
+  parameter_invalid: (call, route) => withParameter(choiceOf(route), 'sideways')(call, route),
   limit_invalid: withParameter('limit', '501'),
   cursor_invalid: withParameter('cursor', 'AAAA'),
   timestamp_invalid: withParameter('createdFrom', '2026-11-21'),
@@ -71,6 +75,7 @@ const CHANGES: Readonly<Record<string, Change>> = {
   app_not_found: pathWith('999999'),
   transfer_not_found: pathWith('999999'),
   country_unknown: pathWith('ZZ'),
+  corridor_not_found: withParameter('currencyCode', 'CHF'),
 };
 
 /** These do not lie in the call. */

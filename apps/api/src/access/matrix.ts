@@ -14,6 +14,8 @@ export const ACCESS = {
   listAppUsers: 'user',
   listProducts: 'user',
   listCorridors: 'user',
+  listRecipientSchemas: 'user',
+  listPurposes: 'user',
   listAccounts: 'member',
   getAccount: 'member',
   openAccount: 'admin',

@@ -18,6 +18,8 @@ export function createDocument(app: INestApplication): OpenAPIObject {
     .addTag('Products', 'What can be held and sent: one product for each currency.')
     .addTag('Accounts', 'Where your money is, one currency each.')
     .addTag('Corridors', 'Where money can go, how, how much and how fast.')
+    .addTag('Recipients', 'Whom you pay, and what has to be known about them.')
+    .addTag('Orders', 'What you instruct.')
     .addTag('Transfers', 'What moved, what it left behind, and how far it has come.')
     .addTag('Health', 'For supervisors and load balancers.')
     .addBearerAuth({

@@ -43,7 +43,9 @@ function exampleOf(reason: RefusalReason, path: string): Refusal {
     case 'parameter_unknown':
       return refusalOf([{ path: 'colour', reason, message: unknownMessage('colour') }], reason);
     case 'parameter_invalid':
-      return ofParameter(reason, 'direction', 'one of debit, credit');
+      return path.endsWith('/validation-schema')
+        ? ofParameter(reason, 'payoutMethod', 'one of LOCAL, SWIFT')
+        : ofParameter(reason, 'direction', 'one of debit, credit');
     case 'limit_invalid':
       return ofParameter(reason, 'limit', PARAMETER_RULES.limit);
     case 'timestamp_invalid':

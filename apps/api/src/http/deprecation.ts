@@ -1,13 +1,15 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor, SetMetadata, UseInterceptors, applyDecorators } from '@nestjs/common'; // prettier-ignore
 import { Reflector } from '@nestjs/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Observable } from 'rxjs';
+import { catchError, type Observable, throwError } from 'rxjs';
+import { Refusal } from '@banking/domain';
 
 /** The former paths became deprecated on this day, and may be gone from the second one on. */
 const DEPRECATED_AT = new Date('2026-11-21T00:00:00Z');
 const SUNSET_AT = new Date('2027-11-21T00:00:00Z');
 
 const SUCCESSOR = 'successor';
+const HEADERS = ['Deprecation', 'Sunset', 'Link'];
 
 /** The same for the document. */
 export const deprecationText = (successor: string): string =>
@@ -23,14 +25,23 @@ class DeprecationInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const template = this.reflector.get<string>(SUCCESSOR, context.getHandler());
     const http = context.switchToHttp();
-    const { params } = http.getRequest<FastifyRequest<{ Params: Record<string, string> }>>();
-    const target = template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
-    http.getResponse<FastifyReply>().headers({
+    const { params, url } = http.getRequest<FastifyRequest<{ Params: Record<string, string> }>>();
+    const path = template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
+    const query = new URLSearchParams(url.split('?')[1]).toString();
+    const reply = http.getResponse<FastifyReply>();
+    reply.headers({
       Deprecation: `@${DEPRECATED_AT.getTime() / 1000}`,
       Sunset: SUNSET_AT.toUTCString(),
-      Link: `<${target}>; rel="successor-version"`,
+      Link: `<${path}${query && `?${query}`}>; rel="successor-version"`,
     });
-    return next.handle();
+    // A request that is malformed gets the same answer whoever finds out, and most find out before us.
+    const bare = (thrown: unknown) => {
+      if (thrown instanceof Refusal && thrown.status === 400) {
+        for (const name of HEADERS) void reply.removeHeader(name);
+      }
+      return throwError(() => thrown);
+    };
+    return next.handle().pipe(catchError(bare));
   }
 }
 

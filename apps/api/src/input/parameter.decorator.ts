@@ -1,5 +1,5 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
+import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ValidateBy, ValidateIf } from 'class-validator';
 import { isInstant, LIMIT_DEFAULT, LIMIT_MAX, parseId, type RefusalReason } from '@banking/domain';
@@ -22,21 +22,24 @@ interface ParameterRule {
   readonly must: string;
   /** The value that is meant; undefined where the text means none. */
   readonly read: (text: string) => unknown;
+  /** A parameter may be left out unless this says no. */
+  readonly isRequired?: boolean | undefined;
 }
 
-/** A parameter of the query that may be left out. Sent twice or empty, it is none. */
-function Parameter({ provenance, schema, reason, must, read }: ParameterRule): PropertyDecorator {
+/** A parameter of the query. Sent twice or empty, it is none. */
+function Parameter(rule: ParameterRule): PropertyDecorator {
+  const { provenance, schema, reason, must, read, isRequired = false } = rule;
   const mark = provenance === 'stated' ? {} : { 'x-provenance': provenance };
   const unread = Symbol('unread');
   return applyDecorators(
-    ApiPropertyOptional({ ...schema, ...mark } as ApiPropertyOptions),
+    ApiProperty({ ...schema, ...mark, required: isRequired } as ApiPropertyOptions),
     Transform(({ value }: { value: unknown }) => {
       if (value === undefined) return undefined;
       return typeof value === 'string' ? (read(value) ?? unread) : unread;
     }),
-    ValidateIf((_, value) => value !== undefined),
+    ...(isRequired ? [] : [ValidateIf((_, value) => value !== undefined)]),
     ValidateBy(
-      { name: reason, validator: { validate: (value) => value !== unread, defaultMessage: () => mustBe('$property', must) } }, // prettier-ignore
+      { name: reason, validator: { validate: (value) => value !== unread && value !== undefined, defaultMessage: () => mustBe('$property', must) } }, // prettier-ignore
       { context: { reason } },
     ),
   );
@@ -64,6 +67,7 @@ export const ChoiceParameter = (
   provenance: Provenance,
   choices: readonly string[],
   description: string,
+  { isRequired }: { readonly isRequired?: boolean } = {},
 ): PropertyDecorator =>
   Parameter({
     provenance,
@@ -71,6 +75,23 @@ export const ChoiceParameter = (
     reason: 'parameter_invalid',
     must: `one of ${choices.join(', ')}`,
     read: (text) => (choices.includes(text) ? text : undefined),
+    isRequired,
+  });
+
+/** A text of a known form. @param must what that is, to follow the name of the parameter */
+export const PatternParameter = (
+  provenance: Provenance,
+  pattern: RegExp,
+  must: string,
+  { description, isRequired }: { readonly description: string; readonly isRequired?: boolean },
+): PropertyDecorator =>
+  Parameter({
+    provenance,
+    schema: { type: 'string', pattern: pattern.source, description },
+    reason: 'parameter_invalid',
+    must,
+    read: (text) => (pattern.test(text) ? text : undefined),
+    isRequired,
   });
 
 /** Words that others extend: a value we do not know fits nothing, and is no mistake. */

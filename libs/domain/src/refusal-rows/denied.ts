@@ -50,6 +50,12 @@ export const DENIED = {
     meaning: 'There is no country with this code.',
     action: 'Send an ISO 3166-1 code, of two letters or three.',
   },
+  corridor_not_found: {
+    status: 404,
+    errorCode: 'invalid_request',
+    meaning: 'There is no corridor to this country in this currency by this payout method.',
+    action: 'Choose one of the corridors to the country.',
+  },
   route_not_found: {
     status: 404,
     errorCode: 'invalid_request',
