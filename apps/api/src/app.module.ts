@@ -19,6 +19,7 @@ import { ProductsController } from './products/products.controller.js';
 import { PurposesController } from './orders/purposes.controller.js';
 import { CorridorsController } from './recipients/corridors.controller.js';
 import { RecipientSchemasController } from './recipients/recipient-schemas.controller.js';
+import { SandboxController } from './sandbox/sandbox.controller.js';
 import { TransfersController } from './transfers/transfers.controller.js';
 
 /** What the service is made of, besides its configuration. */
@@ -31,7 +32,7 @@ export interface Parts {
 }
 
 /** Every route there is, in the order of the documentation. */
-export const CONTROLLERS = [
+const CONTROLLERS = [
   AppsController,
   ProductsController,
   AccountsController,
@@ -42,13 +43,17 @@ export const CONTROLLERS = [
   HealthController,
 ];
 
+/** The routes of a deployment: those that make up money only where it is a sandbox. */
+export const controllersOf = ({ sandbox }: Pick<Config, 'sandbox'>) =>
+  sandbox ? [...CONTROLLERS, SandboxController] : CONTROLLERS;
+
 @Module({})
 export class AppModule {
   static of({ config, deployment, verifier, log, draining }: Parts): DynamicModule {
     return {
       module: AppModule,
       imports: [loggerModule(log), BackingModule.on(deployment)],
-      controllers: CONTROLLERS,
+      controllers: controllersOf(config),
       providers: [
         Callers,
         ReferenceAnswers,

@@ -6,13 +6,13 @@ import { READINESS, type Readiness } from './health/readiness.js';
 /** What answers behind the port: our own books. The only place that knows. */
 @Module({})
 export class BackingModule {
-  static on({ database }: Deployment): DynamicModule {
+  static on({ database, books }: Deployment): DynamicModule {
     const readiness: Readiness = { check: () => database.ping() };
     return {
       module: BackingModule,
       global: true,
       providers: [
-        { provide: BankingService, useValue: new LedgerBankingService(database) },
+        { provide: BankingService, useValue: new LedgerBankingService(database, books) },
         { provide: Directory, useValue: new LedgerDirectory(database) },
         { provide: READINESS, useValue: readiness },
       ],

@@ -21,6 +21,7 @@ describe('Given an environment', () => {
       logLevel: 'info',
       logPretty: false,
       docs: true,
+      sandbox: true,
       corsOrigins: [],
       rateLimit: undefined,
     });
@@ -46,6 +47,16 @@ describe('Given an environment', () => {
     expect(mistakes.map((mistake) => mistake.split(' ')[0])).toEqual([
       'DATABASE_URL', 'RATE_LIMIT_PER_SECOND', 'CORS_ORIGINS', 'PORT', 'OIDC_ISSUER', 'JWKS_URL', 'LOG_LEVEL', 'DOCS',
     ]); // prettier-ignore
+  });
+
+  it.each([
+    [{}, true],
+    [{ SANDBOX: 'off' }, false],
+    [{ HOST: '0.0.0.0', LOCAL_TOKENS: 'on' }, true],
+    [{ OIDC_ISSUER: 'https://login.example' }, false],
+    [{ OIDC_ISSUER: 'https://login.example', SANDBOX: 'on' }, true],
+  ])('When it is %j, Then whether money can be made up is %p', (environment, sandbox) => {
+    expect(readConfig(environment, false).sandbox).toBe(sandbox);
   });
 
   it.each(['0', '65535'])('When PORT is %s, Then it is taken', (port) => {

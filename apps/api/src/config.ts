@@ -16,6 +16,8 @@ export interface Config {
   readonly logLevel: string;
   readonly logPretty: boolean;
   readonly docs: boolean;
+  /** Whether operations exist that make up money to try with. */
+  readonly sandbox: boolean;
   readonly corsOrigins: readonly string[];
   /** Requests per second for one user in one workspace; no limit without it. */
   readonly rateLimit?: { readonly perSecond: number } | undefined;
@@ -105,6 +107,7 @@ export function readConfig(environment: Environment = process.env, isTerminal = 
     logLevel: oneOf('LOG_LEVEL', LOG_LEVELS, 'info'),
     logPretty: oneOf('LOG_FORMAT', ['json', 'pretty'], isTerminal ? 'pretty' : 'json') === 'pretty',
     docs: flag('DOCS', true),
+    sandbox: flag('SANDBOX', text('OIDC_ISSUER') === undefined),
     corsOrigins,
     rateLimit: rate === undefined ? undefined : { perSecond: rate },
   };

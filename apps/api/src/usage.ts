@@ -16,6 +16,7 @@ Configuration, by environment; README.md says what each means:
   LOCAL_TOKENS                                             on or off: tokens of our own on any address
   LOG_LEVEL, LOG_FORMAT                                    info, and pretty or json
   DOCS, CORS_ORIGINS, RATE_LIMIT_PER_SECOND                the docs page, other origins, the limit
+  SANDBOX                                                  on or off: whether money can be made up to try with
 
 Exit codes: 0 stopped as asked; 1 failed; 2 wrong usage or configuration.
 `;

@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os';
-import { parseId, type WorkspaceId } from '@banking/domain';
+import { type AccountId, parseId, type WorkspaceId } from '@banking/domain';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 
 /** An argument that names something. */
@@ -12,11 +12,11 @@ export function nameOption(flags: string, description: string): Option {
 }
 
 export function workspaceArgument(): Argument {
-  return new Argument('<id>', 'id of a workspace; see banking workspace list').argParser(parseWorkspaceId);
+  return new Argument('<id>', 'id of a workspace; see banking workspace list').argParser(parseIdOf<WorkspaceId>);
 }
 
 export function workspaceOption(description: string): Option {
-  return new Option('--workspace <id>', description).argParser(parseWorkspaceId);
+  return new Option('--workspace <id>', description).argParser(parseIdOf<WorkspaceId>);
 }
 
 export function typeOption(): Option {
@@ -70,8 +70,9 @@ function parseName(text: string): string {
   return text;
 }
 
-function parseWorkspaceId(text: string): WorkspaceId {
-  const id = parseId<WorkspaceId>(text);
+/** Reads an id of any kind. */
+export function parseIdOf<T extends WorkspaceId | AccountId>(text: string): T {
+  const id = parseId<T>(text);
   if (id === undefined) throw new InvalidArgumentError('Write an id as digits, such as 42.');
   return id;
 }

@@ -9,6 +9,7 @@ import { addAppCommands } from './apps.js';
 import { ConfigError } from './config.js';
 import { addDemoCommand } from './demo.js';
 import { Interrupted } from './deployment.js';
+import { addFundCommand } from './fund.js';
 import { addGrantCommands } from './grants.js';
 import { onRequest } from './help.js';
 import { refuseRepeatedOptions } from './inputs.js';
@@ -62,6 +63,7 @@ function banking(): Command {
   addUserCommands(program);
   addWorkspaceCommands(program);
   addGrantCommands(program);
+  addFundCommand(program);
   addVerifyCommand(program);
   refuseRepeatedOptions(program);
   return program;

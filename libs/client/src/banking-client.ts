@@ -9,6 +9,7 @@ import {
   type Corridor,
   type CorridorQuery,
   type Created,
+  type FundingWish,
   type Intent,
   type Page,
   type PageQuery,
@@ -39,6 +40,8 @@ export interface WorkspaceView {
   changeAccount(change: AccountChange): Promise<Account>;
   /** One page; `next` of it is the `cursor` of the next. */
   listTransfers(query?: TransferQuery): Promise<Page<Transfer>>;
+  /** Only where the deployment has a sandbox. */
+  fundAccount(wish: FundingWish, intent?: Intent): Promise<Created<Transfer>>;
 }
 
 /**
@@ -114,6 +117,12 @@ export class BankingClient extends BankingService {
     return (await this.#connection.getPage(`transfers${search(query)}`, workspaceHeader(scope))) as Page<Transfer>;
   }
 
+  async fundAccount(scope: Scope, { accountId, amount }: FundingWish, intent: Intent = {}): Promise<Created<Transfer>> {
+    const path = `sandbox/accounts/${digits(accountId)}/fundings`;
+    const headers = { ...workspaceHeader(scope), ...intentHeader(intent) };
+    return (await this.#connection.create(path, { amount }, headers)) as Created<Transfer>;
+  }
+
   /** The same operations with the workspace said once: `client.workspace(7).getTransfer(42)`. */
   workspace(id: number): WorkspaceView {
     const scope = { workspaceId: id as WorkspaceId };
@@ -124,6 +133,7 @@ export class BankingClient extends BankingService {
       openAccount: (wish, intent) => this.openAccount(scope, wish, intent),
       changeAccount: (change) => this.changeAccount(scope, change),
       listTransfers: (query) => this.listTransfers(scope, query),
+      fundAccount: (wish, intent) => this.fundAccount(scope, wish, intent),
     };
   }
 }

@@ -1,6 +1,7 @@
 import type { AccountId, AppId, ProductId, RecipientId, TransferId, UserId, WorkspaceId } from './ids.js';
 import type { Page, PageQuery } from './lists.js';
 import type { Created, Intent } from './intent.js';
+import type { TransferAmount } from './amount.js';
 import type { Account } from './resources/account.js';
 import type { App } from './resources/app.js';
 import type { BeneficiaryAccountType, Corridor, PayoutMethod } from './resources/corridor.js';
@@ -41,6 +42,13 @@ export interface AccountChange {
   readonly alias?: string | undefined;
   /** A disabled account pays nothing and takes nothing but money that comes back. */
   readonly status?: AccountStatus | undefined;
+}
+
+/** Money that arrives on an account. */
+export interface FundingWish {
+  readonly accountId: AccountId;
+  /** At least 1, in minor units of the account's currency. */
+  readonly amount: TransferAmount;
 }
 
 /** What is to be listed. All that is given must hold. */
@@ -138,4 +146,14 @@ export abstract class BankingService {
    * @throws Refusal `account_not_found`, `recipient_not_found` for a filter that names another workspace's.
    */
   abstract listTransfers(scope: Scope, query?: TransferQuery): Promise<Page<Transfer>>;
+
+  /**
+   * POST /sandbox/accounts/{accountId}/fundings: books money as if it had arrived, completed at once and without a fee. Only where a
+   * deployment has a sandbox; elsewhere money arrives by itself.
+   *
+   * @throws Refusal `amount_malformed`, `amount_out_of_range`, `account_not_found`, `account_disabled`, `balance_limit_exceeded`, and
+   *   those of the idempotency key.
+   * @throws Refusal `route_not_found` from a service over HTTP that has no sandbox.
+   */
+  abstract fundAccount(scope: Scope, wish: FundingWish, intent?: Intent): Promise<Created<Transfer>>;
 }

@@ -34,7 +34,8 @@ export async function post(
 
 async function postTogether(books: Books, proposals: readonly Proposal[], alongside: Alongside): Promise<Outcome[]> {
   const { workspaces, finish } = await preparePosting(books, proposals);
-  return books.database.transaction({ workspaces }, (tx) => finish(tx, alongside));
+  const { outcomes } = await books.database.transaction({ workspaces }, (tx) => finish(tx, alongside));
+  return outcomes;
 }
 
 /** Whatever stops one of a replayed batch, also an `unavailable`: those before it are written, so none may speak for all. */

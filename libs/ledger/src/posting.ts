@@ -52,12 +52,20 @@ const MOVE_HEADS = statement(
  */
 export type Alongside = (outcomes: readonly Outcome[], proposals: readonly Proposal[]) => readonly Bound<unknown>[];
 
+/** What came of a batch. */
+interface Finished {
+  /** One for each proposal, in their order. */
+  readonly outcomes: Outcome[];
+  /** What the statements alongside answered, in their order. */
+  readonly rows: readonly (readonly unknown[])[];
+}
+
 /** A batch made ready: ids reserved and own accounts open, so that within its database transaction it needs no other connection. */
 export interface Posting {
   /** The scope its database transaction must have. */
   readonly workspaces: readonly number[];
   /** Locks the accounts, decides, writes and commits. What the caller locks in `tx` comes before the accounts. */
-  finish(tx: Tx, alongside?: Alongside): Promise<Outcome[]>;
+  finish(tx: Tx, alongside?: Alongside): Promise<Finished>;
 }
 
 /** Makes a batch ready for a caller who has something to lock or to ask first in the same database transaction. Others `post`. */
@@ -72,7 +80,7 @@ export async function preparePosting(books: Books, proposals: readonly Proposal[
     reserve(books.transferIds, legs.length),
   ]);
 
-  const finish = async (tx: Tx, alongside: Alongside = () => []): Promise<Outcome[]> => {
+  const finish = async (tx: Tx, alongside: Alongside = () => []): Promise<Finished> => {
     const customers = new Map<string, readonly [number, number]>();
     for (const { workspaceId, leg } of legs) {
       if (typeof leg.account === 'number') customers.set(`${workspaceId}/${leg.account}`, [workspaceId, leg.account]);
@@ -101,8 +109,9 @@ export async function preparePosting(books: Books, proposals: readonly Proposal[
       proposals,
     );
     const posted = outcomes.flatMap((outcome) => outcome.posted ?? []);
-    await tx.commit([...(posted.length > 0 ? writes(posted, held) : []), ...alongside(outcomes, proposals)]);
-    return outcomes;
+    const written = posted.length > 0 ? writes(posted, held) : [];
+    const answers = await tx.commit([...written, ...alongside(outcomes, proposals)]);
+    return { outcomes, rows: answers.slice(written.length) };
   };
   return { workspaces, finish };
 }

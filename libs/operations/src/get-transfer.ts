@@ -1,13 +1,16 @@
 import { Refusal, type Transfer, type TransferId, type WorkspaceId } from '@banking/domain';
-import { bind, statement, type Database } from '@banking/postgres';
+import { bind, statement, type Bound, type Database } from '@banking/postgres';
 import { WHOLE_TRANSFER } from './edges.js';
 
-const GET_TRANSFER = statement<{ transfer: Transfer }>(
+const GET_TRANSFER = statement<{ resource: Transfer }>(
   'get_transfer',
-  `select ${WHOLE_TRANSFER.item} as transfer
+  `select ${WHOLE_TRANSFER.item} as resource
    from transfer t ${WHOLE_TRANSFER.joins}
    where t.workspace_id = $1 and t.id = $2 and a.kind = 'customer'`,
 );
+
+export const transferRead = (workspaceId: number, transferId: number): Bound<{ resource: Transfer }> =>
+  bind(GET_TRANSFER, workspaceId, transferId);
 
 /** @throws Refusal `transfer_not_found` also for a transfer of another workspace, and for one on an account of our own */
 export async function getTransfer(
@@ -15,7 +18,7 @@ export async function getTransfer(
   workspaceId: WorkspaceId,
   transferId: TransferId,
 ): Promise<Transfer> {
-  const row = await database.read({ workspaces: [workspaceId] }, bind(GET_TRANSFER, workspaceId, transferId));
+  const row = await database.read({ workspaces: [workspaceId] }, transferRead(workspaceId, transferId));
   if (!row) throw new Refusal('transfer_not_found');
-  return row.transfer;
+  return row.resource;
 }

@@ -7,7 +7,8 @@ import {
   type Created,
   type Intent,
 } from '@banking/domain';
-import { bind, statement, type Bound, type Database, type Tx } from '@banking/postgres';
+import { preparePosting, type Books, type PostedTransaction, type Proposal } from '@banking/ledger';
+import { bind, statement, type Bound, type Database, type Statement, type Tx } from '@banking/postgres';
 
 /** What a key is good for: an operation of a workspace with the values of its path, and the request it named first. */
 export interface Request {
@@ -31,13 +32,6 @@ const FIND_ANSWER = statement<{ fingerprint: Buffer; answer: string }>(
   `select fingerprint, answer from idempotency
    where workspace_id = $1 and operation = $2 and key = $3 and created_at > statement_timestamp() - ${KEPT}`,
 );
-const KEEP_ANSWER = statement(
-  'keep_idempotent_answer',
-  `insert into idempotency as kept (workspace_id, operation, key, fingerprint, answer) values ($1, $2, $3, $4, $5)
-   on conflict (workspace_id, operation, key)
-   do update set fingerprint = excluded.fingerprint, answer = excluded.answer, created_at = excluded.created_at
-   where kept.created_at <= statement_timestamp() - ${KEPT}`,
-);
 /** A few with every one that is kept: what expires goes about as fast as it came. */
 const FORGET_EXPIRED = statement(
   'forget_expired_answers',
@@ -60,44 +54,100 @@ export interface Making<T> {
  * @param make decides and says what is to be written; it may read in `tx`, and it may refuse
  * @throws Refusal `idempotency_key_invalid`, `idempotency_in_progress`, `idempotency_key_reused`, and what `make` refuses
  */
-export async function makeOnce<T>(
+export function makeOnce<T>(
   database: Database,
+  request: Request,
+  intent: Intent,
+  actor: number | undefined,
+  make: (tx: Tx) => Promise<Making<T>>,
+): Promise<Created<T>> {
+  return once(database, [], request, intent, actor, async (tx, keeping) => {
+    const { writes, answer } = await make(tx);
+    return tx.commit([...writes, ...keeping(answer)]);
+  });
+}
+
+/**
+ * Posts money at most once for a key, as `makeOnce` makes other things: the money, what is written with it and the answer are
+ * committed together. The lock of the key comes before those of the accounts.
+ *
+ * @param make what else is to be written, and the answer, once it is known what was posted
+ * @throws Refusal as `makeOnce` does, and what the books refuse
+ */
+export async function postOnce<T>(
+  books: Books,
+  request: Request,
+  intent: Intent,
+  actor: number | undefined,
+  proposal: Proposal,
+  make: (posted: readonly PostedTransaction[]) => Making<T>,
+): Promise<Created<T>> {
+  const { workspaces, finish } = await preparePosting(books, [proposal]);
+  return once(books.database, workspaces, request, intent, actor, async (tx, keeping) => {
+    const { rows } = await finish(tx, ([outcome]) => {
+      if (!outcome?.posted) throw outcome?.refused ?? outcome?.failed ?? new Error('a proposal without an outcome');
+      const { writes, answer } = make(outcome.posted);
+      return [...writes, ...keeping(answer)];
+    });
+    return rows;
+  });
+}
+
+/** The statements that keep an answer for the key, where there is one. The last of them answers with the resource. */
+type Keeping = (answer: Bound<{ readonly resource: unknown }>) => readonly Bound<unknown>[];
+
+/** @param work commits, with the statements that keep the answer as the last, and returns the rows of what it sent */
+async function once<T>(
+  database: Database,
+  workspaces: readonly number[],
   request: Request,
   { idempotencyKey: key }: Intent,
   actor: number | undefined,
-  make: (tx: Tx) => Promise<Making<T>>,
+  work: (tx: Tx, keeping: Keeping) => Promise<readonly (readonly unknown[])[]>,
 ): Promise<Created<T>> {
   if (key !== undefined && !isIdempotencyKey(key)) throw new Refusal('idempotency_key_invalid');
   const { workspaceId, operation } = request;
   const fingerprint = createHash('sha256')
     .update(canonicalJson(request.content as CanonicalValue))
     .digest();
+  const keeping: Keeping = (answer) =>
+    key === undefined
+      ? [answer]
+      : [bind(FORGET_EXPIRED, workspaceId), keep(answer, [workspaceId, operation, key, fingerprint])];
+  const scope = {
+    workspaces: [...new Set([workspaceId, ...workspaces])],
+    ...(actor !== undefined && { user: actor }),
+  };
 
-  return database.transaction(
-    { workspaces: [workspaceId], ...(actor !== undefined && { user: actor }) },
-    async (tx) => {
-      if (key !== undefined) {
-        const [[lock], [kept]] = await tx.flight([
-          bind(TAKE_KEY, workspaceId, operation, key),
-          bind(FIND_ANSWER, workspaceId, operation, key),
-        ] as const);
-        if (!lock?.taken) throw new Refusal('idempotency_in_progress', undefined, { retryAfterSeconds: BUSY_RETRY_S });
-        if (kept && !kept.fingerprint.equals(fingerprint)) throw new Refusal('idempotency_key_reused');
-        if (kept) return { resource: JSON.parse(kept.answer) as T, isReplay: true };
-      }
+  return database.transaction(scope, async (tx) => {
+    if (key !== undefined) {
+      const [[lock], [kept]] = await tx.flight([
+        bind(TAKE_KEY, workspaceId, operation, key),
+        bind(FIND_ANSWER, workspaceId, operation, key),
+      ] as const);
+      if (!lock?.taken) throw new Refusal('idempotency_in_progress', undefined, { retryAfterSeconds: BUSY_RETRY_S });
+      if (kept && !kept.fingerprint.equals(fingerprint)) throw new Refusal('idempotency_key_reused');
+      if (kept) return { resource: JSON.parse(kept.answer) as T, isReplay: true };
+    }
+    const rows = await work(tx, keeping);
+    const { resource } = rows.at(-1)?.[0] as { resource: T };
+    return { resource, isReplay: false };
+  });
+}
 
-      const { writes, answer } = await make(tx);
-      const made = await tx.flight([...writes, answer]);
-      const { resource } = made.at(-1)?.[0] as { resource: T };
-      await tx.commit(
-        key === undefined
-          ? []
-          : [
-              bind(KEEP_ANSWER, workspaceId, operation, key, fingerprint, JSON.stringify(resource)),
-              bind(FORGET_EXPIRED, workspaceId),
-            ],
-      );
-      return { resource, isReplay: false };
-    },
+/** The statement of an answer as one that keeps it too: what is answered now is what is answered again. */
+function keep<T>(answer: Bound<{ readonly resource: T }>, row: readonly unknown[]): Bound<{ readonly resource: T }> {
+  const { name, text } = answer.statement;
+  const first = answer.values.length + 1;
+  const kept: Statement<{ readonly resource: T }> = statement(
+    `keep_${name}`,
+    `with made as (${text})
+     insert into idempotency as kept (workspace_id, operation, key, fingerprint, answer)
+     select $${first}::bigint, $${first + 1}::text, $${first + 2}::text, $${first + 3}::bytea, made.resource::text from made
+     on conflict (workspace_id, operation, key)
+     do update set fingerprint = excluded.fingerprint, answer = excluded.answer, created_at = excluded.created_at
+     where kept.created_at <= statement_timestamp() - ${KEPT}
+     returning answer::json as resource`,
   );
+  return { statement: kept, values: [...answer.values, ...bind(kept, ...row).values] };
 }

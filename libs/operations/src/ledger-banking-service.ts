@@ -1,6 +1,8 @@
-import { BankingService, type Account, type AccountChange, type AccountId, type AccountWish, type App, type AppId, type Corridor, type CorridorQuery, type Created, type Intent, type Page, type PageQuery, type Product, type RecipientSchema, type Scope, type Transfer, type TransferId, type TransferQuery, type User } from '@banking/domain'; // prettier-ignore
+import { BankingService, type Account, type AccountChange, type AccountId, type AccountWish, type App, type AppId, type Corridor, type CorridorQuery, type Created, type FundingWish, type Intent, type Page, type PageQuery, type Product, type RecipientSchema, type Scope, type Transfer, type TransferId, type TransferQuery, type User } from '@banking/domain'; // prettier-ignore
+import { openBooks, type Books } from '@banking/ledger';
 import type { Database } from '@banking/postgres';
 import { changeAccount } from './change-account.js';
+import { fundAccount } from './fund-account.js';
 import { getAccount } from './get-account.js';
 import { getTransfer } from './get-transfer.js';
 import { listAccounts } from './list-accounts.js';
@@ -18,7 +20,11 @@ import { CursorSeal } from './lists/cursor-seal.js';
 export class LedgerBankingService extends BankingService {
   private readonly cursors: CursorSeal;
 
-  constructor(private readonly database: Database) {
+  /** @param books of this database, where they are open already: they hold ids in reserve */
+  constructor(
+    private readonly database: Database,
+    private readonly books: Books = openBooks(database),
+  ) {
     super();
     this.cursors = new CursorSeal(database);
   }
@@ -69,6 +75,10 @@ export class LedgerBankingService extends BankingService {
 
   listTransfers(scope: Scope, query: TransferQuery = {}): Promise<Page<Transfer>> {
     return listTransfers(this.database, this.cursors, required(scope.workspaceId), query);
+  }
+
+  fundAccount(scope: Scope, wish: FundingWish, intent: Intent = {}): Promise<Created<Transfer>> {
+    return fundAccount(this.books, acting(scope), wish, intent);
   }
 }
 

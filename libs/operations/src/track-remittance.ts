@@ -100,7 +100,8 @@ export async function recordRejection(
       return status === 'failed' ? 'repeated' : 'late';
     }
     const failed = bind(STEP_TRANSACTION, workspaceId, transactionId, 'failed');
-    const [outcome] = await finish(tx, ([decided]) => (decided?.posted ? [heard, failed, ...alongside()] : []));
+    const { outcomes } = await finish(tx, ([decided]) => (decided?.posted ? [heard, failed, ...alongside()] : []));
+    const [outcome] = outcomes;
     if (outcome?.refused) throw outcome.refused;
     return 'returned';
   });

@@ -4,6 +4,7 @@ import { accountsContract } from './accounts.js';
 import { appUsersContract } from './app-users.js';
 import { corridorsContract } from './corridors.js';
 import { errorsContract } from './errors.js';
+import { fundingsContract } from './fundings.js';
 import { healthContract } from './health.js';
 import { httpContract } from './http.js';
 import { readsContract } from './reads.js';
@@ -22,6 +23,7 @@ export function contract(name: string, provide: () => Service): void {
       readsContract,
       transfersContract,
       accountsContract,
+      fundingsContract,
       listsContract,
       accessContract,
       appUsersContract,

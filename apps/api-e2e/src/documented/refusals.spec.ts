@@ -46,6 +46,9 @@ const inPathOrQuery =
 const choiceOf = ({ operation }: Route): string =>
   ['payoutMethod', 'direction'].find((name) => operation.parameters.some((parameter) => parameter.name === name)) ?? '';
 
+const without = (name: string, headers: Attempt['headers']) =>
+  Object.fromEntries(Object.entries(headers).filter(([other]) => other !== name));
+
 /** Who is refused, where it is not whoever may do everything. */
 const REFUSED: Readonly<Record<string, string>> = { role_insufficient: BOB };
 
@@ -69,6 +72,10 @@ const CHANGES: Readonly<Record<string, Change>> = {
   unsupported_media_type: (call) => ({ ...call, type: 'text/plain' }),
   idempotency_key_invalid: withHeader('Idempotency-Key', 'two words'),
   product_not_found: withField('productID', 999_999),
+  amount_malformed: withField('amount', '10.00'),
+  amount_out_of_range: withField('amount', '9223372036854775808'),
+  // With what the demo world holds, one too much.
+  balance_limit_exceeded: withField('amount', '9007199254740991'),
   workspace_id_required: (call) => ({ ...call, headers: {} }),
   workspace_id_invalid: withHeader('Workspace-ID', 'Northwind'),
   workspace_forbidden: withHeader('Workspace-ID', '999999'),
@@ -85,6 +92,7 @@ const CIRCUMSTANCES = [
   'internal_error',
   'idempotency_in_progress',
   'idempotency_key_reused',
+  'account_disabled',
 ];
 
 describe('Given the errors of the document and a service that can be made to fail', () => {
@@ -169,6 +177,22 @@ describe('Given the errors of the document and a service that can be made to fai
     expect((await ask(call, ADA)).status).toBe(201);
 
     expectDocumented(route, 'idempotency_key_reused', await ask(withField('alias', 'Other')(call, route), ADA));
+  });
+
+  it('When an account is disabled Then it takes no money, as documented', async () => {
+    const { path, headers, needsToken } = callOf(only('account_disabled'));
+    const account = path.match(/\/accounts\/\d+/)?.[0] ?? '';
+    const turn = async (status: string) =>
+      expect((await ask({ method: 'PATCH', path: account, headers, needsToken, body: { status } }, ADA)).status).toBe(
+        200,
+      );
+    await turn('disabled');
+
+    for (const route of refusing('account_disabled')) {
+      expectDocumented(route, 'account_disabled', await ask({ ...callOf(route), headers: without('Idempotency-Key', callOf(route).headers) }, ADA)); // prettier-ignore
+    }
+
+    await turn('enabled');
   });
 
   it('When a request with the key is still being carried out Then the next is asked to wait as documented', async () => {

@@ -22,6 +22,7 @@ export const ACCESS = {
   changeAccount: 'admin',
   listTransfers: 'member',
   getTransfer: 'member',
+  fundAccount: 'member',
   getLiveness: 'public',
   getReadiness: 'public',
 } as const satisfies Record<string, Access>;

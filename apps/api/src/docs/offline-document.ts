@@ -3,7 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { BankingService } from '@banking/domain';
-import { CONTROLLERS } from '../app.module.js';
+import { controllersOf } from '../app.module.js';
 import { Draining, READINESS } from '../health/readiness.js';
 import { ReferenceAnswers } from '../http/reference-answers.js';
 import { createDocument } from './openapi.js';
@@ -11,7 +11,7 @@ import { createDocument } from './openapi.js';
 /** Nothing answers behind the port here: no route is ever called. */
 const unanswered = [BankingService, READINESS].map((provide) => ({ provide, useValue: {} }));
 
-@Module({ controllers: CONTROLLERS, providers: [...unanswered, Draining, ReferenceAnswers] })
+@Module({ controllers: controllersOf({ sandbox: true }), providers: [...unanswered, Draining, ReferenceAnswers] })
 class DocumentedModule {}
 
 /** The document without a running service: Nest's preview reads the declarations and makes nothing. */

@@ -21,6 +21,10 @@ export function createDocument(app: INestApplication): OpenAPIObject {
     .addTag('Recipients', 'Whom you pay, and what has to be known about them.')
     .addTag('Orders', 'What you instruct.')
     .addTag('Transfers', 'What moved, what it left behind, and how far it has come.')
+    .addTag(
+      'Sandbox',
+      'Only where the deployment is a sandbox (`SANDBOX=on`): what elsewhere the world does, such as sending money.',
+    )
     .addTag('Health', 'For supervisors and load balancers.')
     .addBearerAuth({
       type: 'http',
@@ -31,11 +35,18 @@ export function createDocument(app: INestApplication): OpenAPIObject {
     })
     .build();
   const options = { autoTagControllers: false, extraModels: [ErrorDto] };
-  const document = withPublishedNames(SwaggerModule.createDocument(app, outline, options));
+  const document = withUsedTags(withPublishedNames(SwaggerModule.createDocument(app, outline, options)));
   const drafts = completeOperations(document);
   document.components = { ...document.components, headers: ANSWER_HEADERS };
   document.info.description = introduction(new Set(drafts.flatMap(({ refusals }) => refusals)));
   return document;
+}
+
+/** Without the headings of operations that this deployment does not have. */
+function withUsedTags(document: OpenAPIObject): OpenAPIObject {
+  const operations = Object.values(document.paths).flatMap((item) => Object.values(item) as OperationObject[]);
+  const used = new Set(operations.flatMap(({ tags }) => tags ?? []));
+  return { ...document, tags: (document.tags ?? []).filter(({ name }) => used.has(name)) };
 }
 
 /** Schemas carry the names of the interface, not those of our classes. */

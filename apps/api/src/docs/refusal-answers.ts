@@ -2,6 +2,7 @@ import { Refusal, type RefusalReason, REFUSALS } from '@banking/domain';
 import { bodyOf } from '../http/error-answer.js';
 import { malformedId } from '../http/id.pipe.js';
 import { refusalOf, unknownMessage } from '../input/input.pipe.js';
+import { AMOUNT_RULES } from '../input/body-field.decorator.js';
 import { mustBe, PARAMETER_RULES } from '../input/parameter.decorator.js';
 
 const REQUEST_ID = '0c1d8a52-6b5e-4f4e-9c1c-3f0f7e6f1a2b';
@@ -50,6 +51,10 @@ function exampleOf(reason: RefusalReason, path: string): Refusal {
       return ofParameter(reason, 'limit', PARAMETER_RULES.limit);
     case 'timestamp_invalid':
       return ofParameter(reason, 'createdFrom', PARAMETER_RULES.instant);
+    case 'amount_malformed':
+      return ofParameter(reason, 'amount', AMOUNT_RULES.digits);
+    case 'amount_out_of_range':
+      return ofParameter(reason, 'amount', AMOUNT_RULES.range);
     case 'body_malformed':
       return new Refusal(reason, 'The body is not JSON in UTF-8.');
     case 'field_unknown':

@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { ValidateBy, ValidateIf } from 'class-validator';
-import type { RefusalReason } from '@banking/domain';
+import { MINOR_UNITS_MAX, type RefusalReason } from '@banking/domain';
 import type { Provenance } from '../http/field.decorator.js';
 import { mustBe } from './parameter.decorator.js';
 
@@ -44,6 +44,37 @@ export const IdBodyField = (provenance: Provenance, description: string, example
     must: `a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`,
     isGood: (value) => Number.isSafeInteger(value) && (value as number) >= 1,
   });
+
+/** What an amount that moves must be, in words that follow its name. */
+export const AMOUNT_RULES = {
+  digits: 'a text of digits in the smallest unit of the currency: at least 1, no sign, no point, no leading zero',
+  range: `at most ${MINOR_UNITS_MAX}`,
+} as const;
+
+const AMOUNT = /^[1-9][0-9]{0,18}$/;
+
+/** Money that is to move, as transfers write it: at least one minor unit. */
+export function AmountBodyField(provenance: Provenance, description: string, example: string): PropertyDecorator {
+  const reason: RefusalReason = 'amount_out_of_range';
+  const isInRange = (value: unknown) => !isAmount(value) || BigInt(value) <= MINOR_UNITS_MAX;
+  const range = {
+    name: reason,
+    validator: { validate: isInRange, defaultMessage: () => mustBe('$property', AMOUNT_RULES.range) },
+  };
+  return applyDecorators(
+    BodyField({
+      provenance,
+      isRequired: true,
+      schema: { type: 'string', pattern: AMOUNT.source, description, example },
+      reason: 'amount_malformed',
+      must: AMOUNT_RULES.digits,
+      isGood: isAmount,
+    }),
+    ValidateBy(range, { context: { reason } }),
+  );
+}
+
+const isAmount = (value: unknown): value is string => typeof value === 'string' && AMOUNT.test(value);
 
 /** Text for people: what a line holds, and nothing that could break out of it. */
 export const LineField = (

@@ -1,4 +1,5 @@
 export * from './apps.js';
+export * from './fundings.js';
 export * from './grants.js';
 export { ProvisioningError } from './trail.js';
 export * from './users.js';

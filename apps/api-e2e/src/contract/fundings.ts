@@ -1,0 +1,95 @@
+import { BankingClient } from '@banking/client';
+import type { Account, ProductId, Transfer, TransferAmount, WorkspaceId } from '@banking/domain';
+import { ask } from '../answers.js';
+import { ADA, type Service } from '../service.js';
+import { idOf } from '../world.js';
+import { mistakesIn } from './shapes.js';
+
+/** Money that is made up to try with: a service that is a sandbox. */
+export function fundingsContract(provide: () => Service): void {
+  const service = provide();
+  const workspace = () => idOf(service.world, 'workspaces', 'Ada personal');
+  const client = () => new BankingClient({ baseUrl: service.url, token: () => service.tokenOf(ADA) });
+  const view = () => client().workspace(workspace() as WorkspaceId);
+  const send = (account: Account, body: unknown, headers: Record<string, string> = {}) =>
+    ask(service, `/sandbox/accounts/${account.id}/fundings`, { as: ADA, workspace: workspace(), body, headers });
+  let account: Account;
+
+  describe('and an account that is funded', () => {
+    beforeAll(async () => {
+      const [product] = await client().listProducts();
+      account = (await view().openAccount({ productID: product?.id as ProductId, alias: 'Funded' })).resource;
+    });
+    const balance = async () => (await view().getAccount(account.id)).edges.balances[0]?.amount;
+
+    it('When money arrives Then the balance has it, and the transfer is where Location says', async () => {
+      const { status, headers, body } = await send(account, { amount: '1000000' });
+
+      const transfer = body as Transfer;
+      expect(status).toBe(201);
+      expect(mistakesIn(transfer, 'Transfer')).toEqual([]);
+      expect(transfer).toMatchObject({ amount: '1000000', direction: 'credit', type: 'funding' });
+      expect(transfer).not.toHaveProperty('feeAmount');
+      expect(headers.get('location')).toBe(`/transfers/${transfer.id}`);
+      expect(await view().getTransfer(transfer.id)).toEqual(transfer);
+      expect(await balance()).toBe(1_000_000);
+    });
+
+    it('When the request comes again with its key Then money arrives once', async () => {
+      const key = { 'Idempotency-Key': `funding-${account.id}` };
+      const before = await balance();
+      const first = await send(account, { amount: '250' }, key);
+
+      const again = await send(account, ' {"amount" : "250"} ', key);
+
+      expect(again.text).toBe(first.text);
+      expect(again.headers.get('idempotent-replayed')).toBe('true');
+      expect(await balance()).toBe(Number(before) + 250);
+      expect(await send(account, { amount: '251' }, key)).toMatchObject({ status: 422, body: { reason: 'idempotency_key_reused' } }); // prettier-ignore
+      const wish = { accountId: account.id, amount: '250' as TransferAmount };
+      expect(await view().fundAccount(wish, { idempotencyKey: key['Idempotency-Key'] })).toEqual({ resource: first.body, isReplay: true }); // prettier-ignore
+    });
+
+    it.each<[string, unknown, number, string, readonly string[]]>([
+      ['no amount', {}, 400, 'amount_malformed', ['amount']],
+      ['a number', { amount: 100 }, 400, 'amount_malformed', ['amount']],
+      ['null', { amount: null }, 400, 'amount_malformed', ['amount']],
+      ['a list', { amount: ['100'] }, 400, 'amount_malformed', ['amount']],
+      ['nothing', { amount: '' }, 400, 'amount_malformed', ['amount']],
+      ['zero', { amount: '0' }, 400, 'amount_malformed', ['amount']],
+      ['a sign', { amount: '-100' }, 400, 'amount_malformed', ['amount']],
+      ['a plus', { amount: '+100' }, 400, 'amount_malformed', ['amount']],
+      ['a point', { amount: '1.00' }, 400, 'amount_malformed', ['amount']],
+      ['a comma', { amount: '1,000' }, 400, 'amount_malformed', ['amount']],
+      ['a leading zero', { amount: '0100' }, 400, 'amount_malformed', ['amount']],
+      ['a space', { amount: ' 100' }, 400, 'amount_malformed', ['amount']],
+      ['a line break', { amount: '100\n' }, 400, 'amount_malformed', ['amount']],
+      ['an exponent', { amount: '1e3' }, 400, 'amount_malformed', ['amount']],
+      ['hexadecimal', { amount: '0x10' }, 400, 'amount_malformed', ['amount']],
+      ['other digits', { amount: '１００' }, 400, 'amount_malformed', ['amount']],
+      ['twenty digits', { amount: '10000000000000000000' }, 400, 'amount_malformed', ['amount']],
+      ['more than the books hold', { amount: '9223372036854775808' }, 400, 'amount_out_of_range', ['amount']],
+      ['more than an account holds', { amount: '9007199254740992' }, 422, 'balance_limit_exceeded', []],
+      ['a fee of its own', { amount: '100', feeAmount: '1' }, 400, 'field_unknown', ['feeAmount']],
+      ['a type of its own', { amount: '100', type: 'payout' }, 400, 'field_unknown', ['type']],
+    ])(
+      'When the amount is %s Then it is refused by name, and nothing moves',
+      async (_, body, status, reason, paths) => {
+        const before = await balance();
+
+        const answer = await send(account, body);
+
+        expect(answer).toMatchObject({ status, body: { reason } });
+        const { details } = answer.body as { details?: { path: string }[] };
+        expect((details ?? []).map(({ path }) => path)).toEqual(paths);
+        expect(await balance()).toBe(before);
+      },
+    );
+
+    it('When the account is disabled Then it takes no money', async () => {
+      await view().changeAccount({ accountId: account.id, status: 'disabled' });
+
+      expect(await send(account, { amount: '1' })).toMatchObject({ status: 422, body: { reason: 'account_disabled' } });
+    });
+  });
+}
