@@ -103,7 +103,7 @@ export function readConfig(environment: Environment = process.env, isTerminal = 
     databasePoolSize: whole('DATABASE_POOL_SIZE', 2, 100) ?? 8,
     databaseNamedStatements: flag('DATABASE_NAMED_STATEMENTS', true),
     demoData: flag('DEMO_DATA', databaseUrl === undefined),
-    tokens: readTokens({ text, url, flag, host, mistakes }),
+    tokens: readTokens({ text, url, flag, oneOf, host, mistakes }),
     logLevel: oneOf('LOG_LEVEL', LOG_LEVELS, 'info'),
     logPretty: oneOf('LOG_FORMAT', ['json', 'pretty'], isTerminal ? 'pretty' : 'json') === 'pretty',
     docs: flag('DOCS', true),
@@ -121,11 +121,12 @@ interface Reading {
   text(name: string): string | undefined;
   url(name: string, protocols: readonly string[]): string | undefined;
   flag(name: string, fallback: boolean): boolean;
+  oneOf(name: string, allowed: readonly string[], fallback: string): string;
 }
 
-function readTokens({ text, url, flag, host, mistakes }: Reading): TokenConfig {
+function readTokens({ text, url, flag, oneOf, host, mistakes }: Reading): TokenConfig {
   const audience = text('OIDC_AUDIENCE') ?? 'banking-api';
-  const type = text('OIDC_TOKEN_TYPE') ?? 'at+jwt';
+  const type = oneOf('OIDC_TOKEN_TYPE', ['at+jwt', 'JWT'], 'at+jwt');
   const issuer = text('OIDC_ISSUER');
   if (issuer !== undefined && !isTrustworthy(issuer)) {
     mistakes.push('OIDC_ISSUER must be the https URL of the identity provider (http only on a loopback address).');

@@ -78,6 +78,7 @@ export function accountsContract(provide: () => Service): void {
       ['an alias of 141 characters', { productID: 2, alias: 'a'.repeat(141) }, 400, 'body_malformed', ['alias']],
       ['an alias with a line break', { productID: 2, alias: 'a\nb' }, 400, 'body_malformed', ['alias']],
       ['an alias with a NUL', { productID: 2, alias: 'a\0b' }, 400, 'body_malformed', ['alias']],
+      ['text that is shown backwards', { productID: 2, alias: '\u202eevil' }, 400, 'body_malformed', ['alias']],
       ['half a character', '{"productID":2,"alias":"\\ud800"}', 400, 'body_malformed', ['alias']],
       ['a field nobody knows', { productID: 2, balance: 100 }, 400, 'field_unknown', ['balance']],
       ['an id of its own', { productID: 2, id: 7 }, 400, 'field_unknown', ['id']],

@@ -104,14 +104,15 @@ export const ChoiceField = (
     isGood: (value) => choices.includes(value as string),
   });
 
-const lineRule = (maxLength: number) => `1 to ${maxLength} characters, none of them a control character`;
+const lineRule = (maxLength: number) =>
+  `1 to ${maxLength} characters, not only spaces, none of them a control character or one that turns the direction of text`;
 
-/** Whether a text has that many characters at most and no control character, line break or half of a character. */
+/** Whether a text has that many characters at most and no control character, line break, half of a character or turn of direction (UAX #9). */
 function isLine(text: string, maxLength: number): boolean {
   return (
     text.length >= 1 &&
     text.length <= maxLength &&
-    !/[\p{Cc}\p{Zl}\p{Zp}\p{Surrogate}]/u.test(text) &&
+    !/[\p{Cc}\p{Zl}\p{Zp}\p{Surrogate}\u202a-\u202e\u2066-\u2069]/u.test(text) &&
     text.trim() !== ''
   );
 }

@@ -22,6 +22,9 @@ export function refusalOf(details: readonly RefusalDetail[], otherwise: RefusalR
   return new Refusal(reason, details.length === 1 ? first?.message : undefined, { details });
 }
 
+/** Names are repeated as far as a person would read them. */
+const NAME_SHOWN_MAX = 64;
+
 export const unknownMessage = (path: string) => `${path} is not known here: leave it out, or correct its name.`;
 
 /**
@@ -68,11 +71,10 @@ export const bodyPipe = new InputPipe({ unknown: 'field_unknown', invalid: 'body
 /** For what stands behind the question mark. */
 export const queryPipe = new InputPipe({ unknown: 'parameter_unknown', invalid: 'parameter_invalid' });
 
-const unknownField = (path: string, { unknown }: Door): RefusalDetail => ({
-  path,
-  reason: unknown,
-  message: unknownMessage(path),
-});
+function unknownField(name: string, { unknown }: Door): RefusalDetail {
+  const path = name.length > NAME_SHOWN_MAX ? `${name.slice(0, NAME_SHOWN_MAX)}…` : name;
+  return { path, reason: unknown, message: unknownMessage(path) };
+}
 
 function detailsOf(error: ValidationError, above: string, door: Door): RefusalDetail[] {
   const path = `${above}${error.property}`;

@@ -3,6 +3,7 @@ import {
   chmodSync,
   closeSync,
   constants,
+  existsSync,
   fstatSync,
   lstatSync,
   mkdirSync,
@@ -49,9 +50,21 @@ export function ensurePrivateFolder(path: string, mode: number, owner?: ServerUs
 
 /** Makes the folder and what is missing above it with this mode, whatever the umask says. */
 export function makeFolders(path: string, mode: number): void {
-  const first = mkdirSync(path, { recursive: true, mode: 0o700 });
-  if (first === undefined) return;
-  for (let folder = path; folder.length >= first.length; folder = dirname(folder)) chmodSync(folder, mode);
+  if (existsSync(path)) {
+    // Says so when it is no folder.
+    mkdirSync(path, { recursive: true });
+    return;
+  }
+  makeFolders(dirname(path), mode);
+  try {
+    // One at a time: below /proc, Node's own way through all of them never ends.
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    // Another start was quicker.
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return;
+    throw error;
+  }
+  chmodSync(path, mode);
 }
 
 /** Reads a small file that we, root or the server's user wrote; a link or another user's file is not believed. */

@@ -39,6 +39,10 @@ describe('Given a DATA_DIR that cannot be used', () => {
     expect(refused.text).toMatch(/^EmbeddedServerError: DATA_DIR .* cannot be written \(EACCES/);
   });
 
+  (process.platform === 'linux' ? it : it.skip)('When no folder can ever be made there, Then it says so', async () => {
+    await expect(world.join('/proc/banking')).rejects.toThrow(EmbeddedServerError);
+  });
+
   it('When its run folder leads elsewhere, Then it is not followed', async () => {
     const [dataDir, elsewhere] = [world.folder(), world.folder()];
     symlinkSync(elsewhere, join(dataDir, 'run'));
