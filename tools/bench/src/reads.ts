@@ -10,6 +10,7 @@ export interface ReadsOptions extends Effort {
 }
 
 const RESIDENT_AIM_MB = 220;
+const TRIES_MAX = 5;
 
 const REFERENCE = ['/products', '/recipients/countries/IN/corridors', '/recipients/countries/DE/corridors'];
 
@@ -65,7 +66,9 @@ async function controlOf({ dataDir, service, transferPaths }: World): Promise<An
 const MADE_ANEW = ['connection', 'content-length', 'date', 'keep-alive', 'transfer-encoding'];
 
 async function answerOf({ url, headers }: Answering, path: string): Promise<Answer> {
-  const answer = await fetch(`${url}${path}`, { headers });
+  let answer = await fetch(`${url}${path}`, { headers });
+  // On a busy machine a first connection to the database may take longer than anybody waits for it.
+  for (let tries = 1; !answer.ok && tries < TRIES_MAX; tries += 1) answer = await fetch(`${url}${path}`, { headers });
   if (!answer.ok) throw new Error(`${path} answered ${answer.status}`);
   const sent = [...answer.headers].filter(([name]) => !MADE_ANEW.includes(name));
   return { headers: Object.fromEntries(sent), body: await answer.text() };
