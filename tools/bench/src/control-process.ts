@@ -15,7 +15,7 @@ async function transferStatement(): Promise<Statement<{ transfer: string }>> {
   const text = sent[0]?.statement.text;
   if (text === undefined) throw new Error('the service sent no statement');
   // As text, so that nobody here reads the JSON and writes it again.
-  return statement('control_transfer', `select transfer::text from (${text}) as answer`);
+  return statement('control_transfer', `select resource::text as transfer from (${text}) as answer`);
 }
 
 async function main({ dataDir, answers, transferHeaders }: ControlWish): Promise<void> {
