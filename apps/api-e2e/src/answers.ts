@@ -87,9 +87,8 @@ export async function proveDocumented(
 /** The operation a path leads to; HEAD is answered as GET is. */
 function operationAt({ paths }: OpenApi, method: string, path: string): OpenApiOperation | undefined {
   const bare = path.split('?', 1)[0] ?? '';
-  const template = Object.keys(paths).find((candidate) =>
-    new RegExp(`^${candidate.replace(/\{\w+\}/g, '[^/]+')}$`).test(bare),
-  );
+  const isMeant = (candidate: string) => new RegExp(`^${candidate.replace(/\{\w+\}/g, '[^/]+')}$`).test(bare);
+  const template = Object.hasOwn(paths, bare) ? bare : Object.keys(paths).find(isMeant);
   const verb = method === 'HEAD' ? 'get' : method.toLowerCase();
   return template === undefined ? undefined : paths[template]?.[verb];
 }

@@ -20,6 +20,7 @@ import { PurposesController } from './orders/purposes.controller.js';
 import { CorridorsController } from './recipients/corridors.controller.js';
 import { RecipientSchemasController } from './recipients/recipient-schemas.controller.js';
 import { SandboxController } from './sandbox/sandbox.controller.js';
+import { RecipientsController } from './recipients/recipients.controller.js';
 import { TransfersController } from './transfers/transfers.controller.js';
 
 /** What the service is made of, besides its configuration. */
@@ -38,6 +39,7 @@ const CONTROLLERS = [
   AccountsController,
   CorridorsController,
   RecipientSchemasController,
+  RecipientsController,
   PurposesController,
   TransfersController,
   HealthController,

@@ -11,9 +11,15 @@ import {
   type Created,
   type FundingWish,
   type Intent,
+  type InternalRecipientWish,
+  type InternationalRecipientWish,
   type Page,
   type PageQuery,
   type Product,
+  type Recipient,
+  type RecipientChange,
+  type RecipientId,
+  type RecipientQuery,
   type RecipientSchema,
   Refusal,
   type Scope,
@@ -38,6 +44,13 @@ export interface WorkspaceView {
   getAccount(accountId: number): Promise<Account>;
   openAccount(wish: AccountWish, intent?: Intent): Promise<Created<Account>>;
   changeAccount(change: AccountChange): Promise<Account>;
+  /** One page; `next` of it is the `cursor` of the next. */
+  listRecipients(query?: RecipientQuery): Promise<Page<Recipient>>;
+  getRecipient(recipientId: number): Promise<Recipient>;
+  addInternationalRecipient(wish: InternationalRecipientWish, intent?: Intent): Promise<Created<Recipient>>;
+  addInternalRecipient(wish: InternalRecipientWish, intent?: Intent): Promise<Created<Recipient>>;
+  changeRecipient(change: RecipientChange): Promise<Recipient>;
+  forgetRecipient(recipientId: number): Promise<void>;
   /** One page; `next` of it is the `cursor` of the next. */
   listTransfers(query?: TransferQuery): Promise<Page<Transfer>>;
   /** Only where the deployment has a sandbox. */
@@ -86,6 +99,43 @@ export class BankingClient extends BankingService {
     return (await this.#connection.get(path, 'array')) as readonly RecipientSchema[];
   }
 
+  async listRecipients(scope: Scope, query: RecipientQuery = {}): Promise<Page<Recipient>> {
+    return (await this.#connection.getPage(`recipients${search(query)}`, workspaceHeader(scope))) as Page<Recipient>;
+  }
+
+  async getRecipient(scope: Scope, { recipientId }: { readonly recipientId: RecipientId }): Promise<Recipient> {
+    const path = `recipients/${digits(recipientId)}`;
+    return (await this.#connection.get(path, 'object', workspaceHeader(scope))) as Recipient;
+  }
+
+  async addInternationalRecipient(
+    scope: Scope,
+    { countryCode, currencyCode, payoutMethod, ...body }: InternationalRecipientWish,
+    intent: Intent = {},
+  ): Promise<Created<Recipient>> {
+    const headers = creationHeaders(scope, intent);
+    const path = `recipients/international${search({ countryCode, currencyCode, payoutMethod })}`;
+    return (await this.#connection.create(path, body, headers)) as Created<Recipient>;
+  }
+
+  async addInternalRecipient(
+    scope: Scope,
+    wish: InternalRecipientWish,
+    intent: Intent = {},
+  ): Promise<Created<Recipient>> {
+    const headers = creationHeaders(scope, intent);
+    return (await this.#connection.create('recipients/internal', wish, headers)) as Created<Recipient>;
+  }
+
+  async changeRecipient(scope: Scope, { recipientId, ...change }: RecipientChange): Promise<Recipient> {
+    const path = `recipients/${digits(recipientId)}`;
+    return (await this.#connection.send('PATCH', path, change, workspaceHeader(scope))) as Recipient;
+  }
+
+  async forgetRecipient(scope: Scope, { recipientId }: { readonly recipientId: RecipientId }): Promise<void> {
+    await this.#connection.remove(`recipients/${digits(recipientId)}`, workspaceHeader(scope));
+  }
+
   async listPurposes(_scope: Scope = {}): Promise<Readonly<Record<string, string>>> {
     return (await this.#connection.get('orders/purposes', 'object')) as Readonly<Record<string, string>>;
   }
@@ -104,7 +154,7 @@ export class BankingClient extends BankingService {
   }
 
   async openAccount(scope: Scope, wish: AccountWish, intent: Intent = {}): Promise<Created<Account>> {
-    const headers = { ...workspaceHeader(scope), ...intentHeader(intent) };
+    const headers = creationHeaders(scope, intent);
     return (await this.#connection.create('accounts', wish, headers)) as Created<Account>;
   }
 
@@ -119,7 +169,7 @@ export class BankingClient extends BankingService {
 
   async fundAccount(scope: Scope, { accountId, amount }: FundingWish, intent: Intent = {}): Promise<Created<Transfer>> {
     const path = `sandbox/accounts/${digits(accountId)}/fundings`;
-    const headers = { ...workspaceHeader(scope), ...intentHeader(intent) };
+    const headers = creationHeaders(scope, intent);
     return (await this.#connection.create(path, { amount }, headers)) as Created<Transfer>;
   }
 
@@ -132,6 +182,12 @@ export class BankingClient extends BankingService {
       getAccount: (accountId) => this.getAccount(scope, { accountId: accountId as AccountId }),
       openAccount: (wish, intent) => this.openAccount(scope, wish, intent),
       changeAccount: (change) => this.changeAccount(scope, change),
+      listRecipients: (query) => this.listRecipients(scope, query),
+      getRecipient: (recipientId) => this.getRecipient(scope, { recipientId: recipientId as RecipientId }),
+      addInternationalRecipient: (wish, intent) => this.addInternationalRecipient(scope, wish, intent),
+      addInternalRecipient: (wish, intent) => this.addInternalRecipient(scope, wish, intent),
+      changeRecipient: (change) => this.changeRecipient(scope, change),
+      forgetRecipient: (recipientId) => this.forgetRecipient(scope, { recipientId: recipientId as RecipientId }),
       listTransfers: (query) => this.listTransfers(scope, query),
       fundAccount: (wish, intent) => this.fundAccount(scope, wish, intent),
     };
@@ -143,10 +199,11 @@ function workspaceHeader({ workspaceId }: Scope) {
   return { 'Workspace-ID': digits(workspaceId, 'workspace_id_invalid') };
 }
 
-function intentHeader({ idempotencyKey }: Intent): Record<string, string> {
-  if (idempotencyKey === undefined) return {};
+function creationHeaders(scope: Scope, { idempotencyKey }: Intent): Record<string, string> {
+  const headers = workspaceHeader(scope);
+  if (idempotencyKey === undefined) return headers;
   if (!isIdempotencyKey(idempotencyKey)) throw new Refusal('idempotency_key_invalid');
-  return { 'Idempotency-Key': idempotencyKey };
+  return { ...headers, 'Idempotency-Key': idempotencyKey };
 }
 
 /** A query with what is given, and nothing where nothing is. */

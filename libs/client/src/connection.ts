@@ -1,6 +1,6 @@
 import { ConnectionError } from './errors.js';
 import type { Created, Page } from '@banking/domain';
-import { type Answer, readAnswer, readPage } from './read-answer.js';
+import { type Answer, readAnswer, readNothing, readPage } from './read-answer.js';
 
 /** Where the service is and how to speak to it. */
 export interface ConnectionOptions {
@@ -46,6 +46,11 @@ export class Connection {
   /** A request with a JSON body, answered by a record. */
   async send(method: 'POST' | 'PATCH', path: string, body: object, headers: Headers = {}): Promise<unknown> {
     return readAnswer(await this.#ask(path, headers, method, body), 'object');
+  }
+
+  /** DELETE, answered by nothing. */
+  async remove(path: string, headers: Headers = {}): Promise<void> {
+    readNothing(await this.#ask(path, headers, 'DELETE'));
   }
 
   /** A POST that makes something: what was made, and whether this request made it. */

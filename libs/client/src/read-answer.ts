@@ -45,6 +45,11 @@ export function readAnswer(answer: Answer, shape: 'array' | 'object'): unknown {
   return value;
 }
 
+/** A success that has nothing to say. @throws as readAnswer */
+export function readNothing(answer: Answer): void {
+  if (answer.response.status !== 204) throw failureOf(answer);
+}
+
 /**
  * Reads a success as one page of a list.
  *

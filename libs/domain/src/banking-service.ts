@@ -6,6 +6,7 @@ import type { Account } from './resources/account.js';
 import type { App } from './resources/app.js';
 import type { BeneficiaryAccountType, Corridor, PayoutMethod } from './resources/corridor.js';
 import type { Product } from './resources/product.js';
+import type { BeneficiaryData, Recipient } from './resources/recipient.js';
 import type { RecipientSchema } from './resources/recipient-schema.js';
 import type { Transfer, TransferDirection } from './resources/transfer.js';
 import type { User } from './resources/user.js';
@@ -27,6 +28,38 @@ export interface CorridorQuery {
   readonly currencyCode: string;
   readonly payoutMethod: PayoutMethod;
   readonly beneficiaryAccountType?: BeneficiaryAccountType | undefined;
+}
+
+/** What a workspace keeps beside a recipient for itself. */
+interface RecipientNote {
+  /** What the payer calls it: 1 to 140 characters, none of them a control character. */
+  readonly alias?: string | undefined;
+  /** Whether it is to be offered again; true when left out. */
+  readonly saved?: boolean | undefined;
+}
+
+/** Somebody to be paid abroad, over a corridor. */
+export interface InternationalRecipientWish extends Omit<CorridorQuery, 'beneficiaryAccountType'>, RecipientNote {
+  /** What the schemas of the corridor ask for. */
+  readonly data: BeneficiaryData;
+}
+
+/** An account of this service to be paid to, in whatever workspace. */
+export interface InternalRecipientWish extends RecipientNote {
+  /** `code` of the account. */
+  readonly accountCode: string;
+  /** Shown as the name; else the alias is, else the code. */
+  readonly name?: string | undefined;
+}
+
+/** What is to change of a recipient. Who is paid, and where, never changes. */
+export interface RecipientChange extends RecipientNote {
+  readonly recipientId: RecipientId;
+}
+
+/** Which recipients are to be listed. */
+export interface RecipientQuery extends PageQuery {
+  readonly saved?: boolean | undefined;
 }
 
 /** An account to be opened. */
@@ -104,6 +137,50 @@ export abstract class BankingService {
    * @throws Refusal `corridor_not_found` when there is no such corridor.
    */
   abstract listRecipientSchemas(scope: Scope, query: CorridorQuery): Promise<readonly RecipientSchema[]>;
+
+  /**
+   * GET /recipients: whom the workspace pays, newest first, without those that were forgotten.
+   *
+   * @throws Refusal `limit_invalid`, `cursor_invalid`.
+   */
+  abstract listRecipients(scope: Scope, query?: RecipientQuery): Promise<Page<Recipient>>;
+
+  /** GET /recipients/{recipientId}. @throws Refusal `recipient_not_found`, also for one that was forgotten */
+  abstract getRecipient(scope: Scope, query: { readonly recipientId: RecipientId }): Promise<Recipient>;
+
+  /**
+   * POST /recipients/international: keeps whom to pay over a corridor, once their details are what it asks for.
+   *
+   * @throws Refusal `corridor_not_found`.
+   * @throws Refusal `recipient_invalid` with the fields at fault, and those of the idempotency key as `openAccount`.
+   */
+  abstract addInternationalRecipient(
+    scope: Scope,
+    wish: InternationalRecipientWish,
+    intent?: Intent,
+  ): Promise<Created<Recipient>>;
+
+  /**
+   * POST /recipients/internal: keeps an account of this service as somebody to pay. Of an account in another workspace it tells
+   * that it is there, and nothing else.
+   *
+   * @throws Refusal `recipient_invalid` when no account has the code, and those of the idempotency key as `openAccount`.
+   */
+  abstract addInternalRecipient(
+    scope: Scope,
+    wish: InternalRecipientWish,
+    intent?: Intent,
+  ): Promise<Created<Recipient>>;
+
+  /** PATCH /recipients/{recipientId}: what is left out stays. @throws Refusal `recipient_not_found` */
+  abstract changeRecipient(scope: Scope, change: RecipientChange): Promise<Recipient>;
+
+  /**
+   * DELETE /recipients/{recipientId}: forgets one, for good. Past transfers keep theirs.
+   *
+   * @throws Refusal `recipient_not_found`, also when it was forgotten before.
+   */
+  abstract forgetRecipient(scope: Scope, query: { readonly recipientId: RecipientId }): Promise<void>;
 
   /** GET /orders/purposes: why money may be sent, purpose codes with their texts. */
   abstract listPurposes(scope: Scope): Promise<Readonly<Record<string, string>>>;

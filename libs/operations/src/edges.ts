@@ -32,7 +32,10 @@ const balanceJson = (t: string): string =>
   `json_build_object('id', ${t}.id, 'amount', ${t}.balance_after,
      'createdAt', rfc3339(${t}.created_at), 'updatedAt', rfc3339(${t}.created_at))`;
 
-/** Null where there is no recipient; its bank and beneficiary null where there are none. */
+/**
+ * Null where there is no recipient; its bank and beneficiary null where there are none. Of an account in another workspace not even
+ * the currency is told.
+ */
 const recipientJson = (r: string, bank: string, beneficiary: string, currency: string): string =>
   `case when ${r}.id is not null then json_build_object('id', ${r}.id, 'name', ${r}.name, 'accountCode', ${r}.account_code,
      'alias', ${r}.alias, 'saved', ${r}.saved, ${times(r)},
@@ -41,7 +44,14 @@ const recipientJson = (r: string, bank: string, beneficiary: string, currency: s
          'countryCode', ${bank}.country_code, 'swiftCode', ${bank}.swift_code, ${times(bank)}) end,
        'beneficiary', case when ${beneficiary}.id is not null then json_build_object('id', ${beneficiary}.id,
          'data', ${beneficiary}.data, ${times(beneficiary)}) end,
-       'currency', ${currencyJson(currency)})) end`;
+       'currency', case when ${r}.kind = 'international' or exists (
+         select from account_code o where o.code = ${r}.account_code and o.workspace_id = ${r}.workspace_id)
+         then ${currencyJson(currency)} end)) end`;
+
+/** What a recipient is joined with. */
+const recipientJoins = (r: string) => `left join bank b on b.id = ${r}.bank_id
+   left join beneficiary n on (n.workspace_id, n.recipient_id) = (${r}.workspace_id, ${r}.id)
+   left join currency rc on rc.id = ${r}.currency_id`;
 
 const remittanceJson = (m: string): string =>
   `case when ${m}.id is not null then json_build_object('id', ${m}.id, ${times(m)},
@@ -85,9 +95,13 @@ export const WHOLE_TRANSFER = {
    join transaction x on (x.workspace_id, x.id) = (t.workspace_id, t.transaction_id)
    left join remittance m on (m.workspace_id, m.transaction_id) = (x.workspace_id, x.id)
    left join recipient r on (r.workspace_id, r.id) = (t.workspace_id, t.recipient_id)
-   left join bank b on b.id = r.bank_id
-   left join beneficiary n on (n.workspace_id, n.recipient_id) = (r.workspace_id, r.id)
-   left join currency rc on rc.id = r.currency_id`,
+   ${recipientJoins('r')}`,
+} as const;
+
+/** A recipient `t` with all its edges. */
+export const WHOLE_RECIPIENT = {
+  item: resource(recipientJson('t', 'b', 'n', 'rc')),
+  joins: recipientJoins('t'),
 } as const;
 
 /** A customer's account `t` with all its edges. */

@@ -1,9 +1,14 @@
-import { BankingService, type Account, type AccountChange, type AccountId, type AccountWish, type App, type AppId, type Corridor, type CorridorQuery, type Created, type FundingWish, type Intent, type Page, type PageQuery, type Product, type RecipientSchema, type Scope, type Transfer, type TransferId, type TransferQuery, type User } from '@banking/domain'; // prettier-ignore
+import { BankingService, type Account, type AccountChange, type AccountId, type AccountWish, type App, type AppId, type Corridor, type CorridorQuery, type Created, type FundingWish, type Intent, type InternalRecipientWish, type InternationalRecipientWish, type Page, type PageQuery, type Product, type Recipient, type RecipientChange, type RecipientId, type RecipientQuery, type RecipientSchema, type Scope, type Transfer, type TransferId, type TransferQuery, type User } from '@banking/domain'; // prettier-ignore
 import { openBooks, type Books } from '@banking/ledger';
 import type { Database } from '@banking/postgres';
+import { addInternalRecipient } from './add-internal-recipient.js';
+import { addInternationalRecipient } from './add-international-recipient.js';
 import { changeAccount } from './change-account.js';
+import { changeRecipient } from './change-recipient.js';
+import { forgetRecipient } from './forget-recipient.js';
 import { fundAccount } from './fund-account.js';
 import { getAccount } from './get-account.js';
+import { getRecipient } from './get-recipient.js';
 import { getTransfer } from './get-transfer.js';
 import { listAccounts } from './list-accounts.js';
 import { openAccount } from './open-account.js';
@@ -13,6 +18,7 @@ import { listCorridors } from './list-corridors.js';
 import { listProducts } from './list-products.js';
 import { listPurposes } from './list-purposes.js';
 import { listRecipientSchemas } from './list-recipient-schemas.js';
+import { listRecipients } from './list-recipients.js';
 import { listTransfers } from './list-transfers.js';
 import { CursorSeal } from './lists/cursor-seal.js';
 
@@ -47,6 +53,35 @@ export class LedgerBankingService extends BankingService {
 
   listRecipientSchemas(_scope: Scope, query: CorridorQuery): Promise<readonly RecipientSchema[]> {
     return listRecipientSchemas(this.database, query);
+  }
+
+  listRecipients(scope: Scope, query: RecipientQuery = {}): Promise<Page<Recipient>> {
+    return listRecipients(this.database, this.cursors, required(scope.workspaceId), query);
+  }
+
+  getRecipient(scope: Scope, { recipientId }: { recipientId: RecipientId }): Promise<Recipient> {
+    return getRecipient(this.database, required(scope.workspaceId), recipientId);
+  }
+
+  addInternationalRecipient(
+    scope: Scope,
+    wish: InternationalRecipientWish,
+    intent: Intent = {},
+  ): Promise<Created<Recipient>> {
+    // prettier-ignore
+    return addInternationalRecipient(this.database, acting(scope), wish, intent);
+  }
+
+  addInternalRecipient(scope: Scope, wish: InternalRecipientWish, intent: Intent = {}): Promise<Created<Recipient>> {
+    return addInternalRecipient(this.database, acting(scope), wish, intent);
+  }
+
+  changeRecipient(scope: Scope, change: RecipientChange): Promise<Recipient> {
+    return changeRecipient(this.database, acting(scope), change);
+  }
+
+  forgetRecipient(scope: Scope, { recipientId }: { recipientId: RecipientId }): Promise<void> {
+    return forgetRecipient(this.database, acting(scope), recipientId);
   }
 
   async listPurposes(): Promise<Readonly<Record<string, string>>> {

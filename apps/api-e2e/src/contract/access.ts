@@ -23,6 +23,7 @@ interface Case {
 
 const transfer = ({ world }: Service) => `/transfers/${idOf(world, 'transfers', 'internal')}`;
 const account = ({ world }: Service) => `/accounts/${idOf(world, 'accounts', 'Northwind Trading EUR')}`;
+const recipient = ({ world }: Service) => `/recipients/${idOf(world, 'recipients', 'international')}`;
 const usersOf = (app: string) => (service: Service) => `/apps/${idOf(service.world, 'apps', app)}/users`;
 
 /** Who may do what: person × operation × workspace. */
@@ -118,6 +119,68 @@ const MATRIX: readonly Case[] = [
     path: (service) => `/sandbox${account(service)}/fundings`,
     workspace: 'Southwind Imports',
     body: { amount: '1' },
+    expected: [403, 403, 403, 404, 401, 401],
+  },
+  {
+    operation: 'listRecipients',
+    path: () => '/recipients',
+    workspace: 'Northwind Trading',
+    expected: [200, 200, 403, 403, 401, 401],
+  },
+  {
+    operation: 'getRecipient',
+    path: recipient,
+    workspace: 'Northwind Trading',
+    expected: [200, 200, 403, 403, 401, 401],
+  },
+  {
+    operation: 'getRecipient',
+    path: recipient,
+    workspace: 'Southwind Imports',
+    expected: [403, 403, 403, 404, 401, 401],
+  },
+  {
+    operation: 'addInternationalRecipient',
+    path: () => '/recipients/international?countryCode=IN&currencyCode=INR&payoutMethod=LOCAL',
+    workspace: 'Northwind Trading',
+    body: { data: {} },
+    expected: [422, 422, 403, 403, 401, 401],
+  },
+  {
+    operation: 'addInternalRecipient',
+    path: () => '/recipients/internal',
+    workspace: 'Northwind Trading',
+    body: {},
+    expected: [400, 400, 403, 403, 401, 401],
+  },
+  {
+    operation: 'changeRecipient',
+    method: 'PATCH',
+    path: recipient,
+    workspace: 'Northwind Trading',
+    body: {},
+    expected: [200, 200, 403, 403, 401, 401],
+  },
+  {
+    operation: 'changeRecipient',
+    method: 'PATCH',
+    path: recipient,
+    workspace: 'Southwind Imports',
+    body: {},
+    expected: [403, 403, 403, 404, 401, 401],
+  },
+  {
+    operation: 'forgetRecipient',
+    method: 'DELETE',
+    path: () => '/recipients/999999',
+    workspace: 'Northwind Trading',
+    expected: [404, 404, 403, 403, 401, 401],
+  },
+  {
+    operation: 'forgetRecipient',
+    method: 'DELETE',
+    path: recipient,
+    workspace: 'Southwind Imports',
     expected: [403, 403, 403, 404, 401, 401],
   },
   { operation: 'listTransfers', path: () => '/transfers', expected: [400, 400, 400, 400, 401, 401] },

@@ -8,7 +8,9 @@ import { fundingsContract } from './fundings.js';
 import { healthContract } from './health.js';
 import { httpContract } from './http.js';
 import { readsContract } from './reads.js';
+import { keptRecipientsContract } from './kept-recipients.js';
 import { recipientSchemasContract } from './recipient-schemas.js';
+import { recipientsContract } from './recipients.js';
 import { listsContract } from './lists.js';
 import { transfersContract } from './transfers.js';
 
@@ -29,6 +31,8 @@ export function contract(name: string, provide: () => Service): void {
       appUsersContract,
       corridorsContract,
       recipientSchemasContract,
+      recipientsContract,
+      keptRecipientsContract,
       errorsContract,
       httpContract,
       healthContract,

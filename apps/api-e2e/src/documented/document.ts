@@ -21,8 +21,8 @@ interface DocumentedParameter {
   readonly name: string;
   readonly in: string;
   readonly required?: boolean;
-  readonly example?: string | number;
-  readonly examples?: Readonly<Record<string, { readonly value: string | number }>>;
+  readonly example?: string | number | boolean;
+  readonly examples?: Readonly<Record<string, { readonly value: string | number | boolean }>>;
 }
 
 export interface DocumentedAnswer {
@@ -75,7 +75,7 @@ export interface Call {
 
 /** Success as the operation documents it. */
 export function successOf({ operation }: Pick<Route, 'operation'>): number {
-  return operation.responses['201'] ? 201 : 200;
+  return [201, 204].find((status) => operation.responses[String(status)]) ?? 200;
 }
 
 /** The request of an operation with the values of one of its examples, where they have names; else with the only ones. */

@@ -44,9 +44,7 @@ function exampleOf(reason: RefusalReason, path: string): Refusal {
     case 'parameter_unknown':
       return refusalOf([{ path: 'colour', reason, message: unknownMessage('colour') }], reason);
     case 'parameter_invalid':
-      return path.endsWith('/validation-schema')
-        ? ofParameter(reason, 'payoutMethod', 'one of LOCAL, SWIFT')
-        : ofParameter(reason, 'direction', 'one of debit, credit');
+      return parameterRefused(path);
     case 'limit_invalid':
       return ofParameter(reason, 'limit', PARAMETER_RULES.limit);
     case 'timestamp_invalid':
@@ -59,6 +57,8 @@ function exampleOf(reason: RefusalReason, path: string): Refusal {
       return new Refusal(reason, 'The body is not JSON in UTF-8.');
     case 'field_unknown':
       return refusalOf([{ path: 'colour', reason, message: unknownMessage('colour') }], reason);
+    case 'recipient_invalid':
+      return path.endsWith('/internal') ? ofField(reason, '/accountCode', 'account_unknown', 'No account has this accountCode.') : ofField(reason, '/data/beneficiaryName', 'required', NAME_REQUIRED); // prettier-ignore
     case 'header_repeated':
       return new Refusal(reason, 'Send the header accept once.');
     case 'unavailable':
@@ -66,6 +66,20 @@ function exampleOf(reason: RefusalReason, path: string): Refusal {
     default:
       return new Refusal(reason);
   }
+}
+
+/** As the schemas of the corridors say it. */
+const NAME_REQUIRED = 'beneficiaryName is required. First and last name, at most 140 characters on one line, without spaces at either end. For example: Maria Muster'; // prettier-ignore
+
+function ofField(reason: RefusalReason, path: string, rule: string, message: string): Refusal {
+  return new Refusal(reason, message, { details: [{ path, reason: rule, message }] });
+}
+
+function parameterRefused(path: string): Refusal {
+  const reason = 'parameter_invalid';
+  if (path === '/recipients') return ofParameter(reason, 'saved', PARAMETER_RULES.boolean);
+  if (path === '/transfers') return ofParameter(reason, 'direction', 'one of debit, credit');
+  return ofParameter(reason, 'payoutMethod', 'one of LOCAL, SWIFT');
 }
 
 function ofParameter(reason: RefusalReason, name: string, must: string): Refusal {

@@ -31,7 +31,7 @@ export interface Example {
   /** What it shows, in a line. */
   readonly summary: string;
   /** By the names of the parameters. */
-  readonly values?: Readonly<Record<string, string | number>>;
+  readonly values?: Readonly<Record<string, string | number | boolean>>;
   readonly body?: object;
 }
 

@@ -1,5 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
 import { ValidateBy, ValidateIf } from 'class-validator';
 import { MINOR_UNITS_MAX, type RefusalReason } from '@banking/domain';
 import type { Provenance } from '../http/field.decorator.js';
@@ -82,10 +83,11 @@ export const LineField = (
   maxLength: number,
   description: string,
   example: string,
+  isRequired = false,
 ): PropertyDecorator =>
   BodyField({
     provenance,
-    isRequired: false,
+    isRequired,
     schema: { type: 'string', minLength: 1, maxLength, description, example },
     must: lineRule(maxLength),
     isGood: (value) => typeof value === 'string' && isLine(value, maxLength),
@@ -103,6 +105,32 @@ export const ChoiceField = (
     must: `one of ${choices.join(', ')}`,
     isGood: (value) => choices.includes(value as string),
   });
+
+export const BooleanBodyField = (
+  provenance: Provenance,
+  description: string,
+  schema: ApiPropertyOptions,
+): PropertyDecorator =>
+  BodyField({
+    provenance,
+    isRequired: false,
+    schema: { type: 'boolean', description, ...schema } as ApiPropertyOptions,
+    must: 'true or false',
+    isGood: (value) => typeof value === 'boolean',
+  });
+
+/** An object whose fields are somebody else's to check: it is handed on exactly as it was sent, every name of it. */
+export const ObjectField = (provenance: Provenance, schema: ApiPropertyOptions): PropertyDecorator =>
+  applyDecorators(
+    Transform(({ obj, key }: { obj: Record<string, unknown>; key: string }) => obj[key]),
+    BodyField({
+      provenance,
+      isRequired: true,
+      schema,
+      must: 'an object',
+      isGood: (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+    }),
+  );
 
 const lineRule = (maxLength: number) =>
   `1 to ${maxLength} characters, not only spaces, none of them a control character or one that turns the direction of text`;

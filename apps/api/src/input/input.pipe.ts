@@ -51,8 +51,7 @@ class InputPipe extends ValidationPipe {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       throw new Refusal(this.door.invalid, 'The body must be a JSON object.');
     }
-    const names = Object.keys(value);
-    const hidden = names.filter((name) => LOST.includes(name));
+    const hidden = lostIn(value);
     if (hidden.length > 0)
       throw refusalOf(
         hidden.map((name) => unknownField(name, this.door)),
@@ -62,8 +61,16 @@ class InputPipe extends ValidationPipe {
   }
 }
 
-/** The names class-transformer leaves out without a word, for the harm they could do. No field of ours is called so. */
+/** The names that Nest and class-transformer leave out without a word, for the harm they could do. No field of ours is called so. */
 const LOST = ['__proto__', 'constructor', 'prototype'];
+
+/** Where they stand, however deep. */
+function lostIn(value: object, above = ''): string[] {
+  return Object.entries(value).flatMap(([name, inner]: [string, unknown]) => {
+    if (LOST.includes(name)) return [`${above}${name}`];
+    return typeof inner === 'object' && inner !== null ? lostIn(inner, `${above}${name}.`) : [];
+  });
+}
 
 /** For JSON bodies. */
 export const bodyPipe = new InputPipe({ unknown: 'field_unknown', invalid: 'body_malformed' });

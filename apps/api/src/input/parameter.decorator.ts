@@ -7,6 +7,7 @@ import type { Provenance } from '../http/field.decorator.js';
 
 /** What a parameter must be, in words that follow its name. */
 export const PARAMETER_RULES = {
+  boolean: 'true or false',
   id: `a whole number from 1 to ${Number.MAX_SAFE_INTEGER}, in digits without a leading zero`,
   instant: 'RFC 3339 with an offset, such as 2026-11-21T09:30:00Z; in a query, + is written %2B',
   limit: `a whole number from 1 to ${LIMIT_MAX}`,
@@ -76,6 +77,15 @@ export const ChoiceParameter = (
     must: `one of ${choices.join(', ')}`,
     read: (text) => (choices.includes(text) ? text : undefined),
     isRequired,
+  });
+
+export const BooleanParameter = (provenance: Provenance, description: string): PropertyDecorator =>
+  Parameter({
+    provenance,
+    schema: { type: 'boolean', description },
+    reason: 'parameter_invalid',
+    must: PARAMETER_RULES.boolean,
+    read: (text) => (text === 'true' || text === 'false' ? text === 'true' : undefined),
   });
 
 /** A text of a known form. @param must what that is, to follow the name of the parameter */

@@ -2,7 +2,7 @@ import type { CorridorQuery } from '@banking/domain';
 import { ChoiceParameter, PatternParameter } from '../input/parameter.decorator.js';
 
 /** Which corridor is meant. */
-class CorridorQueryDto implements CorridorQuery {
+export class CorridorQueryDto implements CorridorQuery {
   @PatternParameter('ours', /^[A-Za-z]{2,3}$/, 'a country code of ISO 3166-1, such as IN', {
     isRequired: true,
     description: 'Where the money goes: ISO 3166-1 alpha-2 in any case; alpha-3 is understood too.',

@@ -4,6 +4,22 @@ import { CurrencyDto } from '../products/currency.dto.js';
 
 const text = (description: string, example: string) => ({ type: 'string' as const, description, example });
 
+/** The fields that a corridor may ask for; which of them it does, its schema says. */
+export const BENEFICIARY_DATA = {
+  type: 'object' as const,
+  properties: {
+    beneficiaryName: text('Full name.', 'Ravi Menon'),
+    beneficiaryAddress: text('Where they live or are registered.', '12 Marine Drive, Mumbai'),
+    destinationCountry: text('ISO 3166-1 alpha-2 code of the country the money goes to.', 'IN'),
+    beneficiaryAccountType: text('`Individual` or `Corporate`.', 'Individual'),
+    beneficiaryCountryCode: text('ISO 3166-1 alpha-2 code of their own country.', 'IN'),
+    beneficiaryAccountNumber: text('Account number or IBAN.', '50100123456789'),
+    routingCodeType1: text('Which code leads to the bank.', 'IFSC'),
+    routingCodeValue1: text('That code.', 'HDFC0000001'),
+  },
+  required: [],
+};
+
 class BankDto implements Bank {
   @IdField('The bank.', 1)
   readonly id!: Bank['id'];
@@ -29,20 +45,9 @@ class BeneficiaryDto implements Beneficiary {
   readonly id!: Beneficiary['id'];
 
   @Field('known', {
-    type: 'object',
-    properties: {
-      beneficiaryName: text('Full name.', 'Ravi Menon'),
-      beneficiaryAddress: text('Where they live or are registered.', '12 Marine Drive, Mumbai'),
-      destinationCountry: text('ISO 3166-1 alpha-2 code of the country the money goes to.', 'IN'),
-      beneficiaryAccountType: text('`Individual` or `Corporate`.', 'Individual'),
-      beneficiaryCountryCode: text('ISO 3166-1 alpha-2 code of their own country.', 'IN'),
-      beneficiaryAccountNumber: text('Account number or IBAN.', '50100123456789'),
-      routingCodeType1: text('Which code leads to the bank.', 'IFSC'),
-      routingCodeValue1: text('That code.', 'HDFC0000001'),
-    },
+    ...BENEFICIARY_DATA,
     additionalProperties: true,
     description: 'Who finally owns the money, in the fields the corridor asks for. A corridor may ask for more.',
-    required: [],
     selfRequired: false,
   })
   readonly data?: NonNullable<Beneficiary['data']>;
@@ -61,7 +66,7 @@ class RecipientEdgesDto {
   @EdgeField(() => BeneficiaryDto, 'For international transfers.', false)
   readonly beneficiary?: BeneficiaryDto;
 
-  @EdgeField(() => CurrencyDto, 'What the recipient is paid in.', false)
+  @EdgeField(() => CurrencyDto, 'What the recipient is paid in; left out for an account of another workspace.', false)
   readonly currency?: CurrencyDto;
 }
 
@@ -78,7 +83,7 @@ export class RecipientDto implements Recipient {
   @TextField('Nickname.', 'Ravi, Mumbai', false)
   readonly alias?: string;
 
-  @Field('stated', { type: 'boolean', description: 'Whether it is kept in the list of recipients.', example: true, required: false }) // prettier-ignore
+  @Field('stated', { type: 'boolean', description: 'Whether it is to be offered again.', example: true, required: false }) // prettier-ignore
   readonly saved?: boolean;
 
   @TimeField('When the record was made.')

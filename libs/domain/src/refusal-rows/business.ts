@@ -32,6 +32,12 @@ export const BUSINESS = {
     meaning: 'The Idempotency-Key was used for another request.',
     action: 'Make one key for each intent: the same for every try of one request, another for the next request.',
   },
+  recipient_invalid: {
+    status: 422,
+    errorCode: 'unprocessable',
+    meaning: 'The recipient is not known, or not as the corridor asks for.',
+    action: 'Correct the field that details names.',
+  },
   product_not_found: {
     status: 422,
     errorCode: 'unprocessable',

@@ -1,6 +1,8 @@
 import { openAccount, type Books } from '@banking/ledger';
-import { bind, statement } from '@banking/postgres';
+import { bind, statement, type Tx } from '@banking/postgres';
+import { corridorChoice, corridorsRead } from '../corridor-schemas.js';
 import { currencyId } from '../load-reference.js';
+import { nextRecipient, recordRecipient } from '../record-recipient.js';
 import { madeBefore, note } from './world.js';
 
 const NEXT_ACCOUNT = statement<{ id: bigint; product_id: bigint }>(
@@ -11,17 +13,6 @@ const LIST_CODE = statement(
   'list_account_code',
   'insert into account_code (code, workspace_id, account_id, currency_id) values ($1, $2, $3, $4)',
 );
-const ADD_RECIPIENT = statement(
-  'add_recipient',
-  `insert into recipient (workspace_id, id, kind, name, account_code, alias, currency_id, bank_id)
-   select $1, $2, $3, $4, $5, $6, $7, (select b.id from bank b where b.swift_code = $8)`,
-);
-const NEXT_RECIPIENT = statement<{ id: bigint }>('next_recipient', `select nextval('recipient_id_seq') as id`);
-const ADD_BENEFICIARY = statement(
-  'add_beneficiary',
-  'insert into beneficiary (workspace_id, recipient_id, data) values ($1, $2, $3::jsonb)',
-);
-
 export interface DemoAccount {
   readonly workspaceId: number;
   readonly id: number;
@@ -61,7 +52,7 @@ export interface DemoRecipient {
   readonly alias: string;
   readonly accountCode: string;
   readonly currency: string;
-  /** Left out for an account of our own house. */
+  /** Left out for an account of our own house. By the network of the country, and to those `data` names. */
   readonly abroad?: { readonly swiftCode: string; readonly data: Readonly<Record<string, string>> };
 }
 
@@ -71,24 +62,21 @@ export async function demoRecipient(books: Books, step: string, recipient: DemoR
   if (before !== undefined) return before;
 
   return books.database.transaction({ workspaces: [workspaceId] }, async (tx) => {
-    const [[next]] = await tx.flight([bind(NEXT_RECIPIENT)] as const);
+    const [[next]] = await tx.flight([nextRecipient] as const);
     const id = Number(next!.id);
-    const kind = abroad ? 'international' : 'internal';
+    const record = { workspaceId, id, name, accountCode, alias, currencyId: currencyId(currency) };
+    const corridorId = abroad && (await corridorOf(tx, currency, abroad.data));
     await tx.commit([
-      bind(
-        ADD_RECIPIENT,
-        workspaceId,
-        id,
-        kind,
-        name,
-        accountCode,
-        alias,
-        currencyId(currency),
-        abroad?.swiftCode ?? null,
-      ),
-      ...(abroad ? [bind(ADD_BENEFICIARY, workspaceId, id, JSON.stringify(abroad.data))] : []),
+      ...recordRecipient({ ...record, ...(abroad && { abroad: { ...abroad, corridorId: corridorId! } }) }),
       note(step, id),
     ]);
     return id;
   });
+}
+
+async function corridorOf(tx: Tx, currencyCode: string, data: Readonly<Record<string, string>>): Promise<number> {
+  const { destinationCountry: countryCode = '', beneficiaryAccountType } = data;
+  const choice = corridorChoice({ countryCode, currencyCode, payoutMethod: 'LOCAL', beneficiaryAccountType });
+  const [[corridor]] = await tx.flight([corridorsRead(choice!)] as const);
+  return Number(corridor!.id);
 }

@@ -1,0 +1,82 @@
+import type { Call, Route } from './document.js';
+
+/** A call as it is tried, which may send what is no JSON. */
+export interface Attempt extends Call {
+  readonly text?: string;
+  readonly type?: string;
+}
+
+/** What to change in a call that works, to be refused for a reason. */
+type Change = (call: Attempt, route: Route) => Attempt;
+
+const withHeader =
+  (name: string, value: string): Change =>
+  (call) => ({ ...call, headers: { ...call.headers, [name]: value } });
+const pathWith =
+  (value: string): Change =>
+  (call, { path }) => ({ ...call, path: path.replace(/\{\w+\}/, value) });
+
+const withParameter =
+  (name: string, value: string): Change =>
+  (call) => {
+    const [path = '', query] = call.path.split('?');
+    const parameters = new URLSearchParams(query);
+    parameters.set(name, value);
+    return { ...call, path: `${path}?${parameters.toString()}` };
+  };
+
+export const withField =
+  (name: string, value: unknown): Change =>
+  (call) => ({ ...call, body: { ...(call.body as object), [name]: value } });
+const inPathOrQuery =
+  (parameter: string, value: string): Change =>
+  (call, route) =>
+    (route.path.includes('{') ? pathWith(value) : withParameter(parameter, value))(call, route);
+
+const withoutName = (call: Attempt): Attempt => {
+  const body = call.body as { readonly data: Readonly<Record<string, string>> };
+  const { beneficiaryName: _, ...data } = body.data;
+  return { ...call, body: { ...body, data } };
+};
+
+/** A parameter of the query that takes only certain words. */
+const choiceOf = ({ operation }: Route): string =>
+  ['payoutMethod', 'saved', 'direction'].find((name) =>
+    operation.parameters.some((parameter) => parameter.name === name),
+  ) ?? '';
+
+/** How a call that works becomes one that is refused, by the reason. */
+export const CHANGES: Readonly<Record<string, Change>> = {
+  request_malformed: withHeader('not a header', ''),
+  header_repeated: withHeader('Accept', '*/*\r\nAccept: application/json'),
+  not_authenticated: (call) => ({ ...call, needsToken: false }),
+  not_acceptable: withHeader('Accept', 'text/html'),
+  id_malformed: inPathOrQuery('accountId', '1.5'),
+  parameter_unknown: withParameter('colour', 'blue'),
+  parameter_invalid: (call, route) => withParameter(choiceOf(route), 'sideways')(call, route),
+  limit_invalid: withParameter('limit', '501'),
+  cursor_invalid: withParameter('cursor', 'AAAA'),
+  timestamp_invalid: withParameter('createdFrom', '2026-11-21'),
+  account_not_found: inPathOrQuery('accountId', '999999'),
+  recipient_not_found: inPathOrQuery('recipientId', '999999'),
+  recipient_invalid: (call, route) =>
+    route.path.endsWith('/internal') ? withField('accountCode', 'NW0')(call, route) : withoutName(call),
+  role_insufficient: (call) => call,
+  body_malformed: (call) => ({ ...call, text: '{' }),
+  field_unknown: withField('colour', 'blue'),
+  payload_too_large: (call) => ({ ...call, text: ' '.repeat(64 * 1024 + 1) }),
+  unsupported_media_type: (call) => ({ ...call, type: 'text/plain' }),
+  idempotency_key_invalid: withHeader('Idempotency-Key', 'two words'),
+  product_not_found: withField('productID', 999_999),
+  amount_malformed: withField('amount', '10.00'),
+  amount_out_of_range: withField('amount', '9223372036854775808'),
+  // With what the demo world holds, one too much.
+  balance_limit_exceeded: withField('amount', '9007199254740991'),
+  workspace_id_required: (call) => ({ ...call, headers: {} }),
+  workspace_id_invalid: withHeader('Workspace-ID', 'Northwind'),
+  workspace_forbidden: withHeader('Workspace-ID', '999999'),
+  app_not_found: pathWith('999999'),
+  transfer_not_found: pathWith('999999'),
+  country_unknown: pathWith('ZZ'),
+  corridor_not_found: withParameter('currencyCode', 'CHF'),
+};

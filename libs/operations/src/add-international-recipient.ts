@@ -1,0 +1,45 @@
+import { Refusal, type Created, type InternationalRecipientWish, type Intent, type Recipient, type UserId, type WorkspaceId } from '@banking/domain'; // prettier-ignore
+import type { Database } from '@banking/postgres';
+import { bankOf, checkRecipient } from '@banking/reference';
+import { corridorChoice, corridorsRead, schemasOf } from './corridor-schemas.js';
+import { recipientRead } from './get-recipient.js';
+import { makeOnce } from './idempotency.js';
+import { nextRecipient, recordRecipient } from './record-recipient.js';
+
+/**
+ * Checks the details by the very documents that `listRecipientSchemas` answers. A corridor that is closed takes recipients: it may
+ * be open when they are paid.
+ *
+ * @throws Refusal `corridor_not_found`, `recipient_invalid`, and those of `makeOnce`
+ */
+export function addInternationalRecipient(
+  database: Database,
+  { workspaceId, actor }: { readonly workspaceId: WorkspaceId; readonly actor: UserId | undefined },
+  { countryCode, currencyCode, payoutMethod, data, alias, saved }: InternationalRecipientWish,
+  intent: Intent,
+): Promise<Created<Recipient>> {
+  const query = { countryCode, currencyCode, payoutMethod };
+  const note = { ...(alias !== undefined && { alias }), ...(saved !== undefined && { saved }) };
+  const request = { workspaceId, operation: 'addInternationalRecipient', content: { ...query, data, ...note } };
+  return makeOnce(database, request, intent, actor, async (tx) => {
+    const choice = corridorChoice(query);
+    if (!choice) throw new Refusal('corridor_not_found');
+    const [corridors, [next]] = await tx.flight([corridorsRead(choice), nextRecipient] as const);
+    const details = checkRecipient(schemasOf(choice, corridors), data);
+    if (details.length > 0) {
+      throw new Refusal('recipient_invalid', details.length === 1 ? details[0]?.message : undefined, { details });
+    }
+
+    const corridor = corridors.find((row) => row.beneficiary_account_type === data.beneficiaryAccountType);
+    if (!corridor || !next) throw new Error('details were checked for a corridor that is not there');
+    const id = Number(next.id);
+    const { beneficiaryName: name = '', beneficiaryAccountNumber: accountCode = '' } = data;
+    const swiftCode = bankOf(data.routingCodeType1 ?? '', data.routingCodeValue1 ?? '')?.swiftCode;
+    const abroad = { corridorId: Number(corridor.id), data, swiftCode };
+    const currencyId = corridor.destination_currency_id;
+    return {
+      writes: recordRecipient({ workspaceId, id, name, accountCode, ...note, currencyId, abroad }),
+      answer: recipientRead(workspaceId, id),
+    };
+  });
+}
