@@ -32,7 +32,7 @@ const ASHA: InternationalRecipientWish = {
     routingCodeValue1: 'ICIC0000001',
   },
 };
-const add = async (scope = ada) => (await service.addInternationalRecipient(scope, ASHA)).resource;
+const add = async (scope: Scope = ada) => (await service.addInternationalRecipient(scope, ASHA)).resource;
 const rows = async () => (await world.owner.query('select id from recipient')).rowCount;
 
 describe('Given a recipient abroad', () => {
