@@ -61,13 +61,16 @@ class InputPipe extends ValidationPipe {
   }
 }
 
-/** The names that Nest and class-transformer leave out without a word, for the harm they could do. No field of ours is called so. */
-const LOST = ['__proto__', 'constructor', 'prototype'];
+/**
+ * Nest and class-transformer leave out without a word what every object has a function of, such as `toString`, and what could change
+ * one. No field of ours is called so.
+ */
+const isLost = (name: string): boolean => name in Object.prototype || name === 'prototype';
 
 /** Where they stand, however deep. */
 function lostIn(value: object, above = ''): string[] {
   return Object.entries(value).flatMap(([name, inner]: [string, unknown]) => {
-    if (LOST.includes(name)) return [`${above}${name}`];
+    if (isLost(name)) return [`${above}${name}`];
     return typeof inner === 'object' && inner !== null ? lostIn(inner, `${above}${name}.`) : [];
   });
 }
