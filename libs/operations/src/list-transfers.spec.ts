@@ -131,6 +131,7 @@ describe('Given the transfers of a workspace', () => {
     ['half a limit', () => ({ limit: 1.5 }), 'limit_invalid'],
     ['an instant without an offset', () => ({ createdFrom: '2026-11-21T09:30:00' }), 'timestamp_invalid'],
     ['a day that does not exist', () => ({ createdTo: '2026-02-30T00:00:00Z' }), 'timestamp_invalid'],
+    ['a period that ends before it begins', () => ({ createdFrom: '2026-11-21T10:00:00+01:00', createdTo: '2026-11-21T08:59:59Z' }), 'timestamp_invalid'], // prettier-ignore
     ['a cursor that is none', () => ({ cursor: 'AAAA' }), 'cursor_invalid'],
   ])('When the query holds %s, Then it is refused', async (_, query, reason) => {
     expect(await wordOf(service.listTransfers(ada, query()))).toBe(reason);

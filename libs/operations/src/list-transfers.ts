@@ -1,8 +1,9 @@
-import { isInstant, Refusal, type Page, type Transfer, type TransferQuery, type WorkspaceId } from '@banking/domain';
+import { Refusal, type Page, type Transfer, type TransferQuery, type WorkspaceId } from '@banking/domain';
 import { bind, statement, type Database } from '@banking/postgres';
 import { WHOLE_TRANSFER } from './edges.js';
 import type { CursorSeal } from './lists/cursor-seal.js';
 import { listPage, type Named, type PagedList } from './lists/list-page.js';
+import { checkPeriod } from './lists/period.js';
 
 const TRANSFERS: PagedList = {
   name: 'list_transfers',
@@ -36,10 +37,8 @@ export async function listTransfers(
   workspaceId: WorkspaceId,
   { limit, cursor, ...filters }: TransferQuery,
 ): Promise<Page<Transfer>> {
-  const { accountId, recipientId, createdFrom, createdTo } = filters;
-  for (const instant of [createdFrom, createdTo]) {
-    if (instant !== undefined && !isInstant(instant)) throw new Refusal('timestamp_invalid');
-  }
+  const { accountId, recipientId } = filters;
+  checkPeriod(filters);
   const named: Named[] = [];
   if (accountId !== undefined) {
     named.push({ bound: bind(FIND_ACCOUNT, workspaceId, accountId), otherwise: new Refusal('account_not_found') });

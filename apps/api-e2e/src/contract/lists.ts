@@ -64,6 +64,7 @@ export function listsContract(provide: () => Service): void {
       ['limit[]=10', 'parameter_unknown', 'limit[] is not known here: leave it out, or correct its name.', ['limit[]']],
       ['accountId=01', 'id_malformed', 'accountId must be a whole number from 1 to 9007199254740991, in digits without a leading zero.', ['accountId']], // prettier-ignore
       ['direction=DEBIT', 'parameter_invalid', 'direction must be one of debit, credit.', ['direction']],
+      ['createdFrom=2026-11-22T00:00:00Z&createdTo=2026-11-21T00:00:00Z', 'timestamp_invalid', 'createdFrom must not be after createdTo.', ['createdFrom']], // prettier-ignore
       ['createdFrom=2026-11-21', 'timestamp_invalid', 'createdFrom must be RFC 3339 with an offset, such as 2026-11-21T09:30:00Z; in a query, + is written %2B.', ['createdFrom']], // prettier-ignore
       [
         'acountId=1',
