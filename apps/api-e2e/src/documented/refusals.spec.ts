@@ -1,3 +1,6 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { REFUSALS } from '@banking/domain';
 import { Database, joinEmbeddedServer, OWNER_ROLE, bind, statement, type EmbeddedServer } from '@banking/postgres';
 import { askRaw, type RawAnswer } from '../hostile/raw-request.js';
 import { ADA, BOB, CY, EVE } from '../service.js';
@@ -25,6 +28,22 @@ const CIRCUMSTANCES = [
   'idempotency_key_reused',
   'account_disabled',
 ];
+
+/**
+ * Rows that no operation documents: they come before any, or from a library that is called without HTTP. The spec that provokes each,
+ * and what it says of it.
+ */
+const ELSEWHERE: Readonly<Record<string, readonly [spec: string, word: string]>> = {
+  route_not_found: ['apps/api-e2e/src/hostile/requests.ts', "reason: 'route_not_found'"],
+  method_not_allowed: ['apps/api-e2e/src/hostile/requests.ts', "reason: 'method_not_allowed'"],
+  uri_too_long: ['apps/api-e2e/src/hostile/requests.ts', "reason: 'uri_too_long'"],
+  headers_too_large: ['apps/api-e2e/src/hostile/requests.ts', "reason: 'headers_too_large'"],
+  // Node answers it without a body.
+  request_timeout: ['apps/api-e2e/src/hostile/framing.spec.ts', '408'],
+  insufficient_funds: ['libs/ledger/src/post.spec.ts', "'insufficient_funds'"],
+  amount_too_precise: ['libs/domain/src/display.spec.ts', "'amount_too_precise'"],
+  currency_unknown: ['libs/domain/src/currencies.spec.ts', "'currency_unknown'"],
+};
 
 describe('Given the errors of the document and a service that can be made to fail', () => {
   let service: FreshService;
@@ -76,6 +95,19 @@ describe('Given the errors of the document and a service that can be made to fai
     const documented = routes.flatMap(({ operation }) => reasonsOf(operation));
 
     expect(new Set(documented)).toEqual(new Set([...Object.keys(CHANGES), ...CIRCUMSTANCES]));
+  });
+
+  it('When a refusal has a row in the table Then something provokes it', async () => {
+    const here = new Set([...Object.keys(CHANGES), ...CIRCUMSTANCES]);
+    expect(
+      Object.keys(REFUSALS)
+        .filter((reason) => !here.has(reason))
+        .sort(),
+    ).toEqual(Object.keys(ELSEWHERE).sort());
+
+    for (const [spec, word] of Object.values(ELSEWHERE)) {
+      expect(await readFile(resolve(__dirname, '../../../..', spec), 'utf8')).toContain(word);
+    }
   });
 
   it.each(Object.keys(CHANGES))(
