@@ -21,10 +21,12 @@ export function changes(word) {
     status: 404,
     errorCode: 'invalid_request',
     meaning: 'The workspace has no ${spoken} with this id.',
-    action: 'Check the id of the ${spoken} and the Workspace-ID.',
   },
 `,
       ),
+    ),
+    'libs/domain/src/refusal-actions.ts': into(
+      before('  country_unknown:', `  ${snake}_not_found: 'Check the id of the ${spoken} and the Workspace-ID.',\n`),
     ),
     'libs/domain/src/banking-service.ts': into(
       imported('./ids.js', `${pascal}Id`),

@@ -6,25 +6,21 @@ export const AMOUNT_REFUSALS = {
     status: 400,
     errorCode: 'invalid_request',
     meaning: 'An amount is not written the way this field asks for.',
-    action: 'On the wire, write digits in the smallest unit of the currency: no sign, no point, no leading zero.',
   },
   amount_out_of_range: {
     status: 400,
     errorCode: 'invalid_request',
     meaning: 'An amount is larger than can be stored or shown.',
-    action: 'Send a smaller amount.',
   },
   amount_too_precise: {
     status: 400,
     errorCode: 'invalid_request',
     meaning: 'An amount has more decimals than its currency.',
-    action: 'Round the amount to the decimals of the currency before sending it.',
   },
   currency_unknown: {
     status: 400,
     errorCode: 'invalid_request',
     meaning: 'The currency is not a current ISO 4217 code with a smallest unit.',
-    action: 'Send the three capital letters of a current currency.',
   },
 } as const satisfies Record<string, RefusalRow>;
 

@@ -1,5 +1,6 @@
 import { data as currencyCodes } from 'currency-codes';
 import * as dinero from 'dinero.js/currencies';
+import { CURRENCY_NAMES } from './currency-names.data.js';
 import { CURRENCY_SOURCE } from './currencies.data.js';
 import { currencies, currencyOf, decimalsOf, isCurrencyCode } from './currencies.js';
 
@@ -27,13 +28,17 @@ describe('the currency table', () => {
   });
 
   it('has only well-formed rows', () => {
-    for (const { code, numeric, name, symbol } of currencies()) {
+    for (const { code, numeric, symbol } of currencies()) {
       expect(code).toMatch(/^[A-Z]{3}$/);
       expect(numeric).toBeGreaterThanOrEqual(8);
       expect(numeric).toBeLessThanOrEqual(999);
-      expect(name).toBe(name.trim());
       expect(symbol).not.toBe('');
     }
+  });
+
+  it('has one name for each of its codes, in their order', () => {
+    expect(Object.keys(CURRENCY_NAMES)).toEqual(currencies().map(({ code }) => code));
+    for (const name of Object.values(CURRENCY_NAMES)) expect(name).toMatch(/^\S.*\S$/);
   });
 
   it('has no currency that is withdrawn, and the ones that took their place', () => {
@@ -42,7 +47,7 @@ describe('the currency table', () => {
   });
 
   it('answers by code, in capital letters only', () => {
-    expect(currencyOf('EUR')).toEqual({ code: 'EUR', numeric: 978, name: 'Euro', decimals: 2, symbol: '€' });
+    expect(currencyOf('EUR')).toEqual({ code: 'EUR', numeric: 978, decimals: 2, symbol: '€' });
     for (const text of ['eur', 'BGN', '', 'constructor', '__proto__']) {
       expect(() => currencyOf(text)).toThrow(expect.objectContaining({ reason: 'currency_unknown' }));
     }
@@ -74,8 +79,8 @@ describe('beside currency-codes, which follows the list of 2024-06-25', () => {
   it('agrees on every number and every name', () => {
     const shared = currencies().filter(({ code }) => theirs.has(code));
 
-    for (const { code, numeric, name } of shared) {
-      expect({ code, numeric, name }).toEqual({
+    for (const { code, numeric } of shared) {
+      expect({ code, numeric, name: CURRENCY_NAMES[code] }).toEqual({
         code,
         numeric: Number(theirs.get(code)?.number),
         name: theirs.get(code)?.currency.trim(),

@@ -1,17 +1,15 @@
 import { amountRefusal } from './amount-refusal.js';
-import { CURRENCY_ROWS } from './currencies.data.js';
+import { CURRENCY_ROWS, type CurrencyRow } from './currencies.data.js';
 import type { CurrencyId } from './ids.js';
 
 /** The alphabetic code of a currency that was current in ISO 4217 at the date of {@link CURRENCY_SOURCE}. */
-export type CurrencyCode = (typeof CURRENCY_ROWS)[number]['code'];
+export type CurrencyCode = (typeof CURRENCY_ROWS)[number][0];
 
-/** One currency of ISO 4217. */
+/** One currency of ISO 4217. Its name is in `@banking/domain/prose`. */
 export interface CurrencyEntry {
   readonly code: CurrencyCode;
   /** The numeric code, which ISO writes with three digits. It is the id of the currency in our own answers. */
   readonly numeric: CurrencyId;
-  /** The name in the standard, in English. */
-  readonly name: string;
   /**
    * Digits after the point. `undefined` where the standard says "N.A.": metals, drawing rights, test codes. Nothing
    * can be held or moved in those, because they have no smallest unit.
@@ -21,7 +19,13 @@ export interface CurrencyEntry {
   readonly symbol?: string;
 }
 
-const ENTRIES = CURRENCY_ROWS as unknown as readonly CurrencyEntry[];
+const ROWS: readonly CurrencyRow[] = CURRENCY_ROWS;
+const ENTRIES: readonly CurrencyEntry[] = ROWS.map(([code, numeric, decimals, symbol]) => ({
+  code: code as CurrencyCode,
+  numeric: numeric as CurrencyId,
+  decimals,
+  ...(symbol !== undefined && { symbol }),
+}));
 const BY_CODE: ReadonlyMap<string, CurrencyEntry> = new Map(ENTRIES.map((entry) => [entry.code, entry]));
 
 /** Every current currency, in the order of their codes. */

@@ -1,6 +1,6 @@
 import { type MinorUnits, minorUnits } from './amount.js';
 import { amountRefusal } from './amount-refusal.js';
-import { currencyOf, decimalsOf } from './currencies.js';
+import { decimalsOf } from './currencies.js';
 import type { RowRefusal } from './refusal.js';
 
 const DECIMAL = /^(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?$/;
@@ -64,10 +64,7 @@ export function parseAmount(text: string, currencyCode: string): MinorUnits {
 
 function tooPrecise(currencyCode: string, decimals: number, given: number): RowRefusal {
   const allowed = decimals === 0 ? 'no decimals' : `at most ${decimals} decimals`;
-  return amountRefusal(
-    'amount_too_precise',
-    `Amounts in ${currencyOf(currencyCode).name} (${currencyCode}) have ${allowed}, not ${given}.`,
-  );
+  return amountRefusal('amount_too_precise', `Amounts in ${currencyCode} have ${allowed}, not ${given}.`);
 }
 
 /** Reading digits costs more than linear time; nothing longer than this fits the books, so it is not read at all. */

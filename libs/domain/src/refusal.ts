@@ -30,7 +30,7 @@ export interface RefusalOptions {
   readonly cause?: unknown;
 }
 
-/** One row of the refusal table: how a reason travels, what it means and what the caller can do about it. */
+/** One row of the refusal table: how a reason travels and what it means. What to do about it is in `refusal-actions.ts`. */
 export interface RefusalRow {
   /** HTTP status (RFC 9110). */
   readonly status: number;
@@ -38,8 +38,6 @@ export interface RefusalRow {
   readonly errorCode: string;
   /** What happened, in one sentence a caller can read. The default message, and the documentation. */
   readonly meaning: string;
-  /** What the caller should do about it, in one sentence. */
-  readonly action: string;
 }
 
 /** In the registry of all symbols, so that every copy of this library in a process has the same one. */

@@ -54,7 +54,7 @@ export function canonicalTransaction(content: TransactionContent): string {
     workspaceId: content.workspaceId,
     transactionId: content.transactionId,
     valueDate: content.valueDate,
-    ...present('returnOf', content.returnOf),
+    ...present({ returnOf: content.returnOf }),
     transfers: content.transfers.toSorted((left, right) => left.id - right.id).map(transferContent),
     previous: content.previous
       .toSorted((left, right) => left.accountId - right.accountId)
@@ -69,20 +69,18 @@ export async function transactionHash(content: TransactionContent): Promise<stri
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
+/** Named one by one, so that a field of another name takes no part. */
 function transferContent(transfer: TransferContent): CanonicalValue {
   const { id, accountId, currencyCode, direction, type, amount } = transfer;
   const { description, purpose, feeAmount, recipientId, accountVersion, balanceAfter } = transfer;
   return {
     ...{ id, accountId, currencyCode, direction, type, amount },
-    ...present('description', description),
-    ...present('purpose', purpose),
-    ...present('feeAmount', feeAmount),
-    ...present('recipientId', recipientId),
-    ...present('accountVersion', accountVersion),
-    ...present('balanceAfter', balanceAfter),
+    ...present({ description, purpose, feeAmount, recipientId, accountVersion, balanceAfter }),
   };
 }
 
-function present(name: string, value: string | number | undefined): Record<string, string | number> {
-  return value === undefined ? {} : { [name]: value };
+/** The members that are there. */
+function present(members: Readonly<Record<string, string | number | undefined>>) {
+  const there = Object.entries(members).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(there) as Record<string, string | number>;
 }

@@ -1,4 +1,5 @@
 import { currencies, currencyOf } from '@banking/domain';
+import { CURRENCY_NAMES } from '@banking/domain/prose';
 import { bind, statement, type Database } from '@banking/postgres';
 import { BANKS, CORRIDORS, PRODUCTS, swiftMinimumOf } from '@banking/reference';
 
@@ -45,7 +46,7 @@ export async function loadReference(database: Database): Promise<void> {
       LOAD_CURRENCIES,
       money.map(({ numeric }) => numeric),
       money.map(({ code }) => code),
-      money.map(({ name }) => name),
+      money.map(({ code }) => CURRENCY_NAMES[code]),
       money.map(({ symbol }) => symbol ?? null),
       money.map(({ decimals }) => decimals),
       money.map(({ code }) => swiftMinimumOf(code) ?? null),

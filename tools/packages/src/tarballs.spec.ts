@@ -9,6 +9,9 @@ const { consumer, tarballs } = run();
 const tool = (name: string, args: readonly string[]) =>
   command(join(ROOT, 'node_modules/.bin', name), args, { cwd: consumer });
 
+/** What can be imported of each, beside its package.json. */
+const ENTRIES = { domain: ['index', 'prose'], client: ['index'] } as const;
+
 describe.each(LIBRARIES)('Given the tarball of %s', (library) => {
   const installed = join(consumer, 'node_modules/@banking', library);
 
@@ -23,7 +26,10 @@ describe.each(LIBRARIES)('Given the tarball of %s', (library) => {
     };
 
     expect(found.problems ?? {}).toEqual({});
-    expect(Object.keys(found.analysis.entrypoints)).toEqual(['.', './package.json']);
+    expect(Object.keys(found.analysis.entrypoints)).toEqual([
+      ...ENTRIES[library].map((entry) => (entry === 'index' ? '.' : `./${entry}`)),
+      './package.json',
+    ]);
   }, 60_000);
 
   it('When it is unpacked, Then everything in it is there for a reason', async () => {
@@ -32,11 +38,12 @@ describe.each(LIBRARIES)('Given the tarball of %s', (library) => {
       .map(({ parentPath, name }) => join(parentPath, name).slice(installed.length + 1));
     const modules = files.filter((path) => /^src\/.*\.ts$/.test(path)).map((path) => path.slice(4, -3));
 
-    expect(modules).toContain('index');
+    expect(modules).toEqual(expect.arrayContaining([...ENTRIES[library]]));
     expect(files.filter((path) => /\.spec\.|tsbuildinfo/.test(path))).toEqual([]);
     expect(files.sort()).toEqual(
       [
-        ...['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json', 'esm/package.json', 'esm/index.d.mts'],
+        ...['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json', 'esm/package.json'],
+        ...ENTRIES[library].map((entry) => `esm/${entry}.d.mts`),
         ...modules.flatMap((path) => [
           `src/${path}.ts`,
           ...['.js', '.js.map', '.d.ts', '.d.ts.map'].map((ending) => `dist/${path}${ending}`),

@@ -11,6 +11,7 @@ const USE = `
 import { type BankingClient, RemoteRefusal, ServiceError } from '@banking/client';
 import { type AccountId, type Balance, Refusal, type RefusalReason, type Transfer, add, compare, formatAmount,
   fromBalanceAmount, parseTransferAmount } from '@banking/domain';
+import { CURRENCY_NAMES, REFUSAL_ACTIONS } from '@banking/domain/prose';
 
 export async function show(banking: BankingClient, transfer: Transfer, balance: Balance): Promise<string> {
   const sum = add(parseTransferAmount(transfer.amount), fromBalanceAmount(balance.amount));
@@ -26,6 +27,9 @@ export function reasonOf(error: unknown): RefusalReason | number | undefined {
   return error instanceof ServiceError ? error.status : undefined;
 }
 
+export const advice = (reason: RefusalReason): string => REFUSAL_ACTIONS[reason];
+export const euro: string = CURRENCY_NAMES.EUR;
+
 export async function mistakes(banking: BankingClient, transfer: Transfer, balance: Balance, accountId: AccountId) {
   // @ts-expect-error two spellings do not add up
   transfer.amount + balance.amount;
@@ -35,6 +39,8 @@ export async function mistakes(banking: BankingClient, transfer: Transfer, balan
   formatAmount(transfer.amount, 'EUR');
   // @ts-expect-error an account is no app
   await banking.listAppUsers({}, { appId: accountId });
+  // @ts-expect-error a currency that is gone has no name
+  CURRENCY_NAMES.BGN;
   // @ts-expect-error a resource is not changed
   transfer.description = '';
 }

@@ -1,4 +1,5 @@
 import { type RefusalReason, REFUSALS } from '@banking/domain';
+import { REFUSAL_ACTIONS } from '@banking/domain/prose';
 
 /** What can be refused before it is known which operation was meant. */
 const BEFORE_ANY_OPERATION: readonly RefusalReason[] = ['route_not_found', 'method_not_allowed', 'request_timeout', 'uri_too_long', 'headers_too_large']; // prettier-ignore
@@ -93,11 +94,11 @@ A field without a mark is stated.`;
 
 function errors(reasons: ReadonlySet<RefusalReason>): string {
   const shown = new Set<string>([...reasons, ...BEFORE_ANY_OPERATION]);
-  const listed = Object.entries(REFUSALS)
+  const listed = (Object.entries(REFUSALS) as [RefusalReason, (typeof REFUSALS)[RefusalReason]][])
     .filter(([reason]) => shown.has(reason))
     .sort(([, a], [, b]) => a.status - b.status);
   const rows = listed.map(
-    ([reason, { status, meaning, action }]) => `| ${status} | \`${reason}\` | ${meaning} | ${action} |`,
+    ([reason, { status, meaning }]) => `| ${status} | \`${reason}\` | ${meaning} | ${REFUSAL_ACTIONS[reason]} |`,
   );
   return `\`\`\`json
 {

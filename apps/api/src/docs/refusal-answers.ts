@@ -1,4 +1,5 @@
 import { Refusal, type RefusalReason, REFUSALS } from '@banking/domain';
+import { REFUSAL_ACTIONS } from '@banking/domain/prose';
 import { bodyOf } from '../http/error-answer.js';
 import { malformedId } from '../http/id.pipe.js';
 import { refusalOf, unknownMessage } from '../input/input.pipe.js';
@@ -32,8 +33,7 @@ function answerOf(reasons: readonly RefusalReason[], path: string) {
 }
 
 function sentenceOf(reason: RefusalReason): string {
-  const { meaning, action } = REFUSALS[reason];
-  return `\`${reason}\`: ${meaning} ${action}`;
+  return `\`${reason}\`: ${REFUSALS[reason].meaning} ${REFUSAL_ACTIONS[reason]}`;
 }
 
 /** Most say the sentence of the table; these say it more precisely. */
