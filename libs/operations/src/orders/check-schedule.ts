@@ -1,0 +1,78 @@
+import { isInstant, type RefusalDetail, type Timestamp } from '@banking/domain';
+import { compareInstants, readInstant, type Instant } from './instant.js';
+import type { Schedule } from './recurrence.js';
+
+/** When an order is wished to run: at once, once at a time that is said, or again and again. */
+export interface ScheduleWish extends Partial<Schedule> {
+  readonly type: 'instant' | 'scheduled' | 'recurring';
+}
+
+type Field = keyof Schedule;
+
+/** Which fields each type takes: true where it cannot do without. */
+const TAKEN: Readonly<Record<ScheduleWish['type'], Readonly<Partial<Record<Field, boolean>>>>> = {
+  instant: {},
+  scheduled: { startAt: true },
+  recurring: { startAt: true, repeatUnit: true, repeatValue: true, stopAt: false },
+};
+const FIELDS = ['startAt', 'repeatUnit', 'repeatValue', 'stopAt'] as const satisfies readonly Field[];
+
+const REPEAT_VALUE_MAX = 366;
+/** Nothing further ahead is meant, and a run a hundred years from now has a year of four digits. */
+const AHEAD_MAX_YEARS = 100;
+
+/**
+ * What is wrong with the schedule of an order, field by field; nothing where it can be placed. One that can has at least
+ * one run: the first is at `startAt` itself, and `stopAt` is after it.
+ *
+ * @param now by the clock of the database: `startAt` lies after it
+ */
+export function scheduleFaults(wish: ScheduleWish, now: Timestamp): readonly RefusalDetail[] {
+  const misplaced = FIELDS.flatMap((field) => misplacedField(wish, field));
+  if (misplaced.length > 0) return misplaced;
+
+  const { startAt, repeatValue, stopAt } = wish;
+  const current = readInstant(now);
+  const faults = [...timeFaults('startAt', startAt, current), ...timeFaults('stopAt', stopAt, current)];
+  if (repeatValue !== undefined && !isRepeatValue(repeatValue)) {
+    faults.push(fault('repeatValue', 'out_of_range', `must be a whole number from 1 to ${REPEAT_VALUE_MAX}`));
+  }
+  if (faults.length === 0 && startAt !== undefined && stopAt !== undefined && !isAfter(stopAt, readInstant(startAt))) {
+    faults.push(fault('stopAt', 'before_start', 'must be after startAt'));
+  }
+  return faults;
+}
+
+function misplacedField(wish: ScheduleWish, field: Field): RefusalDetail[] {
+  const isRequired = TAKEN[wish.type][field];
+  if (wish[field] === undefined) {
+    return isRequired ? [fault(field, 'required', `is required where type is ${wish.type}`)] : [];
+  }
+  return isRequired === undefined ? [fault(field, 'not_taken', `must be left out where type is ${wish.type}`)] : [];
+}
+
+function timeFaults(field: 'startAt' | 'stopAt', text: string | undefined, now: Instant): RefusalDetail[] {
+  if (text === undefined) return [];
+  if (!isInstant(text)) {
+    return [fault(field, 'timestamp_invalid', 'must be RFC 3339 with an offset, such as 2026-11-21T09:30:00Z')];
+  }
+  if (!isAfter(text, now)) return [fault(field, 'past', 'must be in the future')];
+  if (!isAfter(text, yearsAfter(now, AHEAD_MAX_YEARS))) return [];
+  return [fault(field, 'too_far_ahead', `must be at most ${AHEAD_MAX_YEARS} years ahead`)];
+}
+
+function yearsAfter(instant: Instant, years: number): Instant {
+  const date = new Date(instant.seconds * 1000);
+  date.setUTCFullYear(date.getUTCFullYear() + years);
+  return { ...instant, seconds: date.valueOf() / 1000 };
+}
+
+const isAfter = (text: string, instant: Instant) => compareInstants(readInstant(text), instant) > 0;
+
+const isRepeatValue = (value: number) => Number.isInteger(value) && value >= 1 && value <= REPEAT_VALUE_MAX;
+
+const fault = (field: Field, reason: string, words: string): RefusalDetail => ({
+  path: `/${field}`,
+  reason,
+  message: `${field} ${words}.`,
+});
