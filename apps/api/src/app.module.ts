@@ -4,6 +4,7 @@ import { LoggerModule } from 'nestjs-pino';
 import type { Logger as Pino } from 'pino';
 import type { Deployment } from '@banking/operations';
 import { AccountsController } from './accounts/accounts.controller.js';
+import { StatementsController } from './accounts/statements.controller.js';
 import { AccessGuard } from './access/access.guard.js';
 import { Callers } from './access/callers.js';
 import { RateLimit } from './access/rate-limit.js';
@@ -37,6 +38,7 @@ const CONTROLLERS = [
   AppsController,
   ProductsController,
   AccountsController,
+  StatementsController,
   CorridorsController,
   RecipientSchemasController,
   RecipientsController,

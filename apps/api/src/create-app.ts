@@ -13,7 +13,7 @@ import type { Draining } from './health/readiness.js';
 import { createServer, prepareServer } from './http/server.js';
 
 /** Headers of ours that a browser of another origin may read. */
-const EXPOSED_HEADERS = ['X-Request-Id', 'Retry-After', 'RateLimit', 'RateLimit-Policy', 'Deprecation', 'Sunset', 'Link', 'Location', 'ETag', 'Idempotent-Replayed']; // prettier-ignore
+const EXPOSED_HEADERS = ['X-Request-Id', 'Retry-After', 'RateLimit', 'RateLimit-Policy', 'Deprecation', 'Sunset', 'Link', 'Location', 'ETag', 'Idempotent-Replayed', 'Content-Disposition']; // prettier-ignore
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'];
 

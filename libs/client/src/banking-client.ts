@@ -23,6 +23,8 @@ import {
   type RecipientSchema,
   Refusal,
   type Scope,
+  type Statement,
+  type StatementQuery,
   type Transfer,
   type TransferId,
   type TransferQuery,
@@ -44,6 +46,8 @@ export interface WorkspaceView {
   getAccount(accountId: number): Promise<Account>;
   openAccount(wish: AccountWish, intent?: Intent): Promise<Created<Account>>;
   changeAccount(change: AccountChange): Promise<Account>;
+  /** Between two instants by booking, between two days by value date. */
+  getStatement(query: StatementQuery): Promise<Statement>;
   /** One page; `next` of it is the `cursor` of the next. */
   listRecipients(query?: RecipientQuery): Promise<Page<Recipient>>;
   getRecipient(recipientId: number): Promise<Recipient>;
@@ -163,6 +167,11 @@ export class BankingClient extends BankingService {
     return (await this.#connection.send('PATCH', path, change, workspaceHeader(scope))) as Account;
   }
 
+  async getStatement(scope: Scope, { accountId, from, to }: StatementQuery): Promise<Statement> {
+    const path = `accounts/${digits(accountId)}/statement${search({ from, to })}`;
+    return (await this.#connection.get(path, 'object', workspaceHeader(scope))) as Statement;
+  }
+
   async listTransfers(scope: Scope, query: TransferQuery = {}): Promise<Page<Transfer>> {
     return (await this.#connection.getPage(`transfers${search(query)}`, workspaceHeader(scope))) as Page<Transfer>;
   }
@@ -182,6 +191,7 @@ export class BankingClient extends BankingService {
       getAccount: (accountId) => this.getAccount(scope, { accountId: accountId as AccountId }),
       openAccount: (wish, intent) => this.openAccount(scope, wish, intent),
       changeAccount: (change) => this.changeAccount(scope, change),
+      getStatement: (query) => this.getStatement(scope, query),
       listRecipients: (query) => this.listRecipients(scope, query),
       getRecipient: (recipientId) => this.getRecipient(scope, { recipientId: recipientId as RecipientId }),
       addInternationalRecipient: (wish, intent) => this.addInternationalRecipient(scope, wish, intent),

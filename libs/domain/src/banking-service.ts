@@ -8,6 +8,7 @@ import type { BeneficiaryAccountType, Corridor, PayoutMethod } from './resources
 import type { Product } from './resources/product.js';
 import type { BeneficiaryData, Recipient } from './resources/recipient.js';
 import type { RecipientSchema } from './resources/recipient-schema.js';
+import type { Statement } from './resources/statement.js';
 import type { Transfer, TransferDirection } from './resources/transfer.js';
 import type { User } from './resources/user.js';
 import type { AccountStatus, TransactionStatus } from './states.js';
@@ -75,6 +76,15 @@ export interface AccountChange {
   readonly alias?: string | undefined;
   /** A disabled account pays nothing and takes nothing but money that comes back. */
   readonly status?: AccountStatus | undefined;
+}
+
+/** A period of an account: between two instants (RFC 3339 with an offset) by booking, between two days (`YYYY-MM-DD`) by value date. */
+export interface StatementQuery {
+  readonly accountId: AccountId;
+  /** Inclusive. */
+  readonly from: string;
+  /** Exclusive, of the same kind, not before `from`. */
+  readonly to: string;
 }
 
 /** Money that arrives on an account. */
@@ -215,6 +225,17 @@ export abstract class BankingService {
    * @throws Refusal `account_not_found`.
    */
   abstract changeAccount(scope: Scope, change: AccountChange): Promise<Account>;
+
+  /**
+   * GET /accounts/{accountId}/statement: what moved on an account in a period, as of one instant. A disabled account has one too.
+   *
+   * @throws Refusal `timestamp_invalid` for what is neither an instant nor a day, for one of each, and for a period that ends before it
+   *   begins.
+   * @throws Refusal `account_not_found`.
+   * @throws Refusal `statement_too_long` for more than 10,000 movements.
+   * @throws Refusal `amount_out_of_range` where a balance by value date, which no rule of the books bounds, is beyond 2^53 - 1.
+   */
+  abstract getStatement(scope: Scope, query: StatementQuery): Promise<Statement>;
 
   /**
    * GET /transfers: the transfers of the workspace's accounts, newest first.

@@ -15,6 +15,7 @@ export * from './resources/currency.js';
 export * from './resources/product.js';
 export * from './resources/recipient.js';
 export * from './resources/recipient-schema.js';
+export * from './resources/statement.js';
 export * from './resources/transaction.js';
 export * from './resources/transfer.js';
 export * from './resources/user.js';

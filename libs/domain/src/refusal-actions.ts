@@ -41,6 +41,7 @@ export const REFUSAL_ACTIONS: Readonly<Record<RefusalReason, string>> = {
   idempotency_key_reused:
     'Make one key for each intent: the same for every try of one request, another for the next request.',
   recipient_invalid: 'Correct the field that details names.',
+  statement_too_long: 'Ask for shorter periods, each beginning where the one before ends.',
   product_not_found: 'Use an id from the list of products.',
 
   method_not_allowed: 'Use one of the methods in the Allow header.',

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { isTimestamp } from './timestamp.js';
+import { isDay, isInstant, isTimestamp } from './timestamp.js';
 
 const two = (value: number) => String(value).padStart(2, '0');
 const four = (value: number) => String(value).padStart(4, '0');
@@ -63,4 +63,33 @@ describe('a timestamp', () => {
     expect(isTimestamp('2028-02-29T00:00:00.000Z')).toBe(true);
     expect(isTimestamp('2000-02-29T00:00:00.000Z')).toBe(true);
   });
+});
+
+describe('an instant of a caller', () => {
+  it.each(['2026-11-21T09:30:00Z', '2026-11-21T10:30:00.123456789+01:00', '0001-01-01T00:00:00+14:00'])(
+    'is %j',
+    (text) => {
+      expect(isInstant(text)).toBe(true);
+    },
+  );
+
+  it.each(['0000-12-31T00:00:00Z', '2026-11-21T09:30:00', '2026-02-29T00:00:00Z', '2026-11-21T09:30:00+15:00'])(
+    'is not %j',
+    (text) => {
+      expect(isInstant(text)).toBe(false);
+    },
+  );
+});
+
+describe('a day of a caller', () => {
+  it.each(['2026-11-21', '2028-02-29', '0001-01-01', '9999-12-31'])('is %j', (text) => {
+    expect(isDay(text)).toBe(true);
+  });
+
+  it.each(['2026-02-29', '0000-01-01', '2026-11-21Z', '2026-11-21T00:00:00Z', '2026-11-21\n', '26-11-21', '10000-01-01', '2026-1-1', ''])(
+    'is not %j',
+    (text) => {
+      expect(isDay(text)).toBe(false);
+    },
+  ); // prettier-ignore
 });

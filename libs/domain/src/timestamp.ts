@@ -25,11 +25,18 @@ const INSTANT =
 
 /**
  * Whether a caller's text names an instant: RFC 3339 with an offset, `2026-11-21T09:30:00Z` or `…T10:30:00+01:00`, on a day that
- * exists. Without an offset the same text is another instant in every place, so that is none.
+ * exists. Without an offset the same text is another instant in every place, so that is none. Neither is one of the year 0, which
+ * PostgreSQL does not have.
  */
 export function isInstant(text: string): boolean {
   const [, local, fraction = '', offset] = INSTANT.exec(text) ?? [];
-  return local !== undefined && offset !== undefined && isTimestamp(`${local}.${fraction.padEnd(3, '0')}Z`);
+  if (local === undefined || offset === undefined || local.startsWith('0000')) return false;
+  return isTimestamp(`${local}.${fraction.padEnd(3, '0')}Z`);
+}
+
+/** Whether a caller's text names a day of the calendar, `2026-11-21`, from the year 1 on. */
+export function isDay(text: string): boolean {
+  return isInstant(`${text}T00:00:00Z`);
 }
 
 /** Days of a month of the Gregorian calendar; none for a month that does not exist. */

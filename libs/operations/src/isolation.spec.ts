@@ -1,5 +1,6 @@
-import type { AppId, TransferId, UserId, WorkspaceId } from '@banking/domain';
+import type { AccountId, AppId, TransferId, UserId, WorkspaceId } from '@banking/domain';
 import type { Bound } from '@banking/postgres';
+import { getStatement } from './get-statement.js';
 import { getTransfer } from './get-transfer.js';
 import { listAppUsers } from './list-app-users.js';
 import { demoWorld, sql } from './testing/worlds.js';
@@ -70,6 +71,30 @@ describe('Given the statement that reads a transfer', () => {
   it('When no policy binds, Then the filter alone hides what is another’s', async () => {
     expect(await unbound([await send(south)])).toEqual([]);
     expect(await unbound([await send(north)])).toHaveLength(1);
+  });
+});
+
+describe.each([
+  ['booking', { from: '2000-01-01T00:00:00Z', to: '2100-01-01T00:00:00Z' }],
+  ['value date', { from: '2000-01-01', to: '2100-01-01' }],
+])('Given the statement that reads those of an account by %s', (_, period) => {
+  const send = async (workspaceId: WorkspaceId) => {
+    const accountId = world.demo.accounts['Northwind Trading EUR'] as AccountId;
+    const sent = await sentBy(() => getStatement(world.database, workspaceId, { accountId, ...period }).catch(() => undefined)); // prettier-ignore
+    return sent[1]!;
+  };
+
+  it('When its filter is removed, Then the policy alone hides what is another’s', async () => {
+    const open = without(await send(south), /\w*\.?workspace_id = \$1 and/g, '$1::bigint is not null and');
+
+    expect(await world.database.read({ workspaces: [south] }, open)).toBeUndefined();
+    expect(await world.database.read({}, open)).toBeUndefined();
+    expect(await world.database.read({ workspaces: [north] }, open)).toBeDefined();
+  });
+
+  it('When no policy binds, Then the filter alone hides what is another’s', async () => {
+    expect(await unbound([await send(south)])).toEqual([]);
+    expect(await unbound([await send(north)])).toMatchObject([{ opening: '0' }]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { BankingService, type Account, type AccountChange, type AccountId, type AccountWish, type App, type AppId, type Corridor, type CorridorQuery, type Created, type FundingWish, type Intent, type InternalRecipientWish, type InternationalRecipientWish, type Page, type PageQuery, type Product, type Recipient, type RecipientChange, type RecipientId, type RecipientQuery, type RecipientSchema, type Scope, type Transfer, type TransferId, type TransferQuery, type User } from '@banking/domain'; // prettier-ignore
+import { BankingService, type Account, type AccountChange, type AccountId, type AccountWish, type App, type AppId, type Corridor, type CorridorQuery, type Created, type FundingWish, type Intent, type InternalRecipientWish, type InternationalRecipientWish, type Page, type PageQuery, type Product, type Recipient, type RecipientChange, type RecipientId, type RecipientQuery, type RecipientSchema, type Scope, type Statement, type StatementQuery, type Transfer, type TransferId, type TransferQuery, type User } from '@banking/domain'; // prettier-ignore
 import { openBooks, type Books } from '@banking/ledger';
 import type { Database } from '@banking/postgres';
 import { addInternalRecipient } from './add-internal-recipient.js';
@@ -9,6 +9,7 @@ import { forgetRecipient } from './forget-recipient.js';
 import { fundAccount } from './fund-account.js';
 import { getAccount } from './get-account.js';
 import { getRecipient } from './get-recipient.js';
+import { getStatement } from './get-statement.js';
 import { getTransfer } from './get-transfer.js';
 import { listAccounts } from './list-accounts.js';
 import { openAccount } from './open-account.js';
@@ -106,6 +107,10 @@ export class LedgerBankingService extends BankingService {
 
   changeAccount(scope: Scope, change: AccountChange): Promise<Account> {
     return changeAccount(this.database, acting(scope), change);
+  }
+
+  getStatement(scope: Scope, query: StatementQuery): Promise<Statement> {
+    return getStatement(this.database, required(scope.workspaceId), query);
   }
 
   listTransfers(scope: Scope, query: TransferQuery = {}): Promise<Page<Transfer>> {

@@ -63,7 +63,7 @@ describe('Given a fault planted behind the walls', () => {
   });
 
   it('When money came back twice, Then it is found', async () => {
-    await world.owner.query('alter table transaction drop constraint transaction_workspace_id_return_of_key');
+    await world.owner.query('drop index transaction_returned_once');
     await plant(`
       with again as (
         insert into transaction (workspace_id, status, hash, value_date, return_of)

@@ -11,6 +11,7 @@ import { readsContract } from './reads.js';
 import { keptRecipientsContract } from './kept-recipients.js';
 import { recipientSchemasContract } from './recipient-schemas.js';
 import { recipientsContract } from './recipients.js';
+import { statementsContract } from './statements.js';
 import { listsContract } from './lists.js';
 import { transfersContract } from './transfers.js';
 
@@ -25,6 +26,7 @@ export function contract(name: string, provide: () => Service): void {
       readsContract,
       transfersContract,
       accountsContract,
+      statementsContract,
       fundingsContract,
       listsContract,
       accessContract,

@@ -14,7 +14,7 @@ const withHeader =
   (call) => ({ ...call, headers: { ...call.headers, [name]: value } });
 const pathWith =
   (value: string): Change =>
-  (call, { path }) => ({ ...call, path: path.replace(/\{\w+\}/, value) });
+  (call, { path }) => ({ ...call, path: path.replace(/\{\w+\}/, value) + (/\?.*/.exec(call.path)?.[0] ?? '') });
 
 const withParameter =
   (name: string, value: string): Change =>
@@ -56,7 +56,8 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   parameter_invalid: (call, route) => withParameter(choiceOf(route), 'sideways')(call, route),
   limit_invalid: withParameter('limit', '501'),
   cursor_invalid: withParameter('cursor', 'AAAA'),
-  timestamp_invalid: withParameter('createdFrom', '2026-11-21'),
+  timestamp_invalid: (call, route) =>
+    withParameter(route.path.endsWith('/statement') ? 'from' : 'createdFrom', '2026-11-31')(call, route),
   account_not_found: inPathOrQuery('accountId', '999999'),
   recipient_not_found: inPathOrQuery('recipientId', '999999'),
   recipient_invalid: (call, route) =>

@@ -1,9 +1,10 @@
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,9}Z$/;
+const DAY = /^\d{4}-\d\d-\d\d$/;
 const HASH = /^[0-9a-f]{64}$/;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * An answer without what differs from one demo world to the next: when things were made, the hashes, which cover the day,
+ * An answer without what differs from one demo world to the next: when things were made and count, the hashes, which cover the day,
  * and the id of the request. Each is replaced by its shape, and by nothing where it does not have it.
  */
 export function masked(value: unknown, key = ''): unknown {
@@ -13,6 +14,7 @@ export function masked(value: unknown, key = ''): unknown {
   }
   if (typeof value !== 'string') return value;
   if (/^(createdAt|updatedAt|lastUpdatedAt)$/.test(key) && TIME.test(value)) return 'a time';
+  if (key === 'valueDate' && DAY.test(value)) return 'a day';
   if (key === 'hash' && HASH.test(value)) return 'a hash';
   if (key === 'requestId' && UUID.test(value)) return 'a request id';
   return value;

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { parseId, Refusal, type DirectoryUser, type RoleName, type Subject, type WorkspaceId } from '@banking/domain';
 import { ACCESS, isRole, type OperationId, suffices } from './matrix.js';
 import type { CalledRequest, Caller } from './caller.js';
-import { acceptsJson } from '../http/accept.js';
+import { JSON_ONLY, preferredType } from '../http/accept.js';
 import { Callers } from './callers.js';
 import { bearerToken, headerLines } from './credentials.js';
 import { RateLimit } from './rate-limit.js';
@@ -12,6 +12,9 @@ import { CredentialError, TokenVerifier } from './token-verifier.js';
 
 /** Under this key a route says which operation it is. */
 export const OPERATION = 'operation';
+
+/** Under this key one says in which media types it answers, where JSON is not the only one. */
+export const ANSWERS_IN = 'answersIn';
 
 /** Lets a request through to its controller only as a checked Caller: credential, then rate, then workspace and role. */
 @Injectable()
@@ -37,7 +40,9 @@ export class AccessGuard implements CanActivate {
     request.userId = user.id;
     const named = isRole(access) ? headerLines(request, 'workspace-id') : undefined;
     this.rateLimit.take(http.getResponse<FastifyReply>(), rateKeyOf(user, named?.[0]));
-    if (!acceptsJson(request.headers.accept)) throw new Refusal('not_acceptable');
+    const offered = this.reflector.get<readonly string[] | undefined>(ANSWERS_IN, context.getHandler());
+    if (offered) varyByAccept(http.getResponse<FastifyReply>());
+    if (preferredType(request.headers.accept, offered ?? JSON_ONLY) === undefined) throw new Refusal('not_acceptable');
     request.caller = isRole(access)
       ? await this.authorize(subject, workspaceIdOf(named), access)
       : made({ actor: user.id });
@@ -66,6 +71,12 @@ export class AccessGuard implements CanActivate {
     if (!suffices(grant.role, needed)) throw new Refusal('role_insufficient');
     return made({ actor: user.id, workspaceId, role: grant.role });
   }
+}
+
+/** For whoever keeps answers on the way; what varies by the origin already goes on doing so. */
+function varyByAccept(reply: FastifyReply): void {
+  const vary = reply.getHeader('vary');
+  reply.header('vary', vary === undefined ? 'Accept' : `${String(vary)}, Accept`);
 }
 
 /** A user is counted for each workspace they have a role in; naming others gains nothing. */

@@ -26,6 +26,7 @@ export const ACCESS = {
   getAccount: 'member',
   openAccount: 'admin',
   changeAccount: 'admin',
+  getStatement: 'member',
   listTransfers: 'member',
   getTransfer: 'member',
   fundAccount: 'member',

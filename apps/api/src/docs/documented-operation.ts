@@ -1,4 +1,6 @@
 import type { Draft } from '../http/operation.decorator.js';
+import type { Statement } from '@banking/domain';
+import { statementCsv } from '../accounts/statement-csv.js';
 import { answerHeaders } from './answer-headers.js';
 import {
   commandOf,
@@ -13,7 +15,7 @@ import { refusalAnswers } from './refusal-answers.js';
 interface Answer {
   readonly description: string;
   readonly headers?: object;
-  readonly content?: { readonly 'application/json'?: object };
+  readonly content?: { readonly 'application/json'?: object; readonly 'text/csv'?: object };
 }
 
 const IF_NONE_MATCH = {
@@ -37,7 +39,7 @@ export function documentedOperation(
   const { hasETag, isPaged, isCreation, examples, refusals } = draft;
   const isPublic = declared.security?.length === 0;
   const marks = { isPublic, isDeprecated: declared.deprecated === true, hasETag, isPaged, isCreation };
-  const parameters = [...(declared.parameters ?? []), ...(hasETag ? [IF_NONE_MATCH] : [])] as ParameterObject[];
+  const parameters = pathFirst([...(declared.parameters ?? []), ...(hasETag ? [IF_NONE_MATCH] : [])] as ParameterObject[]); // prettier-ignore
   const answers: Record<string, Answer> = {
     ...withExamples(declared.responses as Record<string, Answer>, draft),
     ...(hasETag && { 304: NOT_MODIFIED }),
@@ -62,6 +64,12 @@ export function documentedOperation(
   };
 }
 
+/** Which of path and query Nest names first, depends on the compiler. */
+function pathFirst(parameters: readonly ParameterObject[]): ParameterObject[] {
+  const isInPath = ({ in: place }: ParameterObject) => place === 'path';
+  return [...parameters.filter(isInPath), ...parameters.filter((parameter) => !isInPath(parameter))];
+}
+
 function withBodies(requestBody: object, { examples }: Draft): NonNullable<OperationObject['requestBody']> {
   const { content } = requestBody as { readonly content: { readonly 'application/json': object } };
   const bodies = examples.map(({ name, summary, body }) => [name, { summary, value: body }] as const);
@@ -74,8 +82,19 @@ function withExamples(answers: Record<string, Answer>, draft: Draft): Record<str
   const examples = recordedAnswers(draft);
   return Object.fromEntries(
     Object.entries(answers).map(([status, answer]) => {
-      const json = answer.content?.['application/json'];
-      return [status, json ? { ...answer, content: { 'application/json': { ...json, examples } } } : answer];
+      const { 'application/json': json, 'text/csv': csv } = answer.content ?? {};
+      if (!json) return [status, answer];
+      const tables = csv && { 'text/csv': { ...csv, examples: asTables(examples) } };
+      return [status, { ...answer, content: { 'application/json': { ...json, examples }, ...tables } }];
     }),
   );
+}
+
+/** What was recorded as JSON, as the same operation writes it in CSV: statements are all there is. */
+function asTables(examples: ReturnType<typeof recordedAnswers>) {
+  const tables = Object.entries(examples).map(([name, { value, ...example }]) => [
+    name,
+    { ...example, ...(value !== undefined && { value: statementCsv(value as Statement) }) },
+  ]);
+  return Object.fromEntries(tables) as object;
 }

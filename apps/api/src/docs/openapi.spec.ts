@@ -111,6 +111,13 @@ describe('Given the OpenAPI document', () => {
     }
   });
 
+  it('When an answer can be a table, Then each of its examples is one', () => {
+    const tables = operations().flatMap(({ operation }) => Object.values(successOf(operation).content?.['text/csv']?.examples ?? {})); // prettier-ignore
+
+    expect(tables.length).toBeGreaterThan(0);
+    for (const { summary, value } of tables) expect([summary, value]).toEqual([expect.any(String), expect.stringMatching(/^\ufeffline,.*\r\nopening,/)]); // prettier-ignore
+  });
+
   it('When the deprecated path is shown, Then it is marked so', () => {
     const { get } = document.paths['/countries/{country}/corridors'] as unknown as { get: Operation };
 
@@ -138,9 +145,13 @@ interface Operation {
     string,
     {
       readonly description: string;
-      readonly content: Record<'application/json', { readonly examples: Record<string, NamedExample> }>;
+      readonly content: Record<'application/json', Examples> & { readonly 'text/csv'?: Examples };
     }
   >;
+}
+
+interface Examples {
+  readonly examples: Record<string, NamedExample>;
 }
 
 interface NamedExample {

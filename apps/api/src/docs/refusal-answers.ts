@@ -48,7 +48,9 @@ function exampleOf(reason: RefusalReason, path: string): Refusal {
     case 'limit_invalid':
       return ofParameter(reason, 'limit', PARAMETER_RULES.limit);
     case 'timestamp_invalid':
-      return ofParameter(reason, 'createdFrom', PARAMETER_RULES.instant);
+      return path.endsWith('/statement')
+        ? ofParameter(reason, 'from', PARAMETER_RULES.instantOrDay)
+        : ofParameter(reason, 'createdFrom', PARAMETER_RULES.instant);
     case 'amount_malformed':
       return ofParameter(reason, 'amount', AMOUNT_RULES.digits);
     case 'amount_out_of_range':

@@ -1,12 +1,31 @@
-/** Whether an Accept header allows application/json (RFC 9110, section 12.5.1): the most specific range that fits decides. */
-export function acceptsJson(accept: string | undefined): boolean {
-  if (accept === undefined || accept.trim() === '') return true;
+/** What an operation answers in when nothing else is said of it. */
+export const JSON_ONLY = ['application/json'] as const;
+
+/**
+ * The media type to answer in, of those there are, by an Accept header (RFC 9110, section 12.5.1): the one with the most weight, then the
+ * one that was named more exactly, then the one that stands first here. For each the most specific range that fits decides. Undefined
+ * where the header allows none.
+ */
+export function preferredType<T extends string>(accept: string | undefined, offered: readonly T[]): T | undefined {
+  if (accept === undefined || accept.trim() === '') return offered[0];
+  const weights = weightsOf(accept);
+  const choices = offered.map((type) => {
+    const ranges = [type, `${type.split('/', 1)[0]}/*`, '*/*'];
+    const fit = ranges.findIndex((range) => weights.has(range));
+    return { type, weight: weights.get(ranges[fit] ?? '') ?? 0, exactness: -fit };
+  });
+  const [best] = choices
+    .filter(({ weight }) => weight > 0)
+    .sort((a, b) => b.weight - a.weight || b.exactness - a.exactness);
+  return best?.type;
+}
+
+function weightsOf(accept: string): ReadonlyMap<string, number> {
   const weights = new Map<string, number>();
   for (const range of accept.toLowerCase().split(',')) {
     const [type = '', ...parameters] = range.split(';').map((part) => part.trim());
     const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
     weights.set(type, weight === undefined || !/^(0|1)(\.[0-9]{0,3})?$/.test(weight) ? 1 : Number(weight));
   }
-  const weight = weights.get('application/json') ?? weights.get('application/*') ?? weights.get('*/*') ?? 0;
-  return weight > 0;
+  return weights;
 }

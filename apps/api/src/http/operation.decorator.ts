@@ -1,7 +1,7 @@
 import { applyDecorators, SetMetadata } from '@nestjs/common';
 import { ApiBearerAuth, ApiExtension, ApiHeader, ApiOperation } from '@nestjs/swagger';
 import type { RefusalReason } from '@banking/domain';
-import { OPERATION } from '../access/access.guard.js';
+import { ANSWERS_IN, OPERATION } from '../access/access.guard.js';
 import { ACCESS, isRole, type OperationId, suffices } from '../access/matrix.js';
 import { deprecationText } from './deprecation.js';
 import type { Provenance } from './field.decorator.js';
@@ -20,6 +20,8 @@ export interface OperationText {
   readonly hasETag?: boolean;
   /** Whether the answer is one page of a list, and `Link` leads to the next. */
   readonly isPaged?: boolean;
+  /** The media types of the answer, the usual one first, where JSON is not the only one. */
+  readonly answersIn?: readonly string[];
   /** Whether it takes a body, and whether that makes something, at most once for an idempotency key. */
   readonly body?: 'changes' | 'creates';
 }
@@ -95,6 +97,7 @@ export function Operation(id: OperationId, text: OperationText): MethodDecorator
     ApiExtension('x-provenance', text.provenance),
     ApiExtension(DRAFT, draft),
   ];
+  if (text.answersIn) decorators.push(SetMetadata(ANSWERS_IN, text.answersIn));
   if (access !== 'public') decorators.push(ApiBearerAuth());
   if (isRole(access)) decorators.push(WorkspaceHeader());
   if (text.body === 'creates') decorators.push(IdempotencyHeader());

@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ValidateBy, ValidateIf } from 'class-validator';
-import { isInstant, LIMIT_DEFAULT, LIMIT_MAX, parseId, type RefusalReason } from '@banking/domain';
+import { isDay, isInstant, LIMIT_DEFAULT, LIMIT_MAX, parseId, type RefusalReason } from '@banking/domain';
 import type { Provenance } from '../http/field.decorator.js';
 
 /** What a parameter must be, in words that follow its name. */
@@ -10,6 +10,8 @@ export const PARAMETER_RULES = {
   boolean: 'true or false',
   id: `a whole number from 1 to ${Number.MAX_SAFE_INTEGER}, in digits without a leading zero`,
   instant: 'RFC 3339 with an offset, such as 2026-11-21T09:30:00Z; in a query, + is written %2B',
+  instantOrDay:
+    'RFC 3339 with an offset, such as 2026-11-21T09:30:00Z, or a day, such as 2026-11-21; in a query, + is written %2B',
   limit: `a whole number from 1 to ${LIMIT_MAX}`,
 } as const;
 
@@ -62,6 +64,16 @@ export const InstantParameter = (provenance: Provenance, description: string): P
     reason: 'timestamp_invalid',
     must: PARAMETER_RULES.instant,
     read: (text) => (isInstant(text) ? text : undefined),
+  });
+
+export const InstantOrDayParameter = (provenance: Provenance, description: string): PropertyDecorator =>
+  Parameter({
+    provenance,
+    schema: { type: 'string', description },
+    reason: 'timestamp_invalid',
+    must: PARAMETER_RULES.instantOrDay,
+    read: (text) => (isInstant(text) || isDay(text) ? text : undefined),
+    isRequired: true,
   });
 
 export const ChoiceParameter = (

@@ -55,7 +55,7 @@ export const MALFORMED = {
   timestamp_invalid: {
     status: 400,
     errorCode: 'invalid_request',
-    meaning: 'An instant is not RFC 3339 with an offset, or its day does not exist.',
+    meaning: 'An instant is not RFC 3339 with an offset, a day does not exist, or a period ends before it begins.',
   },
   field_unknown: {
     status: 400,

@@ -1,0 +1,215 @@
+import { BankingClient } from '@banking/client';
+import { fromBalanceAmount, minorUnits, parseTransferAmount, toTransferAmount, type AccountId, type ProductId, type Statement, type WorkspaceId } from '@banking/domain'; // prettier-ignore
+import { ask } from '../answers.js';
+import { ADA, type Service } from '../service.js';
+import { idOf } from '../world.js';
+import { mistakesIn } from './shapes.js';
+
+const EVER = [
+  ['booking', { from: '2000-01-01T00:00:00Z', to: '2100-01-01T00:00:00+01:00' }],
+  ['valueDate', { from: '2000-01-01', to: '2100-01-01' }],
+] as const;
+
+/** What a statement's movements come to, in digits. */
+function addedUp({ openingBalance, movements }: Statement): string {
+  const signed = movements.map(({ direction, amount }) =>
+    direction === 'credit' ? parseTransferAmount(amount) : -parseTransferAmount(amount),
+  );
+  return String(signed.reduce((sum, amount) => sum + amount, fromBalanceAmount(openingBalance) as bigint));
+}
+
+/** A table after RFC 4180, as records. @throws Error where it is none */
+function recordsOf(csv: string): Record<string, string>[] {
+  const rows: string[][] = [];
+  let row: string[] = [];
+  for (const [, quoted, plain, end = ''] of csv.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/g)) {
+    row.push(quoted?.replaceAll('""', '"') ?? plain ?? '');
+    if (end === ',') continue;
+    rows.push(row);
+    row = [];
+  }
+  const [names = [], ...records] = rows;
+  if (row.length > 0 || rows.some(({ length }) => length !== names.length)) throw new Error('that is no table');
+  return records.map((cells) => Object.fromEntries(cells.map((cell, index) => [names[index] ?? '', cell])));
+}
+
+export function statementsContract(provide: () => Service): void {
+  const service = provide();
+  const view = (workspace: string) =>
+    new BankingClient({ baseUrl: service.url, token: () => service.tokenOf(ADA) }).workspace(
+      idOf(service.world, 'workspaces', workspace) as WorkspaceId,
+    );
+  const euro = () => idOf(service.world, 'accounts', 'Northwind Trading EUR') as AccountId;
+  const asked = (
+    query: string,
+    { accountId = euro() as number, workspace = 'Northwind Trading', accept = '*/*' } = {},
+  ) =>
+    ask(service, `/accounts/${accountId}/statement?${query}`, {
+      as: ADA,
+      workspace: idOf(service.world, 'workspaces', workspace),
+      headers: { accept },
+    });
+  const days = new URLSearchParams(EVER[1][1]).toString();
+
+  /** An account of its own with some fundings on it. */
+  const opened = async (alias: string, amounts: readonly bigint[] = []) => {
+    const personal = view('Ada personal');
+    const { resource } = await personal.openAccount({ productID: 2 as ProductId, alias });
+    for (const amount of amounts) {
+      await personal.fundAccount({ accountId: resource.id, amount: toTransferAmount(minorUnits(amount)) });
+    }
+    return resource;
+  };
+
+  describe('and a statement', () => {
+    it.each(EVER)('When all of it is read by %s Then it adds up to what the account holds', async (basis, period) => {
+      const account = await view('Northwind Trading').getAccount(euro());
+      const statement = await view('Northwind Trading').getStatement({ accountId: euro(), ...period });
+
+      expect(mistakesIn(statement, 'Statement')).toEqual([]);
+      expect(statement).toMatchObject({ ...period, basis, openingBalance: 0 });
+      expect(statement.closingBalance).toBe(account.edges.balances[0]?.amount);
+      expect(addedUp(statement)).toBe(String(statement.closingBalance));
+      expect(statement.movements.at(-1)?.balanceAfter).toBe(statement.closingBalance);
+      const { id, name, alias, code } = account;
+      expect(statement.edges).toEqual({ account: { id, name, alias, code, edges: { currency: account.edges.currency } } }); // prettier-ignore
+    });
+
+    it('When a movement is read alone Then it is the transfer of that id', async () => {
+      const { movements } = await view('Northwind Trading').getStatement({ accountId: euro(), ...EVER[0][1] });
+      const payout = movements.find(({ type }) => type === 'payout');
+      const transfer = await view('Northwind Trading').getTransfer(payout?.id ?? 0);
+
+      const { amount, description, purpose, feeAmount, createdAt } = transfer;
+      expect(payout).toMatchObject({ amount, description, purpose, feeAmount, createdAt });
+      expect(payout?.recipientName).toBe(transfer.edges.recipient?.name);
+      expect(payout?.transactionID).toBe(transfer.edges.transaction?.id);
+      expect(payout?.balanceAfter).toBe(transfer.edges.balance?.amount);
+    });
+
+    it('When one period ends where the next begins Then the one closes as the other opens, and no movement is in both', async () => {
+      const accountId = (await opened('Periods', [100n, 20n, 3n])).id;
+      const read = (from: string, to: string) => view('Ada personal').getStatement({ accountId, from, to });
+      const [start, end] = [EVER[0][1].from, EVER[0][1].to];
+      const cut = (await read(start, end)).movements[1]?.createdAt ?? '';
+
+      const [one, other] = [await read(start, cut), await read(cut, end)];
+
+      expect([one, other].map(({ movements }) => movements.map(({ amount }) => amount))).toEqual([
+        ['100'],
+        ['20', '3'],
+      ]);
+      expect([one.openingBalance, one.closingBalance, other.openingBalance, other.closingBalance]).toEqual([0, 100, 100, 123]); // prettier-ignore
+      expect(await read(cut, cut)).toMatchObject({ openingBalance: 100, closingBalance: 100, movements: [] });
+    });
+
+    it('When the account is disabled Then it still has statements', async () => {
+      const { id } = await opened('Closed', [5n]);
+      await view('Ada personal').changeAccount({ accountId: id, status: 'disabled' });
+
+      const statement = await view('Ada personal').getStatement({ accountId: id, ...EVER[1][1] });
+
+      expect(statement).toMatchObject({ closingBalance: 5, movements: [{ amount: '5', type: 'funding' }] });
+    });
+
+    it('When a spreadsheet asks Then it gets a table that says the same, whatever the account is called', async () => {
+      const { id, code = '' } = await opened('=cmd|"/c calc"!A0, "mine"', [123_450n, 5n]);
+      const { body } = await asked(days, { accountId: id, workspace: 'Ada personal' });
+      const table = await asked(days, { accountId: id, workspace: 'Ada personal', accept: 'text/csv' });
+
+      expect(table.status).toBe(200);
+      expect(table.headers.get('content-type')).toBe('text/csv; charset=utf-8; header=present');
+      expect(table.headers.get('content-disposition')).toBe(`attachment; filename="statement-${code}-2000-01-01-2100-01-01.csv"`); // prettier-ignore
+      expect(table.headers.get('vary')).toMatch(/accept/i);
+      const [first, ...movements] = recordsOf(table.text);
+      const last = movements.pop();
+      const { movements: told } = body as Statement;
+      expect(first).toMatchObject({ line: 'opening', amount: '0.00', balance: '0.00', accountAlias: `'=cmd|"/c calc"!A0, "mine"` }); // prettier-ignore
+      expect(movements).toMatchObject(
+        told.map(({ id: transfer, transactionID, amount, createdAt, valueDate, balanceAfter }) => ({
+          line: 'movement',
+          id: String(transfer),
+          transactionID: String(transactionID),
+          amountMinorUnits: amount,
+          createdAt,
+          valueDate,
+          balanceMinorUnits: String(balanceAfter),
+        })),
+      );
+      expect(movements.map(({ amount }) => amount)).toEqual(['1234.50', '0.05']);
+      expect(last).toMatchObject({ line: 'closing', valueDate: '2100-01-01', amount: '', balance: '1234.55' });
+    });
+
+    it('When the table is of payments Then debits are numbers below zero, and the column adds up to the end', async () => {
+      const { text } = await asked(days, { accept: 'text/csv' });
+      const records = recordsOf(text);
+
+      const total = records.reduce((sum, { amountMinorUnits = '' }) => sum + BigInt(amountMinorUnits), 0n);
+      expect(String(total)).toBe(records.at(-1)?.['balanceMinorUnits']);
+      expect(records.some(({ amount = '' }) => /^-\d+\.\d\d$/.test(amount))).toBe(true);
+      expect(records.map(({ amount = '' }) => amount.replace('.', '').replace(/^(-?)0+(?=\d)/, '$1'))).toEqual(records.map(({ amountMinorUnits }) => amountMinorUnits)); // prettier-ignore
+    });
+
+    it.each([
+      ['*/*', 'application/json'],
+      ['application/json, text/csv', 'application/json'],
+      ['text/csv;q=0.2, application/json;q=0.1', 'text/csv'],
+      ['text/csv, */*;q=0.5', 'text/csv'],
+      ['text/*', 'text/csv'],
+    ])('When %s is accepted Then it comes as %s', async (accept, type) => {
+      const { status, headers } = await asked(days, { accept });
+
+      expect([status, headers.get('content-type')?.split(';', 1)[0]]).toEqual([200, type]);
+      expect(headers.get('vary')).toMatch(/accept/i);
+      expect(headers.has('content-disposition')).toBe(type === 'text/csv');
+    });
+
+    it('When another type is asked for Then it is refused; and what is refused of a table is JSON', async () => {
+      expect(await asked(days, { accept: 'application/pdf' })).toMatchObject({ status: 406, body: { reason: 'not_acceptable' } }); // prettier-ignore
+      expect(await asked('from=x&to=y', { accept: 'text/csv' })).toMatchObject({ status: 400, body: { reason: 'timestamp_invalid' } }); // prettier-ignore
+      expect(await ask(service, '/apps', { as: ADA, headers: { accept: 'text/csv' } })).toMatchObject({ status: 406 });
+    });
+
+    const DAY = '2026-11-01';
+    const INSTANT = '2026-11-01T00:00:00Z';
+    it.each([
+      ['', 'timestamp_invalid', ['from', 'to']],
+      [`from=${DAY}`, 'timestamp_invalid', ['to']],
+      [`to=${DAY}`, 'timestamp_invalid', ['from']],
+      [`from=${DAY}&to=`, 'timestamp_invalid', ['to']],
+      [`from=${DAY}&from=${DAY}&to=${DAY}`, 'timestamp_invalid', ['from']],
+      [`from=2026-02-29&to=${DAY}`, 'timestamp_invalid', ['from']],
+      [`from=0000-01-01&to=${DAY}`, 'timestamp_invalid', ['from']],
+      [`from=0000-01-01T00:00:00Z&to=${INSTANT}`, 'timestamp_invalid', ['from']],
+      ['from=2026-11-01T00:00:00&to=2026-11-02T00:00:00', 'timestamp_invalid', ['from', 'to']],
+      ['from=1&to=infinity', 'timestamp_invalid', ['from', 'to']],
+      [`from=${DAY}&to=2026-11-02T00:00:00Z`, 'timestamp_invalid', ['to']],
+      ['from=2026-11-02&to=2026-11-01', 'timestamp_invalid', ['from']],
+      ['from=2026-11-01T00:00:00Z&to=2026-11-01T00:30:00%2B01:00', 'timestamp_invalid', ['from']],
+      [`from=${DAY}&to=${DAY}&limit=10`, 'parameter_unknown', ['limit']],
+      [`from=${DAY}&to=${DAY}&colour=blue`, 'parameter_unknown', ['colour']],
+    ])('When it is asked for with "%s" Then it is refused, by name', async (query, reason, paths) => {
+      const answer = await asked(query);
+
+      expect(answer).toMatchObject({ status: 400, body: { reason } });
+      expect((answer.body as { details: { path: string }[] }).details.map(({ path }) => path).sort()).toEqual(paths);
+    });
+
+    it.each(['0001-01-01T00:00:00%2B14:00', '9999-12-31T23:59:59.999999999-14:00', '9999-12-31', '0001-01-01'])(
+      'When it begins and ends at %s Then it is empty',
+      async (edge) => {
+        expect(await asked(`from=${edge}&to=${edge}`)).toMatchObject({ status: 200, body: { movements: [] } });
+      },
+    );
+
+    it('When another workspace asks for it, or nobody has it Then both are the same answer', async () => {
+      const strip = (text: string) => text.replace(/"requestId":"[^"]*"/, '');
+
+      const theirs = await asked(days, { workspace: 'Ada personal' });
+      const nobodys = await asked(days, { workspace: 'Ada personal', accountId: 999_999 });
+
+      expect([theirs.status, strip(theirs.text)]).toEqual([404, strip(nobodys.text)]);
+      expect(theirs.body).toMatchObject({ reason: 'account_not_found' });
+    });
+  });
+}

@@ -1,0 +1,167 @@
+import * as fc from 'fast-check';
+import { add, minorUnits, parseTransferAmount, subtract, toBalanceAmount, type Movement, type Statement, type TransferAmount } from '@banking/domain'; // prettier-ignore
+import { statementCsv, statementFileName } from './statement-csv.js';
+
+/** A statement of made-up movements; what they say of themselves does not matter to their amounts. */
+function statementOf(movements: readonly Partial<Movement>[], { currency = 'EUR', alias = 'Main', opening = 0 } = {}) {
+  let balance = minorUnits(BigInt(opening));
+  const lines = movements.map((movement, index) => {
+    const { direction = 'credit', amount = '100' as TransferAmount } = movement;
+    balance = (direction === 'credit' ? add : subtract)(balance, parseTransferAmount(amount));
+    const createdAt = '2026-11-21T09:30:00.123456Z';
+    return { id: index + 1, transactionID: 9, type: 'internal', valueDate: '2026-11-21', createdAt, ...movement, direction, amount, balanceAfter: toBalanceAmount(balance) }; // prettier-ignore
+  });
+  const account = { id: 2, name: 'Northwind', code: 'NW0000000002', alias, edges: { currency: { id: 978, code: currency, name: currency } } }; // prettier-ignore
+  const period = { from: '2026-11-01', to: '2026-12-01', basis: 'valueDate', edges: { account } };
+  return {
+    ...period,
+    openingBalance: opening,
+    closingBalance: toBalanceAmount(balance),
+    movements: lines,
+  } as unknown as Statement;
+}
+
+/** RFC 4180 and nothing else, read character by character. @param separator what the program splits cells at */
+function parse(text: string, separator = ','): string[][] {
+  const rows: string[][] = [[]];
+  let cell: string | undefined;
+  let isQuoted = false;
+  const end = () => {
+    rows.at(-1)!.push(cell ?? '');
+    cell = undefined;
+  };
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at]!;
+    if (isQuoted && character === '"' && text[at + 1] === '"') {
+      cell = `${cell ?? ''}"`;
+      at += 1;
+    } else if (character === '"' && (isQuoted || cell === undefined)) {
+      isQuoted = !isQuoted;
+      cell ??= '';
+    } else if (!isQuoted && character === separator) end();
+    else if (!isQuoted && /[\r\n]/.test(character)) {
+      end();
+      rows.push([]);
+      if (character === '\r' && text[at + 1] === '\n') at += 1;
+    } else cell = `${cell ?? ''}${character}`;
+  }
+  return rows.slice(0, -1);
+}
+
+/** The rows of a table by the names of their columns. */
+function read(statement: Statement): Record<string, string>[] {
+  const [names = [], ...rows] = parse(statementCsv(statement).slice(1));
+  return rows.map((row) => Object.fromEntries(names.map((name, index) => [name, row[index] ?? ''])));
+}
+
+const FORMULA = /^[ "\t\r\n]*[=+\-@＝＋－＠]/;
+/** The characters that matter, close together. */
+const texts = fc
+  .array(fc.constantFrom(...'=+-@＝＋－＠;,"\'\t\r\n a1'), { maxLength: 12 })
+  .map((parts) => parts.join(''));
+
+describe('Given a statement as a table', () => {
+  it('When it is written, Then it begins with the mark and the names, and every line ends in CRLF', () => {
+    const text = statementCsv(statementOf([{}, {}]));
+
+    expect(text.startsWith('\ufeffline,accountCode,')).toBe(true);
+    expect(text.endsWith('\r\n')).toBe(true);
+    expect(text.replaceAll('\r\n', '')).not.toMatch(/[\r\n]/);
+    expect(text.split('\r\n')).toHaveLength(6);
+  });
+
+  it.each([
+    ['EUR', '-12.34', '1250.00', '0.05'],
+    ['JPY', '-1234', '125000', '5'],
+    ['KWD', '-1.234', '125.000', '0.005'],
+  ])(
+    'When it is in %s, Then amounts have its decimals and stay numbers below zero',
+    (currency, debit, opening, fee) => {
+      const [first, movement, last] = read(statementOf([{ direction: 'debit', amount: '1234' as never, feeAmount: '5' as never }], { currency, opening: 125_000 })); // prettier-ignore
+
+      expect(first).toMatchObject({ line: 'opening', valueDate: '2026-11-01', amount: opening, balance: opening });
+      expect(movement).toMatchObject({ line: 'movement', currency, direction: 'debit', amount: debit, amountMinorUnits: '-1234', feeAmount: fee, feeAmountMinorUnits: '5', balanceMinorUnits: '123766' }); // prettier-ignore
+      expect(last).toMatchObject({ line: 'closing', valueDate: '2026-12-01', amount: '', amountMinorUnits: '', balanceMinorUnits: '123766' }); // prettier-ignore
+    },
+  );
+
+  it('When the column of amounts is added up, Then it is the balance of the last row', () => {
+    const amounts = fc.record({ direction: fc.constantFrom('debit', 'credit'), amount: fc.nat(1_000_000).map(String) });
+    fc.assert(
+      fc.property(
+        fc.array(amounts, { maxLength: 20 }),
+        fc.integer({ min: -1_000, max: 1_000_000 }),
+        (list, opening) => {
+          const rows = read(statementOf(list as Partial<Movement>[], { opening }));
+          const total = rows.reduce((sum, row) => sum + BigInt(row['amountMinorUnits'] || '0'), 0n);
+
+          expect(String(total)).toBe(rows.at(-1)?.['balanceMinorUnits']);
+          for (const { amount = '', amountMinorUnits = '' } of rows) {
+            expect(amount.replace('.', '').replace(/^(-?)0+(?=\d)/, '$1')).toBe(amountMinorUnits);
+          }
+        },
+      ),
+    );
+  });
+
+  it('When a text is plain, Then it comes through as it is, whatever has to be quoted', () => {
+    const description = 'Rent, "Tor 3"\r\nsecond line; Žižkov 東京';
+    const [, movement] = read(statementOf([{ description, recipientName: 'O’Neil - Sons', purpose: 'IR001' }], { alias: 'Haupt, Konto' })); // prettier-ignore
+
+    expect(movement).toMatchObject({ description, recipientName: 'O’Neil - Sons', purpose: 'IR001', accountAlias: 'Haupt, Konto' }); // prettier-ignore
+  });
+
+  it.each([
+    ['=cmd|"/c calc"!A0', `'=cmd|"/c calc"!A0`],
+    ['+49 30', `'+49 30`],
+    ['-1', `'-1`],
+    ['@SUM(A1)', `'@SUM(A1)`],
+    ['\t=1', `'\t'=1`],
+    ['\r=1', `'\r'=1`],
+    ['＝1+1', `'＝1+1`],
+    ['－1', `'－1`],
+    [' =1', `' =1`],
+    ['a;=1', `a;'=1`],
+    ['a\n@b', `a\n'@b`],
+    ['a=b', 'a=b'],
+    ['2-1', '2-1'],
+  ])('When a text is %j, Then its cell is %j', (description, shown) => {
+    const [, movement] = read(statementOf([{ description, recipientName: description }], { alias: description }));
+
+    expect(movement).toMatchObject({ description: shown, recipientName: shown, accountAlias: shown });
+  });
+
+  it('When anybody writes texts, Then no cell but an amount begins as a formula does, whatever a program splits at', () => {
+    fc.assert(
+      fc.property(texts, texts, texts, (description, recipientName, alias) => {
+        const csv = statementCsv(statementOf([{ direction: 'debit', description, recipientName }], { alias })).slice(1);
+        for (const separator of [',', ';', '\t']) {
+          const cells = parse(csv, separator).flat();
+          const formulas = cells.filter(
+            (cell) => FORMULA.test(cell) && !(separator === ',' && /^-\d+(\.\d\d)?$/.test(cell)),
+          );
+
+          expect(formulas).toEqual([]);
+        }
+        expect(parse(csv).map(({ length }) => length)).toEqual([19, 19, 19, 19]);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it.each([
+    ['2026-11-01', '2026-12-01', 'statement-NW0000000002-2026-11-01-2026-12-01.csv'],
+    ['2026-11-01T00:00:00Z', '2026-11-01T02:00:00+01:00', 'statement-NW0000000002-2026-11-01T000000Z-2026-11-01T020000+0100.csv'], // prettier-ignore
+  ])('When it is from %s to %s, Then its file is %s', (from, to, name) => {
+    expect(statementFileName({ ...statementOf([]), from, to })).toBe(name);
+  });
+
+  it('When a code holds what ends a header or a folder, Then the name of the file does not', () => {
+    const statement = statementOf([]);
+    const account = { ...statement.edges.account, code: '../"a\r\nb' };
+
+    expect(statementFileName({ ...statement, edges: { account } })).toBe(
+      'statement-..__a__b-2026-11-01-2026-12-01.csv',
+    );
+  });
+});

@@ -1,0 +1,120 @@
+import type { Movement, Statement, StatementAccount } from '@banking/domain';
+import { AmountField, EdgeField, Field, IdField, TextField } from '../http/field.decorator.js';
+import { CurrencyDto } from '../products/currency.dto.js';
+
+const BalanceField = (description: string, example: number): PropertyDecorator =>
+  Field('ours', {
+    type: 'integer',
+    format: 'int64',
+    minimum: Number.MIN_SAFE_INTEGER,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description,
+    example,
+  });
+
+const OwnField = (description: string, example: string, required = true): PropertyDecorator =>
+  Field('ours', { type: 'string', description, example, required });
+
+class StatementAccountEdgesDto {
+  @EdgeField(() => CurrencyDto, 'The one currency the account holds.')
+  readonly currency!: CurrencyDto;
+}
+
+class StatementAccountDto implements StatementAccount {
+  @IdField('The account.', 2)
+  readonly id!: StatementAccount['id'];
+
+  @TextField('Name of the account holder.', 'Northwind Trading')
+  readonly name!: string;
+
+  @TextField('Nickname.', 'European suppliers', false)
+  readonly alias?: string;
+
+  @TextField('Account code in the core banking system.', 'NW0000000002', false)
+  readonly code?: string;
+
+  @EdgeField(() => StatementAccountEdgesDto, 'Related records.')
+  readonly edges!: StatementAccountEdgesDto;
+}
+
+class MovementDto implements Movement {
+  @IdField('The transfer.', 17)
+  readonly id!: Movement['id'];
+
+  @IdField('The transaction that executed it.', 9)
+  readonly transactionID!: Movement['transactionID'];
+
+  @Field('ours', { type: 'string', enum: ['debit', 'credit'], description: '`debit`: money left the account. `credit`: it arrived.', example: 'debit' }) // prettier-ignore
+  readonly direction!: Movement['direction'];
+
+  @AmountField('Digits in minor units of the currency; `direction` is the sign.', '1875000')
+  readonly amount!: Movement['amount'];
+
+  @OwnField('Type of the transfer: `spot`, `internal`, `payout`, `funding`, `return`, `fee`. More may come.', 'payout')
+  readonly type!: Movement['type'];
+
+  @OwnField('Description.', 'Float for Berlin', false)
+  readonly description?: string;
+
+  @OwnField('Purpose code as it was sent.', 'IR001', false)
+  readonly purpose?: string;
+
+  @AmountField('Fee charged, repeated for display: it is a movement of its own.', '1250', false)
+  readonly feeAmount?: NonNullable<Movement['feeAmount']>;
+
+  @OwnField('Name of who was paid.', 'Ravi Menon', false)
+  readonly recipientName?: string;
+
+  @Field('ours', { type: 'string', format: 'date', description: 'The day it counts.', example: '2026-11-21' })
+  readonly valueDate!: string;
+
+  @Field('ours', {
+    type: 'string',
+    format: 'date-time',
+    description: 'When it was booked. RFC 3339 in UTC, three to nine fractional digits.',
+    example: '2026-11-21T09:30:00.123456Z',
+  })
+  readonly createdAt!: Movement['createdAt'];
+
+  @BalanceField('The balance behind this movement, in the order of this statement.', 43928750)
+  readonly balanceAfter!: Movement['balanceAfter'];
+}
+
+class StatementEdgesDto {
+  @EdgeField(() => StatementAccountDto, 'The account, without what it holds today.')
+  readonly account!: StatementAccountDto;
+}
+
+export class StatementDto implements Statement {
+  @OwnField('Where the period begins, as it was asked for. It belongs to the period.', '2026-11-01')
+  readonly from!: string;
+
+  @OwnField('Where it ends, as it was asked for. It does not belong to the period.', '2026-12-01')
+  readonly to!: string;
+
+  @Field('ours', {
+    type: 'string',
+    enum: ['booking', 'valueDate'],
+    description: 'What the period goes by: `booking` between instants, `valueDate` between days.',
+    example: 'valueDate',
+  })
+  readonly basis!: Statement['basis'];
+
+  @BalanceField('Before the first movement: an integer in minor units of the currency.', 45803750)
+  readonly openingBalance!: Statement['openingBalance'];
+
+  @BalanceField(
+    'Behind the last movement, in the same units: `openingBalance` and the movements add up to it.',
+    43928750,
+  )
+  readonly closingBalance!: Statement['closingBalance'];
+
+  @Field('ours', {
+    type: () => [MovementDto],
+    description: 'Oldest first: in the order they were booked, by value date in the order of that day first.',
+  })
+  readonly movements!: readonly MovementDto[];
+
+  @EdgeField(() => StatementEdgesDto, 'Related records.')
+  readonly edges!: StatementEdgesDto;
+}

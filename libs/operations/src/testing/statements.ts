@@ -1,0 +1,75 @@
+import { fromBalanceAmount, minorUnits, parseTransferAmount, type AccountId, type Scope, type Statement, type WorkspaceId } from '@banking/domain'; // prettier-ignore
+import { post, type Proposal } from '@banking/ledger';
+import { LedgerBankingService } from '../ledger-banking-service.js';
+import { demoWorld } from './worlds.js';
+
+/** All there is, by either basis. */
+export const EVER = {
+  booking: { from: '2000-01-01T00:00:00Z', to: '2100-01-01T00:00:00Z' },
+  valueDate: { from: '2000-01-01', to: '2100-01-01' },
+} as const;
+
+/** A booking of an account, in March 2026. */
+export interface Booking {
+  /** Minor units. */
+  readonly amount: number;
+  readonly isCredit: boolean;
+  readonly day: number;
+  /** Whether it is booked together with the one before. */
+  readonly isTogether: boolean;
+}
+
+export const dayOf = (day: number) => `2026-03-${String(day).padStart(2, '0')}`;
+
+/** A demo world and what reads statements in it. */
+export async function statementWorld() {
+  const world = await demoWorld();
+  const service = new LedgerBankingService(world.database, world.books);
+  const workspaceId = world.demo.workspaces['Northwind Trading'] as WorkspaceId;
+  const scope: Scope = { workspaceId };
+  const read = (accountId: AccountId, period: { from: string; to: string }) =>
+    service.getStatement(scope, { accountId, ...period });
+
+  const openEuro = async (): Promise<AccountId> => {
+    const products = await service.listProducts();
+    const productID = products.find(({ edges }) => edges.currency.code === 'EUR')!.id;
+    return (await service.openAccount(scope, { productID, alias: 'Statements' })).resource.id;
+  };
+
+  /** Books on an account of its own, the first time enough for all the rest. */
+  const book = async (list: readonly Booking[]): Promise<AccountId> => {
+    const accountId = await openEuro();
+    const first: Booking = { amount: 100_000, isCredit: true, day: 3, isTogether: false };
+    const batches = [first, ...list].reduce<Proposal[][]>((so, booking) => {
+      const proposal = proposalOf(workspaceId, accountId, booking);
+      const last = so.at(-1);
+      return booking.isTogether && last ? [...so.slice(0, -1), [...last, proposal]] : [...so, [proposal]];
+    }, []);
+    for (const batch of batches) await post(world.books, batch);
+    return accountId;
+  };
+
+  return { world, service, scope, workspaceId, read, openEuro, book };
+}
+
+function proposalOf(workspaceId: WorkspaceId, account: AccountId, { amount, isCredit, day }: Booking): Proposal {
+  const movement = { currencyId: 978, amount: minorUnits(BigInt(amount)), type: 'internal' };
+  const legs = [
+    { ...movement, account, direction: isCredit ? 'credit' : 'debit' },
+    { ...movement, account: 'settlement', direction: isCredit ? 'debit' : 'credit' },
+  ] as const;
+  return { entries: [{ workspaceId, status: 'completed', valueDate: dayOf(day), legs }] };
+}
+
+export const opening = ({ openingBalance }: Statement) => fromBalanceAmount(openingBalance);
+export const closing = ({ closingBalance }: Statement) => fromBalanceAmount(closingBalance);
+
+/** What holds of every statement, whatever was booked. */
+export function expectToAddUp(statement: Statement): void {
+  let balance: bigint = opening(statement);
+  for (const { direction, amount, balanceAfter } of statement.movements) {
+    balance += direction === 'credit' ? parseTransferAmount(amount) : -parseTransferAmount(amount);
+    expect(fromBalanceAmount(balanceAfter)).toBe(balance);
+  }
+  expect(closing(statement)).toBe(balance);
+}
