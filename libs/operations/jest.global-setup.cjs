@@ -3,6 +3,6 @@ const { startTestServer } = require('@banking/postgres/testing');
 
 /** One server for the run; its template has every table and no rows. */
 module.exports = async () => {
-  const folders = [join(__dirname, '../ledger/migrations'), join(__dirname, 'migrations')];
+  const folders = ['../ledger/migrations', '../payouts/migrations', 'migrations'].map((path) => join(__dirname, path));
   globalThis.bankingTestServer = await startTestServer({ folders });
 };

@@ -7,7 +7,7 @@ import { newFiles } from './new-files.mjs';
 import { mistakeInName, spellingsOf } from './resource-name.mjs';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const MIGRATIONS = ['libs/ledger/migrations', 'libs/operations/migrations'];
+const MIGRATIONS = ['libs/ledger/migrations', 'libs/payouts/migrations', 'libs/operations/migrations'];
 
 const USAGE = `Usage: npm run new:resource -- <name> [options]
 

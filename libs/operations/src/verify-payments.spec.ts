@@ -26,7 +26,16 @@ describe('Given payments nobody has tampered with', () => {
 });
 
 describe('Given a fault planted behind the walls', () => {
-  const [RETURNS, FAILED, REMITTANCES, EVENTS, EXECUTIONS] = PAYMENT_CHECKS as [string, string, string, string, string];
+  const [RETURNS, FAILED, REMITTANCES, EVENTS, PAYOUTS, TRACKED, FORGOTTEN, EXECUTIONS] = PAYMENT_CHECKS as [
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+  ];
 
   it.each([
     ['brings back more', `update transfer set amount = amount + 1 where transaction_id = ${RETURN}`, RETURNS],
@@ -82,13 +91,18 @@ describe('Given a fault planted behind the walls', () => {
     [
       'a remittance without its transaction',
       (id: number) => `insert into remittance (workspace_id, transaction_id) values (${id}, 999999999)`,
-      REMITTANCES,
+      [REMITTANCES, TRACKED],
     ],
     [
       'an event without its remittance',
       (id: number) =>
         `insert into remittance_event (workspace_id, remittance_id, provider_event, status) values (${id}, 999999999, 'e', 'ACSP')`,
       EVENTS,
+    ],
+    [
+      'a payout without its transaction',
+      (id: number) => `insert into payout (workspace_id, transaction_id, status) values (${id}, 999999999, 'settled')`,
+      [PAYOUTS, TRACKED],
     ],
     [
       'an execution without its order',
@@ -99,6 +113,42 @@ describe('Given a fault planted behind the walls', () => {
   ])('When there is %s, Then it is found', async (_what, fault, check) => {
     await plant(fault(northwind));
 
-    expect(await verify()).toEqual([{ check, workspaceId: northwind, detail: expect.stringContaining('999999999') }]);
+    const detail = expect.stringContaining('999999999');
+    expect(await verify()).toEqual([check].flat().map((one) => ({ check: one, workspaceId: northwind, detail })));
+  });
+
+  const PENDING = `(select id from transaction where status = 'pending')`;
+
+  it.each([
+    [
+      'pending transaction has no payout',
+      `delete from payout where transaction_id = ${PENDING}`,
+      [TRACKED, /^transaction \d+ has a remittance and no payout$/],
+    ],
+    [
+      'payout is settled and its transaction is not completed',
+      `update payout set status = 'settled' where transaction_id = ${PENDING}`,
+      [PAYOUTS, /is settled, the transaction pending$/],
+    ],
+    [
+      'transaction is completed and its payout has failed',
+      `update payout set status = 'failed' where status = 'settled' and transaction_id = (select max(transaction_id) from payout where status = 'settled')`,
+      [PAYOUTS, /is failed, the transaction completed$/],
+    ],
+    [
+      'due payout is not in the queue',
+      `update payout set status = 'due' where transaction_id = ${PENDING}`,
+      [FORGOTTEN, /is due and nobody will take it up$/],
+    ],
+    [
+      'parked payout is not parked in the queue',
+      `update payout set status = 'parked', parked_at = now() where transaction_id = ${PENDING};
+       insert into work (workspace_id, kind, subject_id) select workspace_id, 'payout', transaction_id from payout where status = 'parked'`,
+      [FORGOTTEN, /is parked and nobody will take it up$/],
+    ],
+  ] as const)('When a %s, Then it is found', async (_what, fault, [check, words]) => {
+    await plant(fault);
+
+    expect(await verify()).toEqual([{ check, workspaceId: northwind, detail: expect.stringMatching(words) }]);
   });
 });

@@ -54,6 +54,43 @@ const FAULTS = [
     ),
   },
   {
+    check: 'every payout has its transaction, and stands where it stands',
+    rows: statement<{ detail: string }>(
+      'verify_payouts',
+      `select format('payout of transaction %s is %s, the transaction %s', p.transaction_id, p.status, coalesce(x.status, 'is not there')) as detail
+       from payout p left join transaction x on x.workspace_id = $1 and x.id = p.transaction_id
+       where p.workspace_id = $1
+         and x.status is distinct from case p.status when 'settled' then 'completed' when 'failed' then 'failed' else 'pending' end`,
+    ),
+  },
+  {
+    check: 'every remittance has its payout, and every payout its remittance',
+    rows: statement<{ detail: string }>(
+      'verify_tracked_payouts',
+      `select format('transaction %s has a remittance and no payout', m.transaction_id) as detail
+       from remittance m
+       where m.workspace_id = $1
+         and not exists (select from payout p where p.workspace_id = $1 and p.transaction_id = m.transaction_id)
+       union all
+       select format('transaction %s has a payout and no remittance', p.transaction_id)
+       from payout p
+       where p.workspace_id = $1
+         and not exists (select from remittance m where m.workspace_id = $1 and m.transaction_id = p.transaction_id)`,
+    ),
+  },
+  {
+    check: 'every payout that nobody has handed over yet is in the queue',
+    rows: statement<{ detail: string }>(
+      'verify_forgotten_payouts',
+      `select format('payout of transaction %s is %s and nobody will take it up', p.transaction_id, p.status) as detail
+       from payout p
+       where p.workspace_id = $1 and p.status in ('due', 'submitting', 'parked')
+         and not exists (
+           select from work k where k.workspace_id = $1 and k.kind = 'payout' and k.subject_id = p.transaction_id
+             and (k.parked_at is null) = (p.status <> 'parked'))`,
+    ),
+  },
+  {
     check: 'every execution has its order',
     rows: statement<{ detail: string }>(
       'verify_executions',

@@ -13,6 +13,9 @@ const FORBIDDEN: readonly [file: string, text: string, kinds: readonly string[]]
   ['libs/client/src/index.ts', `import '@banking/operations';`, WRONG_ARROW],
   ['libs/ledger/src/index.ts', `import '@banking/operations';`, WRONG_ARROW],
   ['libs/ledger/src/index.ts', `import '@banking/reference';`, ['onlyTagsConstraintViolation']],
+  ['libs/ledger/src/index.ts', `import '@banking/payouts';`, WRONG_ARROW],
+  ['libs/payouts/src/index.ts', `import '@banking/operations';`, WRONG_ARROW],
+  ['libs/payouts/src/index.ts', `import '@nestjs/common';`, BANNED],
   ['apps/api/src/main.ts', `import '@banking/ledger';`, ['onlyTagsConstraintViolation']],
   [
     'libs/ledger/src/index.ts',

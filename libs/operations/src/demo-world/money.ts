@@ -1,6 +1,6 @@
 import { parseAmount } from '@banking/domain';
 import type { Books } from '@banking/ledger';
-import { recordRailEvent, recordRejection } from '../track-remittance.js';
+import { recordRailEvent, recordRejection } from '@banking/payouts';
 import { demoAccount, demoRecipient } from './accounts.js';
 import { fund, payInternally, payOut, payOutConverted } from './movements.js';
 import type { People } from './people.js';

@@ -1,7 +1,7 @@
 import { parseAmount, type MinorUnits } from '@banking/domain';
 import { post, type Books, type Entry, type Leg, type Outcome } from '@banking/ledger';
+import { openTracking } from '@banking/payouts';
 import { currencyId } from '../load-reference.js';
-import { openRemittance } from '../track-remittance.js';
 import type { DemoAccount } from './accounts.js';
 import { madeBefore, note } from './world.js';
 
@@ -33,7 +33,11 @@ async function postOnce(
   const proposal = { entries: [{ ...entry, valueDate: today() }] };
   const outcomes = await post(books, [proposal], (decided) => {
     const { transaction, transferId: id } = named(decided);
-    return [...(tracked ? [openRemittance(transaction)] : []), note(transactionStep, transaction.id), note(step, id)];
+    return [
+      ...(tracked ? openTracking([{ workspaceId: entry.workspaceId, transactionId: transaction.id }]) : []),
+      note(transactionStep, transaction.id),
+      note(step, id),
+    ];
   });
   const { transaction, transferId: id } = named(outcomes);
   return { transactionId: transaction.id, transferId: id };

@@ -1,5 +1,6 @@
-import { preparePosting, returnEntry, type Books, type PostedTransaction } from '@banking/ledger';
+import { preparePosting, returnEntry, type Books } from '@banking/ledger';
 import { bind, statement, type Bound, type Tx } from '@banking/postgres';
+import { PAYOUT } from './open-payouts.js';
 
 /** What the outside network said of a payout. */
 export interface RailEvent {
@@ -12,10 +13,6 @@ export interface RailEvent {
   readonly message?: string | undefined;
 }
 
-const OPEN_REMITTANCE = statement(
-  'open_remittance',
-  'insert into remittance (workspace_id, transaction_id) values ($1, $2)',
-);
 const RECORD_EVENT = statement(
   'record_remittance_event',
   `with heard as (
@@ -43,11 +40,16 @@ const STEP_TRANSACTION = statement(
   'step_transaction',
   `update transaction set status = $3, updated_at = statement_timestamp() where workspace_id = $1 and id = $2`,
 );
-
-/** The write that gives a transaction its tracking, to travel with the posting. */
-export function openRemittance({ workspaceId, id }: PostedTransaction): Bound<unknown> {
-  return bind(OPEN_REMITTANCE, workspaceId, id);
-}
+const STEP_PAYOUT = statement(
+  'close_payout',
+  `update payout set status = $3, parked_at = null, reason = null, updated_at = statement_timestamp()
+   where workspace_id = $1 and transaction_id = $2`,
+);
+/** Before the transaction is locked, as a worker does who holds the work: the two never wait for each other. */
+const END_WORK = statement(
+  'end_payout_work',
+  'delete from work where workspace_id = $1 and kind = $2 and subject_id = $3 and $4::boolean',
+);
 
 /**
  * Records what the network said. `ACCC` is its last good word: a pending transaction is completed, and one that has failed stays
@@ -63,11 +65,11 @@ export async function recordRailEvent(
 ): Promise<'recorded' | 'late'> {
   if (event.status === 'RJCT') throw new Error('a rejection brings money back: record it as one');
   return books.database.transaction({ workspaces: [workspaceId] }, async (tx) => {
-    const { status } = await hold(tx, workspaceId, transactionId);
     const isLast = event.status === 'ACCC';
+    const { status } = await hold(tx, workspaceId, transactionId, isLast);
     await tx.commit([
       recorded(workspaceId, transactionId, event),
-      ...(isLast && status === 'pending' ? [bind(STEP_TRANSACTION, workspaceId, transactionId, 'completed')] : []),
+      ...(isLast && status === 'pending' ? closed(workspaceId, transactionId, 'completed') : []),
     ]);
     return isLast && status === 'failed' ? 'late' : 'recorded';
   });
@@ -92,29 +94,39 @@ export async function recordRejection(
   const entry = await returnEntry(books.database, workspaceId, transactionId, today);
   const { workspaces, finish } = await preparePosting(books, [{ entries: [entry] }]);
   return books.database.transaction({ workspaces }, async (tx) => {
-    const { status, isReturned } = await hold(tx, workspaceId, transactionId);
+    const { status, isReturned } = await hold(tx, workspaceId, transactionId, true);
     const heard = recorded(workspaceId, transactionId, event);
     if (status !== 'pending') {
       if (status === 'failed' && !isReturned) throw new Error(`transaction ${transactionId} failed without its return`);
       await tx.commit([heard]);
       return status === 'failed' ? 'repeated' : 'late';
     }
-    const failed = bind(STEP_TRANSACTION, workspaceId, transactionId, 'failed');
-    const { outcomes } = await finish(tx, ([decided]) => (decided?.posted ? [heard, failed, ...alongside()] : []));
+    const failed = closed(workspaceId, transactionId, 'failed');
+    const { outcomes } = await finish(tx, ([decided]) => (decided?.posted ? [heard, ...failed, ...alongside()] : []));
     const [outcome] = outcomes;
     if (outcome?.refused) throw outcome.refused;
     return 'returned';
   });
 }
 
-/** Locks a transaction on its way, and says where it stands. */
-async function hold(tx: Tx, workspaceId: number, transactionId: number) {
-  const [[held], returns] = await tx.flight([
+/** Locks a transaction on its way, and says where it stands. After the last word nothing is left to do for it. */
+async function hold(tx: Tx, workspaceId: number, transactionId: number, isLastWord: boolean) {
+  const [, [held], returns] = await tx.flight([
+    bind(END_WORK, workspaceId, PAYOUT, transactionId, isLastWord),
     bind(LOCK_TRANSACTION, workspaceId, transactionId),
     bind(FIND_RETURN, workspaceId, transactionId),
   ] as const);
   if (!held) throw new Error(`transaction ${transactionId} has no remittance`);
   return { status: held.status, isReturned: returns.length > 0 };
+}
+
+/** The steps that a last word makes: the payout's word for it is its own, the transaction's what customers see. */
+function closed(workspaceId: number, transactionId: number, status: 'completed' | 'failed'): Bound<unknown>[] {
+  const payout = status === 'completed' ? 'settled' : 'failed';
+  return [
+    bind(STEP_TRANSACTION, workspaceId, transactionId, status),
+    bind(STEP_PAYOUT, workspaceId, transactionId, payout),
+  ];
 }
 
 function recorded(workspaceId: number, transactionId: number, event: RailEvent): Bound<unknown> {

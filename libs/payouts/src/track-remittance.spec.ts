@@ -1,52 +1,24 @@
-import { parseAmount } from '@banking/domain';
-import { post, verifyBooks, type Leg } from '@banking/ledger';
-import { recordRailEvent, recordRejection, openRemittance } from './track-remittance.js';
-import { demoWorld } from './testing/worlds.js';
+import { openTracking } from './open-payouts.js';
+import { AMOUNT as amount, FEE as fee, NORTH, faults, openWorld, payOut, type World } from './testing/world.js';
+import { recordRailEvent, recordRejection } from './track-remittance.js';
 
-let world: Awaited<ReturnType<typeof demoWorld>>;
-let workspaceId: number;
-let usd: number;
+let world: World;
 let transactionId: number;
 
+const workspaceId = NORTH;
+const open = openTracking;
+const usd = () => world.accounts[NORTH]!;
+
 beforeAll(async () => {
-  world = await demoWorld();
-  workspaceId = world.demo.workspaces['Northwind Trading']!;
-  usd = world.demo.accounts['Northwind Trading USD']!;
+  world = await openWorld();
 });
 afterAll(async () => {
-  expect((await verifyBooks(world.database, Object.values(world.demo.workspaces))).findings).toEqual([]);
+  expect(await faults(world)).toEqual([]);
   await world.close();
 });
 
-const amount = parseAmount('100.00', 'USD');
-const fee = parseAmount('4.00', 'USD');
-const rupees = parseAmount('8300.00', 'INR');
-
-/** A payout of a hundred dollars with its fee on its way, through these accounts of our own. */
-async function payOut(type: string, ours: readonly Leg[]): Promise<number> {
-  const legs: Leg[] = [
-    { account: usd, currencyId: 840, direction: 'debit', amount, type, description: 'Invoice', feeAmount: fee },
-    ...ours,
-    { account: usd, currencyId: 840, direction: 'debit', amount: fee, type: 'fee' },
-    { account: 'fees', currencyId: 840, direction: 'credit', amount: fee, type: 'fee' },
-  ];
-  const entry = { workspaceId, status: 'pending', valueDate: '2026-11-21', legs } as const;
-  const [outcome] = await post(world.books, [{ entries: [entry] }], ([decided]) => [
-    openRemittance(decided!.posted![0]!),
-  ]);
-  return outcome!.posted![0]!.id;
-}
-const plainly = () =>
-  payOut('payout', [{ account: 'settlement', currencyId: 840, direction: 'credit', amount, type: 'payout' }]);
-const converted = () =>
-  payOut('spot', [
-    { account: 'fx', currencyId: 840, direction: 'credit', amount, type: 'spot' },
-    { account: 'fx', currencyId: 356, direction: 'debit', amount: rupees, type: 'spot' },
-    { account: 'settlement', currencyId: 356, direction: 'credit', amount: rupees, type: 'spot' },
-  ]);
-
 beforeEach(async () => {
-  transactionId = await plainly();
+  [transactionId] = (await payOut(world, { open })) as [number];
 });
 
 const hear = (providerEvent: string, status: string) =>
@@ -60,7 +32,7 @@ async function seen(): Promise<{ status: string; events: string[]; balance: bigi
             array(select e.status from remittance_event e join remittance m on m.id = e.remittance_id
                   where m.transaction_id = x.id order by e.id) as events
      from transaction x, account a where x.id = $1 and a.id = $2`,
-    [transactionId, usd],
+    [transactionId, usd()],
   );
   return rows[0]!;
 }
@@ -70,7 +42,8 @@ async function ours(): Promise<unknown> {
   const { rows } = await world.owner.query(
     `select a.kind, a.currency_id, sum(case t.direction when 'credit' then t.amount else -t.amount end) as held
      from account a join transfer t on (t.workspace_id, t.account_id) = (a.workspace_id, a.id)
-     where a.workspace_id = $1 and a.kind in ('settlement', 'fx') group by 1, 2 order by 1, 2`,
+     where a.workspace_id = $1 and a.kind in ('settlement', 'fx') group by 1, 2
+     having sum(case t.direction when 'credit' then t.amount else -t.amount end) <> 0 order by 1, 2`,
     [workspaceId],
   );
   return rows;
@@ -104,7 +77,7 @@ describe('Given a payout on its way', () => {
        where x.return_of = $1 and t.account_version is not null`,
       [transactionId],
     );
-    const back = { account_id: BigInt(usd), direction: 'credit', amount, currency_id: 840 };
+    const back = { account_id: BigInt(usd()), direction: 'credit', amount, currency_id: 840 };
     expect(rows).toEqual([{ ...back, type: 'return', description: 'Returned: Invoice' }]);
   });
 
@@ -155,7 +128,7 @@ describe('Given a payout on its way', () => {
 describe('Given a payout with a conversion on its way', () => {
   it('When the network refuses it, Then the account and our own accounts are where they were, the fee kept', async () => {
     const [{ balance }, before] = [await seen(), await ours()];
-    transactionId = await converted();
+    [transactionId] = (await payOut(world, { open, by: 'spot' })) as [number];
 
     await refuse('e1');
 
