@@ -77,7 +77,7 @@ const BY_VALUE_DATE = statement<Row>(
      (select coalesce(sum(moved), 0) from line where value_date < $3::date)::text as opening,
      (select coalesce(sum(moved), 0) from line)::text as closing,
      (select coalesce(json_agg(${MOVEMENT} order by x.value_date, x.account_version), '[]')
-      from (select * from line where value_date >= $3::date order by value_date, account_version limit $5) x
+      from (select * from line where value_date >= $3::date limit $5) x
       cross join lateral (select (x.transfer).*) m ${RECIPIENT}) as movements
    from account t join currency c on c.id = t.currency_id
    where t.workspace_id = $1 and t.id = $2 and t.kind = 'customer'`,
