@@ -18,6 +18,7 @@ import { ReferenceAnswers } from './http/reference-answers.js';
 import { RefusalFilter } from './http/refusal.filter.js';
 import { ProductsController } from './products/products.controller.js';
 import { PurposesController } from './orders/purposes.controller.js';
+import { QuotesController } from './quotes/quotes.controller.js';
 import { CorridorsController } from './recipients/corridors.controller.js';
 import { RecipientSchemasController } from './recipients/recipient-schemas.controller.js';
 import { SandboxController } from './sandbox/sandbox.controller.js';
@@ -42,6 +43,7 @@ const CONTROLLERS = [
   CorridorsController,
   RecipientSchemasController,
   RecipientsController,
+  QuotesController,
   PurposesController,
   TransfersController,
   HealthController,
@@ -56,7 +58,7 @@ export class AppModule {
   static of({ config, deployment, verifier, log, draining }: Parts): DynamicModule {
     return {
       module: AppModule,
-      imports: [loggerModule(log), BackingModule.on(deployment)],
+      imports: [loggerModule(log), BackingModule.on(deployment, config, (line) => log.warn(line))],
       controllers: controllersOf(config),
       providers: [
         Callers,

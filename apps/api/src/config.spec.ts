@@ -98,6 +98,22 @@ describe('Given an environment', () => {
     expect(mistakesOf({ ...issuer, JWKS_URL: 'http://127.0.0.1:9000/jwks' })).toEqual([]);
   });
 
+  it('When rates would come over plain http, Then they are refused, but for a loopback address', () => {
+    expect(mistakesOf({ RATES_URL: 'http://rates.example/' })).toEqual([expect.stringContaining('https://')]);
+    expect(mistakesOf({ RATES_URL: 'ftp://us:hunter2@rates.example/' })).toEqual([
+      expect.not.stringContaining('hunter2'),
+    ]);
+    expect(readConfig({ RATES_URL: 'http://127.0.0.1:9000/rates', RATES_MAX_AGE_S: '60' }, false).quotes).toEqual({
+      validS: 300,
+      rates: { url: 'http://127.0.0.1:9000/rates', maxAgeS: 60 },
+    });
+    expect(readConfig({ QUOTE_VALID_S: '30' }, false).quotes).toEqual({ validS: 30, rates: undefined });
+  });
+
+  it.each(['QUOTE_VALID_S', 'RATES_MAX_AGE_S'])('When %s is no length of time, Then it is refused', (name) => {
+    for (const value of ['0', '-1', '1.5', '5m', '99999999']) expect(mistakesOf({ [name]: value })).toHaveLength(1);
+  });
+
   it('When nobody could sign in, Then it is refused', () => {
     expect(mistakesOf({ LOCAL_TOKENS: 'off' })).toEqual([expect.stringContaining('Set OIDC_ISSUER')]);
   });

@@ -18,9 +18,18 @@ export interface Config {
   readonly docs: boolean;
   /** Whether operations exist that make up money to try with. */
   readonly sandbox: boolean;
+  readonly quotes: QuoteConfig;
   readonly corsOrigins: readonly string[];
   /** Requests per second for one user in one workspace; no limit without it. */
   readonly rateLimit?: { readonly perSecond: number } | undefined;
+}
+
+/** How payments are priced. */
+interface QuoteConfig {
+  /** How long a price holds. */
+  readonly validS: number;
+  /** Where rates come from; left out where there is no source. */
+  readonly rates?: { readonly url: string; readonly maxAgeS: number } | undefined;
 }
 
 /** Where bearer tokens come from and what they must say. */
@@ -108,6 +117,7 @@ export function readConfig(environment: Environment = process.env, isTerminal = 
     logPretty: oneOf('LOG_FORMAT', ['json', 'pretty'], isTerminal ? 'pretty' : 'json') === 'pretty',
     docs: flag('DOCS', true),
     sandbox: flag('SANDBOX', text('OIDC_ISSUER') === undefined),
+    quotes: readQuotes({ whole, url, mistakes }),
     corsOrigins,
     rateLimit: rate === undefined ? undefined : { perSecond: rate },
   };
@@ -118,13 +128,26 @@ export function readConfig(environment: Environment = process.env, isTerminal = 
 interface Reading {
   readonly host: string;
   readonly mistakes: string[];
+  whole(name: string, min: number, max: number): number | undefined;
   text(name: string): string | undefined;
   url(name: string, protocols: readonly string[]): string | undefined;
   flag(name: string, fallback: boolean): boolean;
   oneOf(name: string, allowed: readonly string[], fallback: string): string;
 }
 
-function readTokens({ text, url, flag, oneOf, host, mistakes }: Reading): TokenConfig {
+function readQuotes({ whole, url, mistakes }: Pick<Reading, 'whole' | 'url' | 'mistakes'>): QuoteConfig {
+  const ratesUrl = url('RATES_URL', ['https:', 'http:']);
+  if (ratesUrl !== undefined && !isTrustworthy(ratesUrl)) {
+    mistakes.push(
+      'RATES_URL must begin with https:// (http only on a loopback address): whoever is on the way could change the rates.',
+    );
+  }
+  const maxAgeS = whole('RATES_MAX_AGE_S', 1, 604_800) ?? 3_600;
+  const validS = whole('QUOTE_VALID_S', 1, 86_400) ?? 300;
+  return { validS, rates: ratesUrl === undefined ? undefined : { url: ratesUrl, maxAgeS } };
+}
+
+function readTokens({ text, url, flag, oneOf, host, mistakes }: Omit<Reading, 'whole'>): TokenConfig {
   const audience = text('OIDC_AUDIENCE') ?? 'banking-api';
   const type = oneOf('OIDC_TOKEN_TYPE', ['at+jwt', 'JWT'], 'at+jwt');
   const issuer = text('OIDC_ISSUER');

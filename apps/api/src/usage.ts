@@ -17,6 +17,8 @@ Configuration, by environment; README.md says what each means:
   LOG_LEVEL, LOG_FORMAT                                    info, and pretty or json
   DOCS, CORS_ORIGINS, RATE_LIMIT_PER_SECOND                the docs page, other origins, the limit
   SANDBOX                                                  on or off: whether money can be made up to try with
+  RATES_URL, RATES_MAX_AGE_S                               where rates come from, and how old they may be (3600)
+  QUOTE_VALID_S                                            how many seconds a quote holds (300)
 
 Exit codes: 0 stopped as asked; 1 failed; 2 wrong usage or configuration.
 `;

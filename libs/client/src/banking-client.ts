@@ -16,6 +16,9 @@ import {
   type Page,
   type PageQuery,
   type Product,
+  type Quote,
+  type QuoteId,
+  type QuoteWish,
   type Recipient,
   type RecipientChange,
   type RecipientId,
@@ -55,6 +58,8 @@ export interface WorkspaceView {
   addInternalRecipient(wish: InternalRecipientWish, intent?: Intent): Promise<Created<Recipient>>;
   changeRecipient(change: RecipientChange): Promise<Recipient>;
   forgetRecipient(recipientId: number): Promise<void>;
+  createQuote(wish: QuoteWish, intent?: Intent): Promise<Created<Quote>>;
+  getQuote(quoteId: number): Promise<Quote>;
   /** One page; `next` of it is the `cursor` of the next. */
   listTransfers(query?: TransferQuery): Promise<Page<Transfer>>;
   /** Only where the deployment has a sandbox. */
@@ -172,6 +177,15 @@ export class BankingClient extends BankingService {
     return (await this.#connection.get(path, 'object', workspaceHeader(scope))) as Statement;
   }
 
+  async createQuote(scope: Scope, wish: QuoteWish, intent: Intent = {}): Promise<Created<Quote>> {
+    const headers = creationHeaders(scope, intent);
+    return (await this.#connection.create('quotes', wish, headers)) as Created<Quote>;
+  }
+
+  async getQuote(scope: Scope, { quoteId }: { readonly quoteId: QuoteId }): Promise<Quote> {
+    return (await this.#connection.get(`quotes/${digits(quoteId)}`, 'object', workspaceHeader(scope))) as Quote;
+  }
+
   async listTransfers(scope: Scope, query: TransferQuery = {}): Promise<Page<Transfer>> {
     return (await this.#connection.getPage(`transfers${search(query)}`, workspaceHeader(scope))) as Page<Transfer>;
   }
@@ -198,6 +212,8 @@ export class BankingClient extends BankingService {
       addInternalRecipient: (wish, intent) => this.addInternalRecipient(scope, wish, intent),
       changeRecipient: (change) => this.changeRecipient(scope, change),
       forgetRecipient: (recipientId) => this.forgetRecipient(scope, { recipientId: recipientId as RecipientId }),
+      createQuote: (wish, intent) => this.createQuote(scope, wish, intent),
+      getQuote: (quoteId) => this.getQuote(scope, { quoteId: quoteId as QuoteId }),
       listTransfers: (query) => this.listTransfers(scope, query),
       fundAccount: (wish, intent) => this.fundAccount(scope, wish, intent),
     };

@@ -1,12 +1,15 @@
-import type { AccountId, AppId, ProductId, RecipientId, TransferId, UserId, WorkspaceId } from './ids.js';
+import type { AccountId, AppId, ProductId, QuoteId, RecipientId, TransferId, UserId, WorkspaceId } from './ids.js';
 import type { Page, PageQuery } from './lists.js';
+import type { QuoteWish } from './quote-wish.js';
+import type { CorridorQuery, InternalRecipientWish, InternationalRecipientWish, RecipientChange, RecipientQuery } from './recipient-wishes.js'; // prettier-ignore
 import type { Created, Intent } from './intent.js';
 import type { TransferAmount } from './amount.js';
 import type { Account } from './resources/account.js';
 import type { App } from './resources/app.js';
-import type { BeneficiaryAccountType, Corridor, PayoutMethod } from './resources/corridor.js';
+import type { Corridor } from './resources/corridor.js';
 import type { Product } from './resources/product.js';
-import type { BeneficiaryData, Recipient } from './resources/recipient.js';
+import type { Quote } from './resources/quote.js';
+import type { Recipient } from './resources/recipient.js';
 import type { RecipientSchema } from './resources/recipient-schema.js';
 import type { Statement } from './resources/statement.js';
 import type { Transfer, TransferDirection } from './resources/transfer.js';
@@ -19,48 +22,6 @@ export interface Scope {
   readonly workspaceId?: WorkspaceId | undefined;
   /** The user who asks. Where a credential alone says it, as over HTTP, it may be left out. */
   readonly actor?: UserId | undefined;
-}
-
-/** Which corridor is meant: three that must be said, and who the beneficiary is where only one of both is wanted. */
-export interface CorridorQuery {
-  /** ISO 3166-1 alpha-2 or alpha-3, in any case. */
-  readonly countryCode: string;
-  /** ISO 4217 alpha-3, in any case. */
-  readonly currencyCode: string;
-  readonly payoutMethod: PayoutMethod;
-  readonly beneficiaryAccountType?: BeneficiaryAccountType | undefined;
-}
-
-/** What a workspace keeps beside a recipient for itself. */
-interface RecipientNote {
-  /** What the payer calls it: 1 to 140 characters, none of them a control character. */
-  readonly alias?: string | undefined;
-  /** Whether it is to be offered again; true when left out. */
-  readonly saved?: boolean | undefined;
-}
-
-/** Somebody to be paid abroad, over a corridor. */
-export interface InternationalRecipientWish extends Omit<CorridorQuery, 'beneficiaryAccountType'>, RecipientNote {
-  /** What the schemas of the corridor ask for. */
-  readonly data: BeneficiaryData;
-}
-
-/** An account of this service to be paid to, in whatever workspace. */
-export interface InternalRecipientWish extends RecipientNote {
-  /** `code` of the account. */
-  readonly accountCode: string;
-  /** Shown as the name; else the alias is, else the code. */
-  readonly name?: string | undefined;
-}
-
-/** What is to change of a recipient. Who is paid, and where, never changes. */
-export interface RecipientChange extends RecipientNote {
-  readonly recipientId: RecipientId;
-}
-
-/** Which recipients are to be listed. */
-export interface RecipientQuery extends PageQuery {
-  readonly saved?: boolean | undefined;
 }
 
 /** An account to be opened. */
@@ -236,6 +197,20 @@ export abstract class BankingService {
    * @throws Refusal `amount_out_of_range` where a balance by value date, which no rule of the books bounds, is beyond 2^53 - 1.
    */
   abstract getStatement(scope: Scope, query: StatementQuery): Promise<Statement>;
+
+  /**
+   * POST /quotes: what a payment would cost and what would arrive, binding until it expires and good for one order. It promises a
+   * price, not that the account holds the money.
+   *
+   * @throws Refusal `body_malformed` unless exactly one of recipient and currency is named; `amount_malformed`,
+   *   `amount_out_of_range`, `currency_unknown`.
+   * @throws Refusal `account_not_found`, `account_disabled`, `recipient_not_found`, `corridor_disabled`,
+   *   `amount_below_minimum`, `amount_above_maximum`, `rate_unavailable`, and those of the idempotency key as `openAccount`.
+   */
+  abstract createQuote(scope: Scope, wish: QuoteWish, intent?: Intent): Promise<Created<Quote>>;
+
+  /** GET /quotes/{quoteId}: also one that has expired. @throws Refusal `quote_unknown` */
+  abstract getQuote(scope: Scope, query: { readonly quoteId: QuoteId }): Promise<Quote>;
 
   /**
    * GET /transfers: the transfers of the workspace's accounts, newest first.

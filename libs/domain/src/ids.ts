@@ -23,6 +23,7 @@ export type RemittanceId = Id<'Remittance'>;
 export type RemittanceEventId = Id<'RemittanceEvent'>;
 export type OrderId = Id<'Order'>;
 export type ExecutionId = Id<'Execution'>;
+export type QuoteId = Id<'Quote'>;
 
 /** The largest id: 2^53 - 1, the largest integer that JSON carries everywhere without loss. */
 export const ID_MAX = Number.MAX_SAFE_INTEGER;

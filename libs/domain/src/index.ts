@@ -13,6 +13,7 @@ export * from './resources/app.js';
 export * from './resources/corridor.js';
 export * from './resources/currency.js';
 export * from './resources/product.js';
+export * from './resources/quote.js';
 export * from './resources/recipient.js';
 export * from './resources/recipient-schema.js';
 export * from './resources/statement.js';
@@ -35,6 +36,8 @@ export * from './refusals.js';
 
 // The ports
 export * from './banking-service.js';
+export * from './quote-wish.js';
+export * from './recipient-wishes.js';
 export * from './directory.js';
 
 // Proof of what was booked

@@ -29,6 +29,7 @@ export const REFUSAL_ACTIONS: Readonly<Record<RefusalReason, string>> = {
   app_not_found: 'Use an id from the list of apps.',
   account_not_found: 'Check the account id and the Workspace-ID.',
   recipient_not_found: 'Check the recipient id and the Workspace-ID.',
+  quote_unknown: 'Check the quote id and the Workspace-ID.',
   country_unknown: 'Send an ISO 3166-1 code, of two letters or three.',
   corridor_not_found: 'Choose one of the corridors to the country.',
   route_not_found: 'Compare the path with the OpenAPI document.',
@@ -42,6 +43,10 @@ export const REFUSAL_ACTIONS: Readonly<Record<RefusalReason, string>> = {
     'Make one key for each intent: the same for every try of one request, another for the next request.',
   recipient_invalid: 'Correct the field that details names.',
   statement_too_long: 'Ask for shorter periods, each beginning where the one before ends.',
+  corridor_disabled: 'Use a corridor that is enabled, or try again once this one is.',
+  amount_below_minimum: 'Send at least the amount that the message names.',
+  amount_above_maximum: 'Send at most the amount that the message names.',
+  rate_unavailable: 'Try again later, or use another currency.',
   product_not_found: 'Use an id from the list of products.',
 
   method_not_allowed: 'Use one of the methods in the Allow header.',

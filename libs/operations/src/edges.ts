@@ -98,6 +98,23 @@ export const WHOLE_TRANSFER = {
    ${recipientJoins('r')}`,
 } as const;
 
+/** A quote `t` with all its edges. What the payer is told of a recipient in another workspace is what arrives, and in which currency. */
+export const WHOLE_QUOTE = {
+  item: resource(
+    `json_build_object('id', t.id, 'amount', t.amount::text, 'rate', t.rate, 'feeAmount', t.fee_amount::text,
+     'targetAmount', t.target_amount::text, 'expiresAt', rfc3339(t.expires_at),
+     'createdAt', rfc3339(t.created_at), 'updatedAt', rfc3339(t.created_at),
+     'edges', json_build_object('account', ${accountJson('a', 'p', 'c')}, 'recipient', ${recipientJson('r', 'b', 'n', 'rc')},
+       'targetCurrency', ${currencyJson('tc')}))`,
+  ),
+  joins: `join account a on (a.workspace_id, a.id) = (t.workspace_id, t.account_id)
+   join product p on p.id = a.product_id
+   join currency c on c.id = a.currency_id
+   join currency tc on tc.id = t.target_currency_id
+   left join recipient r on (r.workspace_id, r.id) = (t.workspace_id, t.recipient_id)
+   ${recipientJoins('r')}`,
+} as const;
+
 /** A recipient `t` with all its edges. */
 export const WHOLE_RECIPIENT = {
   item: resource(recipientJson('t', 'b', 'n', 'rc')),

@@ -48,6 +48,24 @@ export interface Making<T> {
 }
 
 /**
+ * The answer that is kept for the key, if there is one. For what has to ask somebody else before it can be made: a request that is
+ * repeated should neither wait for them nor fail by them.
+ *
+ * @throws Refusal `idempotency_key_invalid`, `idempotency_key_reused`
+ */
+export async function answeredBefore<T>(
+  database: Database,
+  request: Request,
+  { idempotencyKey: key }: Intent,
+): Promise<Created<T> | undefined> {
+  if (key === undefined) return undefined;
+  requireKey(key);
+  const { workspaceId, operation } = request;
+  const kept = await database.read({ workspaces: [workspaceId] }, bind(FIND_ANSWER, workspaceId, operation, key));
+  return kept && replayOf<T>(kept, fingerprintOf(request));
+}
+
+/**
  * Makes something at most once for a key. The thing and the answer are committed together; a refusal keeps nothing and leaves the key
  * free.
  *
@@ -105,11 +123,9 @@ async function once<T>(
   actor: number | undefined,
   work: (tx: Tx, keeping: Keeping) => Promise<readonly (readonly unknown[])[]>,
 ): Promise<Created<T>> {
-  if (key !== undefined && !isIdempotencyKey(key)) throw new Refusal('idempotency_key_invalid');
+  if (key !== undefined) requireKey(key);
   const { workspaceId, operation } = request;
-  const fingerprint = createHash('sha256')
-    .update(canonicalJson(request.content as CanonicalValue))
-    .digest();
+  const fingerprint = fingerprintOf(request);
   const keeping: Keeping = (answer) =>
     key === undefined
       ? [answer]
@@ -126,13 +142,27 @@ async function once<T>(
         bind(FIND_ANSWER, workspaceId, operation, key),
       ] as const);
       if (!lock?.taken) throw new Refusal('idempotency_in_progress', undefined, { retryAfterSeconds: BUSY_RETRY_S });
-      if (kept && !kept.fingerprint.equals(fingerprint)) throw new Refusal('idempotency_key_reused');
-      if (kept) return { resource: JSON.parse(kept.answer) as T, isReplay: true };
+      if (kept) return replayOf<T>(kept, fingerprint);
     }
     const rows = await work(tx, keeping);
     const { resource } = rows.at(-1)?.[0] as { resource: T };
     return { resource, isReplay: false };
   });
+}
+
+function requireKey(key: string): void {
+  if (!isIdempotencyKey(key)) throw new Refusal('idempotency_key_invalid');
+}
+
+function fingerprintOf({ content }: Request): Buffer {
+  return createHash('sha256')
+    .update(canonicalJson(content as CanonicalValue))
+    .digest();
+}
+
+function replayOf<T>(kept: { readonly fingerprint: Buffer; readonly answer: string }, fingerprint: Buffer): Created<T> {
+  if (!kept.fingerprint.equals(fingerprint)) throw new Refusal('idempotency_key_reused');
+  return { resource: JSON.parse(kept.answer) as T, isReplay: true };
 }
 
 /** The statement of an answer as one that keeps it too: what is answered now is what is answered again. */

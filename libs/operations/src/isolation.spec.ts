@@ -136,6 +136,7 @@ describe('Given every table of a workspace', () => {
     'remittance',
     'remittance_event',
     'workspace_role',
+    'quote',
   ];
 
   it.each(TABLES)('When %s is read with another scope or with none, Then nothing of it shows', async (table) => {

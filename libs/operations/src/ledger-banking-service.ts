@@ -1,13 +1,15 @@
-import { BankingService, type Account, type AccountChange, type AccountId, type AccountWish, type App, type AppId, type Corridor, type CorridorQuery, type Created, type FundingWish, type Intent, type InternalRecipientWish, type InternationalRecipientWish, type Page, type PageQuery, type Product, type Recipient, type RecipientChange, type RecipientId, type RecipientQuery, type RecipientSchema, type Scope, type Statement, type StatementQuery, type Transfer, type TransferId, type TransferQuery, type User } from '@banking/domain'; // prettier-ignore
+import { BankingService, type Account, type AccountChange, type AccountId, type AccountWish, type App, type AppId, type Corridor, type CorridorQuery, type Created, type FundingWish, type Intent, type InternalRecipientWish, type InternationalRecipientWish, type Page, type PageQuery, type Product, type Quote, type QuoteId, type QuoteWish, type Recipient, type RecipientChange, type RecipientId, type RecipientQuery, type RecipientSchema, type Scope, type Statement, type StatementQuery, type Transfer, type TransferId, type TransferQuery, type User } from '@banking/domain'; // prettier-ignore
 import { openBooks, type Books } from '@banking/ledger';
 import type { Database } from '@banking/postgres';
 import { addInternalRecipient } from './add-internal-recipient.js';
 import { addInternationalRecipient } from './add-international-recipient.js';
 import { changeAccount } from './change-account.js';
 import { changeRecipient } from './change-recipient.js';
+import { createQuote } from './create-quote.js';
 import { forgetRecipient } from './forget-recipient.js';
 import { fundAccount } from './fund-account.js';
 import { getAccount } from './get-account.js';
+import { getQuote } from './get-quote.js';
 import { getRecipient } from './get-recipient.js';
 import { getStatement } from './get-statement.js';
 import { getTransfer } from './get-transfer.js';
@@ -22,6 +24,14 @@ import { listRecipientSchemas } from './list-recipient-schemas.js';
 import { listRecipients } from './list-recipients.js';
 import { listTransfers } from './list-transfers.js';
 import { CursorSeal } from './lists/cursor-seal.js';
+import { NO_RATES, type RateSource } from './rates/rate-source.js';
+
+export interface QuoteTerms {
+  /** Where rates come from; without one, nothing is converted. */
+  readonly rates?: RateSource;
+  /** How long a quote holds, in seconds, at most a day. Default 300. */
+  readonly validS?: number;
+}
 
 /** The port answered from our own books. A table of contents: each operation is a file of its name. */
 export class LedgerBankingService extends BankingService {
@@ -31,6 +41,7 @@ export class LedgerBankingService extends BankingService {
   constructor(
     private readonly database: Database,
     private readonly books: Books = openBooks(database),
+    private readonly quoteTerms: QuoteTerms = {},
   ) {
     super();
     this.cursors = new CursorSeal(database);
@@ -111,6 +122,15 @@ export class LedgerBankingService extends BankingService {
 
   getStatement(scope: Scope, query: StatementQuery): Promise<Statement> {
     return getStatement(this.database, required(scope.workspaceId), query);
+  }
+
+  createQuote(scope: Scope, wish: QuoteWish, intent: Intent = {}): Promise<Created<Quote>> {
+    const { rates = NO_RATES, validS = 300 } = this.quoteTerms;
+    return createQuote(this.database, acting(scope), wish, intent, { rates, validS });
+  }
+
+  getQuote(scope: Scope, { quoteId }: { quoteId: QuoteId }): Promise<Quote> {
+    return getQuote(this.database, required(scope.workspaceId), quoteId);
   }
 
   listTransfers(scope: Scope, query: TransferQuery = {}): Promise<Page<Transfer>> {

@@ -1,6 +1,7 @@
 import { ask, openApiOf } from '../answers.js';
 import { ADA, BOB, CY, EVE, type Service } from '../service.js';
 import { idOf } from '../world.js';
+import { QUOTE_ACCESS } from './quote-access.js';
 
 /** Signed by the right key, and nobody we know. */
 const STRANGER = 'mallory@elsewhere.example';
@@ -11,7 +12,7 @@ type Person = keyof typeof PEOPLE;
 /** The status for each person, in the order of PEOPLE: admin, member, without a role, of another app, unknown, no token. */
 type Row = readonly [number, number, number, number, number, number];
 
-interface Case {
+export interface Case {
   readonly operation: string;
   readonly path: (service: Service) => string;
   readonly workspace?: string;
@@ -195,6 +196,7 @@ const MATRIX: readonly Case[] = [
     workspace: 'Southwind Imports',
     expected: [403, 403, 403, 404, 401, 401],
   },
+  ...QUOTE_ACCESS,
   { operation: 'listTransfers', path: () => '/transfers', expected: [400, 400, 400, 400, 401, 401] },
   { operation: 'getLiveness', path: () => '/health/live', expected: [200, 200, 200, 200, 200, 200] },
   { operation: 'getReadiness', path: () => '/health/ready', expected: [200, 200, 200, 200, 200, 200] },

@@ -12,6 +12,7 @@ import { keptRecipientsContract } from './kept-recipients.js';
 import { recipientSchemasContract } from './recipient-schemas.js';
 import { recipientsContract } from './recipients.js';
 import { statementsContract } from './statements.js';
+import { quotesContract } from './quotes.js';
 import { listsContract } from './lists.js';
 import { transfersContract } from './transfers.js';
 
@@ -35,6 +36,7 @@ export function contract(name: string, provide: () => Service): void {
       recipientSchemasContract,
       recipientsContract,
       keptRecipientsContract,
+      quotesContract,
       errorsContract,
       httpContract,
       healthContract,

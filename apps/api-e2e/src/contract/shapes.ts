@@ -61,6 +61,20 @@ const SHAPES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     additionalProperties: 'boolean',
     examples: 'object[]?',
   },
+  // Ours, all of it.
+  Quote: {
+    id: 'id',
+    amount: 'amount',
+    rate: 'rate',
+    feeAmount: 'amount?',
+    targetAmount: 'amount',
+    expiresAt: 'time',
+    createdAt: 'time?',
+    updatedAt: 'time?',
+    'edges.account': 'Account',
+    'edges.recipient': 'Recipient?',
+    'edges.targetCurrency': 'Currency',
+  },
   ExecutedTransfer: {
     id: 'id',
     amount: 'amount',
@@ -171,6 +185,7 @@ const WORDS: Readonly<Record<string, (value: unknown) => boolean>> = {
   time: (value) => typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,9}Z$/.test(value),
   day: (value) => typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value),
   amount: (value) => typeof value === 'string' && /^(0|[1-9][0-9]{0,18})$/.test(value),
+  rate: (value) => typeof value === 'string' && /^(0|[1-9][0-9]{0,14})(\.[0-9]{1,15})?$/.test(value),
   hash: (value) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value),
 };
 

@@ -33,6 +33,22 @@ const inPathOrQuery =
   (call, route) =>
     (route.path.includes('{') ? pathWith(value) : withParameter(parameter, value))(call, route);
 
+/** A POST names in its body what a path or a filter of a list would name. */
+const inPathQueryOrBody =
+  (parameter: string, value: number): Change =>
+  (call, route) =>
+    route.path === '/quotes'
+      ? withField(parameter.replace(/Id$/, 'ID'), value)(call, route)
+      : inPathOrQuery(parameter, String(value))(call, route);
+
+/** A quote in a currency instead of for a recipient. */
+const quotedIn =
+  (targetCurrency: string): Change =>
+  (call) => {
+    const { recipientID: _, ...body } = call.body as Readonly<Record<string, unknown>>;
+    return { ...call, body: { ...body, targetCurrency } };
+  };
+
 const withoutName = (call: Attempt): Attempt => {
   const body = call.body as { readonly data: Readonly<Record<string, string>> };
   const { beneficiaryName: _, ...data } = body.data;
@@ -58,8 +74,8 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   cursor_invalid: withParameter('cursor', 'AAAA'),
   timestamp_invalid: (call, route) =>
     withParameter(route.path.endsWith('/statement') ? 'from' : 'createdFrom', '2026-11-31')(call, route),
-  account_not_found: inPathOrQuery('accountId', '999999'),
-  recipient_not_found: inPathOrQuery('recipientId', '999999'),
+  account_not_found: inPathQueryOrBody('accountId', 999_999),
+  recipient_not_found: inPathQueryOrBody('recipientId', 999_999),
   recipient_invalid: (call, route) =>
     route.path.endsWith('/internal') ? withField('accountCode', 'NW0')(call, route) : withoutName(call),
   role_insufficient: (call) => call,
@@ -71,6 +87,11 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   product_not_found: withField('productID', 999_999),
   amount_malformed: withField('amount', '10.00'),
   amount_out_of_range: withField('amount', '9223372036854775808'),
+  amount_below_minimum: withField('amount', '1'),
+  amount_above_maximum: withField('amount', '9223372036854775807'),
+  currency_unknown: quotedIn('XXX'),
+  rate_unavailable: quotedIn('GEL'),
+  quote_unknown: pathWith('999999'),
   // With what the demo world holds, one too much.
   balance_limit_exceeded: withField('amount', '9007199254740991'),
   workspace_id_required: (call) => ({ ...call, headers: {} }),

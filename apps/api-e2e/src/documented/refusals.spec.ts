@@ -29,6 +29,7 @@ const CIRCUMSTANCES = [
   'idempotency_key_reused',
   'account_disabled',
   'statement_too_long',
+  'corridor_disabled',
 ];
 
 /**
@@ -44,7 +45,6 @@ const ELSEWHERE: Readonly<Record<string, readonly [spec: string, word: string]>>
   request_timeout: ['apps/api-e2e/src/hostile/framing.spec.ts', '408'],
   insufficient_funds: ['libs/ledger/src/post.spec.ts', "'insufficient_funds'"],
   amount_too_precise: ['libs/domain/src/display.spec.ts', "'amount_too_precise'"],
-  currency_unknown: ['libs/domain/src/currencies.spec.ts', "'currency_unknown'"],
 };
 
 describe('Given the errors of the document and a service that can be made to fail', () => {
@@ -144,20 +144,34 @@ describe('Given the errors of the document and a service that can be made to fai
     expectDocumented(route, 'idempotency_key_reused', await ask(withField('alias', 'Other')(call, route), ADA));
   });
 
-  it('When an account is disabled Then it takes no money, as documented', async () => {
-    const { path, headers, needsToken } = callOf(only('account_disabled'));
-    const account = path.match(/\/accounts\/\d+/)?.[0] ?? '';
-    const turn = async (status: string) =>
-      expect((await ask({ method: 'PATCH', path: account, headers, needsToken, body: { status } }, ADA)).status).toBe(
-        200,
-      );
-    await turn('disabled');
-
+  it('When an account is disabled Then it neither takes nor pays money, as documented', async () => {
     for (const route of refusing('account_disabled')) {
-      expectDocumented(route, 'account_disabled', await ask({ ...callOf(route), headers: without('Idempotency-Key', callOf(route).headers) }, ADA)); // prettier-ignore
+      const { headers, body, ...call } = callOf(route);
+      const { accountID } = body as { readonly accountID?: number };
+      const account = call.path.match(/\/accounts\/\d+/)?.[0] ?? `/accounts/${accountID}`;
+      const keyless = without('Idempotency-Key', headers);
+      const turn = async (status: string) =>
+        expect(await ask({ ...call, method: 'PATCH', path: account, headers: keyless, body: { status } }, ADA)).toMatchObject({ status: 200 }); // prettier-ignore
+      await turn('disabled');
+
+      expectDocumented(route, 'account_disabled', await ask({ ...call, body, headers: keyless }, ADA));
+
+      await turn('enabled');
+    }
+  });
+
+  it('When a corridor is closed Then nothing is paid over it, as documented', async () => {
+    const turn = statement(
+      'turn corridors',
+      `update banking.corridor set enabled = $1 where destination_country = 'IN'`,
+    );
+    await owner.flight({}, [bind(turn, false)]);
+
+    for (const route of refusing('corridor_disabled')) {
+      expectDocumented(route, 'corridor_disabled', await ask({ ...callOf(route), headers: without('Idempotency-Key', callOf(route).headers) }, ADA)); // prettier-ignore
     }
 
-    await turn('enabled');
+    await owner.flight({}, [bind(turn, true)]);
   });
 
   it('When more moved than a statement holds Then it is refused as documented', async () => {

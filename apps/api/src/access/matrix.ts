@@ -27,6 +27,8 @@ export const ACCESS = {
   openAccount: 'admin',
   changeAccount: 'admin',
   getStatement: 'member',
+  createQuote: 'member',
+  getQuote: 'member',
   listTransfers: 'member',
   getTransfer: 'member',
   fundAccount: 'member',

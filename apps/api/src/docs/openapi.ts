@@ -19,6 +19,7 @@ export function createDocument(app: INestApplication): OpenAPIObject {
     .addTag('Accounts', 'Where your money is, one currency each.')
     .addTag('Corridors', 'Where money can go, how, how much and how fast.')
     .addTag('Recipients', 'Whom you pay, and what has to be known about them.')
+    .addTag('Quotes', 'What a payment costs, and what arrives.')
     .addTag('Orders', 'What you instruct.')
     .addTag('Transfers', 'What moved, what it left behind, and how far it has come.')
     .addTag(

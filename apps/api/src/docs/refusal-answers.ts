@@ -3,7 +3,7 @@ import { REFUSAL_ACTIONS } from '@banking/domain/prose';
 import { bodyOf } from '../http/error-answer.js';
 import { malformedId } from '../http/id.pipe.js';
 import { refusalOf, unknownMessage } from '../input/input.pipe.js';
-import { AMOUNT_RULES } from '../input/body-field.decorator.js';
+import { AMOUNT_RULES, CURRENCY_RULE } from '../input/body-field.decorator.js';
 import { mustBe, PARAMETER_RULES } from '../input/parameter.decorator.js';
 
 const REQUEST_ID = '0c1d8a52-6b5e-4f4e-9c1c-3f0f7e6f1a2b';
@@ -61,6 +61,14 @@ function exampleOf(reason: RefusalReason, path: string): Refusal {
       return refusalOf([{ path: 'colour', reason, message: unknownMessage('colour') }], reason);
     case 'recipient_invalid':
       return path.endsWith('/internal') ? ofField(reason, '/accountCode', 'account_unknown', 'No account has this accountCode.') : ofField(reason, '/data/beneficiaryName', 'required', NAME_REQUIRED); // prettier-ignore
+    case 'currency_unknown':
+      return ofParameter(reason, 'targetCurrency', CURRENCY_RULE);
+    case 'amount_below_minimum':
+      return ofField(reason, '/amount', reason, 'A payment on this way must be worth at least 10.00 USD.');
+    case 'amount_above_maximum':
+      return ofField(reason, '/amount', reason, 'A payment on this way must be worth at most 50000.00 USD.');
+    case 'rate_unavailable':
+      return new Refusal(reason, 'There is no rate from USD to GEL. Choose another currency.');
     case 'header_repeated':
       return new Refusal(reason, 'Send the header accept once.');
     case 'unavailable':

@@ -17,14 +17,14 @@ export const TextField = (description: string, example: string, required = true)
   Field('stated', { type: 'string', description, example, required });
 
 /** An instant: RFC 3339 in UTC. The interface names the field; how it is written is known from its family. */
-export const TimeField = (description: string): PropertyDecorator =>
+export const TimeField = (description: string, required = false): PropertyDecorator =>
   Field('stated', {
     type: 'string',
     format: 'date-time',
     pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3,9}Z$',
     description: `${description} RFC 3339 in UTC, three to nine fractional digits.`,
     example: '2026-11-21T09:30:00.123456Z',
-    required: false,
+    required,
   });
 
 /** Digits in a string: minor units, so `"1250"` in EUR is 12.50. */
@@ -34,3 +34,6 @@ export const AmountField = (description: string, example: string, required = tru
 /** A nested record or list of records. Swagger tells a deferred type from a class by the name of the function: `type`. */
 export const EdgeField = (nested: () => unknown, description: string, required = true): PropertyDecorator =>
   Field('stated', { type: () => nested() as never, description, required });
+
+/** Put above one of these: written as a field of the published interface is, and none of it. */
+export const Ours = (): PropertyDecorator => Field('ours', {});

@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ValidateBy, ValidateIf } from 'class-validator';
-import { MINOR_UNITS_MAX, type RefusalReason } from '@banking/domain';
+import { currencyOf, isCurrencyCode, MINOR_UNITS_MAX, type RefusalReason } from '@banking/domain';
 import type { Provenance } from '../http/field.decorator.js';
 import { mustBe } from './parameter.decorator.js';
 
@@ -37,13 +37,29 @@ function BodyField({
   );
 }
 
-export const IdBodyField = (provenance: Provenance, description: string, example: number): PropertyDecorator =>
+const idBodyField = (isRequired: boolean) => (provenance: Provenance, description: string, example: number) =>
   BodyField({
     provenance,
-    isRequired: true,
+    isRequired,
     schema: { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description, example },
     must: `a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`,
     isGood: (value) => Number.isSafeInteger(value) && (value as number) >= 1,
+  });
+
+export const IdBodyField = idBodyField(true);
+export const OptionalIdBodyField = idBodyField(false);
+
+export const CURRENCY_RULE = 'the code of a current currency of ISO 4217, in three capital letters';
+
+/** A currency that amounts can be written in. */
+export const CurrencyBodyField = (provenance: Provenance, description: string, example: string): PropertyDecorator =>
+  BodyField({
+    provenance,
+    isRequired: false,
+    schema: { type: 'string', pattern: '^[A-Z]{3}$', description, example },
+    reason: 'currency_unknown',
+    must: CURRENCY_RULE,
+    isGood: (value) => typeof value === 'string' && isCurrencyCode(value) && currencyOf(value).decimals !== undefined,
   });
 
 /** What an amount that moves must be, in words that follow its name. */

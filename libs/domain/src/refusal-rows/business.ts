@@ -37,6 +37,26 @@ export const BUSINESS = {
     errorCode: 'unprocessable',
     meaning: 'More than 10000 movements fall in the period.',
   },
+  corridor_disabled: {
+    status: 422,
+    errorCode: 'unprocessable',
+    meaning: 'The corridor to the recipient is closed.',
+  },
+  amount_below_minimum: {
+    status: 422,
+    errorCode: 'unprocessable',
+    meaning: 'The amount is smaller than can be paid on this way.',
+  },
+  amount_above_maximum: {
+    status: 422,
+    errorCode: 'unprocessable',
+    meaning: 'The amount is larger than can be paid on this way.',
+  },
+  rate_unavailable: {
+    status: 422,
+    errorCode: 'unprocessable',
+    meaning: 'There is no rate to convert at.',
+  },
   product_not_found: {
     status: 422,
     errorCode: 'unprocessable',

@@ -37,6 +37,11 @@ export const DENIED = {
     errorCode: 'invalid_request',
     meaning: 'The workspace has no recipient with this id.',
   },
+  quote_unknown: {
+    status: 404,
+    errorCode: 'invalid_request',
+    meaning: 'The workspace has no quote with this id.',
+  },
   country_unknown: {
     status: 404,
     errorCode: 'invalid_request',

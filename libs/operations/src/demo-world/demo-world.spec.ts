@@ -29,6 +29,7 @@ async function content(): Promise<unknown> {
        'events', (select json_agg(json_build_array(t.amount, e.provider_event, e.status, e.reason_code) order by t.amount, e.provider_event)
                   from remittance_event e join remittance m on m.id = e.remittance_id
                   join transfer t on t.transaction_id = m.transaction_id and t.fee_amount is not null),
+       'quotes', (select json_agg(json_build_array(amount, rate, fee_amount, target_amount) order by id) from quote),
        'codes', (select count(*) from account_code)) as made`,
   );
   return rows[0]!.made;

@@ -1,7 +1,9 @@
-import { parseAmount } from '@banking/domain';
+import { parseAmount, type AccountId, type RecipientId, type TransferAmount, type WorkspaceId } from '@banking/domain';
 import type { Books } from '@banking/ledger';
 import { recordRailEvent, recordRejection } from '@banking/payouts';
-import { demoAccount, demoRecipient } from './accounts.js';
+import { createQuote } from '../create-quote.js';
+import { DEMO_RATES } from '../rates/demo-rate-source.js';
+import { demoAccount, demoRecipient, type DemoAccount } from './accounts.js';
 import { fund, payInternally, payOut, payOutConverted } from './movements.js';
 import type { People } from './people.js';
 import { madeBefore, note } from './world.js';
@@ -144,6 +146,23 @@ export async function makeMoney(books: Books, { northwind, adaPersonal, southwin
     amount: '207500.00',
   });
   await hear(books, northwind, converted.transactionId, ['ACSP G000', 'ACSP G001', 'ACCC']);
+
+  await quote(books, 'more quotes:India', usd, { recipientID: international as RecipientId, amount: '250000' });
+}
+
+/** One to look at: it holds as long as any other, which is not for long. The step is its key too, so it is given once. */
+async function quote(
+  books: Books,
+  step: string,
+  { workspaceId, id }: DemoAccount,
+  { recipientID, amount }: { readonly recipientID: RecipientId; readonly amount: string },
+): Promise<void> {
+  if ((await madeBefore(books.database, step)) !== undefined) return;
+  const scope = { workspaceId: workspaceId as WorkspaceId, actor: undefined };
+  const wish = { accountID: id as AccountId, recipientID, amount: amount as TransferAmount };
+  const terms = { rates: DEMO_RATES, validS: 300 };
+  const { resource } = await createQuote(books.database, scope, wish, { idempotencyKey: 'demo-quote-India' }, terms);
+  await books.database.flight({}, [note(step, resource.id)]);
 }
 
 type DemoHolder = Parameters<typeof fund>[2];

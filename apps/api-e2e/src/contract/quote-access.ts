@@ -1,0 +1,31 @@
+import type { Case } from './access.js';
+
+/** Who may price a payment and read its price. The demo world has one quote, of its first workspace. */
+export const QUOTE_ACCESS: readonly Case[] = [
+  {
+    operation: 'createQuote',
+    path: () => '/quotes',
+    workspace: 'Northwind Trading',
+    body: {},
+    expected: [400, 400, 403, 403, 401, 401],
+  },
+  {
+    operation: 'createQuote',
+    path: () => '/quotes',
+    workspace: 'Southwind Imports',
+    body: { accountID: 1, targetCurrency: 'EUR', amount: '100' },
+    expected: [403, 403, 403, 404, 401, 401],
+  },
+  {
+    operation: 'getQuote',
+    path: () => '/quotes/1',
+    workspace: 'Northwind Trading',
+    expected: [200, 200, 403, 403, 401, 401],
+  },
+  {
+    operation: 'getQuote',
+    path: () => '/quotes/1',
+    workspace: 'Southwind Imports',
+    expected: [403, 403, 403, 404, 401, 401],
+  },
+];

@@ -1,0 +1,84 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { newDataDir, RunningService } from '../running-service.js';
+import { ADA, localToken } from '../service.js';
+
+describe('Given a service that was told where rates come from, or was not', () => {
+  let folder: Awaited<ReturnType<typeof newDataDir>>;
+  let source: Server;
+  let url: string;
+  let asked: number;
+  let isDown: boolean;
+
+  beforeAll(async () => {
+    folder = await newDataDir();
+    [asked, isDown] = [0, false];
+    source = createServer((_, response) => {
+      asked += 1;
+      if (isDown) response.writeHead(503).end();
+      else
+        response.end(JSON.stringify({ base: 'EUR', asOf: new Date().toISOString(), rates: { USD: 1.25, INR: '100' } }));
+    });
+    await once(source.listen(0, '127.0.0.1'), 'listening');
+    url = `http://reader:hunter2@127.0.0.1:${(source.address() as AddressInfo).port}/rates`;
+  });
+  afterAll(async () => {
+    await once(source.close(), 'close');
+    await folder.remove();
+  });
+
+  const start = (environment: Readonly<Record<string, string>>) =>
+    RunningService.start({ dataDir: folder.path, environment: { DEMO_DATA: 'on', ...environment } });
+  const quote = async (service: RunningService, targetCurrency: string, headers: Record<string, string> = {}) => {
+    const response = await fetch(`${service.url}/quotes`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${await localToken(folder.path, ADA)}`,
+        'workspace-id': '1',
+        'content-type': 'application/json',
+        ...headers,
+      },
+      body: JSON.stringify({ accountID: 1, targetCurrency, amount: '10000' }),
+    });
+    return { status: response.status, body: await response.json() };
+  };
+
+  it('When money is real and there is no source Then it says so at the start, and converts nothing', async () => {
+    const service = await start({ SANDBOX: 'off' });
+
+    expect(await quote(service, 'USD')).toMatchObject({ status: 201, body: { rate: '1', targetAmount: '10000' } });
+    expect(await quote(service, 'INR')).toMatchObject({
+      status: 422,
+      body: {
+        reason: 'rate_unavailable',
+        message: expect.stringContaining('this deployment has no source of rates') as string,
+      },
+    });
+    expect(await service.said(/"msg":"(There is no RATES_URL[^"]*)"/)).toContain('docs/operate.md');
+    await service.stop();
+  }, 60_000);
+
+  it.each(['on', 'off'])(
+    'When there is a source and SANDBOX is %s Then that is asked, and nothing else',
+    async (sandbox) => {
+      [asked, isDown] = [0, false];
+      const service = await start({ SANDBOX: sandbox, RATES_URL: url, QUOTE_VALID_S: '60' });
+      const key = { 'idempotency-key': `rates-${sandbox}` };
+
+      const first = await quote(service, 'INR', key);
+      isDown = true;
+      const again = await quote(service, 'INR', key);
+
+      expect(first).toMatchObject({ status: 201, body: { rate: '80', targetAmount: '800000' } });
+      const { createdAt, expiresAt } = first.body as { readonly createdAt: string; readonly expiresAt: string };
+      expect(Date.parse(expiresAt) - Date.parse(createdAt)).toBe(60_000);
+      expect(again).toEqual(first);
+      expect(await quote(service, 'GEL')).toMatchObject({ status: 422, body: { reason: 'rate_unavailable' } });
+      expect(asked).toBe(1);
+      await service.stop();
+      expect(service.log).not.toMatch(/hunter2|RATES_URL/);
+    },
+    60_000,
+  );
+});

@@ -1,0 +1,35 @@
+import type { TransferAmount } from '../amount.js';
+import type { QuoteId } from '../ids.js';
+import type { Timestamp } from '../timestamp.js';
+import type { Account } from './account.js';
+import type { Currency } from './currency.js';
+import type { Recipient } from './recipient.js';
+
+/**
+ * The price of one payment, binding until `expiresAt`. The account is debited `amount` and `feeAmount`, `targetAmount` arrives.
+ *
+ * Nothing is hidden in it: `targetAmount` is `convert(amount, rateOf(from, to, rate), 'half-even').amount`.
+ */
+export interface Quote {
+  readonly id: QuoteId;
+  /** What leaves the account besides the fee, in minor units of its currency. */
+  readonly amount: TransferAmount;
+  /**
+   * What one whole unit of the account's currency buys in whole units of the target's, exactly as it is used: up to fifteen digits
+   * on either side of a point. `1` within a currency.
+   */
+  readonly rate: string;
+  /** In minor units of the account's currency. Left out where no recipient is named, for it depends on the way there. */
+  readonly feeAmount?: TransferAmount;
+  /** What arrives, in minor units of the target currency. */
+  readonly targetAmount: TransferAmount;
+  readonly expiresAt: Timestamp;
+  readonly createdAt?: Timestamp;
+  readonly updatedAt?: Timestamp;
+  readonly edges: {
+    /** The account that pays. */
+    readonly account: Account;
+    readonly recipient?: Recipient;
+    readonly targetCurrency: Currency;
+  };
+}

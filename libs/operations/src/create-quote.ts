@@ -1,0 +1,69 @@
+import { currencyOf, decimalsOf, parseTransferAmount, Refusal, type Created, type CurrencyCode, type Intent, type Quote, type QuoteWish, type UserId, type WorkspaceId } from '@banking/domain'; // prettier-ignore
+import { bind, statement, type Database } from '@banking/postgres';
+import { quoteRead } from './get-quote.js';
+import { answeredBefore, makeOnce } from './idempotency.js';
+import { findParties } from './quotes/payment-parties.js';
+import { pricePayment, ROUNDING } from './quotes/price-payment.js';
+import type { RateSource } from './rates/rate-source.js';
+
+const NEXT_QUOTE = statement<{ id: bigint }>('next_quote', `select nextval('quote_id_seq') as id`);
+const ADD_QUOTE = statement(
+  'add_quote',
+  `insert into quote (workspace_id, id, account_id, currency_id, recipient_id, target_currency_id, amount, fee_amount, target_amount,
+                      rate, rate_source, rate_as_of, rounding, remainder_numerator, remainder_denominator, expires_at)
+   select $1, $2, $3, a.currency_id, $4, c.id, $6, $7, $8, $9, $10, $11, $12, $13, $14,
+          statement_timestamp() + make_interval(secs => $15)
+   from account a, currency c where a.workspace_id = $1 and a.id = $3 and c.code = $5`,
+);
+
+/**
+ * Prices first, outside of any database transaction, because a source of rates may take its time; then writes the quote down. Between
+ * the two it may become untrue that the payment can be made, and a moment later it may anyway: an order looks again.
+ *
+ * @throws Refusal `body_malformed`, `amount_malformed`, `amount_out_of_range`, `currency_unknown`, those of `findParties`,
+ *   `pricePayment` and `makeOnce`
+ */
+export async function createQuote(
+  database: Database,
+  { workspaceId, actor }: { readonly workspaceId: WorkspaceId; readonly actor: UserId | undefined },
+  { accountID, amount: digits, recipientID, targetCurrency }: QuoteWish,
+  intent: Intent,
+  { rates, validS }: { readonly rates: RateSource; readonly validS: number },
+): Promise<Created<Quote>> {
+  if ((recipientID === undefined) === (targetCurrency === undefined)) throw notOneOfTwo();
+  const amount = parseTransferAmount(digits);
+  if (amount === 0n) throw new Refusal('amount_malformed', 'The amount must be at least 1.');
+  const named = targetCurrency === undefined ? undefined : payable(targetCurrency);
+
+  const target = recipientID === undefined ? { targetCurrency: named } : { recipientID };
+  const request = { workspaceId, operation: 'createQuote', content: { accountID, amount: digits, ...target } };
+  const before = await answeredBefore<Quote>(database, request, intent);
+  if (before) return before;
+
+  const parties = await findParties(database, { workspaceId, accountID, recipientID }, named);
+  const { rateText, dated, amount: arrives, fee, remainder } = await pricePayment(parties, amount, rates);
+  return makeOnce(database, request, intent, actor, async (tx) => {
+    const [[next]] = await tx.flight([bind(NEXT_QUOTE)] as const);
+    const id = Number(next!.id);
+    const promise = [amount, fee, arrives, rateText, dated?.source, dated?.asOf, ROUNDING];
+    const left = [remainder.numerator, remainder.denominator, validS];
+    return {
+      writes: [bind(ADD_QUOTE, workspaceId, id, accountID, recipientID, parties.to, ...promise, ...left)],
+      answer: quoteRead(workspaceId, id),
+    };
+  });
+}
+
+/** @throws Refusal `currency_unknown` for what no amount can be written in */
+function payable(code: string): CurrencyCode {
+  decimalsOf(code);
+  return currencyOf(code).code;
+}
+
+function notOneOfTwo(): Refusal {
+  const message = 'Name either recipientID or targetCurrency, one of the two.';
+  const reason = 'body_malformed';
+  return new Refusal(reason, message, {
+    details: ['recipientID', 'targetCurrency'].map((path) => ({ path, reason, message })),
+  });
+}

@@ -1,0 +1,192 @@
+import { convert, type CurrencyCode, decimalsOf, inverse, minorUnits, MINOR_UNITS_MAX, type MinorUnits, rateOf } from '@banking/domain'; // prettier-ignore
+import { CORRIDORS, feeOf, feeScheduleOf } from '@banking/reference';
+import * as fc from 'fast-check';
+import { DEMO_RATES } from '../rates/demo-rate-source.js';
+import { NO_RATES, type RateSource } from '../rates/rate-source.js';
+import { wordOf } from '../testing/worlds.js';
+import type { PaidCorridor, PaymentParties } from './payment-parties.js';
+import { pricePayment } from './price-payment.js';
+
+const CODES = ['USD', 'EUR', 'GBP', 'JPY', 'KWD', 'INR', 'IDR', 'BHD'] as const;
+const codes = fc.constantFrom<CurrencyCode>(...CODES);
+const amounts = fc.bigInt({ min: 1n, max: 10n ** 12n }).map(minorUnits);
+
+/** As wide as can be, so that only what is asked about bounds the payment. */
+const open = (id: number, part: Partial<PaidCorridor> = {}): PaidCorridor => ({
+  id,
+  enabled: true,
+  payoutMethod: 'LOCAL',
+  limitCurrency: (feeScheduleOf(id)?.currency ?? 'EUR') as CurrencyCode,
+  minimum: minorUnits(0n),
+  maximum: minorUnits(MINOR_UNITS_MAX),
+  ...part,
+});
+const abroad = (from: CurrencyCode, to: CurrencyCode, corridor: PaidCorridor): PaymentParties => ({
+  from,
+  to,
+  recipient: { corridor },
+});
+const charging = CORRIDORS.filter(({ id }) => feeScheduleOf(id)).map(({ id }) => id);
+const chargedOver = fc.constantFrom(...charging);
+const isKept = async (property: fc.IAsyncProperty<unknown>) => fc.assert(property, { numRuns: 200 });
+
+/** Whole units, as a source says them; exact fractions that no decimal holds. */
+const at = (text: string): RateSource => ({
+  rateOf: async (from, to) => ({ ...rateOf(from, to, text), source: 'spec', asOf: '2026-11-21T00:00:00Z' }),
+});
+
+describe('a price', () => {
+  it('is what anybody makes of the amount and the rate that is shown, to the last digit', async () => {
+    await isKept(
+      fc.asyncProperty(codes, codes, amounts, async (from, to, amount) => {
+        const priced = await pricePayment({ from, to }, amount, DEMO_RATES).catch(() => undefined);
+        if (!priced) return;
+        const again = convert(amount, rateOf(from, to, priced.rateText), 'half-even');
+        expect([priced.amount, priced.remainder]).toEqual([again.amount, again.remainder]);
+        expect(priced).not.toHaveProperty('fee');
+      }),
+    );
+  });
+
+  it('costs no less when the amount is larger', async () => {
+    await isKept(
+      fc.asyncProperty(codes, codes, chargedOver, amounts, amounts, async (from, to, id, one, other) => {
+        const [less, more] = one < other ? [one, other] : [other, one];
+        const [small, large] = await Promise.all(
+          [less, more].map((amount) =>
+            pricePayment(abroad(from, to, open(id)), amount, DEMO_RATES).catch(() => undefined),
+          ),
+        );
+        if (small && large) expect(small.fee! <= large.fee!).toBe(true);
+      }),
+    );
+  });
+
+  it('costs what the schedule says, within its bounds, at the rate of the payment where that is one into its currency', async () => {
+    await isKept(
+      fc.asyncProperty(codes, chargedOver, amounts, async (from, id, amount) => {
+        const schedule = feeScheduleOf(id)!;
+        const to = schedule.currency;
+        const priced = await pricePayment(abroad(from, to, open(id)), amount, DEMO_RATES).catch(() => undefined);
+        if (!priced) return;
+        const rate = rateOf(from, to, priced.rateText);
+        const charged = feeOf(schedule, convert(amount, rate, 'half-even').amount, 'half-even');
+        expect(priced.fee).toBe(convert(charged, inverse(rate), 'half-even').amount);
+        expect(priced.fee! >= convert(schedule.minimum, inverse(rate), 'half-even').amount).toBe(true);
+        if (schedule.maximum !== undefined) {
+          expect(priced.fee! <= convert(schedule.maximum, inverse(rate), 'half-even').amount).toBe(true);
+        }
+      }),
+    );
+  });
+
+  it('lies within limits that are compared exactly and included, on both sides of each', async () => {
+    const bounds = fc.bigInt({ min: 2n, max: 10n ** 10n }).map(minorUnits);
+    const decimals = fc.tuple(fc.bigInt({ min: 1n, max: 10n ** 8n }), fc.nat({ max: 4 })).map(([digits, places]) => {
+      const text = digits.toString().padStart(places + 1, '0');
+      return places === 0 ? text : `${text.slice(0, -places)}.${text.slice(-places)}`;
+    });
+    await isKept(
+      fc.asyncProperty(codes, codes, decimals, bounds, async (from, to, text, bound) => {
+        const rate = rateOf(from, from === to ? from : to, from === to ? '1' : text);
+        const unit = rate.denominator * 10n ** BigInt(decimalsOf(from));
+        const scale = rate.numerator * 10n ** BigInt(decimalsOf(to));
+        // The smallest amount that is worth at least the limit, and the largest that is worth at most it.
+        const least = minorUnits((bound * unit + scale - 1n) / scale);
+        const most = minorUnits((bound * unit) / scale);
+        const word = (amount: MinorUnits, part: Partial<PaidCorridor>) =>
+          amount < 1n ? undefined : wordOf(pricePayment(abroad(from, to, open(0, { limitCurrency: to, ...part })), amount, at(text))); // prettier-ignore
+        const inside = expect.not.stringMatching(/above_maximum/) as unknown;
+
+        if (least > 1n) expect(await word(minorUnits(least - 1n), { minimum: bound })).toBe('amount_below_minimum');
+        expect(await word(least, { minimum: bound })).toBe(undefined);
+        expect(await word(minorUnits(most + 1n), { maximum: bound })).toBe('amount_above_maximum');
+        expect((await word(most, { maximum: bound })) ?? '').toEqual(inside);
+      }),
+    );
+  });
+});
+
+describe('Given a payment', () => {
+  const rupees = (part: Partial<PaidCorridor>) => abroad('USD', 'INR', open(1, { limitCurrency: 'USD', ...part }));
+  const price = (parties: PaymentParties, amount: bigint, rates: RateSource = DEMO_RATES) =>
+    pricePayment(parties, minorUnits(amount), rates);
+
+  it('When the limit is in a third currency, Then it is compared at the exact rate into that', async () => {
+    const yenLimit = abroad('EUR', 'INR', open(0, { limitCurrency: 'JPY', minimum: minorUnits(17_907n) }));
+
+    // 100.00 EUR are 17,906.97… yen, which rounds up to the limit and is not it.
+    await expect(price(yenLimit, 10_000n)).rejects.toMatchObject({
+      reason: 'amount_below_minimum',
+      message: 'A payment on this way must be worth at least 17907 JPY.',
+      details: [{ path: '/amount', reason: 'amount_below_minimum' }],
+    });
+    expect(await price(yenLimit, 10_001n)).toMatchObject({ rateText: '96.511627907' });
+  });
+
+  it('When the largest amount there is is above the limit, Then that is what is said', async () => {
+    await expect(price(rupees({ maximum: minorUnits(5_000_000n) }), MINOR_UNITS_MAX)).rejects.toMatchObject({
+      reason: 'amount_above_maximum',
+      message: 'A payment on this way must be worth at most 50000.00 USD.',
+    });
+  });
+
+  it('When what arrives is more than the books store, Then it is refused', async () => {
+    expect(await wordOf(price({ from: 'USD', to: 'JPY' }, MINOR_UNITS_MAX))).toBe('amount_out_of_range');
+    expect(await wordOf(price({ from: 'USD', to: 'INR' }, MINOR_UNITS_MAX))).toBe('amount_out_of_range');
+    expect(await price({ from: 'USD', to: 'USD' }, MINOR_UNITS_MAX)).toMatchObject({ amount: MINOR_UNITS_MAX });
+  });
+
+  it('When nothing would arrive, Then it is too small', async () => {
+    await expect(price({ from: 'IDR', to: 'KWD' }, 1n)).rejects.toMatchObject({
+      reason: 'amount_below_minimum',
+      message: 'At least 0.001 KWD must arrive.',
+    });
+  });
+
+  it('When it goes by SWIFT, Then as much must arrive as the banks pass on, and by another way need not', async () => {
+    const swift = rupees({ payoutMethod: 'SWIFT', swiftMinimum: minorUnits(400_000n) });
+    const local = rupees({ swiftMinimum: minorUnits(400_000n) });
+
+    await expect(price(swift, 4_819n)).rejects.toMatchObject({
+      reason: 'amount_below_minimum',
+      message: 'At least 4000.00 INR must arrive.',
+    });
+    expect(await price(swift, 4_820n)).toMatchObject({ amount: 400_060n });
+    expect(await price(local, 4_819n)).toMatchObject({ amount: 399_977n });
+  });
+
+  it('When the corridor is closed, Then it is refused before a rate is asked for', async () => {
+    expect(await wordOf(price(rupees({ enabled: false }), 1n, NO_RATES))).toBe('corridor_disabled');
+  });
+
+  it('When it stays in a currency, Then no source is asked', async () => {
+    expect(await price({ from: 'EUR', to: 'EUR', recipient: {} }, 1_234n, NO_RATES)).toEqual({
+      amount: 1_234n,
+      remainder: { numerator: 0n, denominator: expect.any(BigInt) as bigint },
+      rateText: '1',
+      fee: 0n,
+    });
+    expect(await wordOf(price({ from: 'EUR', to: 'USD' }, 1n, NO_RATES))).toBe('rate_unavailable');
+  });
+
+  it('When the rate cannot be written, Then there is none', async () => {
+    const beyond: RateSource = {
+      rateOf: async (from, to) => ({ from, to, numerator: 10n ** 15n, denominator: 1n, source: 'spec', asOf: '' }),
+    };
+
+    expect(await wordOf(price({ from: 'USD', to: 'INR' }, 1n, beyond))).toBe('rate_unavailable');
+  });
+
+  it('When the schedule of its corridor is in dollars, Then a payer in dollars pays what it says, another pays as much', async () => {
+    const inDollars = charging.find(
+      (id) => feeScheduleOf(id)!.currency === 'USD' && feeScheduleOf(id)!.fixed === 100n,
+    )!;
+
+    expect(await price(abroad('USD', 'INR', open(inDollars)), 250_000n)).toMatchObject({ fee: 600n });
+    // 2500.00 USD are 2150.00 EUR; 6.00 USD are 5.16 EUR.
+    expect(await price(abroad('EUR', 'INR', open(inDollars)), 215_000n)).toMatchObject({ fee: 516n });
+    // … and 385,000 yen; 924 yen, without decimals.
+    expect(await price(abroad('JPY', 'INR', open(inDollars)), 385_000n)).toMatchObject({ fee: 924n });
+  });
+});

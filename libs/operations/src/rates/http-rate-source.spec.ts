@@ -1,0 +1,214 @@
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { HttpRateSource, type HttpRateSourceOptions } from './http-rate-source.js';
+
+const NOON = Date.parse('2026-11-21T12:00:00Z');
+const MINUTE = 60_000;
+
+let server: Server;
+let base: string;
+let asked: IncomingMessage[];
+let answer: RequestListener;
+let nowMs: number;
+let warned: string[];
+
+beforeEach(async () => {
+  asked = [];
+  warned = [];
+  nowMs = NOON;
+  answer = respond({ INR: '83', JPY: 154 });
+  server = createServer((request, response) => {
+    asked.push(request);
+    answer(request, response);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterEach(async () => {
+  server.closeAllConnections();
+  await once(server.close(), 'close');
+});
+
+const respond =
+  (rates: object, asOf = '2026-11-21T11:59:00Z'): RequestListener =>
+  (_, response: ServerResponse) => {
+    response.end(JSON.stringify({ base: 'USD', asOf, rates }));
+  };
+const fail: RequestListener = (_, response) => {
+  response.writeHead(503).end('{"base":"USD"}');
+};
+function source(options: Partial<HttpRateSourceOptions> = {}) {
+  // Of this test: what it left waiting may speak up during the next.
+  const lines = warned;
+  return new HttpRateSource({
+    url: `${base}/rates?key=secret`,
+    maxAgeMs: 60 * MINUTE,
+    warn: (line) => lines.push(line),
+    now: () => nowMs,
+    ...options,
+  });
+}
+const refused = (message: string) => ({ reason: 'rate_unavailable', message: expect.stringContaining(message) as string }); // prettier-ignore
+
+describe('Given a source of rates over HTTP', () => {
+  it('When a rate is wanted, Then it is exact, over the base, and dated', async () => {
+    expect(await source().rateOf('INR', 'JPY')).toEqual({
+      from: 'INR',
+      to: 'JPY',
+      numerator: 154n,
+      denominator: 83n,
+      source: base,
+      asOf: '2026-11-21T11:59:00Z',
+    });
+    expect(asked.map(({ url }) => url)).toEqual(['/rates?key=secret']);
+  });
+
+  it('When many want one at once, Then the source is asked once', async () => {
+    const rates = source();
+
+    await Promise.all(Array.from({ length: 20 }, () => rates.rateOf('USD', 'INR')));
+
+    expect(asked).toHaveLength(1);
+  });
+
+  it('When a minute has passed, Then it is asked again, and not before', async () => {
+    const rates = source();
+    await rates.rateOf('USD', 'INR');
+    answer = respond({ INR: '84' });
+
+    nowMs += MINUTE - 1;
+    expect(await rates.rateOf('USD', 'INR')).toMatchObject({ numerator: 83n });
+    nowMs += 1;
+    expect(await rates.rateOf('USD', 'INR')).toMatchObject({ numerator: 84n });
+    expect(asked).toHaveLength(2);
+  });
+
+  it('When it fails, Then what is at hand serves until that is too old', async () => {
+    const rates = source();
+    await rates.rateOf('USD', 'INR');
+    answer = fail;
+
+    nowMs = Date.parse('2026-11-21T12:59:00Z');
+    expect(await rates.rateOf('USD', 'INR')).toMatchObject({ numerator: 83n });
+    expect(warned).toEqual([`The source of rates at ${base} cannot be used: it answered 503.`]);
+    nowMs += 1;
+    await expect(rates.rateOf('USD', 'INR')).rejects.toMatchObject(refused('are of 2026-11-21T11:59:00Z, which is too old')); // prettier-ignore
+  });
+
+  it('When it has failed, Then it is left alone for five seconds, and asked again', async () => {
+    answer = fail;
+    const rates = source();
+    await expect(rates.rateOf('USD', 'INR')).rejects.toMatchObject(refused('gives none at the moment'));
+    answer = respond({ INR: '83' });
+
+    nowMs += 4_999;
+    await expect(rates.rateOf('USD', 'INR')).rejects.toMatchObject(refused('gives none at the moment'));
+    expect(asked).toHaveLength(1);
+    nowMs += 1;
+    expect(await rates.rateOf('USD', 'INR')).toMatchObject({ numerator: 83n });
+  });
+
+  it('When it hangs after it has failed, Then nobody waits for it who can be served from what is at hand', async () => {
+    const rates = source();
+    await rates.rateOf('USD', 'INR');
+    answer = fail;
+    nowMs += MINUTE;
+    await rates.rateOf('USD', 'INR');
+    answer = () => undefined;
+    nowMs += 5_000;
+
+    expect(await rates.rateOf('USD', 'INR')).toMatchObject({ numerator: 83n });
+    expect(await rates.rateOf('INR', 'JPY')).toMatchObject({ denominator: 83n });
+    expect(warned).toHaveLength(1);
+  });
+
+  it('When a newer answer is worse than what is at hand, Then that goes on to serve', async () => {
+    const rates = source();
+    await rates.rateOf('USD', 'INR');
+    answer = respond({ INR: '1' }, '2026-11-20T11:59:00Z');
+    nowMs += MINUTE;
+
+    expect(await rates.rateOf('USD', 'INR')).toMatchObject({ numerator: 83n });
+    expect(warned).toEqual([expect.stringContaining('its asOf, 2026-11-20T11:59:00Z, is too old to deal at')]);
+  });
+
+  it.each([
+    ['one hour', '2026-11-21T11:00:00Z', true],
+    ['more than that', '2026-11-21T10:59:59.999Z', false],
+    ['a minute ahead', '2026-11-21T12:01:00Z', true],
+    ['more than that ahead', '2026-11-21T12:01:00.001Z', false],
+    ['one hour, said elsewhere', '2026-11-21T13:00:00+02:00', true],
+  ])('When its rates are of %s, Then whether they are dealt at is %3$p', async (_, asOf, isGood) => {
+    answer = respond({ INR: '83' }, asOf);
+
+    const rate = source().rateOf('USD', 'INR');
+
+    await (isGood
+      ? expect(rate).resolves.toMatchObject({ asOf })
+      : expect(rate).rejects.toMatchObject(refused('none')));
+  });
+
+  it('When a currency is missing or garbled, Then that is said of it, and the others are dealt at', async () => {
+    answer = respond({ INR: '83', JPY: 'many', KWD: null });
+    const rates = source();
+
+    await expect(rates.rateOf('USD', 'EUR')).rejects.toMatchObject(refused('no rate from USD to EUR'));
+    await expect(rates.rateOf('JPY', 'INR')).rejects.toMatchObject(refused('The rate of JPY cannot be read'));
+    await expect(rates.rateOf('USD', 'KWD')).rejects.toMatchObject(refused('The rate of KWD cannot be read'));
+    expect(await rates.rateOf('INR', 'USD')).toMatchObject({ numerator: 1n, denominator: 83n });
+    expect(warned).toHaveLength(2);
+  });
+
+  it.each<[string, RequestListener, string]>([
+    ['is no document', (_, response) => void response.end('<html>'), 'it is not the document'],
+    ['is no UTF-8', (_, response) => void response.end(Buffer.from([0x7b, 0xff, 0x7d])), 'TypeError'],
+    [
+      'is a redirect',
+      (_, response) => void response.writeHead(302, { location: '/elsewhere' }).end(),
+      'it answered 302',
+    ],
+    ['is nothing', (_, response) => void response.writeHead(204).end(), 'it answered 204'],
+    ['breaks off', (_, response) => void response.write('{', () => response.destroy()), ''],
+    ['is more than a mebibyte', (_, response) => void response.end(`{"base":"USD"${' '.repeat(1_048_576)}}`), 'more than 1048576 bytes'], // prettier-ignore
+  ])('When its answer %s, Then there is no rate, and the log says why', async (_, listener, why) => {
+    answer = listener;
+
+    await expect(source().rateOf('USD', 'INR')).rejects.toMatchObject(refused('gives none at the moment'));
+    expect(warned).toEqual([expect.stringContaining(why)]);
+    expect(asked.map(({ url }) => url)).toEqual(['/rates?key=secret']);
+  });
+
+  it('When it never answers, Then it is not waited for beyond its time', async () => {
+    answer = () => undefined;
+
+    await expect(source({ timeoutMs: 20 }).rateOf('USD', 'INR')).rejects.toMatchObject(refused('none'));
+    expect(warned).toEqual([expect.stringContaining('it did not answer in time')]);
+  });
+
+  it('When nobody is there, Then that is said', async () => {
+    const left = createServer();
+    await once(left.listen(0, '127.0.0.1'), 'listening');
+    const { port } = left.address() as AddressInfo;
+    await once(left.close(), 'close');
+
+    await expect(source({ url: `http://127.0.0.1:${port}/` }).rateOf('USD', 'INR')).rejects.toMatchObject(
+      refused('none'),
+    );
+    expect(warned).toEqual([expect.stringContaining('ECONNREFUSED')]);
+  });
+
+  it('When its address holds a login and a key, Then they are sent, and told to nobody', async () => {
+    const url = `${base.replace('://', '://us%20er:p%40ss@')}/rates?key=secret`;
+    const rates = source({ url });
+
+    const rate = await rates.rateOf('USD', 'INR');
+    answer = fail;
+    nowMs += MINUTE;
+    await rates.rateOf('USD', 'INR');
+
+    expect(asked[0]?.headers.authorization).toBe(`Basic ${Buffer.from('us er:p@ss').toString('base64')}`);
+    expect(JSON.stringify([warned, rate.source])).not.toMatch(/us.?er|p@ss|p%40ss|secret/);
+    expect(warned).toHaveLength(1);
+  });
+});
