@@ -59,6 +59,15 @@ describe('Given an environment', () => {
     expect(readConfig(environment, false).sandbox).toBe(sandbox);
   });
 
+  it.each([
+    [{}, true],
+    [{ WORKER: 'off' }, false],
+    [{ DATABASE_URL: 'postgres://db.example/banking' }, false],
+    [{ DATABASE_URL: 'postgres://db.example/banking', WORKER: 'on' }, true],
+  ])('When it is %j, Then whether it does what is due is %p', (environment, worker) => {
+    expect(readConfig(environment, false).worker).toBe(worker);
+  });
+
   it.each(['0', '65535'])('When PORT is %s, Then it is taken', (port) => {
     expect(readConfig({ PORT: port }, false).port).toBe(Number(port));
   });

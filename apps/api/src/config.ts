@@ -19,6 +19,8 @@ export interface Config {
   /** Whether operations exist that make up money to try with. */
   readonly sandbox: boolean;
   readonly quotes: QuoteConfig;
+  /** Whether this process also does what is due: payouts, and what else waits in the queue. */
+  readonly worker: boolean;
   readonly corsOrigins: readonly string[];
   /** Requests per second for one user in one workspace; no limit without it. */
   readonly rateLimit?: { readonly perSecond: number } | undefined;
@@ -118,6 +120,7 @@ export function readConfig(environment: Environment = process.env, isTerminal = 
     docs: flag('DOCS', true),
     sandbox: flag('SANDBOX', text('OIDC_ISSUER') === undefined),
     quotes: readQuotes({ whole, url, mistakes }),
+    worker: flag('WORKER', databaseUrl === undefined),
     corsOrigins,
     rateLimit: rate === undefined ? undefined : { perSecond: rate },
   };

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Logger } from 'pino';
 import { LocalIssuerError } from '@banking/local-issuer';
-import { type Deployment, DeploymentError, openDeployment } from '@banking/operations';
+import { type Deployment, DeploymentError, openDeployment, startWork } from '@banking/operations';
 import { DatabaseSetupError, EmbeddedServerError, MigrationError } from '@banking/postgres';
 import { type Config, ConfigError, readConfig } from './config.js';
 import { createApp } from './create-app.js';
@@ -36,6 +36,7 @@ async function main(): Promise<void> {
 interface Running {
   readonly app: NestFastifyApplication;
   readonly deployment: Deployment;
+  readonly worker?: ReturnType<typeof startWork> | undefined;
 }
 
 async function start(config: Config, log: Logger, draining: Draining): Promise<Running> {
@@ -53,11 +54,22 @@ async function start(config: Config, log: Logger, draining: Draining): Promise<R
   try {
     const app = await createApp(config, deployment, log, draining);
     await listen(app, config);
-    return { app, deployment };
+    return { app, deployment, worker: config.worker ? workBeside(config, deployment, log) : undefined };
   } catch (error) {
     await deployment.close();
     throw error;
   }
+}
+
+/** What is due is done by this process too, as long as nobody runs a worker of its own. */
+function workBeside({ sandbox }: Config, deployment: Deployment, log: Logger) {
+  return startWork(deployment, {
+    sandbox,
+    onError: (error, claim) => {
+      const { workspaceId, kind, subjectId, tries } = claim ?? {};
+      log.warn({ err: error, workspaceId, kind, subjectId, tries }, 'work failed');
+    },
+  });
 }
 
 const WHY_NOT_LISTENING: Readonly<Record<string, string>> = {
@@ -115,9 +127,10 @@ function stopOnSignal(started: Promise<Running>, draining: Draining, log: (messa
     draining.begun = true;
     log(`${signal}: stopping`);
     setTimeout(() => process.exit(1), HARD_EXIT_MS).unref();
-    const { app, deployment } = await started;
+    const { app, deployment, worker } = await started;
     if (signal === 'SIGTERM') await new Promise((resolve) => setTimeout(resolve, ANNOUNCE_MS));
     await app.close();
+    await worker?.stop();
     await deployment.close();
     log('stopped');
     process.exit(0);

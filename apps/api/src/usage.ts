@@ -19,6 +19,7 @@ Configuration, by environment; README.md says what each means:
   SANDBOX                                                  on or off: whether money can be made up to try with
   RATES_URL, RATES_MAX_AGE_S                               where rates come from, and how old they may be (3600)
   QUOTE_VALID_S                                            how many seconds a quote holds (300)
+  WORKER                                                   on or off: whether payouts and what else is due are done here
 
 Exit codes: 0 stopped as asked; 1 failed; 2 wrong usage or configuration.
 `;

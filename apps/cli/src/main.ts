@@ -18,6 +18,7 @@ import { Refused } from './refused.js';
 import { addTokenCommand } from './token.js';
 import { addUserCommands } from './users.js';
 import { addVerifyCommand } from './verify.js';
+import { addWorkCommands } from './work.js';
 import { addWorkspaceCommands } from './workspaces.js';
 
 /** 0 is good, and so is a signal's 128 and more for whoever sent it. */
@@ -65,6 +66,7 @@ function banking(): Command {
   addGrantCommands(program);
   addFundCommand(program);
   addVerifyCommand(program);
+  addWorkCommands(program);
   refuseRepeatedOptions(program);
   return program;
 }

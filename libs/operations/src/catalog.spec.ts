@@ -15,6 +15,8 @@ const WITHOUT_TENANT: Readonly<Record<string, string>> = {
   product: 'reference data, the same for all',
   bank: 'reference data, the same for all',
   corridor: 'reference data, the same for all',
+  sandbox_rail_payment: 'the memory of the sandbox’s network, which knows keys and no workspaces',
+  sandbox_rail_event: 'the same: what that network says of a payment',
   schema_migration: 'what has been applied to the schema',
 };
 
@@ -203,6 +205,9 @@ describe('Given the app’s role', () => {
       'recipient.alias',
       'recipient.forgotten_at',
       'recipient.saved',
+      'sandbox_rail_event.acknowledged',
+      'sandbox_rail_event.handed_until',
+      'sandbox_rail_payment.submissions',
       'work.due_at',
       'work.fence',
       'work.leased_until',

@@ -6,4 +6,5 @@ export * from './open-deployment.js';
 export { DEMO_RATES } from './rates/demo-rate-source.js';
 export { HttpRateSource } from './rates/http-rate-source.js';
 export * from './provisioning/index.js';
+export { startWork } from './start-work.js';
 export * from './verify-payments.js';

@@ -1,3 +1,18 @@
 export { PAYOUT_MIGRATIONS } from './migrations.js';
+
+// A payment on its way
 export * from './open-payouts.js';
+export * from './carry-out.js';
+export * from './hear-rail.js';
 export * from './track-remittance.js';
+
+// The network
+export * from './rail.js';
+export { SandboxRail } from './sandbox-rail/sandbox-rail.js';
+
+// The queue
+export * from './work/claims.js';
+export * from './work/handle-claim.js';
+export * from './work/open-work.js';
+export * from './work/release-work.js';
+export * from './work/worker.js';

@@ -45,11 +45,26 @@ const STEP_PAYOUT = statement(
   `update payout set status = $3, parked_at = null, reason = null, updated_at = statement_timestamp()
    where workspace_id = $1 and transaction_id = $2`,
 );
-/** Before the transaction is locked, as a worker does who holds the work: the two never wait for each other. */
+/** Before the transaction, as a worker does who holds the work: the two never wait for each other. */
+const LOCK_WORK = statement(
+  'lock_payout_work',
+  `select from work where workspace_id = $1 and kind = '${PAYOUT}' and subject_id = $2 and $3::boolean for update`,
+);
 const END_WORK = statement(
   'end_payout_work',
-  'delete from work where workspace_id = $1 and kind = $2 and subject_id = $3 and $4::boolean',
+  `delete from work where workspace_id = $1 and kind = '${PAYOUT}' and subject_id = $2`,
 );
+
+/** Records what the network said, whatever it is. Said again or too late, it changes nothing but the list of what was said. */
+export async function recordEvent(
+  books: Books,
+  workspaceId: number,
+  transactionId: number,
+  event: RailEvent,
+): Promise<void> {
+  if (event.status === 'RJCT') await recordRejection(books, workspaceId, transactionId, event);
+  else await recordRailEvent(books, workspaceId, transactionId, event);
+}
 
 /**
  * Records what the network said. `ACCC` is its last good word: a pending transaction is completed, and one that has failed stays
@@ -109,10 +124,10 @@ export async function recordRejection(
   });
 }
 
-/** Locks a transaction on its way, and says where it stands. After the last word nothing is left to do for it. */
+/** Locks a transaction on its way, and says where it stands. A last word will end its work too. */
 async function hold(tx: Tx, workspaceId: number, transactionId: number, isLastWord: boolean) {
   const [, [held], returns] = await tx.flight([
-    bind(END_WORK, workspaceId, PAYOUT, transactionId, isLastWord),
+    bind(LOCK_WORK, workspaceId, transactionId, isLastWord),
     bind(LOCK_TRANSACTION, workspaceId, transactionId),
     bind(FIND_RETURN, workspaceId, transactionId),
   ] as const);
@@ -126,6 +141,7 @@ function closed(workspaceId: number, transactionId: number, status: 'completed' 
   return [
     bind(STEP_TRANSACTION, workspaceId, transactionId, status),
     bind(STEP_PAYOUT, workspaceId, transactionId, payout),
+    bind(END_WORK, workspaceId, transactionId),
   ];
 }
 

@@ -92,3 +92,17 @@ export function sql<Row = Record<string, unknown>>(text: string, ...values: unkn
   const name = createHash('sha256').update(text).digest('hex').slice(0, 16);
   return bind(statement<Row>(`spec.${name}`, text), ...values);
 }
+
+/** Lets so much time pass for our queue alone: what is due, and leases. */
+export async function passTimeHere(world: World, ms: number): Promise<void> {
+  await world.owner.query(
+    `update work set due_at = due_at - interval '${ms} ms', leased_until = leased_until - interval '${ms} ms'`,
+  );
+}
+
+/** Lets so much time pass for everything that waits: our queue, and what the network will say. */
+export async function passTime(world: World, ms: number): Promise<void> {
+  await passTimeHere(world, ms);
+  await world.owner.query(`
+    update sandbox_rail_event set due_at = due_at - interval '${ms} ms', handed_until = handed_until - interval '${ms} ms'`);
+}

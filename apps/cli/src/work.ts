@@ -1,0 +1,75 @@
+import type { WorkspaceId } from '@banking/domain';
+import { listWork, retryWork, TRIES_MAX } from '@banking/payouts';
+import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
+import { withDeployment } from './deployment.js';
+import { examples } from './help.js';
+import { jsonOption, workspaceOption } from './inputs.js';
+import { print, printJson, printTable } from './print.js';
+import { Refused } from './refused.js';
+
+interface ListOptions {
+  readonly parked?: boolean;
+  readonly json?: boolean;
+}
+
+interface RetryOptions {
+  readonly workspace: WorkspaceId;
+  readonly json?: boolean;
+}
+
+export function addWorkCommands(program: Command): void {
+  const work = program
+    .command('work')
+    .summary('list what is due, and retry what is parked')
+    .description(
+      'Work: what is done later, such as payouts. What fails is tried again with growing delays; ' +
+        `after ${TRIES_MAX} tries it is parked until it is released here.`,
+    )
+    .addHelpText('after', examples('banking work list --parked', 'banking work retry payout 26 --workspace 1'));
+
+  work
+    .command('list')
+    .summary('list what is in the queue')
+    .description('Lists what is in the queue: what is parked first, then the longest due. At most 100.')
+    .addOption(new Option('--parked', 'only what is parked'))
+    .addOption(jsonOption())
+    .addHelpText('after', examples('banking work list --parked'))
+    .action(async ({ parked, json }: ListOptions) => {
+      const list = await withDeployment(({ database }) => listWork(database, { isParked: parked === true }), {
+        changesNothing: true,
+      });
+      if (json) return printJson(list);
+      printTable(
+        ['Workspace', 'Kind', 'Id', 'State', 'Tries', 'Due', 'Reason'],
+        list.map(({ workspaceId, kind, subjectId, state, tries, dueAt, reason }) => [
+          ...[workspaceId, kind, subjectId, state, tries],
+          ...[dueAt, reason ?? ''],
+        ]),
+        parked ? 'Nothing is parked.' : 'Nothing is in the queue.',
+      );
+    });
+
+  work
+    .command('retry')
+    .summary('release what is parked')
+    .description('Puts parked work back into the queue, due now and with all its tries.')
+    .addArgument(new Argument('<kind>', 'such as payout; see banking work list'))
+    .addArgument(new Argument('<id>', 'of what it is about: for a payout, its transaction').argParser(parseSubject))
+    .addOption(workspaceOption('id of its workspace').makeOptionMandatory())
+    .addOption(jsonOption())
+    .addHelpText('after', examples('banking work retry payout 26 --workspace 1'))
+    .action(async (kind: string, subjectId: number, { workspace: workspaceId, json }: RetryOptions) => {
+      const ref = { workspaceId, kind, subjectId };
+      const isReleased = await withDeployment(({ database }) => retryWork(database, ref));
+      if (!isReleased) {
+        throw new Refused(`No ${kind} ${subjectId} of workspace ${workspaceId} is parked. See banking work list.`);
+      }
+      if (json) printJson(ref);
+      else print(`Released ${kind} ${subjectId} of workspace ${workspaceId}: it is due now.`);
+    });
+}
+
+function parseSubject(text: string): number {
+  if (!/^[1-9][0-9]{0,14}$/.test(text)) throw new InvalidArgumentError('Write an id as digits, such as 42.');
+  return Number(text);
+}

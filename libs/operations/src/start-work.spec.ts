@@ -1,0 +1,120 @@
+import { parseAmount } from '@banking/domain';
+import { post, verifyBooks, type Leg } from '@banking/ledger';
+import { openPayouts } from '@banking/payouts';
+import { readPayment } from './read-payment.js';
+import { startWork } from './start-work.js';
+import { demoWorld } from './testing/worlds.js';
+import { verifyPayments } from './verify-payments.js';
+
+let world: Awaited<ReturnType<typeof demoWorld>>;
+let northwind: number;
+
+beforeAll(async () => {
+  world = await demoWorld();
+  northwind = world.demo.workspaces['Northwind Trading']!;
+});
+afterAll(() => world.close());
+
+/** The transaction of the demo world whose first transfer says this. */
+async function transactionOf(description: string): Promise<number> {
+  const { rows } = await world.owner.query<{ id: bigint }>(
+    'select transaction_id as id from transfer where description = $1 limit 1',
+    [description],
+  );
+  return Number(rows[0]!.id);
+}
+
+describe('Given transactions that leave us', () => {
+  it('When one is read, Then it says how much, in which currency and to whom', async () => {
+    expect(await readPayment(world.database, northwind, await transactionOf('Float for Berlin'))).toEqual({
+      amount: parseAmount('18750.00', 'EUR'),
+      currency: 'EUR',
+      creditor: {
+        name: 'Northwind Trading Berlin',
+        account: 'DE89370400440532013000',
+        routing: { type: 'SWIFT', code: 'DEUTDEFF' },
+      },
+      description: 'Float for Berlin',
+      purpose: 'IR001',
+    });
+  });
+
+  it('When one was converted, Then what arrives is meant', async () => {
+    expect(await readPayment(world.database, northwind, await transactionOf('Family support'))).toMatchObject({
+      amount: parseAmount('207500.00', 'INR'),
+      currency: 'INR',
+      creditor: { account: '50100123456789', routing: { type: 'IFSC', code: 'HDFC0000001' } },
+    });
+  });
+
+  it.each(['Payroll for the month', 'Opening funds'])('When %j is read, Then it does not leave us', async (words) => {
+    const id = await transactionOf(words);
+    await expect(readPayment(world.database, northwind, id)).rejects.toThrow('does not leave us');
+  });
+
+  it('When it is another workspace’s, Then it is not there', async () => {
+    const southwind = world.demo.workspaces['Southwind Imports']!;
+    const id = await transactionOf('Float for Berlin');
+    await expect(readPayment(world.database, southwind, id)).rejects.toThrow('does not leave us');
+  });
+});
+
+describe('Given a deployment whose work is done', () => {
+  const statusOf = async (id: number) => {
+    const { rows } = await world.owner.query<{ status: string }>(
+      'select status from payout where transaction_id = $1',
+      [id],
+    );
+    return rows[0]!.status;
+  };
+
+  /** A payout to Berlin that is due. */
+  async function due(): Promise<number> {
+    const { rows } = await world.owner.query<{ recipient_id: bigint }>(
+      `select recipient_id from transfer where description = 'Float for Berlin' and recipient_id is not null`,
+    );
+    const euros = { currencyId: 978, amount: parseAmount('10.00', 'EUR'), type: 'payout' };
+    const legs: Leg[] = [
+      {
+        ...euros,
+        account: world.demo.accounts['Northwind Trading EUR']!,
+        direction: 'debit',
+        recipientId: Number(rows[0]!.recipient_id),
+      },
+      { ...euros, account: 'settlement', direction: 'credit' },
+    ];
+    const entry = { workspaceId: northwind, status: 'pending', valueDate: '2026-11-21', legs } as const;
+    const [outcome] = await post(world.books, [{ entries: [entry] }], ([decided]) =>
+      openPayouts([{ workspaceId: northwind, transactionId: decided!.posted![0]!.id }]),
+    );
+    return outcome!.posted![0]!.id;
+  }
+
+  it('When a payout is due in a sandbox, Then it is handed over and credited', async () => {
+    const id = await due();
+    const errors: unknown[] = [];
+    const worker = startWork(world, { sandbox: true, onError: (error) => errors.push(error) });
+    try {
+      while ((await statusOf(id)) !== 'submitted');
+      await world.owner.query(`update sandbox_rail_event set due_at = now()`);
+      worker.nudge();
+      while ((await statusOf(id)) !== 'settled');
+    } finally {
+      await worker.stop();
+    }
+
+    expect(errors).toEqual([]);
+    const all = Object.values(world.demo.workspaces);
+    expect((await verifyBooks(world.database, all)).findings).toEqual([]);
+    expect(await verifyPayments(world.database, all)).toEqual([]);
+  });
+
+  it('When there is no network, Then it waits', async () => {
+    const id = await due();
+    const worker = startWork(world, { sandbox: false });
+    worker.nudge();
+    await worker.stop();
+
+    expect(await statusOf(id)).toBe('due');
+  });
+});
