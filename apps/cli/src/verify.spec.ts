@@ -79,6 +79,11 @@ describe('Given somebody who may do anything in the database', () => {
     ],
     ['a type is changed', /the hash/, `update transfer set type = 'gift' where id = $1`],
     ['the head of a chain is cut', /the hash/, accountOf(`head = ''`)],
+    [
+      'a return is cut off',
+      /failed has its return/,
+      'update transaction set return_of = null where $1::bigint is not null',
+    ],
   ];
 
   it.each(FAULTS)('When %s, Then verifying finds it', async (_what, check, sql) => {

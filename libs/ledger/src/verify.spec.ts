@@ -1,3 +1,5 @@
+import { bookedTransactions } from './booked-transactions.js';
+import { hashOf } from './decide.js';
 import { post } from './post.js';
 import { comeback, crossing, funding, payment, payout } from './testing/proposals.js';
 import { account, euros, NORTH, openWorld, plant, posted, SOUTH, type World } from './testing/world.js';
@@ -80,6 +82,32 @@ describe('Given a fault planted behind the walls', () => {
       [BALANCED, CLOSED, HASHES],
     ],
     [
+      'two currencies make up for each other',
+      () => [
+        `update transfer set currency_id = 840 where transaction_id = $1 and type = 'fee' and account_version is null`,
+        [transactionId],
+      ],
+      [BALANCED, CLOSED, HASHES],
+    ],
+    [
+      'a whole transaction is in another currency',
+      () => ['update transfer set currency_id = 840 where transaction_id = $1', [transactionId]],
+      [CLOSED, HASHES],
+    ],
+    [
+      'a transaction goes the other way',
+      () => [
+        `update transfer set direction = case direction when 'debit' then 'credit' else 'debit' end where transaction_id = $1`,
+        [transactionId],
+      ],
+      [BALANCES, VERSIONS, CLOSED, HASHES],
+    ],
+    [
+      'a transfer lies on another account',
+      () => ['update transfer set account_id = $2, account_version = 3 where id = $1', [transferId, bob]],
+      [BALANCES, VERSIONS, HASHES],
+    ],
+    [
       'a transaction loses its transfers',
       () => ['delete from transfer where transaction_id = $1', [transactionId]],
       [LEGS, BALANCES, VERSIONS, CLOSED, HASHES],
@@ -124,6 +152,14 @@ describe('Given a fault planted behind the walls', () => {
       () => ['update transaction set value_date = value_date - 1 where id = $1', [transactionId]],
       [HASHES],
     ],
+    [
+      'a transaction is said to bring another back',
+      () => [
+        'update transaction set return_of = $1 where id = (select max(id) from transaction where workspace_id = 1)',
+        [transactionId],
+      ],
+      [HASHES],
+    ],
     ['a type is edited', () => [`update transfer set type = 'return' where id = $1`, [transferId]], [HASHES]],
     ...['description', 'purpose', 'fee_amount', 'recipient_id'].map(
       (column): [string, () => [string, unknown[]], string[]] => [
@@ -151,4 +187,39 @@ describe('Given a fault planted behind the walls', () => {
     expect(new Set(findings.map(({ check }) => check))).toEqual(new Set(checks));
     expect(new Set(findings.map(({ workspaceId }) => workspaceId))).toEqual(new Set([NORTH]));
   });
+
+  it('When an edited transaction is hashed anew, Then the next one of the account gives it away', async () => {
+    await plant(world, `update transfer set type = 'gift' where transaction_id = $1`, [transactionId]);
+    await hashAnew(transactionId);
+
+    const { findings } = await verify();
+
+    // Ada's next transaction carries the hash that was; the ones behind it carry that of the next, which is as it was.
+    const detail = `transaction ${transactionId + 1} does not have its hash`;
+    expect(findings).toEqual([{ check: HASHES, workspaceId: NORTH, detail }]);
+  });
+
+  it('When it was the latest, Then the heads of its accounts give it away', async () => {
+    const { rows } = await world.owner.query<{ id: bigint }>('select max(id) as id from transaction');
+    const latest = Number(rows[0]!.id);
+    await plant(world, `update transfer set type = 'gift' where transaction_id = $1`, [latest]);
+    await hashAnew(latest);
+
+    const { findings } = await verify();
+
+    expect(new Set(findings.map(({ detail }) => detail))).toEqual(
+      new Set([ada, bob].map((id) => `account ${id} does not end its chain of hashes`)),
+    );
+  });
 });
+
+/** What a forger does who knows how hashes are made. */
+async function hashAnew(id: number): Promise<void> {
+  const all = await world.database.transaction({ workspaces: [NORTH] }, async (tx) => {
+    const read = [];
+    for await (const portion of bookedTransactions(tx, NORTH)) read.push(...portion);
+    return read;
+  });
+  const { content } = all.find(({ content: { transactionId: of } }) => of === id)!;
+  await plant(world, 'update transaction set hash = $2 where id = $1', [id, hashOf(content)]);
+}

@@ -49,6 +49,11 @@ describe('Given a fault planted behind the walls', () => {
       `update transfer set currency_id = 840 where transaction_id = ${RETURN} and account_version is not null`,
       RETURNS,
     ],
+    [
+      'takes once more',
+      `update transfer set direction = case direction when 'debit' then 'credit' else 'debit' end where transaction_id = ${RETURN}`,
+      RETURNS,
+    ],
     ['is no return by its type', `update transfer set type = 'funding' where transaction_id = ${RETURN}`, RETURNS],
     [
       'brings back what never left',
@@ -61,6 +66,7 @@ describe('Given a fault planted behind the walls', () => {
       `update transaction set return_of = 999999999 where id = ${RETURN}`,
       [RETURNS, FAILED],
     ],
+    ['was never made', `update transaction set status = 'failed' where status = 'pending'`, [FAILED, PAYOUTS]],
     ['is not there', `update transaction set return_of = null where id = ${RETURN}`, FAILED],
   ])('When a return %s, Then it is found', async (_what, fault, checks) => {
     await plant(fault);

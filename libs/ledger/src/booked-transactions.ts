@@ -1,0 +1,117 @@
+import type { Timestamp, TransactionContent } from '@banking/domain';
+import { bind, statement, type Tx } from '@banking/postgres';
+import { currencyCode } from './own-accounts.js';
+
+/** Transactions read at a time, so that books of any size fit into memory. */
+const PORTION = 1_000;
+
+/** A transaction as its rows say it. */
+export interface BookedTransaction {
+  /** What its hash must cover. */
+  readonly content: TransactionContent;
+  /** The hash that is stored. */
+  readonly hash: string;
+  readonly status: string;
+  readonly createdAt: Timestamp;
+  readonly updatedAt: Timestamp;
+}
+
+interface BookedRow {
+  readonly id: bigint;
+  readonly hash: string;
+  readonly status: string;
+  readonly created_at: Timestamp;
+  readonly updated_at: Timestamp;
+  readonly value_date: string;
+  readonly returned_id: bigint | null;
+  readonly transfers:
+    | readonly {
+        readonly id: number;
+        readonly accountId: number;
+        readonly currencyId: number;
+        readonly direction: 'debit' | 'credit';
+        readonly amount: string;
+        readonly type: string;
+        readonly description: string | null;
+        readonly purpose: string | null;
+        readonly feeAmount: string | null;
+        readonly recipientId: number | null;
+        readonly accountVersion: number | null;
+        readonly balanceAfter: string | null;
+      }[]
+    | null;
+  readonly previous: readonly { readonly accountId: number; readonly hash: string }[] | null;
+}
+
+/**
+ * Transactions in the order of their ids, each with its transfers and with the hash each of its customer accounts stood at before
+ * it: that of the transaction which wrote the version before.
+ *
+ * That version is looked up as the highest below, and not by its number: for the number alone the planner may read the whole account
+ * by another index, once a transaction.
+ */
+const BOOKED = statement<BookedRow>(
+  'booked_transactions',
+  `select x.id, x.hash, x.status, rfc3339(x.created_at) as created_at, rfc3339(x.updated_at) as updated_at,
+          x.value_date::text as value_date, x.return_of as returned_id,
+          (select json_agg(json_build_object(
+                    'id', t.id, 'accountId', t.account_id, 'currencyId', t.currency_id, 'direction', t.direction,
+                    'amount', t.amount::text, 'type', t.type,
+                    'description', t.description, 'purpose', t.purpose, 'feeAmount', t.fee_amount::text,
+                    'recipientId', t.recipient_id,
+                    'accountVersion', t.account_version, 'balanceAfter', t.balance_after::text))
+           from transfer t where t.workspace_id = $1 and t.transaction_id = x.id) as transfers,
+          (select json_agg(json_build_object('accountId', touched.account_id, 'hash', coalesce(y.hash, '')))
+           from (select account_id, min(account_version) as version from transfer
+                 where workspace_id = $1 and transaction_id = x.id and account_version is not null
+                 group by account_id) touched
+           left join lateral (
+             select transaction_id, account_version from transfer
+             where workspace_id = $1 and account_id = touched.account_id and account_version < touched.version
+             order by account_version desc limit 1
+           ) latest on latest.account_version = touched.version - 1
+           left join transaction y on y.workspace_id = $1 and y.id = latest.transaction_id) as previous
+   from transaction x
+   where x.workspace_id = $1 and x.id > $2
+   order by x.id limit $3`,
+);
+
+/** Reads all transactions of a workspace in the order of their ids, a portion at a time. */
+export async function* bookedTransactions(
+  tx: Tx,
+  workspaceId: number,
+): AsyncGenerator<readonly BookedTransaction[], void, undefined> {
+  let last = 0n;
+  let rows: readonly BookedRow[];
+  do {
+    [rows] = await tx.flight([bind(BOOKED, workspaceId, last, PORTION)] as const);
+    last = rows.at(-1)?.id ?? last;
+    yield rows.map((row) => ({
+      content: contentOf(workspaceId, row),
+      hash: row.hash,
+      status: row.status,
+      createdAt: row.created_at,
+      updatedAt: row.updated_at,
+    }));
+  } while (rows.length === PORTION);
+}
+
+function contentOf(workspaceId: number, row: BookedRow): TransactionContent {
+  return {
+    workspaceId,
+    transactionId: Number(row.id),
+    valueDate: row.value_date,
+    ...(row.returned_id === null ? {} : { returnOf: Number(row.returned_id) }),
+    transfers: (row.transfers ?? []).map(({ currencyId, ...transfer }) => ({
+      ...transfer,
+      currencyCode: currencyCode(currencyId),
+      description: transfer.description ?? undefined,
+      purpose: transfer.purpose ?? undefined,
+      feeAmount: transfer.feeAmount ?? undefined,
+      recipientId: transfer.recipientId ?? undefined,
+      accountVersion: transfer.accountVersion ?? undefined,
+      balanceAfter: transfer.balanceAfter ?? undefined,
+    })),
+    previous: row.previous ?? [],
+  };
+}
