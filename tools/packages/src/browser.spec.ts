@@ -18,6 +18,13 @@ const SCRIPT = `
   import { BankingClient, RemoteRefusal } from '@banking/client';
   import { Refusal, add, compare, formatAmount, fromBalanceAmount, parseAmount, parseTransferAmount, toTransferAmount,
     transactionHash } from '@banking/domain';
+  import { exportLine, linesOf, proveExport } from '@banking/domain/proof';
+
+  /** The books of a workspace in which nothing has happened yet, and the same cut short. */
+  const bytesOf = (lines) => new Blob([lines.map((line) => line + '\\n').join('')]).stream();
+  const counts = { accounts: 0, transactions: 0 };
+  const header = { workspace: { id: 1, name: 'Northwind' }, exportedAt: '2026-11-21T12:00:00.000Z', ...counts };
+  const lines = [exportLine({ header }), exportLine({ end: { ...counts, transfers: 0 } })];
 
   globalThis.show = async ({ url, token, transferId }) => {
     const workspace = new BankingClient({ baseUrl: url, token }).workspace(1);
@@ -33,15 +40,19 @@ const SCRIPT = `
       covered: compare(amount, balance),
       refused: [refused instanceof RemoteRefusal, refused instanceof Refusal, refused.reason, refused.requestId !== ''],
       typed: [typed instanceof Refusal, typed.reason],
+      proven: (await proveExport(linesOf(bytesOf(lines)))).workspace.name,
+      unproven: await proveExport(linesOf(bytesOf(lines.slice(0, 1)))).catch((error) => error.message),
       hash: await transactionHash({ workspaceId: 1, transactionId: 2, valueDate: '2026-11-21', transfers: [], previous: [] }),
     };
   };
 `;
 
 const IMPORT_MAP = {
-  imports: Object.fromEntries(
-    ['client', 'domain'].map((name) => [`@banking/${name}`, `/node_modules/@banking/${name}/esm/dist/index.js`]),
-  ),
+  imports: {
+    '@banking/client': '/node_modules/@banking/client/esm/dist/index.js',
+    '@banking/domain': '/node_modules/@banking/domain/esm/dist/index.js',
+    '@banking/domain/proof': '/node_modules/@banking/domain/esm/dist/proof.js',
+  },
 };
 
 const PAGES = {
@@ -95,6 +106,8 @@ inABrowser('Given a page of another origin in a real browser', () => {
         covered: -1,
         refused: [true, true, 'transfer_not_found', true],
         typed: [true, 'amount_too_precise'],
+        proven: 'Northwind',
+        unproven: 'line 2 is missing: the export was cut short',
         hash: expect.stringMatching(/^[0-9a-f]{64}$/),
       });
     },

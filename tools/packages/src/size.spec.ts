@@ -85,12 +85,14 @@ describe('Given a page that loads all there is', () => {
   const client = "export * from '@banking/client';";
   const domain = "export * from '@banking/domain';";
   const prose = "export * from '@banking/domain/prose';";
+  const proof = "export * from '@banking/domain/proof';";
 
   it.each([
     { what: 'domain', page: domain, bound: 7_500 },
     { what: 'client', page: client, bound: 7_500 },
     { what: 'client with domain', page: client + domain, bound: 12_000 },
     { what: 'domain and its prose', page: domain + prose, bound: 11_000 },
+    { what: 'the proof of an export', page: proof, bound: 4_000 },
   ])('When it is $what, Then it is at most $bound bytes gzipped', async ({ what, page, bound }) => {
     const { bytes, gzipped } = await bundle(page);
     process.stdout.write(`${what}: ${bytes} bytes minified, ${gzipped} gzipped\n`);

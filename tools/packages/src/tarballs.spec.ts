@@ -10,7 +10,7 @@ const tool = (name: string, args: readonly string[]) =>
   command(join(ROOT, 'node_modules/.bin', name), args, { cwd: consumer });
 
 /** What can be imported of each, beside its package.json. */
-const ENTRIES = { domain: ['index', 'prose'], client: ['index'] } as const;
+const ENTRIES = { domain: ['index', 'prose', 'proof'], client: ['index'] } as const;
 
 describe.each(LIBRARIES)('Given the tarball of %s', (library) => {
   const installed = join(consumer, 'node_modules/@banking', library);

@@ -12,6 +12,7 @@ import { type BankingClient, RemoteRefusal, ServiceError } from '@banking/client
 import { type AccountId, type Balance, Refusal, type RefusalReason, type Transfer, add, compare, formatAmount,
   fromBalanceAmount, parseTransferAmount } from '@banking/domain';
 import { CURRENCY_NAMES, REFUSAL_ACTIONS } from '@banking/domain/prose';
+import { ExportFault, linesOf, proveExport } from '@banking/domain/proof';
 
 export async function show(banking: BankingClient, transfer: Transfer, balance: Balance): Promise<string> {
   const sum = add(parseTransferAmount(transfer.amount), fromBalanceAmount(balance.amount));
@@ -29,6 +30,16 @@ export function reasonOf(error: unknown): RefusalReason | number | undefined {
 
 export const advice = (reason: RefusalReason): string => REFUSAL_ACTIONS[reason];
 export const euro: string = CURRENCY_NAMES.EUR;
+
+export async function totalOf(bytes: AsyncIterable<Uint8Array>): Promise<string | number> {
+  try {
+    const { accounts } = await proveExport(linesOf(bytes));
+    return accounts.map(({ balance, currencyCode }) => formatAmount(balance, currencyCode, 'en')).join();
+  } catch (error) {
+    if (error instanceof ExportFault) return error.line;
+    throw error;
+  }
+}
 
 export async function mistakes(banking: BankingClient, transfer: Transfer, balance: Balance, accountId: AccountId) {
   // @ts-expect-error two spellings do not add up

@@ -1,0 +1,1 @@
+export * from '../dist/proof.js';

@@ -1,0 +1,159 @@
+import * as fc from 'fast-check';
+import { canonicalJson, type CanonicalValue } from './canonical-json.js';
+import { ExportFault, type ExportProof, proveExport } from './prove-export.js';
+import { ACCOUNTS, exportedText, faultOf, IDLE, type Move, SETTLEMENT, WORKSPACE } from './testing/exported-books.js';
+
+/** Every account but the idle one has seen money. */
+const SEEN_BY_ALL: readonly Move[] = ACCOUNTS.map((from) => ({ from, to: SETTLEMENT, amount: 7n }));
+
+const moves: fc.Arbitrary<Move[]> = fc
+  .array(
+    fc.record({
+      from: fc.constantFrom(...ACCOUNTS),
+      to: fc.constantFrom(...ACCOUNTS),
+      amount: fc.bigInt({ min: 1n, max: 10n ** 18n }),
+    }),
+    { maxLength: 12 },
+  )
+  .map((some) => [...SEEN_BY_ALL, ...some]);
+
+/** What no hash covers, and what is claimed of an account that nothing was booked on. */
+const UNCOVERED = [
+  ...['header.workspace.name', 'header.exportedAt'],
+  ...['transaction.status', 'transaction.createdAt', 'transaction.updatedAt'],
+  ...['account.kind of the bank', 'account.id of none', 'account.kind of none', 'account.currencyCode of none'],
+];
+
+describe('an export', () => {
+  it('proves what it holds', async () => {
+    await fc.assert(
+      fc.asyncProperty(moves, async (made) => {
+        const proof = await proveExport(await exportedText(made));
+
+        const balance = (id: number) =>
+          made.reduce((sum, { from, to, amount }) => sum + (to === id ? amount : 0n) - (from === id ? amount : 0n), 0n);
+        expect(proof).toMatchObject({ transactions: made.length, transfers: 2 * made.length });
+        expect(proof.workspace).toEqual({ id: WORKSPACE, name: 'Northwind Trading' });
+        expect(proof.accounts.map((account) => [account.id, account.balance])).toEqual(
+          [...ACCOUNTS, IDLE].map((id) => [id, balance(id)]),
+        );
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('is found out when any one field is another, whoever wrote the line', async () => {
+    await fc.assert(
+      fc.asyncProperty(moves, fc.nat(), fc.nat(), async (made, nthLine, nthField) => {
+        const lines = await exportedText(made);
+        const at = nthLine % lines.length;
+        const parsed = JSON.parse(lines[at]!) as Node;
+        const fields = leaves(parsed);
+        const { path, owner, name } = fields[nthField % fields.length]!;
+        owner[name] = another(owner[name]!);
+        const forged = lines.with(at, canonicalJson(parsed as CanonicalValue));
+
+        const isUncovered = UNCOVERED.includes(path + whose(lines[at]!, path));
+        expect({ path, found: (await faultOf(forged)) !== undefined }).toEqual({ path, found: !isUncovered });
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('is found out when a field is missing, or one more is there', async () => {
+    await fc.assert(
+      fc.asyncProperty(moves, fc.nat(), fc.nat(), fc.boolean(), async (made, nthLine, nthField, isMore) => {
+        const lines = await exportedText(made);
+        const at = nthLine % lines.length;
+        const parsed = JSON.parse(lines[at]!) as Node;
+        const fields = leaves(parsed);
+        const { owner, name } = fields[nthField % fields.length]!;
+        if (isMore) owner['note'] = 'paid twice';
+        else delete owner[name];
+
+        const fault = await faultOf(lines.with(at, canonicalJson(parsed as CanonicalValue)));
+        expect(fault?.line).toBe(at + 1);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('is found out when any one character is another, except where no hash looks', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.nat(), fc.nat(), fc.string({ unit: 'grapheme', maxLength: 1 }), async (nth, place, put) => {
+        const lines = await exportedText(SEEN_BY_ALL);
+        const at = nth % lines.length;
+        const line = lines[at]!;
+        const cut = place % line.length;
+        const edited = line.slice(0, cut) + put + line.slice(cut + 1);
+        fc.pre(edited !== line);
+
+        if ((await faultOf(lines.with(at, edited))) !== undefined) return;
+        const [was, is] = [line, edited].map((text) => leaves(JSON.parse(text) as Node));
+        const changed = was!.filter(({ value }, index) => value !== is![index]!.value);
+        expect(changed.map(({ path }) => UNCOVERED.includes(path + whose(line, path)))).toEqual([true]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('is found out when a line is gone, said twice, or everything behind one is cut off', async () => {
+    await fc.assert(
+      fc.asyncProperty(moves, fc.nat(), async (made, nth) => {
+        const lines = await exportedText(made);
+        const at = nth % lines.length;
+
+        expect(await faultOf(lines.toSpliced(at, 1))).toBeDefined();
+        expect(await faultOf(lines.toSpliced(at, 0, lines[at]!))).toBeDefined();
+        expect(await faultOf(lines.slice(0, at))).toEqual(
+          new ExportFault(at + 1, 'is missing: the export was cut short'),
+        );
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('is found out when two lines change places, unless neither knows of the other', async () => {
+    await fc.assert(
+      fc.asyncProperty(moves, fc.nat(), fc.nat(), async (made, one, two) => {
+        const lines = await exportedText(made);
+        const [left, right] = [one % lines.length, two % lines.length];
+        const swapped = lines.with(left, lines[right]!).with(right, lines[left]!);
+
+        const [before, after] = [await proveExport(lines), await proveExport(swapped).catch(() => undefined)];
+        if (after) expect(byId(after)).toEqual(byId(before));
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
+
+type Node = { [name: string]: unknown };
+
+/** Every text and number in a line, and where it is: `transaction.content.transfers.amount`. */
+function leaves(node: Node, path = ''): { path: string; owner: Node; name: string; value: unknown }[] {
+  return Object.entries(node).flatMap(([name, value]) => {
+    const here = Array.isArray(node) ? path : path === '' ? name : `${path}.${name}`;
+    return typeof value === 'object' ? leaves(value as Node, here) : [{ path: here, owner: node, name, value }];
+  });
+}
+
+/** Another value of the same kind. */
+function another(value: unknown): unknown {
+  if (typeof value === 'number') return value + 1;
+  const text = String(value);
+  if (text === 'EUR') return 'USD';
+  if (text.startsWith('2026')) return text.replace('2026', '2025');
+  return /[0-9]$/.test(text) ? `${text.slice(0, -1)}${(Number(text.at(-1)) + 1) % 10}` : `${text}a`;
+}
+
+/** Of an account line: what sort of account it is of. */
+function whose(line: string, path: string): string {
+  if (!path.startsWith('account.')) return '';
+  const { account } = JSON.parse(line) as { account: { id: number } };
+  return account.id === IDLE ? ' of none' : account.id === SETTLEMENT ? ' of the bank' : ' of a customer';
+}
+
+function byId({ accounts, ...proof }: ExportProof) {
+  return { ...proof, accounts: accounts.toSorted((left, right) => left.id - right.id) };
+}

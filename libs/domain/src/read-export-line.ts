@@ -1,0 +1,173 @@
+import {
+  EXPORT_FORMAT,
+  EXPORT_VERSION,
+  exportLine,
+  type ExportedAccount,
+  type ExportedTransaction,
+  type ExportEnd,
+  type ExportHeader,
+  type ExportLine,
+} from './export-lines.js';
+import { isTimestamp, type Timestamp } from './timestamp.js';
+import type { ChainLink, TransferContent } from './transaction-hash.js';
+
+/** What is wrong with a line, for a sentence that begins with the line's number. */
+export class LineFault extends Error {}
+
+type Members = Readonly<Record<string, unknown>>;
+
+const ID_MIN = 1;
+const HASH = /^[0-9a-f]{64}$/;
+const HEAD = /^(?:[0-9a-f]{64})?$/;
+const CURRENCY = /^[A-Z]{3}$/;
+const WORD = /./;
+const ANY = /^/;
+/** It is printed where it is proved, and must not move the cursor of a terminal there. */
+const NAME = /^\P{Cc}*$/u;
+const KIND = /^[a-z]+$/;
+const DAY = /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/;
+const POSITIVE = /^[1-9][0-9]{0,18}$/;
+const NOT_NEGATIVE = /^(?:0|[1-9][0-9]{0,18})$/;
+const SIGNED = /^(?:0|-?[1-9][0-9]{0,37})$/;
+
+/**
+ * Reads a line of an export and nothing but that: every field there, of its kind, and no other; written in the one way there is,
+ * so that two readers cannot take the same line for different things.
+ *
+ * @throws LineFault
+ */
+export function readExportLine(text: string): ExportLine {
+  const line = readAny(parsed(text));
+  if (exportLine(line) !== text) {
+    throw new LineFault('has a field that is not known, or is not RFC 8785 JSON with transfers and links in id order');
+  }
+  return line;
+}
+
+function parsed(text: string): Members {
+  try {
+    return members(JSON.parse(text), 'the line');
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new LineFault('is not JSON');
+    throw error;
+  }
+}
+
+function readAny(line: Members): ExportLine {
+  if ('header' in line) return { header: readHeader(members(line['header'], 'header')) };
+  if ('account' in line) return { account: readAccount(members(line['account'], 'account')) };
+  if ('transaction' in line) return { transaction: readTransaction(members(line['transaction'], 'transaction')) };
+  if ('end' in line) return { end: readEnd(members(line['end'], 'end')) };
+  throw new LineFault('is neither header, account, transaction nor end');
+}
+
+function readHeader(header: Members): ExportHeader {
+  const { format, formatVersion } = header;
+  if (format !== EXPORT_FORMAT || formatVersion !== EXPORT_VERSION) {
+    throw new LineFault(`is not the header of ${EXPORT_FORMAT} version ${EXPORT_VERSION}`);
+  }
+  const workspace = members(header['workspace'], 'workspace');
+  return {
+    workspace: { id: whole(workspace, 'id', ID_MIN), name: text(workspace, 'name', NAME) },
+    exportedAt: instant(header, 'exportedAt'),
+    accounts: whole(header, 'accounts'),
+    transactions: whole(header, 'transactions'),
+  };
+}
+
+function readAccount(account: Members): ExportedAccount {
+  return {
+    id: whole(account, 'id', ID_MIN),
+    kind: text(account, 'kind', KIND),
+    currencyCode: text(account, 'currencyCode', CURRENCY),
+    balance: text(account, 'balance', SIGNED),
+    version: whole(account, 'version'),
+    head: text(account, 'head', HEAD),
+  };
+}
+
+function readTransaction(transaction: Members): ExportedTransaction {
+  const content = members(transaction['content'], 'content');
+  return {
+    content: {
+      workspaceId: whole(content, 'workspaceId', ID_MIN),
+      transactionId: whole(content, 'transactionId', ID_MIN),
+      valueDate: text(content, 'valueDate', DAY),
+      returnOf: content['returnOf'] === undefined ? undefined : whole(content, 'returnOf', ID_MIN),
+      transfers: list(content, 'transfers').map(readTransfer),
+      previous: list(content, 'previous').map(readLink),
+    },
+    hash: text(transaction, 'hash', HASH),
+    status: text(transaction, 'status', WORD),
+    createdAt: instant(transaction, 'createdAt'),
+    updatedAt: instant(transaction, 'updatedAt'),
+  };
+}
+
+function readTransfer(transfer: Members): TransferContent {
+  const optional = <T>(name: string, read: () => T) => (transfer[name] === undefined ? undefined : read());
+  const optionalText = (name: string, shape: RegExp) => optional(name, () => text(transfer, name, shape));
+  const optionalId = (name: string) => optional(name, () => whole(transfer, name, ID_MIN));
+  const direction = text(transfer, 'direction', WORD);
+  if (direction !== 'debit' && direction !== 'credit') throw new LineFault('has a direction that is none');
+  return {
+    id: whole(transfer, 'id', ID_MIN),
+    accountId: whole(transfer, 'accountId', ID_MIN),
+    currencyCode: text(transfer, 'currencyCode', CURRENCY),
+    direction,
+    type: text(transfer, 'type', ANY),
+    amount: text(transfer, 'amount', POSITIVE),
+    description: optionalText('description', ANY),
+    purpose: optionalText('purpose', ANY),
+    feeAmount: optionalText('feeAmount', NOT_NEGATIVE),
+    recipientId: optionalId('recipientId'),
+    accountVersion: optionalId('accountVersion'),
+    balanceAfter: optionalText('balanceAfter', SIGNED),
+  };
+}
+
+function readLink(link: Members): ChainLink {
+  return { accountId: whole(link, 'accountId', ID_MIN), hash: text(link, 'hash', HEAD) };
+}
+
+function readEnd(end: Members): ExportEnd {
+  return {
+    accounts: whole(end, 'accounts'),
+    transactions: whole(end, 'transactions'),
+    transfers: whole(end, 'transfers'),
+  };
+}
+
+function members(value: unknown, name: string): Members {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw malformed(name);
+  return value as Members;
+}
+
+function list(owner: Members, name: string): readonly Members[] {
+  const value = owner[name];
+  if (!Array.isArray(value)) throw malformed(name);
+  return value.map((entry) => members(entry, name));
+}
+
+function whole(owner: Members, name: string, min = 0): number {
+  const value = owner[name];
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < min) throw malformed(name);
+  return value;
+}
+
+function text(owner: Members, name: string, shape: RegExp): string {
+  const value = owner[name];
+  // A lone surrogate has no UTF-8 form, so nothing with one was ever hashed.
+  if (typeof value !== 'string' || !shape.test(value) || /\p{Surrogate}/u.test(value)) throw malformed(name);
+  return value;
+}
+
+function instant(owner: Members, name: string): Timestamp {
+  const value = text(owner, name, WORD);
+  if (!isTimestamp(value)) throw malformed(name);
+  return value;
+}
+
+function malformed(name: string): LineFault {
+  return new LineFault(`is no line of an export: ${name} is missing or not of its kind`);
+}
