@@ -2,18 +2,20 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Refusal } from '@banking/domain';
 import { LocalIssuerError } from '@banking/local-issuer';
-import { DeploymentError, ProvisioningError } from '@banking/operations';
+import { DeploymentError, ExportError, ProvisioningError } from '@banking/operations';
 import { DatabaseSetupError, EmbeddedServerError, MigrationError } from '@banking/postgres';
 import { Command, CommanderError } from 'commander';
 import { addAppCommands } from './apps.js';
 import { ConfigError } from './config.js';
 import { addDemoCommand } from './demo.js';
 import { Interrupted } from './deployment.js';
+import { addExportCommand } from './export.js';
 import { addFundCommand } from './fund.js';
 import { addGrantCommands } from './grants.js';
 import { onRequest } from './help.js';
 import { refuseRepeatedOptions } from './inputs.js';
 import { addMigrateCommand } from './migrate.js';
+import { addProveCommand } from './prove.js';
 import { Refused } from './refused.js';
 import { addTokenCommand } from './token.js';
 import { addUserCommands } from './users.js';
@@ -27,7 +29,7 @@ const MISUSED = 2;
 
 /** What a person can act on by its message alone; of anything else the stack is shown. */
 const EXPECTED = [
-  ...[Refused, Refusal, ProvisioningError, DeploymentError, LocalIssuerError],
+  ...[Refused, Refusal, ProvisioningError, DeploymentError, ExportError, LocalIssuerError],
   ...[EmbeddedServerError, DatabaseSetupError, MigrationError],
 ];
 
@@ -67,6 +69,8 @@ function banking(): Command {
   addFundCommand(program);
   addVerifyCommand(program);
   addWorkCommands(program);
+  addExportCommand(program);
+  addProveCommand(program);
   refuseRepeatedOptions(program);
   return program;
 }

@@ -1,3 +1,4 @@
+export { bookedTransactions, type BookedTransaction } from './booked-transactions.js';
 export * from './books.js';
 export * from './open-account.js';
 export * from './post.js';

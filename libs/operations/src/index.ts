@@ -1,4 +1,5 @@
 export { readDemoWorld, type DemoWorld } from './demo-world/world.js';
+export { exportBooks, ExportError } from './export-books.js';
 export * from './ledger-banking-service.js';
 export * from './ledger-directory.js';
 export { MIGRATIONS } from './migrations.js';

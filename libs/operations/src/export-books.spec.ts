@@ -1,0 +1,121 @@
+import { type ExportProof, proveExport } from '@banking/domain/proof';
+import { parseAmount } from '@banking/domain';
+import { openBooks, post, type Proposal } from '@banking/ledger';
+import { exportBooks } from './export-books.js';
+import { demoWorld, wordOf } from './testing/worlds.js';
+
+let world: Awaited<ReturnType<typeof demoWorld>>;
+let northwind: { id: number; name: string };
+
+beforeEach(async () => {
+  world = await demoWorld();
+  northwind = { id: world.demo.workspaces['Northwind Trading']!, name: 'Northwind Trading' };
+});
+afterEach(() => world.close());
+
+/** Exports a workspace, does something while the first lines are written, and gives the pieces that were written. */
+async function exported(workspace = northwind, meanwhile: () => Promise<unknown> = async () => {}) {
+  const pieces: string[] = [];
+  const end = await exportBooks(world.database, workspace, async (text) => {
+    if (pieces.length === 0) await meanwhile();
+    pieces.push(text);
+  });
+  return { end, pieces };
+}
+
+function proofOf(pieces: readonly string[]): Promise<ExportProof> {
+  return proveExport(pieces.join('').trimEnd().split('\n'));
+}
+
+/** One euro that arrives on Northwind's account. */
+function euro(): Proposal {
+  const leg = { currencyId: 978, amount: parseAmount('1.00', 'EUR'), type: 'funding' };
+  const legs = [
+    { ...leg, account: world.demo.accounts['Northwind Trading EUR']!, direction: 'credit' as const },
+    { ...leg, account: 'settlement' as const, direction: 'debit' as const },
+  ];
+  return { entries: [{ workspaceId: northwind.id, status: 'completed', valueDate: '2026-11-21', legs }] };
+}
+
+async function posted(books: Parameters<typeof post>[0], ...proposals: readonly Proposal[]): Promise<void> {
+  for (const { posted: done, refused, failed } of await post(books, proposals)) if (!done) throw refused ?? failed;
+}
+
+describe('Given the demo world', () => {
+  it('When the books of every workspace are exported, Then domain alone proves all that the database holds', async () => {
+    for (const [name, id] of Object.entries(world.demo.workspaces)) {
+      const { end, pieces } = await exported({ id, name });
+      const proof = await proofOf(pieces);
+
+      const { rows } = await world.owner.query(
+        `select a.id::int as id, a.kind, c.code as "currencyCode", a.version::int as version, a.head,
+                coalesce((select sum(case direction when 'credit' then amount else -amount end)
+                          from transfer t where t.account_id = a.id), 0)::text as balance
+         from account a join currency c on c.id = a.currency_id where a.workspace_id = $1 order by a.id`,
+        [id],
+      );
+      expect(proof.accounts.map((account) => ({ ...account, balance: account.balance.toString() }))).toEqual(rows);
+      const { accounts, ...counts } = end;
+      expect(proof).toMatchObject({ workspace: { id, name }, ...counts });
+      expect(accounts).toBe(rows.length);
+    }
+  });
+
+  it('When money moves while the lines are written, Then the export shows the books as of its beginning', async () => {
+    const before = await exported();
+    const during = await exported(northwind, () => posted(world.books, euro()));
+    const after = await exported();
+
+    expect(during.end).toEqual(before.end);
+    expect((await proofOf(during.pieces)).accounts).toEqual((await proofOf(before.pieces)).accounts);
+    expect(after.end.transactions).toBe(before.end.transactions + 1);
+  });
+
+  it('When two processes have posted on one account, Then their transactions stand in its order, not in that of ids', async () => {
+    const other = openBooks(world.database);
+    await posted(other, euro());
+    await posted(world.books, euro());
+    await posted(other, euro());
+    await posted(world.books, euro());
+
+    const { pieces } = await exported();
+
+    const ids = [...pieces.join('').matchAll(/"transactionId":(\d+)/g)].map(([, id]) => Number(id));
+    expect(ids).not.toEqual(ids.toSorted((left, right) => left - right));
+    expect((await proofOf(pieces)).transactions).toBe(ids.length);
+  });
+
+  it('When there are more transactions than are read at a time, Then they are written portion by portion', async () => {
+    const many = Array.from({ length: 1_200 }, () => euro());
+    await posted(world.books, ...many);
+    // As autovacuum does before long.
+    await world.owner.query('analyze');
+
+    const { end, pieces } = await exported();
+
+    const [header, accounts, first, second, last] = pieces.map((piece) => piece.split('\n').length - 1);
+    expect({ header, accounts, first, last }).toEqual({ header: 1, accounts: end.accounts, first: 1_000, last: 1 });
+    expect(second).toBe(end.transactions - 1_000);
+    expect((await proofOf(pieces)).transactions).toBe(end.transactions);
+  });
+
+  it('When a transaction is missing, Then the export says that the books are not in order', async () => {
+    const { internal } = world.demo.transfers;
+    await world.owner.query(
+      `begin; set local session_replication_role = replica; delete from transfer where id = ${internal}; commit`,
+    );
+
+    expect(await wordOf(exported())).toMatch(
+      /^The books of workspace \d+ are not in order: (one transaction does|\d+ transactions do) not follow what is there\. Run/,
+    );
+  });
+
+  it('When the workspace is another one, Then nothing of this one is written', async () => {
+    const id = world.demo.workspaces['Southwind Imports']!;
+    const { pieces } = await exported({ id, name: 'Southwind Imports' });
+
+    expect(new Set([...pieces.join('').matchAll(/"workspaceId":(\d+)/g)].map(([, of]) => Number(of)))).toEqual(
+      new Set([id]),
+    );
+  });
+});
