@@ -17,6 +17,7 @@ import { Draining } from './health/readiness.js';
 import { ReferenceAnswers } from './http/reference-answers.js';
 import { RefusalFilter } from './http/refusal.filter.js';
 import { ProductsController } from './products/products.controller.js';
+import { OrdersController } from './orders/orders.controller.js';
 import { PurposesController } from './orders/purposes.controller.js';
 import { QuotesController } from './quotes/quotes.controller.js';
 import { CorridorsController } from './recipients/corridors.controller.js';
@@ -45,6 +46,7 @@ const CONTROLLERS = [
   RecipientsController,
   QuotesController,
   PurposesController,
+  OrdersController,
   TransfersController,
   HealthController,
 ];

@@ -13,6 +13,10 @@ import {
   type Intent,
   type InternalRecipientWish,
   type InternationalRecipientWish,
+  type Order,
+  type OrderName,
+  type OrderQuery,
+  type OrderWish,
   type Page,
   type PageQuery,
   type Product,
@@ -58,6 +62,12 @@ export interface WorkspaceView {
   addInternalRecipient(wish: InternalRecipientWish, intent?: Intent): Promise<Created<Recipient>>;
   changeRecipient(change: RecipientChange): Promise<Recipient>;
   forgetRecipient(recipientId: number): Promise<void>;
+  /** An order is two payments when it is placed twice: give it a key. */
+  placeOrder(wish: OrderWish, intent?: Intent): Promise<Created<Order>>;
+  /** One page; `next` of it is the `cursor` of the next. */
+  listOrders(query?: OrderQuery): Promise<Page<Order>>;
+  getOrder(accountId: number, orderId: number): Promise<Order>;
+  cancelOrder(accountId: number, orderId: number): Promise<Order>;
   createQuote(wish: QuoteWish, intent?: Intent): Promise<Created<Quote>>;
   getQuote(quoteId: number): Promise<Quote>;
   /** One page; `next` of it is the `cursor` of the next. */
@@ -154,6 +164,24 @@ export class BankingClient extends BankingService {
     return (await this.#connection.get(path, 'object', workspaceHeader(scope))) as Transfer;
   }
 
+  async placeOrder(scope: Scope, { accountId, ...body }: OrderWish, intent: Intent = {}): Promise<Created<Order>> {
+    const path = `accounts/${digits(accountId)}/orders`;
+    return (await this.#connection.create(path, body, creationHeaders(scope, intent))) as Created<Order>;
+  }
+
+  async listOrders(scope: Scope, query: OrderQuery = {}): Promise<Page<Order>> {
+    return (await this.#connection.getPage(`orders${search(query)}`, workspaceHeader(scope))) as Page<Order>;
+  }
+
+  async getOrder(scope: Scope, name: OrderName): Promise<Order> {
+    return (await this.#connection.get(orderPath(name), 'object', workspaceHeader(scope))) as Order;
+  }
+
+  async cancelOrder(scope: Scope, name: OrderName): Promise<Order> {
+    const path = `${orderPath(name)}/cancellation`;
+    return (await this.#connection.send('POST', path, undefined, workspaceHeader(scope))) as Order;
+  }
+
   async listAccounts(scope: Scope, query: PageQuery = {}): Promise<Page<Account>> {
     return (await this.#connection.getPage(`accounts${search(query)}`, workspaceHeader(scope))) as Page<Account>;
   }
@@ -212,6 +240,10 @@ export class BankingClient extends BankingService {
       addInternalRecipient: (wish, intent) => this.addInternalRecipient(scope, wish, intent),
       changeRecipient: (change) => this.changeRecipient(scope, change),
       forgetRecipient: (recipientId) => this.forgetRecipient(scope, { recipientId: recipientId as RecipientId }),
+      placeOrder: (wish, intent) => this.placeOrder(scope, wish, intent),
+      listOrders: (query) => this.listOrders(scope, query),
+      getOrder: (accountId, orderId) => this.getOrder(scope, { accountId, orderId } as OrderName),
+      cancelOrder: (accountId, orderId) => this.cancelOrder(scope, { accountId, orderId } as OrderName),
       createQuote: (wish, intent) => this.createQuote(scope, wish, intent),
       getQuote: (quoteId) => this.getQuote(scope, { quoteId: quoteId as QuoteId }),
       listTransfers: (query) => this.listTransfers(scope, query),
@@ -238,6 +270,8 @@ function search(query: object): string {
   const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
   return text === '' ? '' : `?${text}`;
 }
+
+const orderPath = ({ accountId, orderId }: OrderName) => `accounts/${digits(accountId)}/orders/${digits(orderId)}`;
 
 /** An id as it is sent. A caller without types may hand over anything; what is no id must not become a path. */
 function digits(id: number, otherwise: 'id_malformed' | 'workspace_id_invalid' = 'id_malformed'): string {

@@ -44,7 +44,7 @@ export class Connection {
   }
 
   /** A request with a JSON body, answered by a record. */
-  async send(method: 'POST' | 'PATCH', path: string, body: object, headers: Headers = {}): Promise<unknown> {
+  async send(method: 'POST' | 'PATCH', path: string, body?: object, headers: Headers = {}): Promise<unknown> {
     return readAnswer(await this.#ask(path, headers, method, body), 'object');
   }
 

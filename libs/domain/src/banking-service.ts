@@ -3,10 +3,12 @@ import type { Page, PageQuery } from './lists.js';
 import type { QuoteWish } from './quote-wish.js';
 import type { CorridorQuery, InternalRecipientWish, InternationalRecipientWish, RecipientChange, RecipientQuery } from './recipient-wishes.js'; // prettier-ignore
 import type { Created, Intent } from './intent.js';
+import type { OrderName, OrderQuery, OrderWish } from './order-wish.js';
 import type { TransferAmount } from './amount.js';
 import type { Account } from './resources/account.js';
 import type { App } from './resources/app.js';
 import type { Corridor } from './resources/corridor.js';
+import type { Order } from './resources/order.js';
 import type { Product } from './resources/product.js';
 import type { Quote } from './resources/quote.js';
 import type { Recipient } from './resources/recipient.js';
@@ -229,4 +231,33 @@ export abstract class BankingService {
    * @throws Refusal `route_not_found` from a service over HTTP that has no sandbox.
    */
   abstract fundAccount(scope: Scope, wish: FundingWish, intent?: Intent): Promise<Created<Transfer>>;
+
+  /**
+   * POST /accounts/{accountId}/orders: pays at once, or later, or again and again. An instant order has moved the money when it is
+   * answered, or it is refused and nothing has happened.
+   *
+   * @throws Refusal `account_not_found`, `account_disabled`, `recipient_invalid`, `corridor_disabled`, `amount_malformed`,
+   *   `amount_out_of_range`, `amount_below_minimum`, `amount_above_maximum`, `insufficient_funds`, `purpose_code_required`,
+   *   `purpose_code_invalid`, `schedule_invalid`, `quote_not_found`, `quote_expired`, `quote_used`, `rate_unavailable`,
+   *   `external_reference_reused`, and those of the idempotency key as `openAccount`.
+   */
+  abstract placeOrder(scope: Scope, wish: OrderWish, intent?: Intent): Promise<Created<Order>>;
+
+  /**
+   * GET /orders: the orders of the workspace, newest first, each with the latest ten of its executions.
+   *
+   * @throws Refusal `account_not_found`, `recipient_not_found` for a filter that names what is not the workspace's.
+   * @throws Refusal `limit_invalid`, `cursor_invalid`, `timestamp_invalid`.
+   */
+  abstract listOrders(scope: Scope, query?: OrderQuery): Promise<Page<Order>>;
+
+  /** GET /accounts/{accountId}/orders/{orderId}: with all executions. @throws Refusal `order_not_found` */
+  abstract getOrder(scope: Scope, name: OrderName): Promise<Order>;
+
+  /**
+   * POST /accounts/{accountId}/orders/{orderId}/cancellation: what has not been executed never will be.
+   *
+   * @throws Refusal `order_not_found`, `order_not_cancellable` when nothing is left to run.
+   */
+  abstract cancelOrder(scope: Scope, name: OrderName): Promise<Order>;
 }

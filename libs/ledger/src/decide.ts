@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { canonicalTransaction, Refusal, type TransactionContent } from '@banking/domain';
+import { canonicalTransaction, Refusal, type RefusalReason, type TransactionContent } from '@banking/domain';
 import type { Entry, Leg, Outcome, OwnAccountKind, PostedTransaction, PostedTransfer, Proposal } from './proposal.js';
 
 /** A customer's account as the lock found it, moved along in memory while a batch is decided. */
@@ -27,12 +27,19 @@ export interface Desk {
 /** A customer's balance travels as a JSON integer, so it stays a safe one. */
 const BALANCE_MAX = BigInt(Number.MAX_SAFE_INTEGER);
 
+/** Asked before each proposal, with the outcomes of those before it: an outcome of its own, or undefined for the books to decide. */
+export type Gate = (index: number, before: readonly Outcome[]) => Outcome | undefined;
+
 /**
  * Decides proposals one by one in the order they arrived, each on the balances the ones before it left.
  * A refused proposal leaves the accounts as it found them.
  */
-export function decide(desk: Desk, proposals: readonly Proposal[]): Outcome[] {
-  return proposals.map((proposal) => decideOne(desk, proposal));
+export function decide(desk: Desk, proposals: readonly Proposal[], gate: Gate = () => undefined): Outcome[] {
+  const outcomes: Outcome[] = [];
+  for (const [index, proposal] of proposals.entries()) {
+    outcomes.push(gate(index, outcomes) ?? decideOne(desk, proposal));
+  }
+  return outcomes;
 }
 
 function decideOne(desk: Desk, proposal: Proposal): Outcome {
@@ -89,12 +96,13 @@ function decideEntry(
   return { workspaceId: entry.workspaceId, id, hash, entry, transfers };
 }
 
-/** @throws Refusal `account_disabled`, `insufficient_funds`, `balance_limit_exceeded` */
+/** @throws Refusal `account_disabled`, `insufficient_funds`, `balance_limit_exceeded`, or what the leg says instead */
 function move(account: HeldAccount, leg: Leg): void {
-  if (account.status !== 'enabled' && leg.type !== 'return') throw new Refusal('account_disabled');
+  const refuse = (reason: RefusalReason) => leg.refusedAs ?? new Refusal(reason);
+  if (account.status !== 'enabled' && leg.type !== 'return') throw refuse('account_disabled');
   const balance = leg.direction === 'credit' ? account.balance + leg.amount : account.balance - leg.amount;
-  if (balance < account.floor) throw new Refusal('insufficient_funds');
-  if (balance > BALANCE_MAX) throw new Refusal('balance_limit_exceeded');
+  if (balance < account.floor) throw refuse('insufficient_funds');
+  if (balance > BALANCE_MAX) throw refuse('balance_limit_exceeded');
   account.balance = balance;
   account.version += 1;
 }

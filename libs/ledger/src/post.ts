@@ -34,7 +34,7 @@ export async function post(
 
 async function postTogether(books: Books, proposals: readonly Proposal[], alongside: Alongside): Promise<Outcome[]> {
   const { workspaces, finish } = await preparePosting(books, proposals);
-  const { outcomes } = await books.database.transaction({ workspaces }, (tx) => finish(tx, alongside));
+  const { outcomes } = await books.database.transaction({ workspaces }, (tx) => finish(tx, { alongside }));
   return outcomes;
 }
 

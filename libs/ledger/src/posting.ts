@@ -1,28 +1,34 @@
 import { bind, statement, type Bound, type IdBlocks, type Tx } from '@banking/postgres';
 import type { Books } from './books.js';
-import { decide, type HeldAccount } from './decide.js';
+import { decide, type Gate, type HeldAccount } from './decide.js';
 import { currencyCode, meetOwnAccounts, ownAccountKey } from './own-accounts.js';
 import type { Outcome, PostedTransaction, Proposal } from './proposal.js';
 
 /** In id order, whoever posts: two batches that share accounts wait for each other instead of blocking each other. */
-const LOCK_ACCOUNTS = statement<{
-  workspace_id: bigint;
-  id: bigint;
-  currency_id: number;
-  status: string;
-  floor: bigint;
-  balance: bigint;
-  version: bigint;
-  head: string;
-}>(
-  'lock_accounts',
-  `select a.workspace_id, a.id, a.currency_id, a.status, a.floor, a.balance, a.version, a.head
-   from account a
-   join unnest($1::bigint[], $2::bigint[]) u(w, i) on (a.workspace_id, a.id) = (u.w, u.i)
-   where a.kind = 'customer'
-   order by a.workspace_id, a.id
-   for no key update of a`,
-);
+const LOCK_ACCOUNTS = lockAccounts('lock_accounts', 'for no key update of a');
+/** Takes what is free: a batch of many does not wait for the one account that somebody else holds. */
+const LOCK_FREE_ACCOUNTS = lockAccounts('lock_free_accounts', 'for no key update of a skip locked');
+
+function lockAccounts(name: string, lock: string) {
+  return statement<{
+    workspace_id: bigint;
+    id: bigint;
+    currency_id: number;
+    status: string;
+    floor: bigint;
+    balance: bigint;
+    version: bigint;
+    head: string;
+  }>(
+    name,
+    `select a.workspace_id, a.id, a.currency_id, a.status, a.floor, a.balance, a.version, a.head
+     from account a
+     join unnest($1::bigint[], $2::bigint[]) u(w, i) on (a.workspace_id, a.id) = (u.w, u.i)
+     where a.kind = 'customer'
+     order by a.workspace_id, a.id
+     ${lock}`,
+  );
+}
 
 const INSERT_TRANSACTIONS = statement(
   'insert_transactions',
@@ -60,19 +66,31 @@ interface Finished {
   readonly rows: readonly (readonly unknown[])[];
 }
 
+/** What else goes on while a batch is posted. */
+export interface Finishing {
+  readonly alongside?: Alongside;
+  /** Sent behind the locks in their flight: what is read there has seen all that was decided on these accounts before. */
+  readonly reads?: readonly Bound<unknown>[];
+  /** Told what the reads answered; asked before each proposal is decided. */
+  readonly gate?: (rows: readonly (readonly unknown[])[]) => Gate;
+  /** Leaves out proposals whose accounts somebody else holds, instead of waiting for them. */
+  readonly skipsLocked?: boolean;
+}
+
 /** A batch made ready: ids reserved and own accounts open, so that within its database transaction it needs no other connection. */
 export interface Posting {
   /** The scope its database transaction must have. */
   readonly workspaces: readonly number[];
   /** Locks the accounts, decides, writes and commits. What the caller locks in `tx` comes before the accounts. */
-  finish(tx: Tx, alongside?: Alongside): Promise<Finished>;
+  finish(tx: Tx, finishing?: Finishing): Promise<Finished>;
 }
 
 /** Makes a batch ready for a caller who has something to lock or to ask first in the same database transaction. Others `post`. */
 export async function preparePosting(books: Books, proposals: readonly Proposal[]): Promise<Posting> {
   const entries = proposals.flatMap((proposal) => proposal.entries);
   const legs = entries.flatMap((entry) => entry.legs.map((leg) => ({ workspaceId: entry.workspaceId, leg })));
-  const workspaces = [...new Set(entries.map(({ workspaceId }) => workspaceId))];
+  const touched = proposals.map(customersOf);
+  const workspaces = [...new Set([...entries, ...touched.flat()].map(({ workspaceId }) => workspaceId))];
   // First, because a new account's first snapshot draws from the ids of transfers: a lone starter's ids come out the same each time.
   await meetOwnAccounts(books, proposals);
   const [takeTransactionId, takeTransferId] = await Promise.all([
@@ -80,13 +98,14 @@ export async function preparePosting(books: Books, proposals: readonly Proposal[
     reserve(books.transferIds, legs.length),
   ]);
 
-  const finish = async (tx: Tx, alongside: Alongside = () => []): Promise<Finished> => {
-    const customers = new Map<string, readonly [number, number]>();
-    for (const { workspaceId, leg } of legs) {
-      if (typeof leg.account === 'number') customers.set(`${workspaceId}/${leg.account}`, [workspaceId, leg.account]);
-    }
-    const refs = [...customers.values()];
-    const [rows] = await tx.flight([bind(LOCK_ACCOUNTS, refs.map(([w]) => w), refs.map(([, i]) => i))] as const); // prettier-ignore
+  const finish = async (tx: Tx, finishing: Finishing = {}): Promise<Finished> => {
+    const { alongside = () => [], reads = [], gate: gateOf = () => () => undefined, skipsLocked = false } = finishing;
+    const refs = [...new Map(touched.flat().map((ref) => [refKey(ref), ref])).values()];
+    const lock = skipsLocked ? LOCK_FREE_ACCOUNTS : LOCK_ACCOUNTS;
+    const [rows, ...found] = await tx.flight([
+      bind(lock, refs.map(({ workspaceId }) => workspaceId), refs.map(({ accountId }) => accountId)), // prettier-ignore
+      ...reads,
+    ]);
 
     const held = new Map<string, HeldAccount>();
     for (const { workspace_id, id, currency_id, version, ...row } of rows) {
@@ -94,6 +113,8 @@ export async function preparePosting(books: Books, proposals: readonly Proposal[
       held.set(`${account.workspaceId}/${account.id}`, account);
     }
 
+    const isHeld = (ref: AccountRef) => held.has(refKey(ref));
+    const gate = gateOf(found);
     const outcomes = decide(
       {
         account: (workspaceId, accountId) => held.get(`${workspaceId}/${accountId}`),
@@ -107,6 +128,7 @@ export async function preparePosting(books: Books, proposals: readonly Proposal[
         takeTransferId,
       },
       proposals,
+      (index, before) => (skipsLocked && !touched[index]?.every(isHeld) ? { leftOut: 'locked' } : gate(index, before)),
     );
     const posted = outcomes.flatMap((outcome) => outcome.posted ?? []);
     const written = posted.length > 0 ? writes(posted, held) : [];
@@ -114,6 +136,21 @@ export async function preparePosting(books: Books, proposals: readonly Proposal[
     return { outcomes, rows: answers.slice(written.length) };
   };
   return { workspaces, finish };
+}
+
+interface AccountRef {
+  readonly workspaceId: number;
+  readonly accountId: number;
+}
+
+const refKey = ({ workspaceId, accountId }: AccountRef): string => `${workspaceId}/${accountId}`;
+
+/** The customers' accounts a proposal needs. */
+function customersOf({ entries, holds }: Proposal): AccountRef[] {
+  const moved = entries.flatMap(({ workspaceId, legs }) =>
+    legs.flatMap(({ account }) => (typeof account === 'number' ? [{ workspaceId, accountId: account }] : [])),
+  );
+  return holds ? [holds, ...moved] : moved;
 }
 
 /** Takes all ids of a batch in the one step in which nobody else can: what is decided later has its own. */

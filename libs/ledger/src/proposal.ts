@@ -15,6 +15,8 @@ export interface Leg {
   readonly type: string;
   readonly description?: string | undefined;
   readonly purpose?: string | undefined;
+  /** Said instead of what is wrong with the account: whoever pays learns nothing of the state of somebody else's. */
+  readonly refusedAs?: Refusal | undefined;
   /** The fee of the movement, repeated for display; the fee itself is a leg of its own. */
   readonly feeAmount?: MinorUnits | undefined;
   readonly recipientId?: number | undefined;
@@ -31,9 +33,11 @@ export interface Entry {
   readonly legs: readonly Leg[];
 }
 
-/** What is posted together or not at all: one entry, or one in each workspace that money passes between. */
+/** What is posted together or not at all: one entry, one in each workspace that money passes between, or none yet. */
 export interface Proposal {
   readonly entries: readonly Entry[];
+  /** A customer's account that is locked also where no money moves, so that what is written alongside has its order. */
+  readonly holds?: { readonly workspaceId: number; readonly accountId: number } | undefined;
 }
 
 /** A leg as it was written. */
@@ -56,9 +60,16 @@ export interface PostedTransaction {
 
 /**
  * A proposal's own fate: a refusal in a batch is that proposal's alone, and so is what the database objected to when the batch was
- * replayed one by one. A `CommitInDoubtError` may have happened.
+ * replayed one by one. A `CommitInDoubtError` may have happened. Left out is what a gate has answered, and, where locks are not
+ * waited for, what touches an account that somebody else holds: nothing of it was decided.
  */
-export type Outcome =
-  | { readonly posted: readonly PostedTransaction[]; readonly refused?: undefined; readonly failed?: undefined }
-  | { readonly posted?: undefined; readonly refused: Refusal; readonly failed?: undefined }
-  | { readonly posted?: undefined; readonly refused?: undefined; readonly failed: Error };
+export type Outcome = {
+  [K in keyof Fate]: Pick<Fate, K> & { readonly [Other in Exclude<keyof Fate, K>]?: undefined };
+}[keyof Fate];
+
+interface Fate {
+  readonly posted: readonly PostedTransaction[];
+  readonly refused: Refusal;
+  readonly failed: Error;
+  readonly leftOut: 'answered' | 'locked';
+}

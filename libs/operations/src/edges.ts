@@ -27,6 +27,15 @@ const accountJson = (a: string, product: string, currency: string): string =>
        'currency', ${currencyJson(currency)},
        'product', ${productJson(product, currency)}))`;
 
+/**
+ * The account of a row, looked up for itself: joined, a planner that has not counted the tables yet would read all accounts of the
+ * workspace for each.
+ */
+const accountOf = (row: string): string =>
+  `(select ${accountJson('sa', 'sp', 'sc')}
+    from account sa join product sp on sp.id = sa.product_id join currency sc on sc.id = sa.currency_id
+    where sa.workspace_id = ${row}.workspace_id and sa.id = ${row}.account_id)`;
+
 /** The snapshot a transfer left behind shares its id and its time. */
 const balanceJson = (t: string): string =>
   `json_build_object('id', ${t}.id, 'amount', ${t}.balance_after,
@@ -53,6 +62,11 @@ const recipientJoins = (r: string) => `left join bank b on b.id = ${r}.bank_id
    left join beneficiary n on (n.workspace_id, n.recipient_id) = (${r}.workspace_id, ${r}.id)
    left join currency rc on rc.id = ${r}.currency_id`;
 
+/** The recipient of a row, looked up for itself like `accountOf`. */
+const recipientOf = (row: string): string =>
+  `(select ${recipientJson('r', 'b', 'n', 'rc')} from recipient r ${recipientJoins('r')}
+    where r.workspace_id = ${row}.workspace_id and r.id = ${row}.recipient_id)`;
+
 const remittanceJson = (m: string): string =>
   `case when ${m}.id is not null then json_build_object('id', ${m}.id, ${times(m)},
      'edges', json_build_object('events', coalesce((
@@ -61,17 +75,14 @@ const remittanceJson = (m: string): string =>
        from remittance_event e where e.workspace_id = ${m}.workspace_id and e.remittance_id = ${m}.id), '[]'))) end`;
 
 /** The transaction with its tracking and its customer-visible transfers; transfers of our own accounts stay ours. */
-const transactionJson = (x: string, m: string): string =>
+const transactionJson = (x: string, m: string, accountOfTransfer = accountOf('s')): string =>
   `json_build_object('id', ${x}.id, 'status', ${x}.status, 'hash', ${x}.hash, ${times(x)},
      'edges', json_build_object(
        'internationalRemittance', ${remittanceJson(m)},
        'transfers', (
-         select json_agg(${transferJson('s', accountJson('sa', 'sp', 'sc'))} order by s.id)
+         select json_agg(${transferJson('s', accountOfTransfer)} order by s.id)
          from transfer s
-         join account sa on (sa.workspace_id, sa.id) = (s.workspace_id, s.account_id)
-         join product sp on sp.id = sa.product_id
-         join currency sc on sc.id = sa.currency_id
-         where s.workspace_id = ${x}.workspace_id and s.transaction_id = ${x}.id and sa.kind = 'customer')))`;
+         where s.workspace_id = ${x}.workspace_id and s.transaction_id = ${x}.id and s.account_version is not null)))`;
 
 /** A transfer with its account and balance, and with what else its edges shall hold (`key, json` pairs). */
 const transferJson = (t: string, account: string, moreEdges = ''): string =>
@@ -126,3 +137,38 @@ export const WHOLE_ACCOUNT = {
   item: resource(accountJson('t', 'p', 'c')),
   joins: 'join product p on p.id = t.product_id join currency c on c.id = t.currency_id',
 } as const;
+
+/** One run, with its transaction once it has one. */
+const executionJson = (e: string, x: string, m: string, accountOfTransfer: string): string =>
+  `json_build_object('id', ${e}.id, 'sequence', ${e}.sequence, 'status', ${e}.status, 'scheduledAt', rfc3339(${e}.scheduled_at),
+     'executedAt', rfc3339(${e}.executed_at), 'failureCode', ${e}.failure_code, 'failureMessage', ${e}.failure_message,
+     'edges', json_build_object('transaction', case when ${x}.id is not null then ${transactionJson(x, m, accountOfTransfer)} end))`;
+
+/** The executions of an order in the order of their sequence: all of them, or the latest. Most of their transfers are on its account. */
+const executionsJson = (o: string, account: string, latest?: number): string =>
+  `coalesce((select json_agg(${executionJson('e', 'ex', 'em', `case when s.account_id = ${o}.account_id then ${account} else ${accountOf('s')} end`)} order by e.sequence)
+     from (select * from execution l where l.workspace_id = ${o}.workspace_id and l.order_id = ${o}.id
+           ${latest === undefined ? '' : `order by l.sequence desc limit ${latest}`}) e
+     left join transaction ex on (ex.workspace_id, ex.id) = (e.workspace_id, e.transaction_id)
+     left join remittance em on (em.workspace_id, em.transaction_id) = (ex.workspace_id, ex.id)), '[]')`;
+
+const orderJson = (o: string, account: string, recipient: string, executions: string): string =>
+  `json_build_object('id', ${o}.id, 'amount', ${o}.amount::text, 'status', ${o}.status, 'type', ${o}.type,
+     'description', ${o}.description, 'purposeCode', ${o}.purpose_code, 'repeatUnit', ${o}.repeat_unit, 'repeatValue', ${o}.repeat_value,
+     'startAt', rfc3339(${o}.start_at), 'stopAt', rfc3339(${o}.stop_at), 'quoteID', ${o}.quote_id,
+     'externalReference', ${o}.external_reference, 'metadata', ${o}.metadata, ${times(o)},
+     'edges', json_build_object('account', ${account}, 'recipient', ${recipient}, 'executions', ${executions}))`;
+
+/** How many executions of each order a list shows. */
+const LISTED_EXECUTIONS = 10;
+
+const anOrder = (latest?: number) => ({
+  item: resource(orderJson('t', 'oa.account', recipientOf('t'), executionsJson('t', 'oa.account', latest))),
+  // Written once for each order (`offset 0`), however often it stands in it.
+  joins: `cross join lateral (select ${accountOf('t')} as account offset 0) oa`,
+});
+
+/** An order `t` with all its edges. */
+export const WHOLE_ORDER = anOrder();
+/** The same with the latest of its executions. */
+export const LISTED_ORDER = anOrder(LISTED_EXECUTIONS);

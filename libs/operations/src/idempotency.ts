@@ -18,7 +18,8 @@ export interface Request {
   readonly content: object;
 }
 
-const KEPT = `interval '30 days'`;
+/** How long an answer is kept: as an SQL interval. */
+export const KEPT = `interval '30 days'`;
 const BUSY_RETRY_S = 1;
 
 /** Held to the end of the database transaction: who comes meanwhile with the same key is told so instead of waiting. */
@@ -102,10 +103,12 @@ export async function postOnce<T>(
 ): Promise<Created<T>> {
   const { workspaces, finish } = await preparePosting(books, [proposal]);
   return once(books.database, workspaces, request, intent, actor, async (tx, keeping) => {
-    const { rows } = await finish(tx, ([outcome]) => {
-      if (!outcome?.posted) throw outcome?.refused ?? outcome?.failed ?? new Error('a proposal without an outcome');
-      const { writes, answer } = make(outcome.posted);
-      return [...writes, ...keeping(answer)];
+    const { rows } = await finish(tx, {
+      alongside: ([outcome]) => {
+        if (!outcome?.posted) throw outcome?.refused ?? outcome?.failed ?? new Error('a proposal without an outcome');
+        const { writes, answer } = make(outcome.posted);
+        return [...writes, ...keeping(answer)];
+      },
     });
     return rows;
   });
@@ -154,7 +157,7 @@ function requireKey(key: string): void {
   if (!isIdempotencyKey(key)) throw new Refusal('idempotency_key_invalid');
 }
 
-function fingerprintOf({ content }: Request): Buffer {
+export function fingerprintOf({ content }: Request): Buffer {
   return createHash('sha256')
     .update(canonicalJson(content as CanonicalValue))
     .digest();

@@ -1,8 +1,9 @@
-import { BankingService, type Account, type AccountChange, type AccountId, type AccountWish, type App, type AppId, type Corridor, type CorridorQuery, type Created, type FundingWish, type Intent, type InternalRecipientWish, type InternationalRecipientWish, type Page, type PageQuery, type Product, type Quote, type QuoteId, type QuoteWish, type Recipient, type RecipientChange, type RecipientId, type RecipientQuery, type RecipientSchema, type Scope, type Statement, type StatementQuery, type Transfer, type TransferId, type TransferQuery, type User } from '@banking/domain'; // prettier-ignore
+import { BankingService, type Order, type OrderName, type OrderQuery, type OrderWish, type Account, type AccountChange, type AccountId, type AccountWish, type App, type AppId, type Corridor, type CorridorQuery, type Created, type FundingWish, type Intent, type InternalRecipientWish, type InternationalRecipientWish, type Page, type PageQuery, type Product, type Quote, type QuoteId, type QuoteWish, type Recipient, type RecipientChange, type RecipientId, type RecipientQuery, type RecipientSchema, type Scope, type Statement, type StatementQuery, type Transfer, type TransferId, type TransferQuery, type User } from '@banking/domain'; // prettier-ignore
 import { openBooks, type Books } from '@banking/ledger';
 import type { Database } from '@banking/postgres';
 import { addInternalRecipient } from './add-internal-recipient.js';
 import { addInternationalRecipient } from './add-international-recipient.js';
+import { cancelOrder } from './cancel-order.js';
 import { changeAccount } from './change-account.js';
 import { changeRecipient } from './change-recipient.js';
 import { createQuote } from './create-quote.js';
@@ -10,6 +11,7 @@ import { forgetRecipient } from './forget-recipient.js';
 import { fundAccount } from './fund-account.js';
 import { getAccount } from './get-account.js';
 import { getQuote } from './get-quote.js';
+import { getOrder } from './get-order.js';
 import { getRecipient } from './get-recipient.js';
 import { getStatement } from './get-statement.js';
 import { getTransfer } from './get-transfer.js';
@@ -18,12 +20,14 @@ import { openAccount } from './open-account.js';
 import { listAppUsers } from './list-app-users.js';
 import { listApps } from './list-apps.js';
 import { listCorridors } from './list-corridors.js';
+import { listOrders } from './list-orders.js';
 import { listProducts } from './list-products.js';
 import { listPurposes } from './list-purposes.js';
 import { listRecipientSchemas } from './list-recipient-schemas.js';
 import { listRecipients } from './list-recipients.js';
 import { listTransfers } from './list-transfers.js';
 import { CursorSeal } from './lists/cursor-seal.js';
+import { OrderDesk } from './orders/order-desk.js';
 import { NO_RATES, type RateSource } from './rates/rate-source.js';
 
 export interface QuoteTerms {
@@ -36,6 +40,7 @@ export interface QuoteTerms {
 /** The port answered from our own books. A table of contents: each operation is a file of its name. */
 export class LedgerBankingService extends BankingService {
   private readonly cursors: CursorSeal;
+  private readonly desk: OrderDesk;
 
   /** @param books of this database, where they are open already: they hold ids in reserve */
   constructor(
@@ -45,6 +50,7 @@ export class LedgerBankingService extends BankingService {
   ) {
     super();
     this.cursors = new CursorSeal(database);
+    this.desk = new OrderDesk(books, quoteTerms.rates ?? NO_RATES);
   }
 
   listApps(scope: Scope): Promise<readonly App[]> {
@@ -102,6 +108,22 @@ export class LedgerBankingService extends BankingService {
 
   getTransfer(scope: Scope, { transferId }: { transferId: TransferId }): Promise<Transfer> {
     return getTransfer(this.database, required(scope.workspaceId), transferId);
+  }
+
+  placeOrder(scope: Scope, wish: OrderWish, intent: Intent = {}): Promise<Created<Order>> {
+    return this.desk.place(acting(scope), wish, intent);
+  }
+
+  listOrders(scope: Scope, query: OrderQuery = {}): Promise<Page<Order>> {
+    return listOrders(this.database, this.cursors, required(scope.workspaceId), query);
+  }
+
+  getOrder(scope: Scope, name: OrderName): Promise<Order> {
+    return getOrder(this.database, required(scope.workspaceId), name);
+  }
+
+  cancelOrder(scope: Scope, name: OrderName): Promise<Order> {
+    return cancelOrder(this.database, acting(scope), name);
   }
 
   listAccounts(scope: Scope, query: PageQuery = {}): Promise<Page<Account>> {

@@ -1,8 +1,9 @@
-import { Refusal, type Page, type Transfer, type TransferQuery, type WorkspaceId } from '@banking/domain';
-import { bind, statement, type Database } from '@banking/postgres';
+import type { Page, Transfer, TransferQuery, WorkspaceId } from '@banking/domain';
+import type { Database } from '@banking/postgres';
 import { WHOLE_TRANSFER } from './edges.js';
 import type { CursorSeal } from './lists/cursor-seal.js';
-import { listPage, type Named, type PagedList } from './lists/list-page.js';
+import { listPage, type PagedList } from './lists/list-page.js';
+import { namedParties } from './lists/named-parties.js';
 import { checkPeriod } from './lists/period.js';
 
 const TRANSFERS: PagedList = {
@@ -24,12 +25,6 @@ const TRANSFERS: PagedList = {
   joins: WHOLE_TRANSFER.joins,
 };
 
-const FIND_ACCOUNT = statement(
-  'find_account',
-  `select from account where workspace_id = $1 and id = $2 and kind = 'customer'`,
-);
-const FIND_RECIPIENT = statement('find_recipient', 'select from recipient where workspace_id = $1 and id = $2');
-
 /** @throws Refusal as the port's `listTransfers` says */
 export async function listTransfers(
   database: Database,
@@ -37,17 +32,7 @@ export async function listTransfers(
   workspaceId: WorkspaceId,
   { limit, cursor, ...filters }: TransferQuery,
 ): Promise<Page<Transfer>> {
-  const { accountId, recipientId } = filters;
   checkPeriod(filters);
-  const named: Named[] = [];
-  if (accountId !== undefined) {
-    named.push({ bound: bind(FIND_ACCOUNT, workspaceId, accountId), otherwise: new Refusal('account_not_found') });
-  }
-  if (recipientId !== undefined) {
-    named.push({
-      bound: bind(FIND_RECIPIENT, workspaceId, recipientId),
-      otherwise: new Refusal('recipient_not_found'),
-    });
-  }
+  const named = namedParties(workspaceId, filters);
   return listPage(database, seal, TRANSFERS, { workspaceId, limit, cursor, filters, named });
 }

@@ -117,7 +117,9 @@ export async function recordRejection(
       return status === 'failed' ? 'repeated' : 'late';
     }
     const failed = closed(workspaceId, transactionId, 'failed');
-    const { outcomes } = await finish(tx, ([decided]) => (decided?.posted ? [heard, ...failed, ...alongside()] : []));
+    const { outcomes } = await finish(tx, {
+      alongside: ([decided]) => (decided?.posted ? [heard, ...failed, ...alongside()] : []),
+    });
     const [outcome] = outcomes;
     if (outcome?.refused) throw outcome.refused;
     return 'returned';

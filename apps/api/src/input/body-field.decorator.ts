@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ValidateBy, ValidateIf } from 'class-validator';
-import { currencyOf, isCurrencyCode, MINOR_UNITS_MAX, type RefusalReason } from '@banking/domain';
+import { currencyOf, isCurrencyCode, isInstant, MINOR_UNITS_MAX, type RefusalReason } from '@banking/domain';
 import type { Provenance } from '../http/field.decorator.js';
 import { mustBe } from './parameter.decorator.js';
 
@@ -109,18 +109,77 @@ export const LineField = (
     isGood: (value) => typeof value === 'string' && isLine(value, maxLength),
   });
 
-export const ChoiceField = (
+const choiceField =
+  (isRequired: boolean) =>
+  (provenance: Provenance, choices: readonly string[], description: string): PropertyDecorator =>
+    BodyField({
+      provenance,
+      isRequired,
+      schema: { type: 'string', enum: [...choices], description, example: choices[0] },
+      must: `one of ${choices.join(', ')}`,
+      isGood: (value) => choices.includes(value as string),
+    });
+
+export const ChoiceField = choiceField(false);
+export const RequiredChoiceField = choiceField(true);
+
+/** An instant of the caller's: with the offset they mean it at, which is kept. */
+export const InstantBodyField = (provenance: Provenance, description: string, example: string): PropertyDecorator =>
+  BodyField({
+    provenance,
+    isRequired: false,
+    schema: { type: 'string', format: 'date-time', description, example },
+    reason: 'timestamp_invalid',
+    must: INSTANT_RULE,
+    isGood: (value) => typeof value === 'string' && isInstant(value),
+  });
+
+const INSTANT_RULE = 'RFC 3339 with an offset, such as 2026-11-21T09:30:00Z';
+
+export const WholeNumberField = (
   provenance: Provenance,
-  choices: readonly string[],
+  { minimum, maximum }: { readonly minimum: number; readonly maximum: number },
   description: string,
+  example: number,
 ): PropertyDecorator =>
   BodyField({
     provenance,
     isRequired: false,
-    schema: { type: 'string', enum: [...choices], description, example: choices[0] },
-    must: `one of ${choices.join(', ')}`,
-    isGood: (value) => choices.includes(value as string),
+    schema: { type: 'integer', minimum, maximum, description, example },
+    must: `a whole number from ${minimum} to ${maximum}`,
+    isGood: (value) => Number.isInteger(value) && (value as number) >= minimum && (value as number) <= maximum,
   });
+
+/** Names and texts of the caller's own. */
+export const PairsField = (
+  provenance: Provenance,
+  max: { readonly count: number; readonly name: number; readonly value: number },
+  description: string,
+  example: Readonly<Record<string, string>>,
+): PropertyDecorator =>
+  applyDecorators(
+    Transform(({ obj, key }: { obj: Record<string, unknown>; key: string }) => obj[key]),
+    BodyField({
+      provenance,
+      isRequired: false,
+      schema: {
+        type: 'object',
+        additionalProperties: { type: 'string', minLength: 1, maxLength: max.value },
+        maxProperties: max.count,
+        description,
+        example,
+      } as ApiPropertyOptions,
+      must: `an object of at most ${max.count} texts: names of ${max.name} characters at most, texts of ${max.value}, without control characters`,
+      isGood: (value) =>
+        typeof value === 'object' &&
+        value !== null &&
+        !Array.isArray(value) &&
+        Object.entries(value).length <= max.count &&
+        Object.entries(value).every(
+          ([name, text]) => isLine(name, max.name) && typeof text === 'string' && isLine(text, max.value),
+        ),
+    }),
+  );
 
 export const BooleanBodyField = (
   provenance: Provenance,

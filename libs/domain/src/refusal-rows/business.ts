@@ -62,4 +62,44 @@ export const BUSINESS = {
     errorCode: 'unprocessable',
     meaning: 'There is no product with this id.',
   },
+  external_reference_reused: {
+    status: 422,
+    errorCode: 'unprocessable',
+    meaning: 'Another order of the workspace has this externalReference.',
+  },
+  purpose_code_required: {
+    status: 422,
+    errorCode: 'unprocessable',
+    meaning: 'A payment abroad needs a purposeCode.',
+  },
+  purpose_code_invalid: {
+    status: 422,
+    errorCode: 'unprocessable',
+    meaning: 'This purposeCode is not one of those that can be sent.',
+  },
+  schedule_invalid: {
+    status: 422,
+    errorCode: 'unprocessable',
+    meaning: 'The order cannot run as it is scheduled.',
+  },
+  quote_not_found: {
+    status: 422,
+    errorCode: 'unprocessable',
+    meaning: 'The workspace has no quote with this id for this payment.',
+  },
+  quote_expired: {
+    status: 422,
+    errorCode: 'unprocessable',
+    meaning: 'The quote has expired.',
+  },
+  quote_used: {
+    status: 422,
+    errorCode: 'unprocessable',
+    meaning: 'Another order was placed at this quote.',
+  },
+  order_not_cancellable: {
+    status: 409,
+    errorCode: 'conflict',
+    meaning: 'Nothing of the order is left to cancel.',
+  },
 } as const satisfies Record<string, RefusalRow>;

@@ -17,6 +17,11 @@ export const DENIED = {
     errorCode: 'forbidden',
     meaning: 'The role of the caller in the workspace does not allow the operation.',
   },
+  order_not_found: {
+    status: 404,
+    errorCode: 'invalid_request',
+    meaning: 'The account has no order with this id.',
+  },
   transfer_not_found: {
     status: 404,
     errorCode: 'invalid_request',

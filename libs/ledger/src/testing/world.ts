@@ -51,7 +51,7 @@ export async function account(
 /** Posts what must not be refused. */
 export async function posted(world: World, ...proposals: readonly Proposal[]): Promise<void> {
   for (const outcome of await post(world.books, proposals))
-    if (!outcome.posted) throw outcome.refused ?? outcome.failed;
+    if (!outcome.posted) throw outcome.refused ?? outcome.failed ?? new Error('left out');
 }
 
 /** What a customer's account holds and how many movements it has seen, read behind the walls. */

@@ -1,11 +1,9 @@
-import { isInstant, type RefusalDetail, type Timestamp } from '@banking/domain';
+import { isInstant, type OrderWish, type RefusalDetail, type Timestamp } from '@banking/domain';
 import { compareInstants, readInstant, type Instant } from './instant.js';
 import type { Schedule } from './recurrence.js';
 
 /** When an order is wished to run: at once, once at a time that is said, or again and again. */
-export interface ScheduleWish extends Partial<Schedule> {
-  readonly type: 'instant' | 'scheduled' | 'recurring';
-}
+export type ScheduleWish = Pick<OrderWish, 'type' | keyof Schedule>;
 
 type Field = keyof Schedule;
 

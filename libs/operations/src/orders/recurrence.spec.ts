@@ -2,7 +2,8 @@ import type { Timestamp } from '@banking/domain';
 import * as fc from 'fast-check';
 import { emptyWorld, sql, type World } from '../testing/worlds.js';
 import { compareInstants, readInstant } from './instant.js';
-import { occurrence, type RepeatUnit, type Schedule } from './recurrence.js';
+import type { RepeatUnit } from '@banking/domain';
+import { occurrence, type Schedule } from './recurrence.js';
 
 const two = (value: number) => String(value).padStart(2, '0');
 const isLeap = (year: number) => (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;

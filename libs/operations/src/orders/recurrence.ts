@@ -1,8 +1,5 @@
-import type { Timestamp } from '@banking/domain';
+import type { RepeatUnit, Timestamp } from '@banking/domain';
 import { compareInstants, readInstant, writeInstant, type Instant } from './instant.js';
-
-/** How far apart the runs of an order are, before `repeatValue` multiplies it. */
-export type RepeatUnit = 'daily' | 'weekly' | 'monthly';
 
 /** When an order runs: once at `startAt`, or from there on every `repeatValue` days, weeks or months. */
 export interface Schedule {

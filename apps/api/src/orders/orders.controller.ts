@@ -1,0 +1,152 @@
+import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
+import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import { BankingService, type AccountId, type Intent, type Order, type OrderId } from '@banking/domain';
+import { CalledBy, type Caller } from '../access/caller.js';
+import { ApiIdParam, IdPipe } from '../http/id.pipe.js';
+import { Operation } from '../http/operation.decorator.js';
+import { IntentOf, sendCreated } from '../input/creation.js';
+import { bodyPipe, queryPipe } from '../input/input.pipe.js';
+import { sendPage } from '../input/page.js';
+import { OrderQueryDto, OrderWishDto } from './order-input.dto.js';
+import { OrderDto } from './order.dto.js';
+
+const ACCOUNT_ID = ['accountId', 'The account of the workspace that pays.'] as const;
+const ORDER_ID = ['orderId', 'An order of that account.'] as const;
+
+@ApiTags('Orders')
+@Controller()
+export class OrdersController {
+  constructor(private readonly banking: BankingService) {}
+
+  @Get('orders')
+  @Operation('listOrders', {
+    summary: 'List orders',
+    description:
+      'The orders of the workspace, newest first, each with the latest ten of its executions. Filters narrow the list; all that are given must hold.',
+    provenance: 'stated',
+    refusals: ['parameter_invalid', 'id_malformed', 'timestamp_invalid', 'account_not_found', 'recipient_not_found'],
+    isPaged: true,
+    examples: [
+      { name: 'recurring', summary: 'What is to run again', values: { 'Workspace-ID': 1, type: 'recurring', status: 'active', limit: 1 } }, // prettier-ignore
+    ],
+  })
+  @ApiOkResponse({ description: 'A page of orders.', type: [OrderDto] })
+  async list(
+    @CalledBy() caller: Caller,
+    @Query(queryPipe) query: OrderQueryDto,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
+    return sendPage(reply, await this.banking.listOrders(caller, query));
+  }
+
+  @Post('accounts/:accountId/orders')
+  @Operation('placeOrder', {
+    summary: 'Place an order',
+    description:
+      'Pays a recipient: at once, at a later time, or again and again.\n\n**An instant order** has moved the money when it is answered: `amount` and the fee have left the account, or it is refused and nothing has happened. Send it with an `Idempotency-Key`: the same order, placed twice, is two payments.\n\n**Three finish lines.** The order is `completed` when nothing of it is left to run. Its transaction is `completed` when the network says that the money has arrived, and `failed` when it does not: then the full amount comes back as a new transaction, and the fee is kept. A payment to an account of this service is completed at once.\n\n**Later orders** are checked when they are placed and again when they run; the account must hold the money only then. A run that is refused is recorded as a failed execution with its reason. A recurring order goes on, until three in a row have failed. What was missed while the service was down runs once.\n\n**The price** is that of the quote that is named, else that of the moment.',
+    provenance: 'stated',
+    refusals: [
+      'id_malformed',
+      'amount_malformed',
+      'amount_out_of_range',
+      'timestamp_invalid',
+      'account_not_found',
+      'account_disabled',
+      'recipient_invalid',
+      'corridor_disabled',
+      'amount_below_minimum',
+      'amount_above_maximum',
+      'insufficient_funds',
+      'balance_limit_exceeded',
+      'purpose_code_required',
+      'purpose_code_invalid',
+      'schedule_invalid',
+      'quote_not_found',
+      'quote_expired',
+      'quote_used',
+      'rate_unavailable',
+      'external_reference_reused',
+    ],
+    body: 'creates',
+    examples: [
+      {
+        name: 'india',
+        summary: '2500.00 USD to a person in India, in rupees',
+        values: { 'Workspace-ID': 1, accountId: 1, 'Idempotency-Key': 'order-ravi' },
+        body: { amount: '250000', recipientID: 2, type: 'instant', purposeCode: 'IR002', description: 'Invoice 4711' },
+      },
+      {
+        name: 'internal',
+        summary: 'To an account of this service: completed at once',
+        values: { 'Workspace-ID': 1, accountId: 1, 'Idempotency-Key': 'order-internal' },
+        body: { amount: '5000', recipientID: 1, type: 'instant', externalReference: 'FLOAT-1' },
+      },
+      {
+        name: 'monthly',
+        summary: 'On the last day of every month',
+        values: { 'Workspace-ID': 1, accountId: 1, 'Idempotency-Key': 'order-monthly' },
+        body: {
+          amount: '5000',
+          recipientID: 1,
+          type: 'recurring',
+          repeatUnit: 'monthly',
+          repeatValue: 1,
+          startAt: '2099-01-31T09:00:00+01:00',
+        },
+      },
+    ],
+  })
+  @ApiIdParam(...ACCOUNT_ID)
+  @ApiCreatedResponse({ description: 'The order as it stands.', type: OrderDto })
+  async place(
+    @CalledBy() caller: Caller,
+    @Param('accountId', IdPipe) accountId: AccountId,
+    @Body(bodyPipe) wish: OrderWishDto,
+    @IntentOf() intent: Intent,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
+    const placed = await this.banking.placeOrder(caller, { ...wish, accountId }, intent);
+    return sendCreated(reply, `/accounts/${accountId}/orders`, placed);
+  }
+
+  @Get('accounts/:accountId/orders/:orderId')
+  @Operation('getOrder', {
+    summary: 'Retrieve an order',
+    description: 'One order with all its executions, each with its transaction and the tracking of a payment abroad.',
+    provenance: 'stated',
+    refusals: ['id_malformed', 'order_not_found'],
+    examples: [{ name: 'order', summary: 'An order', values: { 'Workspace-ID': 1, accountId: 1, orderId: 1 } }],
+  })
+  @ApiIdParam(...ACCOUNT_ID)
+  @ApiIdParam(...ORDER_ID)
+  @ApiOkResponse({ description: 'The order.', type: OrderDto })
+  get(
+    @CalledBy() caller: Caller,
+    @Param('accountId', IdPipe) accountId: AccountId,
+    @Param('orderId', IdPipe) orderId: OrderId,
+  ): Promise<Order> {
+    return this.banking.getOrder(caller, { accountId, orderId });
+  }
+
+  @Post('accounts/:accountId/orders/:orderId/cancellation')
+  @HttpCode(200)
+  @Operation('cancelOrder', {
+    summary: 'Cancel an order',
+    description:
+      'What has not been executed never will be. What has been, stays. An order of which nothing is left to run cannot be cancelled: so after a lost answer, `order_not_cancellable` with the status `cancelled` means that it is done.',
+    provenance: 'ours',
+    refusals: ['id_malformed', 'order_not_found', 'order_not_cancellable'],
+    examples: [{ name: 'cancelled', summary: 'A recurring order', values: { 'Workspace-ID': 1, accountId: 1, orderId: 2 } }], // prettier-ignore
+  })
+  @ApiIdParam(...ACCOUNT_ID)
+  @ApiIdParam(...ORDER_ID)
+  @ApiOkResponse({ description: 'The order, cancelled.', type: OrderDto })
+  cancel(
+    @CalledBy() caller: Caller,
+    @Param('accountId', IdPipe) accountId: AccountId,
+    @Param('orderId', IdPipe) orderId: OrderId,
+  ): Promise<Order> {
+    return this.banking.cancelOrder(caller, { accountId, orderId });
+  }
+}

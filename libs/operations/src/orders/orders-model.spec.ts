@@ -1,0 +1,155 @@
+import type { AccountId, RecipientId, Scope, TransferAmount, UserId, WorkspaceId } from '@banking/domain';
+import { verifyBooks } from '@banking/ledger';
+import { recordRailEvent, recordRejection } from '@banking/payouts';
+import * as fc from 'fast-check';
+import { LedgerBankingService } from '../ledger-banking-service.js';
+import { DEMO_RATES } from '../rates/demo-rate-source.js';
+import { demoWorld, wordOf } from '../testing/worlds.js';
+import { verifyPayments } from '../verify-payments.js';
+
+const RUNS = 300;
+const ABROAD = 100_000n;
+const seed = Date.now() & 0x7fffffff;
+
+let world: Awaited<ReturnType<typeof demoWorld>>;
+let service: LedgerBankingService;
+let ada: Scope & { workspaceId: WorkspaceId; actor: UserId };
+let far: RecipientId;
+let fee: bigint;
+
+beforeAll(async () => {
+  world = await demoWorld();
+  service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES });
+  ada = {
+    actor: world.demo.users['ada@northwind.example'] as UserId,
+    workspaceId: world.demo.workspaces['Northwind Trading'] as WorkspaceId,
+  };
+  far = world.demo.recipients['international'] as RecipientId;
+  const payer = (await service.openAccount(ada, { productID: 1 as never })).resource.id;
+  const { resource } = await service.createQuote(ada, { accountID: payer, recipientID: far, amount: digits(ABROAD) });
+  fee = BigInt(resource.feeAmount ?? '');
+  expect(fee).toBeGreaterThan(0n);
+}, 60_000);
+afterAll(() => world.close());
+
+const digits = (amount: bigint) => amount.toString() as TransferAmount;
+
+/** The books as anybody would keep them on paper. */
+class Paper {
+  readonly holds = [0n, 0n, 0n];
+  readonly isOff = [false, false, false];
+  readonly underWay: { readonly from: number; readonly transactionId: number }[] = [];
+
+  fund(to: number, amount: bigint): string | undefined {
+    if (this.isOff[to]) return 'account_disabled';
+    this.holds[to]! += amount;
+    return undefined;
+  }
+
+  pay(from: number, to: number, amount: bigint): string | undefined {
+    if (this.isOff[from]) return 'account_disabled';
+    if (to === from) return 'recipient_invalid';
+    if (this.holds[from]! < amount) return 'insufficient_funds';
+    if (this.isOff[to]) return 'recipient_invalid';
+    this.holds[from]! -= amount;
+    this.holds[to]! += amount;
+    return undefined;
+  }
+
+  send(from: number): string | undefined {
+    if (this.isOff[from]) return 'account_disabled';
+    if (this.holds[from]! < ABROAD + fee) return 'insufficient_funds';
+    this.holds[from]! -= ABROAD + fee;
+    return undefined;
+  }
+}
+
+interface Real {
+  readonly accounts: readonly AccountId[];
+  readonly recipients: readonly RecipientId[];
+}
+type Command = fc.AsyncCommand<Paper, Real>;
+
+/** What is done, in both worlds, and what both must say of it. */
+const command = (name: string, run: (paper: Paper, real: Real) => Promise<void>): Command => ({
+  check: () => true,
+  run,
+  toString: () => name,
+});
+
+const place = fc.nat(2);
+const fund = fc.tuple(place, fc.integer({ min: 1, max: 300_000 })).map(([to, amount]) =>
+  command(`fund(${to}, ${amount})`, async (paper, { accounts }) => {
+    const said = await wordOf(service.fundAccount(ada, { accountId: accounts[to]!, amount: digits(BigInt(amount)) }));
+    expect(said).toBe(paper.fund(to, BigInt(amount)));
+  }),
+);
+const pay = fc.tuple(place, place, fc.integer({ min: 1, max: 200_000 })).map(([from, to, amount]) =>
+  command(`pay(${from}, ${to}, ${amount})`, async (paper, { accounts, recipients }) => {
+    const wish = { accountId: accounts[from]!, recipientID: recipients[to]!, amount: digits(BigInt(amount)), type: 'instant' } as const; // prettier-ignore
+    expect(await wordOf(service.placeOrder(ada, wish))).toBe(paper.pay(from, to, BigInt(amount)));
+  }),
+);
+const send = place.map((from) =>
+  command(`send(${from})`, async (paper, { accounts }) => {
+    const wish = { accountId: accounts[from]!, recipientID: far, amount: digits(ABROAD), type: 'instant', purposeCode: 'IR001' } as const; // prettier-ignore
+    const placing = service.placeOrder(ada, wish);
+    const said = await wordOf(placing);
+    expect(said).toBe(paper.send(from));
+    if (said !== undefined) return;
+    const transactionId = (await placing).resource.edges.executions?.[0]?.edges.transaction?.id ?? 0;
+    paper.underWay.push({ from, transactionId });
+  }),
+);
+const hear = fc.tuple(fc.boolean(), fc.nat()).map(([isCredited, which]) =>
+  command(`hear(${isCredited ? 'ACCC' : 'RJCT'}, ${which})`, async (paper) => {
+    const { underWay } = paper;
+    if (underWay.length === 0) return;
+    const [{ from, transactionId } = { from: 0, transactionId: 0 }] = underWay.splice(which % underWay.length, 1);
+    const event = { providerEvent: `word-${transactionId}`, reasonCode: 'AC04' };
+    const { workspaceId } = ada;
+    if (isCredited) await recordRailEvent(world.books, workspaceId, transactionId, { ...event, status: 'ACCC' });
+    else {
+      await recordRejection(world.books, workspaceId, transactionId, { ...event, status: 'RJCT' });
+      paper.holds[from]! += ABROAD;
+    }
+  }),
+);
+const turn = place.map((which) =>
+  command(`turn(${which})`, async (paper, { accounts }) => {
+    paper.isOff[which] = !paper.isOff[which];
+    const status = paper.isOff[which] ? 'disabled' : 'enabled';
+    await service.changeAccount(ada, { accountId: accounts[which]!, status });
+  }),
+);
+
+async function open(): Promise<{ model: Paper; real: Real }> {
+  const opened = await Promise.all([0, 1, 2].map(() => service.openAccount(ada, { productID: 1 as never })));
+  const codes = opened.map(({ resource }) => resource.code ?? '');
+  const kept = await Promise.all(codes.map((accountCode) => service.addInternalRecipient(ada, { accountCode })));
+  return {
+    model: new Paper(),
+    real: {
+      accounts: opened.map(({ resource }) => resource.id),
+      recipients: kept.map(({ resource }) => resource.id),
+    },
+  };
+}
+
+describe(`Given the books, and the same on paper (seed ${seed})`, () => {
+  it(`When ${RUNS} people do what they like, Then the two never disagree`, async () => {
+    const doings = fc.commands([fund, pay, pay, send, hear, turn], { maxCommands: 14 });
+    await fc.assert(
+      fc.asyncProperty(doings, async (commands) => {
+        const { model, real } = await open();
+        await fc.asyncModelRun(() => ({ model, real }), commands);
+        const held = await Promise.all(real.accounts.map((accountId) => service.getAccount(ada, { accountId })));
+        expect(held.map(({ edges }) => BigInt(edges.balances[0]?.amount as unknown as number))).toEqual(model.holds);
+      }),
+      { numRuns: RUNS, seed },
+    );
+    const all = Object.values(world.demo.workspaces);
+    expect((await verifyBooks(world.database, all)).findings).toEqual([]);
+    expect(await verifyPayments(world.database, all)).toEqual([]);
+  }, 180_000);
+});

@@ -1,0 +1,279 @@
+import type {
+  AccountId,
+  Intent,
+  OrderWish,
+  RecipientId,
+  Scope,
+  TransferAmount,
+  UserId,
+  WorkspaceId,
+} from '@banking/domain';
+import { openBooks, verifyBooks } from '@banking/ledger';
+import { APP_ROLE, Database, SCHEMA } from '@banking/postgres';
+import { LedgerBankingService } from '../ledger-banking-service.js';
+import { DEMO_RATES } from '../rates/demo-rate-source.js';
+import { expectWellFormed } from '../testing/resources.js';
+import { demoWorld, wordOf } from '../testing/worlds.js';
+import { verifyPayments } from '../verify-payments.js';
+
+let world: Awaited<ReturnType<typeof demoWorld>>;
+let service: LedgerBankingService;
+let ada: Scope & { workspaceId: WorkspaceId; actor: UserId };
+let eve: Scope & { workspaceId: WorkspaceId; actor: UserId };
+let all: WorkspaceId[];
+
+beforeAll(async () => {
+  world = await demoWorld();
+  service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES });
+  const workspace = (name: string) => world.demo.workspaces[name] as WorkspaceId;
+  ada = { actor: world.demo.users['ada@northwind.example'] as UserId, workspaceId: workspace('Northwind Trading') };
+  eve = { actor: world.demo.users['eve@southwind.example'] as UserId, workspaceId: workspace('Southwind Imports') };
+  all = Object.values(world.demo.workspaces) as WorkspaceId[];
+});
+afterAll(() => world.close());
+afterEach(async () => {
+  expect((await verifyBooks(world.database, all)).findings).toEqual([]);
+  expect(await verifyPayments(world.database, all)).toEqual([]);
+});
+
+let keys = 0;
+const key = (): Intent => ({ idempotencyKey: `key-${(keys += 1)}` });
+
+/** An account of the currency with money on it. */
+async function account(product: number, amount: string, scope = ada): Promise<AccountId> {
+  const { resource } = await service.openAccount(scope, { productID: product as never });
+  if (amount !== '0') await service.fundAccount(scope, { accountId: resource.id, amount: amount as TransferAmount });
+  return resource.id;
+}
+const balanceOf = async (accountId: AccountId, scope = ada) =>
+  (await service.getAccount(scope, { accountId })).edges.balances[0]?.amount as unknown;
+async function near(accountId: AccountId, scope = ada, of = ada): Promise<RecipientId> {
+  const { code } = await service.getAccount(of, { accountId });
+  return (await service.addInternalRecipient(scope, { accountCode: code ?? '' })).resource.id;
+}
+const wish = (accountId: AccountId, recipientID: RecipientId, more: Partial<OrderWish> = {}): OrderWish => ({
+  accountId,
+  recipientID,
+  amount: '100' as TransferAmount,
+  type: 'instant',
+  ...more,
+});
+
+describe('Given two accounts of a workspace', () => {
+  it('When one pays the other, Then both have moved when it is answered', async () => {
+    const [from, to] = [await account(1, '1000'), await account(1, '0')];
+
+    const { resource } = await service.placeOrder(ada, wish(from, await near(to), { description: 'Rent' }), key());
+
+    expectWellFormed(resource);
+    expect(resource).toMatchObject({
+      status: 'completed',
+      edges: { executions: [{ sequence: 1, status: 'completed', edges: { transaction: { status: 'completed' } } }] },
+    });
+    expect([await balanceOf(from), await balanceOf(to)]).toEqual([900, 100]);
+    expect(await service.getOrder(ada, { accountId: from, orderId: resource.id })).toEqual(resource);
+  });
+
+  it('When it asks for more than it holds, Then nothing has happened', async () => {
+    const [from, to] = [await account(1, '50'), await account(1, '0')];
+
+    expect(await wordOf(service.placeOrder(ada, wish(from, await near(to)), key()))).toBe('insufficient_funds');
+    expect((await service.listOrders(ada, { accountId: from })).items).toEqual([]);
+  });
+
+  it('When twenty requests come with one key at once, Then one order is placed and all have its answer', async () => {
+    const [from, to] = [await account(1, '1000'), await account(1, '0')];
+    const recipient = await near(to);
+    const intent = key();
+
+    const answers = await Promise.all(range(20).map(() => service.placeOrder(ada, wish(from, recipient), intent)));
+
+    expect(new Set(answers.map(({ resource }) => JSON.stringify(resource))).size).toBe(1);
+    expect(answers.filter(({ isReplay }) => !isReplay)).toHaveLength(1);
+    expect(await balanceOf(from)).toBe(900);
+    expect(await wordOf(service.placeOrder(ada, wish(from, recipient, { description: 'Other' }), intent))).toBe('idempotency_key_reused'); // prettier-ignore
+  });
+
+  it('When thirty spend what is there for ten, Then ten are carried out', async () => {
+    const [from, to] = [await account(1, '1000'), await account(1, '0')];
+    const recipient = await near(to);
+
+    const words = await Promise.all(range(30).map(() => wordOf(service.placeOrder(ada, wish(from, recipient), key()))));
+
+    expect(words.filter((word) => word === undefined)).toHaveLength(10);
+    expect(words.filter((word) => word === 'insufficient_funds')).toHaveLength(20);
+    expect([await balanceOf(from), await balanceOf(to)]).toEqual([0, 1000]);
+  });
+});
+
+describe('Given two processes', () => {
+  let other: LedgerBankingService;
+  let theirs: Database;
+
+  beforeAll(async () => {
+    theirs = await Database.open({ connection: world.connection, role: APP_ROLE, schema: SCHEMA });
+    other = new LedgerBankingService(theirs, openBooks(theirs), { rates: DEMO_RATES });
+  });
+  afterAll(() => theirs.end());
+  const at = (index: number) => (index % 2 ? service : other);
+
+  it('When both spend one account, Then as many orders are carried out as it can pay, and nobody gives up', async () => {
+    const [from, to] = [await account(1, '2000'), await account(1, '0')];
+    const recipient = await near(to);
+
+    const words = await Promise.all(range(60).map((index) => wordOf(at(index).placeOrder(ada, wish(from, recipient), key())))); // prettier-ignore
+
+    expect(words.filter((word) => word === undefined)).toHaveLength(20);
+    expect(words.filter((word) => word === 'insufficient_funds')).toHaveLength(40);
+    expect(await balanceOf(to)).toBe(2_000);
+  });
+
+  it('When one key comes to both, Then one order is placed and all have its answer', async () => {
+    const [from, to] = [await account(1, '1000'), await account(1, '0')];
+    const recipient = await near(to);
+
+    for (let round = 0; round < 10; round += 1) {
+      const intent = key();
+      const answers = await Promise.all(
+        range(6).map((index) => at(index).placeOrder(ada, wish(from, recipient), intent)),
+      );
+      expect(new Set(answers.map(({ resource }) => resource.id)).size).toBe(1);
+    }
+    expect(await balanceOf(to)).toBe(1_000);
+  });
+
+  it('When one reference comes to both, Then one order has it', async () => {
+    const [one, two, to] = [await account(1, '1000'), await account(1, '1000'), await account(1, '0')];
+    const recipient = await near(to);
+
+    for (let round = 0; round < 5; round += 1) {
+      const named = { externalReference: `reference-${round}` };
+      const words = await Promise.all(
+        [one, two, one, two].map((from, index) => wordOf(at(index).placeOrder(ada, wish(from, recipient, named), key()))), // prettier-ignore
+      );
+      expect(words.sort()).toEqual([...range(3).map(() => 'external_reference_reused'), undefined]);
+    }
+  });
+
+  it('When they pay each other in a ring, Then nobody waits for ever', async () => {
+    const ring = await Promise.all(range(5).map(() => account(1, '1000')));
+    const recipients = await Promise.all(ring.map((of) => near(of)));
+
+    const words = await Promise.all(
+      range(60).map((index) => wordOf(at(index).placeOrder(ada, wish(ring[index % 5]!, recipients[(index * 3 + 1) % 5]!), key()))), // prettier-ignore
+    );
+
+    expect(words.filter((word) => word !== undefined && word !== 'recipient_invalid')).toEqual([]);
+    const held = await Promise.all(ring.map((of) => balanceOf(of)));
+    expect((held as number[]).reduce((sum, one) => sum + one, 0)).toBe(5_000);
+  });
+});
+
+describe('Given an account in another workspace', () => {
+  it('When it is paid, Then both books have moved', async () => {
+    const [from, to] = [await account(1, '1000'), await account(1, '0', eve)];
+
+    const { resource } = await service.placeOrder(ada, wish(from, await near(to, ada, eve)), key());
+
+    expect(resource.status).toBe('completed');
+    expect([await balanceOf(from), await balanceOf(to, eve)]).toEqual([900, 100]);
+  });
+});
+
+describe('Given a recipient abroad', () => {
+  const ABROAD = {
+    countryCode: 'IN',
+    currencyCode: 'INR',
+    payoutMethod: 'LOCAL',
+    data: {
+      beneficiaryName: 'Asha Rao',
+      destinationCountry: 'IN',
+      beneficiaryAccountType: 'Individual',
+      beneficiaryCountryCode: 'IN',
+      beneficiaryAccountNumber: '00601234567890',
+      routingCodeType1: 'IFSC',
+      routingCodeValue1: 'ICIC0000001',
+    },
+  } as const;
+  const far = async () => (await service.addInternationalRecipient(ada, ABROAD)).resource.id;
+  const abroad = { amount: '100000' as TransferAmount, purposeCode: 'IR002' };
+
+  it('When they are paid in their own currency, Then rate, fee and remainder are written down, and every currency balances', async () => {
+    const from = await account(1, '1000000');
+
+    const { resource } = await service.placeOrder(ada, wish(from, await far(), abroad), key());
+
+    expectWellFormed(resource);
+    const [execution] = resource.edges.executions ?? [];
+    expect(execution).toMatchObject({ status: 'pending', edges: { transaction: { status: 'pending' } } });
+    const transfers = execution?.edges.transaction?.edges.transfers ?? [];
+    expect(transfers.map(({ type, direction }) => [type, direction])).toEqual([
+      ['spot', 'debit'],
+      ['fee', 'debit'],
+    ]);
+    const [spot, fee] = transfers;
+    expect(spot?.feeAmount).toBe(fee?.amount);
+    expect(BigInt((await balanceOf(from)) as number)).toBe(900_000n - BigInt(fee?.amount ?? ''));
+    const { rows } = await world.owner.query(
+      `select source_amount, target_amount, rate, (source_amount::numeric * rate::numeric * 1 - target_amount) * remainder_denominator = remainder_numerator as adds_up
+       from conversion where transaction_id = $1`,
+      [execution?.edges.transaction?.id],
+    );
+    expect(rows).toMatchObject([{ adds_up: true }]);
+  });
+
+  it('When a quote is named, Then its price is paid, once', async () => {
+    const from = await account(1, '1000000');
+    const recipientID = await far();
+    const { resource: quote } = await service.createQuote(ada, { accountID: from, recipientID, amount: abroad.amount });
+    const asQuoted = wish(from, recipientID, { ...abroad, quoteID: quote.id });
+
+    const words = await Promise.all(range(5).map(() => wordOf(service.placeOrder(ada, asQuoted, key()))));
+
+    expect(words.sort()).toEqual(['quote_used', 'quote_used', 'quote_used', 'quote_used', undefined]);
+    const { rows } = await world.owner.query('select target_amount from conversion where quote_id = $1', [quote.id]);
+    expect(rows).toEqual([{ target_amount: BigInt(quote.targetAmount) }]);
+    expect(await wordOf(service.placeOrder(ada, { ...asQuoted, amount: '100001' as TransferAmount }, key()))).toBe(
+      'quote_not_found',
+    );
+  });
+
+  it.each<[string, Partial<OrderWish>, string]>([
+    ['no purpose', { purposeCode: undefined }, 'purpose_code_required'],
+    ['a purpose that is none', { purposeCode: 'XX' }, 'purpose_code_invalid'],
+    ['a cent', { amount: '1' as TransferAmount }, 'amount_below_minimum'],
+    ['more than the corridor takes', { amount: '900000000000' as TransferAmount }, 'amount_above_maximum'],
+    ['a quote that is not there', { quoteID: 999_999 as never }, 'quote_not_found'],
+    ['a start', { startAt: '2999-01-01T00:00:00Z' }, 'schedule_invalid'],
+    ['another’s recipient', { recipientID: 999_999 as never }, 'recipient_invalid'],
+    ['an amount of nothing', { amount: '0' as TransferAmount }, 'amount_malformed'],
+  ])('When the order has %s, Then it is refused and nothing is written', async (_, more, word) => {
+    const from = await account(1, '1000000');
+    const recipientID = await far();
+
+    expect(await wordOf(service.placeOrder(ada, wish(from, recipientID, { ...abroad, ...more }), key()))).toBe(word);
+    expect(await balanceOf(from)).toBe(1_000_000);
+  });
+});
+
+describe('Given an account that somebody else holds', () => {
+  it('When orders of many accounts come, Then only its own wait, and are carried out when it is free', async () => {
+    const [held, free, to] = [await account(1, '1000'), await account(1, '1000'), await account(1, '0')];
+    const recipient = await near(to);
+    const outsider = world.owner;
+    await outsider.query('begin');
+    await outsider.query('select from account where id = $1 for update', [held]);
+
+    const waiting = service.placeOrder(ada, wish(held, recipient), key());
+    const behind = service.placeOrder(ada, wish(held, recipient), key());
+    const others = range(5).map(() => service.placeOrder(ada, wish(free, recipient), key()));
+    expect((await Promise.all(others)).map(({ resource }) => resource.status)).toEqual(range(5).map(() => 'completed'));
+    expect(await balanceOf(held)).toBe(1_000);
+
+    await outsider.query('rollback');
+    await Promise.all([waiting, behind]);
+    expect(await balanceOf(held)).toBe(800);
+  });
+});
+
+const range = (length: number) => Array.from({ length }, (_, index) => index);

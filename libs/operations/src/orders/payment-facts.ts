@@ -1,0 +1,102 @@
+import type { CurrencyCode } from '@banking/domain';
+import { bind, statement, type Database } from '@banking/postgres';
+
+/** A payment as it is named: whose account, to whom, and what else of the workspace it refers to. */
+export interface NamedPayment {
+  readonly workspaceId: number;
+  readonly accountId: number;
+  readonly recipientId: number;
+  readonly quoteId?: number | undefined;
+  readonly externalReference?: string | undefined;
+}
+
+/** What is known of a payment before any lock is taken. Nothing of it decides alone: the books look again under their locks. */
+export interface PaymentFacts {
+  /** The database's day, UTC, `YYYY-MM-DD`. */
+  readonly today: string;
+  /** The database's clock, RFC 3339. */
+  readonly now: string;
+  readonly payer_currency_id: number | null;
+  readonly payer_currency: CurrencyCode | null;
+  readonly payer_status: string | null;
+  readonly recipient_kind: 'internal' | 'international' | null;
+  readonly recipient_currency_id: number;
+  readonly recipient_currency: CurrencyCode;
+  readonly corridor_id: bigint | null;
+  readonly corridor_enabled: boolean;
+  readonly payout_method: string;
+  readonly limit_currency: CurrencyCode;
+  readonly minimum_amount: bigint;
+  readonly maximum_amount: bigint;
+  readonly swift_minimum: bigint | null;
+  /** Where an account of this service is paid to. */
+  readonly payee_workspace_id: bigint | null;
+  readonly payee_account_id: bigint | null;
+  readonly quote: QuoteFacts | null;
+  readonly reference_is_taken: boolean;
+}
+
+/** A quote as it was given, digits as text. */
+export interface QuoteFacts {
+  readonly accountId: number;
+  readonly recipientId: number | null;
+  readonly amount: string;
+  readonly feeAmount: string | null;
+  readonly targetCurrencyId: number;
+  readonly targetAmount: string;
+  readonly rate: string;
+  readonly rateSource: string | null;
+  readonly rateAsOf: string | null;
+  readonly remainderNumerator: string;
+  readonly remainderDenominator: string;
+  readonly isExpired: boolean;
+  readonly isUsed: boolean;
+}
+
+const READ_FACTS = statement<PaymentFacts>(
+  'read_payment_facts',
+  `select (statement_timestamp() at time zone 'UTC')::date::text as today, rfc3339(statement_timestamp()) as now,
+          a.currency_id as payer_currency_id, ac.code as payer_currency, a.status as payer_status,
+          r.kind as recipient_kind, r.currency_id as recipient_currency_id, rc.code as recipient_currency,
+          r.corridor_id, k.enabled as corridor_enabled, k.payout_method, l.code as limit_currency, k.minimum_amount, k.maximum_amount,
+          rc.swift_minimum_withdrawal_amount as swift_minimum,
+          o.workspace_id as payee_workspace_id, o.account_id as payee_account_id,
+          case when q.id is not null then json_build_object(
+            'accountId', q.account_id, 'recipientId', q.recipient_id, 'amount', q.amount::text, 'feeAmount', q.fee_amount::text,
+            'targetCurrencyId', q.target_currency_id, 'targetAmount', q.target_amount::text, 'rate', q.rate,
+            'rateSource', q.rate_source, 'rateAsOf', rfc3339(q.rate_as_of),
+            'remainderNumerator', q.remainder_numerator::text, 'remainderDenominator', q.remainder_denominator::text,
+            'isExpired', q.expires_at <= statement_timestamp(),
+            'isUsed', exists (select from quote_use s where s.workspace_id = q.workspace_id and s.quote_id = q.id)) end as quote,
+          u.reference is not null and exists (
+            select from customer_order e where e.workspace_id = u.w and e.external_reference = u.reference) as reference_is_taken
+   from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[]) with ordinality u(w, a, r, q, reference, n)
+   left join account a on a.workspace_id = u.w and a.id = u.a and a.kind = 'customer'
+   left join currency ac on ac.id = a.currency_id
+   left join recipient r on r.workspace_id = u.w and r.id = u.r and r.forgotten_at is null
+   left join currency rc on rc.id = r.currency_id
+   left join corridor k on k.id = r.corridor_id
+   left join currency l on l.id = k.limit_currency_id
+   left join account_code o on r.kind = 'internal' and o.code = r.account_code
+   left join quote q on q.workspace_id = u.w and q.id = u.q
+   order by u.n`,
+);
+
+/** The facts of each payment, in their order, in one round trip. */
+export async function readPaymentFacts(
+  database: Database,
+  payments: readonly NamedPayment[],
+): Promise<readonly PaymentFacts[]> {
+  const workspaces = [...new Set(payments.map(({ workspaceId }) => workspaceId))];
+  const [facts] = await database.flight({ workspaces }, [
+    bind(
+      READ_FACTS,
+      payments.map(({ workspaceId }) => workspaceId),
+      payments.map(({ accountId }) => accountId),
+      payments.map(({ recipientId }) => recipientId),
+      payments.map(({ quoteId }) => quoteId ?? null),
+      payments.map(({ externalReference }) => externalReference ?? null),
+    ),
+  ] as const);
+  return facts;
+}

@@ -1,0 +1,136 @@
+import { type CurrencyCode, type MinorUnits, minorUnits, rateOf, Refusal } from '@banking/domain';
+import { type Price, pricePayment } from '../quotes/price-payment.js';
+import type { PaymentParties } from '../quotes/payment-parties.js';
+import type { RateSource } from '../rates/rate-source.js';
+import type { PaymentFacts, QuoteFacts } from './payment-facts.js';
+
+/** What an order pays, beside its account and its recipient. */
+export interface Payment {
+  readonly accountId: number;
+  readonly recipientId: number;
+  /** In minor units of the account's currency, without the fee. */
+  readonly amount: MinorUnits;
+  readonly quoteId?: number | undefined;
+}
+
+/** At what terms a payment is carried out: those of its quote, else those of the moment. */
+export interface PaymentTerms {
+  readonly currencyId: number;
+  readonly targetCurrencyId: number;
+  readonly targetAmount: MinorUnits;
+  readonly fee: MinorUnits;
+  /** Undefined within a currency. */
+  readonly conversion?: ConversionTerms;
+  /** The account of this service that is paid to; undefined where the money leaves. */
+  readonly payee?: { readonly workspaceId: number; readonly accountId: number };
+}
+
+/** Digits as they are written down. */
+export interface ConversionTerms {
+  readonly rate: string;
+  readonly rateSource: string;
+  readonly rateAsOf: string;
+  readonly remainderNumerator: string;
+  readonly remainderDenominator: string;
+}
+
+/**
+ * Finds the terms of a payment, or why it cannot be made. May ask a source of rates, so never call it inside a database transaction.
+ *
+ * @throws Refusal `account_not_found`, `account_disabled`, `recipient_invalid`, `quote_not_found`, `quote_expired`, `quote_used`, and
+ *   what `pricePayment` refuses
+ */
+export async function termsOf(payment: Payment, facts: PaymentFacts, rates: RateSource): Promise<PaymentTerms> {
+  const { payer_currency: from, payer_currency_id: currencyId } = facts;
+  if (from === null || currencyId === null) throw new Refusal('account_not_found');
+  if (facts.payer_status !== 'enabled') throw new Refusal('account_disabled');
+  const payee = payeeOf(payment, facts);
+  const money = { currencyId, targetCurrencyId: facts.recipient_currency_id, ...(payee && { payee }) };
+
+  const quote = quoteOf(payment, facts);
+  if (quote?.feeAmount != null) {
+    if (facts.corridor_id !== null && !facts.corridor_enabled) throw new Refusal('corridor_disabled');
+    const { targetAmount, feeAmount } = quote;
+    return { ...money, targetAmount: minorUnits(BigInt(targetAmount)), fee: minorUnits(BigInt(feeAmount)), ...asQuoted(quote) }; // prettier-ignore
+  }
+  // A quote of a currency alone says nothing of the way to the recipient: limits and fee are those of now, at the rate of the quote.
+  const bound = quote ? boundBy(quote, facts.recipient_currency, rates) : rates;
+  const { fee, ...price } = await pricePayment(partiesOf(facts, from), payment.amount, bound);
+  return { ...money, targetAmount: price.amount, fee: fee ?? minorUnits(0n), ...asPriced(price) };
+}
+
+/** @throws Refusal `recipient_invalid` */
+function payeeOf({ accountId }: Payment, facts: PaymentFacts): PaymentTerms['payee'] {
+  if (facts.recipient_kind === null) throw invalidRecipient('The workspace has no recipient with this id.');
+  if (facts.recipient_kind === 'international') return undefined;
+  if (facts.payee_account_id === null) throw invalidRecipient('The account of the recipient is not there any more.');
+  const payee = { workspaceId: Number(facts.payee_workspace_id), accountId: Number(facts.payee_account_id) };
+  if (payee.accountId === accountId) throw invalidRecipient('An account does not pay itself.');
+  return payee;
+}
+
+/** The refusal of a recipient who cannot be paid. */
+export function invalidRecipient(message: string): Refusal {
+  return new Refusal('recipient_invalid', message, {
+    details: [{ path: '/recipientID', reason: 'recipient_invalid', message }],
+  });
+}
+
+/** @throws Refusal `quote_not_found`, `quote_expired`, `quote_used` */
+function quoteOf({ quoteId, accountId, recipientId, amount }: Payment, facts: PaymentFacts): QuoteFacts | undefined {
+  const { quote, recipient_currency_id } = facts;
+  if (quoteId === undefined) return undefined;
+  if (quote === null) throw new Refusal('quote_not_found');
+  const isOfThis =
+    quote.accountId === accountId &&
+    quote.targetCurrencyId === recipient_currency_id &&
+    quote.amount === amount.toString() &&
+    (quote.recipientId === null || quote.recipientId === recipientId);
+  if (!isOfThis) throw new Refusal('quote_not_found', 'The quote is of another account, recipient or amount.');
+  if (quote.isUsed) throw new Refusal('quote_used');
+  if (quote.isExpired) throw new Refusal('quote_expired');
+  return quote;
+}
+
+function partiesOf(facts: PaymentFacts, from: CurrencyCode): PaymentParties {
+  const corridor = facts.corridor_id !== null && {
+    id: Number(facts.corridor_id),
+    enabled: facts.corridor_enabled,
+    payoutMethod: facts.payout_method,
+    limitCurrency: facts.limit_currency,
+    minimum: minorUnits(facts.minimum_amount),
+    maximum: minorUnits(facts.maximum_amount),
+    ...(facts.swift_minimum !== null && { swiftMinimum: minorUnits(facts.swift_minimum) }),
+  };
+  return { from, to: facts.recipient_currency, recipient: { ...(corridor && { corridor }) } };
+}
+
+/** The rate of the quote for its own pair; for what else is asked, that of the moment. */
+function boundBy({ rate, rateSource, rateAsOf }: QuoteFacts, target: CurrencyCode, rates: RateSource): RateSource {
+  if (rateSource === null || rateAsOf === null) return rates;
+  return {
+    rateOf: (from, to) =>
+      to === target
+        ? Promise.resolve({ ...rateOf(from, to, rate), source: rateSource, asOf: rateAsOf })
+        : rates.rateOf(from, to),
+  };
+}
+
+function asQuoted(quote: QuoteFacts): Pick<PaymentTerms, 'conversion'> {
+  const { rate, rateSource, rateAsOf, remainderNumerator, remainderDenominator } = quote;
+  if (rateSource === null || rateAsOf === null) return {};
+  return { conversion: { rate, rateSource, rateAsOf, remainderNumerator, remainderDenominator } };
+}
+
+function asPriced({ rateText, dated, remainder }: Price): Pick<PaymentTerms, 'conversion'> {
+  if (!dated) return {};
+  return {
+    conversion: {
+      rate: rateText,
+      rateSource: dated.source,
+      rateAsOf: dated.asOf,
+      remainderNumerator: remainder.numerator.toString(),
+      remainderDenominator: remainder.denominator.toString(),
+    },
+  };
+}
