@@ -1,11 +1,11 @@
 import { isIdempotencyKey, type Created, type Intent, type Order, type OrderWish, Refusal, type UserId, type WorkspaceId } from '@banking/domain'; // prettier-ignore
 import type { Books } from '@banking/ledger';
-import { DatabaseError, IdBlocks, type Bound, type Database } from '@banking/postgres';
+import { CommitInDoubtError, DatabaseError, IdBlocks, type Bound, type Database } from '@banking/postgres';
 import type { RateSource } from '../rates/rate-source.js';
 import { OrderLane } from './order-lane.js';
 import { type NamedPayment, type PaymentFacts, readPaymentFacts } from './payment-facts.js';
 import { orderKey, readWish } from './read-wish.js';
-import { postOrders, type ReadyOrder } from './post-orders.js';
+import { type OrderOutcome, postOrders, type ReadyOrder } from './post-orders.js';
 import { readyOrder } from './ready-order.js';
 import { isPassing, namedBy, readRun, readyRun } from './run-execution.js';
 import { ReadingTogether } from './reading-together.js';
@@ -48,7 +48,7 @@ export class OrderDesk {
       ...(await readyOrder(draft, ids, facts, this.rates)),
       key: key === undefined ? undefined : orderKey(workspaceId, key, wish),
     };
-    const outcome = await this.lane.submit(ready);
+    const outcome = await this.settle(ready);
     if (outcome.kind === 'answered') return outcome.answer;
     if (outcome.kind === 'refused') throw outcome.refusal;
     throw outcome.kind === 'failed' ? outcome.error : new Error('an order was placed without an answer');
@@ -65,9 +65,22 @@ export class OrderDesk {
     if (!run) return;
     const facts = await this.facts.ask(namedBy(run));
     const ready = await readyRun(run, await take(this.executionIds), facts, this.rates, hold);
-    const outcome = await this.lane.submit(ready);
+    const outcome = await this.settle(ready);
     if (outcome.kind === 'failed' && !wasOvertaken(outcome.error)) throw outcome.error;
     if (outcome.kind === 'refused' && isPassing(outcome.refusal)) throw outcome.refusal;
+  }
+
+  /**
+   * A connection that is lost around COMMIT leaves in doubt whether the batch has happened. Each of it asks again, behind the lock of
+   * its account, where there is no doubt any more: it is answered by its key, or found by its id, or carried out now.
+   */
+  private async settle(ready: ReadyOrder): Promise<OrderOutcome> {
+    try {
+      return await this.lane.submit(ready);
+    } catch (error) {
+      if (!(error instanceof CommitInDoubtError)) throw error;
+      return this.lane.submit(ready);
+    }
   }
 }
 

@@ -1,4 +1,5 @@
-import { type Created, type Order, Refusal } from '@banking/domain';
+import { orderRead } from '../get-order.js';
+import { type Created, type Order, type OrderName, Refusal } from '@banking/domain';
 import { preparePosting, type Books, type Entry, type Outcome, type PostedTransaction } from '@banking/ledger';
 import { DatabaseError } from '@banking/postgres';
 import {
@@ -139,9 +140,22 @@ const WALLS: Readonly<Record<string, () => Refusal>> = {
 
 /** What a database that objects to the only order says of it. What is refused may still have to be written. */
 async function fateOf(books: Books, order: ReadyOrder, error: DatabaseError): Promise<OrderOutcome> {
+  if (error.constraint === 'customer_order_pkey' && order.placedId !== undefined) return placedBefore(books, order, order.placedId); // prettier-ignore
   const refusal = (WALLS[error.constraint ?? ''] ?? WALLS[error.code ?? ''])?.();
   if (!refusal) return { kind: 'failed', error };
   if (!order.refusalSheet) return { kind: 'refused', refusal };
   const [outcome] = await postOrders(books, [{ ...order, refusal }], true);
   return outcome ?? { kind: 'failed', error };
+}
+
+/** An order whose number is taken was placed by an attempt whose answer was lost: nobody else has the number. */
+async function placedBefore(
+  { database }: Books,
+  { workspaceId, accountId }: ReadyOrder,
+  orderId: number,
+): Promise<OrderOutcome> {
+  const name = { accountId, orderId } as OrderName;
+  const row = await database.read({ workspaces: [workspaceId] }, orderRead(workspaceId, name));
+  if (!row) return { kind: 'failed', error: new Error(`order ${orderId} is another account's`) };
+  return { kind: 'answered', answer: { resource: row.resource, isReplay: false } };
 }

@@ -2,3 +2,4 @@
 
 export { freshDatabase, type FreshDatabase } from './fresh-database.js';
 export { startTestServer } from './start-test-server.js';
+export { Wire } from './wire.js';
