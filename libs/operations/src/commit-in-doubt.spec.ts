@@ -2,8 +2,8 @@ import type { AccountId, Intent, OrderWish, RecipientId, Scope, TransferAmount, 
 import { openBooks, verifyBooks } from '@banking/ledger';
 import { APP_ROLE, Database, SCHEMA } from '@banking/postgres';
 import { Wire } from '@banking/postgres/testing';
-import { LedgerBankingService } from '../ledger-banking-service.js';
-import { demoWorld } from '../testing/worlds.js';
+import { LedgerBankingService } from './ledger-banking-service.js';
+import { demoWorld } from './testing/worlds.js';
 
 let world: Awaited<ReturnType<typeof demoWorld>>;
 let service: LedgerBankingService;
@@ -67,5 +67,30 @@ describe('Given a connection that is lost around the commit of an order', () => 
     const account = await service.getAccount(ada, { accountId: from });
     expect(account.edges.balances[0]?.amount).toBe(900);
     expect((await verifyBooks(world.database, [ada.workspaceId])).findings).toEqual([]);
+  });
+});
+
+describe('Given a connection that is lost around the commit of something else', () => {
+  const open = (idempotencyKey: string) => service.openAccount(ada, { productID: 1 as never, alias: idempotencyKey }, { idempotencyKey }); // prettier-ignore
+  const count = async (alias: string) =>
+    (await service.listAccounts(ada, { limit: 500 })).items.filter((account) => account.alias === alias).length;
+
+  it('When it was done, Then it is answered with its key, and was done once', async () => {
+    cutOnce('toClient', 'COMMIT');
+
+    const { resource } = await open('doubt-1');
+
+    expect(resource).toMatchObject({ alias: 'doubt-1' });
+    expect(await count('doubt-1')).toBe(1);
+    expect(await open('doubt-1')).toEqual({ resource, isReplay: true });
+  });
+
+  it('When it was not done, Then that is said, and the next try does it', async () => {
+    cutOnce('toServer', 'commit');
+
+    await expect(open('doubt-2')).rejects.toMatchObject({ reason: 'unavailable' });
+
+    expect(await count('doubt-2')).toBe(0);
+    expect(await open('doubt-2')).toMatchObject({ isReplay: false });
   });
 });

@@ -8,7 +8,15 @@ import {
   type Intent,
 } from '@banking/domain';
 import { preparePosting, type Books, type PostedTransaction, type Proposal } from '@banking/ledger';
-import { bind, statement, type Bound, type Database, type Statement, type Tx } from '@banking/postgres';
+import {
+  bind,
+  CommitInDoubtError,
+  statement,
+  type Bound,
+  type Database,
+  type Statement,
+  type Tx,
+} from '@banking/postgres';
 
 /** What a key is good for: an operation of a workspace with the values of its path, and the request it named first. */
 export interface Request {
@@ -138,18 +146,29 @@ async function once<T>(
     ...(actor !== undefined && { user: actor }),
   };
 
-  return database.transaction(scope, async (tx) => {
-    if (key !== undefined) {
-      const [[lock], [kept]] = await tx.flight([
-        bind(TAKE_KEY, workspaceId, operation, key),
-        bind(FIND_ANSWER, workspaceId, operation, key),
-      ] as const);
-      if (!lock?.taken) throw new Refusal('idempotency_in_progress', undefined, { retryAfterSeconds: BUSY_RETRY_S });
-      if (kept) return replayOf<T>(kept, fingerprint);
-    }
+  const answered = async (tx: Tx): Promise<Created<T> | undefined> => {
+    if (key === undefined) return undefined;
+    const [[lock], [kept]] = await tx.flight([
+      bind(TAKE_KEY, workspaceId, operation, key),
+      bind(FIND_ANSWER, workspaceId, operation, key),
+    ] as const);
+    if (!lock?.taken) throw new Refusal('idempotency_in_progress', undefined, { retryAfterSeconds: BUSY_RETRY_S });
+    return kept && replayOf<T>(kept, fingerprint);
+  };
+
+  const making = database.transaction(scope, async (tx) => {
+    const before = await answered(tx);
+    if (before) return before;
     const rows = await work(tx, keeping);
     const { resource } = rows.at(-1)?.[0] as { resource: T };
     return { resource, isReplay: false };
+  });
+  return making.catch(async (error: unknown) => {
+    if (key === undefined || !(error instanceof CommitInDoubtError)) throw error;
+    // Behind the lock of the key there is no doubt any more.
+    const made = await database.transaction(scope, answered);
+    if (made) return { ...made, isReplay: false };
+    throw new Refusal('unavailable', 'The database was lost on the way. Nothing has happened.', { cause: error, retryAfterSeconds: BUSY_RETRY_S }); // prettier-ignore
   });
 }
 
