@@ -3,7 +3,14 @@ import { createServer } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Logger } from 'pino';
 import { LocalIssuerError } from '@banking/local-issuer';
-import { type Deployment, DeploymentError, openDeployment, startWork } from '@banking/operations';
+import { BankingService } from '@banking/domain';
+import {
+  type Deployment,
+  DeploymentError,
+  type LedgerBankingService,
+  openDeployment,
+  startWork,
+} from '@banking/operations';
 import { DatabaseSetupError, EmbeddedServerError, MigrationError } from '@banking/postgres';
 import { type Config, ConfigError, readConfig } from './config.js';
 import { createApp } from './create-app.js';
@@ -54,7 +61,7 @@ async function start(config: Config, log: Logger, draining: Draining): Promise<R
   try {
     const app = await createApp(config, deployment, log, draining);
     await listen(app, config);
-    return { app, deployment, worker: config.worker ? workBeside(config, deployment, log) : undefined };
+    return { app, deployment, worker: config.worker ? workBeside(config, deployment, app, log) : undefined };
   } catch (error) {
     await deployment.close();
     throw error;
@@ -62,8 +69,10 @@ async function start(config: Config, log: Logger, draining: Draining): Promise<R
 }
 
 /** What is due is done by this process too, as long as nobody runs a worker of its own. */
-function workBeside({ sandbox }: Config, deployment: Deployment, log: Logger) {
+function workBeside({ sandbox }: Config, deployment: Deployment, app: NestFastifyApplication, log: Logger) {
+  const { orders } = app.get<BankingService, LedgerBankingService>(BankingService);
   return startWork(deployment, {
+    orders,
     sandbox,
     onError: (error, claim) => {
       const { workspaceId, kind, subjectId, tries } = claim ?? {};

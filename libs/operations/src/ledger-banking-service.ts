@@ -40,7 +40,8 @@ export interface QuoteTerms {
 /** The port answered from our own books. A table of contents: each operation is a file of its name. */
 export class LedgerBankingService extends BankingService {
   private readonly cursors: CursorSeal;
-  private readonly desk: OrderDesk;
+  /** Where its orders are placed: whoever runs them in the same process runs them there. */
+  readonly orders: OrderDesk;
 
   /** @param books of this database, where they are open already: they hold ids in reserve */
   constructor(
@@ -50,7 +51,7 @@ export class LedgerBankingService extends BankingService {
   ) {
     super();
     this.cursors = new CursorSeal(database);
-    this.desk = new OrderDesk(books, quoteTerms.rates ?? NO_RATES);
+    this.orders = new OrderDesk(books, quoteTerms.rates ?? NO_RATES);
   }
 
   listApps(scope: Scope): Promise<readonly App[]> {
@@ -111,7 +112,7 @@ export class LedgerBankingService extends BankingService {
   }
 
   placeOrder(scope: Scope, wish: OrderWish, intent: Intent = {}): Promise<Created<Order>> {
-    return this.desk.place(acting(scope), wish, intent);
+    return this.orders.place(acting(scope), wish, intent);
   }
 
   listOrders(scope: Scope, query: OrderQuery = {}): Promise<Page<Order>> {

@@ -1,6 +1,8 @@
 import { parseAmount } from '@banking/domain';
 import { post, verifyBooks, type Leg } from '@banking/ledger';
 import { openPayouts } from '@banking/payouts';
+import { OrderDesk } from './orders/order-desk.js';
+import { NO_RATES } from './rates/rate-source.js';
 import { readPayment } from './read-payment.js';
 import { startWork } from './start-work.js';
 import { demoWorld } from './testing/worlds.js';
@@ -14,6 +16,8 @@ beforeAll(async () => {
   northwind = world.demo.workspaces['Northwind Trading']!;
 });
 afterAll(() => world.close());
+
+const desk = () => new OrderDesk(world.books, NO_RATES);
 
 /** The transaction of the demo world whose first transfer says this. */
 async function transactionOf(description: string): Promise<number> {
@@ -93,7 +97,7 @@ describe('Given a deployment whose work is done', () => {
   it('When a payout is due in a sandbox, Then it is handed over and credited', async () => {
     const id = await due();
     const errors: unknown[] = [];
-    const worker = startWork(world, { sandbox: true, onError: (error) => errors.push(error) });
+    const worker = startWork(world, { orders: desk(), sandbox: true, onError: (error) => errors.push(error) });
     try {
       while ((await statusOf(id)) !== 'submitted');
       await world.owner.query(`update sandbox_rail_event set due_at = now()`);
@@ -111,7 +115,7 @@ describe('Given a deployment whose work is done', () => {
 
   it('When there is no network, Then it waits', async () => {
     const id = await due();
-    const worker = startWork(world, { sandbox: false });
+    const worker = startWork(world, { orders: desk(), sandbox: false });
     worker.nudge();
     await worker.stop();
 

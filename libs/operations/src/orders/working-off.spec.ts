@@ -1,0 +1,113 @@
+import type { AccountId, OrderWish, RecipientId, Scope, TransferAmount, UserId, WorkspaceId } from '@banking/domain'; // prettier-ignore
+import { verifyBooks } from '@banking/ledger';
+import { SandboxRail, Worker } from '@banking/payouts';
+import { LedgerBankingService } from '../ledger-banking-service.js';
+import { DEMO_RATES } from '../rates/demo-rate-source.js';
+import { workOf } from '../start-work.js';
+import { demoWorld } from '../testing/worlds.js';
+import { verifyPayments } from '../verify-payments.js';
+
+let world: Awaited<ReturnType<typeof demoWorld>>;
+let service: LedgerBankingService;
+let rail: SandboxRail;
+let worker: Worker;
+let ada: Scope & { workspaceId: WorkspaceId; actor: UserId };
+let from: AccountId;
+const errors: unknown[] = [];
+
+beforeAll(async () => {
+  world = await demoWorld();
+  service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES });
+  rail = new SandboxRail(world.database);
+  const onError = (error: unknown) => errors.push(error);
+  worker = new Worker(workOf(world, { orders: service.orders, sandbox: true, onError }));
+  ada = {
+    actor: world.demo.users['ada@northwind.example'] as UserId,
+    workspaceId: world.demo.workspaces['Northwind Trading'] as WorkspaceId,
+  };
+});
+afterAll(() => world.close());
+beforeEach(async () => {
+  from = (await service.openAccount(ada, { productID: 1 as never })).resource.id;
+  await service.fundAccount(ada, { accountId: from, amount: '1000000' as TransferAmount });
+});
+afterEach(async () => {
+  const all = Object.values(world.demo.workspaces);
+  expect((await verifyBooks(world.database, all)).findings).toEqual([]);
+  expect(await verifyPayments(world.database, all)).toEqual([]);
+  expect(errors).toEqual([]);
+});
+
+const place = async (more: Partial<OrderWish> = {}) => {
+  const recipientID = world.demo.recipients['international'] as RecipientId;
+  const wish = { accountId: from, recipientID, amount: '100000' as TransferAmount, type: 'instant', purposeCode: 'IR001', ...more } as const; // prettier-ignore
+  const { resource } = await service.placeOrder(ada, wish);
+  return {
+    resource,
+    transactionId: resource.edges.executions?.[0]?.edges.transaction?.id ?? 0,
+    read: () => service.getOrder(ada, { accountId: from, orderId: resource.id }),
+  };
+};
+const balance = async () => (await service.getAccount(ada, { accountId: from })).edges.balances[0]?.amount as unknown as number; // prettier-ignore
+/** Until nothing is due any more. */
+const work = async () => {
+  while ((await worker.step()) > 0);
+};
+
+describe('Given a payment abroad', () => {
+  it('When the network credits it, Then its transaction and its run are completed, with what was said', async () => {
+    const { transactionId, read } = await place();
+    await work();
+    await rail.say(ada.workspaceId, transactionId, { status: 'ACCC' });
+
+    await work();
+
+    const [execution] = (await read()).edges.executions ?? [];
+    expect(execution).toMatchObject({ status: 'completed', edges: { transaction: { status: 'completed' } } });
+    const events = execution?.edges.transaction?.edges.internationalRemittance?.edges.events ?? [];
+    expect(events.map(({ status }) => status)).toContain('ACCC');
+  });
+
+  it('When the network rejects it, Then its run has failed, and the money is back but for the fee', async () => {
+    const { resource, transactionId, read } = await place();
+    const fee = BigInt(resource.edges.executions?.[0]?.edges.transaction?.edges.transfers?.[0]?.feeAmount ?? '');
+    await work();
+    await rail.say(ada.workspaceId, transactionId, { status: 'RJCT', reasonCode: 'AC04' });
+
+    await work();
+
+    expect(await read()).toMatchObject({
+      status: 'completed',
+      edges: { executions: [{ status: 'failed', failureCode: 'payout_rejected', edges: { transaction: { status: 'failed' } } }] }, // prettier-ignore
+    });
+    expect(BigInt(await balance())).toBe(1_000_000n - fee);
+    expect(fee).toBeGreaterThan(0n);
+  });
+
+  it('When it is handed over, Then the network is told who, where and how much, in what arrives', async () => {
+    const { transactionId } = await place();
+    await work();
+
+    const { rows } = await world.owner.query(
+      `select p.amount, p.currency from sandbox_rail_payment p where p.key = $1`,
+      [`payout-${ada.workspaceId}-${transactionId}`],
+    );
+    expect(rows).toEqual([{ amount: 8_300_000n, currency: 'INR' }]);
+  });
+});
+
+describe('Given an order for later', () => {
+  it('When it is due, Then the worker runs it', async () => {
+    const { resource, read } = await place({ type: 'scheduled', startAt: '2099-01-01T00:00:00Z' });
+    await work();
+    expect(await balance()).toBe(1_000_000);
+    await world.owner.query(`update work set due_at = now() where kind = 'execution' and subject_id = $1`, [
+      resource.edges.executions?.[0]?.id,
+    ]);
+
+    await work();
+
+    expect((await read()).edges.executions?.[0]).toMatchObject({ status: 'pending' });
+    expect(await balance()).toBeLessThan(900_001);
+  });
+});
