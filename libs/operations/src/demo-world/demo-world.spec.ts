@@ -29,6 +29,9 @@ async function content(): Promise<unknown> {
        'events', (select json_agg(json_build_array(t.amount, e.provider_event, e.status, e.reason_code) order by t.amount, e.provider_event)
                   from remittance_event e join remittance m on m.id = e.remittance_id
                   join transfer t on t.transaction_id = m.transaction_id and t.fee_amount is not null),
+       'orders', (select json_agg(json_build_array(o.amount, o.type, o.status, o.description, o.start_at, e.status, x.status)
+                            order by o.amount, o.description)
+                  from customer_order o join execution e on e.order_id = o.id left join transaction x on x.id = e.transaction_id),
        'quotes', (select json_agg(json_build_array(amount, rate, fee_amount, target_amount) order by id) from quote),
        'codes', (select count(*) from account_code)) as made`,
   );

@@ -1,10 +1,9 @@
-import { parseAmount, type AccountId, type RecipientId, type TransferAmount, type WorkspaceId } from '@banking/domain';
+import { parseAmount, type RecipientId, type TransferAmount } from '@banking/domain';
 import type { Books } from '@banking/ledger';
 import { recordRailEvent, recordRejection } from '@banking/payouts';
-import { createQuote } from '../create-quote.js';
-import { DEMO_RATES } from '../rates/demo-rate-source.js';
-import { demoAccount, demoRecipient, type DemoAccount } from './accounts.js';
-import { fund, payInternally, payOut, payOutConverted } from './movements.js';
+import { demoAccount, demoRecipient } from './accounts.js';
+import { fund, payInternally, payOut } from './movements.js';
+import { DemoOrders, makeLaterOrders } from './orders.js';
 import type { People } from './people.js';
 import { madeBefore, note } from './world.js';
 
@@ -134,35 +133,17 @@ export async function makeMoney(books: Books, { northwind, adaPersonal, southwin
     await recordRejection(books, northwind, refused.transactionId, event, () => [note(step, refused.transactionId)]);
   }
 
-  const salary = {
-    from: usd,
-    recipientId: international,
-    amount: parseAmount('2500.00', 'USD'),
+  const orders = new DemoOrders(books);
+  const support = await orders.payAtQuote('transfers:spot', usd, {
+    recipientID: international as RecipientId,
+    amount: '250000' as TransferAmount,
+    type: 'instant',
     description: 'Family support',
-    purpose: 'IR002',
-  };
-  const converted = await payOutConverted(books, 'transfers:spot', salary, parseAmount('4.00', 'USD'), {
-    currency: 'INR',
-    amount: '207500.00',
+    purposeCode: 'IR002',
+    externalReference: 'FAMILY-1',
   });
-  await hear(books, northwind, converted.transactionId, ['ACSP G000', 'ACSP G001', 'ACCC']);
-
-  await quote(books, 'more quotes:India', usd, { recipientID: international as RecipientId, amount: '250000' });
-}
-
-/** One to look at: it holds as long as any other, which is not for long. The step is its key too, so it is given once. */
-async function quote(
-  books: Books,
-  step: string,
-  { workspaceId, id }: DemoAccount,
-  { recipientID, amount }: { readonly recipientID: RecipientId; readonly amount: string },
-): Promise<void> {
-  if ((await madeBefore(books.database, step)) !== undefined) return;
-  const scope = { workspaceId: workspaceId as WorkspaceId, actor: undefined };
-  const wish = { accountID: id as AccountId, recipientID, amount: amount as TransferAmount };
-  const terms = { rates: DEMO_RATES, validS: 300 };
-  const { resource } = await createQuote(books.database, scope, wish, { idempotencyKey: 'demo-quote-India' }, terms);
-  await books.database.flight({}, [note(step, resource.id)]);
+  await hear(books, northwind, support.transactionId, ['ACSP G000', 'ACSP G001', 'ACCC']);
+  await makeLaterOrders(orders, usd, { internal, international });
 }
 
 type DemoHolder = Parameters<typeof fund>[2];

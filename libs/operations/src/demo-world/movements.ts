@@ -1,7 +1,6 @@
-import { parseAmount, type MinorUnits } from '@banking/domain';
+import type { MinorUnits } from '@banking/domain';
 import { post, type Books, type Entry, type Leg, type Outcome } from '@banking/ledger';
 import { openTracking } from '@banking/payouts';
-import { currencyId } from '../load-reference.js';
 import type { DemoAccount } from './accounts.js';
 import { madeBefore, note } from './world.js';
 
@@ -99,7 +98,7 @@ export function payOut(books: Books, step: string, payment: DemoPayment, fee: Mi
       workspaceId: from.workspaceId,
       status: 'pending',
       legs: [
-        debit(payment, 'payout', fee),
+        debit(payment, fee),
         { account: 'settlement', currencyId: from.currencyId, direction: 'credit', amount, type: 'payout' },
         ...feeLegs(payment, fee),
       ],
@@ -108,49 +107,13 @@ export function payOut(books: Books, step: string, payment: DemoPayment, fee: Mi
   );
 }
 
-/** A payout in another currency: both sides of the conversion pass through the workspace's own fx accounts. */
-export function payOutConverted(
-  books: Books,
-  step: string,
-  payment: DemoPayment,
-  fee: MinorUnits,
-  arrives: { readonly currency: string; readonly amount: string },
-): Promise<DemoMovement> {
-  const { from, amount } = payment;
-  const target = {
-    currencyId: currencyId(arrives.currency),
-    amount: parseAmount(arrives.amount, arrives.currency),
-    type: 'spot',
-  };
-  return postOnce(
-    books,
-    step,
-    {
-      workspaceId: from.workspaceId,
-      status: 'pending',
-      legs: [
-        debit(payment, 'spot', fee),
-        { account: 'fx', currencyId: from.currencyId, direction: 'credit', amount, type: 'spot' },
-        { ...target, account: 'fx', direction: 'debit' },
-        { ...target, account: 'settlement', direction: 'credit' },
-        ...feeLegs(payment, fee),
-      ],
-    },
-    true,
-  );
-}
-
-function debit(
-  { from, recipientId, amount, description, purpose }: DemoPayment,
-  type: string,
-  feeAmount: MinorUnits,
-): Leg {
+function debit({ from, recipientId, amount, description, purpose }: DemoPayment, feeAmount: MinorUnits): Leg {
   return {
     account: from.id,
     currencyId: from.currencyId,
     direction: 'debit',
     amount,
-    type,
+    type: 'payout',
     description,
     purpose,
     feeAmount,
