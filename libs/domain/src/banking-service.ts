@@ -206,7 +206,7 @@ export abstract class BankingService {
    *
    * @throws Refusal `body_malformed` unless exactly one of recipient and currency is named; `amount_malformed`,
    *   `amount_out_of_range`, `currency_unknown`.
-   * @throws Refusal `account_not_found`, `account_disabled`, `recipient_not_found`, `corridor_disabled`,
+   * @throws Refusal `account_not_found`, `account_disabled`, `recipient_invalid`, `corridor_disabled`,
    *   `amount_below_minimum`, `amount_above_maximum`, `rate_unavailable`, and those of the idempotency key as `openAccount`.
    */
   abstract createQuote(scope: Scope, wish: QuoteWish, intent?: Intent): Promise<Created<Quote>>;

@@ -104,7 +104,7 @@ describe('Given a payment abroad', () => {
     ['too little for the corridor', { amount: '999' }, 'amount_below_minimum'],
     ['too much for the corridor', { amount: '5000001' }, 'amount_above_maximum'],
     ['an account that is none', { accountID: 999_999 }, 'account_not_found'],
-    ['a recipient that is none', { recipientID: 999_999 }, 'recipient_not_found'],
+    ['a recipient that is none', { recipientID: 999_999 }, 'recipient_invalid'],
   ])('When it is quoted for %s, Then it is refused, and nothing is kept', async (_, part, word) => {
     const count = async () => (await world.owner.query('select from quote')).rowCount;
     const before = await count();
@@ -132,7 +132,7 @@ describe('Given a payment abroad', () => {
 
     const { resource } = await service.addInternalRecipient(ada, { accountCode: 'NW0000000001' });
     await service.forgetRecipient(ada, { recipientId: resource.id });
-    expect(await wordOf(quote({ recipientID: resource.id }))).toBe('recipient_not_found');
+    expect(await wordOf(quote({ recipientID: resource.id }))).toBe('recipient_invalid');
   });
 
   it('When the account holds less, Then it is quoted all the same', async () => {
@@ -163,7 +163,7 @@ describe('Given an account of another workspace as the recipient', () => {
     expect(await wordOf(service.getQuote(ada, { quoteId: 999_999 as QuoteId }))).toBe('quote_unknown');
     expect(await wordOf(service.createQuote(eve, wish()))).toBe('account_not_found');
     const own = { accountID: account('Southwind Imports USD') };
-    expect(await wordOf(service.createQuote(eve, wish(own)))).toBe('recipient_not_found');
+    expect(await wordOf(service.createQuote(eve, wish(own)))).toBe('recipient_invalid');
   });
 });
 

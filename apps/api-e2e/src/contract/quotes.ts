@@ -106,7 +106,7 @@ export function quotesContract(provide: () => Service): void {
         [],
       ],
       ['nobody’s account', () => toRavi({ accountID: 999_999 }), 404, 'account_not_found', []],
-      ['nobody', () => toRavi({ recipientID: 999_999 }), 404, 'recipient_not_found', []],
+      ['nobody', () => toRavi({ recipientID: 999_999 }), 422, 'recipient_invalid', ['/recipientID']],
       ['a currency nobody deals in', () => inCurrency('GEL'), 422, 'rate_unavailable', []],
     ])('When it is for %s Then it is refused by name', async (_, body, status, reason, paths) => {
       const answer = await send(body());
@@ -143,7 +143,7 @@ export function quotesContract(provide: () => Service): void {
 
       await view().forgetRecipient(resource.id);
 
-      expect(await send(toRavi({ recipientID: resource.id }))).toMatchObject({ status: 404, body: { reason: 'recipient_not_found' } }); // prettier-ignore
+      expect(await send(toRavi({ recipientID: resource.id }))).toMatchObject({ status: 422, body: { reason: 'recipient_invalid' } }); // prettier-ignore
       const { rate, feeAmount, targetAmount, expiresAt } = quote;
       expect(await view().getQuote(quote.id)).toMatchObject({ rate, feeAmount, targetAmount, expiresAt });
     });

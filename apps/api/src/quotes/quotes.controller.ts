@@ -27,7 +27,7 @@ export class QuotesController {
       'currency_unknown',
       'account_not_found',
       'account_disabled',
-      'recipient_not_found',
+      'recipient_invalid',
       'corridor_disabled',
       'amount_below_minimum',
       'amount_above_maximum',

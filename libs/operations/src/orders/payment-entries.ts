@@ -1,6 +1,7 @@
 import type { MinorUnits } from '@banking/domain';
 import type { Entry, Leg } from '@banking/ledger';
-import { invalidRecipient, type PaymentTerms } from './payment-terms.js';
+import { invalidRecipient } from '../quotes/payment-parties.js';
+import type { PaymentTerms } from './payment-terms.js';
 
 /** What stands on the movements, besides the terms. */
 export interface PaymentText {

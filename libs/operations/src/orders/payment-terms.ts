@@ -1,6 +1,6 @@
 import { type CurrencyCode, type MinorUnits, minorUnits, rateOf, Refusal } from '@banking/domain';
 import { type Price, pricePayment } from '../quotes/price-payment.js';
-import type { PaymentParties } from '../quotes/payment-parties.js';
+import { invalidRecipient, type PaymentParties } from '../quotes/payment-parties.js';
 import type { RateSource } from '../rates/rate-source.js';
 import type { PaymentFacts, QuoteFacts } from './payment-facts.js';
 
@@ -67,13 +67,6 @@ function payeeOf({ accountId }: Payment, facts: PaymentFacts): PaymentTerms['pay
   const payee = { workspaceId: Number(facts.payee_workspace_id), accountId: Number(facts.payee_account_id) };
   if (payee.accountId === accountId) throw invalidRecipient('An account does not pay itself.');
   return payee;
-}
-
-/** The refusal of a recipient who cannot be paid. */
-export function invalidRecipient(message: string): Refusal {
-  return new Refusal('recipient_invalid', message, {
-    details: [{ path: '/recipientID', reason: 'recipient_invalid', message }],
-  });
 }
 
 /** @throws Refusal `quote_not_found`, `quote_expired`, `quote_used` */

@@ -59,7 +59,7 @@ const FIND_PAYEE = statement<PayeeRow>(
  * Looks up who pays whom.
  *
  * @param targetCurrency what is paid in, where there is no recipient whose currency says it
- * @throws Refusal `account_not_found`, `account_disabled`, `recipient_not_found`
+ * @throws Refusal `account_not_found`, `account_disabled`, `recipient_invalid`
  */
 export async function findParties(
   database: Database,
@@ -71,13 +71,20 @@ export async function findParties(
     bind(FIND_PAYEE, workspaceId, recipientID),
   ] as const);
   if (!payer) throw new Refusal('account_not_found');
-  if (recipientID !== undefined && !payee) throw new Refusal('recipient_not_found');
+  if (recipientID !== undefined && !payee) throw invalidRecipient('The workspace has no recipient with this id.');
   if (payer.status === 'disabled') throw new Refusal('account_disabled');
 
   const to = payee?.currency ?? targetCurrency;
   if (to === undefined) throw new Error('a payment is to a recipient or in a currency');
   const corridor = payee && corridorOf(payee);
   return { from: payer.currency, to, ...(payee && { recipient: { ...(corridor && { corridor }) } }) };
+}
+
+/** The refusal of a recipient who cannot be paid. */
+export function invalidRecipient(message: string): Refusal {
+  return new Refusal('recipient_invalid', message, {
+    details: [{ path: '/recipientID', reason: 'recipient_invalid', message }],
+  });
 }
 
 function corridorOf(row: PayeeRow): PaidCorridor | undefined {
