@@ -5,7 +5,9 @@ import { Refusal } from '@banking/domain';
 const DEPTH_MAX = 8;
 const KEYS_MAX = 64;
 
-const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)"?/i;
+/** With parameters as RFC 9110, section 5.6.6 writes them; what is written otherwise, two readers may read differently. */
+const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~-]+|"[^"\\]*")[ \t]*)*$/i;
+const CHARSET = /;[ \t]*charset="?([^";]*)"?/gi;
 
 /**
  * Reads bodies as JSON in UTF-8 and as nothing else: other media types are refused rather than guessed at, so that no reader on the
@@ -24,8 +26,11 @@ export function readJsonBodies(server: FastifyInstance): void {
 
 /** @throws Refusal `unsupported_media_type`, `body_malformed` */
 function parsed({ headers }: FastifyRequest, bytes: Buffer): unknown {
-  const charset = CHARSET.exec(headers['content-type'] ?? '')?.[1];
-  if (charset !== undefined && charset.toLowerCase() !== 'utf-8') throw new Refusal('unsupported_media_type');
+  const type = headers['content-type'] ?? '';
+  const charsets = [...type.matchAll(CHARSET)].map(([, charset = '']) => charset.trim().toLowerCase());
+  if (!JSON_TYPE.test(type) || charsets.some((charset) => charset !== 'utf-8')) {
+    throw new Refusal('unsupported_media_type');
+  }
   const value = valueOf(bytes);
   if (!isWithin(value, DEPTH_MAX, { left: KEYS_MAX })) {
     throw new Refusal(
