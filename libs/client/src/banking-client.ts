@@ -41,40 +41,9 @@ import {
   parseId,
 } from '@banking/domain';
 import { Connection, type ConnectionOptions } from './connection.js';
+import { viewOf, type WorkspaceView } from './workspace-view.js';
 
 export type BankingClientOptions = ConnectionOptions;
-
-/** The operations of one workspace. */
-export interface WorkspaceView {
-  /** As `BankingClient.getTransfer`, which checks the id when it runs. */
-  getTransfer(transferId: number): Promise<Transfer>;
-  /** One page; `next` of it is the `cursor` of the next. */
-  listAccounts(query?: PageQuery): Promise<Page<Account>>;
-  getAccount(accountId: number): Promise<Account>;
-  openAccount(wish: AccountWish, intent?: Intent): Promise<Created<Account>>;
-  changeAccount(change: AccountChange): Promise<Account>;
-  /** Between two instants by booking, between two days by value date. */
-  getStatement(query: StatementQuery): Promise<Statement>;
-  /** One page; `next` of it is the `cursor` of the next. */
-  listRecipients(query?: RecipientQuery): Promise<Page<Recipient>>;
-  getRecipient(recipientId: number): Promise<Recipient>;
-  addInternationalRecipient(wish: InternationalRecipientWish, intent?: Intent): Promise<Created<Recipient>>;
-  addInternalRecipient(wish: InternalRecipientWish, intent?: Intent): Promise<Created<Recipient>>;
-  changeRecipient(change: RecipientChange): Promise<Recipient>;
-  forgetRecipient(recipientId: number): Promise<void>;
-  /** An order is two payments when it is placed twice: give it a key. */
-  placeOrder(wish: OrderWish, intent?: Intent): Promise<Created<Order>>;
-  /** One page; `next` of it is the `cursor` of the next. */
-  listOrders(query?: OrderQuery): Promise<Page<Order>>;
-  getOrder(accountId: number, orderId: number): Promise<Order>;
-  cancelOrder(accountId: number, orderId: number): Promise<Order>;
-  createQuote(wish: QuoteWish, intent?: Intent): Promise<Created<Quote>>;
-  getQuote(quoteId: number): Promise<Quote>;
-  /** One page; `next` of it is the `cursor` of the next. */
-  listTransfers(query?: TransferQuery): Promise<Page<Transfer>>;
-  /** Only where the deployment has a sandbox. */
-  fundAccount(wish: FundingWish, intent?: Intent): Promise<Created<Transfer>>;
-}
 
 /**
  * The service over HTTP, as the same port the service itself answers to.
@@ -226,29 +195,7 @@ export class BankingClient extends BankingService {
 
   /** The same operations with the workspace said once: `client.workspace(7).getTransfer(42)`. */
   workspace(id: number): WorkspaceView {
-    const scope = { workspaceId: id as WorkspaceId };
-    return {
-      getTransfer: (transferId) => this.getTransfer(scope, { transferId: transferId as TransferId }),
-      listAccounts: (query) => this.listAccounts(scope, query),
-      getAccount: (accountId) => this.getAccount(scope, { accountId: accountId as AccountId }),
-      openAccount: (wish, intent) => this.openAccount(scope, wish, intent),
-      changeAccount: (change) => this.changeAccount(scope, change),
-      getStatement: (query) => this.getStatement(scope, query),
-      listRecipients: (query) => this.listRecipients(scope, query),
-      getRecipient: (recipientId) => this.getRecipient(scope, { recipientId: recipientId as RecipientId }),
-      addInternationalRecipient: (wish, intent) => this.addInternationalRecipient(scope, wish, intent),
-      addInternalRecipient: (wish, intent) => this.addInternalRecipient(scope, wish, intent),
-      changeRecipient: (change) => this.changeRecipient(scope, change),
-      forgetRecipient: (recipientId) => this.forgetRecipient(scope, { recipientId: recipientId as RecipientId }),
-      placeOrder: (wish, intent) => this.placeOrder(scope, wish, intent),
-      listOrders: (query) => this.listOrders(scope, query),
-      getOrder: (accountId, orderId) => this.getOrder(scope, { accountId, orderId } as OrderName),
-      cancelOrder: (accountId, orderId) => this.cancelOrder(scope, { accountId, orderId } as OrderName),
-      createQuote: (wish, intent) => this.createQuote(scope, wish, intent),
-      getQuote: (quoteId) => this.getQuote(scope, { quoteId: quoteId as QuoteId }),
-      listTransfers: (query) => this.listTransfers(scope, query),
-      fundAccount: (wish, intent) => this.fundAccount(scope, wish, intent),
-    };
+    return viewOf(this, { workspaceId: id as WorkspaceId });
   }
 }
 

@@ -1,4 +1,5 @@
-import type { AccountId, AppId, ProductId, QuoteId, RecipientId, TransferId, UserId, WorkspaceId } from './ids.js';
+import type { AccountId, AppId, QuoteId, RecipientId, TransferId, UserId, WorkspaceId } from './ids.js';
+import type { AccountChange, AccountWish, StatementQuery } from './account-wishes.js';
 import type { Page, PageQuery } from './lists.js';
 import type { QuoteWish } from './quote-wish.js';
 import type { CorridorQuery, InternalRecipientWish, InternationalRecipientWish, RecipientChange, RecipientQuery } from './recipient-wishes.js'; // prettier-ignore
@@ -16,7 +17,7 @@ import type { RecipientSchema } from './resources/recipient-schema.js';
 import type { Statement } from './resources/statement.js';
 import type { Transfer, TransferDirection } from './resources/transfer.js';
 import type { User } from './resources/user.js';
-import type { AccountStatus, TransactionStatus } from './states.js';
+import type { TransactionStatus } from './states.js';
 
 /** On whose behalf, and in which workspace, an operation is called. Access is checked before a Scope is made. */
 export interface Scope {
@@ -24,30 +25,6 @@ export interface Scope {
   readonly workspaceId?: WorkspaceId | undefined;
   /** The user who asks. Where a credential alone says it, as over HTTP, it may be left out. */
   readonly actor?: UserId | undefined;
-}
-
-/** An account to be opened. */
-export interface AccountWish {
-  readonly productID: ProductId;
-  /** What its owner calls it: 1 to 140 characters, none of them a control character. */
-  readonly alias?: string | undefined;
-}
-
-/** What is to change of an account. */
-export interface AccountChange {
-  readonly accountId: AccountId;
-  readonly alias?: string | undefined;
-  /** A disabled account pays nothing and takes nothing but money that comes back. */
-  readonly status?: AccountStatus | undefined;
-}
-
-/** A period of an account: between two instants (RFC 3339 with an offset) by booking, between two days (`YYYY-MM-DD`) by value date. */
-export interface StatementQuery {
-  readonly accountId: AccountId;
-  /** Inclusive. */
-  readonly from: string;
-  /** Exclusive, of the same kind, not before `from`. */
-  readonly to: string;
 }
 
 /** Money that arrives on an account. */

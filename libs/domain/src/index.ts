@@ -37,6 +37,7 @@ export type { ErrorBody, RefusalDetail, RefusalOptions } from './refusal.js';
 export * from './refusals.js';
 
 // The ports
+export * from './account-wishes.js';
 export * from './banking-service.js';
 export * from './quote-wish.js';
 export * from './recipient-wishes.js';

@@ -2,7 +2,7 @@ export { bookedTransactions, type BookedTransaction } from './booked-transaction
 export * from './books.js';
 export * from './open-account.js';
 export * from './post.js';
-export { preparePosting, type Finishing } from './posting.js';
+export { preparePosting } from './posting.js';
 export * from './proposal.js';
 export type { Gate } from './decide.js';
 export * from './return-entry.js';

@@ -38,7 +38,8 @@ function euro(): Proposal {
 }
 
 async function posted(books: Parameters<typeof post>[0], ...proposals: readonly Proposal[]): Promise<void> {
-  for (const { posted: done, refused, failed } of await post(books, proposals)) if (!done) throw refused ?? failed;
+  for (const { posted: done, refused, failed } of await post(books, proposals))
+    if (!done) throw refused ?? failed ?? new Error('left out');
 }
 
 describe('Given the demo world', () => {

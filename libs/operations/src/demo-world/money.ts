@@ -143,7 +143,7 @@ export async function makeMoney(books: Books, { northwind, adaPersonal, southwin
     externalReference: 'FAMILY-1',
   });
   await hear(books, northwind, support.transactionId, ['ACSP G000', 'ACSP G001', 'ACCC']);
-  await makeLaterOrders(orders, usd, { internal, international });
+  await makeLaterOrders(orders, eur, berlin);
 }
 
 type DemoHolder = Parameters<typeof fund>[2];

@@ -74,31 +74,20 @@ export class DemoOrders {
   }
 }
 
-/** Far ahead: nothing of them runs while somebody looks. The money is not there until then, and need not be. */
-export async function makeLaterOrders(
-  orders: DemoOrders,
-  from: DemoAccount,
-  { internal, international }: Readonly<Record<'internal' | 'international', number>>,
-): Promise<void> {
+/** So far ahead that nothing of them runs while somebody looks. */
+export async function makeLaterOrders(orders: DemoOrders, from: DemoAccount, recipientId: number): Promise<void> {
+  const rent = { recipientID: recipientId as RecipientId, amount: '150000' as TransferAmount, purposeCode: 'IR001' };
   await orders.placeOnce('more orders:monthly', from, {
-    recipientID: internal as RecipientId,
-    amount: '4200000' as TransferAmount,
+    ...rent,
     type: 'recurring',
-    description: 'Payroll for the month',
+    description: 'Float for the rent',
     repeatUnit: 'monthly',
     repeatValue: 1,
     startAt: '2099-01-31T09:00:00+01:00',
   });
-  const bonus = {
-    recipientID: international as RecipientId,
-    amount: '150000' as TransferAmount,
-    type: 'scheduled',
-    description: 'For the new year',
-    purposeCode: 'IR002',
-    startAt: '2099-12-31T12:00:00Z',
-  } as const;
-  await orders.placeOnce('more orders:scheduled', from, bonus);
-  const mistake = await orders.placeOnce('more orders:cancelled', from, { ...bonus, description: 'Placed by mistake' });
+  const once = { ...rent, type: 'scheduled', description: 'Float for the new year', startAt: '2099-12-31T12:00:00Z' } as const; // prettier-ignore
+  await orders.placeOnce('more orders:scheduled', from, once);
+  const mistake = await orders.placeOnce('more orders:cancelled', from, { ...once, description: 'Placed by mistake' });
   await orders.cancelOnce('more cancellations:cancelled', from, mistake);
 }
 

@@ -24,7 +24,7 @@ export interface OrderRow {
 }
 
 /** A run that was carried out has a transaction; one that is to come has its time. */
-export interface ExecutionRow {
+interface ExecutionRow {
   readonly workspaceId: number;
   readonly id: number;
   readonly orderId: number;
@@ -35,7 +35,7 @@ export interface ExecutionRow {
   readonly scheduledAt?: string | undefined;
 }
 
-export interface ConversionRow extends ConversionTerms {
+interface ConversionRow extends ConversionTerms {
   readonly workspaceId: number;
   readonly transactionId: number;
   readonly quoteId?: number | undefined;
@@ -45,7 +45,7 @@ export interface ConversionRow extends ConversionTerms {
   readonly targetAmount: bigint;
 }
 
-export interface QuoteUseRow {
+interface QuoteUseRow {
   readonly workspaceId: number;
   readonly quoteId: number;
   readonly orderId: number;
@@ -92,7 +92,7 @@ const column = <Row, Value>(rows: readonly Row[], value: (row: Row) => Value | u
 const when = (rows: readonly unknown[], write: () => Bound<unknown>): Bound<unknown>[] =>
   rows.length === 0 ? [] : [write()];
 
-export const insertOrders = (rows: readonly OrderRow[]): Bound<unknown>[] =>
+const insertOrders = (rows: readonly OrderRow[]): Bound<unknown>[] =>
   when(rows, () =>
     bind(
       INSERT_ORDERS,
@@ -116,7 +116,7 @@ export const insertOrders = (rows: readonly OrderRow[]): Bound<unknown>[] =>
     ),
   );
 
-export const insertExecutions = (rows: readonly ExecutionRow[]): Bound<unknown>[] =>
+const insertExecutions = (rows: readonly ExecutionRow[]): Bound<unknown>[] =>
   when(rows, () =>
     bind(
       INSERT_EXECUTIONS,
@@ -130,7 +130,7 @@ export const insertExecutions = (rows: readonly ExecutionRow[]): Bound<unknown>[
     ),
   );
 
-export const insertConversions = (rows: readonly ConversionRow[]): Bound<unknown>[] =>
+const insertConversions = (rows: readonly ConversionRow[]): Bound<unknown>[] =>
   when(rows, () =>
     bind(
       INSERT_CONVERSIONS,
@@ -149,7 +149,7 @@ export const insertConversions = (rows: readonly ConversionRow[]): Bound<unknown
     ),
   );
 
-export const insertQuoteUses = (rows: readonly QuoteUseRow[]): Bound<unknown>[] =>
+const insertQuoteUses = (rows: readonly QuoteUseRow[]): Bound<unknown>[] =>
   when(rows, () =>
     bind(
       INSERT_QUOTE_USES,
@@ -160,7 +160,7 @@ export const insertQuoteUses = (rows: readonly QuoteUseRow[]): Bound<unknown>[] 
   );
 
 /** A run that is to come: picked up by the worker when it is due. */
-export interface DueRow {
+interface DueRow {
   readonly workspaceId: number;
   readonly executionId: number;
   readonly dueAt: string;

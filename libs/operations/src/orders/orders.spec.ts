@@ -1,13 +1,4 @@
-import type {
-  AccountId,
-  Intent,
-  OrderWish,
-  RecipientId,
-  Scope,
-  TransferAmount,
-  UserId,
-  WorkspaceId,
-} from '@banking/domain';
+import type { AccountId, Intent, OrderWish, RecipientId, Scope, TransferAmount, UserId, WorkspaceId } from '@banking/domain'; // prettier-ignore
 import { openBooks, verifyBooks } from '@banking/ledger';
 import { APP_ROLE, Database, SCHEMA } from '@banking/postgres';
 import { LedgerBankingService } from '../ledger-banking-service.js';
@@ -51,13 +42,7 @@ async function near(accountId: AccountId, scope = ada, of = ada): Promise<Recipi
   const { code } = await service.getAccount(of, { accountId });
   return (await service.addInternalRecipient(scope, { accountCode: code ?? '' })).resource.id;
 }
-const wish = (accountId: AccountId, recipientID: RecipientId, more: Partial<OrderWish> = {}): OrderWish => ({
-  accountId,
-  recipientID,
-  amount: '100' as TransferAmount,
-  type: 'instant',
-  ...more,
-});
+const wish = (accountId: AccountId, recipientID: RecipientId, more: Partial<OrderWish> = {}): OrderWish => ({ accountId, recipientID, amount: '100' as TransferAmount, type: 'instant', ...more }); // prettier-ignore
 
 describe('Given two accounts of a workspace', () => {
   it('When one pays the other, Then both have moved when it is answered', async () => {
@@ -185,15 +170,7 @@ describe('Given a recipient abroad', () => {
     countryCode: 'IN',
     currencyCode: 'INR',
     payoutMethod: 'LOCAL',
-    data: {
-      beneficiaryName: 'Asha Rao',
-      destinationCountry: 'IN',
-      beneficiaryAccountType: 'Individual',
-      beneficiaryCountryCode: 'IN',
-      beneficiaryAccountNumber: '00601234567890',
-      routingCodeType1: 'IFSC',
-      routingCodeValue1: 'ICIC0000001',
-    },
+    data: { beneficiaryName: 'Asha Rao', destinationCountry: 'IN', beneficiaryAccountType: 'Individual', beneficiaryCountryCode: 'IN', beneficiaryAccountNumber: '00601234567890', routingCodeType1: 'IFSC', routingCodeValue1: 'ICIC0000001' }, // prettier-ignore
   } as const;
   const far = async () => (await service.addInternationalRecipient(ada, ABROAD)).resource.id;
   const abroad = { amount: '100000' as TransferAmount, purposeCode: 'IR002' };
