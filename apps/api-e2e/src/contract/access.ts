@@ -1,6 +1,7 @@
 import { ask, openApiOf } from '../answers.js';
 import { ADA, BOB, CY, EVE, type Service } from '../service.js';
 import { idOf } from '../world.js';
+import { ORDER_ACCESS } from './order-access.js';
 import { QUOTE_ACCESS } from './quote-access.js';
 
 /** Signed by the right key, and nobody we know. */
@@ -197,6 +198,7 @@ const MATRIX: readonly Case[] = [
     expected: [403, 403, 403, 404, 401, 401],
   },
   ...QUOTE_ACCESS,
+  ...ORDER_ACCESS,
   { operation: 'listTransfers', path: () => '/transfers', expected: [400, 400, 400, 400, 401, 401] },
   { operation: 'getLiveness', path: () => '/health/live', expected: [200, 200, 200, 200, 200, 200] },
   { operation: 'getReadiness', path: () => '/health/ready', expected: [200, 200, 200, 200, 200, 200] },

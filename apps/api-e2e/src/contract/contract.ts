@@ -7,8 +7,11 @@ import { errorsContract } from './errors.js';
 import { fundingsContract } from './fundings.js';
 import { healthContract } from './health.js';
 import { httpContract } from './http.js';
+import { laterOrdersContract } from './later-orders.js';
+import { ordersContract } from './orders.js';
 import { readsContract } from './reads.js';
 import { keptRecipientsContract } from './kept-recipients.js';
+import { refusedOrdersContract } from './refused-orders.js';
 import { recipientSchemasContract } from './recipient-schemas.js';
 import { recipientsContract } from './recipients.js';
 import { statementsContract } from './statements.js';
@@ -37,6 +40,9 @@ export function contract(name: string, provide: () => Service): void {
       recipientsContract,
       keptRecipientsContract,
       quotesContract,
+      ordersContract,
+      refusedOrdersContract,
+      laterOrdersContract,
       errorsContract,
       httpContract,
       healthContract,

@@ -75,6 +75,36 @@ const SHAPES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'edges.recipient': 'Recipient?',
     'edges.targetCurrency': 'Currency',
   },
+  Order: {
+    id: 'id',
+    amount: 'amount',
+    status: 'string',
+    type: 'string',
+    description: 'string?',
+    purposeCode: 'string?',
+    repeatUnit: 'string?',
+    repeatValue: 'integer?',
+    startAt: 'time?',
+    stopAt: 'time?',
+    quoteID: 'id?', // ours
+    externalReference: 'string?', // ours
+    metadata: 'object?', // ours
+    createdAt: 'time?',
+    updatedAt: 'time?',
+    'edges.account': 'Account?',
+    'edges.recipient': 'Recipient?',
+    'edges.executions': 'Execution[]?',
+  },
+  Execution: {
+    id: 'id',
+    sequence: 'integer',
+    status: 'string',
+    scheduledAt: 'time?',
+    executedAt: 'time?',
+    failureCode: 'string?',
+    failureMessage: 'string?',
+    'edges.transaction': 'Transaction?',
+  },
   ExecutedTransfer: {
     id: 'id',
     amount: 'amount',

@@ -1,4 +1,5 @@
 import type { Call, Route } from './document.js';
+import { EXPIRED_QUOTE, PAID_IN_GEL } from './more-world.js';
 
 /** A call as it is tried, which may send what is no JSON. */
 export interface Attempt extends Call {
@@ -12,9 +13,15 @@ type Change = (call: Attempt, route: Route) => Attempt;
 const withHeader =
   (name: string, value: string): Change =>
   (call) => ({ ...call, headers: { ...call.headers, [name]: value } });
+/** Another value for the first parameter of the path. */
 const pathWith =
   (value: string): Change =>
-  (call, { path }) => ({ ...call, path: path.replace(/\{\w+\}/, value) + (/\?.*/.exec(call.path)?.[0] ?? '') });
+  (call, { path }) => {
+    const [parts = '', query] = call.path.split('?');
+    const at = path.split('/').findIndex((part) => part.startsWith('{'));
+    const changed = parts.split('/').with(at, value).join('/');
+    return { ...call, path: query === undefined ? changed : `${changed}?${query}` };
+  };
 
 const withParameter =
   (name: string, value: string): Change =>
@@ -32,6 +39,15 @@ const inPathOrQuery =
   (parameter: string, value: string): Change =>
   (call, route) =>
     (route.path.includes('{') ? pathWith(value) : withParameter(parameter, value))(call, route);
+
+const withFields =
+  (fields: Readonly<Record<string, unknown>>): Change =>
+  (call) => ({ ...call, body: { ...(call.body as object), ...fields } });
+
+/** An order of the account that the call names already. */
+const withOrder =
+  (orderId: number): Change =>
+  (call) => ({ ...call, path: call.path.replace(/\/orders\/\d+/, `/orders/${orderId}`) });
 
 /** A POST names in its body what a path or a filter of a list would name. */
 const inPathQueryOrBody =
@@ -57,7 +73,7 @@ const withoutName = (call: Attempt): Attempt => {
 
 /** A parameter of the query that takes only certain words. */
 const choiceOf = ({ operation }: Route): string =>
-  ['payoutMethod', 'saved', 'direction'].find((name) =>
+  ['payoutMethod', 'saved', 'direction', 'status'].find((name) =>
     operation.parameters.some((parameter) => parameter.name === name),
   ) ?? '';
 
@@ -72,12 +88,17 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   parameter_invalid: (call, route) => withParameter(choiceOf(route), 'sideways')(call, route),
   limit_invalid: withParameter('limit', '501'),
   cursor_invalid: withParameter('cursor', 'AAAA'),
-  timestamp_invalid: (call, route) =>
-    withParameter(route.path.endsWith('/statement') ? 'from' : 'createdFrom', '2026-11-31')(call, route),
+  timestamp_invalid: (call, route) => {
+    if (route.method === 'POST') return withField('startAt', '2026-11-31')(call, route);
+    return withParameter(route.path.endsWith('/statement') ? 'from' : 'createdFrom', '2026-11-31')(call, route);
+  },
   account_not_found: inPathQueryOrBody('accountId', 999_999),
-  recipient_not_found: inPathQueryOrBody('recipientId', 999_999),
-  recipient_invalid: (call, route) =>
-    route.path.endsWith('/internal') ? withField('accountCode', 'NW0')(call, route) : withoutName(call),
+  recipient_not_found: inPathOrQuery('recipientId', '999999'),
+  recipient_invalid: (call, route) => {
+    if (route.path.endsWith('/international')) return withoutName(call);
+    const [field, value] = route.path.endsWith('/internal') ? ['accountCode', 'NW0'] : ['recipientID', 999_999];
+    return withField(String(field), value)(call, route);
+  },
   role_insufficient: (call) => call,
   body_malformed: (call) => ({ ...call, text: '{' }),
   field_unknown: withField('colour', 'blue'),
@@ -90,7 +111,20 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   amount_below_minimum: withField('amount', '1'),
   amount_above_maximum: withField('amount', '9223372036854775807'),
   currency_unknown: quotedIn('XXX'),
-  rate_unavailable: quotedIn('GEL'),
+  rate_unavailable: (call, route) =>
+    route.path === '/quotes' ? quotedIn('GEL')(call, route) : withField('recipientID', PAID_IN_GEL)(call, route),
+  // The recipient of the demo world that is an account of ours: no corridor has its say before the books.
+  insufficient_funds: withFields({ recipientID: 1, amount: '900000000' }),
+  purpose_code_required: withField('purposeCode', undefined),
+  purpose_code_invalid: withField('purposeCode', 'IR999'),
+  schedule_invalid: withField('startAt', '2099-01-31T09:00:00Z'),
+  quote_not_found: withField('quoteID', 999_999),
+  quote_used: withField('quoteID', 1),
+  quote_expired: withField('quoteID', EXPIRED_QUOTE),
+  external_reference_reused: withField('externalReference', 'FAMILY-1'),
+  order_not_found: withOrder(999_999),
+  // The order of the demo world that is cancelled.
+  order_not_cancellable: withOrder(4),
   quote_unknown: pathWith('999999'),
   // With what the demo world holds, one too much.
   balance_limit_exceeded: withField('amount', '9007199254740991'),

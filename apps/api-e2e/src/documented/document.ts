@@ -113,10 +113,22 @@ export function requestOf({ method, headers, needsToken, body }: Call, authoriza
   };
 }
 
-/** What only reads, then what makes something, which the reads of the examples do not know of. */
-export function readsFirst(routes: readonly Route[]): Route[] {
-  const isRead = ({ method }: Route) => method === 'GET';
-  return [...routes.filter(isRead), ...routes.filter((route) => !isRead(route))];
+/** What makes nothing and has no key to be known by: asked again, there is nothing left to do. */
+export const isOnce = ({ method, operation }: Route): boolean => method === 'POST' && !operation.requestBody;
+
+/**
+ * The examples as the specs ask for them, by route and name: what only reads; then the first of what makes something, which the reads
+ * know nothing of; then all of that, for a request that is answered again may still take ids.
+ */
+export function examplesInTurn(routes: readonly Route[]): readonly (readonly [Route, string])[] {
+  const named = (route: Route) => Object.keys(examplesOf(route.operation, successOf(route))).map((name) => [route, name] as const); // prettier-ignore
+  const reads = routes.filter(({ method }) => method === 'GET');
+  const others = routes.filter(({ method }) => method !== 'GET');
+  return [
+    ...reads.flatMap(named),
+    ...others.flatMap((route) => named(route).slice(0, 1)),
+    ...others.flatMap((route) => named(route).slice(isOnce(route) ? 1 : 0)),
+  ];
 }
 
 /** @throws Error for a parameter without a value to try */

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { isCi } from '../config.js';
 import { ADA } from '../service.js';
-import { callOf, examplesOf, requestOf, type Route, routesOf, successOf } from './document.js';
+import { callOf, examplesOf, isOnce, requestOf, type Route, routesOf, successOf } from './document.js';
 import { freshService, type FreshService } from './fresh-service.js';
 import { masked } from './masked.js';
 import { mistakesInHeaders } from './sent-headers.js';
@@ -20,6 +20,7 @@ const named = (route: Route) => Object.entries(examplesOf(route.operation, succe
 describe('Given the examples of the document and a fresh demo world', () => {
   let service: FreshService;
   let routes: Route[];
+  const tried = new Set<Route>();
   beforeAll(async () => {
     service = await freshService();
     routes = routesOf(service.document);
@@ -45,6 +46,7 @@ describe('Given the examples of the document and a fresh demo world', () => {
         const printed = await inShell(command, variables);
 
         expect(more).toEqual([]);
+        tried.add(route);
         const [first] = named(route);
         const answer: unknown = printed === '' ? undefined : JSON.parse(printed);
         expect({ path, answer: masked(answer) }).toEqual({ path, answer: masked(first?.[1].value) });
@@ -54,7 +56,8 @@ describe('Given the examples of the document and a fresh demo world', () => {
     it('When each example is asked for with the values of its parameters Then the answer and its headers are the documented ones', async () => {
       const authorization = `Bearer ${await service.tokenOf(ADA)}`;
       for (const route of routes.filter(isMeant)) {
-        for (const [name, { value }] of named(route)) {
+        const isDone = isOnce(route) && tried.has(route);
+        for (const [name, { value }] of named(route).slice(isDone ? 1 : 0)) {
           const call = callOf(route, name);
           const { path } = call;
           const response = await fetch(`${service.url}${path}`, requestOf(call, authorization));

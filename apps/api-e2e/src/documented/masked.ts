@@ -13,7 +13,8 @@ export function masked(value: unknown, key = ''): unknown {
     return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, masked(inner, name)]));
   }
   if (typeof value !== 'string') return value;
-  if (/^(createdAt|updatedAt|lastUpdatedAt|expiresAt)$/.test(key) && TIME.test(value)) return 'a time';
+  if (/^(createdAt|updatedAt|lastUpdatedAt|expiresAt|scheduledAt|executedAt)$/.test(key) && TIME.test(value))
+    return 'a time';
   if (key === 'valueDate' && DAY.test(value)) return 'a day';
   if (key === 'hash' && HASH.test(value)) return 'a hash';
   if (key === 'requestId' && UUID.test(value)) return 'a request id';

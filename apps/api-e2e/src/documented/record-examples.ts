@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { newDataDir, RunningService } from '../running-service.js';
 import { ADA, localToken } from '../service.js';
-import { callOf, type Document, examplesOf, readsFirst, requestOf, routesOf, successOf } from './document.js';
+import { callOf, type Document, examplesInTurn, requestOf, routesOf, successOf } from './document.js';
 import { masked } from './masked.js';
 
 const EXAMPLES = join(__dirname, '..', '..', '..', 'api', 'examples');
@@ -34,17 +34,15 @@ async function record(): Promise<void> {
     const authorization = `Bearer ${await localToken(folder.path, ADA)}`;
     const document = (await (await fetch(`${service.url}/openapi.json`)).json()) as Document;
     const written = new Set<string>();
-    for (const route of readsFirst(routesOf(document)).filter(({ operation }) => !operation.deprecated)) {
-      const success = successOf(route);
-      for (const name of Object.keys(examplesOf(route.operation, success))) {
-        const call = callOf(route, name);
-        const { path, method } = call;
-        const response = await fetch(`${service.url}${path}`, requestOf(call, authorization));
-        if (response.status !== success) throw new Error(`${method} ${path} answered ${response.status}: ${await response.text()}`); // prettier-ignore
-        const file = join(route.operation.operationId, `${name}.json`);
-        written.add(file);
-        keep(file, await response.json());
-      }
+    const current = routesOf(document).filter(({ operation }) => !operation.deprecated);
+    for (const [route, name] of examplesInTurn(current)) {
+      const call = callOf(route, name);
+      const { path, method } = call;
+      const response = await fetch(`${service.url}${path}`, requestOf(call, authorization));
+      if (response.status !== successOf(route)) throw new Error(`${method} ${path} answered ${response.status}: ${await response.text()}`); // prettier-ignore
+      const file = join(route.operation.operationId, `${name}.json`);
+      written.add(file);
+      keep(file, await response.json());
     }
     removeAllBut(written);
   } finally {

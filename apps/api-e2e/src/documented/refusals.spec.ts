@@ -9,6 +9,7 @@ import { callOf, examplesOf, reasonsOf, type Route, routesOf } from './document.
 import { bookMany } from './book-many.js';
 import { freshService, type FreshService } from './fresh-service.js';
 import { masked } from './masked.js';
+import { makeMore } from './more-world.js';
 import { mistakesInHeaders } from './sent-headers.js';
 
 /** Far above what one user here asks for, but for the one who asks for too much. */
@@ -43,7 +44,6 @@ const ELSEWHERE: Readonly<Record<string, readonly [spec: string, word: string]>>
   headers_too_large: ['apps/api-e2e/src/hostile/requests.ts', "reason: 'headers_too_large'"],
   // Node answers it without a body.
   request_timeout: ['apps/api-e2e/src/hostile/framing.spec.ts', '408'],
-  insufficient_funds: ['libs/ledger/src/post.spec.ts', "'insufficient_funds'"],
   amount_too_precise: ['libs/domain/src/display.spec.ts', "'amount_too_precise'"],
 };
 
@@ -58,6 +58,7 @@ describe('Given the errors of the document and a service that can be made to fai
     routes = routesOf(service.document);
     server = await joinEmbeddedServer({ dataDir: service.dataDir });
     owner = await Database.open({ connection: server.connection, role: OWNER_ROLE });
+    await makeMore(owner, service, await service.tokenOf(ADA));
   }, 180_000);
   afterAll(async () => {
     await owner?.end();

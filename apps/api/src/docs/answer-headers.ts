@@ -73,7 +73,8 @@ function namesOf(status: number, { isPublic, isDeprecated, hasETag, isPaged, isC
   // The limit is looked at once the credential is known.
   if (!isPublic && status !== 401) names.push('RateLimit-Policy', 'RateLimit');
   if (status === 401) names.push('WWW-Authenticate');
-  if (status === 409 || status === 429 || status === 503) names.push('Retry-After');
+  // Where nothing is made, a conflict is no matter of time.
+  if ((status === 409 && isCreation) || status === 429 || status === 503) names.push('Retry-After');
   if (hasETag && isAnswer) names.push('ETag');
   if (isCreation && isAnswer) names.push('Location', 'Idempotent-Replayed');
   if (isPaged && isAnswer) names.push('Link');

@@ -39,7 +39,7 @@ export function documentedOperation(
   const { hasETag, isPaged, isCreation, examples, refusals } = draft;
   const isPublic = declared.security?.length === 0;
   const marks = { isPublic, isDeprecated: declared.deprecated === true, hasETag, isPaged, isCreation };
-  const parameters = pathFirst([...(declared.parameters ?? []), ...(hasETag ? [IF_NONE_MATCH] : [])] as ParameterObject[]); // prettier-ignore
+  const parameters = pathFirst(path, [...(declared.parameters ?? []), ...(hasETag ? [IF_NONE_MATCH] : [])] as ParameterObject[]); // prettier-ignore
   const answers: Record<string, Answer> = {
     ...withExamples(declared.responses as Record<string, Answer>, draft),
     ...(hasETag && { 304: NOT_MODIFIED }),
@@ -64,10 +64,14 @@ export function documentedOperation(
   };
 }
 
-/** Which of path and query Nest names first, depends on the compiler. */
-function pathFirst(parameters: readonly ParameterObject[]): ParameterObject[] {
+/** In which order Nest names them depends on the compiler: those of the path come first, as they stand there. */
+function pathFirst(path: string, parameters: readonly ParameterObject[]): ParameterObject[] {
   const isInPath = ({ in: place }: ParameterObject) => place === 'path';
-  return [...parameters.filter(isInPath), ...parameters.filter((parameter) => !isInPath(parameter))];
+  const placeOf = ({ name }: ParameterObject) => path.indexOf(`{${name}}`);
+  return [
+    ...parameters.filter(isInPath).sort((one, other) => placeOf(one) - placeOf(other)),
+    ...parameters.filter((parameter) => !isInPath(parameter)),
+  ];
 }
 
 function withBodies(requestBody: object, { examples }: Draft): NonNullable<OperationObject['requestBody']> {

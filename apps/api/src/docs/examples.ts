@@ -60,7 +60,8 @@ export function commandOf(
   }
   const search = query.size > 0 ? `?${query.toString()}` : '';
   const token = isPublic ? [] : ['-H "Authorization: Bearer $TOKEN"'];
-  const verb = method === 'post' || method === 'get' ? [] : [`-X ${method.toUpperCase()}`];
+  const isMeantAnyway = method === 'get' || (method === 'post' && body !== undefined);
+  const verb = isMeantAnyway ? [] : [`-X ${method.toUpperCase()}`];
   const json = body ? ["-H 'Content-Type: application/json'", `-d '${JSON.stringify(body)}'`] : [];
   const command = [`curl -s "$BASE_URL${target}${search}"`, ...verb, ...token, ...headers, ...json].join(' \\\n  ');
   return ['```sh', command, '```'].join('\n');

@@ -13,6 +13,7 @@ const BEFORE_ANY_OPERATION: readonly RefusalReason[] = ['route_not_found', 'meth
 export function introduction(reasons: ReadonlySet<RefusalReason>): string {
   const sections = [
     section('Money: every amount in one table', MONEY, true),
+    section('Paying: what is done when', PAYING),
     section('Times, ids and empty fields', VALUES),
     section('Errors: every reason, and what to do about it', errors(reasons)),
     section('Request ids, limits and retries', REQUESTS),
@@ -60,6 +61,20 @@ const MONEY = `No amount is ever a fraction. Every one counts the smallest unit 
 - Read the strings as big integers or decimals. A floating point number loses digits, and with them money.
 - An amount has no sign: \`direction\` says \`debit\` where money left the account, \`credit\` where it arrived.
 - A fee is a transfer of its own in the same transaction. \`feeAmount\` repeats it for display: do not subtract it again.`;
+
+const PAYING = `Ask for a quote, place an order, follow its transaction:
+
+1. \`POST /quotes\` says what a payment costs and what arrives. The price binds for some minutes, for one order.
+2. \`POST /accounts/{accountId}/orders\` pays: at once, later, or again and again. Send an \`Idempotency-Key\`, or a request that is sent again is a second payment.
+3. \`GET /accounts/{accountId}/orders/{orderId}\` shows each run with its transaction, and what the network has said of it so far.
+
+| | Is done when | And then |
+|---|---|---|
+| **Order** | nothing of it is left to run | \`completed\`, \`cancelled\` or \`failed\`, for good |
+| **Transaction** | the network has said its last word; within this service, at once | \`completed\`: the money has arrived. \`failed\`: it has not |
+| **Return** | a failed transaction has brought its amount back | a new transaction with a credit of type \`return\`. The old one is never edited, and the fee is kept |
+
+So an order that is \`completed\` may have a transaction that is \`pending\`: the money has left the account and has not arrived yet.`;
 
 const VALUES = `- **Times** are RFC 3339 in UTC with three to nine fractional digits: \`2026-11-21T09:30:00.123456Z\`. Compare them as instants: as text they order only when they have equally many digits.
 - **Ids** are whole numbers from 1 to 2^53 - 1. Keep them as they came; that one is larger than another means nothing.

@@ -1,9 +1,9 @@
-import { Refusal, type RefusalReason, REFUSALS } from '@banking/domain';
+import { ORDER_STEPS, Refusal, type RefusalReason, REFUSALS } from '@banking/domain';
 import { REFUSAL_ACTIONS } from '@banking/domain/prose';
 import { bodyOf } from '../http/error-answer.js';
 import { malformedId } from '../http/id.pipe.js';
 import { refusalOf, unknownMessage } from '../input/input.pipe.js';
-import { AMOUNT_RULES, CURRENCY_RULE } from '../input/body-field.decorator.js';
+import { AMOUNT_RULES, CURRENCY_RULE, INSTANT_RULE } from '../input/body-field.decorator.js';
 import { mustBe, PARAMETER_RULES } from '../input/parameter.decorator.js';
 
 const REQUEST_ID = '0c1d8a52-6b5e-4f4e-9c1c-3f0f7e6f1a2b';
@@ -48,9 +48,7 @@ function exampleOf(reason: RefusalReason, path: string): Refusal {
     case 'limit_invalid':
       return ofParameter(reason, 'limit', PARAMETER_RULES.limit);
     case 'timestamp_invalid':
-      return path.endsWith('/statement')
-        ? ofParameter(reason, 'from', PARAMETER_RULES.instantOrDay)
-        : ofParameter(reason, 'createdFrom', PARAMETER_RULES.instant);
+      return timeRefused(path);
     case 'amount_malformed':
       return ofParameter(reason, 'amount', AMOUNT_RULES.digits);
     case 'amount_out_of_range':
@@ -60,7 +58,12 @@ function exampleOf(reason: RefusalReason, path: string): Refusal {
     case 'field_unknown':
       return refusalOf([{ path: 'colour', reason, message: unknownMessage('colour') }], reason);
     case 'recipient_invalid':
-      return path.endsWith('/internal') ? ofField(reason, '/accountCode', 'account_unknown', 'No account has this accountCode.') : ofField(reason, '/data/beneficiaryName', 'required', NAME_REQUIRED); // prettier-ignore
+      return recipientRefused(path);
+    case 'purpose_code_required':
+    case 'purpose_code_invalid':
+      return ofField(reason, '/purposeCode', reason, REFUSALS[reason].meaning);
+    case 'schedule_invalid':
+      return ofField(reason, '/startAt', 'not_taken', 'startAt must be left out where type is instant.');
     case 'currency_unknown':
       return ofParameter(reason, 'targetCurrency', CURRENCY_RULE);
     case 'amount_below_minimum':
@@ -85,9 +88,26 @@ function ofField(reason: RefusalReason, path: string, rule: string, message: str
   return new Refusal(reason, message, { details: [{ path, reason: rule, message }] });
 }
 
+function recipientRefused(path: string): Refusal {
+  const reason = 'recipient_invalid';
+  if (path.endsWith('/internal')) {
+    return ofField(reason, '/accountCode', 'account_unknown', 'No account has this accountCode.');
+  }
+  if (path.endsWith('/international')) return ofField(reason, '/data/beneficiaryName', 'required', NAME_REQUIRED);
+  return ofField(reason, '/recipientID', reason, 'The workspace has no recipient with this id.');
+}
+
+function timeRefused(path: string): Refusal {
+  const reason = 'timestamp_invalid';
+  if (path.endsWith('/statement')) return ofParameter(reason, 'from', PARAMETER_RULES.instantOrDay);
+  if (path.endsWith('/{accountId}/orders')) return ofParameter(reason, 'startAt', INSTANT_RULE);
+  return ofParameter(reason, 'createdFrom', PARAMETER_RULES.instant);
+}
+
 function parameterRefused(path: string): Refusal {
   const reason = 'parameter_invalid';
   if (path === '/recipients') return ofParameter(reason, 'saved', PARAMETER_RULES.boolean);
+  if (path === '/orders') return ofParameter(reason, 'status', `one of ${Object.keys(ORDER_STEPS).join(', ')}`);
   if (path === '/transfers') return ofParameter(reason, 'direction', 'one of debit, credit');
   return ofParameter(reason, 'payoutMethod', 'one of LOCAL, SWIFT');
 }

@@ -134,7 +134,7 @@ export const InstantBodyField = (provenance: Provenance, description: string, ex
     isGood: (value) => typeof value === 'string' && isInstant(value),
   });
 
-const INSTANT_RULE = 'RFC 3339 with an offset, such as 2026-11-21T09:30:00Z';
+export const INSTANT_RULE = 'RFC 3339 with an offset, such as 2026-11-21T09:30:00Z';
 
 export const WholeNumberField = (
   provenance: Provenance,

@@ -28,7 +28,7 @@ export class OrdersController {
     refusals: ['parameter_invalid', 'id_malformed', 'timestamp_invalid', 'account_not_found', 'recipient_not_found'],
     isPaged: true,
     examples: [
-      { name: 'recurring', summary: 'What is to run again', values: { 'Workspace-ID': 1, type: 'recurring', status: 'active', limit: 1 } }, // prettier-ignore
+      { name: 'active', summary: 'What is still to run', values: { 'Workspace-ID': 1, status: 'active', limit: 1 } }, // prettier-ignore
     ],
   })
   @ApiOkResponse({ description: 'A page of orders.', type: [OrderDto] })
@@ -58,7 +58,6 @@ export class OrdersController {
       'amount_below_minimum',
       'amount_above_maximum',
       'insufficient_funds',
-      'balance_limit_exceeded',
       'purpose_code_required',
       'purpose_code_invalid',
       'schedule_invalid',
@@ -116,7 +115,15 @@ export class OrdersController {
     description: 'One order with all its executions, each with its transaction and the tracking of a payment abroad.',
     provenance: 'stated',
     refusals: ['id_malformed', 'order_not_found'],
-    examples: [{ name: 'order', summary: 'An order', values: { 'Workspace-ID': 1, accountId: 1, orderId: 1 } }],
+    examples: [
+      { name: 'paid', summary: 'Paid to India: executed, tracked, arrived', values: { 'Workspace-ID': 1, accountId: 1, orderId: 1 } }, // prettier-ignore
+      { name: 'monthly', summary: 'Runs every month', values: { 'Workspace-ID': 1, accountId: 2, orderId: 2 } },
+      {
+        name: 'cancelled',
+        summary: 'Cancelled before it ran',
+        values: { 'Workspace-ID': 1, accountId: 2, orderId: 4 },
+      },
+    ],
   })
   @ApiIdParam(...ACCOUNT_ID)
   @ApiIdParam(...ORDER_ID)
@@ -137,7 +144,10 @@ export class OrdersController {
       'What has not been executed never will be. What has been, stays. An order of which nothing is left to run cannot be cancelled: so after a lost answer, `order_not_cancellable` with the status `cancelled` means that it is done.',
     provenance: 'ours',
     refusals: ['id_malformed', 'order_not_found', 'order_not_cancellable'],
-    examples: [{ name: 'cancelled', summary: 'A recurring order', values: { 'Workspace-ID': 1, accountId: 1, orderId: 2 } }], // prettier-ignore
+    examples: [
+      { name: 'scheduled', summary: 'An order for one day', values: { 'Workspace-ID': 1, accountId: 2, orderId: 3 } },
+      { name: 'monthly', summary: 'An order that recurs', values: { 'Workspace-ID': 1, accountId: 2, orderId: 2 } },
+    ],
   })
   @ApiIdParam(...ACCOUNT_ID)
   @ApiIdParam(...ORDER_ID)

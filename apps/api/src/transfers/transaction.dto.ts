@@ -1,6 +1,6 @@
 import type { InternationalRemittance, RemittanceEvent, Transaction } from '@banking/domain';
 import { EdgeField, Field, IdField, TextField, TimeField } from '../http/field.decorator.js';
-import { ExecutedTransferDto } from './transfer.dto.js';
+import { ExecutedTransferDto } from './executed-transfer.dto.js';
 
 class RemittanceEventDto implements RemittanceEvent {
   @IdField('The event.', 4)

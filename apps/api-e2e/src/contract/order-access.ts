@@ -1,0 +1,41 @@
+import type { Service } from '../service.js';
+import { idOf } from '../world.js';
+import type { Case } from './access.js';
+
+const orders = ({ world }: Service) => `/accounts/${idOf(world, 'accounts', 'Northwind Trading USD')}/orders`;
+/** The order of the demo world that has paid: nobody can cancel it any more. */
+const paid = (service: Service) => `${orders(service)}/1`;
+
+const cases = (workspace: string, rows: readonly Omit<Case, 'workspace'>[]): Case[] =>
+  rows.map((row) => ({ ...row, workspace }));
+
+/** Who may pay and see what was instructed. */
+export const ORDER_ACCESS: readonly Case[] = [
+  ...cases('Northwind Trading', [
+    { operation: 'listOrders', path: () => '/orders', expected: [200, 200, 403, 403, 401, 401] },
+    { operation: 'getOrder', path: paid, expected: [200, 200, 403, 403, 401, 401] },
+    { operation: 'placeOrder', path: orders, body: {}, expected: [400, 400, 403, 403, 401, 401] },
+    {
+      operation: 'cancelOrder',
+      method: 'POST',
+      path: (service) => `${paid(service)}/cancellation`,
+      expected: [409, 409, 403, 403, 401, 401],
+    },
+  ]),
+  ...cases('Southwind Imports', [
+    { operation: 'listOrders', path: () => '/orders', expected: [403, 403, 403, 200, 401, 401] },
+    { operation: 'getOrder', path: paid, expected: [403, 403, 403, 404, 401, 401] },
+    {
+      operation: 'placeOrder',
+      path: orders,
+      body: { amount: '1', recipientID: 1, type: 'instant' },
+      expected: [403, 403, 403, 404, 401, 401],
+    },
+    {
+      operation: 'cancelOrder',
+      method: 'POST',
+      path: (service) => `${paid(service)}/cancellation`,
+      expected: [403, 403, 403, 404, 401, 401],
+    },
+  ]),
+];

@@ -1,0 +1,180 @@
+import type { Order, QuoteWish } from '@banking/domain';
+import { EVE, type Service } from '../service.js';
+import { idOf } from '../world.js';
+import { IN_EUR, type OrderPart, Payer } from './paying.js';
+import { mistakesIn } from './shapes.js';
+
+/** Orders that pay at once. */
+export function ordersContract(provide: () => Service): void {
+  const service = provide();
+  const ada = new Payer(service);
+  const ravi = () => idOf(service.world, 'recipients', 'international');
+  const toRavi = (part: OrderPart = {}) => ({
+    amount: '250000',
+    recipientID: ravi(),
+    type: 'instant',
+    purposeCode: 'IR002',
+    ...part,
+  });
+  const transactionOf = ({ edges }: Order) => edges.executions?.[0]?.edges.transaction;
+
+  describe('and an order that pays at once', () => {
+    it('When it is to somebody abroad Then amount and fee have left the account, and the payout is on its way', async () => {
+      const { id } = await ada.account('1000000');
+
+      const { status, headers, body } = await ada.send(id, toRavi({ description: 'Invoice 4711', metadata: { team: 'a' } })); // prettier-ignore
+
+      const order = body as Order;
+      expect(status).toBe(201);
+      expect(mistakesIn(order, 'Order')).toEqual([]);
+      expect(headers.get('location')).toBe(`/accounts/${id}/orders/${order.id}`);
+      expect(order).toMatchObject({
+        amount: '250000',
+        status: 'completed',
+        type: 'instant',
+        metadata: { team: 'a' },
+        edges: { executions: [{ sequence: 1, status: 'pending' }] },
+      });
+      const transaction = transactionOf(order);
+      expect(transaction).toMatchObject({ status: 'pending', edges: { internationalRemittance: { edges: {} } } });
+      expect(transaction?.edges?.transfers).toMatchObject([
+        { type: 'spot', direction: 'debit', amount: '250000', feeAmount: '600', purpose: 'IR002', description: 'Invoice 4711' }, // prettier-ignore
+        { type: 'fee', direction: 'debit', amount: '600' },
+      ]);
+      expect(await ada.balanceOf(id)).toBe('749400');
+      expect((await ada.view.listTransfers({ accountId: id })).items.map(({ amount }) => amount)).toEqual(['600', '250000', '1000000']); // prettier-ignore
+    });
+
+    it('When it is read again Then it is the same order, but for what its network says meanwhile', async () => {
+      const { id } = await ada.account('1000000');
+      const { edges: was, ...placed } = (await ada.send(id, toRavi())).body as Order;
+
+      const { edges, ...read } = await ada.view.getOrder(id, placed.id);
+
+      expect(read).toEqual(placed);
+      expect(edges.executions?.map((run) => run.id)).toEqual(was.executions?.map((run) => run.id));
+    });
+
+    it('When it names a quote Then the price of the quote is paid, and no other order has it', async () => {
+      const { id } = await ada.account('1000000');
+      const wish = { accountID: id, recipientID: ravi(), amount: '250000' } as QuoteWish;
+      const { resource: quote } = await ada.view.createQuote(wish);
+
+      const { body } = await ada.send(id, toRavi({ quoteID: quote.id }));
+
+      expect(body).toMatchObject({ quoteID: quote.id, edges: { executions: [{ edges: { transaction: { edges: { transfers: [{ feeAmount: quote.feeAmount }, {}] } } } }] } }); // prettier-ignore
+      expect(await ada.send(id, toRavi({ quoteID: quote.id }))).toMatchObject({ status: 422, body: { reason: 'quote_used' } }); // prettier-ignore
+      expect(await ada.balanceOf(id)).toBe('749400');
+    });
+
+    it('When it is to another account of the workspace Then both have moved, at once and for nothing', async () => {
+      const [from, to] = [await ada.account('1000'), await ada.account()];
+
+      const { body } = await ada.send(from.id, { amount: '1000', recipientID: await ada.recipientOf(to), type: 'instant' }); // prettier-ignore
+
+      expect(transactionOf(body as Order)).toMatchObject({
+        status: 'completed',
+        edges: { transfers: [{ type: 'internal', direction: 'debit' }, { direction: 'credit' }] },
+      });
+      expect([await ada.balanceOf(from.id), await ada.balanceOf(to.id)]).toEqual(['0', '1000']);
+    });
+
+    it('When it is into another currency Then both sides are converted in one transaction', async () => {
+      const [from, to] = [await ada.account('10000'), await ada.account('0', IN_EUR)];
+      const recipientID = await ada.recipientOf(to);
+      const { resource: quote } = await ada.view.createQuote({ accountID: from.id, recipientID, amount: '10000' } as QuoteWish); // prettier-ignore
+
+      const { body } = await ada.send(from.id, { amount: '10000', recipientID, type: 'instant', quoteID: quote.id });
+
+      const { transfers = [] } = transactionOf(body as Order)?.edges ?? {};
+      expect(transfers.map(({ type, direction, amount }) => [type, direction, amount])).toEqual([
+        ['spot', 'debit', '10000'],
+        ['spot', 'credit', quote.targetAmount],
+      ]);
+      expect([await ada.balanceOf(from.id), await ada.balanceOf(to.id)]).toEqual(['0', quote.targetAmount]);
+    });
+
+    it('When it is to an account of another workspace Then the money is there, and nothing of it is told', async () => {
+      const eve = new Payer(service, 'Southwind Imports', EVE);
+      const [from, theirs] = [await ada.account('1000'), await eve.account('0')];
+
+      const { body, text } = await ada.send(from.id, { amount: '400', recipientID: await ada.recipientOf(theirs), type: 'instant' }); // prettier-ignore
+
+      expect(body).toMatchObject({ status: 'completed', edges: { executions: [{ status: 'completed' }] } });
+      expect(transactionOf(body as Order)?.edges?.transfers).toHaveLength(1);
+      expect(text).not.toMatch(/Southwind|Imports/);
+      expect([await ada.balanceOf(from.id), await eve.balanceOf(theirs.id)]).toEqual(['600', '400']);
+    });
+
+    it('When the request comes again with its key, in whatever order of its fields, Then the answer does, and nothing moves', async () => {
+      const { id } = await ada.account('1000000');
+      const key = { 'Idempotency-Key': `order-${id}` };
+      const first = await ada.send(id, toRavi(), key);
+      const turned = JSON.stringify(Object.fromEntries(Object.entries(toRavi()).reverse()), undefined, 3);
+
+      const [again, reordered] = [await ada.send(id, toRavi(), key), await ada.send(id, turned, key)];
+
+      for (const { status, text, headers } of [again, reordered]) {
+        expect([status, text, headers.get('idempotent-replayed')]).toEqual([201, first.text, 'true']);
+        expect(headers.get('location')).toBe(first.headers.get('location'));
+      }
+      expect(first.headers.has('idempotent-replayed')).toBe(false);
+      expect(await ada.send(id, toRavi({ amount: '250001' }), key)).toMatchObject({ status: 422, body: { reason: 'idempotency_key_reused' } }); // prettier-ignore
+      expect(await ada.balanceOf(id)).toBe('749400');
+    });
+
+    it('When the same request comes many times at once Then one order is placed, and all have its answer', async () => {
+      const { id } = await ada.account('1000000');
+
+      const answers = await Promise.all(Array.from({ length: 6 }, () => ada.send(id, toRavi(), { 'Idempotency-Key': `at-once-${id}` }))); // prettier-ignore
+
+      expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+      expect(answers.filter(({ headers }) => !headers.has('idempotent-replayed'))).toHaveLength(1);
+      expect(await ada.balanceOf(id)).toBe('749400');
+    });
+
+    it('When a key is used for another account Then it is another key, and after a refusal it is free', async () => {
+      const [one, other] = [await ada.account('1000'), await ada.account()];
+      const key = { 'Idempotency-Key': `orders-${one.id}` };
+      const body = { amount: '600', recipientID: await ada.recipientOf(await ada.account()), type: 'instant' };
+      expect((await ada.send(one.id, body, key)).status).toBe(201);
+
+      expect(await ada.send(other.id, body, key)).toMatchObject({
+        status: 422,
+        body: { reason: 'insufficient_funds' },
+      });
+      await ada.view.fundAccount({ accountId: other.id, amount: '600' as never });
+      const { status, headers } = await ada.send(other.id, body, key);
+
+      expect([status, headers.has('idempotent-replayed')]).toEqual([201, false]);
+    });
+
+    it('When many are placed at once over what is there for one Then one is carried out', async () => {
+      const [from, to] = [await ada.account('1000'), await ada.account()];
+      const body = { amount: '600', recipientID: await ada.recipientOf(to), type: 'instant' };
+
+      const answers = await Promise.all(Array.from({ length: 8 }, () => ada.send(from.id, body)));
+
+      expect(answers.map(({ status }) => status).sort()).toEqual([201, 422, 422, 422, 422, 422, 422, 422]);
+      expect([await ada.balanceOf(from.id), await ada.balanceOf(to.id)]).toEqual(['400', '600']);
+      expect(await ada.ordersOf(from.id)).toHaveLength(1);
+    });
+
+    it('When a header asks for another method Then it is ignored', async () => {
+      const { id } = await ada.account('1000000');
+
+      expect((await ada.send(id, toRavi(), { 'X-HTTP-Method-Override': 'DELETE' })).status).toBe(201);
+    });
+
+    it('When the account is disabled Then it is refused, and neither does it take money', async () => {
+      const [off, on] = [await ada.account('1000'), await ada.account('1000')];
+      const [toOff, toOn] = [await ada.recipientOf(off), await ada.recipientOf(on)];
+      await ada.view.changeAccount({ accountId: off.id, status: 'disabled' });
+      const body = { amount: '1', type: 'instant' };
+
+      expect(await ada.send(off.id, { ...body, recipientID: toOn })).toMatchObject({ status: 422, body: { reason: 'account_disabled' } }); // prettier-ignore
+      expect(await ada.send(on.id, { ...body, recipientID: toOff })).toMatchObject({ status: 422, body: { reason: 'recipient_invalid' } }); // prettier-ignore
+      expect(await ada.balanceOf(on.id)).toBe('1000');
+    });
+  });
+}

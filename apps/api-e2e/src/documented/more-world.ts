@@ -1,0 +1,37 @@
+import { bind, type Database, statement } from '@banking/postgres';
+import type { FreshService } from './fresh-service.js';
+
+/** What the demo world does not have, and a refusal is about. Their ids are the next there are. */
+export const PAID_IN_GEL = 4;
+export const EXPIRED_QUOTE = 2;
+
+/** Nobody sells accounts in lari, and the demo rates know none. */
+const SELL_LARI = statement<{ id: bigint }>(
+  'sell_lari',
+  `insert into banking.product (id, name, currency_id)
+   select max(p.id) + 1, 'Lari', (select id from banking.currency where code = 'GEL') from banking.product p returning id`,
+);
+/** The quote of the demo world once more, which holds for a moment. */
+const QUOTE_AGAIN = statement<{ id: bigint }>(
+  'quote_again',
+  `insert into banking.quote (workspace_id, account_id, currency_id, amount, recipient_id, fee_amount, target_currency_id, target_amount,
+     rate, rate_source, rate_as_of, rounding, remainder_numerator, remainder_denominator, expires_at)
+   select workspace_id, account_id, currency_id, amount, recipient_id, fee_amount, target_currency_id, target_amount,
+     rate, rate_source, rate_as_of, rounding, remainder_numerator, remainder_denominator, statement_timestamp() + interval '1 microsecond'
+   from banking.quote where id = 1 returning id`,
+);
+
+/** @throws Error when the ids are others */
+export async function makeMore(owner: Database, { url }: FreshService, token: string): Promise<void> {
+  const [[product], [quote]] = await owner.flight({ workspaces: [1] }, [bind(SELL_LARI), bind(QUOTE_AGAIN)] as const);
+  const post = async (path: string, body: unknown) => {
+    const headers = { authorization: `Bearer ${token}`, 'workspace-id': '1', 'content-type': 'application/json' };
+    const answer = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+    if (answer.status !== 201) throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`);
+    return (await answer.json()) as { id: number; code: string };
+  };
+  const { code } = await post('/accounts', { productID: Number(product?.id) });
+  const recipient = await post('/recipients/internal', { accountCode: code });
+  const ids = [recipient.id, Number(quote?.id)];
+  if (ids.join() !== [PAID_IN_GEL, EXPIRED_QUOTE].join()) throw new Error(`the demo world has grown: ${ids.join()}`);
+}
