@@ -3,14 +3,17 @@ import { currencies } from '@banking/domain';
 import type { Books } from './books.js';
 import type { OwnAccountKind, Proposal } from './proposal.js';
 
-/** In one order, whoever opens them: two batches that meet the same accounts for the first time wait instead of blocking each other. */
+/**
+ * In one order, whoever opens them: two batches that meet the same accounts for the first time wait instead of blocking each other.
+ * Whichever of its keys an account is met by, its code or its kind, it is there already.
+ */
 const OPEN_OWN_ACCOUNTS = statement(
   'open_own_accounts',
   `insert into account (workspace_id, kind, currency_id, name, type, code)
    select w, k, c, 'Bank', 'SACC', 'own-' || k || '-' || c
    from unnest($1::bigint[], $2::text[], $3::int[]) u(w, k, c)
    order by w, c, k
-   on conflict (workspace_id, currency_id, kind) where kind <> 'customer' do nothing`,
+   on conflict do nothing`,
 );
 
 const FIND_OWN_ACCOUNTS = statement<{ workspace_id: bigint; currency_id: number; kind: OwnAccountKind; id: bigint }>(

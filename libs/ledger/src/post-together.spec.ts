@@ -2,6 +2,7 @@ import { currencies } from '@banking/domain';
 import { APP_ROLE, Database, SCHEMA } from '@banking/postgres';
 import { openBooks, type Books } from './books.js';
 import { post } from './post.js';
+import type { Outcome } from './proposal.js';
 import { crossing, funding, payment, payout, proposal } from './testing/proposals.js';
 import { account, EUR, euros, holding, NORTH, openWorld, SOUTH, type World } from './testing/world.js';
 import { verifyBooks } from './verify.js';
@@ -132,5 +133,17 @@ describe('Given own accounts that nobody has opened yet', () => {
       [unopened],
     );
     expect(rows).toEqual([{ opened: unopened.length * 2, wanted: unopened.length * 2 }]);
+  });
+
+  it('When many meet the same one at the same moment, Then all of them find it', async () => {
+    const outcomes: Outcome[] = [];
+    for (const currencyId of unopened.slice(0, 30)) {
+      const leg = { currencyId, amount: euros('1.00'), type: 'spot', account: 'settlement' } as const;
+      const alone = proposal([{ ...leg, direction: 'debit' }, { ...leg, direction: 'credit' }], { workspaceId: SOUTH }); // prettier-ignore
+      const processes = range(12).map((at) => openBooks(at % 2 ? world.database : others.database));
+      outcomes.push(...(await Promise.all(processes.map((books) => post(books, [alone])))).flat());
+    }
+
+    expect(outcomes.filter(({ posted }) => posted === undefined)).toEqual([]);
   });
 });
