@@ -144,13 +144,17 @@ const executionJson = (e: string, x: string, m: string, accountOfTransfer: strin
      'executedAt', rfc3339(${e}.executed_at), 'failureCode', ${e}.failure_code, 'failureMessage', ${e}.failure_message,
      'edges', json_build_object('transaction', case when ${x}.id is not null then ${transactionJson(x, m, accountOfTransfer)} end))`;
 
+/** One row of a table, looked up for itself (`offset 0`): joined, it would be read with all others of the workspace like `accountOf`. */
+const lookedUp = (table: string, alias: string, on: string): string =>
+  `left join lateral (select * from ${table} l where ${on} offset 0) ${alias} on true`;
+
 /** The executions of an order in the order of their sequence: all of them, or the latest. Most of their transfers are on its account. */
 const executionsJson = (o: string, account: string, latest?: number): string =>
   `coalesce((select json_agg(${executionJson('e', 'ex', 'em', `case when s.account_id = ${o}.account_id then ${account} else ${accountOf('s')} end`)} order by e.sequence)
      from (select * from execution l where l.workspace_id = ${o}.workspace_id and l.order_id = ${o}.id
-           ${latest === undefined ? '' : `order by l.sequence desc limit ${latest}`}) e
-     left join transaction ex on (ex.workspace_id, ex.id) = (e.workspace_id, e.transaction_id)
-     left join remittance em on (em.workspace_id, em.transaction_id) = (ex.workspace_id, ex.id)), '[]')`;
+           order by l.order_id desc, l.sequence desc ${latest === undefined ? 'offset 0' : `limit ${latest}`}) e
+     ${lookedUp('transaction', 'ex', 'l.workspace_id = e.workspace_id and l.id = e.transaction_id')}
+     ${lookedUp('remittance', 'em', 'l.workspace_id = ex.workspace_id and l.transaction_id = ex.id')}), '[]')`;
 
 const orderJson = (o: string, account: string, recipient: string, executions: string): string =>
   `json_build_object('id', ${o}.id, 'amount', ${o}.amount::text, 'status', ${o}.status, 'type', ${o}.type,
