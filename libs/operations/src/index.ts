@@ -4,6 +4,8 @@ export * from './ledger-banking-service.js';
 export * from './ledger-directory.js';
 export { MIGRATIONS } from './migrations.js';
 export * from './open-deployment.js';
+export { OrderDesk, type Lane } from './orders/order-desk.js';
+export { postOrders } from './orders/post-orders.js';
 export { DEMO_RATES } from './rates/demo-rate-source.js';
 export { HttpRateSource } from './rates/http-rate-source.js';
 export * from './provisioning/index.js';

@@ -1,54 +1,88 @@
 import { readFileSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';
 import autocannon from 'autocannon';
+import type { Answering } from './service.js';
 
-/** What is asked, of whom, for how long. */
+/** Something that is asked as much as it can answer, for so many seconds. */
+export type Asking = (seconds: number) => Promise<Measured>;
+
+/** What is asked, of whom, and what is to come back. */
 export interface Load {
-  readonly url: string;
-  readonly pid: number;
+  readonly answering: Answering;
   readonly connections: number;
-  readonly seconds: number;
-  /** Asked for in turn. */
-  readonly paths: readonly string[];
-  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent in turn by each connection. */
+  readonly requests: readonly autocannon.Request[];
+  /** The status every answer must have. */
+  readonly expects: 200 | 201;
 }
 
 export interface Measured {
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Of the answering process alone, without the database. Linux only. */
-  readonly cpuMicrosPerRequest: number | undefined;
-  /** The most that was seen while the load ran. */
-  readonly residentMb: number;
+  /** Of the answering process alone, without the database. Linux only, and only where it is a process of its own. */
+  readonly cpuMicrosPerRequest?: number | undefined;
+  /** The most that was seen while the load ran; of a process of its own. */
+  readonly residentMb?: number;
 }
 
 const SAMPLE_EVERY_MS = 250;
 
-/** @throws Error when an answer was not a 2xx, or did not come: then the figure would be one of something else */
-export async function measure({ url, pid, connections, seconds, paths, headers = {} }: Load): Promise<Measured> {
-  let residentMb = residentMbOf(pid);
-  const sampling = setInterval(() => (residentMb = Math.max(residentMb, residentMbOf(pid))), SAMPLE_EVERY_MS);
-  const cpuBefore = cpuMicrosOf(pid);
-  try {
-    const requests = paths.map((path) => ({ path }));
-    const result = await autocannon({ url, connections, duration: seconds, headers, requests });
-    const { errors, timeouts, non2xx, latency } = result;
-    if (errors + timeouts + non2xx > 0) {
-      throw new Error(`${url}${paths[0]}: ${non2xx} answers were not 2xx, ${errors} failed, ${timeouts} timed out`);
+/** @throws Error when an answer was another than is expected, or did not come: then the figure would be one of something else */
+export const asking =
+  ({ answering: { url, pid, headers }, connections, requests, expects }: Load): Asking =>
+  async (seconds) => {
+    let residentMb = residentMbOf(pid);
+    const sampling = setInterval(() => (residentMb = Math.max(residentMb, residentMbOf(pid))), SAMPLE_EVERY_MS);
+    const cpuBefore = cpuMicrosOf(pid);
+    try {
+      const result = await autocannon({ url, connections, duration: seconds, headers, requests });
+      const { errors, timeouts, latency, statusCodeStats } = result;
+      const { [expects]: expected, ...others } = statusCodeStats;
+      if (errors + timeouts + Object.keys(others).length > 0 || !expected) {
+        const answers = Object.entries(others).map(([status, { count }]) => `${count} answers were ${status}, `);
+        throw new Error(`${url}: ${answers.join('')}${errors} failed, ${timeouts} timed out, ${expected?.count ?? 0} were ${expects}`); // prettier-ignore
+      }
+      const cpuAfter = cpuMicrosOf(pid);
+      return {
+        perSecond: expected.count / result.duration,
+        p50Ms: latency.p50,
+        p99Ms: latency.p99,
+        cpuMicrosPerRequest: cpuAfter && cpuBefore ? (cpuAfter - cpuBefore) / expected.count : undefined,
+        residentMb,
+      };
+    } finally {
+      clearInterval(sampling);
     }
-    const cpuAfter = cpuMicrosOf(pid);
-    const answered = result['2xx'];
-    return {
-      perSecond: answered / result.duration,
-      p50Ms: latency.p50,
-      p99Ms: latency.p99,
-      cpuMicrosPerRequest: cpuAfter && cpuBefore ? (cpuAfter - cpuBefore) / answered : undefined,
-      residentMb,
-    };
-  } finally {
-    clearInterval(sampling);
-  }
+  };
+
+/**
+ * So many callers in this process, each of whom asks again as soon as it is answered.
+ *
+ * @param ask told which of them asks; one that throws ends the measurement
+ */
+export async function askTogether(
+  callers: number,
+  seconds: number,
+  ask: (caller: number) => Promise<void>,
+): Promise<Measured> {
+  const tookMs: number[] = [];
+  const began = performance.now();
+  const until = began + seconds * 1_000;
+  const askAgain = async (caller: number) => {
+    for (let now = performance.now(); now < until;) {
+      await ask(caller);
+      const answered = performance.now();
+      tookMs.push(answered - now);
+      now = answered;
+    }
+  };
+  await Promise.all(Array.from({ length: callers }, (_, caller) => askAgain(caller)));
+  const tookS = (performance.now() - began) / 1_000;
+
+  tookMs.sort((one, other) => one - other);
+  const percentile = (part: number) => tookMs[Math.min(tookMs.length - 1, Math.floor(part * tookMs.length))] ?? NaN;
+  return { perSecond: tookMs.length / tookS, p50Ms: percentile(0.5), p99Ms: percentile(0.99) };
 }
 
 const IS_LINUX = process.platform === 'linux';

@@ -35,6 +35,26 @@ describe('Given the benchmark', () => {
     expect(bench('lists', ...little.slice(0, -1), '99').stderr).toContain('items before that page');
   }, 120_000);
 
+  it('When it is asked for little of orders, Then it measures them in process and over HTTP, and the books are in order', () => {
+    const little = ['--rounds', '1', '--seconds', '1', '--connections', '2', '--callers', '2', '--accounts', '4', '--workspaces', '2']; // prettier-ignore
+
+    const { status, stdout, stderr } = bench('orders', ...little, '--json', '--cases', 'workspaces');
+
+    expect({ status, stderr: status === 0 ? '' : stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stderr).toContain('Proving the books');
+    const { comparisons } = JSON.parse(stdout);
+    expect(comparisons.map(({ name }: { name: string }) => name)).toEqual([
+      'A lone order, in process',
+      'Orders over 2 workspaces, in process',
+      'Orders over 2 workspaces, in process',
+      'Orders over 2 workspaces, over HTTP',
+    ]);
+    for (const { pairs } of comparisons) {
+      expect(pairs[0].ours.perSecond).toBeGreaterThan(0);
+      expect(pairs[0].control.perSecond).toBeGreaterThan(0);
+    }
+  }, 120_000);
+
   it('When it is asked for help, Then it says what it measures', () => {
     const { status, stdout } = bench('reads', '--help');
 
@@ -43,13 +63,14 @@ describe('Given the benchmark', () => {
   });
 
   it.each([
-    [[], 'error: say what to measure, reads or lists'],
+    [[], 'error: say what to measure: reads, lists or orders'],
     [['writes'], "unknown command 'writes'"],
     [['reads', '--sideways'], "unknown option '--sideways'"],
     [['reads', '--rounds'], 'argument missing'],
     [['reads', '--rounds', '0'], 'Give a whole number, 1 or more.'],
     [['reads', '--seconds', '1.5'], 'Give a whole number, 1 or more.'],
     [['reads', 'again'], 'too many arguments'],
+    [['orders', '--cases', 'cold'], 'Allowed choices are accounts, workspaces, hot.'],
   ])('When it is called as %j, Then it says what is wrong, shows its usage and ends with 2', (args, words) => {
     const { status, stdout, stderr } = bench(...args);
 

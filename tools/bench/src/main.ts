@@ -1,5 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { benchLists } from './lists.js';
+import { benchOrders, CASES } from './orders.js';
 import type { Result } from './question.js';
 import { benchReads } from './reads.js';
 import { report } from './report.js';
@@ -57,8 +58,19 @@ bench('lists', 'a late page of a long list', 'Reads a late page of the transfers
   .addOption(count('--page', 'which page is compared with the first, of 100 transfers each', 1_000))
   .action(async ({ json, ...options }) => print(await benchLists({ ...options, onProgress }), json));
 
+bench(
+  'orders',
+  'placing orders',
+  'Places orders in process and over HTTP, against the same orders one at a time and against a ledger with nothing to it.',
+)
+  .addOption(count('--accounts', 'accounts the orders are spread over', 1_000))
+  .addOption(count('--workspaces', 'workspaces as many accounts lie in', 100))
+  .addOption(count('--callers', 'callers that ask at once in process', 64))
+  .addOption(new Option('--cases <names...>', 'what the orders are spread over').choices(CASES).default(CASES))
+  .action(async ({ json, ...options }) => print(await benchOrders({ ...options, onProgress }), json));
+
 async function main(): Promise<void> {
-  if (process.argv.length < 3) program.error('error: say what to measure, reads or lists');
+  if (process.argv.length < 3) program.error('error: say what to measure: reads, lists or orders');
   await program.parseAsync();
 }
 

@@ -1,6 +1,5 @@
-import { inPairs, type Pair } from './comparison.js';
-import { measure, type Measured } from './load.js';
-import type { Answering } from './service.js';
+import { inPairs, type Pair, ratiosOf } from './comparison.js';
+import type { Asking, Measured } from './load.js';
 
 /** How a bench is run. */
 export interface Effort {
@@ -11,17 +10,20 @@ export interface Effort {
   readonly onProgress: (line: string) => void;
 }
 
-/** What both sides are asked, and the ratio we want. */
+/** What both sides are asked, and what we want to come of it. */
 export interface Question {
   readonly name: string;
   /** Who answers on the other side, in words. */
   readonly control: string;
+  /** Of how many are answered a second, which are to be so many times as many; or of how long one takes at the middle, at most. */
+  readonly compares?: 'perSecond' | 'p50Ms';
   readonly aim: number;
-  readonly sides: Pair<Answering>;
-  readonly paths: Pair<readonly string[]>;
+  /** Of our side alone, by a clock: a figure of one machine, if wanted nonetheless. */
+  readonly p99AimMs?: number;
+  readonly sides: Pair<Asking>;
 }
 
-export type Comparison = Pick<Question, 'name' | 'control' | 'aim'> & { readonly pairs: readonly Pair<Measured>[] };
+export type Comparison = Omit<Question, 'sides'> & { readonly pairs: readonly Pair<Measured>[] };
 
 /** What a bench found. */
 export interface Result {
@@ -33,27 +35,28 @@ export interface Result {
 
 const WARM_UP_MAX_S = 2;
 
-/** Asks every question, one after the other. Our side is always the service. */
-export async function compareAll(
-  questions: readonly Question[],
-  effort: Effort,
-  residentAimMb?: number,
-): Promise<Result> {
+/** Asks every question, one after the other. */
+export async function compareAll(questions: readonly Question[], effort: Effort): Promise<Comparison[]> {
   const comparisons: Comparison[] = [];
   for (const question of questions) comparisons.push(await compare(question, effort));
-  const ours = comparisons.flatMap(({ pairs }) => pairs.map((pair) => pair.ours.residentMb));
+  return comparisons;
+}
+
+/** Our side is always the service. */
+export function resultOf(comparisons: readonly Comparison[], residentAimMb?: number): Result {
+  const ours = comparisons.flatMap(({ pairs }) => pairs.map((pair) => pair.ours.residentMb ?? 0));
   return { comparisons, residentMb: Math.max(...ours), residentAimMb };
 }
 
-async function compare({ name, control, aim, sides, paths }: Question, effort: Effort): Promise<Comparison> {
-  const { rounds, seconds, connections, onProgress } = effort;
-  const ask = (side: keyof Pair<unknown>, forSeconds: number) => () =>
-    measure({ ...sides[side], paths: paths[side], connections, seconds: forSeconds });
+async function compare({ sides, ...question }: Question, effort: Effort): Promise<Comparison> {
+  const { name, compares = 'perSecond' } = question;
+  const { rounds, seconds, onProgress } = effort;
   onProgress(`${name}: warming up`);
   const warmUp = Math.min(WARM_UP_MAX_S, seconds);
-  await ask('ours', warmUp)();
-  await ask('control', warmUp)();
+  await sides.ours(warmUp);
+  await sides.control(warmUp);
   onProgress(`${name}: ${rounds} rounds of ${seconds} s a side`);
-  const pairs = await inPairs(rounds, { ours: ask('ours', seconds), control: ask('control', seconds) });
-  return { name, control, aim, pairs };
+  const pairs = await inPairs(rounds, { ours: () => sides.ours(seconds), control: () => sides.control(seconds) });
+  onProgress(`  ${ratiosOf(pairs, (measured) => measured[compares]).median.toFixed(2)} of ${question.control}`);
+  return { ...question, pairs };
 }

@@ -1,6 +1,7 @@
 import type { Answering } from './service.js';
 import { type Answer, startControl } from './control.js';
-import { compareAll, type Effort, type Question, type Result } from './question.js';
+import { asking } from './load.js';
+import { compareAll, type Effort, type Question, type Result, resultOf } from './question.js';
 import { inWorkshop, makeWorld, type World } from './world.js';
 
 export interface ReadsOptions extends Effort {
@@ -23,33 +24,43 @@ export function benchReads(options: ReadsOptions): Promise<Result> {
     runs(grown.service);
     const control = runs(await controlOf(small));
     await proveSameBytes(small, control);
-    return compareAll(questionsTo(small, grown, control, options), options, RESIDENT_AIM_MB);
+    return resultOf(await compareAll(questionsTo(small, grown, control, options), options), RESIDENT_AIM_MB);
   });
 }
 
-function questionsTo(small: World, grown: World, control: Answering, { transfers, grownTo }: ReadsOptions): Question[] {
-  const againstControl = { ours: small.service, control };
+function questionsTo(
+  small: World,
+  grown: World,
+  control: Answering,
+  { transfers, grownTo, connections }: ReadsOptions,
+): Question[] {
+  const reading = (answering: Answering, paths: readonly string[]) =>
+    asking({ answering, connections, requests: paths.map((path) => ({ path })), expects: 200 });
+  const againstControl = (paths: readonly string[]) => ({
+    ours: reading(small.service, paths),
+    control: reading(control, paths),
+  });
   return [
     {
       name: 'GET /transfers/{transferId}',
       control: 'bare Fastify, the same statement',
       aim: 0.8,
-      sides: againstControl,
-      paths: { ours: small.transferPaths, control: small.transferPaths },
+      sides: againstControl(small.transferPaths),
     },
     ...REFERENCE.map((path) => ({
       name: `GET ${path}`,
       control: 'bare Fastify, bytes from memory',
       aim: 0.75,
-      sides: againstControl,
-      paths: { ours: [path], control: [path] },
+      sides: againstControl([path]),
     })),
     {
       name: `GET /transfers/{transferId}, ${grownTo} in the books`,
       control: `the service, ${transfers} in the books`,
       aim: 0.9,
-      sides: { ours: grown.service, control: small.service },
-      paths: { ours: grown.transferPaths, control: small.transferPaths },
+      sides: {
+        ours: reading(grown.service, grown.transferPaths),
+        control: reading(small.service, small.transferPaths),
+      },
     },
   ];
 }

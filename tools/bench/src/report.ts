@@ -18,20 +18,29 @@ function side(name: string, measured: readonly Measured[]): string {
     middle((one) => one.p50Ms),
     middle((one) => one.p99Ms),
   ];
-  return `  ${name.padEnd(8)} ${round(perSecond, 0)} a second, p50 ${round(p50, 1)} ms, p99 ${round(p99, 1)} ms${cpu}`;
+  return `  ${name.padEnd(8)} ${round(perSecond, 0)} a second, p50 ${round(p50, 2)} ms, p99 ${round(p99, 2)} ms${cpu}`;
 }
 
 const verdict = (isReached: boolean, missedBy: string) => (isReached ? 'reached' : `missed by ${missedBy}`);
 
-function comparisonLines({ name, control, aim, pairs }: Comparison): string[] {
-  const ratios = ratiosOf(pairs, ({ perSecond }) => perSecond);
+function comparisonLines({ name, control, compares = 'perSecond', aim, p99AimMs, pairs }: Comparison): string[] {
+  const ratios = ratiosOf(pairs, (measured) => measured[compares]);
+  const reached =
+    compares === 'perSecond'
+      ? `aim ≥ ${aim.toFixed(2)}: ${verdict(ratios.median >= aim, (aim - ratios.median).toFixed(2))}`
+      : `aim ≤ ${aim.toFixed(2)} times as long: ${verdict(ratios.median <= aim, (ratios.median - aim).toFixed(2))}`;
   const all = (which: keyof Pair<Measured>) => pairs.map((pair) => pair[which]);
   return [
     `${name}`,
-    `  ratio    ${ratio(ratios)}, aim ≥ ${aim.toFixed(2)}: ${verdict(ratios.median >= aim, (aim - ratios.median).toFixed(2))}`,
+    `  ratio    ${ratio(ratios)}, ${reached}`,
+    ...(p99AimMs === undefined ? [] : [p99Line(spreadOf(all('ours').map(({ p99Ms }) => p99Ms)), p99AimMs)]),
     side('ours', all('ours')),
     `${side('control', all('control'))} (${control})`,
   ];
+}
+
+function p99Line(p99: Spread, aimMs: number): string {
+  return `  p99      ${ratio(p99)} ms, aim ≤ ${aimMs} ms: ${verdict(p99.median <= aimMs, `${round(p99.median - aimMs, 1)} ms`)}`;
 }
 
 /** The result as people read it: ratios first, since they carry over from one machine to another and figures do not. */

@@ -15,25 +15,29 @@ export interface World {
   readonly transferPaths: readonly string[];
 }
 
+interface Stoppable {
+  stop(): Promise<void>;
+}
+
 /** What a bench makes, and what stops it again. */
 export interface Workshop {
   /** A folder of its own, by name. */
   folder(name: string): string;
   /** Keeps in mind what is to be stopped. */
-  runs<T extends Answering>(answering: T): T;
+  runs<T extends Stoppable>(running: T): T;
 }
 
 /** Gives a bench a place to work in, of which nothing is left afterwards, however it ends. */
 export async function inWorkshop<T>(work: (workshop: Workshop) => Promise<T>): Promise<T> {
   const home = await mkdtemp(join(tmpdir(), 'banking-bench-'));
-  const running: Answering[] = [];
+  const all: Stoppable[] = [];
   try {
     return await work({
       folder: (name) => join(home, name),
-      runs: (answering) => (running.push(answering), answering),
+      runs: (running) => (all.push(running), running),
     });
   } finally {
-    for (const answering of running.reverse()) await answering.stop();
+    for (const running of all.reverse()) await running.stop();
     await rm(home, { recursive: true, force: true });
   }
 }

@@ -1,0 +1,214 @@
+import { randomUUID } from 'node:crypto';
+import { type Books, verifyBooks } from '@banking/ledger';
+import {
+  allWorkspaces,
+  DEMO_RATES,
+  type Lane,
+  openDeployment,
+  OrderDesk,
+  postOrders,
+  verifyPayments,
+} from '@banking/operations';
+import { analyzeTables, bind, type ConnectionOptions, joinEmbeddedServer, SCHEMA, statement, type Database } from '@banking/postgres'; // prettier-ignore
+import { asking, askTogether, type Asking } from './load.js';
+import { makeMinimalLedger, transferring } from './minimal-ledger.js';
+import { anyOf, makePayers, orderOf, place, type Payer, type Payers } from './payers.js';
+import { compareAll, type Effort, type Question, type Result, resultOf } from './question.js';
+import { type Answering, startService } from './service.js';
+import { inWorkshop } from './world.js';
+
+export interface OrdersOptions extends Effort {
+  /** How many accounts the orders are spread over, and in the second case over how many workspaces. */
+  readonly accounts: number;
+  readonly workspaces: number;
+  /** Who ask at once within this process. */
+  readonly callers: number;
+  readonly cases: readonly Case[];
+}
+
+export const CASES = ['accounts', 'workspaces', 'hot'] as const;
+type Case = keyof Payers & (typeof CASES)[number];
+
+/** Of either control. */
+const CONTROL_CONNECTIONS = 16;
+const P99_AIM_MS = 25;
+const LONE_AIM = 1.15;
+/** Of all that was written, in one statement each. */
+const VERIFY_MAX_MS = 10 * 60_000;
+
+const AIMS = {
+  accounts: { oneByOne: 4, minimal: 0.8, minimalOverHttp: 0.45 },
+  workspaces: { oneByOne: 4, minimal: 0.8, minimalOverHttp: 0.45 },
+  hot: { oneByOne: 10, minimal: 3.5, minimalOverHttp: 2 },
+} as const;
+
+/** What is measured on. */
+interface Ground {
+  readonly dataDir: string;
+  readonly connection: ConnectionOptions;
+  readonly payers: Payers;
+}
+
+/** Measures the placing of orders. */
+export function benchOrders(options: OrdersOptions): Promise<Result> {
+  return inWorkshop(async ({ folder, runs }) => {
+    const { onProgress, ...size } = options;
+    const dataDir = folder('orders');
+    onProgress(`A database with ${size.accounts} accounts in one workspace, and as many in ${size.workspaces}`);
+    const payers = await makePayers(dataDir, size);
+    const server = await joinEmbeddedServer({ dataDir });
+    runs({ stop: () => server.leave() });
+    const { connection } = server;
+    await makeMinimalLedger(connection, size.accounts);
+    await analyzeTables(connection, SCHEMA);
+
+    const ground = { dataDir, connection, payers };
+    const comparisons = await compareInProcess(ground, options);
+    const service = runs(await startService(dataDir));
+    comparisons.push(...(await compareAll(questionsOverHttp(ground, service, options), options)));
+    await service.stop();
+    onProgress('Proving the books and the payments');
+    await prove(dataDir);
+    return resultOf(comparisons);
+  });
+}
+
+async function compareInProcess(ground: Ground, options: OrdersOptions) {
+  const opening = { dataDir: ground.dataDir, demo: false, prepare: false };
+  const ours = await openDeployment(opening);
+  const theirs = await openDeployment({ ...opening, poolSize: CONTROL_CONNECTIONS }).catch(async (error: unknown) => {
+    await ours.close();
+    throw error;
+  });
+  try {
+    await requireFsync(ours.database);
+    return await compareAll(questionsInProcess(ground, ours.books, theirs.books, options), options);
+  } finally {
+    await theirs.close();
+    await ours.close();
+  }
+}
+
+function questionsInProcess(ground: Ground, ours: Books, theirs: Books, options: OrdersOptions): Question[] {
+  const desk = new OrderDesk(ours, DEMO_RATES);
+  const { payers } = ground;
+  const together = (of: readonly Payer[], callers: number): Asking => {
+    return (seconds) => askTogether(callers, seconds, () => place(desk, anyOf(of)));
+  };
+  // A lone order is compared on connections of the same pool.
+  const lone: Question = {
+    name: 'A lone order, in process',
+    control: 'the same statements without the queue',
+    compares: 'p50Ms',
+    aim: LONE_AIM,
+    sides: { ours: together(payers.accounts, 1), control: oneByOne(ours, payers.accounts, 1) },
+  };
+  const crowds = options.cases.flatMap((name): Question[] => {
+    const asked = { name: `${whereOf(name, options)}, in process` };
+    const crowd = together(payers[name], options.callers);
+    return [
+      {
+        ...asked,
+        control: `the same rows one order at a time, ${CONTROL_CONNECTIONS} connections`,
+        aim: AIMS[name].oneByOne,
+        sides: { ours: crowd, control: oneByOne(theirs, payers[name], CONTROL_CONNECTIONS) },
+      },
+      {
+        ...asked,
+        ...MINIMAL,
+        aim: AIMS[name].minimal,
+        sides: { ours: crowd, control: minimal(name, ground, options) },
+      },
+    ];
+  });
+  return [lone, ...crowds];
+}
+
+function questionsOverHttp(ground: Ground, service: Answering, options: OrdersOptions): Question[] {
+  return options.cases.map((name) => ({
+    name: `${whereOf(name, options)}, over HTTP`,
+    ...MINIMAL,
+    aim: AIMS[name].minimalOverHttp,
+    p99AimMs: P99_AIM_MS,
+    sides: { ours: posting(service, ground.payers[name], options), control: minimal(name, ground, options) },
+  }));
+}
+
+const MINIMAL = { control: `a minimal function per transfer, ${CONTROL_CONNECTIONS} connections` };
+
+function whereOf(name: Case, { accounts, workspaces }: OrdersOptions): string {
+  const where = { accounts: `over ${accounts} accounts`, workspaces: `over ${workspaces} workspaces`, hot: 'on one account' }; // prettier-ignore
+  return `Orders ${where[name]}`;
+}
+
+/** Everything an order takes, by itself: a desk of its own for each caller, so that its facts too are read for it alone. */
+function oneByOne(books: Books, payers: readonly Payer[], callers: number): Asking {
+  const lane: Lane = {
+    async submit(order) {
+      const [outcome] = await postOrders(books, [order], true);
+      if (!outcome) throw new Error('an order without an outcome');
+      return outcome;
+    },
+  };
+  const desks = Array.from({ length: callers }, () => new OrderDesk(books, DEMO_RATES, lane));
+  return (seconds) => askTogether(callers, seconds, (caller) => place(desks[caller]!, anyOf(payers)));
+}
+
+function minimal(name: Case, { connection, payers }: Ground, { accounts }: OrdersOptions): Asking {
+  return transferring(connection, CONTROL_CONNECTIONS, accounts, Math.min(accounts, payers[name].length));
+}
+
+/** Each request is another payer's, with a key of its own. */
+function posting(answering: Answering, payers: readonly Payer[], { connections }: OrdersOptions): Asking {
+  const headers = { ...answering.headers, 'Content-Type': 'application/json' };
+  const orders = payers.map((payer) => ({
+    path: `/accounts/${payer.accountId}/orders`,
+    body: JSON.stringify(orderOf(payer)),
+    workspace: String(payer.workspaceId),
+  }));
+  return asking({
+    answering,
+    connections,
+    expects: 201,
+    requests: [
+      {
+        method: 'POST',
+        setupRequest(request) {
+          const { workspace, ...order } = anyOf(orders);
+          return { ...request, ...order, headers: { ...headers, 'Workspace-ID': workspace, 'Idempotency-Key': randomUUID() } }; // prettier-ignore
+        },
+      },
+    ],
+  });
+}
+
+const DURABILITY = statement<{ fsync: string; commit: string }>(
+  'bench_durability',
+  `select current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit`,
+);
+
+/** A figure of a database that may forget is none. */
+async function requireFsync(database: Database): Promise<void> {
+  const settings = await database.read({}, bind(DURABILITY));
+  if (settings?.fsync !== 'on' || settings.commit !== 'on') {
+    throw new Error(`fsync is ${settings?.fsync}, synchronous_commit ${settings?.commit}; both must be on`);
+  }
+}
+
+/** @throws Error when the fast way has written anything wrong */
+async function prove(dataDir: string): Promise<void> {
+  const { database, close } = await openDeployment({
+    dataDir,
+    demo: false,
+    prepare: false,
+    statementTimeoutMs: VERIFY_MAX_MS,
+  });
+  try {
+    const ids = (await allWorkspaces(database)).map(({ id }) => id);
+    const findings = [...(await verifyBooks(database, ids)).findings, ...(await verifyPayments(database, ids))];
+    const [first] = findings;
+    if (first) throw new Error(`${findings.length} faults in the books: ${JSON.stringify(first)}`);
+  } finally {
+    await close();
+  }
+}
