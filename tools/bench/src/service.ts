@@ -23,7 +23,7 @@ export async function startService(dataDir: string, extraArgs: readonly string[]
   const logFile = join(dataDir, 'service.log');
   const log = openSync(logFile, 'w');
   const child = spawn(process.execPath, [...extraArgs, MAIN], {
-    env: { PATH: process.env['PATH'], DATA_DIR: dataDir, PORT: String(port), LOG_FORMAT: 'json' },
+    env: { PATH: process.env['PATH'], DATA_DIR: dataDir, PORT: String(port), LOG_FORMAT: 'json', WORKER: 'off' },
     stdio: ['ignore', log, log],
   });
   const ended = once(child, 'exit');
