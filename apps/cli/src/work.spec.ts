@@ -24,9 +24,9 @@ describe('Given work in the queue', () => {
 
     const { stdout } = await world.run(['work', 'list']);
 
-    const [, first, second] = stdout.split('\n');
+    const [, first, ...others] = stdout.split('\n');
     expect(first).toMatch(new RegExp(`payout +${parked.subjectId} +parked +10 .+ nobody is there$`));
-    expect(second).toMatch(/other +5 +waiting +0 +2999-01-01T00:00:00.000000Z$/);
+    expect(others).toContainEqual(expect.stringMatching(/other +5 +waiting +0 +2999-01-01T00:00:00.000000Z$/));
   });
 
   it.each([
@@ -46,7 +46,8 @@ describe('Given work in the queue', () => {
     const { exitCode, stdout } = await world.run(['work', 'retry', 'payout', id, '--workspace', '1']);
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: `Released payout ${id} of workspace 1: it is due now.\n` }); // prettier-ignore
-    expect(await world.json('work', 'list')).toMatchObject([{ subjectId: parked.subjectId, state: 'waiting', tries: 0 }, {}]); // prettier-ignore
+    const released = { kind: 'payout', subjectId: parked.subjectId, state: 'waiting', tries: 0 };
+    expect(await world.json('work', 'list')).toContainEqual(expect.objectContaining(released));
     expect(await world.query('select status from payout where transaction_id = $1', id)).toEqual([{ status: 'due' }]);
     expect((await world.run(['verify'])).exitCode).toBe(0);
   });
