@@ -24,13 +24,14 @@ const ROOMS = {
   'local-issuer': ['domain'],
   api: ['domain', 'client', 'postgres', 'operations', 'local-issuer'],
   cli: ['domain', 'postgres', 'operations', 'ledger', 'payouts', 'local-issuer'],
+  worker: ['postgres', 'operations'],
   'api-e2e': ['domain', 'client', 'postgres', 'local-issuer', 'reference'],
   'house-rules': [],
   packages: [],
   bench: ['domain', 'postgres', 'ledger', 'operations', 'local-issuer'],
 };
 
-const APPS = ['api', 'cli', 'api-e2e', 'bench'];
+const APPS = ['api', 'cli', 'worker', 'api-e2e', 'bench'];
 
 /** Published and dependency-free, so that any team can install them anywhere, browsers included. Their specs may use more. */
 const DEPENDENCY_FREE = ['domain', 'client'];

@@ -16,7 +16,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
-const APPS = { api: 'apps/api', cli: 'apps/cli', bench: 'tools/bench' };
+const APPS = { api: 'apps/api', cli: 'apps/cli', worker: 'apps/worker', bench: 'tools/bench' };
 const NODE_MIN = [20, 19];
 
 const CACHE = join(ROOT, 'node_modules/.cache/banking');
@@ -32,7 +32,7 @@ Starts an app in this process. Compiles first when a source is newer than the la
 
 Apps: ${Object.keys(APPS).join(', ')}
 
-Short forms: npm start · npm run -s banking -- … · npm run -s token -- <email> · npm run bench -- …
+Short forms: npm start · npm run worker · npm run -s banking -- … · npm run -s token -- <email> · npm run bench -- …
 `;
 
 /** An end that is nobody's bug: said in one sentence, without a stack. */

@@ -1,13 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { BankingService, Directory } from '@banking/domain';
-import {
-  DEMO_RATES,
-  type Deployment,
-  HttpRateSource,
-  LedgerBankingService,
-  LedgerDirectory,
-  type QuoteTerms,
-} from '@banking/operations';
+import { chooseRates, type Deployment, LedgerBankingService, LedgerDirectory } from '@banking/operations';
 import type { Config } from './config.js';
 import { READINESS, type Readiness } from './health/readiness.js';
 
@@ -15,25 +8,18 @@ import { READINESS, type Readiness } from './health/readiness.js';
 @Module({})
 export class BackingModule {
   static on({ database, books }: Deployment, config: Config, warn: (line: string) => void): DynamicModule {
+    const { validS, rates } = config.quotes;
+    const terms = { validS, rates: chooseRates({ rates, sandbox: config.sandbox }, warn) };
     const readiness: Readiness = { check: () => database.ping() };
     return {
       module: BackingModule,
       global: true,
       providers: [
-        { provide: BankingService, useValue: new LedgerBankingService(database, books, quoteTermsOf(config, warn)) },
+        { provide: BankingService, useValue: new LedgerBankingService(database, books, terms) },
         { provide: Directory, useValue: new LedgerDirectory(database) },
         { provide: READINESS, useValue: readiness },
       ],
       exports: [BankingService, Directory, READINESS],
     };
   }
-}
-
-/** Rates that are made up never meet money that is real. */
-function quoteTermsOf({ quotes, sandbox }: Config, warn: (line: string) => void): QuoteTerms {
-  const { validS, rates } = quotes;
-  if (rates) return { validS, rates: new HttpRateSource({ ...rates, maxAgeMs: rates.maxAgeS * 1_000, warn }) };
-  if (sandbox) return { validS, rates: DEMO_RATES };
-  warn('There is no RATES_URL, so payments are quoted within a currency only. docs/operate.md says what it names.');
-  return { validS };
 }

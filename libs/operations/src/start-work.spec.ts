@@ -1,6 +1,5 @@
-import { parseAmount } from '@banking/domain';
-import { post, verifyBooks, type Leg } from '@banking/ledger';
-import { openPayouts } from '@banking/payouts';
+import { parseAmount, type AccountId, type RecipientId, type TransferAmount, type WorkspaceId } from '@banking/domain';
+import { verifyBooks } from '@banking/ledger';
 import { OrderDesk } from './orders/order-desk.js';
 import { NO_RATES } from './rates/rate-source.js';
 import { readPayment } from './read-payment.js';
@@ -77,21 +76,18 @@ describe('Given a deployment whose work is done', () => {
     const { rows } = await world.owner.query<{ recipient_id: bigint }>(
       `select recipient_id from transfer where description = 'Float for Berlin' and recipient_id is not null`,
     );
-    const euros = { currencyId: 978, amount: parseAmount('10.00', 'EUR'), type: 'payout' };
-    const legs: Leg[] = [
+    const { resource } = await desk().place(
+      { workspaceId: northwind as WorkspaceId, actor: undefined },
       {
-        ...euros,
-        account: world.demo.accounts['Northwind Trading EUR']!,
-        direction: 'debit',
-        recipientId: Number(rows[0]!.recipient_id),
+        accountId: world.demo.accounts['Northwind Trading EUR'] as AccountId,
+        recipientID: Number(rows[0]!.recipient_id) as RecipientId,
+        amount: '1000' as TransferAmount,
+        type: 'instant',
+        purposeCode: 'IR001',
       },
-      { ...euros, account: 'settlement', direction: 'credit' },
-    ];
-    const entry = { workspaceId: northwind, status: 'pending', valueDate: '2026-11-21', legs } as const;
-    const [outcome] = await post(world.books, [{ entries: [entry] }], ([decided]) =>
-      openPayouts([{ workspaceId: northwind, transactionId: decided!.posted![0]!.id }]),
+      {},
     );
-    return outcome!.posted![0]!.id;
+    return resource.edges.executions![0]!.edges.transaction!.id;
   }
 
   it('When a payout is due in a sandbox, Then it is handed over and credited', async () => {

@@ -1,5 +1,6 @@
 import type { Finding } from '@banking/ledger';
 import { bind, statement, type Database } from '@banking/postgres';
+import { ORDER_FAULTS } from './orders/verify-orders.js';
 
 /** The questions whose every answer is a fault. Each row says what is wrong. */
 const FAULTS = [
@@ -90,21 +91,13 @@ const FAULTS = [
              and (k.parked_at is null) = (p.status <> 'parked'))`,
     ),
   },
-  {
-    check: 'every execution has its order',
-    rows: statement<{ detail: string }>(
-      'verify_executions',
-      `select format('execution %s is of order %s, which is not there', e.id, e.order_id) as detail
-       from execution e
-       where e.workspace_id = $1
-         and not exists (select from customer_order o where o.workspace_id = $1 and o.id = e.order_id)`,
-    ),
-  },
+  ...ORDER_FAULTS,
 ] as const;
 
 /**
- * Proves of the given workspaces what the books alone do not know: that money which came back is what had left, and that the rows
- * written together without foreign keys are together. Every question is one statement, so payments may go on meanwhile.
+ * Proves of the given workspaces what the books alone do not know: that orders were carried out as they say, that money which came
+ * back is what had left, and that the rows written together without foreign keys are together. Every question is one statement, so
+ * payments may go on meanwhile.
  */
 export async function verifyPayments(database: Database, workspaceIds: readonly number[]): Promise<Finding[]> {
   const findings: Finding[] = [];

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { outcomeFor, SANDBOX_OUTCOMES, schedule } from './outcomes.js';
 
@@ -45,5 +47,35 @@ describe('Given the outcomes of the sandbox', () => {
         });
       }),
     );
+  });
+});
+
+describe('Given the page that tells integrators', () => {
+  const page = readFileSync(join(__dirname, '../../../../docs/sandbox.md'), 'utf8');
+  const rows = page
+    .split('\n')
+    .filter((line) => line.startsWith('| `9'))
+    .map((line) => line.split('|').map((cell) => cell.trim().replaceAll('`', '')));
+
+  it('When it is read, Then it has every outcome as it is, and an account in each country that ends so', () => {
+    const told = rows.map(([, ending, what, says]) => [ending, what, says]);
+
+    expect(told).toEqual(
+      Object.entries(SANDBOX_OUTCOMES).map(([ending, { what, says }]) => [
+        ending,
+        what,
+        says.map(({ status, reasonCode }) => [status, reasonCode].filter(Boolean).join(' ')).join(', ') || 'nothing',
+      ]),
+    );
+    for (const [, ending, , , india, germany] of rows) {
+      expect([india, germany]).toEqual([expect.stringMatching(`${ending}$`), expect.stringMatching(`${ending}$`)]);
+    }
+  });
+
+  it('When an IBAN is copied from it, Then its check digits are right', () => {
+    for (const [, , , , , iban = ''] of rows) {
+      const digits = (iban.slice(4) + iban.slice(0, 4)).replace(/[A-Z]/g, (letter) => String(parseInt(letter, 36)));
+      expect({ iban, rest: BigInt(digits) % 97n }).toEqual({ iban, rest: 1n });
+    }
   });
 });

@@ -1,0 +1,76 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { bareEnvironment } from './config.js';
+
+/** One of our programs that does not end by itself, and where its data is. */
+export interface LaunchWish {
+  readonly dataDir: string;
+  /** What it is configured with, beside a free port and a log of JSON lines. */
+  readonly environment?: Readonly<Record<string, string>> | undefined;
+  /** Gets what it writes, as it writes it. */
+  readonly logFile?: string | undefined;
+}
+
+/** How a process ended. */
+export interface Ending {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** What a process has written, and a way to wait for more. */
+export class Output {
+  stdout = '';
+  stderr = '';
+  private waiting: (() => void)[] = [];
+
+  constructor(
+    child: ChildProcess,
+    private readonly logFile?: string,
+  ) {
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => this.take('stdout', text));
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => this.take('stderr', text));
+  }
+
+  get text(): string {
+    return this.stdout + this.stderr;
+  }
+
+  /** The first group of the pattern, or all of it, once it has been written. */
+  matched(pattern: RegExp): Promise<string> {
+    return new Promise((resolve) => {
+      const look = () => {
+        const match = pattern.exec(this.stdout) ?? pattern.exec(this.stderr);
+        if (match) resolve(match[1] ?? match[0]);
+        else this.waiting.push(look);
+      };
+      look();
+    });
+  }
+
+  private take(stream: 'stdout' | 'stderr', text: string): void {
+    this[stream] += text;
+    if (this.logFile !== undefined) appendFileSync(this.logFile, text);
+    const waiting = this.waiting;
+    this.waiting = [];
+    for (const look of waiting) look();
+  }
+}
+
+/** Starts a built program in a process of its own, which ends with ours. */
+export function launch(app: 'api' | 'worker', { dataDir, environment = {}, logFile }: LaunchWish) {
+  const main = join(__dirname, '..', '..', app, 'dist', 'main.js');
+  const env = { ...bareEnvironment(), PORT: '0', LOG_FORMAT: 'json', DATA_DIR: dataDir, ...environment };
+  const child = spawn(process.execPath, [main], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const output = new Output(child, logFile);
+  const killWithUs = () => child.kill('SIGKILL');
+  process.once('exit', killWithUs);
+  const ended = new Promise<Ending>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => {
+      process.off('exit', killWithUs);
+      resolve({ code, signal });
+    });
+  });
+  return { child, ended, output };
+}

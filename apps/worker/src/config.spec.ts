@@ -1,0 +1,60 @@
+import { resolve } from 'node:path';
+import { ConfigError, readConfig } from './config.js';
+
+function mistakesOf(environment: Record<string, string>): readonly string[] {
+  try {
+    readConfig(environment);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.mistakes;
+    throw error;
+  }
+}
+
+describe('Given an environment of a worker', () => {
+  it.each([{}, { DATA_DIR: '', DATABASE_URL: ' ', SANDBOX: '' }])(
+    'When it says nothing, Then the embedded database is worked for',
+    (environment) => {
+      expect(readConfig(environment)).toEqual({
+        dataDir: resolve('.data'),
+        databaseUrl: undefined,
+        databasePoolSize: 8,
+        databaseNamedStatements: true,
+        sandbox: true,
+        rates: undefined,
+      });
+    },
+  );
+
+  it.each([
+    [{ OIDC_ISSUER: 'https://login.example' }, false],
+    [{ OIDC_ISSUER: 'https://login.example', SANDBOX: 'on' }, true],
+    [{ SANDBOX: 'off' }, false],
+  ])('When it is %j, Then whether it is a sandbox is %p, as to the service', (environment, sandbox) => {
+    expect(readConfig(environment).sandbox).toBe(sandbox);
+  });
+
+  it.each(['https://rates.example/eur.json', 'http://127.0.0.1:8080', 'http://[::1]/', 'http://localhost/'])(
+    'When rates come from %s, Then they are taken from there, for an hour',
+    (url) => {
+      expect(readConfig({ RATES_URL: url }).rates).toEqual({ url, maxAgeS: 3_600 });
+    },
+  );
+
+  it.each([
+    [{ DATABASE_URL: 'mysql://me:secret@db/banking' }, /^DATABASE_URL is not a URL/],
+    [{ DATABASE_POOL_SIZE: '1' }, /^DATABASE_POOL_SIZE is "1"/],
+    [{ DATABASE_POOL_SIZE: '8.5' }, /^DATABASE_POOL_SIZE is "8.5"/],
+    [{ DATABASE_NAMED_STATEMENTS: 'no' }, /^DATABASE_NAMED_STATEMENTS is "no"/],
+    [{ SANDBOX: 'true' }, /^SANDBOX is "true"/],
+    [{ RATES_URL: 'http://me:secret@rates.example' }, /^RATES_URL must begin with https:/],
+    [{ RATES_URL: 'http://127.0.0.1.rates.example' }, /^RATES_URL must begin with https:/],
+    [{ RATES_MAX_AGE_S: '0' }, /^RATES_MAX_AGE_S is "0"/],
+  ])('When it is %j, Then the mistake is named, and no password', (environment, mistake) => {
+    const [only, ...more] = mistakesOf(environment as unknown as Record<string, string>);
+
+    expect(more).toEqual([]);
+    expect(only).toMatch(mistake);
+    expect(only).not.toContain('secret');
+  });
+});

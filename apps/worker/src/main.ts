@@ -1,0 +1,93 @@
+import {
+  chooseRates,
+  type Deployment,
+  DeploymentError,
+  openDeployment,
+  OrderDesk,
+  startWork,
+} from '@banking/operations';
+import { DatabaseSetupError, EmbeddedServerError, MigrationError } from '@banking/postgres';
+import { type Config, ConfigError, readConfig } from './config.js';
+import { describeError, log } from './log.js';
+import { answerArguments } from './usage.js';
+
+const HARD_EXIT_MS = 15_000;
+/** A terminal and npm both pass Ctrl-C on: what comes twice within this time was asked once. */
+const SAME_SIGNAL_MS = 1_000;
+
+interface Running {
+  readonly deployment: Deployment;
+  readonly worker: ReturnType<typeof startWork>;
+}
+
+async function main(): Promise<void> {
+  const answer = answerArguments(process.argv.slice(2));
+  if (answer !== undefined) {
+    (answer.isMistake ? process.stderr : process.stdout).write(answer.text);
+    process.exitCode = answer.isMistake ? 2 : 0;
+    return;
+  }
+  const started = start(readConfig());
+  stopOnSignal(started);
+  await started;
+}
+
+/** The schema is the service's and `banking migrate`'s to bring up to date: a worker that finds it older does not start. */
+async function start({ sandbox, rates, ...config }: Config): Promise<Running> {
+  const deployment = await openDeployment({
+    dataDir: config.dataDir,
+    databaseUrl: config.databaseUrl,
+    poolSize: config.databasePoolSize,
+    nameStatements: config.databaseNamedStatements,
+    demo: false,
+    prepare: false,
+    log: (line) => log('info', line),
+    warn: (line) => log('warn', line),
+  });
+  const warn = (line: string) => log('warn', line);
+  const worker = startWork(deployment, {
+    orders: new OrderDesk(deployment.books, chooseRates({ rates, sandbox }, warn)),
+    sandbox,
+    onError: (error, claim) => {
+      const { workspaceId, kind, subjectId, tries } = claim ?? {};
+      log('warn', 'work failed', { workspaceId, kind, subjectId, tries, err: describeError(error) });
+    },
+  });
+  log('info', 'working', { sandbox });
+  return { deployment, worker };
+}
+
+/** Does first what is being done, then leaves. The first signal asks; a second one, or fifteen seconds, insists. */
+function stopOnSignal(started: Promise<Running>): void {
+  let askedAtMs: number | undefined;
+  const stop = async (signal: NodeJS.Signals) => {
+    if (askedAtMs !== undefined) {
+      if (performance.now() - askedAtMs > SAME_SIGNAL_MS) process.exit(1);
+      return;
+    }
+    askedAtMs = performance.now();
+    log('info', `${signal}: stopping`);
+    setTimeout(() => process.exit(1), HARD_EXIT_MS).unref();
+    const { worker, deployment } = await started;
+    await worker.stop();
+    await deployment.close();
+    log('info', 'stopped');
+    process.exit(0);
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      stop(signal).catch(giveUp);
+    });
+  }
+}
+
+/** What an operator can mend. Its sentence says how; a stack would only hide it. */
+const MENDABLE = [ConfigError, DatabaseSetupError, DeploymentError, EmbeddedServerError, MigrationError];
+
+function giveUp(error: unknown): never {
+  const isMendable = MENDABLE.some((kind) => error instanceof kind);
+  console.error(isMendable ? (error as Error).message : error);
+  process.exit(error instanceof ConfigError ? 2 : 1);
+}
+
+main().catch(giveUp);

@@ -1,0 +1,119 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface, type Interface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { type Deployment, openDeployment } from '@banking/operations';
+import { bind, statement } from '@banking/postgres';
+import { readConfig } from './config.js';
+
+const MAIN = join(__dirname, '../dist/main.js');
+
+const folder = realpathSync(mkdtempSync(join(tmpdir(), 'banking-worker-')));
+// The database server runs as another user when we are root.
+chmodSync(folder, 0o755);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+interface Line {
+  readonly msg: string;
+  readonly [field: string]: unknown;
+}
+
+/** A worker that runs, and what it logs. */
+class Started {
+  private readonly lines: Interface;
+  private readonly heard: Line[] = [];
+
+  constructor(readonly process: ChildProcess) {
+    this.lines = createInterface({ input: process.stdout! });
+    this.lines.on('line', (line) => this.heard.push(JSON.parse(line) as Line));
+  }
+
+  /** The first line that says this, past or to come. */
+  async line(msg: string): Promise<Line> {
+    for (;;) {
+      const found = this.heard.find((line) => line.msg === msg);
+      if (found) return found;
+      await once(this.lines, 'line');
+    }
+  }
+}
+
+describe('Given a worker on a command line', () => {
+  const dataDir = join(folder, 'none');
+
+  function start(args: readonly string[], environment: Record<string, string> = {}) {
+    const env = { DATA_DIR: dataDir, ...environment };
+    const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], { encoding: 'utf8', env });
+    return { status, stdout, stderr };
+  }
+
+  it.each(['--help', '-h'])('When %s is asked for, Then usage with every variable is printed', (option) => {
+    const { status, stdout, stderr } = start([option]);
+
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout).toMatch(/^Usage: npm run worker\n/);
+    const read = new Set<string>();
+    readConfig(new Proxy<Record<string, string>>({}, { get: (_, name) => void read.add(String(name)) }));
+    expect([...read].filter((name) => !stdout.includes(name))).toEqual([]);
+  });
+
+  it.each([
+    ["unknown option '--port'", ['--port', '80']],
+    ["unknown option '--nosuch'", ['--help', '--nosuch']],
+    ['too many arguments', ['now']],
+  ])('When it is "%s", as in %j, Then that is said with the usage, and nothing is started', (mistake, args) => {
+    const { status, stdout, stderr } = start(args);
+
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toMatch(new RegExp(`^error: ${mistake}\n\nUsage: npm run worker\n`));
+    expect(existsSync(dataDir)).toBe(false);
+  });
+
+  it('When the environment is mistaken, Then that is said, and the exit code is 2', () => {
+    const { status, stderr } = start([], { SANDBOX: 'maybe' });
+
+    expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringMatching(/^The configuration has a mistake:\n {2}- SANDBOX/) }); // prettier-ignore
+  });
+
+  it('When the database has no schema yet, Then it says who makes one, and ends', async () => {
+    const child = spawn(process.execPath, [MAIN], { env: { DATA_DIR: join(folder, 'empty') }, stdio: 'pipe' });
+    const [stderr, [exitCode]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^The database lacks 0001-books.+ Run banking migrate or start the service first/);
+  });
+});
+
+describe('Given a deployment with work that is due', () => {
+  const dataDir = join(folder, 'data');
+  let deployment: Deployment;
+
+  beforeAll(async () => {
+    deployment = await openDeployment({ dataDir, demo: false });
+  });
+  afterAll(() => deployment.close());
+
+  it('When a worker is started, Then it takes the work up, says what fails, and stops when it is asked', async () => {
+    const child = spawn(process.execPath, [MAIN], { env: { DATA_DIR: dataDir }, stdio: ['ignore', 'pipe', 'inherit'] });
+    const started = new Started(child);
+    await started.line('working');
+    const lay = statement('spec.lay_work', `insert into work (workspace_id, kind, subject_id) values (7, 'payout', 5)`);
+
+    await deployment.database.flight({}, [bind(lay)]);
+
+    expect(await started.line('work failed')).toMatchObject({
+      level: 'warn',
+      workspaceId: 7,
+      kind: 'payout',
+      subjectId: 5,
+      tries: 1,
+      err: { message: 'transaction 5 has no payout' },
+    });
+    child.kill('SIGTERM');
+    const [[exitCode]] = await Promise.all([once(child, 'exit'), started.line('stopped')]);
+    expect(exitCode).toBe(0);
+  });
+});
