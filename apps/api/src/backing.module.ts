@@ -8,14 +8,14 @@ import { READINESS, type Readiness } from './health/readiness.js';
 @Module({})
 export class BackingModule {
   static on({ database, books }: Deployment, config: Config, warn: (line: string) => void): DynamicModule {
-    const { validS, rates } = config.quotes;
-    const terms = { validS, rates: chooseRates({ rates, sandbox: config.sandbox }, warn) };
+    const { quotes, sandbox } = config;
+    const terms = { validS: quotes.validS, rates: chooseRates({ rates: quotes.rates, sandbox }, warn) };
     const readiness: Readiness = { check: () => database.ping() };
     return {
       module: BackingModule,
       global: true,
       providers: [
-        { provide: BankingService, useValue: new LedgerBankingService(database, books, terms) },
+        { provide: BankingService, useValue: new LedgerBankingService(database, books, terms, sandbox) },
         { provide: Directory, useValue: new LedgerDirectory(database) },
         { provide: READINESS, useValue: readiness },
       ],

@@ -46,7 +46,7 @@ async function start({ sandbox, rates, ...config }: Config): Promise<Running> {
   });
   const warn = (line: string) => log('warn', line);
   const worker = startWork(deployment, {
-    orders: new OrderDesk(deployment.books, chooseRates({ rates, sandbox }, warn)),
+    orders: new OrderDesk(deployment.books, chooseRates({ rates, sandbox }, warn), { isSandbox: sandbox }),
     sandbox,
     onError: (error, claim) => {
       const { workspaceId, kind, subjectId, tries } = claim ?? {};

@@ -6,6 +6,7 @@ import {
   type App,
   type AppId,
   BankingService,
+  type ClockChange,
   type Corridor,
   type CorridorQuery,
   type Created,
@@ -29,9 +30,12 @@ import {
   type RecipientQuery,
   type RecipientSchema,
   Refusal,
+  type SandboxClock,
   type Scope,
   type Statement,
   type StatementQuery,
+  type Transaction,
+  type TransactionEventWish,
   type Transfer,
   type TransferId,
   type TransferQuery,
@@ -191,6 +195,19 @@ export class BankingClient extends BankingService {
     const path = `sandbox/accounts/${digits(accountId)}/fundings`;
     const headers = creationHeaders(scope, intent);
     return (await this.#connection.create(path, { amount }, headers)) as Created<Transfer>;
+  }
+
+  async addTransactionEvent(
+    scope: Scope,
+    { transactionId, ...body }: TransactionEventWish,
+    intent: Intent = {},
+  ): Promise<Created<Transaction>> {
+    const path = `sandbox/transactions/${digits(transactionId)}/events`;
+    return (await this.#connection.create(path, body, creationHeaders(scope, intent))) as Created<Transaction>;
+  }
+
+  async moveClock(scope: Scope, change: ClockChange): Promise<SandboxClock> {
+    return (await this.#connection.send('POST', 'sandbox/clock', change, workspaceHeader(scope))) as SandboxClock;
   }
 
   /** The same operations with the workspace said once: `client.workspace(7).getTransfer(42)`. */

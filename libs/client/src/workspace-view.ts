@@ -1,4 +1,4 @@
-import type { Account, AccountChange, AccountId, AccountWish, BankingService, Created, FundingWish, Intent, InternalRecipientWish, InternationalRecipientWish, Order, OrderName, OrderQuery, OrderWish, Page, PageQuery, Quote, QuoteId, QuoteWish, Recipient, RecipientChange, RecipientId, RecipientQuery, Scope, Statement, StatementQuery, Transfer, TransferId, TransferQuery } from '@banking/domain'; // prettier-ignore
+import type { Account, AccountChange, AccountId, AccountWish, BankingService, ClockChange, Created, FundingWish, Intent, InternalRecipientWish, InternationalRecipientWish, Order, OrderName, OrderQuery, OrderWish, Page, PageQuery, Quote, QuoteId, QuoteWish, Recipient, RecipientChange, RecipientId, RecipientQuery, SandboxClock, Scope, Statement, StatementQuery, Transaction, TransactionEventWish, Transfer, TransferId, TransferQuery } from '@banking/domain'; // prettier-ignore
 
 /** The operations of one workspace. */
 export interface WorkspaceView {
@@ -30,6 +30,10 @@ export interface WorkspaceView {
   listTransfers(query?: TransferQuery): Promise<Page<Transfer>>;
   /** Only where the deployment has a sandbox. */
   fundAccount(wish: FundingWish, intent?: Intent): Promise<Created<Transfer>>;
+  /** Likewise: what the network is to say of a payment abroad. */
+  addTransactionEvent(wish: TransactionEventWish, intent?: Intent): Promise<Created<Transaction>>;
+  /** Likewise: by which time orders run. */
+  moveClock(change: ClockChange): Promise<SandboxClock>;
 }
 
 /** A view of whatever answers to the port. */
@@ -55,5 +59,7 @@ export function viewOf(service: BankingService, scope: Scope): WorkspaceView {
     getQuote: (quoteId) => service.getQuote(scope, { quoteId: quoteId as QuoteId }),
     listTransfers: (query) => service.listTransfers(scope, query),
     fundAccount: (wish, intent) => service.fundAccount(scope, wish, intent),
+    addTransactionEvent: (wish, intent) => service.addTransactionEvent(scope, wish, intent),
+    moveClock: (change) => service.moveClock(scope, change),
   };
 }

@@ -5,7 +5,7 @@ import type { QuoteWish } from './quote-wish.js';
 import type { CorridorQuery, InternalRecipientWish, InternationalRecipientWish, RecipientChange, RecipientQuery } from './recipient-wishes.js'; // prettier-ignore
 import type { Created, Intent } from './intent.js';
 import type { OrderName, OrderQuery, OrderWish } from './order-wish.js';
-import type { TransferAmount } from './amount.js';
+import type { ClockChange, FundingWish, TransactionEventWish } from './sandbox-wishes.js';
 import type { Account } from './resources/account.js';
 import type { App } from './resources/app.js';
 import type { Corridor } from './resources/corridor.js';
@@ -14,7 +14,9 @@ import type { Product } from './resources/product.js';
 import type { Quote } from './resources/quote.js';
 import type { Recipient } from './resources/recipient.js';
 import type { RecipientSchema } from './resources/recipient-schema.js';
+import type { SandboxClock } from './resources/sandbox-clock.js';
 import type { Statement } from './resources/statement.js';
+import type { Transaction } from './resources/transaction.js';
 import type { Transfer, TransferDirection } from './resources/transfer.js';
 import type { User } from './resources/user.js';
 import type { TransactionStatus } from './states.js';
@@ -25,13 +27,6 @@ export interface Scope {
   readonly workspaceId?: WorkspaceId | undefined;
   /** The user who asks. Where a credential alone says it, as over HTTP, it may be left out. */
   readonly actor?: UserId | undefined;
-}
-
-/** Money that arrives on an account. */
-export interface FundingWish {
-  readonly accountId: AccountId;
-  /** At least 1, in minor units of the account's currency. */
-  readonly amount: TransferAmount;
 }
 
 /** What is to be listed. All that is given must hold. */
@@ -208,6 +203,27 @@ export abstract class BankingService {
    * @throws Refusal `route_not_found` from a service over HTTP that has no sandbox.
    */
   abstract fundAccount(scope: Scope, wish: FundingWish, intent?: Intent): Promise<Created<Transfer>>;
+
+  /**
+   * POST /sandbox/transactions/{transactionId}/events: lets the network say something of a payment abroad now. It is recorded when it
+   * is answered, with all that follows from it; a word that comes again or too late moves nothing. Where there is a sandbox.
+   *
+   * @throws Refusal `transaction_not_found` for one that is not the workspace's or does not leave us.
+   * @throws Refusal `balance_limit_exceeded` when the account cannot take back what is rejected, and those of the idempotency key.
+   */
+  abstract addTransactionEvent(
+    scope: Scope,
+    wish: TransactionEventWish,
+    intent?: Intent,
+  ): Promise<Created<Transaction>>;
+
+  /**
+   * POST /sandbox/clock: moves the time by which the orders of the workspace run; what has become due runs at once, what was passed
+   * over once. All else keeps the real time. Where there is a sandbox.
+   *
+   * @throws Refusal `timestamp_invalid`; `clock_invalid` for a time before the one it has come to, or over 100 years ahead.
+   */
+  abstract moveClock(scope: Scope, change: ClockChange): Promise<SandboxClock>;
 
   /**
    * POST /accounts/{accountId}/orders: pays at once, or later, or again and again. An instant order has moved the money when it is

@@ -17,6 +17,7 @@ export * from './resources/product.js';
 export * from './resources/quote.js';
 export * from './resources/recipient.js';
 export * from './resources/recipient-schema.js';
+export * from './resources/sandbox-clock.js';
 export * from './resources/statement.js';
 export * from './resources/transaction.js';
 export * from './resources/transfer.js';
@@ -41,6 +42,7 @@ export * from './account-wishes.js';
 export * from './banking-service.js';
 export * from './quote-wish.js';
 export * from './recipient-wishes.js';
+export * from './sandbox-wishes.js';
 export * from './directory.js';
 
 // Proof of what was booked

@@ -66,6 +66,8 @@ export const REFUSAL_ACTIONS: Readonly<Record<RefusalReason, string>> = {
   quote_expired: 'Ask for another quote, or place the order without one.',
   quote_used: 'Ask for another quote: each is for one order.',
   order_not_cancellable: 'Leave it: what was executed comes back, if at all, as a new transaction.',
+  clock_invalid: 'Send a time that is not before the one the workspace has come to.',
+  transaction_not_found: 'Use the id of the transaction of a payment abroad, and check the Workspace-ID.',
   order_not_found: 'Use an id from the list of orders, and the account it belongs to.',
   unavailable: 'Wait as many seconds as Retry-After says, then try again.',
 };

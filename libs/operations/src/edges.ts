@@ -109,6 +109,12 @@ export const WHOLE_TRANSFER = {
    ${recipientJoins('r')}`,
 } as const;
 
+/** A transaction `t` with all its edges, where it is what is asked for. */
+export const WHOLE_TRANSACTION = {
+  item: resource(transactionJson('t', 'm')),
+  joins: 'left join remittance m on (m.workspace_id, m.transaction_id) = (t.workspace_id, t.id)',
+} as const;
+
 /** A quote `t` with all its edges. What the payer is told of a recipient in another workspace is what arrives, and in which currency. */
 export const WHOLE_QUOTE = {
   item: resource(

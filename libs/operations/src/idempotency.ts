@@ -88,7 +88,7 @@ export function makeOnce<T>(
   actor: number | undefined,
   make: (tx: Tx) => Promise<Making<T>>,
 ): Promise<Created<T>> {
-  return once(database, [], request, intent, actor, async (tx, keeping) => {
+  return commitOnce(database, [], request, intent, actor, async (tx, keeping) => {
     const { writes, answer } = await make(tx);
     return tx.commit([...writes, ...keeping(answer)]);
   });
@@ -110,7 +110,7 @@ export async function postOnce<T>(
   make: (posted: readonly PostedTransaction[]) => Making<T>,
 ): Promise<Created<T>> {
   const { workspaces, finish } = await preparePosting(books, [proposal]);
-  return once(books.database, workspaces, request, intent, actor, async (tx, keeping) => {
+  return commitOnce(books.database, workspaces, request, intent, actor, async (tx, keeping) => {
     const { rows } = await finish(tx, {
       alongside: ([outcome]) => {
         if (!outcome?.posted) throw outcome?.refused ?? outcome?.failed ?? new Error('a proposal without an outcome');
@@ -125,8 +125,14 @@ export async function postOnce<T>(
 /** The statements that keep an answer for the key, where there is one. The last of them answers with the resource. */
 type Keeping = (answer: Bound<{ readonly resource: unknown }>) => readonly Bound<unknown>[];
 
-/** @param work commits, with the statements that keep the answer as the last, and returns the rows of what it sent */
-async function once<T>(
+/**
+ * Lets `work` commit at most once for a key.
+ *
+ * @param workspaces whose rows it touches besides
+ * @param work commits, with the statements that keep the answer as the last, and returns the rows of what it sent
+ * @throws Refusal as `makeOnce` does, and what `work` refuses
+ */
+export async function commitOnce<T>(
   database: Database,
   workspaces: readonly number[],
   request: Request,

@@ -1,8 +1,9 @@
-import { BankingService, type Order, type OrderName, type OrderQuery, type OrderWish, type Account, type AccountChange, type AccountId, type AccountWish, type App, type AppId, type Corridor, type CorridorQuery, type Created, type FundingWish, type Intent, type InternalRecipientWish, type InternationalRecipientWish, type Page, type PageQuery, type Product, type Quote, type QuoteId, type QuoteWish, type Recipient, type RecipientChange, type RecipientId, type RecipientQuery, type RecipientSchema, type Scope, type Statement, type StatementQuery, type Transfer, type TransferId, type TransferQuery, type User } from '@banking/domain'; // prettier-ignore
+import { BankingService, type Order, type OrderName, type OrderQuery, type OrderWish, type Account, type AccountChange, type AccountId, type AccountWish, type App, type AppId, type ClockChange, type Corridor, type CorridorQuery, type Created, type FundingWish, type Intent, type InternalRecipientWish, type InternationalRecipientWish, type Page, type PageQuery, type Product, type Quote, type QuoteId, type QuoteWish, type Recipient, type RecipientChange, type RecipientId, type RecipientQuery, type RecipientSchema, type SandboxClock, type Scope, type Statement, type StatementQuery, type Transaction, type TransactionEventWish, type Transfer, type TransferId, type TransferQuery, type User } from '@banking/domain'; // prettier-ignore
 import { openBooks, type Books } from '@banking/ledger';
 import type { Database } from '@banking/postgres';
 import { addInternalRecipient } from './add-internal-recipient.js';
 import { addInternationalRecipient } from './add-international-recipient.js';
+import { addTransactionEvent } from './add-transaction-event.js';
 import { cancelOrder } from './cancel-order.js';
 import { changeAccount } from './change-account.js';
 import { changeRecipient } from './change-recipient.js';
@@ -16,6 +17,7 @@ import { getRecipient } from './get-recipient.js';
 import { getStatement } from './get-statement.js';
 import { getTransfer } from './get-transfer.js';
 import { listAccounts } from './list-accounts.js';
+import { moveClock } from './move-clock.js';
 import { openAccount } from './open-account.js';
 import { listAppUsers } from './list-app-users.js';
 import { listApps } from './list-apps.js';
@@ -43,15 +45,19 @@ export class LedgerBankingService extends BankingService {
   /** Where its orders are placed: whoever runs them in the same process runs them there. */
   readonly orders: OrderDesk;
 
-  /** @param books of this database, where they are open already: they hold ids in reserve */
+  /**
+   * @param books of this database, where they are open already: they hold ids in reserve
+   * @param isSandbox whether orders run by the clocks of their workspaces, which can be moved
+   */
   constructor(
     private readonly database: Database,
     private readonly books: Books = openBooks(database),
     private readonly quoteTerms: QuoteTerms = {},
+    isSandbox = false,
   ) {
     super();
     this.cursors = new CursorSeal(database);
-    this.orders = new OrderDesk(books, quoteTerms.rates ?? NO_RATES);
+    this.orders = new OrderDesk(books, quoteTerms.rates ?? NO_RATES, { isSandbox });
   }
 
   listApps(scope: Scope): Promise<readonly App[]> {
@@ -162,6 +168,14 @@ export class LedgerBankingService extends BankingService {
 
   fundAccount(scope: Scope, wish: FundingWish, intent: Intent = {}): Promise<Created<Transfer>> {
     return fundAccount(this.books, acting(scope), wish, intent);
+  }
+
+  addTransactionEvent(scope: Scope, wish: TransactionEventWish, intent: Intent = {}): Promise<Created<Transaction>> {
+    return addTransactionEvent(this.books, acting(scope), wish, intent);
+  }
+
+  moveClock(scope: Scope, change: ClockChange): Promise<SandboxClock> {
+    return moveClock(this.database, acting(scope), change);
   }
 }
 

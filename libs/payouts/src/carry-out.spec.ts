@@ -237,18 +237,3 @@ describe('Given money that cannot come back', () => {
     expect(await seen([stuck])).toMatchObject([back]);
   });
 });
-
-describe('Given a network that has a payment', () => {
-  it('When it is told to say something of it, Then it does; and not of one it never had', async () => {
-    const [id, unknown] = (await payOut(world, { count: 2 })) as [number, number];
-    const rail = new SandboxRail(world.database);
-    const worker = payoutWorker(world, { to: { [id]: '50100123459011', [unknown]: '50100123459030' } });
-    await worker.step();
-
-    expect(await rail.say(NORTH, id, { status: 'RJCT', reasonCode: 'AC04' })).toBe(true);
-    expect(await rail.say(NORTH, unknown, { status: 'ACCC' })).toBe(false);
-    await worker.step();
-
-    expect(await seen([id])).toMatchObject([{ ...back, events: ['RJCT AC04'] }]);
-  });
-});

@@ -55,15 +55,48 @@ const END_WORK = statement(
   `delete from work where workspace_id = $1 and kind = '${PAYOUT}' and subject_id = $2`,
 );
 
-/** Records what the network said, whatever it is. Said again or too late, it changes nothing but the list of what was said. */
+/** What became of a word: it brought the money back, was recorded, or came again or too late, which moves nothing. */
+type Heard = 'recorded' | 'returned' | 'repeated' | 'late';
+
+/** What the network said, ready to be recorded in a database transaction of the caller's. */
+export interface ReadyWord {
+  /** Whose rows it touches. */
+  readonly workspaces: readonly number[];
+  /** Records it and commits, with what `alongside` makes as the last of the writes. Answers with the rows of what was sent. */
+  record(tx: Tx, alongside?: Alongside): Promise<{ heard: Heard; rows: readonly (readonly unknown[])[] }>;
+}
+
+type Alongside = (heard: Heard) => readonly Bound<unknown>[];
+const NOTHING: Alongside = () => [];
+
+/**
+ * Makes what the network said ready to be recorded, whatever it is: nothing is locked yet. Said again or too late, it changes nothing
+ * but the list of what was said.
+ *
+ * @throws Error for `RJCT` of a transaction that is not there. Of one without a remittance, `record` throws.
+ */
+export async function readyWord(
+  books: Books,
+  workspaceId: number,
+  transactionId: number,
+  event: RailEvent,
+): Promise<ReadyWord> {
+  const word = recorded(workspaceId, transactionId, event);
+  if (event.status !== 'RJCT') return readyEvent(workspaceId, transactionId, event.status === 'ACCC', word);
+  return readyRejection(books, workspaceId, transactionId, word);
+}
+
+/** Records what the network said, whatever it is, as `readyWord` says. */
 export async function recordEvent(
   books: Books,
   workspaceId: number,
   transactionId: number,
   event: RailEvent,
-): Promise<void> {
-  if (event.status === 'RJCT') await recordRejection(books, workspaceId, transactionId, event);
-  else await recordRailEvent(books, workspaceId, transactionId, event);
+  alongside: Alongside = NOTHING,
+): Promise<Heard> {
+  const { workspaces, record } = await readyWord(books, workspaceId, transactionId, event);
+  const { heard } = await books.database.transaction({ workspaces }, (tx) => record(tx, alongside));
+  return heard;
 }
 
 /**
@@ -77,17 +110,21 @@ export async function recordRailEvent(
   workspaceId: number,
   transactionId: number,
   event: RailEvent,
-): Promise<'recorded' | 'late'> {
+): Promise<Heard> {
   if (event.status === 'RJCT') throw new Error('a rejection brings money back: record it as one');
-  return books.database.transaction({ workspaces: [workspaceId] }, async (tx) => {
-    const isLast = event.status === 'ACCC';
-    const { status } = await hold(tx, workspaceId, transactionId, isLast);
-    await tx.commit([
-      recorded(workspaceId, transactionId, event),
-      ...(isLast && status === 'pending' ? closed(workspaceId, transactionId, 'completed') : []),
-    ]);
-    return isLast && status === 'failed' ? 'late' : 'recorded';
-  });
+  return recordEvent(books, workspaceId, transactionId, event);
+}
+
+function readyEvent(workspaceId: number, transactionId: number, isLast: boolean, word: Bound<unknown>): ReadyWord {
+  return {
+    workspaces: [workspaceId],
+    async record(tx, alongside = NOTHING) {
+      const { status } = await hold(tx, workspaceId, transactionId, isLast);
+      const heard = isLast && status === 'failed' ? 'late' : 'recorded';
+      const steps = isLast && status === 'pending' ? closed(workspaceId, transactionId, 'completed') : [];
+      return { heard, rows: await tx.commit([word, ...steps, ...alongside(heard)]) };
+    },
+  };
 }
 
 /**
@@ -98,32 +135,45 @@ export async function recordRailEvent(
  * @throws Refusal `balance_limit_exceeded` when the account cannot hold the money. Nothing was written.
  * @throws Error for a transaction without a remittance.
  */
-export async function recordRejection(
+export function recordRejection(
   books: Books,
   workspaceId: number,
   transactionId: number,
   event: RailEvent,
   alongside: () => readonly Bound<unknown>[] = () => [],
-): Promise<'returned' | 'repeated' | 'late'> {
+): Promise<Heard> {
+  const ifReturned: Alongside = (heard) => (heard === 'returned' ? alongside() : []);
+  return recordEvent(books, workspaceId, transactionId, { ...event, status: 'RJCT' }, ifReturned);
+}
+
+async function readyRejection(
+  books: Books,
+  workspaceId: number,
+  transactionId: number,
+  word: Bound<unknown>,
+): Promise<ReadyWord> {
   const today = new Date().toISOString().slice(0, 10);
   const entry = await returnEntry(books.database, workspaceId, transactionId, today);
   const { workspaces, finish } = await preparePosting(books, [{ entries: [entry] }]);
-  return books.database.transaction({ workspaces }, async (tx) => {
-    const { status, isReturned } = await hold(tx, workspaceId, transactionId, true);
-    const heard = recorded(workspaceId, transactionId, event);
-    if (status !== 'pending') {
-      if (status === 'failed' && !isReturned) throw new Error(`transaction ${transactionId} failed without its return`);
-      await tx.commit([heard]);
-      return status === 'failed' ? 'repeated' : 'late';
-    }
-    const failed = closed(workspaceId, transactionId, 'failed');
-    const { outcomes } = await finish(tx, {
-      alongside: ([decided]) => (decided?.posted ? [heard, ...failed, ...alongside()] : []),
-    });
-    const [outcome] = outcomes;
-    if (outcome?.refused) throw outcome.refused;
-    return 'returned';
-  });
+  return {
+    workspaces,
+    async record(tx, alongside = NOTHING) {
+      const { status, isReturned } = await hold(tx, workspaceId, transactionId, true);
+      if (status !== 'pending') {
+        if (status === 'failed' && !isReturned)
+          throw new Error(`transaction ${transactionId} failed without its return`);
+        const heard = status === 'failed' ? 'repeated' : 'late';
+        return { heard, rows: await tx.commit([word, ...alongside(heard)]) };
+      }
+      const failed = closed(workspaceId, transactionId, 'failed');
+      const { outcomes, rows } = await finish(tx, {
+        alongside: ([decided]) => (decided?.posted ? [word, ...failed, ...alongside('returned')] : []),
+      });
+      const [outcome] = outcomes;
+      if (outcome?.refused) throw outcome.refused;
+      return { heard: 'returned', rows };
+    },
+  };
 }
 
 /** Locks a transaction on its way, and says where it stands. A last word will end its work too. */

@@ -150,7 +150,7 @@ function oneByOne(books: Books, payers: readonly Payer[], callers: number): Aski
       return outcome;
     },
   };
-  const desks = Array.from({ length: callers }, () => new OrderDesk(books, DEMO_RATES, lane));
+  const desks = Array.from({ length: callers }, () => new OrderDesk(books, DEMO_RATES, { lane }));
   return (seconds) => askTogether(callers, seconds, (caller) => place(desks[caller]!, anyOf(payers)));
 }
 

@@ -3,6 +3,7 @@ import { ADA, BOB, CY, EVE, type Service } from '../service.js';
 import { idOf } from '../world.js';
 import { ORDER_ACCESS } from './order-access.js';
 import { QUOTE_ACCESS } from './quote-access.js';
+import { SANDBOX_ACCESS } from './sandbox-access.js';
 
 /** Signed by the right key, and nobody we know. */
 const STRANGER = 'mallory@elsewhere.example';
@@ -199,6 +200,7 @@ const MATRIX: readonly Case[] = [
   },
   ...QUOTE_ACCESS,
   ...ORDER_ACCESS,
+  ...SANDBOX_ACCESS,
   { operation: 'listTransfers', path: () => '/transfers', expected: [400, 400, 400, 400, 401, 401] },
   { operation: 'getLiveness', path: () => '/health/live', expected: [200, 200, 200, 200, 200, 200] },
   { operation: 'getReadiness', path: () => '/health/ready', expected: [200, 200, 200, 200, 200, 200] },

@@ -14,6 +14,7 @@ import { keptRecipientsContract } from './kept-recipients.js';
 import { refusedOrdersContract } from './refused-orders.js';
 import { recipientSchemasContract } from './recipient-schemas.js';
 import { recipientsContract } from './recipients.js';
+import { sandboxContract } from './sandbox.js';
 import { statementsContract } from './statements.js';
 import { quotesContract } from './quotes.js';
 import { listsContract } from './lists.js';
@@ -43,6 +44,7 @@ export function contract(name: string, provide: () => Service): void {
       ordersContract,
       refusedOrdersContract,
       laterOrdersContract,
+      sandboxContract,
       errorsContract,
       httpContract,
       healthContract,

@@ -49,7 +49,7 @@ const SHAPES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'edges.destinationCurrency': 'Currency?',
     'edges.limitCurrency': 'Currency?',
   },
-  // Ours, all of it.
+  // Ours, all of them.
   RecipientSchema: {
     $schema: 'string',
     $id: 'string',
@@ -61,7 +61,6 @@ const SHAPES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     additionalProperties: 'boolean',
     examples: 'object[]?',
   },
-  // Ours, all of it.
   Quote: {
     id: 'id',
     amount: 'amount',
@@ -133,7 +132,8 @@ const SHAPES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'edges.product': 'Product',
   },
   Balance: { id: 'id', amount: 'integer', createdAt: 'time?', updatedAt: 'time?' },
-  // Ours, all of it.
+  // Ours, all of them.
+  SandboxClock: { now: 'time' },
   Statement: {
     from: 'string',
     to: 'string',

@@ -1,5 +1,5 @@
 import type { Call, Route } from './document.js';
-import { EXPIRED_QUOTE, PAID_IN_GEL } from './more-world.js';
+import { EXPIRED_QUOTE, NO_WAY_BACK, PAID_IN_GEL } from './more-world.js';
 
 /** A call as it is tried, which may send what is no JSON. */
 export interface Attempt extends Call {
@@ -89,6 +89,7 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   limit_invalid: withParameter('limit', '501'),
   cursor_invalid: withParameter('cursor', 'AAAA'),
   timestamp_invalid: (call, route) => {
+    if (route.path.endsWith('/clock')) return withField('now', '2026-11-31')(call, route);
     if (route.method === 'POST') return withField('startAt', '2026-11-31')(call, route);
     return withParameter(route.path.endsWith('/statement') ? 'from' : 'createdFrom', '2026-11-31')(call, route);
   },
@@ -127,12 +128,17 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   order_not_cancellable: withOrder(4),
   quote_unknown: pathWith('999999'),
   // With what the demo world holds, one too much.
-  balance_limit_exceeded: withField('amount', '9007199254740991'),
+  balance_limit_exceeded: (call, route) =>
+    route.path.endsWith('/events')
+      ? pathWith(String(NO_WAY_BACK))(call, route)
+      : withField('amount', '9007199254740991')(call, route),
   workspace_id_required: (call) => ({ ...call, headers: {} }),
   workspace_id_invalid: withHeader('Workspace-ID', 'Northwind'),
   workspace_forbidden: withHeader('Workspace-ID', '999999'),
   app_not_found: pathWith('999999'),
   transfer_not_found: pathWith('999999'),
+  transaction_not_found: pathWith('999999'),
+  clock_invalid: withField('now', '2020-01-01T00:00:00Z'),
   country_unknown: pathWith('ZZ'),
   corridor_not_found: withParameter('currencyCode', 'CHF'),
 };

@@ -1,9 +1,12 @@
 import { bind, type Database, statement } from '@banking/postgres';
+import { DATA } from '../contract/recipients.js';
 import type { FreshService } from './fresh-service.js';
 
 /** What the demo world does not have, and a refusal is about. Their ids are the next there are. */
 export const PAID_IN_GEL = 4;
 export const EXPIRED_QUOTE = 2;
+/** A transaction that would come back to an account which cannot hold it any more. */
+export const NO_WAY_BACK = 15;
 
 /** Nobody sells accounts in lari, and the demo rates know none. */
 const SELL_LARI = statement<{ id: bigint }>(
@@ -28,10 +31,33 @@ export async function makeMore(owner: Database, { url }: FreshService, token: st
     const headers = { authorization: `Bearer ${token}`, 'workspace-id': '1', 'content-type': 'application/json' };
     const answer = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
     if (answer.status !== 201) throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`);
-    return (await answer.json()) as { id: number; code: string };
+    return (await answer.json()) as Made;
   };
   const { code } = await post('/accounts', { productID: Number(product?.id) });
   const recipient = await post('/recipients/internal', { accountCode: code });
-  const ids = [recipient.id, Number(quote?.id)];
-  if (ids.join() !== [PAID_IN_GEL, EXPIRED_QUOTE].join()) throw new Error(`the demo world has grown: ${ids.join()}`);
+  const ids = [recipient.id, Number(quote?.id), await payWithNoWayBack(post)];
+  if (ids.join() !== [PAID_IN_GEL, EXPIRED_QUOTE, NO_WAY_BACK].join())
+    throw new Error(`the demo world has grown: ${ids.join()}`);
+}
+
+interface Made {
+  readonly id: number;
+  readonly code: string;
+  readonly edges: {
+    readonly executions: readonly { readonly edges: { readonly transaction: { readonly id: number } } }[];
+  };
+}
+
+/** Of an account number that ends so the network never says its last word by itself. */
+async function payWithNoWayBack(post: (path: string, body: unknown) => Promise<Made>): Promise<number> {
+  const account = await post('/accounts', { productID: 1 });
+  const fund = (amount: string) => post(`/sandbox/accounts/${account.id}/fundings`, { amount });
+  const recipient = await post('/recipients/international?countryCode=IN&currencyCode=INR&payoutMethod=LOCAL', {
+    data: { ...DATA, beneficiaryAccountNumber: '50100123459011' },
+  });
+  await fund('300000');
+  const wish = { amount: '250000', recipientID: recipient.id, type: 'instant', purposeCode: 'IR002' };
+  const { edges } = await post(`/accounts/${account.id}/orders`, wish);
+  await fund('9007199254690000');
+  return edges.executions[0]?.edges.transaction.id ?? 0;
 }

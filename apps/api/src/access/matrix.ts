@@ -36,6 +36,8 @@ export const ACCESS = {
   listTransfers: 'member',
   getTransfer: 'member',
   fundAccount: 'member',
+  addTransactionEvent: 'member',
+  moveClock: 'admin',
   getLiveness: 'public',
   getReadiness: 'public',
 } as const satisfies Record<string, Access>;

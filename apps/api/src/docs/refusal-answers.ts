@@ -100,6 +100,7 @@ function recipientRefused(path: string): Refusal {
 function timeRefused(path: string): Refusal {
   const reason = 'timestamp_invalid';
   if (path.endsWith('/statement')) return ofParameter(reason, 'from', PARAMETER_RULES.instantOrDay);
+  if (path.endsWith('/clock')) return ofParameter(reason, 'now', INSTANT_RULE);
   if (path.endsWith('/{accountId}/orders')) return ofParameter(reason, 'startAt', INSTANT_RULE);
   return ofParameter(reason, 'createdFrom', PARAMETER_RULES.instant);
 }

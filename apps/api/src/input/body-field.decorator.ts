@@ -123,16 +123,21 @@ const choiceField =
 export const ChoiceField = choiceField(false);
 export const RequiredChoiceField = choiceField(true);
 
+const instantField =
+  (isRequired: boolean) =>
+  (provenance: Provenance, description: string, example: string): PropertyDecorator =>
+    BodyField({
+      provenance,
+      isRequired,
+      schema: { type: 'string', format: 'date-time', description, example },
+      reason: 'timestamp_invalid',
+      must: INSTANT_RULE,
+      isGood: (value) => typeof value === 'string' && isInstant(value),
+    });
+
 /** An instant of the caller's: with the offset they mean it at, which is kept. */
-export const InstantBodyField = (provenance: Provenance, description: string, example: string): PropertyDecorator =>
-  BodyField({
-    provenance,
-    isRequired: false,
-    schema: { type: 'string', format: 'date-time', description, example },
-    reason: 'timestamp_invalid',
-    must: INSTANT_RULE,
-    isGood: (value) => typeof value === 'string' && isInstant(value),
-  });
+export const InstantBodyField = instantField(false);
+export const RequiredInstantField = instantField(true);
 
 export const INSTANT_RULE = 'RFC 3339 with an offset, such as 2026-11-21T09:30:00Z';
 
@@ -206,6 +211,22 @@ export const ObjectField = (provenance: Provenance, schema: ApiPropertyOptions):
       isGood: (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
     }),
   );
+
+/** A code of somebody else's: letters and digits, handed on as it is. */
+export const CodeField = (
+  provenance: Provenance,
+  maxLength: number,
+  description: string,
+  example: string,
+): PropertyDecorator =>
+  // prettier-ignore
+  BodyField({
+    provenance,
+    isRequired: false,
+    schema: { type: 'string', pattern: `^[A-Za-z0-9]{1,${maxLength}}$`, description, example },
+    must: `1 to ${maxLength} letters and digits`,
+    isGood: (value) => typeof value === 'string' && value.length <= maxLength && /^[A-Za-z0-9]+$/.test(value),
+  });
 
 const lineRule = (maxLength: number) =>
   `1 to ${maxLength} characters, not only spaces, none of them a control character or one that turns the direction of text`;

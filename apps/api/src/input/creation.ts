@@ -9,13 +9,18 @@ export const IntentOf = createParamDecorator((_: unknown, context: ExecutionCont
   return idempotencyKey === undefined ? {} : { idempotencyKey };
 });
 
-/** Sends what was made, and says where it can be read and whether it was made by an earlier request. */
+/**
+ * Sends what was made, and says where it can be read and whether it was made by an earlier request.
+ *
+ * @param id of what is to be read there, where that is not what was made itself
+ */
 export function sendCreated<T extends { readonly id: number }>(
   reply: FastifyReply,
   at: string,
   { resource, isReplay }: Created<T>,
+  id: number = resource.id,
 ): T {
-  reply.header('location', `${at}/${resource.id}`);
+  reply.header('location', `${at}/${id}`);
   if (isReplay) reply.header('idempotent-replayed', 'true');
   return resource;
 }

@@ -102,4 +102,9 @@ export const BUSINESS = {
     errorCode: 'conflict',
     meaning: 'Nothing of the order is left to cancel.',
   },
+  clock_invalid: {
+    status: 422,
+    errorCode: 'unprocessable',
+    meaning: 'The clock of a workspace goes forward only, and at most 100 years ahead.',
+  },
 } as const satisfies Record<string, RefusalRow>;

@@ -47,6 +47,11 @@ export const DENIED = {
     errorCode: 'invalid_request',
     meaning: 'The workspace has no quote with this id.',
   },
+  transaction_not_found: {
+    status: 404,
+    errorCode: 'invalid_request',
+    meaning: 'The workspace has no transaction with this id that leaves for another institution.',
+  },
   country_unknown: {
     status: 404,
     errorCode: 'invalid_request',

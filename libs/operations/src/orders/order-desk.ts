@@ -13,23 +13,31 @@ import { ReadingTogether } from './reading-together.js';
 /** Carries out what is ready. @throws Refusal `unavailable` where there is too much to do */
 export type Lane = Pick<OrderLane, 'submit'>;
 
+export interface OrderDeskOptions {
+  /** Whether orders run by the clocks of their workspaces, which can be moved. Default: by the real time. */
+  readonly isSandbox?: boolean;
+  /** How what is ready is carried out. Default: together with what arrives at the same time. */
+  readonly lane?: Lane;
+}
+
 /** Where orders are placed and run: one of each process, since what arrives together is carried out together. */
 export class OrderDesk {
   private readonly facts: ReadingTogether<NamedPayment, PaymentFacts>;
+  private readonly lane: Lane;
   private readonly orderIds: IdBlocks;
   private readonly executionIds: IdBlocks;
 
   private readonly database: Database;
 
-  /** @param lane how what is ready is carried out */
   constructor(
     books: Books,
     private readonly rates: RateSource,
-    private readonly lane: Lane = new OrderLane((orders, waits) => postOrders(books, orders, waits)),
+    { isSandbox = false, lane }: OrderDeskOptions = {},
   ) {
     const { database } = books;
     this.database = database;
-    this.facts = new ReadingTogether((payments) => readPaymentFacts(database, payments));
+    this.facts = new ReadingTogether((payments) => readPaymentFacts(database, payments, isSandbox));
+    this.lane = lane ?? new OrderLane((orders, waits) => postOrders(books, orders, waits));
     this.orderIds = new IdBlocks(database, 'customer_order_id_seq');
     this.executionIds = new IdBlocks(database, 'execution_id_seq');
   }

@@ -14,7 +14,7 @@ export interface NamedPayment {
 export interface PaymentFacts {
   /** The database's day, UTC, `YYYY-MM-DD`. */
   readonly today: string;
-  /** The database's clock, RFC 3339. */
+  /** The database's clock, RFC 3339; in a sandbox the workspace's, where that is ahead. By it orders run, and nothing else. */
   readonly now: string;
   readonly payer_currency_id: number | null;
   readonly payer_currency: CurrencyCode | null;
@@ -53,9 +53,8 @@ export interface QuoteFacts {
   readonly isUsed: boolean;
 }
 
-const READ_FACTS = statement<PaymentFacts>(
-  'read_payment_facts',
-  `select (statement_timestamp() at time zone 'UTC')::date::text as today, rfc3339(statement_timestamp()) as now,
+const factsBy = (clock: string): string =>
+  `select (statement_timestamp() at time zone 'UTC')::date::text as today, rfc3339(${clock}) as now,
           a.currency_id as payer_currency_id, ac.code as payer_currency, a.status as payer_status,
           r.kind as recipient_kind, r.currency_id as recipient_currency_id, rc.code as recipient_currency,
           r.corridor_id, k.enabled as corridor_enabled, k.payout_method, l.code as limit_currency, k.minimum_amount, k.maximum_amount,
@@ -79,18 +78,24 @@ const READ_FACTS = statement<PaymentFacts>(
    left join currency l on l.id = k.limit_currency_id
    left join account_code o on r.kind = 'internal' and o.code = r.account_code
    left join quote q on q.workspace_id = u.w and q.id = u.q
-   order by u.n`,
+   order by u.n`;
+
+const READ_FACTS = statement<PaymentFacts>('read_payment_facts', factsBy('statement_timestamp()'));
+const READ_SANDBOX_FACTS = statement<PaymentFacts>(
+  'read_sandbox_payment_facts',
+  factsBy('greatest(statement_timestamp(), (select c.now from sandbox_clock c where c.workspace_id = u.w))'),
 );
 
 /** The facts of each payment, in their order, in one round trip. */
 export async function readPaymentFacts(
   database: Database,
   payments: readonly NamedPayment[],
+  isSandbox: boolean,
 ): Promise<readonly PaymentFacts[]> {
   const workspaces = [...new Set(payments.map(({ workspaceId }) => workspaceId))];
   const [facts] = await database.flight({ workspaces }, [
     bind(
-      READ_FACTS,
+      isSandbox ? READ_SANDBOX_FACTS : READ_FACTS,
       payments.map(({ workspaceId }) => workspaceId),
       payments.map(({ accountId }) => accountId),
       payments.map(({ recipientId }) => recipientId),

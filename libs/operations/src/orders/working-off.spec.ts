@@ -1,6 +1,6 @@
-import type { AccountId, OrderWish, RecipientId, Scope, TransferAmount, UserId, WorkspaceId } from '@banking/domain'; // prettier-ignore
+import type { AccountId, OrderWish, RecipientId, Scope, TransactionId, TransferAmount, UserId, WorkspaceId } from '@banking/domain'; // prettier-ignore
 import { verifyBooks } from '@banking/ledger';
-import { SandboxRail, Worker } from '@banking/payouts';
+import { Worker } from '@banking/payouts';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { DEMO_RATES } from '../rates/demo-rate-source.js';
 import { workOf } from '../start-work.js';
@@ -9,7 +9,6 @@ import { verifyPayments } from '../verify-payments.js';
 
 let world: Awaited<ReturnType<typeof demoWorld>>;
 let service: LedgerBankingService;
-let rail: SandboxRail;
 let worker: Worker;
 let ada: Scope & { workspaceId: WorkspaceId; actor: UserId };
 let from: AccountId;
@@ -18,7 +17,6 @@ const errors: unknown[] = [];
 beforeAll(async () => {
   world = await demoWorld();
   service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES });
-  rail = new SandboxRail(world.database);
   const onError = (error: unknown) => errors.push(error);
   worker = new Worker(workOf(world, { orders: service.orders, sandbox: true, onError }));
   ada = {
@@ -44,7 +42,7 @@ const place = async (more: Partial<OrderWish> = {}) => {
   const { resource } = await service.placeOrder(ada, wish);
   return {
     resource,
-    transactionId: resource.edges.executions?.[0]?.edges.transaction?.id ?? 0,
+    transactionId: resource.edges.executions?.[0]?.edges.transaction?.id ?? (0 as TransactionId),
     read: () => service.getOrder(ada, { accountId: from, orderId: resource.id }),
   };
 };
@@ -58,7 +56,7 @@ describe('Given a payment abroad', () => {
   it('When the network credits it, Then its transaction and its run are completed, with what was said', async () => {
     const { transactionId, read } = await place();
     await work();
-    await rail.say(ada.workspaceId, transactionId, { status: 'ACCC' });
+    await service.addTransactionEvent(ada, { transactionId, status: 'ACCC' });
 
     await work();
 
@@ -72,7 +70,7 @@ describe('Given a payment abroad', () => {
     const { resource, transactionId, read } = await place();
     const fee = BigInt(resource.edges.executions?.[0]?.edges.transaction?.edges.transfers?.[0]?.feeAmount ?? '');
     await work();
-    await rail.say(ada.workspaceId, transactionId, { status: 'RJCT', reasonCode: 'AC04' });
+    await service.addTransactionEvent(ada, { transactionId, status: 'RJCT', reasonCode: 'AC04' });
 
     await work();
 

@@ -1,5 +1,5 @@
 import { bind, statement, type Database } from '@banking/postgres';
-import { payoutKey, type Payment, type Rail, type RailWord } from '../rail.js';
+import type { Payment, Rail, RailWord } from '../rail.js';
 import type { RailEvent } from '../track-remittance.js';
 import { WorkError } from '../work/handle-claim.js';
 import { outcomeFor, schedule } from './outcomes.js';
@@ -47,14 +47,6 @@ const ACKNOWLEDGE = statement(
   'sandbox_acknowledge',
   `update sandbox_rail_event e set acknowledged = true
    from unnest($1::text[], $2::int[]) u(key, position) where (e.key, e.position) = (u.key, u.position)`,
-);
-const SAY = statement<{ position: number }>(
-  'sandbox_say',
-  `insert into sandbox_rail_event (key, position, provider_event, status, reason_code, due_at)
-   select p.key, 1000 + count(e.key), format('said-%s', 1 + count(e.key)), $2, $3, clock_timestamp()
-   from sandbox_rail_payment p left join sandbox_rail_event e on e.key = p.key and e.position >= 1000
-   where p.key = $1 group by p.key
-   returning position`,
 );
 
 /**
@@ -105,17 +97,6 @@ export class SandboxRail implements Rail {
   async acknowledge(words: readonly RailWord[]): Promise<void> {
     const positions = words.map(({ id }) => id.slice(id.lastIndexOf(' ') + 1));
     await this.database.flight({}, [bind(ACKNOWLEDGE, words.map(({ key }) => key), positions)]); // prettier-ignore
-  }
-
-  /** Lets the network say something of a transaction now. Answers false when it does not have the payment. */
-  async say(
-    workspaceId: number,
-    transactionId: number,
-    { status, reasonCode }: Pick<RailEvent, 'status' | 'reasonCode'>,
-  ): Promise<boolean> {
-    const said = bind(SAY, payoutKey(workspaceId, transactionId), status, reasonCode ?? null);
-    const [rows] = await this.database.flight({}, [said] as const);
-    return rows.length > 0;
   }
 }
 
