@@ -23,7 +23,7 @@ const ROOMS = {
   operations: ['domain', 'postgres', 'ledger', 'payouts', 'reference'],
   'local-issuer': ['domain'],
   api: ['domain', 'client', 'postgres', 'operations', 'local-issuer'],
-  cli: ['domain', 'postgres', 'operations', 'ledger', 'payouts', 'local-issuer'],
+  cli: ['domain', 'client', 'postgres', 'operations', 'ledger', 'payouts', 'local-issuer'],
   worker: ['postgres', 'operations'],
   'api-e2e': ['domain', 'client', 'postgres', 'local-issuer', 'reference'],
   'house-rules': [],

@@ -32,7 +32,7 @@ Starts an app in this process. Compiles first when a source is newer than the la
 
 Apps: ${Object.keys(APPS).join(', ')}
 
-Short forms: npm start · npm run worker · npm run -s banking -- … · npm run -s token -- <email> · npm run bench -- …
+Short forms: npm start · npm run worker · npm run -s banking -- … · npm run -s token -- <email> · npm run story · npm run bench -- …
 `;
 
 /** An end that is nobody's bug: said in one sentence, without a stack. */

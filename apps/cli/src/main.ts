@@ -17,6 +17,7 @@ import { refuseRepeatedOptions } from './inputs.js';
 import { addMigrateCommand } from './migrate.js';
 import { addProveCommand } from './prove.js';
 import { Refused } from './refused.js';
+import { addStoryCommand } from './story/story.js';
 import { addTokenCommand } from './token.js';
 import { addUserCommands } from './users.js';
 import { addVerifyCommand } from './verify.js';
@@ -67,6 +68,7 @@ function banking(): Command {
   addWorkspaceCommands(program);
   addGrantCommands(program);
   addFundCommand(program);
+  addStoryCommand(program);
   addVerifyCommand(program);
   addWorkCommands(program);
   addExportCommand(program);
