@@ -2,7 +2,8 @@ import { currencyOf, decimalsOf, parseTransferAmount, Refusal, type Created, typ
 import { bind, statement, type Database } from '@banking/postgres';
 import { quoteRead } from './get-quote.js';
 import { answeredBefore, makeOnce } from './idempotency.js';
-import { findParties } from './quotes/payment-parties.js';
+import { readPaymentFacts } from './orders/payment-facts.js';
+import { partiesOf, payerOf, type PaymentParties } from './quotes/payment-parties.js';
 import { pricePayment, ROUNDING } from './quotes/price-payment.js';
 import type { RateSource } from './rates/rate-source.js';
 
@@ -20,7 +21,7 @@ const ADD_QUOTE = statement(
  * Prices first, outside of any database transaction, because a source of rates may take its time; then writes the quote down. Between
  * the two it may become untrue that the payment can be made, and a moment later it may anyway: an order looks again.
  *
- * @throws Refusal `body_malformed`, `amount_malformed`, `amount_out_of_range`, `currency_unknown`, those of `findParties`,
+ * @throws Refusal `body_malformed`, `amount_malformed`, `amount_out_of_range`, `currency_unknown`, those of `partiesOf`,
  *   `pricePayment` and `makeOnce`
  */
 export async function createQuote(
@@ -40,7 +41,13 @@ export async function createQuote(
   const before = await answeredBefore<Quote>(database, request, intent);
   if (before) return before;
 
-  const parties = await findParties(database, { workspaceId, accountID, recipientID }, named);
+  const [facts] = await readPaymentFacts(
+    database,
+    [{ workspaceId, accountId: accountID, recipientId: recipientID }],
+    false,
+  );
+  if (!facts) throw new Error('facts for a payment that was not asked for');
+  const parties: PaymentParties = named ? { from: payerOf(facts).from, to: named } : partiesOf(facts, accountID);
   const { rateText, dated, amount: arrives, fee, remainder } = await pricePayment(parties, amount, rates);
   return makeOnce(database, request, intent, actor, async (tx) => {
     const [[next]] = await tx.flight([bind(NEXT_QUOTE)] as const);

@@ -135,6 +135,14 @@ describe('Given a payment abroad', () => {
     expect(await wordOf(quote({ recipientID: resource.id }))).toBe('recipient_invalid');
   });
 
+  it('When the recipient is the account itself, Then there is nothing to quote, as there is nothing to order', async () => {
+    const { accountID } = wish();
+    const { code = '' } = await service.getAccount(ada, { accountId: accountID });
+    const { resource } = await service.addInternalRecipient(ada, { accountCode: code });
+
+    expect(await wordOf(quote({ recipientID: resource.id }))).toBe('recipient_invalid');
+  });
+
   it('When the account holds less, Then it is quoted all the same', async () => {
     expect(await quote(toNobody('INR', { amount: '999999999999' }))).toMatchObject({ targetAmount: '82999999999917' });
   });

@@ -1,6 +1,6 @@
 import { type CurrencyCode, type MinorUnits, minorUnits, rateOf, Refusal } from '@banking/domain';
 import { type Price, pricePayment } from '../quotes/price-payment.js';
-import { invalidRecipient, type PaymentParties } from '../quotes/payment-parties.js';
+import { partiesOf, type Payee, payerOf } from '../quotes/payment-parties.js';
 import type { RateSource } from '../rates/rate-source.js';
 import type { PaymentFacts, QuoteFacts } from './payment-facts.js';
 
@@ -22,7 +22,7 @@ export interface PaymentTerms {
   /** Undefined within a currency. */
   readonly conversion?: ConversionTerms;
   /** The account of this service that is paid to; undefined where the money leaves. */
-  readonly payee?: { readonly workspaceId: number; readonly accountId: number };
+  readonly payee?: Payee;
 }
 
 /** Digits as they are written down. */
@@ -41,10 +41,8 @@ export interface ConversionTerms {
  *   what `pricePayment` refuses
  */
 export async function termsOf(payment: Payment, facts: PaymentFacts, rates: RateSource): Promise<PaymentTerms> {
-  const { payer_currency: from, payer_currency_id: currencyId } = facts;
-  if (from === null || currencyId === null) throw new Refusal('account_not_found');
-  if (facts.payer_status !== 'enabled') throw new Refusal('account_disabled');
-  const payee = payeeOf(payment, facts);
+  const { currencyId } = payerOf(facts);
+  const { payee, ...parties } = partiesOf(facts, payment.accountId);
   const money = { currencyId, targetCurrencyId: facts.recipient_currency_id, ...(payee && { payee }) };
 
   const quote = quoteOf(payment, facts);
@@ -55,18 +53,8 @@ export async function termsOf(payment: Payment, facts: PaymentFacts, rates: Rate
   }
   // A quote of a currency alone says nothing of the way to the recipient: limits and fee are those of now, at the rate of the quote.
   const bound = quote ? boundBy(quote, facts.recipient_currency, rates) : rates;
-  const { fee, ...price } = await pricePayment(partiesOf(facts, from), payment.amount, bound);
+  const { fee, ...price } = await pricePayment(parties, payment.amount, bound);
   return { ...money, targetAmount: price.amount, fee: fee ?? minorUnits(0n), ...asPriced(price) };
-}
-
-/** @throws Refusal `recipient_invalid` */
-function payeeOf({ accountId }: Payment, facts: PaymentFacts): PaymentTerms['payee'] {
-  if (facts.recipient_kind === null) throw invalidRecipient('The workspace has no recipient with this id.');
-  if (facts.recipient_kind === 'international') return undefined;
-  if (facts.payee_account_id === null) throw invalidRecipient('The account of the recipient is not there any more.');
-  const payee = { workspaceId: Number(facts.payee_workspace_id), accountId: Number(facts.payee_account_id) };
-  if (payee.accountId === accountId) throw invalidRecipient('An account does not pay itself.');
-  return payee;
 }
 
 /** @throws Refusal `quote_not_found`, `quote_expired`, `quote_used` */
@@ -83,19 +71,6 @@ function quoteOf({ quoteId, accountId, recipientId, amount }: Payment, facts: Pa
   if (quote.isUsed) throw new Refusal('quote_used');
   if (quote.isExpired) throw new Refusal('quote_expired');
   return quote;
-}
-
-function partiesOf(facts: PaymentFacts, from: CurrencyCode): PaymentParties {
-  const corridor = facts.corridor_id !== null && {
-    id: Number(facts.corridor_id),
-    enabled: facts.corridor_enabled,
-    payoutMethod: facts.payout_method,
-    limitCurrency: facts.limit_currency,
-    minimum: minorUnits(facts.minimum_amount),
-    maximum: minorUnits(facts.maximum_amount),
-    ...(facts.swift_minimum !== null && { swiftMinimum: minorUnits(facts.swift_minimum) }),
-  };
-  return { from, to: facts.recipient_currency, recipient: { ...(corridor && { corridor }) } };
 }
 
 /** The rate of the quote for its own pair; for what else is asked, that of the moment. */

@@ -1,12 +1,5 @@
-import { type AccountId, type CurrencyCode, type MinorUnits, minorUnits, type RecipientId, Refusal, type WorkspaceId } from '@banking/domain'; // prettier-ignore
-import { bind, statement, type Database } from '@banking/postgres';
-
-/** Who pays whom, as a payment names them. */
-export interface PaymentNames {
-  readonly workspaceId: WorkspaceId;
-  readonly accountID: AccountId;
-  readonly recipientID?: RecipientId | undefined;
-}
+import { type CurrencyCode, type MinorUnits, minorUnits, Refusal } from '@banking/domain';
+import type { PaymentFacts } from '../orders/payment-facts.js';
 
 /** A corridor as far as it bounds a payment. Limits are included, in minor units of `limitCurrency`. */
 export interface PaidCorridor {
@@ -27,57 +20,39 @@ export interface PaymentParties {
   readonly recipient?: { readonly corridor?: PaidCorridor };
 }
 
-const FIND_PAYER = statement<{ currency: CurrencyCode; status: string }>(
-  'find_payer',
-  `select c.code as currency, a.status from account a join currency c on c.id = a.currency_id
-   where a.workspace_id = $1 and a.id = $2 and a.kind = 'customer'`,
-);
-
-interface PayeeRow {
-  readonly currency: CurrencyCode;
-  readonly corridor_id: bigint | null;
-  readonly enabled: boolean;
-  readonly payout_method: string;
-  readonly limit_currency: CurrencyCode;
-  readonly minimum_amount: bigint;
-  readonly maximum_amount: bigint;
-  readonly swift_minimum: bigint | null;
+/** The account of this service that is paid to. */
+export interface Payee {
+  readonly workspaceId: number;
+  readonly accountId: number;
 }
 
-const FIND_PAYEE = statement<PayeeRow>(
-  'find_payee',
-  `select c.code as currency, r.corridor_id, k.enabled, k.payout_method, l.code as limit_currency, k.minimum_amount, k.maximum_amount,
-          c.swift_minimum_withdrawal_amount as swift_minimum
-   from recipient r
-   join currency c on c.id = r.currency_id
-   left join corridor k on k.id = r.corridor_id
-   left join currency l on l.id = k.limit_currency_id
-   where r.workspace_id = $1 and r.id = $2 and r.forgotten_at is null`,
-);
+/** @throws Refusal `account_not_found`, `account_disabled` */
+export function payerOf(facts: PaymentFacts): { readonly from: CurrencyCode; readonly currencyId: number } {
+  const { payer_currency: from, payer_currency_id: currencyId } = facts;
+  if (from === null || currencyId === null) throw new Refusal('account_not_found');
+  if (facts.payer_status !== 'enabled') throw new Refusal('account_disabled');
+  return { from, currencyId };
+}
 
 /**
- * Looks up who pays whom.
+ * Who is paid, for quotes and orders alike. Without a payee the money leaves.
  *
- * @param targetCurrency what is paid in, where there is no recipient whose currency says it
  * @throws Refusal `account_not_found`, `account_disabled`, `recipient_invalid`
  */
-export async function findParties(
-  database: Database,
-  { workspaceId, accountID, recipientID }: PaymentNames,
-  targetCurrency: CurrencyCode | undefined,
-): Promise<PaymentParties> {
-  const [[payer], [payee]] = await database.flight({ workspaces: [workspaceId] }, [
-    bind(FIND_PAYER, workspaceId, accountID),
-    bind(FIND_PAYEE, workspaceId, recipientID),
-  ] as const);
-  if (!payer) throw new Refusal('account_not_found');
-  if (recipientID !== undefined && !payee) throw invalidRecipient('The workspace has no recipient with this id.');
-  if (payer.status === 'disabled') throw new Refusal('account_disabled');
+export function partiesOf(facts: PaymentFacts, accountId: number): PaymentParties & { readonly payee?: Payee } {
+  const { from } = payerOf(facts);
+  const payee = payeeOf(facts, accountId);
+  const corridor = corridorOf(facts);
+  return { from, to: facts.recipient_currency, recipient: { ...(corridor && { corridor }) }, ...(payee && { payee }) };
+}
 
-  const to = payee?.currency ?? targetCurrency;
-  if (to === undefined) throw new Error('a payment is to a recipient or in a currency');
-  const corridor = payee && corridorOf(payee);
-  return { from: payer.currency, to, ...(payee && { recipient: { ...(corridor && { corridor }) } }) };
+function payeeOf(facts: PaymentFacts, accountId: number): Payee | undefined {
+  if (facts.recipient_kind === null) throw invalidRecipient('The workspace has no recipient with this id.');
+  if (facts.recipient_kind === 'international') return undefined;
+  if (facts.payee_account_id === null) throw invalidRecipient('The account of the recipient is not there any more.');
+  const payee = { workspaceId: Number(facts.payee_workspace_id), accountId: Number(facts.payee_account_id) };
+  if (payee.accountId === accountId) throw invalidRecipient('An account does not pay itself.');
+  return payee;
 }
 
 /** The refusal of a recipient who cannot be paid. */
@@ -87,15 +62,15 @@ export function invalidRecipient(message: string): Refusal {
   });
 }
 
-function corridorOf(row: PayeeRow): PaidCorridor | undefined {
-  if (row.corridor_id === null) return undefined;
+function corridorOf(facts: PaymentFacts): PaidCorridor | undefined {
+  if (facts.corridor_id === null) return undefined;
   return {
-    id: Number(row.corridor_id),
-    enabled: row.enabled,
-    payoutMethod: row.payout_method,
-    limitCurrency: row.limit_currency,
-    minimum: minorUnits(row.minimum_amount),
-    maximum: minorUnits(row.maximum_amount),
-    ...(row.swift_minimum !== null && { swiftMinimum: minorUnits(row.swift_minimum) }),
+    id: Number(facts.corridor_id),
+    enabled: facts.corridor_enabled,
+    payoutMethod: facts.payout_method,
+    limitCurrency: facts.limit_currency,
+    minimum: minorUnits(facts.minimum_amount),
+    maximum: minorUnits(facts.maximum_amount),
+    ...(facts.swift_minimum !== null && { swiftMinimum: minorUnits(facts.swift_minimum) }),
   };
 }
