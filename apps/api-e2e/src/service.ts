@@ -22,6 +22,8 @@ export const ADA = 'ada@northwind.example';
 export const BOB = 'bob@northwind.example';
 export const CY = 'cy@northwind.example';
 export const EVE = 'eve@southwind.example';
+/** A service user: in both apps, admin in every workspace. */
+export const GATEWAY = 'gateway@northwind.example';
 
 /** What the setup publishes: data, for it goes through the environment. */
 export type PublishedService = Pick<LocalService, 'url' | 'world' | 'dataDir' | 'logFile'>;

@@ -18,6 +18,13 @@ describe('Given an empty DATA_DIR', () => {
     const demo = await world.json<DemoWorld>('demo');
 
     expect(Object.keys(demo)).toEqual(['apps', 'users', 'workspaces', 'accounts', 'recipients', 'transfers']);
+    expect(Object.keys(demo.users)).toEqual([
+      'ada@northwind.example',
+      'bob@northwind.example',
+      'cy@northwind.example',
+      'eve@southwind.example',
+      'gateway@northwind.example',
+    ]);
     expect(Object.keys(demo.recipients).sort()).toEqual(['internal', 'international']);
     expect(Object.keys(demo.transfers).sort()).toEqual(
       ['funding', 'internal', 'international', 'pending', 'returned', 'spot'], // prettier-ignore

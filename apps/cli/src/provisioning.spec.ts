@@ -101,7 +101,7 @@ describe('Given a deployment with its demo world', () => {
 
     expect(list.split('\n')[0]).toMatch(/^Id +Name +Type +App +Added$/);
     expect(list.split('\n')[1]).toMatch(/^ *1 +Northwind Trading +business +Northwind Treasury +\d{4}-/);
-    expect(roles.trimEnd().split('\n')).toHaveLength(3);
+    expect(roles.trimEnd().split('\n')).toHaveLength(4);
   });
 
   it('When a name holds what would steer a terminal, Then it is spelt out', async () => {

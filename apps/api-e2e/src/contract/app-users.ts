@@ -1,6 +1,6 @@
 import type { User } from '@banking/domain';
 import { ask } from '../answers.js';
-import { ADA, BOB, CY, EVE, type Service } from '../service.js';
+import { ADA, BOB, CY, EVE, GATEWAY, type Service } from '../service.js';
 import { idOf } from '../world.js';
 
 /** Who sees whom in an app, with which roles: an admin of any of its workspaces everyone, others what they share. */
@@ -12,11 +12,21 @@ const SEEN: readonly (readonly [viewer: string, app: string, Readonly<Record<str
       [ADA]: ['admin of Northwind Trading', 'admin of Ada personal'],
       [BOB]: ['member of Northwind Trading'],
       [CY]: [],
+      [GATEWAY]: ['admin of Northwind Trading', 'admin of Ada personal'],
     },
   ],
-  [BOB, 'Northwind Treasury', { [ADA]: ['admin of Northwind Trading'], [BOB]: ['member of Northwind Trading'] }],
+  [
+    BOB,
+    'Northwind Treasury',
+    {
+      [ADA]: ['admin of Northwind Trading'],
+      [BOB]: ['member of Northwind Trading'],
+      [GATEWAY]: ['admin of Northwind Trading'],
+    },
+  ],
   [CY, 'Northwind Treasury', { [CY]: [] }],
-  [EVE, 'Southwind', { [EVE]: ['admin of Southwind Imports'] }],
+  [EVE, 'Southwind', { [EVE]: ['admin of Southwind Imports'], [GATEWAY]: ['admin of Southwind Imports'] }],
+  [GATEWAY, 'Southwind', { [EVE]: ['admin of Southwind Imports'], [GATEWAY]: ['admin of Southwind Imports'] }],
 ];
 
 export function appUsersContract(provide: () => Service): void {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { openBooks, verifyBooks } from '@banking/ledger';
 import { APP_ROLE, Database, SCHEMA } from '@banking/postgres';
 import { makeDemoWorld } from './make-demo-world.js';
@@ -36,6 +37,24 @@ async function content(): Promise<unknown> {
        'codes', (select count(*) from account_code)) as made`,
   );
   return rows[0]!.made;
+}
+
+/** Every row of every table as text, its table first. */
+async function everyRow(): Promise<readonly string[]> {
+  const { rows: tables } = await world.owner.query<{ name: string }>(
+    `select c.relname as name from pg_class c
+     where c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace order by 1`,
+  );
+  const each = tables.map(({ name }) => `select '${name} ' || (t.*)::text as line from ${name} t`);
+  const { rows } = await world.owner.query<{ line: string }>(each.join(' union all '));
+  return rows.map(({ line }) => line);
+}
+
+/** Leaves what the version left that knew no gateway and marked its world without saying what was in it. */
+async function takeGatewayAway(): Promise<void> {
+  await world.owner.query(`delete from app_user where email = 'gateway@northwind.example'`);
+  await world.owner.query(`delete from demo_step where name like '%gateway@%' or name like 'world:%'`);
+  await world.owner.query(`insert into demo_step (name, id) values ('world:whole', 1)`);
 }
 
 async function expectWholeAndProven(): Promise<void> {
@@ -82,7 +101,7 @@ describe('Given a database without a demo world', () => {
 
     const demo = (await readDemoWorld(world.database))!;
     expect(Object.keys(demo.apps)).toEqual(['Northwind Treasury', 'Southwind']);
-    expect(Object.keys(demo.users)).toHaveLength(4);
+    expect(Object.keys(demo.users)).toHaveLength(5);
     expect(Object.keys(demo.workspaces)).toEqual(['Northwind Trading', 'Ada personal', 'Southwind Imports']);
     expect(Object.keys(demo.accounts)).toHaveLength(7);
     expect(Object.keys(demo.recipients)).toEqual(['internal', 'international']);
@@ -95,6 +114,16 @@ describe('Given a database without a demo world', () => {
       'spot',
     ]);
     await expectWholeAndProven();
+  });
+
+  it('When it is made, Then its mark is that of its steps', async () => {
+    await makeDemoWorld(world.books);
+
+    const { rows } = await world.owner.query<{ name: string }>('select name from demo_step order by name collate "C"');
+    const names = rows.map(({ name }) => name);
+    const [marks, steps] = [true, false].map((is) => names.filter((name) => name.startsWith('world:') === is));
+    const digest = createHash('sha256').update(steps!.join('\n')).digest('hex').slice(0, 12);
+    expect(marks).toEqual([`world:whole ${digest}`]);
   });
 
   it('When two processes make it at once, Then there is one', async () => {
@@ -120,6 +149,41 @@ describe('Given a demo world that has been made', () => {
     await makeDemoWorld(world.books);
 
     expect([await content(), await readDemoWorld(world.database)]).toEqual(before);
+  });
+});
+
+describe('Given a demo world that an earlier version made', () => {
+  it('When it is made again, Then it gains what it lacks, and nothing else changes', async () => {
+    await makeDemoWorld(world.books);
+    const whole = await content();
+    await takeGatewayAway();
+    const before = await everyRow();
+    expect(await content()).not.toEqual(whole);
+
+    expect(await makeDemoWorld(world.books)).toBe(true);
+
+    expect(await content()).toEqual(whole);
+    const after = await everyRow();
+    expect(before.filter((line) => !after.includes(line))).toEqual([]);
+    const gained = after.filter((line) => !before.includes(line)).map((line) => line.split(' ')[0]);
+    expect(Object.fromEntries(gained.map((table) => [table, gained.filter((one) => one === table).length]))).toEqual({
+      app_user: 1,
+      app_membership: 2,
+      workspace_role: 3,
+      directory_change: 6,
+      demo_step: 6,
+    });
+    expect(await makeDemoWorld(world.books)).toBe(false);
+  });
+
+  it('When it is only read, Then it is there as it was left', async () => {
+    await makeDemoWorld(world.books);
+    const { users, ...others } = (await readDemoWorld(world.database))!;
+    await takeGatewayAway();
+
+    const { 'gateway@northwind.example': gateway, ...people } = users;
+    expect(gateway).toBeGreaterThan(0);
+    expect(await readDemoWorld(world.database)).toEqual({ ...others, users: people });
   });
 });
 

@@ -13,6 +13,9 @@ import { madeBefore, note } from './world.js';
 
 const ACTOR = 'demo';
 
+/** What another deployment that stands in front of this one signs in as. It answers for everybody, so it may act everywhere. */
+const GATEWAY = 'gateway@northwind.example';
+
 export interface People {
   readonly northwind: number;
   readonly adaPersonal: number;
@@ -34,12 +37,13 @@ export async function makePeople({ database }: Books): Promise<People> {
       async () => (await allApps(database)).find((row) => row.name === name)?.id,
       () => addApp(database, ACTOR, name),
     );
-  const user = (email: string, of: string, status = 'completed') =>
+  const userOf = (step: string, email: string, of: string, status = 'completed') =>
     once(
-      `users:${email}`,
+      step,
       async () => (await allUsers(database)).find((row) => row.email === email && row.apps.includes(of))?.id,
       () => addUser(database, ACTOR, { email, app: of, status }),
     );
+  const user = (email: string, of: string, status?: string) => userOf(`users:${email}`, email, of, status);
   const workspace = (name: string, of: string, type: 'personal' | 'business') =>
     once(
       `workspaces:${name}`,
@@ -66,5 +70,8 @@ export async function makePeople({ database }: Books): Promise<People> {
   await grant('ada@northwind.example', adaPersonal, 'admin');
   await grant('bob@northwind.example', northwind, 'member');
   await grant('eve@southwind.example', southwind, 'admin');
+  await user(GATEWAY, 'Northwind Treasury');
+  await userOf(`memberships:${GATEWAY} Southwind`, GATEWAY, 'Southwind');
+  for (const workspaceId of [northwind, adaPersonal, southwind]) await grant(GATEWAY, workspaceId, 'admin');
   return { northwind, adaPersonal, southwind };
 }
