@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto';
+import type { RecipientId, WorkspaceId } from '@banking/domain';
 import { openBooks, verifyBooks } from '@banking/ledger';
+import { recordRailEvent } from '@banking/payouts';
 import { APP_ROLE, Database, SCHEMA } from '@banking/postgres';
+import { forgetRecipient } from '../forget-recipient.js';
 import { makeDemoWorld } from './make-demo-world.js';
-import { readDemoWorld } from './world.js';
+import { madeBefore, readDemoWorld } from './world.js';
 import { emptyWorld, type World } from '../testing/worlds.js';
 
 let world: World;
@@ -48,6 +51,16 @@ async function everyRow(): Promise<readonly string[]> {
   const each = tables.map(({ name }) => `select '${name} ' || (t.*)::text as line from ${name} t`);
   const { rows } = await world.owner.query<{ line: string }>(each.join(' union all '));
   return rows.map(({ line }) => line);
+}
+
+/** What people do to a demo world: a payment on its way arrives, and the recipient of several is forgotten. */
+async function useIt(): Promise<void> {
+  const workspaceId = (await madeBefore(world.database, 'workspaces:Northwind Trading')) as WorkspaceId;
+  const payment = (await madeBefore(world.database, 'transaction of transfers:pending'))!;
+  const end = { providerEvent: 'the-end', status: 'ACCC', reasonCode: undefined, message: undefined };
+  await recordRailEvent(world.books, workspaceId, payment, end);
+  const recipientId = (await madeBefore(world.database, 'more recipients:Berlin')) as RecipientId;
+  await forgetRecipient(world.database, { workspaceId, actor: undefined }, recipientId);
 }
 
 /** Leaves what the version left that knew no gateway and marked its world without saying what was in it. */
@@ -153,8 +166,9 @@ describe('Given a demo world that has been made', () => {
 });
 
 describe('Given a demo world that an earlier version made', () => {
-  it('When it is made again, Then it gains what it lacks, and nothing else changes', async () => {
+  it('When it has been used and is made again, Then it gains what it lacks, and nothing else changes', async () => {
     await makeDemoWorld(world.books);
+    await useIt();
     const whole = await content();
     await takeGatewayAway();
     const before = await everyRow();
