@@ -123,7 +123,7 @@ export default defineConfig(
   },
   {
     files: DEPENDENCY_FREE.map((room) => `libs/${room}/src/**/*.ts`),
-    ignores: ['**/*.spec.ts'],
+    ignores: ['**/*.spec.ts', '**/testing/**'],
     rules: {
       'no-restricted-imports': [
         'error',

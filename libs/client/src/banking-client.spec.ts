@@ -54,7 +54,7 @@ describe('Given a service that answers', () => {
     body = '{"id":42,"amount":"9223372036854775807","createdAt":"2026-11-21T09:30:00.123456789Z","edges":{},"x":1.5}';
 
     expect(await clientWith().getTransfer(SCOPE, TRANSFER)).toEqual(JSON.parse(body));
-    expect(await clientWith().workspace(7).getTransfer(42)).toEqual(JSON.parse(body));
+    expect(await clientWith().workspace(7).transfers.get(42)).toEqual(JSON.parse(body));
     expect(seen.map(({ url }) => url)).toEqual(['/transfers/42', '/transfers/42']);
     expect(seen.map(({ headers }) => headers['workspace-id'])).toEqual(['7', '7']);
   });
@@ -118,8 +118,8 @@ describe('Given an argument that cannot be sent', () => {
   it.each([0, -1, 1.5, NaN, 2 ** 53, '1\r\nX: y'])(
     'When an id is %p, Then it is refused before sending',
     async (id) => {
-      expect(await unsent((client) => client.workspace(id as number).getTransfer(42))).toBe('workspace_id_invalid');
-      expect(await unsent((client) => client.workspace(7).getTransfer(id as number))).toBe('id_malformed');
+      expect(await unsent((client) => client.workspace(id as number).transfers.get(42))).toBe('workspace_id_invalid');
+      expect(await unsent((client) => client.workspace(7).transfers.get(id as number))).toBe('id_malformed');
       expect(await unsent((client) => client.listAppUsers({}, { appId: id as AppId }))).toBe('id_malformed');
     },
   );

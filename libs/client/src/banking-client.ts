@@ -9,9 +9,7 @@ import {
   type ClockChange,
   type Corridor,
   type CorridorQuery,
-  type Created,
   type FundingWish,
-  type Intent,
   type InternalRecipientWish,
   type InternationalRecipientWish,
   type Order,
@@ -29,7 +27,6 @@ import {
   type RecipientId,
   type RecipientQuery,
   type RecipientSchema,
-  Refusal,
   type SandboxClock,
   type Scope,
   type Statement,
@@ -41,10 +38,11 @@ import {
   type TransferQuery,
   type User,
   type WorkspaceId,
-  isIdempotencyKey,
-  parseId,
 } from '@banking/domain';
 import { Connection, type ConnectionOptions } from './connection.js';
+import { digits, search, segment } from './arguments.js';
+import { Calls, everywhere, inWorkspace, type Made } from './calls.js';
+import type { CallOptions, CreationOptions } from './sending.js';
 import { viewOf, type WorkspaceView } from './workspace-view.js';
 
 export type BankingClientOptions = ConnectionOptions;
@@ -52,200 +50,209 @@ export type BankingClientOptions = ConnectionOptions;
 /**
  * The service over HTTP, as the same port the service itself answers to.
  *
- * A scope says the workspace; who asks is said by the token, so `scope.actor` is not sent. One call is one request:
- * nothing is repeated or kept.
+ * A scope says the workspace; who asks is said by the token, so `scope.actor` is not sent. Every call has a deadline
+ * for all its tries. What can be repeated without harm is; the README says when.
  *
  * @throws RemoteRefusal, from every method, for what the service refuses; a plain Refusal for an argument that cannot
  *   be sent.
  * @throws ServiceError, from every method, for an answer that is neither.
  * @throws ConnectionError, from every method, without a complete answer in time.
+ * @throws OutcomeUnknownError, from every method that makes or changes something, instead of the others where it is
+ *   not known whether it was done.
  */
 export class BankingClient extends BankingService {
-  readonly #connection: Connection;
+  readonly #calls: Calls;
 
-  /** @throws TypeError for a base, a token or a timeout that cannot be used. */
+  /** @throws TypeError for a base, a token, a timeout or a number of retries that cannot be used. */
   constructor(options: BankingClientOptions) {
     super();
-    this.#connection = new Connection(options);
+    this.#calls = new Calls(new Connection(options));
   }
 
-  async listApps(_scope: Scope = {}): Promise<readonly App[]> {
-    return (await this.#connection.get('apps', 'array')) as readonly App[];
+  async listApps(scope: Scope = {}, options?: CallOptions): Promise<readonly App[]> {
+    return this.#calls.list('listApps', everywhere(scope), 'apps', options);
   }
 
-  async listAppUsers(_scope: Scope, { appId }: { readonly appId: AppId }): Promise<readonly User[]> {
-    return (await this.#connection.get(`apps/${digits(appId)}/users`, 'array')) as readonly User[];
+  async listAppUsers(
+    scope: Scope,
+    { appId }: { readonly appId: AppId },
+    options?: CallOptions,
+  ): Promise<readonly User[]> {
+    return this.#calls.list('listAppUsers', everywhere(scope), `apps/${digits(appId)}/users`, options);
   }
 
-  async listProducts(_scope: Scope = {}): Promise<readonly Product[]> {
-    return (await this.#connection.get('products', 'array')) as readonly Product[];
+  async listProducts(scope: Scope = {}, options?: CallOptions): Promise<readonly Product[]> {
+    return this.#calls.list('listProducts', everywhere(scope), 'products', options);
   }
 
-  async listCorridors(_scope: Scope, { country }: { readonly country: string }): Promise<readonly Corridor[]> {
+  async listCorridors(
+    scope: Scope,
+    { country }: { readonly country: string },
+    options?: CallOptions,
+  ): Promise<readonly Corridor[]> {
     const path = `recipients/countries/${segment(country)}/corridors`;
-    return (await this.#connection.get(path, 'array')) as readonly Corridor[];
+    return this.#calls.list('listCorridors', everywhere(scope), path, options);
   }
 
-  async listRecipientSchemas(_scope: Scope, query: CorridorQuery): Promise<readonly RecipientSchema[]> {
+  async listRecipientSchemas(
+    scope: Scope,
+    query: CorridorQuery,
+    options?: CallOptions,
+  ): Promise<readonly RecipientSchema[]> {
     const path = `recipients/validation-schema${search(query)}`;
-    return (await this.#connection.get(path, 'array')) as readonly RecipientSchema[];
+    return this.#calls.list('listRecipientSchemas', everywhere(scope), path, options);
   }
 
-  async listRecipients(scope: Scope, query: RecipientQuery = {}): Promise<Page<Recipient>> {
-    return (await this.#connection.getPage(`recipients${search(query)}`, workspaceHeader(scope))) as Page<Recipient>;
+  async listRecipients(scope: Scope, query: RecipientQuery = {}, options?: CallOptions): Promise<Page<Recipient>> {
+    return this.#calls.page('listRecipients', inWorkspace(scope), `recipients${search(query)}`, options);
   }
 
-  async getRecipient(scope: Scope, { recipientId }: { readonly recipientId: RecipientId }): Promise<Recipient> {
-    const path = `recipients/${digits(recipientId)}`;
-    return (await this.#connection.get(path, 'object', workspaceHeader(scope))) as Recipient;
+  async getRecipient(
+    scope: Scope,
+    { recipientId }: { readonly recipientId: RecipientId },
+    options?: CallOptions,
+  ): Promise<Recipient> {
+    return this.#calls.one(
+      'getRecipient',
+      inWorkspace(scope),
+      `recipients/${digits(recipientId)}`,
+      options,
+      recipientId,
+    );
   }
 
   async addInternationalRecipient(
     scope: Scope,
     { countryCode, currencyCode, payoutMethod, ...body }: InternationalRecipientWish,
-    intent: Intent = {},
-  ): Promise<Created<Recipient>> {
-    const headers = creationHeaders(scope, intent);
+    options?: CreationOptions,
+  ): Promise<Made<Recipient>> {
     const path = `recipients/international${search({ countryCode, currencyCode, payoutMethod })}`;
-    return (await this.#connection.create(path, body, headers)) as Created<Recipient>;
+    return this.#calls.create('addInternationalRecipient', scope, path, body, options);
   }
 
   async addInternalRecipient(
     scope: Scope,
     wish: InternalRecipientWish,
-    intent: Intent = {},
-  ): Promise<Created<Recipient>> {
-    const headers = creationHeaders(scope, intent);
-    return (await this.#connection.create('recipients/internal', wish, headers)) as Created<Recipient>;
+    options?: CreationOptions,
+  ): Promise<Made<Recipient>> {
+    return this.#calls.create('addInternalRecipient', scope, 'recipients/internal', wish, options);
   }
 
-  async changeRecipient(scope: Scope, { recipientId, ...change }: RecipientChange): Promise<Recipient> {
+  async changeRecipient(
+    scope: Scope,
+    { recipientId, ...body }: RecipientChange,
+    options?: CallOptions,
+  ): Promise<Recipient> {
     const path = `recipients/${digits(recipientId)}`;
-    return (await this.#connection.send('PATCH', path, change, workspaceHeader(scope))) as Recipient;
+    return this.#calls.change('changeRecipient', scope, 'PATCH', path, { body, id: recipientId }, options);
   }
 
-  async forgetRecipient(scope: Scope, { recipientId }: { readonly recipientId: RecipientId }): Promise<void> {
-    await this.#connection.remove(`recipients/${digits(recipientId)}`, workspaceHeader(scope));
+  async forgetRecipient(
+    scope: Scope,
+    { recipientId }: { readonly recipientId: RecipientId },
+    options?: CallOptions,
+  ): Promise<void> {
+    return this.#calls.remove('forgetRecipient', scope, `recipients/${digits(recipientId)}`, options);
   }
 
-  async listPurposes(_scope: Scope = {}): Promise<Readonly<Record<string, string>>> {
-    return (await this.#connection.get('orders/purposes', 'object')) as Readonly<Record<string, string>>;
+  async listPurposes(scope: Scope = {}, options?: CallOptions): Promise<Readonly<Record<string, string>>> {
+    return this.#calls.one('listPurposes', everywhere(scope), 'orders/purposes', options);
   }
 
-  async getTransfer(scope: Scope, { transferId }: { readonly transferId: TransferId }): Promise<Transfer> {
-    const path = `transfers/${digits(transferId)}`;
-    return (await this.#connection.get(path, 'object', workspaceHeader(scope))) as Transfer;
+  async getTransfer(
+    scope: Scope,
+    { transferId }: { readonly transferId: TransferId },
+    options?: CallOptions,
+  ): Promise<Transfer> {
+    return this.#calls.one('getTransfer', inWorkspace(scope), `transfers/${digits(transferId)}`, options, transferId);
   }
 
-  async placeOrder(scope: Scope, { accountId, ...body }: OrderWish, intent: Intent = {}): Promise<Created<Order>> {
-    const path = `accounts/${digits(accountId)}/orders`;
-    return (await this.#connection.create(path, body, creationHeaders(scope, intent))) as Created<Order>;
+  async placeOrder(scope: Scope, { accountId, ...body }: OrderWish, options?: CreationOptions): Promise<Made<Order>> {
+    return this.#calls.create('placeOrder', scope, `accounts/${digits(accountId)}/orders`, body, options);
   }
 
-  async listOrders(scope: Scope, query: OrderQuery = {}): Promise<Page<Order>> {
-    return (await this.#connection.getPage(`orders${search(query)}`, workspaceHeader(scope))) as Page<Order>;
+  async listOrders(scope: Scope, query: OrderQuery = {}, options?: CallOptions): Promise<Page<Order>> {
+    return this.#calls.page('listOrders', inWorkspace(scope), `orders${search(query)}`, options);
   }
 
-  async getOrder(scope: Scope, name: OrderName): Promise<Order> {
-    return (await this.#connection.get(orderPath(name), 'object', workspaceHeader(scope))) as Order;
+  async getOrder(scope: Scope, name: OrderName, options?: CallOptions): Promise<Order> {
+    return this.#calls.one('getOrder', inWorkspace(scope), orderPath(name), options, name.orderId);
   }
 
-  async cancelOrder(scope: Scope, name: OrderName): Promise<Order> {
+  async cancelOrder(scope: Scope, name: OrderName, options?: CallOptions): Promise<Order> {
     const path = `${orderPath(name)}/cancellation`;
-    return (await this.#connection.send('POST', path, undefined, workspaceHeader(scope))) as Order;
+    return this.#calls.change('cancelOrder', scope, 'POST', path, { id: name.orderId }, options);
   }
 
-  async listAccounts(scope: Scope, query: PageQuery = {}): Promise<Page<Account>> {
-    return (await this.#connection.getPage(`accounts${search(query)}`, workspaceHeader(scope))) as Page<Account>;
+  async listAccounts(scope: Scope, query: PageQuery = {}, options?: CallOptions): Promise<Page<Account>> {
+    return this.#calls.page('listAccounts', inWorkspace(scope), `accounts${search(query)}`, options);
   }
 
-  async getAccount(scope: Scope, { accountId }: { readonly accountId: AccountId }): Promise<Account> {
-    return (await this.#connection.get(`accounts/${digits(accountId)}`, 'object', workspaceHeader(scope))) as Account;
+  async getAccount(
+    scope: Scope,
+    { accountId }: { readonly accountId: AccountId },
+    options?: CallOptions,
+  ): Promise<Account> {
+    return this.#calls.one('getAccount', inWorkspace(scope), `accounts/${digits(accountId)}`, options, accountId);
   }
 
-  async openAccount(scope: Scope, wish: AccountWish, intent: Intent = {}): Promise<Created<Account>> {
-    const headers = creationHeaders(scope, intent);
-    return (await this.#connection.create('accounts', wish, headers)) as Created<Account>;
+  async openAccount(scope: Scope, wish: AccountWish, options?: CreationOptions): Promise<Made<Account>> {
+    return this.#calls.create('openAccount', scope, 'accounts', wish, options);
   }
 
-  async changeAccount(scope: Scope, { accountId, ...change }: AccountChange): Promise<Account> {
+  async changeAccount(scope: Scope, { accountId, ...body }: AccountChange, options?: CallOptions): Promise<Account> {
     const path = `accounts/${digits(accountId)}`;
-    return (await this.#connection.send('PATCH', path, change, workspaceHeader(scope))) as Account;
+    return this.#calls.change('changeAccount', scope, 'PATCH', path, { body, id: accountId }, options);
   }
 
-  async getStatement(scope: Scope, { accountId, from, to }: StatementQuery): Promise<Statement> {
+  async getStatement(scope: Scope, { accountId, from, to }: StatementQuery, options?: CallOptions): Promise<Statement> {
     const path = `accounts/${digits(accountId)}/statement${search({ from, to })}`;
-    return (await this.#connection.get(path, 'object', workspaceHeader(scope))) as Statement;
+    return this.#calls.one('getStatement', inWorkspace(scope), path, options);
   }
 
-  async createQuote(scope: Scope, wish: QuoteWish, intent: Intent = {}): Promise<Created<Quote>> {
-    const headers = creationHeaders(scope, intent);
-    return (await this.#connection.create('quotes', wish, headers)) as Created<Quote>;
+  async createQuote(scope: Scope, wish: QuoteWish, options?: CreationOptions): Promise<Made<Quote>> {
+    return this.#calls.create('createQuote', scope, 'quotes', wish, options);
   }
 
-  async getQuote(scope: Scope, { quoteId }: { readonly quoteId: QuoteId }): Promise<Quote> {
-    return (await this.#connection.get(`quotes/${digits(quoteId)}`, 'object', workspaceHeader(scope))) as Quote;
+  async getQuote(scope: Scope, { quoteId }: { readonly quoteId: QuoteId }, options?: CallOptions): Promise<Quote> {
+    return this.#calls.one('getQuote', inWorkspace(scope), `quotes/${digits(quoteId)}`, options, quoteId);
   }
 
-  async listTransfers(scope: Scope, query: TransferQuery = {}): Promise<Page<Transfer>> {
-    return (await this.#connection.getPage(`transfers${search(query)}`, workspaceHeader(scope))) as Page<Transfer>;
+  async listTransfers(scope: Scope, query: TransferQuery = {}, options?: CallOptions): Promise<Page<Transfer>> {
+    return this.#calls.page('listTransfers', inWorkspace(scope), `transfers${search(query)}`, options);
   }
 
-  async fundAccount(scope: Scope, { accountId, amount }: FundingWish, intent: Intent = {}): Promise<Created<Transfer>> {
-    const path = `sandbox/accounts/${digits(accountId)}/fundings`;
-    const headers = creationHeaders(scope, intent);
-    return (await this.#connection.create(path, { amount }, headers)) as Created<Transfer>;
+  async fundAccount(
+    scope: Scope,
+    { accountId, amount }: FundingWish,
+    options?: CreationOptions,
+  ): Promise<Made<Transfer>> {
+    return this.#calls.create(
+      'fundAccount',
+      scope,
+      `sandbox/accounts/${digits(accountId)}/fundings`,
+      { amount },
+      options,
+    );
   }
 
   async addTransactionEvent(
     scope: Scope,
     { transactionId, ...body }: TransactionEventWish,
-    intent: Intent = {},
-  ): Promise<Created<Transaction>> {
+    options?: CreationOptions,
+  ): Promise<Made<Transaction>> {
     const path = `sandbox/transactions/${digits(transactionId)}/events`;
-    return (await this.#connection.create(path, body, creationHeaders(scope, intent))) as Created<Transaction>;
+    return this.#calls.create('addTransactionEvent', scope, path, body, options, transactionId);
   }
 
-  async moveClock(scope: Scope, change: ClockChange): Promise<SandboxClock> {
-    return (await this.#connection.send('POST', 'sandbox/clock', change, workspaceHeader(scope))) as SandboxClock;
+  async moveClock(scope: Scope, change: ClockChange, options?: CallOptions): Promise<SandboxClock> {
+    return this.#calls.change('moveClock', scope, 'POST', 'sandbox/clock', { body: change }, options);
   }
 
-  /** The same operations with the workspace said once: `client.workspace(7).getTransfer(42)`. */
+  /** The same operations with the workspace said once: `client.workspace(7).transfers.get(42)`. */
   workspace(id: number): WorkspaceView {
     return viewOf(this, { workspaceId: id as WorkspaceId });
   }
 }
 
-function workspaceHeader({ workspaceId }: Scope) {
-  if (workspaceId === undefined) throw new Refusal('workspace_id_required');
-  return { 'Workspace-ID': digits(workspaceId, 'workspace_id_invalid') };
-}
-
-function creationHeaders(scope: Scope, { idempotencyKey }: Intent): Record<string, string> {
-  const headers = workspaceHeader(scope);
-  if (idempotencyKey === undefined) return headers;
-  if (!isIdempotencyKey(idempotencyKey)) throw new Refusal('idempotency_key_invalid');
-  return { ...headers, 'Idempotency-Key': idempotencyKey };
-}
-
-/** A query with what is given, and nothing where nothing is. */
-function search(query: object): string {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined);
-  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
-  return text === '' ? '' : `?${text}`;
-}
-
 const orderPath = ({ accountId, orderId }: OrderName) => `accounts/${digits(accountId)}/orders/${digits(orderId)}`;
-
-/** An id as it is sent. A caller without types may hand over anything; what is no id must not become a path. */
-function digits(id: number, otherwise: 'id_malformed' | 'workspace_id_invalid' = 'id_malformed'): string {
-  const text = String(id);
-  if (parseId(text) === undefined) throw new Refusal(otherwise);
-  return text;
-}
-
-/** A country as one segment of a path: empty, dots and half a character are no country and would be another path. */
-function segment(country: string): string {
-  if (/^\.{0,2}$|\p{Surrogate}/u.test(country)) throw new Refusal('country_unknown');
-  return encodeURIComponent(country);
-}

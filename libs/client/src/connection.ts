@@ -1,110 +1,184 @@
-import { ConnectionError } from './errors.js';
-import type { Created, Page } from '@banking/domain';
-import { type Answer, readAnswer, readNothing, readPage } from './read-answer.js';
+import { Refusal } from '@banking/domain';
+import { type Credential, credentialOf, type CredentialOption, sendable } from './credentials.js';
+import { Deadline } from './deadline.js';
+import { ConnectionError, OutcomeUnknownError } from './errors.js';
+import { attemptOf, type Hooks, tell } from './hooks.js';
+import { leavesDoubt, mayTryAgain, pauseMs, RETRIES_DEFAULT, RETRIES_MAX, settles } from './policy.js';
+import { type Answer, type Inspect, requestIdOf } from './read-answer.js';
+import { type Call, type CallOptions, nameOf, type RequestSigner, type Transport } from './sending.js';
 
 /** Where the service is and how to speak to it. */
 export interface ConnectionOptions {
   /** Where the paths of the interface begin; it may have a path of its own, `https://host/banking`. */
   readonly baseUrl: string | URL;
-  /** The access token, or what gives a current one; a function is asked before every request. */
-  readonly token: string | (() => string | Promise<string>);
-  /** For one request, from its first byte to the last of the answer. Obtaining the token is not counted. */
+  /** The access token, or what gives a current one; asked before every try. */
+  readonly token: CredentialOption;
+  /** For one call with all its tries, the token and the pauses included, to the last byte of the answer. */
   readonly timeoutMs?: number | undefined;
+  /** How many times a call is tried again, where that cannot do harm. 0 to send everything once. */
+  readonly retries?: number | undefined;
   /** What to send with, instead of the platform's own `fetch`. */
-  readonly fetch?: typeof fetch | undefined;
+  readonly fetch?: Transport | undefined;
+  /** Signs every try. */
+  readonly signer?: RequestSigner | undefined;
+  /** Sees every try and every pause. */
+  readonly hooks?: Hooks | undefined;
+  /** Looks at every success before it is handed out. */
+  readonly inspect?: Inspect | undefined;
 }
-
-type Headers = Readonly<Record<string, string>>;
 
 const TIMEOUT_DEFAULT_MS = 10_000;
 /** More than a 32-bit timer holds would be over at once. */
 const TIMEOUT_MAX_MS = 2_147_483_647;
 
-/** Sends one request and waits for its whole answer. The token stays inside: it is in no message and cannot be inspected. */
+/** Carries calls out: all its policy is in `call`. The token stays inside: it is in no message and cannot be inspected. */
 export class Connection {
   readonly #base: URL;
-  readonly #token: () => string | Promise<string>;
+  readonly #credential: Credential;
   readonly #timeoutMs: number;
-  readonly #fetch: typeof fetch;
+  readonly #retries: number;
+  readonly #fetch: Transport;
+  readonly #signer: RequestSigner | undefined;
+  readonly #hooks: Hooks;
+  readonly #inspect: Inspect | undefined;
 
-  constructor({ baseUrl, token, timeoutMs = TIMEOUT_DEFAULT_MS, ...platform }: ConnectionOptions) {
-    if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > TIMEOUT_MAX_MS) {
-      throw new TypeError(`timeoutMs is a whole number of milliseconds from 1 to ${TIMEOUT_MAX_MS}.`);
+  constructor({ baseUrl, token, timeoutMs, retries = RETRIES_DEFAULT, hooks = {}, ...plugs }: ConnectionOptions) {
+    if (!Number.isInteger(retries) || retries < 0 || retries > RETRIES_MAX) {
+      throw new TypeError(`retries is a whole number from 0 to ${RETRIES_MAX}.`);
     }
-    if (typeof token !== 'function') sendable(token);
     this.#base = folder(baseUrl);
-    this.#token = typeof token === 'function' ? token : () => token;
-    this.#timeoutMs = timeoutMs;
-    this.#fetch = platform.fetch ?? globalThis.fetch;
+    this.#credential = credentialOf(token);
+    this.#timeoutMs = usable(timeoutMs ?? TIMEOUT_DEFAULT_MS);
+    this.#retries = retries;
+    this.#fetch = plugs.fetch ?? globalThis.fetch;
+    this.#signer = plugs.signer;
+    this.#hooks = hooks;
+    this.#inspect = plugs.inspect;
   }
 
-  /** GET of a path relative to the base, already encoded. Refusals and errors as `readAnswer` and ConnectionError say. */
-  async get(path: string, shape: 'array' | 'object', headers: Headers = {}): Promise<unknown> {
-    return readAnswer(await this.#ask(path, headers), shape);
+  /**
+   * Carries out one call: tries until there is an answer, until another try could do harm or would come too late. All
+   * tries are the same request, with the same key.
+   *
+   * @throws as `read`; ConnectionError without a complete answer; OutcomeUnknownError where one of the tries may have
+   *   been carried out and none has said so.
+   */
+  async call<T>(call: Call, read: (answer: Answer) => T, { signal, timeoutMs }: CallOptions = {}): Promise<T> {
+    signal?.throwIfAborted();
+    const deadline = new Deadline(usable(timeoutMs ?? this.#timeoutMs), signal);
+    let mayBeDone = false;
+    try {
+      for (let tries = 1; ; tries += 1) {
+        try {
+          return read(await this.#try(call, tries, deadline));
+        } catch (failure) {
+          mayBeDone = (mayBeDone && !settles(failure)) || leavesDoubt(call, failure);
+          const pause = pauseMs(tries, failure, Math.random());
+          if (tries > this.#retries || !mayTryAgain(call, failure) || !deadline.leaves(pause)) throw failure;
+          tell(this.#hooks.retry, { ...attemptOf(call, tries + 1), pauseMs: pause, error: failure });
+          if (!(await deadline.pause(pause))) throw failure;
+        }
+      }
+    } catch (cause) {
+      if (!mayBeDone) throw signal?.aborted ? signal.reason : cause;
+      const { idempotencyKey } = call;
+      const advice = idempotencyKey === undefined ? 'Read how things stand.' : 'Send the same again with the same key.';
+      throw new OutcomeUnknownError(`Whether ${nameOf(call)} was carried out is not known. ${advice}`, {
+        cause,
+        idempotencyKey,
+      });
+    } finally {
+      deadline.end();
+    }
   }
 
-  /** A request with a JSON body, answered by a record. */
-  async send(method: 'POST' | 'PATCH', path: string, body?: object, headers: Headers = {}): Promise<unknown> {
-    return readAnswer(await this.#ask(path, headers, method, body), 'object');
+  /** One try; after a 401, which carries nothing out, once more with another token where there is one. */
+  async #try(call: Call, attempt: number, deadline: Deadline): Promise<Answer> {
+    const token = await this.#tokenFor(call, deadline, this.#credential.token());
+    const answer = await this.#send(call, attempt, deadline, token);
+    if (answer.response.status !== 401) return answer;
+    const other = await this.#tokenFor(call, deadline, this.#credential.renewed(token));
+    return other === token ? answer : this.#send(call, attempt, deadline, other);
   }
 
-  /** DELETE, answered by nothing. */
-  async remove(path: string, headers: Headers = {}): Promise<void> {
-    readNothing(await this.#ask(path, headers, 'DELETE'));
+  async #tokenFor(call: Call, deadline: Deadline, asked: Promise<string>): Promise<string> {
+    try {
+      return sendable(await deadline.within(asked));
+    } catch (cause) {
+      if (!deadline.timedOut) throw cause;
+      throw new ConnectionError(`${nameOf(call)} had no access token within ${deadline.timeoutMs} ms.`, {
+        cause,
+        timedOut: true,
+        neverSent: true,
+      });
+    }
   }
 
-  /** A POST that makes something: what was made, and whether this request made it. */
-  async create(path: string, body: object, headers: Headers = {}): Promise<Created<unknown>> {
-    const answer = await this.#ask(path, headers, 'POST', body);
-    const isReplay = answer.response.headers.get('idempotent-replayed') === 'true';
-    return { resource: readAnswer(answer, 'object'), isReplay };
-  }
-
-  /** GET of one page of a list. */
-  async getPage(path: string, headers: Headers = {}): Promise<Page<unknown>> {
-    return readPage(await this.#ask(path, headers));
-  }
-
-  async #ask(path: string, headers: Headers, method = 'GET', body?: object): Promise<Answer> {
-    // Without the query: filters name people's accounts, and messages go to logs.
-    const operation = `${method} /${path.split('?', 1)[0]}`;
-    const token = sendable(await this.#token());
-    const signal = AbortSignal.timeout(this.#timeoutMs);
+  async #send(call: Call, number: number, deadline: Deadline, token: string): Promise<Answer> {
+    const url = new URL(call.path, this.#base);
+    const body = call.body && JSON.stringify(call.body);
+    const headers = await this.#sign(call, url, body, headersOf(call));
+    const attempt = attemptOf(call, number);
+    tell(this.#hooks.before, attempt);
+    const startedAtMs = performance.now();
+    const end = (how: object) => {
+      tell(this.#hooks.after, { ...attempt, durationMs: performance.now() - startedAtMs, ...how });
+    };
     // Not called as a method: in a browser fetch insists on its own `this`.
     const fetch = this.#fetch;
-
-    let response: Response;
-    let bytes: ArrayBuffer;
     try {
-      response = await fetch(new URL(path, this.#base), {
-        method,
-        headers: {
-          Accept: 'application/json',
-          Authorization: `Bearer ${token}`,
-          ...(body && { 'Content-Type': 'application/json' }),
-          ...headers,
-        },
-        ...(body && { body: JSON.stringify(body) }),
+      const response = await fetch(url, {
+        method: call.method,
+        headers: { ...headers, Authorization: `Bearer ${token}` },
+        ...(body !== undefined && { body }),
         // A redirect would carry the token to a place nobody chose.
         redirect: 'manual',
         credentials: 'omit',
         cache: 'no-store',
-        signal,
+        signal: deadline.signal,
       });
-      bytes = await response.arrayBuffer();
+      const bytes = await response.arrayBuffer();
+      end({ status: response.status, requestId: requestIdOf(response) });
+      return { call, response, bytes, hide: (text) => text.replaceAll(token, '[token]'), inspect: this.#inspect };
     } catch (cause) {
-      throw this.#broken(operation, cause, signal.aborted);
+      const error = cause instanceof Refusal ? cause : this.#broken(call, cause, deadline);
+      end({ error });
+      throw error;
     }
-    return { operation, response, bytes, hide: (text) => text.replaceAll(token, '[token]') };
   }
 
-  #broken(operation: string, cause: unknown, timedOut: boolean): ConnectionError {
-    const { origin } = this.#base;
-    const message = timedOut
-      ? `${operation} had no complete answer from ${origin} within ${this.#timeoutMs} ms.`
-      : `${operation} had no complete answer from ${origin}: ${codeOf(cause) ?? 'the connection failed'}.`;
-    return new ConnectionError(message, { cause, timedOut });
+  async #sign({ method }: Call, url: URL, body: string | undefined, headers: Readonly<Record<string, string>>) {
+    if (this.#signer === undefined) return headers;
+    const bytes = body === undefined ? undefined : new TextEncoder().encode(body);
+    return { ...headers, ...(await this.#signer({ method, url, headers, body: bytes })) };
   }
+
+  #broken(call: Call, cause: unknown, { timedOut, timeoutMs }: Deadline): ConnectionError {
+    const { origin } = this.#base;
+    const code = codeOf(cause);
+    const message = timedOut
+      ? `${nameOf(call)} had no complete answer from ${origin} within ${timeoutMs} ms.`
+      : `${nameOf(call)} had no complete answer from ${origin}: ${code ?? 'the connection failed'}.`;
+    return new ConnectionError(message, { cause, timedOut, neverSent: !timedOut && NEVER_SENT.test(code ?? '') });
+  }
+}
+
+/** What a platform says before a request has left: no address, nobody there, a certificate that is not believed. */
+const NEVER_SENT = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$|CERT|TLS/;
+
+function headersOf({ body, workspaceId, requestId, idempotencyKey }: Call): Record<string, string> {
+  return {
+    Accept: 'application/json',
+    ...(body && { 'Content-Type': 'application/json' }),
+    ...(workspaceId !== undefined && { 'Workspace-ID': String(workspaceId) }),
+    ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),
+    ...(requestId !== undefined && { 'X-Request-Id': requestId }),
+  };
+}
+
+function usable(timeoutMs: number): number {
+  if (Number.isInteger(timeoutMs) && timeoutMs >= 1 && timeoutMs <= TIMEOUT_MAX_MS) return timeoutMs;
+  throw new TypeError(`timeoutMs is a whole number of milliseconds from 1 to ${TIMEOUT_MAX_MS}.`);
 }
 
 /** A base as a folder that paths can be resolved against. */
@@ -117,14 +191,6 @@ function folder(baseUrl: string | URL): URL {
   if (url.search !== '' || url.hash !== '') throw new TypeError('The baseUrl has a query or a fragment.');
   if (!url.pathname.endsWith('/')) url.pathname += '/';
   return url;
-}
-
-/** The platform would quote a token it cannot send in its own message; so it is looked at first. */
-function sendable(token: string): string {
-  if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token)) {
-    throw new TypeError('The access token is empty or has a character that no header can carry, such as a line break.');
-  }
-  return token;
 }
 
 /** The system's word for what happened, `ECONNREFUSED`, where the platform gives one. */

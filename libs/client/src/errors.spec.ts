@@ -32,10 +32,10 @@ afterEach(async () => {
 
 /** What reading transfer 42 throws. */
 async function failure<E = ServiceError>(timeoutMs = 10_000): Promise<E> {
-  const client = new BankingClient({ baseUrl, token: TOKEN, timeoutMs });
+  const client = new BankingClient({ baseUrl, token: TOKEN, timeoutMs, retries: 0 });
   return client
     .workspace(7)
-    .getTransfer(42)
+    .transfers.get(42)
     .then(
       (transfer) => Promise.reject(new Error(`not refused: ${JSON.stringify(transfer)}`)),
       (error: unknown) => error as E,

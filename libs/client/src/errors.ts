@@ -5,6 +5,7 @@ import { Refusal, type RefusalOptions, type RefusalReason } from '@banking/domai
 const REMOTE_REFUSAL = Symbol.for('@banking/client/RemoteRefusal');
 const SERVICE_ERROR = Symbol.for('@banking/client/ServiceError');
 const CONNECTION_ERROR = Symbol.for('@banking/client/ConnectionError');
+const OUTCOME_UNKNOWN_ERROR = Symbol.for('@banking/client/OutcomeUnknownError');
 
 /**
  * A refusal that the service answered: the same `Refusal` as everywhere, and the id of the request that got it.
@@ -87,17 +88,23 @@ export class ServiceError extends Error implements ServiceErrorFields {
 }
 
 /**
- * No complete answer: the service could not be reached, the connection broke, or the time was over. Whether the service
- * received the request is not known. The platform's own error is the `cause`.
+ * No complete answer: the service could not be reached, the connection broke, or the time was over. The platform's own
+ * error is the `cause`.
  */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError';
-  /** Whether it was `timeoutMs` that ended it. */
+  /** Whether it was the time that ended it. */
   readonly timedOut: boolean;
+  /** Whether it is certain that the service has received nothing. A browser does not say enough to know. */
+  readonly neverSent: boolean;
 
-  constructor(message: string, options: { readonly cause: unknown; readonly timedOut: boolean }) {
+  constructor(
+    message: string,
+    options: { readonly cause: unknown; readonly timedOut: boolean; readonly neverSent: boolean },
+  ) {
     super(message, { cause: options.cause });
     this.timedOut = options.timedOut;
+    this.neverSent = options.neverSent;
   }
 
   /** What `instanceof ConnectionError` asks for. */
@@ -108,5 +115,33 @@ export class ConnectionError extends Error {
   static override [Symbol.hasInstance](value: unknown): boolean {
     if (this !== ConnectionError) return super[Symbol.hasInstance](value);
     return (value as Partial<ConnectionError> | null | undefined)?.[CONNECTION_ERROR] === true;
+  }
+}
+
+/**
+ * Something was to be made or changed, and whether it was is not known: no answer, a 5xx, or a success that cannot be
+ * read. What ended the last try is the `cause`.
+ *
+ * With a key: send the same once more with this key, now or in a day; it is carried out once. Without one, read how
+ * things stand.
+ */
+export class OutcomeUnknownError extends Error {
+  override readonly name = 'OutcomeUnknownError';
+  /** Of the intent, yours or the one that was made for it. Undefined for what takes none, such as a PATCH. */
+  readonly idempotencyKey: string | undefined;
+
+  constructor(message: string, options: { readonly cause: unknown; readonly idempotencyKey: string | undefined }) {
+    super(message, { cause: options.cause });
+    this.idempotencyKey = options.idempotencyKey;
+  }
+
+  /** What `instanceof OutcomeUnknownError` asks for. */
+  get [OUTCOME_UNKNOWN_ERROR](): true {
+    return true;
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    if (this !== OutcomeUnknownError) return super[Symbol.hasInstance](value);
+    return (value as Partial<OutcomeUnknownError> | null | undefined)?.[OUTCOME_UNKNOWN_ERROR] === true;
   }
 }

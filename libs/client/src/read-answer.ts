@@ -1,17 +1,32 @@
-import { type Page, type RefusalDetail, REFUSALS, isRefusalReason } from '@banking/domain';
+import { type Created, type Page, type RefusalDetail, REFUSALS, isRefusalReason } from '@banking/domain';
 import { RemoteRefusal, ServiceError } from './errors.js';
 import { nextCursor } from './next-page.js';
+import { type Call, nameOf, type RawAnswer } from './sending.js';
 import { hasWideInteger } from './wide-integers.js';
 
 /** An answer that has arrived completely. */
 export interface Answer {
-  /** What was asked, for messages: `GET /apps`. */
-  readonly operation: string;
-  readonly response: Response;
+  readonly call: Call;
+  readonly response: RawAnswer;
   readonly bytes: ArrayBuffer;
   /** Takes the access token out of a text that the answer may have echoed. */
   readonly hide: (text: string) => string;
+  readonly inspect: Inspect | undefined;
 }
+
+/** A success as it came, before anybody gets it. */
+export interface Success {
+  /** The method of the client: `getTransfer`. */
+  readonly operation: string;
+  readonly value: unknown;
+}
+
+/**
+ * Looks at every success before it is handed out.
+ *
+ * @returns what is wrong with it, as the rest of a sentence; it becomes a ServiceError that says so
+ */
+export type Inspect = (success: Success) => string | undefined;
 
 const JSON_TYPE = /^application\/([\w.+-]+\+)?json[\t ]*(;|$)/i;
 
@@ -23,13 +38,13 @@ const JSON_TYPE = /^application\/([\w.+-]+\+)?json[\t ]*(;|$)/i;
  * @throws ServiceError for every other answer.
  */
 export function readAnswer(answer: Answer, shape: 'array' | 'object'): unknown {
-  const { operation, response } = answer;
+  const { call, response } = answer;
   const { status } = response;
   if (status !== 200 && status !== 201) throw failureOf(answer);
 
   const distrust = (what: string, cause?: unknown) =>
     new ServiceError(
-      `${operation} answered ${status}, but ${what}.`,
+      `${nameOf(call)} answered ${status}, but ${what}.`,
       { status, requestId: requestIdOf(response), body: answer.hide(looseText(answer.bytes)) },
       cause === undefined ? undefined : { cause },
     );
@@ -42,7 +57,16 @@ export function readAnswer(answer: Answer, shape: 'array' | 'object'): unknown {
   if (hasWideInteger(text)) throw distrust('it holds an integer beyond 2^53 - 1, which would be read as another one');
   const isShape = shape === 'array' ? Array.isArray(value) : isRecord(value);
   if (!isShape) throw distrust(`its body is not a JSON ${shape}`);
+  if (call.id !== undefined && (value as { id?: unknown }).id !== call.id) throw distrust('it is of another id');
+  const objection = answer.inspect?.({ operation: call.operation, value });
+  if (objection !== undefined) throw distrust(objection);
   return value;
+}
+
+/** Reads what was made, and whether this request made it. @throws as readAnswer */
+export function readCreated(answer: Answer): Created<unknown> {
+  const isReplay = answer.response.headers.get('idempotent-replayed') === 'true';
+  return { resource: readAnswer(answer, 'object'), isReplay };
 }
 
 /** A success that has nothing to say. @throws as readAnswer */
@@ -59,14 +83,14 @@ export function readPage(answer: Answer): Page<unknown> {
   const items = readAnswer(answer, 'array') as readonly unknown[];
   const next = nextCursor(answer.response.headers.get('link'));
   if (next === null) {
-    const { operation, response } = answer;
+    const { call, response } = answer;
     const about = { status: response.status, requestId: requestIdOf(response), body: '' };
-    throw new ServiceError(`${operation} answered 200, but the link to its next page has no cursor.`, about);
+    throw new ServiceError(`${nameOf(call)} answered 200, but the link to its next page has no cursor.`, about);
   }
   return { items, ...(next !== undefined && { next }) };
 }
 
-function failureOf({ operation, response, bytes, hide }: Answer): RemoteRefusal | ServiceError {
+function failureOf({ call, response, bytes, hide }: Answer): RemoteRefusal | ServiceError {
   const { status } = response;
   const text = looseText(bytes);
   // A reason is one of our words and never hidden, so that no token can make it unreadable.
@@ -80,7 +104,7 @@ function failureOf({ operation, response, bytes, hide }: Answer): RemoteRefusal 
   if (typeof reason === 'string' && isRefusalReason(reason) && REFUSALS[reason].status === status) {
     return new RemoteRefusal(reason, nonEmpty(message), { ...common, details: readDetails(details) });
   }
-  return new ServiceError(nonEmpty(message) ?? plainly(operation, response), {
+  return new ServiceError(nonEmpty(message) ?? plainly(nameOf(call), response), {
     ...common,
     status,
     errorCode: nonEmpty(errorCode),
@@ -89,7 +113,7 @@ function failureOf({ operation, response, bytes, hide }: Answer): RemoteRefusal 
   });
 }
 
-function plainly(operation: string, { status, type }: Response): string {
+function plainly(operation: string, { status, type }: RawAnswer): string {
   if (type === 'opaqueredirect' || (status >= 300 && status < 400 && status !== 304)) {
     return `${operation} answered with a redirect, which is not followed: check the baseUrl.`;
   }
@@ -114,7 +138,7 @@ function retryAfterSeconds(header: string | null): number | undefined {
   return Number.isNaN(seconds) ? undefined : Math.max(0, seconds);
 }
 
-function requestIdOf(response: Response): string | undefined {
+export function requestIdOf(response: RawAnswer): string | undefined {
   return nonEmpty(response.headers.get('x-request-id'));
 }
 

@@ -5,7 +5,8 @@ describe('Given two copies of the library in one process', () => {
   const own = {
     RemoteRefusal: () => new RemoteRefusal('transfer_not_found', undefined, {}),
     ServiceError: () => new ServiceError('It answered 502.', { status: 502, body: '' }),
-    ConnectionError: () => new ConnectionError('It did not answer.', { cause: undefined, timedOut: true }),
+    ConnectionError: () =>
+      new ConnectionError('It did not answer.', { cause: undefined, timedOut: true, neverSent: false }),
   };
   const kinds = { RemoteRefusal, ServiceError, ConnectionError };
 
@@ -34,6 +35,6 @@ describe('Given two copies of the library in one process', () => {
     class Timeout extends ConnectionError {}
 
     expect(own.ConnectionError() instanceof Timeout).toBe(false);
-    expect(new Timeout('', { cause: undefined, timedOut: true })).toBeInstanceOf(ConnectionError);
+    expect(new Timeout('', { cause: undefined, timedOut: true, neverSent: false })).toBeInstanceOf(ConnectionError);
   });
 });

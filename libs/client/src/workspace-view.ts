@@ -1,65 +1,108 @@
-import type { Account, AccountChange, AccountId, AccountWish, BankingService, ClockChange, Created, FundingWish, Intent, InternalRecipientWish, InternationalRecipientWish, Order, OrderName, OrderQuery, OrderWish, Page, PageQuery, Quote, QuoteId, QuoteWish, Recipient, RecipientChange, RecipientId, RecipientQuery, SandboxClock, Scope, Statement, StatementQuery, Transaction, TransactionEventWish, Transfer, TransferId, TransferQuery } from '@banking/domain'; // prettier-ignore
+import type { Account, AccountChange, AccountId, AccountWish, ClockChange, FundingWish, InternalRecipientWish, InternationalRecipientWish, Order, OrderName, OrderQuery, OrderWish, Page, PageQuery, Quote, QuoteId, QuoteWish, Recipient, RecipientChange, RecipientId, RecipientQuery, SandboxClock, Scope, Statement, StatementQuery, Transaction, TransactionEventWish, Transfer, TransferId, TransferQuery } from '@banking/domain'; // prettier-ignore
+import type { BankingClient } from './banking-client.js';
+import type { Made } from './calls.js';
+import { walk } from './pages.js';
+import type { CallOptions, CreationOptions } from './sending.js';
 
-/** The operations of one workspace. */
-export interface WorkspaceView {
-  /** As `BankingClient.getTransfer`, which checks the id when it runs. */
-  getTransfer(transferId: number): Promise<Transfer>;
-  /** One page; `next` of it is the `cursor` of the next. */
-  listAccounts(query?: PageQuery): Promise<Page<Account>>;
-  getAccount(accountId: number): Promise<Account>;
-  openAccount(wish: AccountWish, intent?: Intent): Promise<Created<Account>>;
-  changeAccount(change: AccountChange): Promise<Account>;
-  /** Between two instants by booking, between two days by value date. */
-  getStatement(query: StatementQuery): Promise<Statement>;
-  /** One page; `next` of it is the `cursor` of the next. */
-  listRecipients(query?: RecipientQuery): Promise<Page<Recipient>>;
-  getRecipient(recipientId: number): Promise<Recipient>;
-  addInternationalRecipient(wish: InternationalRecipientWish, intent?: Intent): Promise<Created<Recipient>>;
-  addInternalRecipient(wish: InternalRecipientWish, intent?: Intent): Promise<Created<Recipient>>;
-  changeRecipient(change: RecipientChange): Promise<Recipient>;
-  forgetRecipient(recipientId: number): Promise<void>;
-  /** An order is two payments when it is placed twice: give it a key. */
-  placeOrder(wish: OrderWish, intent?: Intent): Promise<Created<Order>>;
-  /** One page; `next` of it is the `cursor` of the next. */
-  listOrders(query?: OrderQuery): Promise<Page<Order>>;
-  getOrder(accountId: number, orderId: number): Promise<Order>;
-  cancelOrder(accountId: number, orderId: number): Promise<Order>;
-  createQuote(wish: QuoteWish, intent?: Intent): Promise<Created<Quote>>;
-  getQuote(quoteId: number): Promise<Quote>;
-  /** One page; `next` of it is the `cursor` of the next. */
-  listTransfers(query?: TransferQuery): Promise<Page<Transfer>>;
-  /** Only where the deployment has a sandbox. */
-  fundAccount(wish: FundingWish, intent?: Intent): Promise<Created<Transfer>>;
-  /** Likewise: what the network is to say of a payment abroad. */
-  addTransactionEvent(wish: TransactionEventWish, intent?: Intent): Promise<Created<Transaction>>;
-  /** Likewise: by which time orders run. */
-  moveClock(change: ClockChange): Promise<SandboxClock>;
+/** A list of one workspace, newest first. */
+export interface Listing<T, Query> {
+  /** Every item there is, page after page: `for await (const order of orders.list())`. */
+  list(query?: Query, options?: CallOptions): AsyncGenerator<T, void, undefined>;
+  /** One page; `next` of it is the `cursor` of the one behind it. */
+  listPage(query?: Query, options?: CallOptions): Promise<Page<T>>;
 }
 
-/** A view of whatever answers to the port. */
-export function viewOf(service: BankingService, scope: Scope): WorkspaceView {
+/** The operations of one workspace. Ids are plain numbers here, and checked before they are sent. */
+export interface WorkspaceView {
+  readonly accounts: Listing<Account, PageQuery> & {
+    get(accountId: number, options?: CallOptions): Promise<Account>;
+    open(wish: AccountWish, options?: CreationOptions): Promise<Made<Account>>;
+    /** Gives it another alias, or disables or enables it. What is left out stays. */
+    change(accountId: number, change: Omit<AccountChange, 'accountId'>, options?: CallOptions): Promise<Account>;
+    /** Between two instants by booking, between two days by value date. */
+    statement(accountId: number, period: Omit<StatementQuery, 'accountId'>, options?: CallOptions): Promise<Statement>;
+  };
+  readonly recipients: Listing<Recipient, RecipientQuery> & {
+    get(recipientId: number, options?: CallOptions): Promise<Recipient>;
+    addInternational(wish: InternationalRecipientWish, options?: CreationOptions): Promise<Made<Recipient>>;
+    addInternal(wish: InternalRecipientWish, options?: CreationOptions): Promise<Made<Recipient>>;
+    change(
+      recipientId: number,
+      change: Omit<RecipientChange, 'recipientId'>,
+      options?: CallOptions,
+    ): Promise<Recipient>;
+    forget(recipientId: number, options?: CallOptions): Promise<void>;
+  };
+  readonly quotes: {
+    create(wish: QuoteWish, options?: CreationOptions): Promise<Made<Quote>>;
+    get(quoteId: number, options?: CallOptions): Promise<Quote>;
+  };
+  readonly orders: Listing<Order, OrderQuery> & {
+    /** Pays. One intent is one call of this, or several with the same key: two calls without a key are two payments. */
+    place(wish: OrderWish, options?: CreationOptions): Promise<Made<Order>>;
+    get(accountId: number, orderId: number, options?: CallOptions): Promise<Order>;
+    cancel(accountId: number, orderId: number, options?: CallOptions): Promise<Order>;
+  };
+  readonly transfers: Listing<Transfer, TransferQuery> & {
+    get(transferId: number, options?: CallOptions): Promise<Transfer>;
+  };
+  /** Only where the deployment has a sandbox. */
+  readonly sandbox: {
+    fund(wish: FundingWish, options?: CreationOptions): Promise<Made<Transfer>>;
+    /** What the network is to say of a payment abroad. */
+    addEvent(wish: TransactionEventWish, options?: CreationOptions): Promise<Made<Transaction>>;
+    /** By which time orders run. */
+    moveClock(change: ClockChange, options?: CallOptions): Promise<SandboxClock>;
+  };
+}
+
+/** A list by how one page of it is asked for. */
+function listing<T, Query extends PageQuery>(
+  page: (query: Query | undefined, options?: CallOptions) => Promise<Page<T>>,
+): Listing<T, Query> {
   return {
-    getTransfer: (transferId) => service.getTransfer(scope, { transferId: transferId as TransferId }),
-    listAccounts: (query) => service.listAccounts(scope, query),
-    getAccount: (accountId) => service.getAccount(scope, { accountId: accountId as AccountId }),
-    openAccount: (wish, intent) => service.openAccount(scope, wish, intent),
-    changeAccount: (change) => service.changeAccount(scope, change),
-    getStatement: (query) => service.getStatement(scope, query),
-    listRecipients: (query) => service.listRecipients(scope, query),
-    getRecipient: (recipientId) => service.getRecipient(scope, { recipientId: recipientId as RecipientId }),
-    addInternationalRecipient: (wish, intent) => service.addInternationalRecipient(scope, wish, intent),
-    addInternalRecipient: (wish, intent) => service.addInternalRecipient(scope, wish, intent),
-    changeRecipient: (change) => service.changeRecipient(scope, change),
-    forgetRecipient: (recipientId) => service.forgetRecipient(scope, { recipientId: recipientId as RecipientId }),
-    placeOrder: (wish, intent) => service.placeOrder(scope, wish, intent),
-    listOrders: (query) => service.listOrders(scope, query),
-    getOrder: (accountId, orderId) => service.getOrder(scope, { accountId, orderId } as OrderName),
-    cancelOrder: (accountId, orderId) => service.cancelOrder(scope, { accountId, orderId } as OrderName),
-    createQuote: (wish, intent) => service.createQuote(scope, wish, intent),
-    getQuote: (quoteId) => service.getQuote(scope, { quoteId: quoteId as QuoteId }),
-    listTransfers: (query) => service.listTransfers(scope, query),
-    fundAccount: (wish, intent) => service.fundAccount(scope, wish, intent),
-    addTransactionEvent: (wish, intent) => service.addTransactionEvent(scope, wish, intent),
-    moveClock: (change) => service.moveClock(scope, change),
+    listPage: page,
+    list: (query, options) => walk((cursor) => page({ ...query, cursor } as Query, options), query?.cursor),
+  };
+}
+
+export function viewOf(client: BankingClient, scope: Scope): WorkspaceView {
+  return {
+    accounts: {
+      ...listing<Account, PageQuery>((query, options) => client.listAccounts(scope, query, options)),
+      get: (id, options) => client.getAccount(scope, { accountId: id as AccountId }, options),
+      open: (wish, options) => client.openAccount(scope, wish, options),
+      change: (id, change, options) => client.changeAccount(scope, { ...change, accountId: id as AccountId }, options),
+      statement: (id, period, options) =>
+        client.getStatement(scope, { ...period, accountId: id as AccountId } as StatementQuery, options),
+    },
+    recipients: {
+      ...listing<Recipient, RecipientQuery>((query, options) => client.listRecipients(scope, query, options)),
+      get: (id, options) => client.getRecipient(scope, { recipientId: id as RecipientId }, options),
+      addInternational: (wish, options) => client.addInternationalRecipient(scope, wish, options),
+      addInternal: (wish, options) => client.addInternalRecipient(scope, wish, options),
+      change: (id, change, options) =>
+        client.changeRecipient(scope, { ...change, recipientId: id as RecipientId }, options),
+      forget: (id, options) => client.forgetRecipient(scope, { recipientId: id as RecipientId }, options),
+    },
+    quotes: {
+      create: (wish, options) => client.createQuote(scope, wish, options),
+      get: (id, options) => client.getQuote(scope, { quoteId: id as QuoteId }, options),
+    },
+    orders: {
+      ...listing<Order, OrderQuery>((query, options) => client.listOrders(scope, query, options)),
+      place: (wish, options) => client.placeOrder(scope, wish, options),
+      get: (accountId, orderId, options) => client.getOrder(scope, { accountId, orderId } as OrderName, options),
+      cancel: (accountId, orderId, options) => client.cancelOrder(scope, { accountId, orderId } as OrderName, options),
+    },
+    transfers: {
+      ...listing<Transfer, TransferQuery>((query, options) => client.listTransfers(scope, query, options)),
+      get: (id, options) => client.getTransfer(scope, { transferId: id as TransferId }, options),
+    },
+    sandbox: {
+      fund: (wish, options) => client.fundAccount(scope, wish, options),
+      addEvent: (wish, options) => client.addTransactionEvent(scope, wish, options),
+      moveClock: (change, options) => client.moveClock(scope, change, options),
+    },
   };
 }

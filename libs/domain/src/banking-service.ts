@@ -27,6 +27,8 @@ export interface Scope {
   readonly workspaceId?: WorkspaceId | undefined;
   /** The user who asks. Where a credential alone says it, as over HTTP, it may be left out. */
   readonly actor?: UserId | undefined;
+  /** 1 to 128 letters, digits, dots, dashes and underscores: by what the log of whoever answers names the request. */
+  readonly requestId?: string | undefined;
 }
 
 /** What is to be listed. All that is given must hold. */

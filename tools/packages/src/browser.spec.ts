@@ -28,11 +28,11 @@ const SCRIPT = `
 
   globalThis.show = async ({ url, token, transferId }) => {
     const workspace = new BankingClient({ baseUrl: url, token }).workspace(1);
-    const transfer = await workspace.getTransfer(transferId);
+    const transfer = await workspace.transfers.get(transferId);
     const { code } = transfer.edges.account.edges.currency;
     const amount = parseTransferAmount(transfer.amount);
     const balance = fromBalanceAmount(transfer.edges.balance.amount);
-    const refused = await workspace.getTransfer(999_999).catch((error) => error);
+    const refused = await workspace.transfers.get(999_999).catch((error) => error);
     const typed = await Promise.resolve('1.005').then((text) => parseAmount(text, code)).catch((error) => error);
     return {
       shown: formatAmount(amount, code, 'en'),

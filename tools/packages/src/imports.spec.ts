@@ -45,8 +45,8 @@ const BOTH = `
   const thrown = (call) => call().then(() => { throw new Error('not refused'); }, (error) => error);
   const kinds = ['Refusal', 'RemoteRefusal', 'ServiceError', 'ConnectionError'];
   const failures = {
-    unsent: ({ BankingClient }) => new BankingClient({ baseUrl: url, token }).workspace(0).getTransfer(1),
-    refused: ({ BankingClient }) => new BankingClient({ baseUrl: url, token }).workspace(1).getTransfer(999_999),
+    unsent: ({ BankingClient }) => new BankingClient({ baseUrl: url, token }).workspace(0).transfers.get(1),
+    refused: ({ BankingClient }) => new BankingClient({ baseUrl: url, token }).workspace(1).transfers.get(999_999),
     proxied: ({ BankingClient }) =>
       new BankingClient({ baseUrl: url, token, fetch: async () => new Response('', { status: 502 }) }).listApps(),
     aborted: ({ BankingClient }) =>

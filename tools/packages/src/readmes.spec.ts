@@ -19,7 +19,7 @@ const READERS: Readonly<Record<string, Reader>> = {
     prelude: `
       import { BankingClient } from '@banking/client';
       const banking = new BankingClient(${JSON.stringify({ baseUrl: service.url, token: service.token })});
-      const transfer = await banking.workspace(1).getTransfer(26);
+      const transfer = await banking.workspace(1).transfers.get(26);
       const balance = transfer.edges.balance;
       if (balance === undefined) throw new Error('the demo transfer has no balance');
     `,

@@ -21,7 +21,7 @@ export function accountsContract(provide: () => Service): void {
     }).listProducts();
     return products.find(({ edges }) => edges.currency.code === 'EUR')?.id as ProductId;
   };
-  const count = async () => (await view().listAccounts({ limit: 500 })).items.length;
+  const count = async () => (await view().accounts.listPage({ limit: 500 })).items.length;
 
   describe('and an account', () => {
     it('When it is opened Then it holds nothing, and is where Location says', async () => {
@@ -33,8 +33,8 @@ export function accountsContract(provide: () => Service): void {
       expect(account).toMatchObject({ alias: 'Holidays', status: 'enabled', edges: { balances: [{ amount: 0 }] } });
       expect(headers.get('location')).toBe(`/accounts/${account.id}`);
       expect(headers.has('idempotent-replayed')).toBe(false);
-      expect(await view().getAccount(account.id)).toEqual(account);
-      expect((await view().listAccounts({ limit: 1 })).items).toEqual([account]);
+      expect(await view().accounts.get(account.id)).toEqual(account);
+      expect((await view().accounts.listPage({ limit: 1 })).items).toEqual([account]);
     });
 
     it('When the request comes again with its key Then the answer does, byte for byte, and says so', async () => {
@@ -51,14 +51,14 @@ export function accountsContract(provide: () => Service): void {
       expect(again.headers.get('idempotent-replayed')).toBe('true');
       expect(await count()).toBe(before);
       expect(await send({ productID, alias: 'Twice' }, key)).toMatchObject({ status: 422, body: { reason: 'idempotency_key_reused' } }); // prettier-ignore
-      expect(await view().openAccount({ productID, alias: 'Once' }, { idempotencyKey: key['Idempotency-Key'] })).toEqual({ resource: first.body, isReplay: true }); // prettier-ignore
+      expect(await view().accounts.open({ productID, alias: 'Once' }, { idempotencyKey: key['Idempotency-Key'] })).toEqual({ resource: first.body, isReplay: true }); // prettier-ignore
     });
 
     it('When it is renamed and disabled Then that is all that changes', async () => {
-      const { resource } = await view().openAccount({ productID: await euro(), alias: 'Before' });
+      const { resource } = await view().accounts.open({ productID: await euro(), alias: 'Before' });
 
-      const renamed = await view().changeAccount({ accountId: resource.id, alias: 'After' });
-      const disabled = await view().changeAccount({ accountId: resource.id, status: 'disabled' });
+      const renamed = await view().accounts.change(resource.id, { alias: 'After' });
+      const disabled = await view().accounts.change(resource.id, { status: 'disabled' });
 
       expect(renamed).toEqual({ ...resource, alias: 'After', updatedAt: renamed.updatedAt });
       expect(disabled).toEqual({ ...renamed, status: 'disabled', updatedAt: disabled.updatedAt });

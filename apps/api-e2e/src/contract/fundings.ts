@@ -18,9 +18,9 @@ export function fundingsContract(provide: () => Service): void {
   describe('and an account that is funded', () => {
     beforeAll(async () => {
       const [product] = await client().listProducts();
-      account = (await view().openAccount({ productID: product?.id as ProductId, alias: 'Funded' })).resource;
+      account = (await view().accounts.open({ productID: product?.id as ProductId, alias: 'Funded' })).resource;
     });
-    const balance = async () => (await view().getAccount(account.id)).edges.balances[0]?.amount;
+    const balance = async () => (await view().accounts.get(account.id)).edges.balances[0]?.amount;
 
     it('When money arrives Then the balance has it, and the transfer is where Location says', async () => {
       const { status, headers, body } = await send(account, { amount: '1000000' });
@@ -31,7 +31,7 @@ export function fundingsContract(provide: () => Service): void {
       expect(transfer).toMatchObject({ amount: '1000000', direction: 'credit', type: 'funding' });
       expect(transfer).not.toHaveProperty('feeAmount');
       expect(headers.get('location')).toBe(`/transfers/${transfer.id}`);
-      expect(await view().getTransfer(transfer.id)).toEqual(transfer);
+      expect(await view().transfers.get(transfer.id)).toEqual(transfer);
       expect(await balance()).toBe(1_000_000);
     });
 
@@ -47,7 +47,7 @@ export function fundingsContract(provide: () => Service): void {
       expect(await balance()).toBe(Number(before) + 250);
       expect(await send(account, { amount: '251' }, key)).toMatchObject({ status: 422, body: { reason: 'idempotency_key_reused' } }); // prettier-ignore
       const wish = { accountId: account.id, amount: '250' as TransferAmount };
-      expect(await view().fundAccount(wish, { idempotencyKey: key['Idempotency-Key'] })).toEqual({ resource: first.body, isReplay: true }); // prettier-ignore
+      expect(await view().sandbox.fund(wish, { idempotencyKey: key['Idempotency-Key'] })).toEqual({ resource: first.body, isReplay: true }); // prettier-ignore
     });
 
     it.each<[string, unknown, number, string, readonly string[]]>([
@@ -87,7 +87,7 @@ export function fundingsContract(provide: () => Service): void {
     );
 
     it('When the account is disabled Then it takes no money', async () => {
-      await view().changeAccount({ accountId: account.id, status: 'disabled' });
+      await view().accounts.change(account.id, { status: 'disabled' });
 
       expect(await send(account, { amount: '1' })).toMatchObject({ status: 422, body: { reason: 'account_disabled' } });
     });

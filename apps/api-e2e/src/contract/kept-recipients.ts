@@ -14,20 +14,20 @@ export function keptRecipientsContract(provide: () => Service): void {
       workspace() as WorkspaceId,
     );
   const add = async (alias = 'Asha') =>
-    (await view().addInternationalRecipient({ ...INDIA, data: DATA, alias })).resource;
+    (await view().recipients.addInternational({ ...INDIA, data: DATA, alias })).resource;
 
   describe('and a recipient that is kept', () => {
     it('When it is renamed and no longer offered Then that is all that changes, and the filter follows', async () => {
       const recipient = await add('Before');
       const recipientId = recipient.id;
 
-      const renamed = await view().changeRecipient({ recipientId, alias: 'After' });
-      const quiet = await view().changeRecipient({ recipientId, saved: false });
+      const renamed = await view().recipients.change(recipientId, { alias: 'After' });
+      const quiet = await view().recipients.change(recipientId, { saved: false });
 
       expect(renamed).toEqual({ ...recipient, alias: 'After', updatedAt: renamed.updatedAt });
       expect(quiet).toEqual({ ...renamed, saved: false, updatedAt: quiet.updatedAt });
-      expect((await view().listRecipients({ saved: false, limit: 1 })).items).toEqual([quiet]);
-      const saved = (await view().listRecipients({ saved: true, limit: 500 })).items;
+      expect((await view().recipients.listPage({ saved: false, limit: 1 })).items).toEqual([quiet]);
+      const saved = (await view().recipients.listPage({ saved: true, limit: 500 })).items;
       expect(saved.map(({ id }) => id)).not.toContain(recipientId);
     });
 
@@ -55,10 +55,12 @@ export function keptRecipientsContract(provide: () => Service): void {
       expect(await ask(service, path, question)).toMatchObject(gone);
       expect(await ask(service, path, { ...question, method: 'DELETE' })).toMatchObject(gone);
       expect(await ask(service, path, { ...question, method: 'PATCH', body: { alias: 'Back' } })).toMatchObject(gone);
-      expect((await view().listRecipients({ limit: 500 })).items.map((recipient) => recipient.id)).not.toContain(id);
+      expect((await view().recipients.listPage({ limit: 500 })).items.map((recipient) => recipient.id)).not.toContain(
+        id,
+      );
       const { id: other } = await add();
-      await view().forgetRecipient(other);
-      await expect(view().forgetRecipient(other)).rejects.toMatchObject({ reason: 'recipient_not_found' });
+      await view().recipients.forget(other);
+      await expect(view().recipients.forget(other)).rejects.toMatchObject({ reason: 'recipient_not_found' });
     });
 
     it('When another workspace asks for it, or nobody has it Then both are the same answer', async () => {
@@ -71,7 +73,7 @@ export function keptRecipientsContract(provide: () => Service): void {
         const nobodys = await ask(service, '/recipients/999999', { ...elsewhere, method });
         expect([theirs.status, strip(theirs.text)]).toEqual([404, strip(nobodys.text)]);
       }
-      expect((await view().getRecipient(id as RecipientId)).id).toBe(id);
+      expect((await view().recipients.get(id as RecipientId)).id).toBe(id);
     });
 
     it.each([
@@ -84,11 +86,11 @@ export function keptRecipientsContract(provide: () => Service): void {
     });
 
     it('When they are walked in pages Then nothing is skipped and nothing comes twice', async () => {
-      const whole = (await view().listRecipients({ limit: 500 })).items.map(({ id }) => id);
+      const whole = (await view().recipients.listPage({ limit: 500 })).items.map(({ id }) => id);
       const walked: number[] = [];
       let cursor: string | undefined;
       do {
-        const { items, next } = await view().listRecipients({ limit: 2, cursor });
+        const { items, next } = await view().recipients.listPage({ limit: 2, cursor });
         walked.push(...items.map(({ id }) => id));
         cursor = next;
       } while (cursor !== undefined);

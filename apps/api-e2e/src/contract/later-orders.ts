@@ -38,7 +38,7 @@ export function laterOrdersContract(provide: () => Service): void {
       expect(order.edges.executions).toMatchObject([
         { sequence: 1, status: 'scheduled', scheduledAt: '2099-03-31T07:00:00.500000Z', edges: {} },
       ]);
-      expect(await ada.view.getOrder(account.id, order.id)).toEqual(order);
+      expect(await ada.view.orders.get(account.id, order.id)).toEqual(order);
       expect(headers.get('location')).toBe(`/accounts/${account.id}/orders/${order.id}`);
     });
 
@@ -62,7 +62,7 @@ export function laterOrdersContract(provide: () => Service): void {
       ['a quote, which does not wait', once, { quoteID: 0 }, ['/quoteID']],
     ])('When it has %s Then it is refused as it is scheduled', async (_, body, part, paths) => {
       const wish = { accountID: account.id, recipientID: ravi(), amount: '250000' };
-      const quote = part.quoteID === 0 ? { quoteID: (await ada.view.createQuote(wish as never)).resource.id } : {};
+      const quote = part.quoteID === 0 ? { quoteID: (await ada.view.quotes.create(wish as never)).resource.id } : {};
 
       const answer = await ada.send(account.id, body({ ...part, ...quote }));
 
@@ -110,7 +110,7 @@ export function laterOrdersContract(provide: () => Service): void {
       expect(answer.status).toBe(200);
       expect(mistakesIn(answer.body, 'Order')).toEqual([]);
       expect(answer.body).toMatchObject({ id: order.id, status: 'cancelled', edges: { executions: [{ status: 'cancelled' }] } }); // prettier-ignore
-      expect(await ada.view.getOrder(account.id, order.id)).toEqual(answer.body);
+      expect(await ada.view.orders.get(account.id, order.id)).toEqual(answer.body);
       expect(await cancel(order)).toMatchObject({ status: 409, body: { errorCode: 'conflict', reason: 'order_not_cancellable' } }); // prettier-ignore
     });
 
@@ -150,7 +150,7 @@ export function laterOrdersContract(provide: () => Service): void {
         expect(answers[0]).toMatchObject({ status: 404, body: { reason: 'order_not_found' } });
         expect(new Set(answers.map(({ status, text }) => `${status} ${bare(text)}`)).size).toBe(1);
       }
-      expect(await ada.view.getOrder(account.id, order.id)).toMatchObject({ status: 'active' });
+      expect(await ada.view.orders.get(account.id, order.id)).toMatchObject({ status: 'active' });
     });
   });
 
@@ -159,7 +159,7 @@ export function laterOrdersContract(provide: () => Service): void {
       const walked: number[] = [];
       let cursor: string | undefined;
       do {
-        const { items, next } = await ada.view.listOrders({ ...query, cursor });
+        const { items, next } = await ada.view.orders.listPage({ ...query, cursor });
         walked.push(...items.map(({ id }) => id));
         cursor = next;
       } while (cursor !== undefined);

@@ -17,7 +17,7 @@ export function listsContract(provide: () => Service): void {
     const walked: Transfer[] = [];
     let cursor: string | undefined;
     do {
-      const { items, next } = await view.listTransfers({ ...query, cursor });
+      const { items, next } = await view.transfers.listPage({ ...query, cursor });
       walked.push(...items);
       cursor = next;
     } while (cursor !== undefined);

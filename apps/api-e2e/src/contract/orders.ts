@@ -42,14 +42,14 @@ export function ordersContract(provide: () => Service): void {
         { type: 'fee', direction: 'debit', amount: '600' },
       ]);
       expect(await ada.balanceOf(id)).toBe('749400');
-      expect((await ada.view.listTransfers({ accountId: id })).items.map(({ amount }) => amount)).toEqual(['600', '250000', '1000000']); // prettier-ignore
+      expect((await ada.view.transfers.listPage({ accountId: id })).items.map(({ amount }) => amount)).toEqual(['600', '250000', '1000000']); // prettier-ignore
     });
 
     it('When it is read again Then it is the same order, but for what its network says meanwhile', async () => {
       const { id } = await ada.account('1000000');
       const { edges: was, ...placed } = (await ada.send(id, toRavi())).body as Order;
 
-      const { edges, ...read } = await ada.view.getOrder(id, placed.id);
+      const { edges, ...read } = await ada.view.orders.get(id, placed.id);
 
       expect(read).toEqual(placed);
       expect(edges.executions?.map((run) => run.id)).toEqual(was.executions?.map((run) => run.id));
@@ -58,7 +58,7 @@ export function ordersContract(provide: () => Service): void {
     it('When it names a quote Then the price of the quote is paid, and no other order has it', async () => {
       const { id } = await ada.account('1000000');
       const wish = { accountID: id, recipientID: ravi(), amount: '250000' } as QuoteWish;
-      const { resource: quote } = await ada.view.createQuote(wish);
+      const { resource: quote } = await ada.view.quotes.create(wish);
 
       const { body } = await ada.send(id, toRavi({ quoteID: quote.id }));
 
@@ -82,7 +82,7 @@ export function ordersContract(provide: () => Service): void {
     it('When it is into another currency Then both sides are converted in one transaction', async () => {
       const [from, to] = [await ada.account('10000'), await ada.account('0', IN_EUR)];
       const recipientID = await ada.recipientOf(to);
-      const { resource: quote } = await ada.view.createQuote({ accountID: from.id, recipientID, amount: '10000' } as QuoteWish); // prettier-ignore
+      const { resource: quote } = await ada.view.quotes.create({ accountID: from.id, recipientID, amount: '10000' } as QuoteWish); // prettier-ignore
 
       const { body } = await ada.send(from.id, { amount: '10000', recipientID, type: 'instant', quoteID: quote.id });
 
@@ -143,7 +143,7 @@ export function ordersContract(provide: () => Service): void {
         status: 422,
         body: { reason: 'insufficient_funds' },
       });
-      await ada.view.fundAccount({ accountId: other.id, amount: '600' as never });
+      await ada.view.sandbox.fund({ accountId: other.id, amount: '600' as never });
       const { status, headers } = await ada.send(other.id, body, key);
 
       expect([status, headers.has('idempotent-replayed')]).toEqual([201, false]);
@@ -169,7 +169,7 @@ export function ordersContract(provide: () => Service): void {
     it('When the account is disabled Then it is refused, and neither does it take money', async () => {
       const [off, on] = [await ada.account('1000'), await ada.account('1000')];
       const [toOff, toOn] = [await ada.recipientOf(off), await ada.recipientOf(on)];
-      await ada.view.changeAccount({ accountId: off.id, status: 'disabled' });
+      await ada.view.accounts.change(off.id, { status: 'disabled' });
       const body = { amount: '1', type: 'instant' };
 
       expect(await ada.send(off.id, { ...body, recipientID: toOn })).toMatchObject({ status: 422, body: { reason: 'account_disabled' } }); // prettier-ignore

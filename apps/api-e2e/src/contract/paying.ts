@@ -26,23 +26,23 @@ export class Payer {
   }
 
   async account(amount = '0', productID = IN_USD): Promise<Account> {
-    const { resource } = await this.view.openAccount({ productID });
-    if (amount !== '0') await this.view.fundAccount({ accountId: resource.id, amount: amount as TransferAmount });
+    const { resource } = await this.view.accounts.open({ productID });
+    if (amount !== '0') await this.view.sandbox.fund({ accountId: resource.id, amount: amount as TransferAmount });
     return resource;
   }
 
   /** A recipient of this workspace that is an account of whomever. */
   async recipientOf({ code }: Account): Promise<RecipientId> {
-    return (await this.view.addInternalRecipient({ accountCode: code ?? '', saved: false })).resource.id;
+    return (await this.view.recipients.addInternal({ accountCode: code ?? '', saved: false })).resource.id;
   }
 
   /** In minor units, as a text: what a test compares. */
   async balanceOf(accountId: AccountId): Promise<string> {
-    return String((await this.view.getAccount(accountId)).edges.balances[0]?.amount);
+    return String((await this.view.accounts.get(accountId)).edges.balances[0]?.amount);
   }
 
   async ordersOf(accountId: AccountId): Promise<readonly Order[]> {
-    return (await this.view.listOrders({ accountId })).items;
+    return (await this.view.orders.listPage({ accountId })).items;
   }
 
   send(accountId: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {

@@ -35,7 +35,7 @@ export function quotesContract(provide: () => Service): void {
       });
       expect(Date.parse(quote.expiresAt) - Date.parse(quote.createdAt ?? '')).toBe(300_000);
       expect(headers.get('location')).toBe(`/quotes/${quote.id}`);
-      expect(await view().getQuote(quote.id)).toEqual(quote);
+      expect(await view().quotes.get(quote.id)).toEqual(quote);
     });
 
     it.each([
@@ -57,8 +57,8 @@ export function quotesContract(provide: () => Service): void {
 
     it('When it is to an account of another workspace Then what arrives is told, and it costs nothing', async () => {
       const eve = client(EVE).workspace(idOf(service.world, 'workspaces', 'Southwind Imports'));
-      const [theirs] = (await eve.listAccounts()).items;
-      const { resource } = await view().addInternalRecipient({ accountCode: theirs?.code ?? '', saved: false });
+      const [theirs] = (await eve.accounts.listPage()).items;
+      const { resource } = await view().recipients.addInternal({ accountCode: theirs?.code ?? '', saved: false });
 
       const { body, text } = await send({ accountID: account('Northwind Trading GBP'), recipientID: resource.id, amount: '75500' }); // prettier-ignore
 
@@ -125,7 +125,7 @@ export function quotesContract(provide: () => Service): void {
       const swift = { countryCode: 'CH', currencyCode: 'CHF', payoutMethod: 'SWIFT' } as const;
       const [schema] = await client().listRecipientSchemas({}, { ...swift, beneficiaryAccountType: 'Individual' });
       const data = { ...schema?.examples?.[0] };
-      const { resource } = await view().addInternationalRecipient({ ...swift, saved: false, data });
+      const { resource } = await view().recipients.addInternational({ ...swift, saved: false, data });
       const paid = { accountID: account('Northwind Trading EUR'), recipientID: resource.id };
 
       // The corridor takes 50.00 EUR; 50.00 CHF are 53.75 of them.
@@ -138,18 +138,18 @@ export function quotesContract(provide: () => Service): void {
 
     it('When somebody forgets the recipient Then no more is quoted, and what was quoted stays', async () => {
       const country = { countryCode: 'IN', currencyCode: 'INR', payoutMethod: 'LOCAL', saved: false } as const;
-      const { resource } = await view().addInternationalRecipient({ ...country, data: DATA });
-      const { resource: quote } = await view().createQuote({ ...toRavi(), recipientID: resource.id } as QuoteWish);
+      const { resource } = await view().recipients.addInternational({ ...country, data: DATA });
+      const { resource: quote } = await view().quotes.create({ ...toRavi(), recipientID: resource.id } as QuoteWish);
 
-      await view().forgetRecipient(resource.id);
+      await view().recipients.forget(resource.id);
 
       expect(await send(toRavi({ recipientID: resource.id }))).toMatchObject({ status: 422, body: { reason: 'recipient_invalid' } }); // prettier-ignore
       const { rate, feeAmount, targetAmount, expiresAt } = quote;
-      expect(await view().getQuote(quote.id)).toMatchObject({ rate, feeAmount, targetAmount, expiresAt });
+      expect(await view().quotes.get(quote.id)).toMatchObject({ rate, feeAmount, targetAmount, expiresAt });
     });
 
     it('When another workspace asks for it, or nobody has it Then both are the same answer', async () => {
-      const { resource } = await view().createQuote(toRavi() as QuoteWish);
+      const { resource } = await view().quotes.create(toRavi() as QuoteWish);
       const elsewhere = { as: ADA, workspace: idOf(service.world, 'workspaces', 'Ada personal') };
       const strip = (text: string) => text.replace(/"requestId":"[^"]*"/, '');
 

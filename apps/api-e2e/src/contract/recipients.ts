@@ -26,9 +26,9 @@ export function recipientsContract(provide: () => Service): void {
     );
   const send = (path: string, body: unknown, headers: Record<string, string> = {}) =>
     ask(service, path, { as: ADA, workspace: workspace(), body, headers });
-  const newest = async () => (await view().listRecipients({ limit: 1 })).items[0]?.id;
+  const newest = async () => (await view().recipients.listPage({ limit: 1 })).items[0]?.id;
   const add = async (other: Partial<InternationalRecipientWish> = {}) =>
-    (await view().addInternationalRecipient({ ...INDIA, data: DATA, ...other })).resource;
+    (await view().recipients.addInternational({ ...INDIA, data: DATA, ...other })).resource;
 
   describe('and a recipient abroad', () => {
     it('When its details are right Then it is kept as they were sent, and is where Location says', async () => {
@@ -46,8 +46,8 @@ export function recipientsContract(provide: () => Service): void {
       });
       expect(recipient.edges.beneficiary?.data).toEqual(DATA);
       expect(headers.get('location')).toBe(`/recipients/${recipient.id}`);
-      expect(await view().getRecipient(recipient.id)).toEqual(recipient);
-      expect((await view().listRecipients({ limit: 1 })).items).toEqual([recipient]);
+      expect(await view().recipients.get(recipient.id)).toEqual(recipient);
+      expect((await view().recipients.listPage({ limit: 1 })).items).toEqual([recipient]);
     });
 
     it('When nobody knows its bank Then none is named', async () => {
@@ -151,10 +151,12 @@ export function recipientsContract(provide: () => Service): void {
     });
 
     it('When it is one’s own Then its currency is told too', async () => {
-      const own = (await view('Northwind Trading').listAccounts()).items.find(({ alias }) => alias === 'Tokyo office');
+      const own = (await view('Northwind Trading').accounts.listPage()).items.find(
+        ({ alias }) => alias === 'Tokyo office',
+      );
       const { code: accountCode = '' } = own ?? {};
 
-      const { resource } = await view('Northwind Trading').addInternalRecipient({ accountCode, alias: 'Tokyo' });
+      const { resource } = await view('Northwind Trading').recipients.addInternal({ accountCode, alias: 'Tokyo' });
 
       expect(resource).toMatchObject({ name: 'Tokyo', alias: 'Tokyo', edges: { currency: { code: 'JPY' } } });
     });
@@ -163,7 +165,7 @@ export function recipientsContract(provide: () => Service): void {
       const { code: accountCode = '' } = await southwind();
 
       const wish = { accountCode, name: 'Eve', alias: 'E', saved: false };
-      expect((await view().addInternalRecipient(wish)).resource).toMatchObject({
+      expect((await view().recipients.addInternal(wish)).resource).toMatchObject({
         name: 'Eve',
         alias: 'E',
         saved: false,

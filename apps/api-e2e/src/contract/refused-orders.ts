@@ -71,7 +71,7 @@ export function refusedOrdersContract(provide: () => Service): void {
       const personal = new Payer(service, 'Ada personal');
       const theirs = await personal.recipientOf(await personal.account());
       const [forgotten, itself] = [await ada.recipientOf(await ada.account()), await ada.recipientOf(account)];
-      await ada.view.forgetRecipient(forgotten);
+      await ada.view.recipients.forget(forgotten);
 
       for (const recipientID of [theirs, forgotten, itself]) {
         expect(await ada.send(account.id, toRavi({ recipientID }))).toMatchObject({ status: 422, body: { reason: 'recipient_invalid' } }); // prettier-ignore

@@ -20,7 +20,7 @@ export function sandboxContract(provide: () => Service): void {
     beforeAll(async () => {
       account = await ada.account('100000000');
       const data = { ...DATA, beneficiaryAccountNumber: NO_LAST_WORD };
-      recipientID = (await ada.view.addInternationalRecipient({ ...INDIA, data, saved: false })).resource.id;
+      recipientID = (await ada.view.recipients.addInternational({ ...INDIA, data, saved: false })).resource.id;
     });
     const pay = async () => {
       const { body } = await ada.send(account.id, { amount: '100000', recipientID, type: 'instant', purposeCode: 'IR002' }); // prettier-ignore
@@ -47,7 +47,7 @@ export function sandboxContract(provide: () => Service): void {
       expect(wordsOf(transaction)).toEqual([AC04]);
       const [debit] = transaction.edges.transfers ?? [];
       expect(headers.get('location')).toBe(`/transfers/${debit?.id}`);
-      const shown = await ada.view.getTransfer(Number(debit?.id));
+      const shown = await ada.view.transfers.get(Number(debit?.id));
       expect(shown.edges.transaction).toMatchObject({ id: transactionId, status: 'failed' });
       expect(BigInt(await ada.balanceOf(account.id))).toBe(before - BigInt(debit?.feeAmount ?? '0'));
     });
@@ -70,10 +70,10 @@ export function sandboxContract(provide: () => Service): void {
       const after = await ada.balanceOf(account.id);
       const wish: TransactionEventWish = { transactionId, status: 'ACCC' };
 
-      const { resource, isReplay } = await ada.view.addTransactionEvent(wish);
+      const { resource, isReplay } = await ada.view.sandbox.addEvent(wish);
 
       expect([resource.status, isReplay]).toEqual(['completed', false]);
-      const late = await ada.view.addTransactionEvent({ transactionId, status: 'RJCT', reasonCode: 'AC04' });
+      const late = await ada.view.sandbox.addEvent({ transactionId, status: 'RJCT', reasonCode: 'AC04' });
       expect(late.resource.status).toBe('completed');
       expect(await ada.balanceOf(account.id)).toBe(after);
     });
@@ -104,7 +104,7 @@ export function sandboxContract(provide: () => Service): void {
 
     it('When nobody has it, another workspace does, or it never left Then all are the same answer', async () => {
       const transactionId = await pay();
-      const { items } = await ada.view.listTransfers({ accountId: account.id as AccountId, type: 'funding' });
+      const { items } = await ada.view.transfers.listPage({ accountId: account.id as AccountId, type: 'funding' });
       const funding = Number(items[0]?.edges.transaction?.id);
       const personal = new Payer(service, 'Ada personal');
 
@@ -116,7 +116,7 @@ export function sandboxContract(provide: () => Service): void {
 
       expect(answers[0]).toMatchObject({ status: 404, body: { reason: 'transaction_not_found' } });
       expect(new Set(answers.map(({ status, text }) => `${status} ${bare(text)}`)).size).toBe(1);
-      const { resource } = await ada.view.addTransactionEvent({ transactionId, status: 'ACSP' });
+      const { resource } = await ada.view.sandbox.addEvent({ transactionId, status: 'ACSP' });
       expect(resource.status).toBe('pending');
     });
 
@@ -137,7 +137,7 @@ export function sandboxContract(provide: () => Service): void {
 
       expect(answer).toMatchObject({ status: 400, body: { reason } });
       expect(pathsOf(answer)).toEqual([...paths]);
-      const { resource } = await ada.view.addTransactionEvent({ transactionId, status: 'ACCC' });
+      const { resource } = await ada.view.sandbox.addEvent({ transactionId, status: 'ACCC' });
       expect(wordsOf(resource)).toEqual([['ACCC', undefined, undefined]]);
     });
   });
@@ -158,7 +158,7 @@ export function sandboxContract(provide: () => Service): void {
 
       expect([status, mistakesIn(body, 'SandboxClock')]).toEqual([200, []]);
       expect(body).toEqual({ now: `${year}-02-01T09:00:00.500000Z` });
-      expect(await personal.view.moveClock({ now })).toEqual(body);
+      expect(await personal.view.sandbox.moveClock({ now })).toEqual(body);
       for (const back of [`${year}-02-01T09:00:00Z`, '2020-01-01T00:00:00Z', '2226-01-01T00:00:00Z']) {
         expect(await move(back)).toMatchObject({ status: 422, body: { reason: 'clock_invalid' } });
       }
@@ -187,7 +187,7 @@ export function sandboxContract(provide: () => Service): void {
 
       await move(startAt);
 
-      const read = () => personal.view.getOrder(from.id, (body as Order).id);
+      const read = () => personal.view.orders.get(from.id, (body as Order).id);
       let order = await read();
       while (order.status === 'active') order = await read();
       expect(order.edges.executions).toMatchObject([{ status: 'completed' }]);

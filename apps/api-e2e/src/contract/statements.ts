@@ -54,17 +54,17 @@ export function statementsContract(provide: () => Service): void {
   /** An account of its own with some fundings on it. */
   const opened = async (alias: string, amounts: readonly bigint[] = []) => {
     const personal = view('Ada personal');
-    const { resource } = await personal.openAccount({ productID: 2 as ProductId, alias });
+    const { resource } = await personal.accounts.open({ productID: 2 as ProductId, alias });
     for (const amount of amounts) {
-      await personal.fundAccount({ accountId: resource.id, amount: toTransferAmount(minorUnits(amount)) });
+      await personal.sandbox.fund({ accountId: resource.id, amount: toTransferAmount(minorUnits(amount)) });
     }
     return resource;
   };
 
   describe('and a statement', () => {
     it.each(EVER)('When all of it is read by %s Then it adds up to what the account holds', async (basis, period) => {
-      const account = await view('Northwind Trading').getAccount(euro());
-      const statement = await view('Northwind Trading').getStatement({ accountId: euro(), ...period });
+      const account = await view('Northwind Trading').accounts.get(euro());
+      const statement = await view('Northwind Trading').accounts.statement(euro(), period);
 
       expect(mistakesIn(statement, 'Statement')).toEqual([]);
       expect(statement).toMatchObject({ ...period, basis, openingBalance: 0 });
@@ -76,9 +76,9 @@ export function statementsContract(provide: () => Service): void {
     });
 
     it('When a movement is read alone Then it is the transfer of that id', async () => {
-      const { movements } = await view('Northwind Trading').getStatement({ accountId: euro(), ...EVER[0][1] });
+      const { movements } = await view('Northwind Trading').accounts.statement(euro(), EVER[0][1]);
       const payout = movements.find(({ type }) => type === 'payout');
-      const transfer = await view('Northwind Trading').getTransfer(payout?.id ?? 0);
+      const transfer = await view('Northwind Trading').transfers.get(payout?.id ?? 0);
 
       const { amount, description, purpose, feeAmount, createdAt } = transfer;
       expect(payout).toMatchObject({ amount, description, purpose, feeAmount, createdAt });
@@ -89,7 +89,7 @@ export function statementsContract(provide: () => Service): void {
 
     it('When one period ends where the next begins Then the one closes as the other opens, and no movement is in both', async () => {
       const accountId = (await opened('Periods', [100n, 20n, 3n])).id;
-      const read = (from: string, to: string) => view('Ada personal').getStatement({ accountId, from, to });
+      const read = (from: string, to: string) => view('Ada personal').accounts.statement(accountId, { from, to });
       const [start, end] = [EVER[0][1].from, EVER[0][1].to];
       const cut = (await read(start, end)).movements[1]?.createdAt ?? '';
 
@@ -105,9 +105,9 @@ export function statementsContract(provide: () => Service): void {
 
     it('When the account is disabled Then it still has statements', async () => {
       const { id } = await opened('Closed', [5n]);
-      await view('Ada personal').changeAccount({ accountId: id, status: 'disabled' });
+      await view('Ada personal').accounts.change(id, { status: 'disabled' });
 
-      const statement = await view('Ada personal').getStatement({ accountId: id, ...EVER[1][1] });
+      const statement = await view('Ada personal').accounts.statement(id, EVER[1][1]);
 
       expect(statement).toMatchObject({ closingBalance: 5, movements: [{ amount: '5', type: 'funding' }] });
     });

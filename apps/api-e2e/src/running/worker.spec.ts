@@ -41,7 +41,7 @@ describe('Given a service that leaves to workers what is due', () => {
     northwind = client.workspace(idOf(world, 'workspaces', 'Northwind Trading'));
     from = idOf(world, 'accounts', 'Northwind Trading EUR') as AccountId;
     ordinary = idOf(world, 'recipients', 'international') as RecipientId;
-    await northwind.fundAccount({ accountId: from, amount: '10000000' as TransferAmount });
+    await northwind.sandbox.fund({ accountId: from, amount: '10000000' as TransferAmount });
   }, 120_000);
   afterAll(async () => {
     await owner.end();
@@ -68,13 +68,13 @@ describe('Given a service that leaves to workers what is due', () => {
 
   const place = async (more: Partial<OrderWish> = {}): Promise<Order> => {
     const wish = { accountId: from, recipientID: ordinary, amount: '10000' as TransferAmount, type: 'instant', purposeCode: 'IR001', ...more } as const; // prettier-ignore
-    return (await northwind.placeOrder(wish)).resource;
+    return (await northwind.orders.place(wish)).resource;
   };
   const transactionOf = ({ edges }: Order) => edges.executions?.[0]?.edges.transaction;
   /** What has become of an order, once it is this. */
   async function come(order: Order, status: string): Promise<Order> {
     for (;;) {
-      const read = await northwind.getOrder(from, order.id);
+      const read = await northwind.orders.get(from, order.id);
       if (transactionOf(read)?.status === status) return read;
       await pause(50);
     }
@@ -105,7 +105,7 @@ describe('Given a service that leaves to workers what is due', () => {
       routingCodeValue1: 'HDFC0000001',
     };
     const corridor = { countryCode: 'IN', currencyCode: 'INR', payoutMethod: 'LOCAL' } as const;
-    const { resource: silent } = await northwind.addInternationalRecipient({ ...corridor, data });
+    const { resource: silent } = await northwind.recipients.addInternational({ ...corridor, data });
     const before = new Set((await handedOver()).map(({ key }) => key));
     const first = await startWorker();
     const order = await place({ recipientID: silent.id });

@@ -34,11 +34,11 @@ export async function playPart(stage: Stage, part: Part): Promise<void> {
   say(`\n${part.title}`);
   await sayBalance(stage);
 
-  const { resource: recipient } = await workspace.addInternationalRecipient({ ...CORRIDOR, data: dataOf(part), saved: false }); // prettier-ignore
+  const { resource: recipient } = await workspace.recipients.addInternational({ ...CORRIDOR, data: dataOf(part), saved: false }); // prettier-ignore
   say(`  recipient   ${recipient.name}, account ${recipient.accountCode}`);
-  const { resource: quote } = await workspace.createQuote({ accountID: accountId, recipientID: recipient.id, amount: AMOUNT }); // prettier-ignore
+  const { resource: quote } = await workspace.quotes.create({ accountID: accountId, recipientID: recipient.id, amount: AMOUNT }); // prettier-ignore
   say(`  quote       ${wordsOf(quote)}`);
-  const { resource: order } = await workspace.placeOrder(
+  const { resource: order } = await workspace.orders.place(
     { accountId, recipientID: recipient.id, amount: AMOUNT, type: 'instant', quoteID: quote.id, purposeCode: 'IR001', description: part.title }, // prettier-ignore
     { idempotencyKey: `story-${crypto.randomUUID()}` },
   );
@@ -71,7 +71,7 @@ async function follow({ workspace, accountId, say }: Stage, placed: Order): Prom
   const line = (what: string) => say(`  ${`+${((performance.now() - began) / 1_000).toFixed(1)} s`.padEnd(12)}${what}`);
   const said = new Set<number>();
   line(`order ${placed.id} is placed`);
-  for (let order = placed; ; order = await workspace.getOrder(accountId, placed.id)) {
+  for (let order = placed; ; order = await workspace.orders.get(accountId, placed.id)) {
     const [execution] = order.edges.executions ?? [];
     const transaction = execution?.edges.transaction;
     for (const event of transaction?.edges?.internationalRemittance?.edges.events ?? []) {
@@ -98,7 +98,7 @@ const eventWords = ({ status, reasonCode = '' }: RemittanceEvent) =>
   `${`${status} ${reasonCode}`.padEnd(10)}${MEANINGS[status] ?? ''}`.trimEnd();
 
 async function sayBalance({ workspace, accountId, say }: Stage): Promise<void> {
-  const { edges } = await workspace.getAccount(accountId);
+  const { edges } = await workspace.accounts.get(accountId);
   const [balance] = edges.balances;
   if (balance) say(`  balance     ${money(fromBalanceAmount(balance.amount), edges.currency.code)}`);
 }

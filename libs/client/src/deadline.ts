@@ -1,0 +1,62 @@
+/** The time one call has, for all its tries and the pauses between them, or less when its caller gives up. */
+export class Deadline {
+  timedOut = false;
+  readonly #ending = new AbortController();
+  readonly #endsAtMs: number;
+  readonly #timer: ReturnType<typeof setTimeout>;
+  readonly #outer: AbortSignal | undefined;
+  readonly #abort = () => this.#ending.abort(this.#outer?.reason);
+
+  constructor(
+    readonly timeoutMs: number,
+    outer: AbortSignal | undefined,
+  ) {
+    this.#endsAtMs = performance.now() + timeoutMs;
+    this.#outer = outer;
+    this.#timer = setTimeout(() => {
+      this.timedOut = true;
+      this.#ending.abort(new DOMException('The time is over.', 'TimeoutError'));
+    }, timeoutMs);
+    outer?.addEventListener('abort', this.#abort);
+  }
+
+  get signal(): AbortSignal {
+    return this.#ending.signal;
+  }
+
+  /** Whether there is still time after a pause of this length. */
+  leaves(pauseMs: number): boolean {
+    return !this.signal.aborted && performance.now() + pauseMs < this.#endsAtMs;
+  }
+
+  /** Waits for it as long as there is time. @throws what the time was ended with */
+  async within<T>(promise: Promise<T>): Promise<T> {
+    const { signal } = this;
+    let stop = () => {};
+    const ended = new Promise<never>((_resolve, reject) => {
+      stop = () => reject(signal.reason);
+      if (signal.aborted) stop();
+      signal.addEventListener('abort', stop);
+    });
+    try {
+      return await Promise.race([promise, ended]);
+    } finally {
+      signal.removeEventListener('abort', stop);
+    }
+  }
+
+  /** @returns whether there is still time afterwards */
+  async pause(ms: number): Promise<boolean> {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    await this.within(new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)))).catch(() =>
+      clearTimeout(timer),
+    );
+    return !this.signal.aborted;
+  }
+
+  /** Lets go of the timer and of the caller's signal, which may live on. */
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#outer?.removeEventListener('abort', this.#abort);
+  }
+}

@@ -1,0 +1,209 @@
+import * as fc from 'fast-check';
+import { Refusal } from '@banking/domain';
+import { BankingClient, type BankingClientOptions, ConnectionError, type Retry, ServiceError } from './index.js';
+import { pauseMs } from './policy.js';
+import { answers, dies, hangs, refuses, type ScriptedService, scriptedService, type Step } from './testing/scripted-service.js'; // prettier-ignore
+
+let service: ScriptedService;
+beforeEach(async () => {
+  service = await scriptedService();
+});
+afterEach(() => service.close());
+
+const clientWith = (options: Partial<BankingClientOptions> = {}) =>
+  new BankingClient({ baseUrl: service.url, token: 'token', ...options });
+
+const ALIAS = { productID: 1, alias: 'Rent' } as Parameters<BankingClient['openAccount']>[1];
+const made = answers(201, { id: 5 });
+const open = (client: BankingClient, options = {}) => client.workspace(7).accounts.open(ALIAS, options);
+const read = (client: BankingClient, options = {}) => client.workspace(7).accounts.get(5, options);
+const rename = (client: BankingClient) => client.workspace(7).accounts.change(5, { alias: 'Rent' });
+
+const PASSING: readonly (readonly [string, Step])[] = [
+  ['the connection dies', dies],
+  ['it is a 500', refuses(500, 'internal_error')],
+  ['a proxy answers 502', (response) => response.writeHead(502).end('<h1>Bad gateway</h1>')],
+  ['it is unavailable', refuses(503, 'unavailable', { 'Retry-After': '0' })],
+  ['it is a 504', refuses(504, 'no_word_of_ours')],
+  ['the request came too slowly', refuses(408, 'request_timeout')],
+  ['it is turned away for its rate', refuses(429, 'rate_limited', { 'Retry-After': '0' })],
+];
+
+describe('Given a service that fails for a moment', () => {
+  it.each(PASSING)('When %s on a read, Then it is read again', async (_, step) => {
+    service.script(step, answers(200, { id: 5 }));
+
+    expect(await read(clientWith())).toEqual({ id: 5 });
+    expect(service.asked).toHaveLength(2);
+  });
+
+  it.each([...PASSING, ['an earlier try still runs', refuses(409, 'idempotency_in_progress', { 'Retry-After': '0' })] as const])(
+    'When %s on a creation, Then the very same is sent again, with the same key',
+    async (_, step) => {
+      service.script(step, step, made);
+
+      const { resource, idempotencyKey } = await open(clientWith());
+
+      expect(resource).toEqual({ id: 5 });
+      expect(service.asked).toHaveLength(3);
+      expect(new Set(service.asked.map(({ body }) => body))).toEqual(new Set([JSON.stringify(ALIAS)]));
+      expect(new Set(service.asked.map(({ headers }) => headers['idempotency-key']))).toEqual(new Set([idempotencyKey]));
+    },
+  ); // prettier-ignore
+
+  it('When the caller has a key of their own, Then that one is sent, and no other', async () => {
+    service.script(dies, made);
+
+    expect(await open(clientWith(), { idempotencyKey: 'rent-2026' })).toMatchObject({ idempotencyKey: 'rent-2026' });
+    expect(service.asked.map(({ headers }) => headers['idempotency-key'])).toEqual(['rent-2026', 'rent-2026']);
+  });
+
+  it('When the same is wished for twice without a key, Then those are two intents', async () => {
+    service.script(made);
+    const client = clientWith();
+
+    const keys = [await open(client), await open(client)].map(({ idempotencyKey }) => idempotencyKey);
+
+    expect(new Set(keys).size).toBe(2);
+    expect(keys.every((key) => /^[0-9a-f]{32}$/.test(key))).toBe(true);
+  });
+
+  it('When a change without a key is turned away for its rate, Then it is sent again: it was not carried out', async () => {
+    service.script(refuses(429, 'rate_limited', { 'Retry-After': '0' }), answers(200, { id: 5 }));
+
+    expect(await rename(clientWith())).toEqual({ id: 5 });
+  });
+
+  it.each(PASSING.filter(([what]) => !what.includes('rate')))(
+    'When %s on a change without a key, Then it is not sent again',
+    async (_, step) => {
+      service.script(step, answers(200, { id: 5 }));
+
+      await expect(rename(clientWith())).rejects.toThrow();
+      expect(service.asked).toHaveLength(1);
+    },
+  );
+
+  it.each([
+    ['a refusal of the business', refuses(422, 'insufficient_funds')],
+    ['one of the shape', refuses(400, 'body_malformed')],
+    ['one of a key that was used', refuses(422, 'idempotency_key_reused')],
+    ['a word from tomorrow', refuses(418, 'not_a_teapot')],
+    ['a redirect', (response) => response.writeHead(307, { Location: '/elsewhere' }).end()],
+    ['a page of HTML', (response) => response.writeHead(200, { 'Content-Type': 'text/html' }).end('<p>Hello')],
+  ] as const satisfies readonly (readonly [string, Step])[])(
+    'When the answer is %s, Then nothing is sent again',
+    async (_, step) => {
+      service.script(step, made);
+
+      await expect(open(clientWith())).rejects.toThrow();
+      expect(service.asked).toHaveLength(1);
+    },
+  );
+
+  it('When nobody listens, Then even a change without a key is tried again: nothing was sent', async () => {
+    const retries: Retry[] = [];
+    await service.close();
+    const client = clientWith({ hooks: { retry: (retry) => retries.push(retry) } });
+
+    const error = await rename(client).catch((thrown: unknown) => thrown);
+
+    expect(error).toBeInstanceOf(ConnectionError);
+    expect(error).toMatchObject({ neverSent: true, timedOut: false });
+    expect(retries.map(({ attempt }) => attempt)).toEqual([2, 3]);
+  });
+});
+
+describe('Given a service that goes on failing', () => {
+  it.each([0, 1, 3])('When %i retries are wanted, Then there are that many', async (retries) => {
+    service.script(refuses(503, 'unavailable', { 'Retry-After': '0' }));
+
+    const error = await read(clientWith({ retries })).catch((thrown: unknown) => thrown);
+
+    expect(error).toBeInstanceOf(Refusal);
+    expect(service.asked).toHaveLength(retries + 1);
+  });
+
+  it('When it asks for more time than there is, Then it is not asked again, and the caller is told when', async () => {
+    service.script(refuses(503, 'unavailable', { 'Retry-After': '11' }));
+
+    await expect(read(clientWith())).rejects.toMatchObject({ reason: 'unavailable', retryAfterSeconds: 11 });
+    expect(service.asked).toHaveLength(1);
+  });
+
+  it('When it asks for a second, Then the pause is at least that', async () => {
+    const retries: Retry[] = [];
+    service.script(refuses(429, 'rate_limited', { 'Retry-After': '1' }), answers(200, { id: 5 }));
+
+    await read(clientWith({ hooks: { retry: (retry) => retries.push(retry) } }));
+
+    expect(retries).toMatchObject([{ attempt: 2, error: { reason: 'rate_limited' } }]);
+    expect(retries[0]?.pauseMs).toBeGreaterThanOrEqual(1_000);
+  });
+
+  it('When the time ends while it hangs, Then no further try is begun', async () => {
+    service.script(dies, hangs);
+
+    const error = await read(clientWith({ timeoutMs: 1_000 })).catch((thrown: unknown) => thrown);
+
+    expect(error).toMatchObject({ name: 'ConnectionError', timedOut: true });
+    expect(service.asked).toHaveLength(2);
+  });
+
+  it.each([-1, 1.5, 11, NaN])('When %p retries are wanted, Then the constructor says so', (retries) => {
+    expect(() => clientWith({ retries })).toThrow(TypeError);
+  });
+});
+
+describe('Given the pause before another try', () => {
+  const tries = fc.integer({ min: 1, max: 10 });
+  const random = fc.double({ min: 0, max: 1, noNaN: true });
+
+  it('When it is drawn, Then it is never shorter than what the service asks for, and bounded beyond that', () => {
+    fc.assert(
+      fc.property(tries, random, fc.nat(100), (count, drawn, retryAfterSeconds) => {
+        const pause = pauseMs(count, { retryAfterSeconds }, drawn) - retryAfterSeconds * 1000;
+        const longest = Math.min(5_000, 200 * 2 ** (count - 1));
+        return pause >= Math.floor(longest / 2) && pause <= longest;
+      }),
+    );
+  });
+});
+
+describe('Given a list', () => {
+  const page = (items: unknown[], next?: string) =>
+    answers(200, items, next === undefined ? {} : { Link: `</accounts?limit=2&cursor=${next}>; rel="next"` });
+
+  it('When it is walked, Then every page is asked for once, when it is needed', async () => {
+    service.script(page([{ id: 3 }, { id: 2 }], 'two'), dies, page([{ id: 1 }]));
+    const seen: number[] = [];
+
+    for await (const { id } of clientWith().workspace(7).accounts.list({ limit: 2 })) {
+      if (seen.length === 0) expect(service.asked).toHaveLength(1);
+      seen.push(id);
+    }
+
+    expect(seen).toEqual([3, 2, 1]);
+    expect(service.asked.map(({ url }) => url)).toEqual(['/accounts?limit=2', ...Array(2).fill('/accounts?limit=2&cursor=two')]); // prettier-ignore
+  });
+
+  it('When the walk ends early, Then nothing more is asked for', async () => {
+    service.script(page([{ id: 3 }, { id: 2 }], 'two'));
+
+    for await (const account of clientWith().workspace(7).accounts.list()) {
+      if (account.id === 3) break;
+    }
+
+    expect(service.asked).toHaveLength(1);
+  });
+
+  it('When a page names itself as the next one, Then the walk ends with an error and not never', async () => {
+    service.script(page([{ id: 1 }], 'same'));
+
+    const walk = async () => {
+      for await (const account of clientWith().workspace(7).accounts.list()) expect(account.id).toBe(1);
+    };
+
+    await expect(walk()).rejects.toThrow(ServiceError);
+  });
+});
