@@ -44,7 +44,3 @@ export * from './quote-wish.js';
 export * from './recipient-wishes.js';
 export * from './sandbox-wishes.js';
 export * from './directory.js';
-
-// Proof of what was booked
-export * from './canonical-json.js';
-export * from './transaction-hash.js';

@@ -1,4 +1,5 @@
-import type { Timestamp, TransactionContent } from '@banking/domain';
+import type { Timestamp } from '@banking/domain';
+import type { TransactionContent } from '@banking/domain/proof';
 import { bind, statement, type Tx } from '@banking/postgres';
 import { currencyCode } from './own-accounts.js';
 

@@ -1,4 +1,4 @@
-import { transactionHash } from '@banking/domain';
+import { transactionHash } from '@banking/domain/proof';
 import * as fc from 'fast-check';
 import { decide } from './decide.js';
 import { batches, deskOf, holdings, simply, wordOf } from './testing/batches.js';

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { canonicalTransaction, Refusal, type RefusalReason, type TransactionContent } from '@banking/domain';
+import { Refusal, type RefusalReason } from '@banking/domain';
+import { canonicalTransaction, type TransactionContent } from '@banking/domain/proof';
 import type { Entry, Leg, Outcome, OwnAccountKind, PostedTransaction, PostedTransfer, Proposal } from './proposal.js';
 
 /** A customer's account as the lock found it, moved along in memory while a batch is decided. */

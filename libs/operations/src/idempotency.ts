@@ -1,12 +1,6 @@
 import { createHash } from 'node:crypto';
-import {
-  canonicalJson,
-  isIdempotencyKey,
-  Refusal,
-  type CanonicalValue,
-  type Created,
-  type Intent,
-} from '@banking/domain';
+import { isIdempotencyKey, Refusal, type Created, type Intent } from '@banking/domain';
+import { canonicalJson, type CanonicalValue } from '@banking/domain/proof';
 import { preparePosting, type Books, type PostedTransaction, type Proposal } from '@banking/ledger';
 import {
   bind,

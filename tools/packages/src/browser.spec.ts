@@ -16,9 +16,8 @@ const inABrowser = BROWSER === undefined && process.env['CI'] !== 'true' ? descr
 /** What a page of a sibling team does. */
 const SCRIPT = `
   import { BankingClient, RemoteRefusal } from '@banking/client';
-  import { Refusal, add, compare, formatAmount, fromBalanceAmount, parseAmount, parseTransferAmount, toTransferAmount,
-    transactionHash } from '@banking/domain';
-  import { exportLine, linesOf, proveExport } from '@banking/domain/proof';
+  import { Refusal, add, compare, formatAmount, fromBalanceAmount, parseAmount, parseTransferAmount, toTransferAmount } from '@banking/domain';
+  import { exportLine, linesOf, proveExport, transactionHash } from '@banking/domain/proof';
 
   /** The books of a workspace in which nothing has happened yet, and the same cut short. */
   const bytesOf = (lines) => new Blob([lines.map((line) => line + '\\n').join('')]).stream();
