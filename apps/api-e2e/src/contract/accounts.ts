@@ -51,7 +51,7 @@ export function accountsContract(provide: () => Service): void {
       expect(again.headers.get('idempotent-replayed')).toBe('true');
       expect(await count()).toBe(before);
       expect(await send({ productID, alias: 'Twice' }, key)).toMatchObject({ status: 422, body: { reason: 'idempotency_key_reused' } }); // prettier-ignore
-      expect(await view().accounts.open({ productID, alias: 'Once' }, { idempotencyKey: key['Idempotency-Key'] })).toEqual({ resource: first.body, isReplay: true }); // prettier-ignore
+      expect(await view().accounts.open({ productID, alias: 'Once' }, { idempotencyKey: key['Idempotency-Key'] })).toMatchObject({ resource: first.body, isReplay: true }); // prettier-ignore
     });
 
     it('When it is renamed and disabled Then that is all that changes', async () => {

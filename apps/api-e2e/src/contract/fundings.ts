@@ -47,7 +47,7 @@ export function fundingsContract(provide: () => Service): void {
       expect(await balance()).toBe(Number(before) + 250);
       expect(await send(account, { amount: '251' }, key)).toMatchObject({ status: 422, body: { reason: 'idempotency_key_reused' } }); // prettier-ignore
       const wish = { accountId: account.id, amount: '250' as TransferAmount };
-      expect(await view().sandbox.fund(wish, { idempotencyKey: key['Idempotency-Key'] })).toEqual({ resource: first.body, isReplay: true }); // prettier-ignore
+      expect(await view().sandbox.fund(wish, { idempotencyKey: key['Idempotency-Key'] })).toMatchObject({ resource: first.body, isReplay: true }); // prettier-ignore
     });
 
     it.each<[string, unknown, number, string, readonly string[]]>([
