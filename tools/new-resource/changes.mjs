@@ -59,9 +59,9 @@ export function changes(word) {
       imported('@banking/domain', `type ${pascal}`, `type ${pascal}Id`),
       before(
         '  /** The same operations with the workspace said once',
-        `  async ${method}(${scoped}): Promise<${pascal}> {
+        `  async ${method}(${scoped}, options?: CallOptions): Promise<${pascal}> {
     const path = \`${manyKebab}/\${digits(${camel}Id)}\`;
-    return (await this.#connection.get(path, 'object', workspaceHeader(scope))) as ${pascal};
+    return this.#calls.one('${method}', inWorkspace(scope), path, options, ${camel}Id);
   }
 
 `,
