@@ -1,0 +1,50 @@
+import { BankingClient } from './index.js';
+import { type Ed25519Key, ed25519Signer, SignatureError, verifyEd25519 } from './signing.js';
+import { type Asked, answers, dies, type ScriptedService, scriptedService } from './testing/scripted-service.js';
+
+describe('Given a client that signs', () => {
+  let service: ScriptedService;
+  let client: BankingClient;
+  let publicKey: Ed25519Key;
+
+  beforeAll(async () => {
+    service = await scriptedService();
+    const pair = await crypto.subtle.generateKey('Ed25519', false, ['sign', 'verify']);
+    if (!('privateKey' in pair)) throw new Error('the platform made no pair');
+    ({ publicKey } = pair);
+    const signer = ed25519Signer({ keyId: 'payments-2026', privateKey: pair.privateKey });
+    client = new BankingClient({ baseUrl: `${service.url}/banking`, token: 'token', signer });
+  });
+  afterAll(() => service.close());
+
+  /** What the service saw, as a receiver reads it. */
+  const verified = ({ method, url, headers: all, body }: Asked) => {
+    const headers = Object.fromEntries(Object.entries(all).map(([name, value]) => [name, String(value)]));
+    const request = { method, url: new URL(url, service.url), headers, body: new TextEncoder().encode(body) };
+    return verifyEd25519(request, headers, publicKey);
+  };
+
+  const fund = () =>
+    client.workspace(7).sandbox.fund({ accountId: 1, amount: '5' } as Parameters<BankingClient['fundAccount']>[1]);
+
+  it('When it reads, makes something and tries again Then every request holds, with a nonce of its own', async () => {
+    service.script(answers(200, []), answers(200, { id: 7 }), dies, answers(201, { id: 1 }));
+    await client.listCorridors({}, { country: 'DE' });
+    await client.workspace(7).orders.cancel(1, 7);
+    await fund();
+
+    const all = await Promise.all(service.asked.map(verified));
+    expect(all.map(({ keyId }) => keyId)).toEqual(Array(4).fill('payments-2026'));
+    expect(new Set(all.map(({ nonce }) => nonce)).size).toBe(4);
+  });
+
+  it('When something between changes whose money it is Then the receiver notices', async () => {
+    await fund();
+    const asked = service.asked.at(-1);
+    if (asked === undefined) throw new Error('nothing was asked');
+
+    await expect(verified({ ...asked, headers: { ...asked.headers, 'workspace-id': '8' } })).rejects.toThrow(
+      new SignatureError('The signature is not the one of this request with this key.'),
+    );
+  });
+});
