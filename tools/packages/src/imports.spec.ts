@@ -11,24 +11,33 @@ const USE = `
   const names = (library) => Object.keys(library).filter((name) => !/^(default|module\\.exports|__esModule)$/.test(name));
   const { formatAmount, parseTransferAmount, add, toTransferAmount } = domain;
   const sum = add(parseTransferAmount('123450'), parseTransferAmount('50'));
+  const pair = await crypto.subtle.generateKey('Ed25519', false, ['sign', 'verify']);
+  const request = { method: 'GET', url: new URL('http://127.0.0.1/apps'), headers: {} };
+  const signed = await signing.ed25519Signer({ keyId: 'mine', privateKey: pair.privateKey })(request);
   console.log(JSON.stringify({
-    names: [...names(domain), ...names(client)].sort(),
+    names: [...names(domain), ...names(client), ...names(signing)].sort(),
     shown: formatAmount(sum, 'EUR', 'en'),
     sent: toTransferAmount(sum),
     name: prose.CURRENCY_NAMES.EUR,
     proves: typeof proof.proveExport,
+    signedBy: (await signing.verifyEd25519(request, signed, pair.publicKey)).keyId,
     client: typeof new client.BankingClient({ baseUrl: 'http://127.0.0.1', token: 'token' }).listApps,
   }));
 `;
 
 const PROGRAMS = {
   'import.mjs': `import * as domain from '@banking/domain'; import * as client from '@banking/client';
-    import * as prose from '@banking/domain/prose'; import * as proof from '@banking/domain/proof'; ${USE}`,
-  'require.cjs': `const domain = require('@banking/domain'); const client = require('@banking/client');
-    const prose = require('@banking/domain/prose'); const proof = require('@banking/domain/proof'); ${USE}`,
+    import * as prose from '@banking/domain/prose'; import * as proof from '@banking/domain/proof';
+    import * as signing from '@banking/client/signing'; ${USE}`,
+  'require.cjs': `(async () => {
+    const domain = require('@banking/domain'); const client = require('@banking/client');
+    const prose = require('@banking/domain/prose'); const proof = require('@banking/domain/proof');
+    const signing = require('@banking/client/signing'); ${USE}
+  })();`,
   'late-import.cjs': `(async () => {
     const domain = await import('@banking/domain'); const client = await import('@banking/client');
-    const prose = await import('@banking/domain/prose'); const proof = await import('@banking/domain/proof'); ${USE}
+    const prose = await import('@banking/domain/prose'); const proof = await import('@banking/domain/proof');
+    const signing = await import('@banking/client/signing'); ${USE}
   })();`,
 };
 
@@ -37,13 +46,15 @@ const BOTH = `
   import { createRequire } from 'node:module';
   import * as imported from '@banking/client';
   import * as importedDomain from '@banking/domain';
+  import * as importedSigning from '@banking/client/signing';
   const require = createRequire(import.meta.url);
-  const required = { ...require('@banking/client'), ...require('@banking/domain') };
+  const required = Object.assign({}, ...['domain', 'client', 'client/signing'].map((name) => require('@banking/' + name)));
   const { url, token } = JSON.parse(process.argv[2]);
-  const copies = [{ ...imported, ...importedDomain }, required];
+  const copies = [{ ...imported, ...importedDomain, ...importedSigning }, required];
 
+  const pair = await crypto.subtle.generateKey('Ed25519', false, ['sign', 'verify']);
   const thrown = (call) => call().then(() => { throw new Error('not refused'); }, (error) => error);
-  const kinds = ['Refusal', 'RemoteRefusal', 'ServiceError', 'ConnectionError'];
+  const kinds = ['Refusal', 'RemoteRefusal', 'ServiceError', 'ConnectionError', 'SignatureError'];
   const failures = {
     unsent: ({ BankingClient }) => new BankingClient({ baseUrl: url, token }).workspace(0).transfers.get(1),
     refused: ({ BankingClient }) => new BankingClient({ baseUrl: url, token }).workspace(1).transfers.get(999_999),
@@ -52,6 +63,8 @@ const BOTH = `
     aborted: ({ BankingClient }) =>
       new BankingClient({ baseUrl: url, token, fetch: () => Promise.reject(new Error('cut')) }).listApps(),
     calculated: async ({ parseAmount }) => parseAmount('1.005', 'EUR'),
+    unsigned: ({ verifyEd25519 }) =>
+      verifyEd25519({ method: 'GET', url: new URL(url), headers: {} }, {}, pair.publicKey),
   };
   const answers = {};
   for (const [name, failure] of Object.entries(failures)) {
@@ -82,7 +95,7 @@ describe.each(NODE_MAJORS)('Given Node %i', (major) => {
     const [first, ...others] = await Promise.all(Object.keys(PROGRAMS).map((program) => answerOf(program)));
 
     expect(first).toMatchObject({ shown: '€1,235.00', sent: '123500', name: 'Euro' });
-    expect(first).toMatchObject({ proves: 'function', client: 'function' });
+    expect(first).toMatchObject({ proves: 'function', signedBy: 'mine', client: 'function' });
     expect(first).toMatchObject({ names: expect.arrayContaining(['BankingClient', 'Refusal', 'compare']) });
     for (const other of others) expect(other).toEqual(first);
   });
@@ -93,13 +106,14 @@ describe.each(NODE_MAJORS)('Given Node %i', (major) => {
       const twice = (kinds: string) => [kinds, kinds];
 
       expect(await answerOf('both.mjs', JSON.stringify(service))).toEqual({
-        separate: [true, true, true, true],
+        separate: [true, true, true, true, true],
         answers: {
           unsent: twice('Refusal'),
           refused: twice('Refusal RemoteRefusal'),
           proxied: twice('ServiceError'),
           aborted: twice('ConnectionError'),
           calculated: twice('Refusal'),
+          unsigned: twice('SignatureError'),
         },
       });
     },

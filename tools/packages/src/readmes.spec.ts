@@ -12,7 +12,13 @@ const READERS: Readonly<Record<string, Reader>> = {
     instead: { 'http://127.0.0.1:3000': service.url },
   },
   'libs/client/README.md': {
-    prelude: `const currentToken = () => Promise.resolve(${JSON.stringify(service.token)});`,
+    prelude: `
+      import { readFileSync } from 'node:fs';
+      const currentToken = () => Promise.resolve(${JSON.stringify(service.token)});
+      const vectors = import.meta.resolve('@banking/client/package.json').replace('package.json', 'test-vectors/');
+      const { key } = JSON.parse(readFileSync(new URL('ed25519-signing.json', vectors), 'utf8'));
+      const readSecret = (_name: string) => Promise.resolve(JSON.stringify(key));
+    `,
     instead: { 'https://bank.example/banking': service.url },
   },
   'libs/domain/README.md': {
