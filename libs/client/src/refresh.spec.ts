@@ -1,0 +1,238 @@
+import { inspect } from 'node:util';
+import { RefreshTokenSession, type RefreshTokenSessionOptions } from './session.js';
+import { SessionError } from './session-error.js';
+import { failureOf, Shelf } from './testing/rotating-auth.js';
+import { answers, hangs, type ScriptedService, scriptedService } from './testing/scripted-service.js';
+import { memoryStore } from './token-store.js';
+
+const REFRESH_TOKEN = 'the-refresh-token';
+const TOKENS = { accessToken: 'the-access-token', refreshToken: 'the-next-refresh-token' };
+
+let service: ScriptedService;
+let authUrl: string;
+
+beforeEach(async () => {
+  service = await scriptedService();
+  service.script(answers(200, TOKENS));
+  authUrl = service.url;
+});
+
+afterEach(() => service.close());
+
+const sessionWith = (options: Partial<RefreshTokenSessionOptions> = {}) =>
+  new RefreshTokenSession({ authUrl, store: memoryStore(REFRESH_TOKEN), ...options });
+/** All that a logger could find. */
+const shown = (value: unknown) => inspect(value, { depth: null, showHidden: true }) + JSON.stringify(value);
+
+describe('Given an auth service that gives tokens', () => {
+  it.each(['', '/', '/auth', '/auth/'])(
+    'When its paths begin at %p, Then one POST presents the token',
+    async (path) => {
+      expect(await sessionWith({ authUrl: new URL(path, authUrl) }).token()).toBe(TOKENS.accessToken);
+
+      expect(service.asked).toEqual([
+        {
+          method: 'POST',
+          url: `${path.replace(/\/$/, '')}/sessions/tokens`,
+          headers: expect.objectContaining({ accept: 'application/json', 'content-type': 'application/json' }),
+          body: JSON.stringify({ refreshToken: REFRESH_TOKEN }),
+        },
+      ]);
+      expect(service.asked[0]?.headers).not.toHaveProperty('authorization');
+    },
+  );
+
+  it.each([
+    ['as we spell it', { ...TOKENS, expiresIn: 900 }],
+    ['as OAuth does', { access_token: TOKENS.accessToken, refresh_token: TOKENS.refreshToken, expires_in: 900 }],
+  ])('When it answers %s, Then the store gets everything', async (_spelling, body) => {
+    service.script(answers(201, body));
+    const store = new Shelf();
+    const [from, , to] = [Date.now(), await sessionWith({ store }).token(), Date.now()];
+
+    expect(store.kept).toEqual({ ...TOKENS, expiresAt: expect.any(Number) });
+    expect(store.kept?.expiresAt).toBeGreaterThanOrEqual(from + 900_000);
+    expect(store.kept?.expiresAt).toBeLessThanOrEqual(to + 900_000);
+  });
+
+  it.each([[null], ['900'], [undefined]])('When its lifetime is %p, Then it counts as unknown', async (expiresIn) => {
+    service.script(answers(200, { ...TOKENS, expiresIn }));
+    const store = new Shelf();
+    await sessionWith({ store }).token();
+
+    expect(store.kept).toEqual(TOKENS);
+  });
+
+  it('When it gives no other refresh token, Then the old one is kept, and the newest access token counts', async () => {
+    const store = new Shelf({ refreshToken: REFRESH_TOKEN });
+    const [one, other] = [sessionWith({ store }), sessionWith({ store })];
+    service.script(answers(200, { accessToken: 'access-1', refreshToken: null }));
+    expect(await one.token()).toBe('access-1');
+    service.script(answers(200, { accessToken: 'access-2' }));
+
+    expect(await other.renewed('access-1')).toBe('access-2');
+    expect(await one.renewed('access-1')).toBe('access-2');
+    expect(store.kept).toEqual({ accessToken: 'access-2', refreshToken: REFRESH_TOKEN });
+  });
+
+  it('When it gives the refused token again, Then it is handed out and not asked for without end', async () => {
+    const session = sessionWith();
+
+    expect(await session.renewed(await session.token())).toBe(TOKENS.accessToken);
+    expect(await session.token()).toBe(TOKENS.accessToken);
+    expect(service.asked).toHaveLength(2);
+  });
+
+  it('When a fetch is given, Then it sends', async () => {
+    const sent: string[] = [];
+    const fetchAndTell: typeof fetch = (input, init) => {
+      sent.push(String(input));
+      return fetch(input, init);
+    };
+
+    await sessionWith({ fetch: fetchAndTell }).token();
+    expect(sent).toEqual([`${authUrl}/sessions/tokens`]);
+  });
+});
+
+describe('Given an auth service that gives none', () => {
+  it.each([400, 401, 403])('When it answers %i, Then the session is over', async (status) => {
+    service.script(answers(status, { error: 'invalid_grant', error_description: REFRESH_TOKEN }));
+
+    const failure = await failureOf(sessionWith().token());
+
+    expect(failure).toBeInstanceOf(SessionError);
+    expect(failure).toMatchObject({ isOver: true, message: expect.stringContaining(`answered ${status}`) });
+    expect(shown(failure)).not.toContain(REFRESH_TOKEN);
+  });
+
+  it.each([404, 408, 429, 500, 503])('When it answers %i, Then it is worth another try', async (status) => {
+    service.script(answers(status, TOKENS));
+    const session = sessionWith();
+
+    const failure = await failureOf(session.token());
+    service.script(answers(200, TOKENS));
+
+    expect(failure).toMatchObject({ isOver: false, message: expect.stringContaining(`answered ${status}`) });
+    expect(await session.token()).toBe(TOKENS.accessToken);
+  });
+
+  it.each([
+    ['null', null],
+    ['a text', 'the-access-token the-next-refresh-token'],
+    ['a list', [TOKENS]],
+    ['no access token', { refreshToken: TOKENS.refreshToken }],
+    ['an access token that is no text', { ...TOKENS, accessToken: ['the-access-token'] }],
+    ['an access token that no header can carry', { ...TOKENS, accessToken: 'the-access-token\r\nX: y' }],
+    ['a refresh token that is no text', { ...TOKENS, refreshToken: 7 }],
+    ['an empty refresh token', { ...TOKENS, refreshToken: '' }],
+    ['more than any tokens need', { ...TOKENS, padding: 'x'.repeat(200_000) }],
+  ])('When it answers %s, Then it says that the refresh may have happened', async (_what, body) => {
+    service.script(answers(200, body));
+
+    const failure = await failureOf(sessionWith().token());
+
+    expect(failure).toMatchObject({ isOver: false, message: expect.stringContaining('may have happened') });
+    expect(shown(failure)).not.toMatch(/the-(access|refresh|next)/);
+  });
+
+  it.each(['', 'the-access-token the-next-refresh-token'])(
+    'When it answers %j, which is no JSON, Then so too',
+    async (sent) => {
+      service.script((response) => response.writeHead(200).end(sent));
+
+      const failure = await failureOf(sessionWith().token());
+
+      expect(failure).toMatchObject({ isOver: false, message: expect.stringContaining('may have happened') });
+      expect(shown(failure)).not.toMatch(/the-(access|refresh|next)/);
+    },
+  );
+
+  it('When its answer has no end, Then the beginning is enough', async () => {
+    const closed = new Promise((resolve) => {
+      service.script((response) => {
+        const more = () => response.write('x'.repeat(10_000), more);
+        response.writeHead(200).on('close', resolve);
+        more();
+      });
+    });
+
+    expect((await failureOf(sessionWith().token())).message).toContain('answered 200 without tokens');
+    await closed;
+  });
+
+  it('When it redirects, Then the token does not follow', async () => {
+    service.script(answers(307, '', { Location: '/elsewhere' }));
+
+    expect(await failureOf(sessionWith().token())).toMatchObject({ isOver: false });
+    expect(service.asked).toHaveLength(1);
+  });
+
+  it('When it does not answer, Then the refresh ends in time', async () => {
+    service.script(hangs);
+
+    const failure = await failureOf(sessionWith({ timeoutMs: 20 }).token());
+    expect(failure).toMatchObject({ isOver: false, message: expect.stringContaining('no complete answer in time') });
+  });
+
+  it('When nobody is there, Then the cause says so', async () => {
+    await service.close();
+
+    const failure = await failureOf(sessionWith().token());
+    expect(failure).toMatchObject({ isOver: false, cause: { cause: { code: 'ECONNREFUSED' } } });
+  });
+});
+
+describe('Given options that cannot work', () => {
+  it.each([
+    { authUrl: 'auth.example' },
+    { authUrl: 'http://auth.example' },
+    { authUrl: 'http://localhost.auth.example' },
+    { authUrl: 'http://127.0.0.1.auth.example' },
+    { authUrl: 'http://localhost:secret@auth.example' },
+    { authUrl: 'https://ada:secret@auth.example' },
+    { authUrl: 'https://auth.example/?version=2' },
+    { authUrl: 'https://auth.example/#top' },
+    { authUrl: 'ftp://auth.example' },
+    { timeoutMs: 0 },
+    { timeoutMs: NaN },
+    { timeoutMs: 2 ** 31 },
+    { earlyMs: -1 },
+    { earlyMs: NaN },
+  ])('When %o are given, Then the constructor says so and quotes nothing', (options) => {
+    expect(() => sessionWith(options)).toThrow(TypeError);
+    expect(() => sessionWith(options)).toThrow(/^(?!.*secret)/);
+  });
+
+  it.each([
+    'https://auth.example/a',
+    'http://localhost:8080',
+    'http://127.0.0.1',
+    'http://127.9.9.9:1/a',
+    'http://[::1]',
+  ])('When the authUrl is %s, Then it can be trusted', (url) => {
+    expect(() => sessionWith({ authUrl: url })).not.toThrow();
+  });
+});
+
+describe('Given a session', () => {
+  it('When it is logged, Then no token is', async () => {
+    const session = sessionWith();
+    await session.token();
+
+    expect(shown(session)).not.toMatch(/the-(access|refresh|next)/);
+  });
+
+  it('When it throws in a process with two copies of the library, Then the other copy knows the error', async () => {
+    await jest.isolateModulesAsync(async () => {
+      const other = await import('./session-error.js');
+      class Expired extends SessionError {}
+      const own = new SessionError('It is over.', { isOver: true });
+
+      expect(other.SessionError).not.toBe(SessionError);
+      expect(own).toBeInstanceOf(other.SessionError);
+      expect(own instanceof Expired).toBe(false);
+      expect(new Error('It is over.')).not.toBeInstanceOf(other.SessionError);
+    });
+  });
+});

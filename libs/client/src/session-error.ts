@@ -1,0 +1,24 @@
+// `instanceof` holds across two copies of the library, as for the errors in errors.ts.
+const SESSION_ERROR = Symbol.for('@banking/client/SessionError');
+
+/** A session has no access token to give. What the store or the platform threw is the `cause`. */
+export class SessionError extends Error {
+  override readonly name = 'SessionError';
+  /** Whether only signing in again helps. If not, a later call may succeed. */
+  readonly isOver: boolean;
+
+  constructor(message: string, { isOver, ...options }: ErrorOptions & { readonly isOver: boolean }) {
+    super(message, options);
+    this.isOver = isOver;
+  }
+
+  /** What `instanceof SessionError` asks for. */
+  get [SESSION_ERROR](): true {
+    return true;
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    if (this !== SessionError) return super[Symbol.hasInstance](value);
+    return (value as Partial<SessionError> | null | undefined)?.[SESSION_ERROR] === true;
+  }
+}

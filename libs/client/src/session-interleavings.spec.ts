@@ -1,0 +1,95 @@
+import fc from 'fast-check';
+import { RefreshTokenSession } from './session.js';
+import { SessionError } from './session-error.js';
+import { RotatingAuth, Shelf } from './testing/rotating-auth.js';
+import type { SessionTokens } from './token-store.js';
+
+/** What happens beside the calls, each from the end of its list. */
+interface Circumstances {
+  readonly writes: ('done' | 'failed' | 'failed after it was done')[];
+  /** How long the access tokens live, in seconds. */
+  readonly lives: (number | undefined)[];
+}
+
+const CIRCUMSTANCES: fc.Arbitrary<Circumstances> = fc.record({
+  writes: fc.array(fc.constantFrom('done', 'failed', 'failed after it was done'), { maxLength: 6 }),
+  lives: fc.array(fc.constantFrom(undefined, 0, 3_600), { maxLength: 6 }),
+});
+/** A call that needs a token, or has been answered with 401 to one of those handed out before. */
+const CALLS = fc.array(fc.option(fc.nat(20)), { minLength: 1, maxLength: 12 });
+
+class World {
+  readonly auth = new RotatingAuth();
+  readonly shelf = new Shelf();
+  /** Every access token that the store has had. */
+  readonly kept = new Set<unknown>();
+  readonly handedOut: string[] = [];
+  readonly refused = new Set<string>();
+  readonly session = new RefreshTokenSession({
+    authUrl: 'https://auth.example',
+    store: { read: () => this.read(), write: (tokens) => this.write(tokens) },
+    fetch: (_url, init) => this.answer(JSON.parse(String(init?.body)) as SessionTokens),
+  });
+
+  constructor(
+    private readonly circumstances: Circumstances,
+    /** Comes back after whatever else happens first. */
+    private readonly others: () => Promise<unknown>,
+  ) {}
+
+  async read() {
+    await this.others();
+    return this.shelf.kept;
+  }
+
+  async write(tokens: SessionTokens) {
+    await this.others();
+    const how = this.circumstances.writes.pop() ?? 'done';
+    if (how !== 'failed') {
+      await this.shelf.write(tokens);
+      this.kept.add(tokens.accessToken);
+      await this.others();
+    }
+    if (how !== 'done') throw new Error(how);
+  }
+
+  async answer({ refreshToken }: SessionTokens) {
+    await this.others();
+    this.auth.expiresIn = this.circumstances.lives.pop();
+    const tokens = this.auth.exchange(refreshToken);
+    await this.others();
+    return Response.json(tokens ?? {}, { status: tokens ? 200 : 401 });
+  }
+
+  async call(which: number | null) {
+    await this.others();
+    const refused = which === null ? undefined : this.handedOut[which % this.handedOut.length];
+    if (refused !== undefined) this.refused.add(refused);
+    const refusedBefore = new Set(this.refused);
+    try {
+      const token = await (refused === undefined ? this.session.token() : this.session.renewed(refused));
+      this.handedOut.push(token);
+      expect(refusedBefore).not.toContain(token);
+      expect(this.kept).toContain(token);
+    } catch (error) {
+      if (!(error instanceof SessionError)) throw error;
+      expect(error).toMatchObject({ isOver: false, message: 'The token store failed.' });
+    }
+  }
+}
+
+describe('Given calls, 401s and writes that fail, in any order', () => {
+  it('When they interleave, Then no refresh token is spent twice and no token handed out before it is kept', async () => {
+    const property = fc.asyncProperty(fc.scheduler(), CALLS, CIRCUMSTANCES, async (scheduler, calls, circumstances) => {
+      const dieAtOnce = circumstances.lives.includes(0);
+      const world = new World(circumstances, () => scheduler.schedule(Promise.resolve()));
+
+      await scheduler.waitFor(Promise.all(calls.map((which) => world.call(which))));
+
+      const { auth, refused } = world;
+      expect(auth).toMatchObject({ isEnded: false, presented: [...new Set(auth.presented)] });
+      if (!dieAtOnce) expect(auth.presented.length).toBeLessThanOrEqual(1 + refused.size);
+    });
+    await fc.assert(property, { numRuns: 1_000 });
+  });
+});

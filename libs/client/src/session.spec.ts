@@ -1,0 +1,246 @@
+import { RefreshTokenSession } from './session.js';
+import { SessionError } from './session-error.js';
+import { failureOf, RotatingAuth, Shelf } from './testing/rotating-auth.js';
+import { type ScriptedService, scriptedService, type Step } from './testing/scripted-service.js';
+import { memoryStore, type SessionTokens, type TokenStore } from './token-store.js';
+
+let auth: RotatingAuth;
+let service: ScriptedService;
+let authUrl: string;
+
+const exchange: Step = (response, { body }) => {
+  const tokens = auth.exchange((JSON.parse(body) as SessionTokens).refreshToken);
+  if (auth.isSilent) response.destroy();
+  else response.writeHead(tokens ? 200 : 401).end(JSON.stringify(tokens));
+};
+
+beforeEach(async () => {
+  auth = new RotatingAuth();
+  service = await scriptedService();
+  service.script(exchange);
+  authUrl = service.url;
+});
+
+afterEach(() => service.close());
+
+const sessionOver = (store: TokenStore) => new RefreshTokenSession({ authUrl, store });
+const inFuture = (seconds: number) => Date.now() + seconds * 1000;
+
+describe('Given a session that somebody has signed in to', () => {
+  it('When fifty calls need a token at once, Then one refresh gives it to all', async () => {
+    const session = sessionOver(memoryStore('refresh-0'));
+
+    const tokens = await Promise.all(Array.from({ length: 50 }, () => session.token()));
+
+    expect(new Set(tokens)).toEqual(new Set(['access-1']));
+    expect(await session.token()).toBe('access-1');
+    expect(auth.presented).toEqual(['refresh-0']);
+  });
+
+  it('When fifty calls are answered with 401 at once, Then one refresh gives the next token to all', async () => {
+    const session = sessionOver(memoryStore('refresh-0'));
+    await session.token();
+
+    const tokens = await Promise.all(Array.from({ length: 50 }, () => session.renewed('access-1')));
+
+    expect(new Set(tokens)).toEqual(new Set(['access-2']));
+    expect(auth.presented).toEqual(['refresh-0', 'refresh-1']);
+  });
+
+  it('When a 401 for an older token comes late, Then there is no second refresh', async () => {
+    const session = sessionOver(memoryStore('refresh-0'));
+    await session.renewed(await session.token());
+
+    expect(await session.renewed('access-1')).toBe('access-2');
+    expect(await session.token()).toBe('access-2');
+    expect(auth.refreshes).toBe(2);
+  });
+
+  it('When a 401 comes while its token is being replaced, Then it waits for the other', async () => {
+    const session = sessionOver(memoryStore('refresh-0'));
+    await session.token();
+
+    const late = new Promise<string>((resolve) => {
+      service.script((response, asked) => {
+        resolve(session.renewed('access-1'));
+        exchange(response, asked);
+      });
+    });
+
+    const tokens = await Promise.all([session.renewed('access-1'), late, session.token()]);
+    expect(tokens).toEqual(['access-2', 'access-2', 'access-2']);
+    expect(auth.refreshes).toBe(2);
+  });
+
+  it('When a late 401 comes while the newer token is being replaced too, Then it gets the newest', async () => {
+    const session = sessionOver(memoryStore('refresh-0'));
+    await session.renewed(await session.token());
+
+    expect(await Promise.all([session.renewed('access-2'), session.renewed('access-1')])).toEqual([
+      'access-3',
+      'access-3',
+    ]);
+  });
+
+  it('When the program ends between refresh and use, Then the next one finds both tokens in the store', async () => {
+    const store = new Shelf();
+    await sessionOver(store).token();
+
+    expect(store.kept).toEqual({ accessToken: 'access-1', refreshToken: 'refresh-1' });
+    expect(await sessionOver(store).token()).toBe('access-1');
+    expect(await sessionOver(store).renewed('access-1')).toBe('access-2');
+    expect(auth.isEnded).toBe(false);
+  });
+});
+
+describe('Given a token that says when it ends', () => {
+  it.each([
+    [20, 'access-1'],
+    [60, 'access-0'],
+    [undefined, 'access-0'],
+  ])('When it has %p seconds left, Then %s is sent', async (seconds, token) => {
+    const expiresAt = seconds && inFuture(seconds);
+
+    expect(
+      await sessionOver(new Shelf({ accessToken: 'access-0', refreshToken: 'refresh-0', expiresAt })).token(),
+    ).toBe(token);
+  });
+
+  it('When it lives shorter than we are early, Then not every call renews it', async () => {
+    auth.expiresIn = 10;
+    const session = sessionOver(memoryStore('refresh-0'));
+
+    expect([await session.token(), await session.token()]).toEqual(['access-1', 'access-1']);
+  });
+
+  it('When its life is over with its answer, Then every call renews it', async () => {
+    auth.expiresIn = 0;
+    const session = sessionOver(memoryStore('refresh-0'));
+
+    expect([await session.token(), await session.token()]).toEqual(['access-1', 'access-2']);
+  });
+
+  it('When the early refresh fails, Then it is sent as long as it lasts and nobody has refused it', async () => {
+    const kept = { accessToken: 'access-0', refreshToken: 'refresh-0', expiresAt: inFuture(20) };
+    const session = sessionOver(new Shelf(kept));
+    auth.isSilent = true;
+
+    expect(await session.token()).toBe('access-0');
+    expect(await failureOf(session.renewed('access-0'))).toMatchObject({ isOver: false });
+    expect(await failureOf(session.token())).toMatchObject({ isOver: false });
+  });
+});
+
+describe('Given a store that fails', () => {
+  it('When it cannot write, Then nobody gets the token, and the next call writes before anything else', async () => {
+    const store = new Shelf();
+    const session = sessionOver(store);
+    store.failure = new Error('the disk is full');
+
+    const failures = await Promise.all([failureOf(session.token()), failureOf(session.token())]);
+
+    expect(failures).toEqual([expect.any(SessionError), expect.any(SessionError)]);
+    expect(failures[0]).toMatchObject({ isOver: false, cause: new Error('the disk is full') });
+    expect(await session.token()).toBe('access-1');
+    expect(store.kept?.refreshToken).toBe('refresh-1');
+    expect(auth.presented).toEqual(['refresh-0']);
+  });
+
+  it('When somebody signs in again before the next call, Then theirs is used and not overwritten', async () => {
+    const store = new Shelf();
+    const session = sessionOver(store);
+    store.failure = new Error('the disk is full');
+    await failureOf(session.token());
+    store.kept = { accessToken: 'access-of-theirs', refreshToken: 'refresh-of-theirs' };
+
+    expect(await session.token()).toBe('access-of-theirs');
+    expect(store.kept.refreshToken).toBe('refresh-of-theirs');
+  });
+
+  it('When it cannot read, Then nothing is sent', async () => {
+    const read = () => Promise.reject(new Error('the disk is gone'));
+
+    expect(await failureOf(sessionOver({ ...memoryStore('refresh-0'), read }).token())).toMatchObject({
+      isOver: false,
+    });
+    expect(auth.refreshes).toBe(0);
+  });
+
+  it('When it is empty, Then signing in is what is left, and nothing is sent', async () => {
+    const store = { ...memoryStore(''), read: async () => undefined };
+
+    expect(await failureOf(sessionOver(store).token())).toMatchObject({ name: 'SessionError', isOver: true });
+    expect(auth.refreshes).toBe(0);
+  });
+});
+
+describe('Given two sessions over one store', () => {
+  it('When one has refreshed, Then the other takes what it got, and goes on from there', async () => {
+    const store = new Shelf();
+    const [one, other] = [sessionOver(store), sessionOver(store)];
+    await one.token();
+    await other.token();
+
+    expect(await one.renewed('access-1')).toBe('access-2');
+    expect(await other.renewed('access-1')).toBe('access-2');
+    expect(await other.renewed('access-2')).toBe('access-3');
+    expect(await one.renewed('access-2')).toBe('access-3');
+    expect(auth.presented).toEqual(['refresh-0', 'refresh-1', 'refresh-2']);
+  });
+
+  it('When the other was faster by a moment, Then being refused is not the end', async () => {
+    const store = new Shelf();
+    service.script((response) => {
+      store.kept = { accessToken: 'access-1', refreshToken: 'refresh-1' };
+      response.writeHead(401).end();
+    });
+
+    expect(await sessionOver(store).token()).toBe('access-1');
+  });
+});
+
+describe('Given a session that the auth service has ended', () => {
+  it('When more calls come, Then they fail without asking, until the store has another refresh token', async () => {
+    const store = new Shelf();
+    const session = sessionOver(store);
+    await session.token();
+    auth.isEnded = true;
+
+    const failure = await failureOf(session.renewed('access-1'));
+    expect(failure).toMatchObject({
+      isOver: true,
+      message: `POST ${authUrl}/sessions/tokens answered 401: sign in again.`,
+    });
+    for (const call of [() => session.token(), () => session.renewed('access-1')]) {
+      expect((await failureOf(call())).isOver).toBe(true);
+    }
+    expect(auth.presented).toEqual(['refresh-0', 'refresh-1']);
+
+    auth = new RotatingAuth('signed-in-again');
+    await store.write({ refreshToken: 'signed-in-again-0' });
+    expect(await session.token()).toBe('access-1');
+  });
+
+  it('When the token lasts a little longer, Then it is not sent any more', async () => {
+    auth.isEnded = true;
+    const store = new Shelf({ accessToken: 'access-0', refreshToken: 'refresh-0', expiresAt: inFuture(20) });
+    const session = sessionOver(store);
+
+    expect((await failureOf(session.token())).isOver).toBe(true);
+    expect((await failureOf(session.token())).isOver).toBe(true);
+    expect(auth.refreshes).toBe(1);
+  });
+
+  it('When an answer got lost, Then it says what may have happened, and the next refusal says it did', async () => {
+    const session = sessionOver(memoryStore('refresh-0'));
+    auth.isSilent = true;
+    expect(await failureOf(session.token())).toMatchObject({
+      isOver: false,
+      message: expect.stringContaining('may have happened'),
+      cause: expect.objectContaining({ name: 'TypeError' }),
+    });
+    auth.isSilent = false;
+
+    expect(await failureOf(session.token())).toMatchObject({ isOver: true });
+  });
+});
