@@ -31,7 +31,8 @@ export abstract class Directory {
    *
    * Answers `undefined` for somebody we do not know, which is not a refusal: the door decides what to say.
    *
+   * @param wanted where a role is looked for: a directory that keeps what it has read looks again when the user has none there
    * @throws Refusal `unavailable` when the backing cannot be reached.
    */
-  abstract userOf(subject: Subject): Promise<DirectoryUser | undefined>;
+  abstract userOf(subject: Subject, wanted?: WorkspaceId): Promise<DirectoryUser | undefined>;
 }

@@ -13,8 +13,8 @@ export class Callers {
 
   constructor(@Inject(Directory) private readonly directory: Directory) {}
 
-  userOf(subject: Subject): Promise<DirectoryUser | undefined> {
-    return this.users.get(keyOf(subject), () => this.directory.userOf(subject));
+  userOf(subject: Subject, wanted?: WorkspaceId): Promise<DirectoryUser | undefined> {
+    return this.users.get(keyOf(subject), () => this.directory.userOf(subject, wanted));
   }
 
   /** The user as the directory has them now, when what is remembered lacks the workspace. */
@@ -22,7 +22,7 @@ export class Callers {
     const user = await this.userOf(subject);
     if (user?.grants.some((grant) => grant.workspaceId === workspaceId)) return user;
     this.users.forget(keyOf(subject));
-    return this.userOf(subject);
+    return this.userOf(subject, workspaceId);
   }
 }
 
