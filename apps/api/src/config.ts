@@ -1,5 +1,6 @@
-import { isIP } from 'node:net';
 import { resolve } from 'node:path';
+import { isLoopback, isTrustworthy } from './trustworthy-url.js';
+import { readUpstream, type UpstreamConfig } from './upstream/read-upstream.js';
 
 /** Everything that can be set, typed. Units are last in the names. */
 export interface Config {
@@ -21,6 +22,8 @@ export interface Config {
   readonly quotes: QuoteConfig;
   /** Whether this process also does what is due: payouts, and what else waits in the queue. */
   readonly worker: boolean;
+  /** Another deployment that answers instead of our own books; then there is no database. */
+  readonly upstream?: UpstreamConfig | undefined;
   readonly corsOrigins: readonly string[];
   /** Requests per second for one user in one workspace; no limit without it. */
   readonly rateLimit?: { readonly perSecond: number } | undefined;
@@ -105,22 +108,26 @@ export function readConfig(environment: Environment = process.env, isTerminal = 
       mistakes.push(`CORS_ORIGINS holds "${origin}". Write origins like https://app.example, separated by commas.`);
     }
   }
+  const port = whole('PORT', 0, 65_535) ?? 3000;
+  // Our own books, with a database that lies here.
+  const isAtHome = databaseUrl === undefined && text('UPSTREAM_URL') === undefined;
   const config: Config = {
     host,
-    port: whole('PORT', 0, 65_535) ?? 3000,
+    port,
     dataDir: resolve(text('DATA_DIR') ?? '.data'),
     databaseUrl,
     databaseOwnerUrl,
     databasePoolSize: whole('DATABASE_POOL_SIZE', 2, 100) ?? 8,
     databaseNamedStatements: flag('DATABASE_NAMED_STATEMENTS', true),
-    demoData: flag('DEMO_DATA', databaseUrl === undefined),
+    demoData: flag('DEMO_DATA', isAtHome),
     tokens: readTokens({ text, url, flag, oneOf, host, mistakes }),
     logLevel: oneOf('LOG_LEVEL', LOG_LEVELS, 'info'),
     logPretty: oneOf('LOG_FORMAT', ['json', 'pretty'], isTerminal ? 'pretty' : 'json') === 'pretty',
     docs: flag('DOCS', true),
     sandbox: flag('SANDBOX', text('OIDC_ISSUER') === undefined),
     quotes: readQuotes({ whole, url, mistakes }),
-    worker: flag('WORKER', databaseUrl === undefined),
+    worker: flag('WORKER', isAtHome),
+    upstream: readUpstream({ text, whole, host, port, mistakes }),
     corsOrigins,
     rateLimit: rate === undefined ? undefined : { perSecond: rate },
   };
@@ -185,16 +192,4 @@ function readTokens({ text, url, flag, oneOf, host, mistakes }: Omit<Reading, 'w
   if (jwksUrl !== undefined) return { audience, type, source: { kind: 'jwks-url', issuer, url: jwksUrl } };
   if (jwksFile !== undefined) return { audience, type, source: { kind: 'jwks-file', issuer, file: resolve(jwksFile) } };
   return { audience, type, source: { kind: 'discovery', issuer } };
-}
-
-/** Whether what comes from a URL can be believed: nobody on the way can change it. */
-export function isTrustworthy(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const { protocol, hostname } = new URL(text);
-  return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
-}
-
-function isLoopback(host: string): boolean {
-  const bare = host.replace(/^\[(.*)\]$/, '$1');
-  return bare === 'localhost' || bare === '::1' || (isIP(bare) === 4 && bare.startsWith('127.'));
 }

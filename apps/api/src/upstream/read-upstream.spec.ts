@@ -1,0 +1,96 @@
+import { ConfigError, readConfig } from '../config.js';
+
+const GATEWAY = { UPSTREAM_URL: 'https://bank.example/banking', UPSTREAM_TOKEN: 'secret-token' };
+
+const mistakesOf = (environment: Record<string, string>): readonly string[] => {
+  try {
+    readConfig(environment, false);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.mistakes;
+    throw error;
+  }
+};
+
+describe('Given the settings of a gateway', () => {
+  it('When there are a URL and a credential, Then that is all: no database, no demo world, no worker', () => {
+    expect(readConfig(GATEWAY, false)).toMatchObject({
+      upstream: {
+        url: 'https://bank.example/banking',
+        timeoutMs: 10_000,
+        credential: { kind: 'token', token: 'secret-token' },
+      },
+      demoData: false,
+      worker: false,
+      sandbox: true,
+      tokens: { source: { kind: 'local' } },
+    });
+  });
+
+  it('When there is no URL, Then our own books answer', () => {
+    expect(readConfig({}, false).upstream).toBeUndefined();
+  });
+
+  it('When they are spread over two worlds, Then every mistake is said at once, with what to remove', () => {
+    const mistakes = mistakesOf({
+      ...GATEWAY,
+      DATABASE_URL: 'postgres://banking:hunter2@db/banking',
+      DATABASE_POOL_SIZE: '4',
+      DEMO_DATA: 'on',
+      WORKER: 'on',
+      RATES_URL: 'https://rates.example/',
+      QUOTE_VALID_S: '30',
+      UPSTREAM_TIMEOUT_MS: '99',
+    });
+
+    expect(mistakes.map((mistake) => mistake.split(' ')[0]).sort()).toEqual(['DATABASE_POOL_SIZE', 'DATABASE_URL', 'DEMO_DATA', 'QUOTE_VALID_S', 'RATES_URL', 'UPSTREAM_TIMEOUT_MS', 'WORKER']); // prettier-ignore
+    expect(mistakes.filter((mistake) => /Remove \w+\.$/.test(mistake))).toHaveLength(6);
+    expect(mistakes.join()).not.toContain('hunter2');
+  });
+
+  it('When they say what is so anyway, Then that is no mistake', () => {
+    expect(mistakesOf({ ...GATEWAY, DEMO_DATA: 'off', WORKER: 'off', UPSTREAM_TIMEOUT_MS: '14000' })).toEqual([]);
+  });
+
+  it.each([
+    [{ UPSTREAM_URL: 'https://bank.example' }, 'without a credential'],
+    [{ UPSTREAM_TOKEN: 'secret-token' }, 'without UPSTREAM_URL'],
+    [{ UPSTREAM_TIMEOUT_MS: '500' }, 'without UPSTREAM_URL'],
+    [{ ...GATEWAY, UPSTREAM_URL: 'bank.example' }, 'is not a URL'],
+    [{ ...GATEWAY, UPSTREAM_URL: 'http://bank.example' }, 'must begin with https://'],
+    [{ ...GATEWAY, UPSTREAM_URL: 'ftp://bank.example' }, 'must begin with https://'],
+    [{ ...GATEWAY, UPSTREAM_URL: 'https://us:hunter2@bank.example' }, 'a name or a password'],
+    [{ ...GATEWAY, UPSTREAM_URL: 'https://bank.example/?key=hunter2' }, 'a query or a fragment'],
+    [{ ...GATEWAY, UPSTREAM_TOKEN: 'hunter2 and more' }, 'no header can carry'],
+    [{ ...GATEWAY, UPSTREAM_TIMEOUT_MS: '15000' }, 'a whole number from 100 to 14000'],
+  ])('When they are %j, Then the one mistake is %s, and it repeats no secret', (environment, mistake) => {
+    const mistakes = mistakesOf(environment as Record<string, string>);
+
+    expect(mistakes).toEqual([expect.stringContaining(mistake)]);
+    expect(mistakes.join()).not.toMatch(/hunter2|secret-token/);
+  });
+
+  it.each([
+    ['http://127.0.0.1:3000', {}],
+    ['http://localhost:3000/banking', {}],
+    ['http://127.9.9.9:4000', { PORT: '4000' }],
+    ['http://[::1]:4000', { PORT: '4000', HOST: '::1' }],
+    ['http://localhost:4000', { PORT: '4000', HOST: '0.0.0.0', LOCAL_TOKENS: 'on' }],
+    ['https://bank.internal', { PORT: '443', HOST: 'bank.internal', LOCAL_TOKENS: 'on' }],
+  ])('When the upstream is %s and we are %j, Then that is ourselves', (url, environment: Record<string, string>) => {
+    expect(mistakesOf({ ...GATEWAY, ...environment, UPSTREAM_URL: url })).toEqual([
+      expect.stringContaining('is this service itself'),
+    ]);
+  });
+
+  it.each([
+    ['http://127.0.0.1:3001', {}],
+    ['http://127.0.0.1:3000', { PORT: '0' }],
+    ['https://bank.example:3000', {}],
+  ])(
+    'When the upstream is %s and we are %j, Then that is somebody else',
+    (url, environment: Record<string, string>) => {
+      expect(mistakesOf({ ...GATEWAY, ...environment, UPSTREAM_URL: url })).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,29 @@
+import { type App, type AppId, Refusal, type Scope, type User } from '@banking/domain';
+import { BankingClient, type BankingClientOptions } from '@banking/client';
+import type { UserLists } from './user-lists.js';
+import { visibleUsers } from './visible-users.js';
+
+/**
+ * Another deployment of the interface as what answers behind our port. It sees our one credential and not our caller, so what depends
+ * on who asks is decided here: which apps are theirs, and whom of an app they may see. The rest is the client as it is.
+ */
+export class UpstreamBankingService extends BankingClient {
+  constructor(
+    options: BankingClientOptions,
+    private readonly lists: UserLists,
+  ) {
+    super(options);
+  }
+
+  override async listApps({ actor }: Scope = {}): Promise<readonly App[]> {
+    const lists = await this.lists.find();
+    return lists.filter(({ users }) => users.some(({ id }) => id === actor)).map(({ app }) => app);
+  }
+
+  override async listAppUsers(scope: Scope, query: { readonly appId: AppId }): Promise<readonly User[]> {
+    const users = await super.listAppUsers(scope, query);
+    const seen = scope.actor === undefined ? [] : visibleUsers(users, scope.actor);
+    if (seen.length === 0) throw new Refusal('app_not_found');
+    return seen;
+  }
+}
