@@ -2,7 +2,6 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import { LoggerModule } from 'nestjs-pino';
 import type { Logger as Pino } from 'pino';
-import type { Deployment } from '@banking/operations';
 import { AccountsController } from './accounts/accounts.controller.js';
 import { StatementsController } from './accounts/statements.controller.js';
 import { AccessGuard } from './access/access.guard.js';
@@ -10,7 +9,7 @@ import { Callers } from './access/callers.js';
 import { RateLimit } from './access/rate-limit.js';
 import { TokenVerifier } from './access/token-verifier.js';
 import { AppsController } from './apps/apps.controller.js';
-import { BackingModule } from './backing.module.js';
+import { type Backing, BackingModule } from './backing.module.js';
 import type { Config } from './config.js';
 import { HealthController } from './health/health.controller.js';
 import { Draining } from './health/readiness.js';
@@ -29,7 +28,7 @@ import { TransfersController } from './transfers/transfers.controller.js';
 /** What the service is made of, besides its configuration. */
 export interface Parts {
   readonly config: Config;
-  readonly deployment: Deployment;
+  readonly backing: Backing;
   readonly verifier: TokenVerifier;
   readonly log: Pino;
   readonly draining: Draining;
@@ -57,10 +56,10 @@ export const controllersOf = ({ sandbox }: Pick<Config, 'sandbox'>) =>
 
 @Module({})
 export class AppModule {
-  static of({ config, deployment, verifier, log, draining }: Parts): DynamicModule {
+  static of({ config, backing, verifier, log, draining }: Parts): DynamicModule {
     return {
       module: AppModule,
-      imports: [loggerModule(log), BackingModule.on(deployment, config, (line) => log.warn(line))],
+      imports: [loggerModule(log), BackingModule.on(backing)],
       controllers: controllersOf(config),
       providers: [
         Callers,

@@ -1,23 +1,54 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { BankingService, Directory } from '@banking/domain';
-import { chooseRates, type Deployment, LedgerBankingService, LedgerDirectory } from '@banking/operations';
+import type { Logger } from 'pino';
+import { BankingService, Directory, type RefusalReason } from '@banking/domain';
+import { openBooks } from './books.js';
 import type { Config } from './config.js';
 import { READINESS, type Readiness } from './health/readiness.js';
 
-/** What answers behind the port: our own books. The only place that knows. */
+/** What answers behind the two ports. */
+export interface Backing {
+  readonly banking: BankingService;
+  readonly directory: Directory;
+  readonly readiness: Readiness;
+  /** Parts of the application that only this backing needs. */
+  readonly providers?: NonNullable<DynamicModule['providers']>;
+  /** What every operation that asks it may be refused for, beside what the operation names. */
+  readonly refusals: readonly RefusalReason[];
+  /** For the ready line: where the answers come from, where that is not here. */
+  readonly place?: string;
+  /**
+   * Called once, when the service listens and before it says so.
+   *
+   * @throws ConfigError for what an operator has to change first
+   */
+  begin(): Promise<void>;
+  /** Called when the last answer is out. */
+  close(): Promise<void>;
+}
+
+/**
+ * Our own books, or another deployment of the interface: the only switch on that in the repository.
+ *
+ * @throws ConfigError, and what a database that cannot be reached, read or migrated throws
+ */
+export async function openBacking(config: Config, log: Logger): Promise<Backing> {
+  const { upstream } = config;
+  if (upstream === undefined) return openBooks(config, log);
+  const { openUpstream } = await import('./upstream/open-upstream.js');
+  return openUpstream(upstream, log);
+}
+
 @Module({})
 export class BackingModule {
-  static on({ database, books }: Deployment, config: Config, warn: (line: string) => void): DynamicModule {
-    const { quotes, sandbox } = config;
-    const terms = { validS: quotes.validS, rates: chooseRates({ rates: quotes.rates, sandbox }, warn) };
-    const readiness: Readiness = { check: () => database.ping() };
+  static on({ banking, directory, readiness, providers = [] }: Backing): DynamicModule {
     return {
       module: BackingModule,
       global: true,
       providers: [
-        { provide: BankingService, useValue: new LedgerBankingService(database, books, terms, sandbox) },
-        { provide: Directory, useValue: new LedgerDirectory(database) },
+        { provide: BankingService, useValue: banking },
+        { provide: Directory, useValue: directory },
         { provide: READINESS, useValue: readiness },
+        ...providers,
       ],
       exports: [BankingService, Directory, READINESS],
     };

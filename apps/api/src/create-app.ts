@@ -4,23 +4,23 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
 import { Logger } from 'nestjs-pino';
 import type { Logger as Pino } from 'pino';
-import type { Deployment } from '@banking/operations';
 import { TokenVerifier } from './access/token-verifier.js';
 import { AppModule } from './app.module.js';
+import type { Backing } from './backing.module.js';
 import type { Config } from './config.js';
 import { serveDocs } from './docs/docs-page.js';
 import type { Draining } from './health/readiness.js';
 import { createServer, prepareServer } from './http/server.js';
 
 /** Headers of ours that a browser of another origin may read. */
-const EXPOSED_HEADERS = ['X-Request-Id', 'Retry-After', 'RateLimit', 'RateLimit-Policy', 'Deprecation', 'Sunset', 'Link', 'Location', 'ETag', 'Idempotent-Replayed', 'Content-Disposition']; // prettier-ignore
+const EXPOSED_HEADERS = ['X-Request-Id', 'Retry-After', 'RateLimit', 'RateLimit-Policy', 'Deprecation', 'Sunset', 'Link', 'Location', 'ETag', 'Idempotency-Key', 'Idempotent-Replayed', 'Content-Disposition']; // prettier-ignore
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'];
 
 /** The service, ready to listen. */
 export async function createApp(
   config: Config,
-  deployment: Deployment,
+  backing: Backing,
   log: Pino,
   draining: Draining,
 ): Promise<NestFastifyApplication> {
@@ -37,10 +37,10 @@ export async function createApp(
   }
   prepareServer(server, draining);
   const verifier = await TokenVerifier.open(config);
-  const parts = { config, deployment, verifier, log, draining };
+  const parts = { config, backing, verifier, log, draining };
   const app = await NestFactory.create<NestFastifyApplication>(AppModule.of(parts), adapter, { bufferLogs: true, abortOnError: false, bodyParser: false }); // prettier-ignore
   app.useLogger(app.get(Logger));
-  if (config.docs) await serveDocs(app);
+  if (config.docs) await serveDocs(app, backing.refusals);
   await app.init();
   await server.ready();
   return app;

@@ -3,15 +3,9 @@ import { createServer } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Logger } from 'pino';
 import { LocalIssuerError } from '@banking/local-issuer';
-import { BankingService } from '@banking/domain';
-import {
-  type Deployment,
-  DeploymentError,
-  type LedgerBankingService,
-  openDeployment,
-  startWork,
-} from '@banking/operations';
+import { DeploymentError } from '@banking/operations';
 import { DatabaseSetupError, EmbeddedServerError, MigrationError } from '@banking/postgres';
+import { type Backing, openBacking } from './backing.module.js';
 import { type Config, ConfigError, readConfig } from './config.js';
 import { createApp } from './create-app.js';
 import { Draining } from './health/readiness.js';
@@ -36,49 +30,29 @@ async function main(): Promise<void> {
   const draining = new Draining();
   const started = start(config, log, draining);
   stopOnSignal(started, draining, (message) => log.info(message));
-  const { app } = await started;
-  if (!draining.begun) console.log(readyLine(config, await app.getUrl()));
+  const { app, backing } = await started;
+  if (!draining.begun) console.log(readyLine(config, await app.getUrl(), backing));
 }
 
 interface Running {
   readonly app: NestFastifyApplication;
-  readonly deployment: Deployment;
-  readonly worker?: ReturnType<typeof startWork> | undefined;
+  readonly backing: Backing;
 }
 
 async function start(config: Config, log: Logger, draining: Draining): Promise<Running> {
   await tryAddress(config);
-  const deployment = await openDeployment({
-    databaseUrl: config.databaseUrl,
-    ownerUrl: config.databaseOwnerUrl,
-    dataDir: config.dataDir,
-    demo: config.demoData,
-    poolSize: config.databasePoolSize,
-    nameStatements: config.databaseNamedStatements,
-    log: (line) => log.info(line),
-    warn: (line) => log.warn(line),
-  });
+  const backing = await openBacking(config, log);
+  let app: NestFastifyApplication | undefined;
   try {
-    const app = await createApp(config, deployment, log, draining);
+    app = await createApp(config, backing, log, draining);
     await listen(app, config);
-    return { app, deployment, worker: config.worker ? workBeside(config, deployment, app, log) : undefined };
+    await backing.begin();
+    return { app, backing };
   } catch (error) {
-    await deployment.close();
+    await app?.close();
+    await backing.close();
     throw error;
   }
-}
-
-/** What is due is done by this process too, as long as nobody runs a worker of its own. */
-function workBeside({ sandbox }: Config, deployment: Deployment, app: NestFastifyApplication, log: Logger) {
-  const { orders } = app.get<BankingService, LedgerBankingService>(BankingService);
-  return startWork(deployment, {
-    orders,
-    sandbox,
-    onError: (error, claim) => {
-      const { workspaceId, kind, subjectId, tries } = claim ?? {};
-      log.warn({ err: error, workspaceId, kind, subjectId, tries }, 'work failed');
-    },
-  });
 }
 
 const WHY_NOT_LISTENING: Readonly<Record<string, string>> = {
@@ -113,8 +87,9 @@ function explainAddress(error: unknown, host: string, port: number): unknown {
   return why === undefined ? error : new ConfigError([`${host}:${port} ${why}`]);
 }
 
-function readyLine({ docs, tokens, demoData }: Config, url: string): string {
+function readyLine({ docs, tokens, demoData }: Config, url: string, { place }: Backing): string {
   const lines = [`Ready on ${url}${docs ? ` - docs page: ${url}/docs` : ''}`];
+  if (place !== undefined) lines.push(`A gateway of ${place}`);
   if (tokens.source.kind === 'local') {
     lines.push(`A token: npm run -s token -- ${demoData ? 'ada@northwind.example' : '<email>'}`);
   }
@@ -136,11 +111,10 @@ function stopOnSignal(started: Promise<Running>, draining: Draining, log: (messa
     draining.begun = true;
     log(`${signal}: stopping`);
     setTimeout(() => process.exit(1), HARD_EXIT_MS).unref();
-    const { app, deployment, worker } = await started;
+    const { app, backing } = await started;
     if (signal === 'SIGTERM') await new Promise((resolve) => setTimeout(resolve, ANNOUNCE_MS));
     await app.close();
-    await worker?.stop();
-    await deployment.close();
+    await backing.close();
     log('stopped');
     process.exit(0);
   };

@@ -69,5 +69,9 @@ export const REFUSAL_ACTIONS: Readonly<Record<RefusalReason, string>> = {
   clock_invalid: 'Send a time that is not before the one the workspace has come to.',
   transaction_not_found: 'Use the id of the transaction of a payment abroad, and check the Workspace-ID.',
   order_not_found: 'Use an id from the list of orders, and the account it belongs to.',
+  upstream_error:
+    'Send a read again later. What makes or changes something may have been carried out: read how things stand, or send the same with the key of the Idempotency-Key header.',
+  upstream_timeout:
+    'Send a read again. What makes or changes something may have been carried out: read how things stand, or send the same with the key of the Idempotency-Key header.',
   unavailable: 'Wait as many seconds as Retry-After says, then try again.',
 };

@@ -44,6 +44,9 @@ const ELSEWHERE: Readonly<Record<string, readonly [spec: string, word: string]>>
   headers_too_large: ['apps/api-e2e/src/hostile/requests.ts', "reason: 'headers_too_large'"],
   // Node answers it without a body.
   request_timeout: ['apps/api-e2e/src/hostile/framing.spec.ts', '408'],
+  // Only where another deployment answers.
+  upstream_error: ['apps/api/src/upstream/upstream-failure.spec.ts', "reason: 'upstream_error'"],
+  upstream_timeout: ['apps/api/src/upstream/upstream-failure.spec.ts', "reason: 'upstream_timeout'"],
   amount_too_precise: ['libs/domain/src/display.spec.ts', "'amount_too_precise'"],
 };
 

@@ -36,6 +36,7 @@ export class AccessGuard implements CanActivate {
 
     const http = context.switchToHttp();
     const request = http.getRequest<FastifyRequest & CalledRequest>();
+    request.operation = operation;
     const { subject, user } = await this.authenticate(request);
     request.userId = user.id;
     const named = isRole(access) ? headerLines(request, 'workspace-id') : undefined;
@@ -43,9 +44,8 @@ export class AccessGuard implements CanActivate {
     const offered = this.reflector.get<readonly string[] | undefined>(ANSWERS_IN, context.getHandler());
     if (offered) varyByAccept(http.getResponse<FastifyReply>());
     if (preferredType(request.headers.accept, offered ?? JSON_ONLY) === undefined) throw new Refusal('not_acceptable');
-    request.caller = isRole(access)
-      ? await this.authorize(subject, workspaceIdOf(named), access)
-      : made({ actor: user.id });
+    const scope = isRole(access) ? await this.authorize(subject, workspaceIdOf(named), access) : { actor: user.id };
+    request.caller = made({ ...scope, requestId: request.id });
     return true;
   }
 
@@ -64,12 +64,12 @@ export class AccessGuard implements CanActivate {
   }
 
   /** @throws Refusal `workspace_forbidden` whether or not the workspace exists; `role_insufficient` */
-  private async authorize(subject: Subject, workspaceId: WorkspaceId, needed: RoleName): Promise<Caller> {
+  private async authorize(subject: Subject, workspaceId: WorkspaceId, needed: RoleName): Promise<CheckedScope> {
     const user = await this.callers.userIn(subject, workspaceId);
     const grant = user?.grants.find((candidate) => candidate.workspaceId === workspaceId);
     if (!user || !grant) throw new Refusal('workspace_forbidden');
     if (!suffices(grant.role, needed)) throw new Refusal('role_insufficient');
-    return made({ actor: user.id, workspaceId, role: grant.role });
+    return { actor: user.id, workspaceId, role: grant.role };
   }
 }
 
@@ -85,8 +85,10 @@ function rateKeyOf({ id, grants }: DirectoryUser, named: string | undefined): st
   return `${id}/${grant?.workspaceId ?? ''}`;
 }
 
+type CheckedScope = Pick<Caller, 'actor' | 'workspaceId' | 'role'>;
+
 /** The one place where a Caller comes into being. */
-const made = (scope: Pick<Caller, 'actor' | 'workspaceId' | 'role'>) => scope as Caller;
+const made = (scope: CheckedScope & Pick<Caller, 'requestId'>) => scope as Caller;
 
 /** @throws Refusal `workspace_id_required`, `workspace_id_invalid` */
 function workspaceIdOf(values: readonly string[] | undefined): WorkspaceId {

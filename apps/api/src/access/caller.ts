@@ -1,5 +1,6 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { RoleName, Scope, UserId, WorkspaceId } from '@banking/domain';
+import type { OperationId } from './matrix.js';
 
 declare const checked: unique symbol;
 
@@ -13,6 +14,7 @@ export type Caller = Scope & {
 
 /** What the guard leaves on a request, for the controller and for the log line. */
 export interface CalledRequest {
+  operation?: OperationId;
   caller?: Caller;
   /** Known from the credential on, also when the call is refused afterwards. */
   userId?: UserId;

@@ -32,6 +32,11 @@ export const ANSWER_HEADERS = {
     description: 'Where what was made can be read.',
     schema: { type: 'string', example: '/accounts/17' },
   },
+  'Idempotency-Key': {
+    description:
+      'Whether the request was carried out is not known: send the same again with this key, which is yours where you sent one.',
+    schema: { type: 'string', example: '5f3c1a8b0d9e4c7fa1b2c3d4e5f60718' },
+  },
   'Idempotent-Replayed': {
     description: '`true` where this is the answer of an earlier request with the same `Idempotency-Key`.',
     schema: { type: 'string', example: 'true' },
@@ -60,6 +65,8 @@ interface Marks {
   readonly hasETag: boolean;
   readonly isPaged: boolean;
   readonly isCreation: boolean;
+  /** Whether another deployment answers. */
+  readonly isGateway: boolean;
 }
 
 /** The headers of one answer, as references into the components. */
@@ -67,14 +74,19 @@ export function answerHeaders(status: number, operation: Marks) {
   return Object.fromEntries(namesOf(status, operation).map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-function namesOf(status: number, { isPublic, isDeprecated, hasETag, isPaged, isCreation }: Marks): HeaderName[] {
+function namesOf(
+  status: number,
+  { isPublic, isDeprecated, hasETag, isPaged, isCreation, isGateway }: Marks,
+): HeaderName[] {
   const isAnswer = status < 400;
+  const isInDoubt = isGateway && (status === 502 || status === 503 || status === 504);
   const names: HeaderName[] = ['X-Request-Id', 'Cache-Control'];
   // The limit is looked at once the credential is known.
   if (!isPublic && status !== 401) names.push('RateLimit-Policy', 'RateLimit');
   if (status === 401) names.push('WWW-Authenticate');
   // Where nothing is made, a conflict is no matter of time.
   if ((status === 409 && isCreation) || status === 429 || status === 503) names.push('Retry-After');
+  if (isCreation && isInDoubt) names.push('Idempotency-Key');
   if (hasETag && isAnswer) names.push('ETag');
   if (isCreation && isAnswer) names.push('Location', 'Idempotent-Replayed');
   if (isPaged && isAnswer) names.push('Link');

@@ -2,6 +2,7 @@ import { dirname, join } from 'node:path';
 import fastifyStatic from '@fastify/static';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { RefusalReason } from '@banking/domain';
 import { createDocument } from './openapi.js';
 
 /** Everything comes from here and nothing runs that does not: no inline script, no other host. */
@@ -21,15 +22,15 @@ const ASSETS = {
   'page.js': PAGE,
 };
 
-/** Serves `/docs` and `/openapi.json`, to anybody. */
-export async function serveDocs(app: NestFastifyApplication): Promise<void> {
+/** Serves `/docs` and `/openapi.json`, to anybody. @param ofBacking as `createDocument` */
+export async function serveDocs(app: NestFastifyApplication, ofBacking: readonly RefusalReason[]): Promise<void> {
   const server = app.getHttpAdapter().getInstance() as FastifyInstance;
   await server.register(fastifyStatic, { root: PAGE, serve: false });
   const forPage = (reply: FastifyReply) => reply.header('Content-Security-Policy', PAGE_POLICY);
 
   let document: string | undefined;
   server.get('/openapi.json', async (_request, reply) => {
-    document ??= JSON.stringify(createDocument(app));
+    document ??= JSON.stringify(createDocument(app, ofBacking));
     return forPage(reply).type('application/json; charset=utf-8').send(document);
   });
   server.get('/docs', async (_request, reply) => forPage(reply).sendFile('index.html', PAGE));

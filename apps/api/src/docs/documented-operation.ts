@@ -38,7 +38,14 @@ export function documentedOperation(
 ): OperationObject {
   const { hasETag, isPaged, isCreation, examples, refusals } = draft;
   const isPublic = declared.security?.length === 0;
-  const marks = { isPublic, isDeprecated: declared.deprecated === true, hasETag, isPaged, isCreation };
+  const marks = {
+    isPublic,
+    isDeprecated: declared.deprecated === true,
+    hasETag,
+    isPaged,
+    isCreation,
+    isGateway: refusals.includes('upstream_error'),
+  };
   const parameters = pathFirst(path, [...(declared.parameters ?? []), ...(hasETag ? [IF_NONE_MATCH] : [])] as ParameterObject[]); // prettier-ignore
   const answers: Record<string, Answer> = {
     ...withExamples(declared.responses as Record<string, Answer>, draft),

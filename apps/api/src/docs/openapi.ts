@@ -1,5 +1,7 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import type { RefusalReason } from '@banking/domain';
+import { ACCESS } from '../access/matrix.js';
 import { ErrorDto } from '../http/error.dto.js';
 import { DRAFT, type Draft } from '../http/operation.decorator.js';
 import { ANSWER_HEADERS } from './answer-headers.js';
@@ -7,8 +9,12 @@ import { documentedOperation } from './documented-operation.js';
 import type { OperationObject } from './examples.js';
 import { introduction } from './introduction.js';
 
-/** The OpenAPI document, made from the routes as they are declared and the answers that were recorded. */
-export function createDocument(app: INestApplication): OpenAPIObject {
+/**
+ * The OpenAPI document, made from the routes as they are declared and the answers that were recorded.
+ *
+ * @param ofBacking what every operation that asks the backing may be refused for besides
+ */
+export function createDocument(app: INestApplication, ofBacking: readonly RefusalReason[] = []): OpenAPIObject {
   const outline = new DocumentBuilder()
     .setTitle('Banking transfer service')
     .setVersion('1.0.0')
@@ -37,8 +43,8 @@ export function createDocument(app: INestApplication): OpenAPIObject {
     .build();
   const options = { autoTagControllers: false, extraModels: [ErrorDto] };
   const document = withUsedTags(withPublishedNames(SwaggerModule.createDocument(app, outline, options)));
-  const drafts = completeOperations(document);
-  document.components = { ...document.components, headers: ANSWER_HEADERS };
+  const drafts = completeOperations(document, ofBacking);
+  document.components = { ...document.components, headers: usedHeaders(document) };
   document.info.description = introduction(new Set(drafts.flatMap(({ refusals }) => refusals)));
   return document;
 }
@@ -48,6 +54,13 @@ function withUsedTags(document: OpenAPIObject): OpenAPIObject {
   const operations = Object.values(document.paths).flatMap((item) => Object.values(item) as OperationObject[]);
   const used = new Set(operations.flatMap(({ tags }) => tags ?? []));
   return { ...document, tags: (document.tags ?? []).filter(({ name }) => used.has(name)) };
+}
+
+/** Without those of answers that this deployment never gives. */
+function usedHeaders({ paths }: OpenAPIObject): typeof ANSWER_HEADERS {
+  const text = JSON.stringify(paths);
+  const used = Object.entries(ANSWER_HEADERS).filter(([name]) => text.includes(`"#/components/headers/${name}"`));
+  return Object.fromEntries(used) as typeof ANSWER_HEADERS;
 }
 
 /** Schemas carry the names of the interface, not those of our classes. */
@@ -65,12 +78,18 @@ function withPublishedNames(document: OpenAPIObject): OpenAPIObject {
 const published = (className: string) => className.replace(/Dto$/, '');
 
 /** Finishes every operation in place, and says what they were made from. */
-function completeOperations({ paths }: OpenAPIObject): Draft[] {
+function completeOperations({ paths }: OpenAPIObject, ofBacking: readonly RefusalReason[]): Draft[] {
   const items = Object.entries(paths) as unknown as [string, Record<string, OperationObject & { [DRAFT]: Draft }>][];
   return items.flatMap(([path, item]) =>
-    Object.entries(item).map(([method, { [DRAFT]: draft, ...declared }]) => {
+    Object.entries(item).map(([method, { [DRAFT]: outline, ...declared }]) => {
+      const draft = ACCESS[outline.operation] === 'public' ? outline : withRefusals(outline, ofBacking);
       Object.assign(item, { [method]: documentedOperation(path, method, declared, draft) });
       return draft;
     }),
   );
 }
+
+const withRefusals = (draft: Draft, more: readonly RefusalReason[]): Draft => ({
+  ...draft,
+  refusals: [...draft.refusals, ...more],
+});

@@ -3,7 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal, type RefusalReason } from '@banking/domain';
 import type { CalledRequest } from '../access/caller.js';
 import { CredentialError } from '../access/token-verifier.js';
-import { BARE_HEADERS, bodyOf } from './error-answer.js';
+import { type UpstreamFailure, upstreamFailure } from '../upstream/upstream-failure.js';
+import { BARE_HEADERS, bodyOf, type ErrorAnswer } from './error-answer.js';
 
 /** What Fastify and Nest say no with before our own code does. */
 const BY_STATUS: Readonly<Record<number, RefusalReason>> = {
@@ -31,21 +32,29 @@ export class RefusalFilter implements ExceptionFilter {
     const http = host.switchToHttp();
     const request = http.getRequest<FastifyRequest & CalledRequest>();
     const reply = http.getResponse<FastifyReply>();
-    const refusal = refusalOf(thrown, request.url);
-    this.log(refusal, thrown, request);
+    const failure = upstreamFailure(thrown, request.operation);
+    const refusal = failure ? this.ofUpstream(failure, request) : this.ofOurs(thrown, request);
     if (reply.sent) return;
     // The router hands a path it cannot read to us without running a hook.
     if (!reply.hasHeader('X-Request-Id')) reply.headers({ ...BARE_HEADERS, 'X-Request-Id': request.id });
     if (refusal.status === 401) reply.header('WWW-Authenticate', 'Bearer');
-    if (refusal.reason === 'idempotency_in_progress' || refusal.status === 429 || refusal.status === 503) {
-      reply.header('Retry-After', String(refusal.retryAfterSeconds ?? RETRY_AFTER_S));
-    }
+    if (mustSayWhen(refusal)) reply.header('Retry-After', String(refusal.retryAfterSeconds ?? RETRY_AFTER_S));
+    if (failure?.idempotencyKey !== undefined) reply.header('Idempotency-Key', failure.idempotencyKey);
     // After a request whose body was not read to its end, the connection cannot carry another.
     if (refusal.status === 413) reply.header('Connection', 'close');
     reply.code(refusal.status).type('application/json; charset=utf-8').send(bodyOf(refusal, request.id));
   }
 
-  private log(refusal: Refusal, thrown: unknown, request: FastifyRequest & CalledRequest): void {
+  private ofUpstream(
+    { answer, why, isAlarm = false }: UpstreamFailure,
+    { id: requestId }: FastifyRequest,
+  ): ErrorAnswer {
+    if (why !== undefined) this.logger[isAlarm ? 'error' : 'warn']({ why, requestId }, answer.message);
+    return answer;
+  }
+
+  private ofOurs(thrown: unknown, request: FastifyRequest & CalledRequest): ErrorAnswer {
+    const refusal = refusalOf(thrown, request.url);
     const { cause } = refusal;
     if (refusal.reason === 'internal_error') {
       this.logger.error({ err: thrown, requestId: request.id }, 'a bug');
@@ -54,8 +63,12 @@ export class RefusalFilter implements ExceptionFilter {
     } else if (cause instanceof CredentialError) {
       request.why = cause.message;
     }
+    return refusal;
   }
 }
+
+const mustSayWhen = ({ status, reason, retryAfterSeconds }: ErrorAnswer) =>
+  status === 429 || status === 503 || reason === 'idempotency_in_progress' || retryAfterSeconds !== undefined;
 
 function refusalOf(thrown: unknown, url: string): Refusal {
   if (thrown instanceof Refusal) return thrown;

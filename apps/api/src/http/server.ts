@@ -12,6 +12,9 @@ import { readJsonBodies } from './json-body.js';
 import { allowedMethods, indexRoutes, type RouteIndex } from './route-index.js';
 import { SECURITY_HEADERS } from './security-headers.js';
 
+/** What takes longer is answered without its handler. */
+export const HANDLER_TIMEOUT_MS = 15_000;
+
 /** Every bound on what a client can make the server hold, and for how long. */
 const LIMITS = {
   bodyBytes: 64 * 1024,
@@ -21,7 +24,6 @@ const LIMITS = {
   parameterLength: 100,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 15_000,
-  handlerTimeoutMs: 15_000,
   idleTimeoutMs: 30_000,
   keepAliveTimeoutMs: 72_000,
   checkConnectionsEveryMs: 2_000,
@@ -126,7 +128,7 @@ export function prepareServer(server: FastifyInstance, draining: Draining): void
   readJsonBodies(server);
   const routes = indexRoutes(server);
   const age = new ConnectionAge();
-  boundHandlers(server, LIMITS.handlerTimeoutMs);
+  boundHandlers(server, HANDLER_TIMEOUT_MS);
   server.addHook('onRequest', (request, reply, done) => {
     reply.headers(SECURITY_HEADERS).header('x-request-id', request.id);
     const isBodyUnread = isUnread(request);

@@ -47,6 +47,16 @@ export const PROTOCOL = {
     errorCode: 'internal_error',
     meaning: 'The service failed in a way it did not expect.',
   },
+  upstream_error: {
+    status: 502,
+    errorCode: 'upstream_error',
+    meaning: 'What answers behind this gateway has failed, or has given an answer that cannot be trusted.',
+  },
+  upstream_timeout: {
+    status: 504,
+    errorCode: 'upstream_timeout',
+    meaning: 'What answers behind this gateway did not answer in time.',
+  },
   unavailable: {
     status: 503,
     errorCode: 'unavailable',

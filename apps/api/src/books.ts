@@ -1,0 +1,45 @@
+import type { Logger } from 'pino';
+import { chooseRates, LedgerBankingService, LedgerDirectory, openDeployment, startWork } from '@banking/operations';
+import type { Backing } from './backing.module.js';
+import type { Config } from './config.js';
+
+/** Our own books in PostgreSQL. What is due is done by this process too, as long as nobody runs a worker of its own. */
+export async function openBooks(config: Config, log: Logger): Promise<Backing> {
+  const { quotes, sandbox } = config;
+  const warn = (line: string) => log.warn(line);
+  const deployment = await openDeployment({
+    databaseUrl: config.databaseUrl,
+    ownerUrl: config.databaseOwnerUrl,
+    dataDir: config.dataDir,
+    demo: config.demoData,
+    poolSize: config.databasePoolSize,
+    nameStatements: config.databaseNamedStatements,
+    log: (line) => log.info(line),
+    warn,
+  });
+  const { database, books } = deployment;
+  const terms = { validS: quotes.validS, rates: chooseRates({ rates: quotes.rates, sandbox }, warn) };
+  const banking = new LedgerBankingService(database, books, terms, sandbox);
+  let work: ReturnType<typeof startWork> | undefined;
+  return {
+    banking,
+    directory: new LedgerDirectory(database),
+    readiness: { check: () => database.ping() },
+    refusals: [],
+    async begin() {
+      if (!config.worker) return;
+      work = startWork(deployment, {
+        orders: banking.orders,
+        sandbox,
+        onError: (error, claim) => {
+          const { workspaceId, kind, subjectId, tries } = claim ?? {};
+          log.warn({ err: error, workspaceId, kind, subjectId, tries }, 'work failed');
+        },
+      });
+    },
+    async close() {
+      await work?.stop();
+      await deployment.close();
+    },
+  };
+}

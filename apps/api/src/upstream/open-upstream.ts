@@ -1,0 +1,47 @@
+import { APP_INTERCEPTOR, HttpAdapterHost } from '@nestjs/core';
+import type { Logger } from 'pino';
+import { BankingClient } from '@banking/client';
+import type { Backing } from '../backing.module.js';
+import { answerChecks } from './answer-checks.js';
+import { Circle } from './circle.js';
+import { askFirst } from './first-question.js';
+import type { UpstreamConfig } from './read-upstream.js';
+import { TimeLeft } from './time-left.js';
+import { UpstreamBankingService } from './upstream-banking-service.js';
+import { UpstreamConnection } from './upstream-connection.js';
+import { UpstreamDirectory } from './upstream-directory.js';
+import { UpstreamReadiness } from './upstream-readiness.js';
+import { readUserLists } from './read-user-lists.js';
+import { UserLists } from './user-lists.js';
+
+/** Another deployment of the interface behind ours. What it says is believed only after it has been looked at. */
+export function openUpstream({ url, timeoutMs, credential }: UpstreamConfig, log: Logger): Backing {
+  const connection = new UpstreamConnection(log);
+  const circle = new Circle(connection.name);
+  const token = () => Promise.resolve(credential.token);
+  const options = {
+    baseUrl: url,
+    token,
+    timeoutMs,
+    // Whoever called repeats, with the same key: where each of two layers does, an upstream in trouble gets the product.
+    retries: 0,
+    fetch: connection.transport,
+    inspect: answerChecks(),
+  };
+  const asOurselves = new BankingClient(options);
+  const lists = new UserLists(() => readUserLists(asOurselves));
+  const ask = () => asOurselves.listApps({});
+  return {
+    banking: new UpstreamBankingService(options, lists),
+    directory: new UpstreamDirectory(lists, (fields, message) => log.warn(fields, message)),
+    readiness: new UpstreamReadiness(ask),
+    providers: [
+      { provide: APP_INTERCEPTOR, useValue: new TimeLeft(timeoutMs) },
+      { provide: Circle, inject: [HttpAdapterHost], useFactory: ({ httpAdapter }: HttpAdapterHost) => circle.watch(httpAdapter.getInstance()) }, // prettier-ignore
+    ],
+    refusals: ['upstream_error', 'upstream_timeout'],
+    place: new URL(url).host,
+    begin: () => askFirst({ ask, token, circle, log }),
+    close: () => connection.close(),
+  };
+}

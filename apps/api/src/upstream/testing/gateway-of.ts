@@ -1,0 +1,55 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pino from 'pino';
+import { LocalIssuer } from '@banking/local-issuer';
+import { openBacking } from '../../backing.module.js';
+import { readConfig } from '../../config.js';
+import { createApp } from '../../create-app.js';
+import { Draining } from '../../health/readiness.js';
+import { loggerOptions } from '../../http/logger.js';
+
+/** One line of the log. */
+type LogLine = Readonly<Record<string, unknown>> & { readonly level: string; readonly msg: string };
+
+/** A gateway that listens, in this process, in front of an upstream. */
+export async function gatewayOf(upstreamUrl: string, environment: Readonly<Record<string, string>> = {}) {
+  const dataDir = await mkdtemp(join(tmpdir(), 'gateway-'));
+  const settings = {
+    PORT: '0',
+    DATA_DIR: dataDir,
+    UPSTREAM_URL: upstreamUrl,
+    UPSTREAM_TOKEN: 'ours',
+    LOG_LEVEL: 'warn',
+  };
+  const config = readConfig({ ...settings, ...environment }, false);
+  const lines: LogLine[] = [];
+  const log = pino(loggerOptions(config.logLevel), { write: (line) => void lines.push(JSON.parse(line) as LogLine) });
+  const backing = await openBacking(config, log);
+  const app = await createApp(config, backing, log, new Draining());
+  await app.listen(0, '127.0.0.1');
+  const url = await app.getUrl();
+  const issuer = await LocalIssuer.open(dataDir);
+  const tokenOf = (email: string) => issuer.sign({ email, audience: 'banking-api', lifetimeSeconds: 600 });
+  return {
+    url,
+    dataDir,
+    backing,
+    lines,
+    /** Sends as somebody to workspace 1. */
+    async ask(call: string, init: RequestInit = {}, email = 'ada@bank.example') {
+      const [method = 'GET', path = ''] = call.split(' ');
+      const headers = { authorization: `Bearer ${await tokenOf(email)}`, 'workspace-id': '1', 'content-type': 'application/json' }; // prettier-ignore
+      return fetch(`${url}${path}`, {
+        method,
+        ...init,
+        headers: { ...headers, ...(init.headers as Record<string, string>) },
+      });
+    },
+    async close(): Promise<void> {
+      await app.close();
+      await backing.close();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}

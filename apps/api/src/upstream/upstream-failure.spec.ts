@@ -1,0 +1,195 @@
+import { gatewayOf } from './testing/gateway-of.js';
+import { scriptedUpstream, type Script } from './testing/scripted-upstream.js';
+
+let upstream: Awaited<ReturnType<typeof scriptedUpstream>>;
+let gateway: Awaited<ReturnType<typeof gatewayOf>>;
+
+/** One for all: Nest has one logger in a process. */
+beforeAll(async () => {
+  upstream = await scriptedUpstream();
+  gateway = await gatewayOf(upstream.url, { UPSTREAM_TIMEOUT_MS: '500' });
+});
+afterAll(async () => {
+  await gateway.close();
+  await upstream.close();
+});
+/** A success, after which no failures are in a row. */
+beforeEach(async () => {
+  upstream.reset();
+  upstream.says('GET /accounts', { status: 200, body: [] });
+  expect((await gateway.ask('GET /accounts')).status).toBe(200);
+  upstream.received.length = 0;
+  gateway.lines.length = 0;
+});
+
+const ORDER = { method: 'POST', body: JSON.stringify({ amount: '5000', recipientID: 1, type: 'instant' }) };
+const PLACE = 'POST /accounts/1/orders';
+const READ = 'GET /transfers/42';
+
+const refused = (status: number, reason: string, more = {}) => ({ status, body: { errorCode: 'unprocessable', message: 'No.', reason, requestId: 'theirs', ...more } }); // prettier-ignore
+
+/** What our caller gets of what the upstream says. */
+async function answerTo(call: string, script: Script, init: RequestInit = {}, by = gateway) {
+  upstream.says(call, script);
+  const response = await by.ask(call, { ...init, headers: { 'x-request-id': 'ours', ...init.headers } });
+  const body = (await response.json()) as Record<string, unknown>;
+  return { response, status: response.status, body, retryAfter: response.headers.get('retry-after') };
+}
+
+const lastLine = () => gateway.lines.at(-1);
+
+const SENTENCES = {
+  upstream_error: 'What answers behind this gateway has failed, or has given an answer that cannot be trusted.',
+  upstream_timeout: 'What answers behind this gateway did not answer in time.',
+  unavailable: 'The service cannot answer at the moment.',
+};
+
+describe('Given a refusal of the upstream', () => {
+  it('When it is one of our table, Then it is passed on as it is, under the id of our own request', async () => {
+    const details = [{ path: '/purposeCode', reason: 'purpose_code_invalid', message: 'Choose another.' }];
+    const { status, body } = await answerTo(PLACE, refused(422, 'purpose_code_invalid', { details }), ORDER);
+
+    expect(status).toBe(422);
+    expect(body).toEqual({ errorCode: 'unprocessable', message: 'No.', reason: 'purpose_code_invalid', requestId: 'ours', details }); // prettier-ignore
+    expect(gateway.lines).toEqual([]);
+  });
+
+  it('When it asks to wait, Then so do we', async () => {
+    const { status, retryAfter } = await answerTo(PLACE, { ...refused(409, 'idempotency_in_progress'), headers: { 'retry-after': '3' } }, ORDER); // prettier-ignore
+
+    expect({ status, retryAfter }).toEqual({ status: 409, retryAfter: '3' });
+  });
+
+  it('When its reason is none we know, Then it is passed on in its own words', async () => {
+    const script = { status: 422, body: { errorCode: 'nope', message: 'Mondays only.', reason: 'weekday', details: [{ path: '/startAt', reason: 'x', message: 'y', secret: 1 }, 7] } }; // prettier-ignore
+    const { status, body } = await answerTo(PLACE, script, ORDER);
+
+    expect(status).toBe(422);
+    expect(body).toMatchObject({ errorCode: 'nope', message: 'Mondays only.', reason: 'weekday', requestId: 'ours' });
+    expect(body['details']).toHaveLength(1);
+  });
+
+  it.each([
+    [READ, 404, 'transfer_not_found'],
+    ['GET /recipients/countries/XX/corridors', 404, 'country_unknown'],
+    ['GET /accounts/7', 404, 'account_not_found'],
+    ['GET /accounts/7/orders/8', 404, 'order_not_found'],
+    ['GET /products', 404, 'invalid_request'],
+    [READ, 400, 'invalid_request'],
+  ])('When the published interface answers %s with %i and no reason, Then ours is %s', async (call, status, reason) => {
+    const theirs = { status, body: { errorCode: 'invalid_request', message: 'Request parameters are invalid.' } };
+
+    expect(await answerTo(call, theirs)).toMatchObject({
+      status,
+      body: { errorCode: 'invalid_request', message: 'Request parameters are invalid.', reason, requestId: 'ours' },
+    });
+  });
+});
+
+describe('Given what is between the upstream and us', () => {
+  it.each([
+    [401, 'not_authenticated', 'does not accept our credential'],
+    [403, 'role_insufficient', 'our credential may not do this'],
+  ])('When it answers %i, Then our caller is told 503 and the operator is called', async (theirs, reason, why) => {
+    const { status, body, retryAfter } = await answerTo(READ, refused(theirs, reason));
+
+    expect({ status, reason: body['reason'], message: body['message'], retryAfter }).toEqual({ status: 503, reason: 'unavailable', message: SENTENCES.unavailable, retryAfter: '1' }); // prettier-ignore
+    expect(lastLine()).toMatchObject({ level: 'error', requestId: 'ours', why: expect.stringContaining(why) });
+  });
+
+  it.each([
+    [429, 'rate_limited'],
+    [503, 'unavailable'],
+  ])('When it answers %i with a time to wait, Then our caller is told 503 with that time', async (theirs, reason) => {
+    for (const [call, init] of [
+      [READ, {}],
+      [PLACE, ORDER],
+    ] as const) {
+      // prettier-ignore
+      const { status, body, retryAfter } = await answerTo(call, { ...refused(theirs, reason), headers: { 'retry-after': '17' } }, init); // prettier-ignore
+
+      expect({ call, status, reason: body['reason'], retryAfter }).toEqual({ call, status: 503, reason: 'unavailable', retryAfter: '17' }); // prettier-ignore
+    }
+  });
+
+  it.each([
+    [400, 'workspace_id_required'],
+    [400, 'header_repeated'],
+    [405, 'method_not_allowed'],
+    [406, 'not_acceptable'],
+    [413, 'payload_too_large'],
+    [431, 'headers_too_large'],
+  ])('When it answers %i %s, which only we can have caused, Then that is 502', async (theirs, reason) => {
+    const { status, body } = await answerTo(READ, refused(theirs, reason));
+
+    expect({ status, body }).toEqual({ status: 502, body: { errorCode: 'upstream_error', message: SENTENCES.upstream_error, reason: 'upstream_error', requestId: 'ours' } }); // prettier-ignore
+    expect(lastLine()).toMatchObject({ level: 'warn', why: expect.stringContaining(String(theirs)) });
+  });
+
+  it('When it cannot say who our callers are, Then that is never their fault', async () => {
+    upstream.says('GET /apps/1/users', refused(404, 'app_not_found'));
+    const other = await gatewayOf(upstream.url);
+    const { status, body } = await answerTo('GET /apps', { status: 200, body: [{ id: 1, name: 'Bank' }] }, {}, other);
+    await other.close();
+
+    expect({ status, reason: body['reason'] }).toEqual({ status: 502, reason: 'upstream_error' });
+  });
+});
+
+describe('Given an answer of the upstream that cannot be believed', () => {
+  const transfer = { id: 42, amount: '5' };
+
+  it.each<[string, Script, string]>([
+    ['is a page of a proxy', { status: 502, body: '<h1>ada@bank.example</h1>' }, 'answered 502'],
+    ['is 500 with words of its own', refused(500, 'internal_error'), 'answered 500 internal_error'],
+    ['is 503 without a time', { status: 503, body: 'later' }, 'answered 503'],
+    ['is 404 in HTML', { status: 404, body: '<h1>Not found</h1>' }, 'answered 404'],
+    ['is 404 without a word', { status: 404, body: { message: 'no' } }, 'answered 404'],
+    ['is a redirect', { status: 302, headers: { location: 'https://elsewhere.example/' } }, 'redirect'],
+    ['is HTML', { status: 200, body: '<h1>Welcome</h1>' }, 'Content-Type'],
+    ['is of another id', { status: 200, body: { ...transfer, id: 43 } }, 'another id'],
+    ['has a number for an amount', { status: 200, body: { ...transfer, amount: 5 } }, '/amount must be string'],
+    ['lacks what it must have', { status: 200, body: { id: 42 } }, "must have required property 'amount'"],
+    ['is larger than is read', { status: 200, body: { ...transfer, description: 'x'.repeat(17 * 1024 * 1024) } }, 'UND_ERR_RES_EXCEEDED_MAX_SIZE'], // prettier-ignore
+    ['breaks off', (_, response) => void response.writeHead(200, { 'content-length': '100' }).write('{', () => response.destroy()), 'UND_ERR_SOCKET'], // prettier-ignore
+    ['never begins', (request) => void request.socket.destroy(), 'UND_ERR_SOCKET'],
+  ])('When it %s, Then our caller is told 502 and no more, and the log says what it was', async (_, script, why) => {
+    const { status, body } = await answerTo(READ, script);
+
+    expect({ status, body }).toEqual({ status: 502, body: { errorCode: 'upstream_error', message: SENTENCES.upstream_error, reason: 'upstream_error', requestId: 'ours' } }); // prettier-ignore
+    expect(lastLine()).toMatchObject({ level: 'warn', requestId: 'ours', why: expect.stringContaining(why) });
+    expect(JSON.stringify(gateway.lines)).not.toContain('ada@bank.example');
+  });
+
+  it('When there is none in time, Then our caller is told 504', async () => {
+    const { status, body } = await answerTo(READ, () => undefined);
+
+    expect({ status, body }).toEqual({ status: 504, body: { errorCode: 'upstream_timeout', message: SENTENCES.upstream_timeout, reason: 'upstream_timeout', requestId: 'ours' } }); // prettier-ignore
+  });
+
+  it.each<[string, Script, number]>([
+    ['fails', refused(500, 'internal_error'), 502],
+    ['is busy', { ...refused(503, 'unavailable'), headers: { 'retry-after': '2' } }, 503],
+    ['is silent', () => undefined, 504],
+    ['breaks off', (request) => void request.socket.destroy(), 502],
+    ['answers something else', { status: 201, body: { id: 1 } }, 502],
+  ])('When it %s while something is made, Then our caller gets a key to repeat it with', async (_, script, status) => {
+    const made = await answerTo(PLACE, script, ORDER);
+    const theirs = upstream.received.filter(({ method }) => method === 'POST');
+
+    expect({ status: made.status, sent: theirs.length }).toEqual({ status, sent: 1 });
+    expect(made.response.headers.get('idempotency-key')).toMatch(/^[0-9a-f]{32}$/);
+    expect(theirs[0]?.headers['idempotency-key']).toBe(made.response.headers.get('idempotency-key'));
+
+    const own = await answerTo(PLACE, script, { ...ORDER, headers: { 'idempotency-key': 'mine' } });
+    expect(own.response.headers.get('idempotency-key')).toBe('mine');
+  });
+
+  it('When nothing was sent, Then there is nothing to repeat with a key', async () => {
+    for (let time = 0; time < 5; time += 1) await answerTo(READ, { status: 500 });
+    const { status, response, retryAfter } = await answerTo(PLACE, { status: 500 }, ORDER);
+
+    expect({ status, retryAfter, key: response.headers.get('idempotency-key') }).toEqual({ status: 503, retryAfter: '5', key: null }); // prettier-ignore
+    expect(upstream.received.filter(({ method }) => method === 'POST')).toEqual([]);
+  });
+});

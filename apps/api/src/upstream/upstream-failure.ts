@@ -1,0 +1,140 @@
+import { ConnectionError, OutcomeUnknownError, RemoteRefusal, ServiceError } from '@banking/client';
+import { Refusal, type RefusalDetail, type RefusalReason } from '@banking/domain';
+import type { OperationId } from '../access/matrix.js';
+import type { ErrorAnswer } from '../http/error-answer.js';
+
+/** What our caller is told when the upstream did not do what they asked for, and what the log is. */
+export interface UpstreamFailure {
+  readonly answer: ErrorAnswer;
+  /** What was wrong, without anybody's data. Nothing where the upstream refused our caller and that is all. */
+  readonly why?: string;
+  /** Whether an operator has to do something: nobody is served. */
+  readonly isAlarm?: boolean;
+  /** To repeat the request with: whether it was carried out is not known. */
+  readonly idempotencyKey?: string | undefined;
+}
+
+/** The user lists, from which we know who our callers are, could not be read. That is never a caller's own doing. */
+export class UserListsError extends Error {
+  override readonly name = 'UserListsError';
+}
+
+/** What only the sender of a request is to blame for, and that was us: our caller's request has passed the same checks here. */
+const OUR_OWN_STATUSES: readonly number[] = [405, 406, 408, 413, 414, 415, 431];
+const OUR_OWN_REASONS: readonly RefusalReason[] = ['workspace_id_required', 'workspace_id_invalid', 'request_malformed', 'header_repeated']; // prettier-ignore
+
+/** What is not there, where an upstream says 404 without a word of the table: the published interface has none. */
+const NOT_FOUND: Partial<Readonly<Record<OperationId, RefusalReason>>> = {
+  listAppUsers: 'app_not_found',
+  listCorridors: 'country_unknown',
+  listRecipientSchemas: 'corridor_not_found',
+  addInternationalRecipient: 'corridor_not_found',
+  getRecipient: 'recipient_not_found',
+  changeRecipient: 'recipient_not_found',
+  forgetRecipient: 'recipient_not_found',
+  getAccount: 'account_not_found',
+  changeAccount: 'account_not_found',
+  getStatement: 'account_not_found',
+  fundAccount: 'account_not_found',
+  createQuote: 'account_not_found',
+  getQuote: 'quote_unknown',
+  placeOrder: 'account_not_found',
+  getOrder: 'order_not_found',
+  cancelOrder: 'order_not_found',
+  getTransfer: 'transfer_not_found',
+  addTransactionEvent: 'transaction_not_found',
+};
+
+/**
+ * The one place that turns what the client throws into what our caller gets. A refusal of what they asked for is passed on. What is
+ * between the upstream and us (a credential, a limit, a request it did not understand) and what cannot be believed is ours: 502, 503
+ * or 504, and the details are for the log.
+ *
+ * @param operation what the caller asked for; undefined while it is not known whether they may
+ * @returns undefined for what no upstream has caused
+ */
+export function upstreamFailure(thrown: unknown, operation: OperationId | undefined): UpstreamFailure | undefined {
+  if (thrown instanceof UserListsError) return unsent(thrown.cause) ?? failureOf(thrown.cause, undefined);
+  if (!(thrown instanceof OutcomeUnknownError)) return failureOf(thrown, operation);
+  const { cause, idempotencyKey } = thrown;
+  const failure = failureOf(cause, operation) ?? outage('upstream_error', 'the request was given up');
+  return unsent(cause) ?? { ...failure, idempotencyKey };
+}
+
+/** What our own circuit has refused: it is no answer, and nothing is in doubt. */
+function unsent(cause: unknown): UpstreamFailure | undefined {
+  return cause instanceof Refusal && !(cause instanceof RemoteRefusal) ? { answer: cause } : undefined;
+}
+
+function failureOf(thrown: unknown, operation: OperationId | undefined): UpstreamFailure | undefined {
+  if (thrown instanceof RemoteRefusal) return ofRefusal(thrown, operation);
+  if (thrown instanceof ServiceError) return ofUnknownAnswer(thrown, operation);
+  if (!(thrown instanceof ConnectionError)) return undefined;
+  return outage(thrown.timedOut ? 'upstream_timeout' : 'upstream_error', thrown.message);
+}
+
+function ofRefusal(refusal: RemoteRefusal, operation: OperationId | undefined): UpstreamFailure {
+  const { status, reason } = refusal;
+  const why = `it answered ${status} ${reason}`;
+  if (reason === 'upstream_timeout') return outage(reason, why);
+  const isOurs = OUR_OWN_REASONS.includes(reason) || operation === undefined;
+  return (
+    betweenUs(refusal, why) ?? (isRefused(status) && !isOurs ? { answer: refusal } : outage('upstream_error', why))
+  );
+}
+
+/** A reason we do not know, or none, passes with the sentence it came with; what is no error of the interface does not. */
+function ofUnknownAnswer(error: ServiceError, operation: OperationId | undefined): UpstreamFailure {
+  const { status, errorCode, reason, message, retryAfterSeconds } = error;
+  const body = (error.body ?? {}) as { readonly message?: unknown; readonly details?: unknown };
+  // Of a success or a redirect the sentence is the client's own, of an error it may be anybody's.
+  const why = status < 400 ? message : `it answered ${status} ${(reason ?? errorCode ?? '').slice(0, 64)}`.trimEnd();
+  const passed = betweenUs(error, why);
+  if (passed) return passed;
+  if (!isRefused(status) || errorCode === undefined || typeof body.message !== 'string' || operation === undefined) {
+    return outage('upstream_error', why);
+  }
+  const word = reason ?? (status === 404 ? NOT_FOUND[operation] : undefined) ?? errorCode;
+  const details = detailsIn(body.details);
+  return {
+    answer: { status, errorCode, message, reason: word, ...(details && { details }), ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) }, // prettier-ignore
+  };
+}
+
+const isRefused = (status: number) => status >= 400 && status < 500 && !OUR_OWN_STATUSES.includes(status);
+
+/** What the upstream says of us and not of our caller's request. */
+function betweenUs(
+  { status, retryAfterSeconds }: Pick<ServiceError, 'status'> & { readonly retryAfterSeconds?: number | undefined },
+  why: string,
+): UpstreamFailure | undefined {
+  switch (status) {
+    case 401:
+      return { ...outage('unavailable', `the upstream does not accept our credential: ${why}`), isAlarm: true };
+    case 403:
+      return { ...outage('unavailable', `our credential may not do this at the upstream: ${why}`), isAlarm: true };
+    case 429:
+      return outage('unavailable', why, retryAfterSeconds);
+    case 503:
+      return retryAfterSeconds === undefined ? undefined : outage('unavailable', why, retryAfterSeconds);
+    default:
+      return undefined;
+  }
+}
+
+const outage = (reason: RefusalReason, why: string, retryAfterSeconds?: number): UpstreamFailure => ({
+  answer: new Refusal(reason, undefined, { retryAfterSeconds }),
+  why,
+});
+
+/** Details of the shape the interface gives them; undefined where there is none. */
+function detailsIn(details: unknown): readonly RefusalDetail[] | undefined {
+  const list = Array.isArray(details) ? details.filter(isDetail) : [];
+  return list.length > 0 ? list : undefined;
+}
+
+function isDetail(value: unknown): value is RefusalDetail {
+  if (typeof value !== 'object' || value === null) return false;
+  const { path, reason, message } = value as Partial<Record<keyof RefusalDetail, unknown>>;
+  return [path, reason, message].every((text) => typeof text === 'string');
+}
