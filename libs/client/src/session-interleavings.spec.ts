@@ -91,5 +91,5 @@ describe('Given calls, 401s and writes that fail, in any order', () => {
       if (!dieAtOnce) expect(auth.presented.length).toBeLessThanOrEqual(1 + refused.size);
     });
     await fc.assert(property, { numRuns: 1_000 });
-  });
+  }, 60_000);
 });
