@@ -29,7 +29,7 @@ const TIMER_MAX_MS = 2_147_483_647;
  * for one time (RFC 6749 section 6).
  *
  * However many calls need a token, one refresh runs, and none of them ends it. An access token is handed out once the
- * store has it, so that no crash leaves the store with a refresh token that is spent.
+ * store has what came with it, so that only a crash in the midst of a refresh can cost the session.
  */
 export class RefreshTokenSession implements Credential {
   readonly #service: AuthService;
