@@ -117,12 +117,14 @@ export class Connection {
   async #send(call: Call, number: number, deadline: Deadline, token: string): Promise<Answer> {
     const url = new URL(call.path, this.#base);
     const body = call.body && JSON.stringify(call.body);
-    const headers = await this.#sign(call, url, body, headersOf(call));
+    const plain = headersOf(call);
+    const headers = this.#signer ? await sign(this.#signer, call, url, body, plain) : plain;
+    const { before, after } = this.#hooks;
     const attempt = attemptOf(call, number);
-    tell(this.#hooks.before, attempt);
+    tell(before, attempt);
     const startedAtMs = performance.now();
     const end = (how: object) => {
-      tell(this.#hooks.after, { ...attempt, durationMs: performance.now() - startedAtMs, ...how });
+      if (after) tell(after, { ...attempt, durationMs: performance.now() - startedAtMs, ...how });
     };
     // Not called as a method: in a browser fetch insists on its own `this`.
     const fetch = this.#fetch;
@@ -147,12 +149,6 @@ export class Connection {
     }
   }
 
-  async #sign({ method }: Call, url: URL, body: string | undefined, headers: Readonly<Record<string, string>>) {
-    if (this.#signer === undefined) return headers;
-    const bytes = body === undefined ? undefined : new TextEncoder().encode(body);
-    return { ...headers, ...(await this.#signer({ method, url, headers, body: bytes })) };
-  }
-
   #broken(call: Call, cause: unknown, { timedOut, timeoutMs }: Deadline): ConnectionError {
     const { origin } = this.#base;
     const code = codeOf(cause);
@@ -161,6 +157,17 @@ export class Connection {
       : `${nameOf(call)} had no complete answer from ${origin}: ${code ?? 'the connection failed'}.`;
     return new ConnectionError(message, { cause, timedOut, neverSent: !timedOut && NEVER_SENT.test(code ?? '') });
   }
+}
+
+async function sign(
+  signer: RequestSigner,
+  { method }: Call,
+  url: URL,
+  text: string | undefined,
+  headers: Readonly<Record<string, string>>,
+) {
+  const body = text === undefined ? undefined : new TextEncoder().encode(text);
+  return { ...headers, ...(await signer({ method, url, headers, body })) };
 }
 
 /** What a platform says before a request has left: no address, nobody there, a certificate that is not believed. */

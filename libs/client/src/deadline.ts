@@ -5,7 +5,8 @@ export class Deadline {
   readonly #endsAtMs: number;
   readonly #timer: ReturnType<typeof setTimeout>;
   readonly #outer: AbortSignal | undefined;
-  readonly #abort = () => this.#ending.abort(this.#outer?.reason);
+  readonly #abort = () => this.#endWith(this.#outer?.reason);
+  #stop = () => {};
 
   constructor(
     readonly timeoutMs: number,
@@ -15,9 +16,14 @@ export class Deadline {
     this.#outer = outer;
     this.#timer = setTimeout(() => {
       this.timedOut = true;
-      this.#ending.abort(new DOMException('The time is over.', 'TimeoutError'));
+      this.#endWith(new DOMException('The time is over.', 'TimeoutError'));
     }, timeoutMs);
     outer?.addEventListener('abort', this.#abort);
+  }
+
+  #endWith(reason: unknown): void {
+    this.#ending.abort(reason);
+    this.#stop();
   }
 
   get signal(): AbortSignal {
@@ -29,20 +35,14 @@ export class Deadline {
     return !this.signal.aborted && performance.now() + pauseMs < this.#endsAtMs;
   }
 
-  /** Waits for it as long as there is time. @throws what the time was ended with */
-  async within<T>(promise: Promise<T>): Promise<T> {
+  /** Waits for it as long as there is time; for one thing at a time. @throws what the time was ended with */
+  within<T>(promise: Promise<T>): Promise<T> {
     const { signal } = this;
-    let stop = () => {};
-    const ended = new Promise<never>((_resolve, reject) => {
-      stop = () => reject(signal.reason);
-      if (signal.aborted) stop();
-      signal.addEventListener('abort', stop);
+    return new Promise((resolve, reject) => {
+      this.#stop = () => reject(signal.reason);
+      if (signal.aborted) this.#stop();
+      Promise.resolve(promise).then(resolve, reject);
     });
-    try {
-      return await Promise.race([promise, ended]);
-    } finally {
-      signal.removeEventListener('abort', stop);
-    }
   }
 
   /** @returns whether there is still time afterwards */

@@ -54,7 +54,7 @@ export function readAnswer(answer: Answer, shape: 'array' | 'object'): unknown {
   if (text === undefined) throw distrust('its body is not UTF-8');
   const value = parsed(text);
   if (value === undefined) throw distrust('its body is not valid JSON');
-  if (hasWideInteger(text)) throw distrust('it holds an integer beyond 2^53 - 1, which would be read as another one');
+  if (hasWideInteger(value)) throw distrust('it holds an integer beyond 2^53 - 1, which would be read as another one');
   const isShape = shape === 'array' ? Array.isArray(value) : isRecord(value);
   if (!isShape) throw distrust(`its body is not a JSON ${shape}`);
   if (call.id !== undefined && (value as { id?: unknown }).id !== call.id) throw distrust('it is of another id');
@@ -109,7 +109,7 @@ function failureOf({ call, response, bytes, hide }: Answer): RemoteRefusal | Ser
     status,
     errorCode: nonEmpty(errorCode),
     reason: nonEmpty(reason),
-    body: body === undefined || hasWideInteger(text) ? hide(text) : body,
+    body: body === undefined || hasWideInteger(body) ? hide(text) : body,
   });
 }
 

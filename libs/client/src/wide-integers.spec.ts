@@ -3,13 +3,32 @@ import { hasWideInteger } from './wide-integers.js';
 
 const WIDE = '9007199254740993';
 
+const isFoundIn = (json: string) => hasWideInteger(JSON.parse(json));
+
 describe('an integer beyond 2^53 - 1', () => {
   it('is found exactly when JSON.parse would read another number', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }), (integer) => {
         const isWide = integer > BigInt(Number.MAX_SAFE_INTEGER) || integer < -BigInt(Number.MAX_SAFE_INTEGER);
 
-        expect(hasWideInteger(`{"a":[1,{"amount":${integer}}]}`)).toBe(isWide);
+        expect(isFoundIn(`{"a":[1,{"amount":${integer}}]}`)).toBe(isWide);
+      }),
+    );
+  });
+
+  it('is found wherever it stands, among whatever else', () => {
+    const narrow = fc.jsonValue().filter((value) => !hasWideInteger(value));
+    fc.assert(
+      fc.property(fc.array(narrow), fc.dictionary(fc.string(), narrow), fc.nat(), (items, fields, at) => {
+        const around = (inner: string) => {
+          const [left, right] = [items.slice(0, at), items.slice(at)].map((part) =>
+            part.map((item) => JSON.stringify(item)),
+          );
+          return `[${[...(left ?? []), `{"of":${inner}}`, ...(right ?? [])].join()},${JSON.stringify(fields)}]`;
+        };
+
+        expect(isFoundIn(around(WIDE))).toBe(true);
+        expect(isFoundIn(around('1'))).toBe(false);
       }),
     );
   });
@@ -17,16 +36,21 @@ describe('an integer beyond 2^53 - 1', () => {
   it('is found after any text, and in no text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
-        expect(hasWideInteger(JSON.stringify({ [text + WIDE]: text + WIDE, n: 1 }))).toBe(false);
-        expect(hasWideInteger(`{${JSON.stringify(text)}:${JSON.stringify(text)},"n":${WIDE}}`)).toBe(true);
+        expect(isFoundIn(JSON.stringify({ [text + WIDE]: text + WIDE, n: 1 }))).toBe(false);
+        expect(isFoundIn(`{${JSON.stringify(text)}:${JSON.stringify(text)},"n ":${WIDE}}`)).toBe(true);
       }),
     );
   });
 
-  it.each([`[${WIDE}.0]`, '[9007199254740992]', '[-9007199254740992]', '[1e16]', '[1E400]', WIDE])(
-    'is found in %s',
-    (json) => expect(hasWideInteger(json)).toBe(true),
-  );
+  it.each([
+    `[${WIDE}.0]`,
+    '[9007199254740992]',
+    '[-9007199254740992]',
+    '[1e16]',
+    '[1E400]',
+    WIDE,
+    `{"__proto__":${WIDE}}`,
+  ])('is found in %s', (json) => expect(isFoundIn(json)).toBe(true));
 
   it.each([
     '[9007199254740991]',
@@ -35,12 +59,13 @@ describe('an integer beyond 2^53 - 1', () => {
     '["\\\\", 1]',
     '"\\"9007199254740993"',
     '{}',
-  ])('is not found in %s', (json) => expect(hasWideInteger(json)).toBe(false));
+    'null',
+  ])('is not found in %s', (json) => expect(isFoundIn(json)).toBe(false));
 
-  it('is found behind a string of megabytes full of escapes', () => {
-    const long = JSON.stringify('\n"\\'.repeat(1_000_000));
+  it('is found however deep it lies', () => {
+    const deep = (inner: string) => '['.repeat(1_000_000) + inner + ']'.repeat(1_000_000);
 
-    expect(hasWideInteger(`[${long},1]`)).toBe(false);
-    expect(hasWideInteger(`[${long},${WIDE}]`)).toBe(true);
+    expect(isFoundIn(deep('1'))).toBe(false);
+    expect(isFoundIn(deep(WIDE))).toBe(true);
   });
 });
