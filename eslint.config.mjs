@@ -28,7 +28,7 @@ const ROOMS = {
   'api-e2e': ['domain', 'client', 'postgres', 'local-issuer', 'reference'],
   'house-rules': [],
   packages: [],
-  bench: ['domain', 'postgres', 'ledger', 'operations', 'local-issuer'],
+  bench: ['domain', 'client', 'postgres', 'ledger', 'operations', 'local-issuer'],
 };
 
 const APPS = ['api', 'cli', 'worker', 'api-e2e', 'bench'];

@@ -1,13 +1,8 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import type { Answer } from './answer.js';
 import type { Answering } from './service.js';
-
-/** An answer of the service, headers and all, but for those that HTTP makes anew each time. */
-export interface Answer {
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-}
 
 /** What a control answers with. */
 export interface ControlWish {
@@ -20,12 +15,18 @@ export interface ControlWish {
 }
 
 /** A bare Fastify in a process of its own: no access checks and no log, and the very bytes the service sends. */
-export async function startControl(wish: ControlWish): Promise<Answering> {
-  const child = fork(join(__dirname, 'control-process.js'), [JSON.stringify(wish)]);
+export const startControl = (wish: ControlWish) => start('control-process.js', wish);
+
+/** Less than a control, node:http alone: what asks it is what a measurement finds, and not how fast it answers. */
+export const startRecorded = (answers: Readonly<Record<string, Answer>>) => start('recorded-process.js', answers);
+
+/** Starts a script of this folder, which says where it answers once it does. */
+async function start(script: string, wish: object): Promise<Answering> {
+  const child = fork(join(__dirname, script), [JSON.stringify(wish)]);
   const ended = once(child, 'exit');
   const ready = once(child, 'message').then(([url]) => url as string);
   const url = await Promise.race([ready, ended.then(() => undefined)]);
-  if (url === undefined) throw new Error('the control did not start; what it said stands above');
+  if (url === undefined) throw new Error(`${script} did not start; what it said stands above`);
   return {
     url,
     pid: child.pid as number,

@@ -55,21 +55,41 @@ describe('Given the benchmark', () => {
     }
   }, 120_000);
 
+  it('When it is asked for little of the client, Then it calls as fetch does, and watches what is held', () => {
+    const little = ['--rounds', '1', '--seconds', '1', '--connections', '2', '--calls', '100'];
+
+    const { status, stdout, stderr } = bench('client', ...little, '--json');
+
+    expect({ status, stderr: status === 0 ? '' : stderr }).toEqual({ status: 0, stderr: '' });
+    const { comparisons, growths } = JSON.parse(stdout);
+    expect(comparisons).toHaveLength(1);
+    expect(comparisons[0].pairs[0].ours.perSecond).toBeGreaterThan(0);
+    expect(comparisons[0].pairs[0].control.perSecond).toBeGreaterThan(0);
+    expect(growths).toHaveLength(1);
+    expect(growths[0].marks.map(({ asked }: { asked: number }) => asked)).toEqual([10, 30, 50, 70, 90, 100]);
+    for (const { heapMb, residentMb } of growths[0].marks) {
+      expect(heapMb).toBeGreaterThan(1);
+      expect(residentMb).toBeGreaterThan(heapMb);
+    }
+  }, 120_000);
+
   it('When it is asked for help, Then it says what it measures', () => {
     const { status, stdout } = bench('reads', '--help');
 
     expect(status).toBe(0);
     expect(stdout).toContain('--rounds');
+    expect(bench('--help').stdout).toMatch(/reads .*lists .*orders .*client /s);
   });
 
   it.each([
-    [[], 'error: say what to measure: reads, lists or orders'],
+    [[], 'error: say what to measure: reads, lists, orders or client'],
     [['writes'], "unknown command 'writes'"],
     [['reads', '--sideways'], "unknown option '--sideways'"],
     [['reads', '--rounds'], 'argument missing'],
     [['reads', '--rounds', '0'], 'Give a whole number, 1 or more.'],
     [['reads', '--seconds', '1.5'], 'Give a whole number, 1 or more.'],
     [['reads', 'again'], 'too many arguments'],
+    [['client', '--calls', 'many'], 'Give a whole number, 10 or more.'],
     [['orders', '--cases', 'cold'], 'Allowed choices are accounts, workspaces, hot.'],
   ])('When it is called as %j, Then it says what is wrong, shows its usage and ends with 2', (args, words) => {
     const { status, stdout, stderr } = bench(...args);

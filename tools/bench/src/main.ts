@@ -1,4 +1,5 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { benchClient } from './client.js';
 import { benchLists } from './lists.js';
 import { benchOrders, CASES } from './orders.js';
 import type { Result } from './question.js';
@@ -24,19 +25,19 @@ const program = new Command('bench')
   .allowExcessArguments(false);
 
 /** What every bench can be told. */
-function bench(name: string, summary: string, description: string): Command {
+function bench(name: string, summary: string, description: string, connections = 32): Command {
   return program
     .command(name)
     .summary(summary)
     .description(description)
     .addOption(count('--rounds', 'how often each pair is measured', 5))
     .addOption(count('--seconds', 'how long each side is asked in a round', 5))
-    .addOption(count('--connections', 'connections that ask at once', 32))
+    .addOption(count('--connections', 'connections that ask at once', connections))
     .option('--json', 'print every measurement as JSON');
 }
 
-const count = (name: string, meaning: string, otherwise: number) =>
-  new Option(`${name} <count>`, meaning).argParser(wholeFrom(1)).default(otherwise);
+const count = (name: string, meaning: string, otherwise: number, least = 1) =>
+  new Option(`${name} <count>`, meaning).argParser(wholeFrom(least)).default(otherwise);
 
 const onProgress = (line: string) => process.stderr.write(`${line}\n`);
 
@@ -69,8 +70,17 @@ bench(
   .addOption(new Option('--cases <names...>', 'what the orders are spread over').choices(CASES).default(CASES))
   .action(async ({ json, ...options }) => print(await benchOrders({ ...options, onProgress }), json));
 
+bench(
+  'client',
+  'what a call of the client costs, and whether it keeps anything',
+  'Reads recorded transfers with the client, against bare fetch in the same process; then watches its memory.',
+  16,
+)
+  .addOption(count('--calls', 'calls its memory is watched over', 200_000, 10))
+  .action(async ({ json, ...options }) => print(await benchClient({ ...options, onProgress }), json));
+
 async function main(): Promise<void> {
-  if (process.argv.length < 3) program.error('error: say what to measure: reads, lists or orders');
+  if (process.argv.length < 3) program.error('error: say what to measure: reads, lists, orders or client');
   await program.parseAsync();
 }
 

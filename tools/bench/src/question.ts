@@ -1,5 +1,6 @@
 import { inPairs, type Pair, ratiosOf } from './comparison.js';
 import type { Asking, Measured } from './load.js';
+import type { Growth } from './growth.js';
 
 /** How a bench is run. */
 export interface Effort {
@@ -28,9 +29,10 @@ export type Comparison = Omit<Question, 'sides'> & { readonly pairs: readonly Pa
 /** What a bench found. */
 export interface Result {
   readonly comparisons: readonly Comparison[];
-  /** The most the service held in memory at any time under any load. */
-  readonly residentMb: number;
-  readonly residentAimMb: number | undefined;
+  /** The most the service held in memory at any time under any load; undefined where none was under load. */
+  readonly residentMb: number | undefined;
+  readonly residentAimMb?: number | undefined;
+  readonly growths?: readonly Growth[];
 }
 
 const WARM_UP_MAX_S = 2;
@@ -45,7 +47,8 @@ export async function compareAll(questions: readonly Question[], effort: Effort)
 /** Our side is always the service. */
 export function resultOf(comparisons: readonly Comparison[], residentAimMb?: number): Result {
   const ours = comparisons.flatMap(({ pairs }) => pairs.map((pair) => pair.ours.residentMb ?? 0));
-  return { comparisons, residentMb: Math.max(...ours), residentAimMb };
+  const residentMb = Math.max(...ours);
+  return { comparisons, residentMb: residentMb > 0 ? residentMb : undefined, residentAimMb };
 }
 
 async function compare({ sides, ...question }: Question, effort: Effort): Promise<Comparison> {

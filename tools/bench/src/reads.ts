@@ -1,7 +1,8 @@
-import type { Answering } from './service.js';
-import { type Answer, startControl } from './control.js';
+import { type Answer, answerOf } from './answer.js';
+import { startControl } from './control.js';
 import { asking } from './load.js';
 import { compareAll, type Effort, type Question, type Result, resultOf } from './question.js';
+import type { Answering } from './service.js';
 import { inWorkshop, makeWorld, type World } from './world.js';
 
 export interface ReadsOptions extends Effort {
@@ -11,7 +12,6 @@ export interface ReadsOptions extends Effort {
 }
 
 const RESIDENT_AIM_MB = 220;
-const TRIES_MAX = 5;
 
 const REFERENCE = ['/products', '/recipients/countries/IN/corridors', '/recipients/countries/DE/corridors'];
 
@@ -71,18 +71,6 @@ async function controlOf({ dataDir, service, transferPaths }: World): Promise<An
   for (const path of REFERENCE) answers[path] = await answerOf(service, path);
   const { headers: transferHeaders } = await answerOf(service, transferPaths[0] ?? '');
   return startControl({ dataDir, answers, transferHeaders });
-}
-
-/** What Node and HTTP write into every answer by themselves. */
-const MADE_ANEW = ['connection', 'content-length', 'date', 'keep-alive', 'transfer-encoding'];
-
-async function answerOf({ url, headers }: Answering, path: string): Promise<Answer> {
-  let answer = await fetch(`${url}${path}`, { headers });
-  // On a busy machine a first connection to the database may take longer than anybody waits for it.
-  for (let tries = 1; !answer.ok && tries < TRIES_MAX; tries += 1) answer = await fetch(`${url}${path}`, { headers });
-  if (!answer.ok) throw new Error(`${path} answered ${answer.status}`);
-  const sent = [...answer.headers].filter(([name]) => !MADE_ANEW.includes(name));
-  return { headers: Object.fromEntries(sent), body: await answer.text() };
 }
 
 /** A control that answered something else would be no control. Each request has an id of its own. */

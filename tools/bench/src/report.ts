@@ -1,4 +1,5 @@
 import { ratiosOf, spreadOf, type Pair, type Spread } from './comparison.js';
+import { type Growth, settledGrowthOf } from './growth.js';
 import type { Measured } from './load.js';
 import type { Comparison, Result } from './question.js';
 
@@ -43,12 +44,31 @@ function p99Line(p99: Spread, aimMs: number): string {
   return `  p99      ${ratio(p99)} ms, aim ≤ ${aimMs} ms: ${verdict(p99.median <= aimMs, `${round(p99.median - aimMs, 1)} ms`)}`;
 }
 
-/** The result as people read it: ratios first, since they carry over from one machine to another and figures do not. */
-export function report({ comparisons, residentMb, residentAimMb }: Result): string {
+function residentLine(residentMb: number, aimMb: number | undefined): string {
   const most = `Resident memory under load: ${round(residentMb, 0)} MB at most`;
-  const memory =
-    residentAimMb === undefined
-      ? most
-      : `${most}, aim ≤ ${residentAimMb} MB: ${verdict(residentMb <= residentAimMb, `${round(residentMb - residentAimMb, 0)} MB`)}`;
-  return [...comparisons.flatMap((comparison) => [...comparisonLines(comparison), '']), memory].join('\n');
+  if (aimMb === undefined) return most;
+  return `${most}, aim ≤ ${aimMb} MB: ${verdict(residentMb <= aimMb, `${round(residentMb - aimMb, 0)} MB`)}`;
+}
+
+function growthLines(growth: Growth): string[] {
+  const { name, marks, aimMb } = growth;
+  const { fromAsked, toAsked, grownMb, bytesEach } = settledGrowthOf(growth);
+  const over = `from ${round(fromAsked, 0)} to ${round(toAsked, 0)}`;
+  return [
+    `${name}`,
+    `  heap     ${grownMb.toFixed(2)} MB more ${over}, ${round(bytesEach, 1)} bytes each, aim ≤ ${aimMb} MB: ${verdict(grownMb <= aimMb, `${(grownMb - aimMb).toFixed(2)} MB`)}`,
+    ...marks.map(
+      ({ asked, heapMb, residentMb }) =>
+        `  ${round(asked, 0).padStart(8)} heap ${heapMb.toFixed(2)} MB, resident ${round(residentMb, 0)} MB`,
+    ),
+  ];
+}
+
+/** The result as people read it: ratios first, since they carry over from one machine to another and figures do not. */
+export function report({ comparisons, residentMb, residentAimMb, growths = [] }: Result): string {
+  return [
+    ...comparisons.map((comparison) => comparisonLines(comparison).join('\n')),
+    ...growths.map((growth) => growthLines(growth).join('\n')),
+    ...(residentMb === undefined ? [] : [residentLine(residentMb, residentAimMb)]),
+  ].join('\n\n');
 }

@@ -13,6 +13,8 @@ export interface World {
   readonly dataDir: string;
   readonly service: Answering;
   readonly transferPaths: readonly string[];
+  /** Those of the demo world among them: one of each kind, with all that belongs to it. */
+  readonly demoTransfers: readonly number[];
 }
 
 interface Stoppable {
@@ -68,6 +70,7 @@ export async function makeWorld(
       dataDir,
       service: await startService(dataDir),
       transferPaths: ids.map((id) => `/transfers/${id}`),
+      demoTransfers: kinds,
     };
   } finally {
     await deployment.close();

@@ -1,0 +1,39 @@
+import { growing, settledGrowthOf } from './growth.js';
+
+/** A process that keeps so many megabytes for good, and so many of each request. */
+async function watched(times: number, megabytes: { atFirst: number; each: number }) {
+  const told: number[] = [];
+  let asked = 0;
+  const marks = await growing(
+    times,
+    async (more) => {
+      told.push(more);
+      asked += more;
+    },
+    async () => ({ heapMb: (asked > 0 ? megabytes.atFirst : 0) + asked * megabytes.each, residentMb: 100 }),
+  );
+  return { told, growth: { name: 'it', marks, aimMb: 1 } };
+}
+
+describe('Given a process whose memory is watched', () => {
+  it('When it is asked in tenths, Then it is asked as often as was said', async () => {
+    expect((await watched(200_000, { atFirst: 0, each: 0 })).told).toEqual([20_000, 40_000, 40_000, 40_000, 40_000, 20_000]); // prettier-ignore
+    expect((await watched(7, { atFirst: 0, each: 0 })).told.reduce((sum, more) => sum + more)).toBe(7);
+  });
+
+  it('When it keeps something of each request, Then that is what it grew by, and not what it filled at first', async () => {
+    const { growth } = await watched(1_000, { atFirst: 50, each: 2 / 1024 / 1024 });
+
+    const { fromAsked, toAsked, grownMb, bytesEach } = settledGrowthOf(growth);
+
+    expect([fromAsked, toAsked]).toEqual([300, 1_000]);
+    expect(bytesEach).toBeCloseTo(2);
+    expect(grownMb).toBeCloseTo((2 * 700) / 1024 / 1024);
+  });
+
+  it('When it was asked for nothing more, Then there is no growth to tell', async () => {
+    const { growth } = await watched(1, { atFirst: 0, each: 1 });
+
+    expect(() => settledGrowthOf(growth)).toThrow('nothing was asked');
+  });
+});
