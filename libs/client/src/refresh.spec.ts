@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { RefreshTokenSession, type RefreshTokenSessionOptions } from './session.js';
+import { RefreshTokenSession, type RefreshTokenSessionOptions } from './refresh-token-session.js';
 import { SessionError } from './session-error.js';
 import { failureOf, Shelf } from './testing/rotating-auth.js';
 import { answers, hangs, type ScriptedService, scriptedService } from './testing/scripted-service.js';

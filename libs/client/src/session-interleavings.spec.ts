@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { RefreshTokenSession } from './session.js';
+import { RefreshTokenSession } from './refresh-token-session.js';
 import { SessionError } from './session-error.js';
 import { RotatingAuth, Shelf } from './testing/rotating-auth.js';
 import type { SessionTokens } from './token-store.js';

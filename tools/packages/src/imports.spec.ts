@@ -15,7 +15,7 @@ const USE = `
   const request = { method: 'GET', url: new URL('http://127.0.0.1/apps'), headers: {} };
   const signed = await signing.ed25519Signer({ keyId: 'mine', privateKey: pair.privateKey })(request);
   console.log(JSON.stringify({
-    names: [...names(domain), ...names(client), ...names(signing)].sort(),
+    names: [...names(domain), ...names(client), ...names(session), ...names(signing)].sort(),
     shown: formatAmount(sum, 'EUR', 'en'),
     sent: toTransferAmount(sum),
     name: prose.CURRENCY_NAMES.EUR,
@@ -28,15 +28,18 @@ const USE = `
 const PROGRAMS = {
   'import.mjs': `import * as domain from '@banking/domain'; import * as client from '@banking/client';
     import * as prose from '@banking/domain/prose'; import * as proof from '@banking/domain/proof';
+    import * as session from '@banking/client/session';
     import * as signing from '@banking/client/signing'; ${USE}`,
   'require.cjs': `(async () => {
     const domain = require('@banking/domain'); const client = require('@banking/client');
     const prose = require('@banking/domain/prose'); const proof = require('@banking/domain/proof');
+    const session = require('@banking/client/session');
     const signing = require('@banking/client/signing'); ${USE}
   })();`,
   'late-import.cjs': `(async () => {
     const domain = await import('@banking/domain'); const client = await import('@banking/client');
     const prose = await import('@banking/domain/prose'); const proof = await import('@banking/domain/proof');
+    const session = await import('@banking/client/session');
     const signing = await import('@banking/client/signing'); ${USE}
   })();`,
 };
@@ -46,15 +49,16 @@ const BOTH = `
   import { createRequire } from 'node:module';
   import * as imported from '@banking/client';
   import * as importedDomain from '@banking/domain';
+  import * as importedSession from '@banking/client/session';
   import * as importedSigning from '@banking/client/signing';
   const require = createRequire(import.meta.url);
-  const required = Object.assign({}, ...['domain', 'client', 'client/signing'].map((name) => require('@banking/' + name)));
+  const required = Object.assign({}, ...['domain', 'client', 'client/session', 'client/signing'].map((name) => require('@banking/' + name)));
   const { url, token } = JSON.parse(process.argv[2]);
-  const copies = [{ ...imported, ...importedDomain, ...importedSigning }, required];
+  const copies = [{ ...imported, ...importedDomain, ...importedSession, ...importedSigning }, required];
 
   const pair = await crypto.subtle.generateKey('Ed25519', false, ['sign', 'verify']);
   const thrown = (call) => call().then(() => { throw new Error('not refused'); }, (error) => error);
-  const kinds = ['Refusal', 'RemoteRefusal', 'ServiceError', 'ConnectionError', 'SignatureError'];
+  const kinds = ['Refusal', 'RemoteRefusal', 'ServiceError', 'ConnectionError', 'OutcomeUnknownError', 'SessionError', 'SignatureError'];
   const failures = {
     unsent: ({ BankingClient }) => new BankingClient({ baseUrl: url, token }).workspace(0).transfers.get(1),
     refused: ({ BankingClient }) => new BankingClient({ baseUrl: url, token }).workspace(1).transfers.get(999_999),
@@ -62,6 +66,11 @@ const BOTH = `
       new BankingClient({ baseUrl: url, token, fetch: async () => new Response('', { status: 502 }) }).listApps(),
     aborted: ({ BankingClient }) =>
       new BankingClient({ baseUrl: url, token, fetch: () => Promise.reject(new Error('cut')) }).listApps(),
+    unknown: ({ BankingClient }) =>
+      new BankingClient({ baseUrl: url, token, fetch: async () => new Response('', { status: 502 }) })
+        .workspace(1).orders.cancel(1, 1),
+    signedOut: ({ RefreshTokenSession }) =>
+      new RefreshTokenSession({ authUrl: url, store: { read: async () => undefined } }).token(),
     calculated: async ({ parseAmount }) => parseAmount('1.005', 'EUR'),
     unsigned: ({ verifyEd25519 }) =>
       verifyEd25519({ method: 'GET', url: new URL(url), headers: {} }, {}, pair.publicKey),
@@ -106,13 +115,15 @@ describe.each(NODE_MAJORS)('Given Node %i', (major) => {
       const twice = (kinds: string) => [kinds, kinds];
 
       expect(await answerOf('both.mjs', JSON.stringify(service))).toEqual({
-        separate: [true, true, true, true, true],
+        separate: [true, true, true, true, true, true, true],
         answers: {
           unsent: twice('Refusal'),
           refused: twice('Refusal RemoteRefusal'),
           proxied: twice('ServiceError'),
           aborted: twice('ConnectionError'),
           calculated: twice('Refusal'),
+          unknown: twice('OutcomeUnknownError'),
+          signedOut: twice('SessionError'),
           unsigned: twice('SignatureError'),
         },
       });

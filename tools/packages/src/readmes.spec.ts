@@ -18,8 +18,20 @@ const READERS: Readonly<Record<string, Reader>> = {
       const vectors = import.meta.resolve('@banking/client/package.json').replace('package.json', 'test-vectors/');
       const { key } = JSON.parse(readFileSync(new URL('ed25519-signing.json', vectors), 'utf8'));
       const readSecret = (_name: string) => Promise.resolve(JSON.stringify(key));
+
+      import { once } from 'node:events';
+      import { createServer } from 'node:http';
+      const tokens = JSON.stringify({ accessToken: await currentToken(), refreshToken: 'the-next-one', expiresIn: 900 });
+      const auth = createServer((_request, response) => response.end(tokens)).listen(0, '127.0.0.1');
+      await once(auth, 'listening');
+      auth.unref();
+      const { port } = auth.address() as { port: number };
+      const signIn = () => Promise.resolve('the-first-one');
     `,
-    instead: { 'https://bank.example/banking': service.url },
+    instead: {
+      'https://bank.example/banking': service.url,
+      "'https://auth.example'": '`http://127.0.0.1:${port}`',
+    },
   },
   'libs/domain/README.md': {
     prelude: `

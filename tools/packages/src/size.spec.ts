@@ -73,7 +73,8 @@ describe('Given a page that imports one function', () => {
 describe('Given a bundler that sets the condition of our own workspace', () => {
   it('When it bundles the sources in the package, Then the page is the same', async () => {
     const page = `export { add, formatAmount } from '@banking/domain'; export * from '@banking/domain/prose';
-      export * from '@banking/client'; export * from '@banking/client/signing'`;
+      export * from '@banking/client'; export * from '@banking/client/session';
+      export * from '@banking/client/signing'`;
     const [built, fromSources] = [await bundle(page), await bundle(page, ['@banking/source'])];
 
     expect(fromSources.text).toContain('Afghani');
@@ -86,6 +87,7 @@ describe('Given a page that loads all there is', () => {
   const domain = "export * from '@banking/domain';";
   const prose = "export * from '@banking/domain/prose';";
   const proof = "export * from '@banking/domain/proof';";
+  const session = "export * from '@banking/client/session';";
   const signing = "export * from '@banking/client/signing';";
 
   it.each([
@@ -94,6 +96,7 @@ describe('Given a page that loads all there is', () => {
     { what: 'client with domain', page: client + domain, bound: 12_000 },
     { what: 'domain and its prose', page: domain + prose, bound: 11_000 },
     { what: 'the proof of an export', page: proof, bound: 4_000 },
+    { what: 'session', page: session, bound: 2_000 },
     { what: 'signing', page: signing, bound: 2_500 },
   ])('When it is $what, Then it is at most $bound bytes gzipped', async ({ what, page, bound }) => {
     const { bytes, gzipped } = await bundle(page);
@@ -102,9 +105,9 @@ describe('Given a page that loads all there is', () => {
     expect(gzipped).toBeLessThanOrEqual(bound);
   });
 
-  it('When it is the client, Then nothing of signing comes along', async () => {
-    expect((await bundle(signing)).text).toContain('Ed25519');
-    expect((await bundle(client)).text).not.toContain('Ed25519');
+  it('When it is the client, Then nothing of sessions and signing comes along', async () => {
+    expect((await bundle(session + signing)).text).toMatch(/sessions\/tokens.*Ed25519/s);
+    expect((await bundle(client)).text).not.toMatch(/sessions\/tokens|Ed25519/);
   });
 
   it('When it is the client with domain, Then nothing of the prose comes along', async () => {

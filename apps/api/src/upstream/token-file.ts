@@ -3,15 +3,8 @@ import { constants } from 'node:fs';
 import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Credential } from '@banking/client';
+import type { SessionTokens, TokenStore } from '@banking/client/session';
 import { ConfigError } from '../config.js';
-
-/** The tokens of a session: what `TokenStore` of the client keeps. */
-interface SessionTokens {
-  readonly refreshToken: string;
-  readonly accessToken?: string | undefined;
-  /** Milliseconds since 1970. */
-  readonly expiresAt?: number | undefined;
-}
 
 const MAX_BYTES = 16_384;
 const TOKEN = /^[\x21-\x7e]+$/;
@@ -22,7 +15,7 @@ const TOKEN = /^[\x21-\x7e]+$/;
  *
  * The folder must let us make files. A single file that is mounted into a container cannot be replaced: mount its folder.
  */
-export class TokenFile {
+export class TokenFile implements TokenStore {
   constructor(private readonly path: string) {}
 
   /** @throws ConfigError for a file that is not there, is open to others, or holds no tokens */

@@ -1,4 +1,4 @@
-import { RefreshTokenSession } from './session.js';
+import { RefreshTokenSession } from './refresh-token-session.js';
 import { SessionError } from './session-error.js';
 import { failureOf, RotatingAuth, Shelf } from './testing/rotating-auth.js';
 import { type ScriptedService, scriptedService, type Step } from './testing/scripted-service.js';
