@@ -14,7 +14,9 @@ Configuration, by environment; README.md says what each means:
   OIDC_ISSUER, OIDC_AUDIENCE, OIDC_TOKEN_TYPE              the identity provider and what its tokens say
   JWKS_URL, JWKS_FILE                                      its keys, where they are not found by discovery
   LOCAL_TOKENS                                             on or off: tokens of our own on any address
-  UPSTREAM_URL, UPSTREAM_TOKEN, UPSTREAM_TIMEOUT_MS        another deployment to answer from, without a database (10000)
+  UPSTREAM_URL, UPSTREAM_TIMEOUT_MS                        another deployment to answer from, without a database (10000)
+  UPSTREAM_TOKEN, UPSTREAM_TOKEN_FILE                      our access token there, or the file that holds it
+  UPSTREAM_AUTH_URL, UPSTREAM_REFRESH_TOKEN_FILE           or a session: where it is renewed, and the file that holds it
   LOG_LEVEL, LOG_FORMAT                                    info, and pretty or json
   DOCS, CORS_ORIGINS, RATE_LIMIT_PER_SECOND                the docs page, other origins, the limit
   SANDBOX                                                  on or off: whether money can be made up to try with

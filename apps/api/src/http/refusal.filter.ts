@@ -46,10 +46,10 @@ export class RefusalFilter implements ExceptionFilter {
   }
 
   private ofUpstream(
-    { answer, why, isAlarm = false }: UpstreamFailure,
+    { answer, why, isCredential = false }: UpstreamFailure,
     { id: requestId }: FastifyRequest,
   ): ErrorAnswer {
-    if (why !== undefined) this.logger[isAlarm ? 'error' : 'warn']({ why, requestId }, answer.message);
+    if (why !== undefined) this.logger[isCredential ? 'error' : 'warn']({ why, requestId }, answer.message);
     return answer;
   }
 

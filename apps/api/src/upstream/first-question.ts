@@ -1,9 +1,10 @@
 import { ConnectionError, RemoteRefusal, ServiceError } from '@banking/client';
+import { SessionError } from '@banking/client/session';
 import { decodeJwt, type JWTPayload } from 'jose';
 import type { Logger } from 'pino';
 import { ConfigError } from '../config.js';
 import type { Circle } from './circle.js';
-import { upstreamFailure } from './upstream-failure.js';
+import { credentialTrouble, upstreamFailure } from './upstream-failure.js';
 
 interface FirstQuestion {
   /** Asks the upstream something that every credential may. */
@@ -36,6 +37,9 @@ const LEADS_BACK = 'UPSTREAM_URL leads back to this gateway. Set it to the other
 
 async function mistakeBehind(error: unknown, token: () => Promise<string>): Promise<string | undefined> {
   if (error instanceof ConnectionError) return certificateMistake(error);
+  if (error instanceof SessionError && !error.isOver && !(error.cause instanceof ConfigError)) return undefined;
+  const trouble = credentialTrouble(error);
+  if (trouble !== undefined) return `There is no credential for the upstream. ${trouble}`;
   if (!(error instanceof RemoteRefusal || error instanceof ServiceError)) return undefined;
   const { status } = error;
   if (status === 401) return refusedToken(await token());
@@ -47,7 +51,7 @@ async function mistakeBehind(error: unknown, token: () => Promise<string>): Prom
 /** Another certificate is not going to come by waiting. */
 function certificateMistake({ cause, timedOut }: ConnectionError): string | undefined {
   const code = timedOut ? undefined : codeOf(cause);
-  if (code === undefined || !/CERT|SSL|TLS|^EPROTO$/.test(code)) return undefined;
+  if (code === undefined || !/CERT|SSL|TLS|^UNABLE_TO_|^EPROTO$/.test(code)) return undefined;
   return `UPSTREAM_URL is not believed: its certificate or its TLS fails (${code}). Renew the certificate, set the name it is made for, or name the authority that signed it in NODE_EXTRA_CA_CERTS.`; // prettier-ignore
 }
 

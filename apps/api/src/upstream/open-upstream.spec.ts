@@ -1,4 +1,6 @@
-import { readdir } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { ConfigError } from '../config.js';
 import { gatewayOf } from './testing/gateway-of.js';
 import { scriptedUpstream, type Script } from './testing/scripted-upstream.js';
@@ -82,7 +84,11 @@ describe('Given a gateway in front of an upstream', () => {
 
   it.each<[string, Script, string]>([
     ['does not answer', (request) => void request.socket.destroy(), 'The upstream does not answer as it should.'],
-    ['refuses our credential', refused(401, 'not_authenticated'), 'The upstream refuses our credential.'],
+    [
+      'refuses our credential',
+      refused(401, 'not_authenticated'),
+      'The upstream refuses our credential, or there is none.',
+    ],
     ['answers nonsense', { status: 200, body: [{ id: 'one' }] }, 'The upstream does not answer as it should.'],
   ])('When its upstream %s, Then it is not ready and says so', async (_, script, message) => {
     upstream.says('GET /apps', script);
@@ -161,6 +167,47 @@ describe('Given the first question of a gateway', () => {
     await withGateway(async ({ backing }) => {
       await backing.begin();
     });
+  });
+
+  it('When the credential stands in a file that is not there, or in a session that is over, Then the start is refused', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'credential-'));
+    const file = join(folder, 'token');
+    const begin = (environment: object) =>
+      withGateway(({ backing }) => backing.begin(), { UPSTREAM_TOKEN: '', ...environment });
+
+    await expect(begin({ UPSTREAM_TOKEN_FILE: file })).rejects.toThrow(/token file \S+ is not there/);
+    await writeFile(file, 'of-a-file\n', { mode: 0o600 });
+    await begin({ UPSTREAM_TOKEN_FILE: file });
+    expect(upstream.received.at(-1)?.headers.authorization).toBe('Bearer of-a-file');
+
+    const session = { UPSTREAM_AUTH_URL: `${upstream.url}/auth`, UPSTREAM_REFRESH_TOKEN_FILE: file };
+    upstream.says('POST /auth/sessions/tokens', { status: 401 });
+    await expect(begin(session)).rejects.toThrow(/answered 401: sign in again/);
+    upstream.says('POST /auth/sessions/tokens', { status: 200, body: { accessToken: 'of-a-session', refreshToken: 'next', expiresIn: 600 } }); // prettier-ignore
+    await begin(session);
+    expect(upstream.received.at(-1)?.headers.authorization).toBe('Bearer of-a-session');
+    expect(await readFile(file, 'utf8')).toContain('"refreshToken":"next"');
+    await rm(folder, { recursive: true });
+  });
+
+  it('When the credential goes away later, Then our callers are told 503 and the supervisor why', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'credential-'));
+    const file = join(folder, 'token');
+    await writeFile(file, 'of-a-file', { mode: 0o600 });
+    await withGateway(
+      async ({ ask, url }) => {
+        expect((await ask('GET /apps')).status).toBe(200);
+        await rm(folder, { recursive: true });
+
+        const answer = await ask('GET /products');
+        expect({ status: answer.status, body: await answer.json() }).toMatchObject({ status: 503, body: { reason: 'unavailable', message: 'The service cannot answer at the moment.' } }); // prettier-ignore
+        const health = await fetch(`${url}/health/ready`);
+        expect(await health.json()).toMatchObject({
+          message: 'The upstream refuses our credential, or there is none.',
+        });
+      },
+      { UPSTREAM_TOKEN: '', UPSTREAM_TOKEN_FILE: file },
+    );
   });
 
   it('When it comes back to us over other addresses, Then the start is refused', async () => {

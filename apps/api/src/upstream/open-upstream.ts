@@ -4,6 +4,7 @@ import { BankingClient } from '@banking/client';
 import type { Backing } from '../backing.module.js';
 import { answerChecks } from './answer-checks.js';
 import { Circle } from './circle.js';
+import { credentialFrom } from './credential.js';
 import { askFirst } from './first-question.js';
 import type { UpstreamConfig } from './read-upstream.js';
 import { TimeLeft } from './time-left.js';
@@ -18,7 +19,7 @@ import { UserLists } from './user-lists.js';
 export function openUpstream({ url, timeoutMs, credential }: UpstreamConfig, log: Logger): Backing {
   const connection = new UpstreamConnection(log);
   const circle = new Circle(connection.name);
-  const token = () => Promise.resolve(credential.token);
+  const token = credentialFrom(credential);
   const options = {
     baseUrl: url,
     token,
@@ -41,7 +42,7 @@ export function openUpstream({ url, timeoutMs, credential }: UpstreamConfig, log
     ],
     refusals: ['upstream_error', 'upstream_timeout'],
     place: new URL(url).host,
-    begin: () => askFirst({ ask, token, circle, log }),
+    begin: () => askFirst({ ask, token: () => token.token(), circle, log }),
     close: () => connection.close(),
   };
 }

@@ -1,6 +1,9 @@
+import { resolve } from 'node:path';
 import { ConfigError, readConfig } from '../config.js';
 
 const GATEWAY = { UPSTREAM_URL: 'https://bank.example/banking', UPSTREAM_TOKEN: 'secret-token' };
+
+const SESSION = { UPSTREAM_URL: 'https://bank.example', UPSTREAM_AUTH_URL: 'https://login.example', UPSTREAM_REFRESH_TOKEN_FILE: 'token' }; // prettier-ignore
 
 const mistakesOf = (environment: Record<string, string>): readonly string[] => {
   try {
@@ -24,6 +27,20 @@ describe('Given the settings of a gateway', () => {
       worker: false,
       sandbox: true,
       tokens: { source: { kind: 'local' } },
+    });
+  });
+
+  it('When the credential is a file or a session, Then it is read from where the settings say', () => {
+    const credentialOf = (environment: object) => readConfig({ UPSTREAM_URL: 'https://bank.example', ...environment }, false).upstream?.credential; // prettier-ignore
+
+    expect(credentialOf({ UPSTREAM_TOKEN_FILE: 'run/token' })).toEqual({
+      kind: 'token-file',
+      file: resolve('run/token'),
+    });
+    expect(credentialOf(SESSION)).toEqual({
+      kind: 'session',
+      authUrl: 'https://login.example',
+      file: resolve('token'),
     });
   });
 
@@ -56,6 +73,19 @@ describe('Given the settings of a gateway', () => {
     [{ UPSTREAM_URL: 'https://bank.example' }, 'without a credential'],
     [{ UPSTREAM_TOKEN: 'secret-token' }, 'without UPSTREAM_URL'],
     [{ UPSTREAM_TIMEOUT_MS: '500' }, 'without UPSTREAM_URL'],
+    [{ UPSTREAM_AUTH_URL: 'https://login.example', UPSTREAM_REFRESH_TOKEN_FILE: 'token' }, 'without UPSTREAM_URL'],
+    [{ ...GATEWAY, UPSTREAM_TOKEN_FILE: 'token' }, 'Keep one credential'],
+    [
+      { ...GATEWAY, UPSTREAM_AUTH_URL: 'https://login.example', UPSTREAM_REFRESH_TOKEN_FILE: 'token' },
+      'Keep one credential',
+    ],
+    [{ ...GATEWAY, UPSTREAM_TOKEN: '', UPSTREAM_AUTH_URL: 'https://login.example' }, 'belong together'],
+    [{ ...GATEWAY, UPSTREAM_TOKEN: '', UPSTREAM_REFRESH_TOKEN_FILE: 'token' }, 'belong together'],
+    [{ ...SESSION, UPSTREAM_AUTH_URL: 'http://login.example' }, 'UPSTREAM_AUTH_URL must begin with https://'],
+    [
+      { ...SESSION, UPSTREAM_AUTH_URL: 'https://us:hunter2@login.example' },
+      'UPSTREAM_AUTH_URL holds a name or a password',
+    ],
     [{ ...GATEWAY, UPSTREAM_URL: 'bank.example' }, 'is not a URL'],
     [{ ...GATEWAY, UPSTREAM_URL: 'http://bank.example' }, 'must begin with https://'],
     [{ ...GATEWAY, UPSTREAM_URL: 'ftp://bank.example' }, 'must begin with https://'],

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { isLoopback, isTrustworthy } from '../trustworthy-url.js';
 
 /** Another deployment of the interface, which answers behind ours. */
@@ -10,7 +11,12 @@ export interface UpstreamConfig {
   readonly credential: UpstreamCredential;
 }
 
-type UpstreamCredential = { readonly kind: 'token'; readonly token: string };
+export type UpstreamCredential =
+  | { readonly kind: 'token'; readonly token: string }
+  /** Kept current by somebody else. */
+  | { readonly kind: 'token-file'; readonly file: string }
+  /** Of a user who has signed in once; the file holds the refresh token, and is written by us. */
+  | { readonly kind: 'session'; readonly authUrl: string; readonly file: string };
 
 interface Reading {
   readonly host: string;
@@ -42,8 +48,8 @@ export function readUpstream(reading: Reading & { readonly port: number }): Upst
   const timeoutMs = whole('UPSTREAM_TIMEOUT_MS', TIMEOUT_MS.least, TIMEOUT_MS.most) ?? TIMEOUT_MS.usual;
   const credential = readCredential(reading);
   if (url === undefined) {
-    const alone = ['UPSTREAM_TOKEN', 'UPSTREAM_TIMEOUT_MS'].filter((name) => text(name) !== undefined);
-    if (alone.length > 0) mistakes.push(`${alone.join(' and ')} set without UPSTREAM_URL. Set UPSTREAM_URL too, or remove it.`); // prettier-ignore
+    const alone = [...CREDENTIALS.flat(), 'UPSTREAM_TIMEOUT_MS'].filter((name) => text(name) !== undefined);
+    if (alone.length > 0) mistakes.push(`${alone.join(', ')} set without UPSTREAM_URL. Set UPSTREAM_URL too, or remove it.`); // prettier-ignore
     return undefined;
   }
   mistakes.push(...objectionsTo(url, reading));
@@ -52,46 +58,63 @@ export function readUpstream(reading: Reading & { readonly port: number }): Upst
     if (value === undefined || value === harmless) continue;
     mistakes.push(`${name} is set beside UPSTREAM_URL, and a gateway has no books it could mean. Remove ${name}.`);
   }
-  if (credential === undefined) {
-    mistakes.push('UPSTREAM_URL is set without a credential. Set UPSTREAM_TOKEN.');
+  return credential && { url, timeoutMs, credential };
+}
+
+/** The ways to show who we are there, of which one is needed. */
+const CREDENTIALS = [
+  ['UPSTREAM_TOKEN'],
+  ['UPSTREAM_TOKEN_FILE'],
+  ['UPSTREAM_AUTH_URL', 'UPSTREAM_REFRESH_TOKEN_FILE'],
+] as const;
+
+/** The one that is set. Without an upstream, none is missed. */
+function readCredential({ text, mistakes }: Reading): UpstreamCredential | undefined {
+  const set = CREDENTIALS.filter((names) => names.some((name) => text(name) !== undefined));
+  const [token, tokenFile, authUrl, refreshFile] = CREDENTIALS.flat().map(text);
+  if (set.length > 1) mistakes.push(`${set.flat().filter((name) => text(name) !== undefined).join(', ')} are set. Keep one credential.`); // prettier-ignore
+  if (set.length === 0 && text('UPSTREAM_URL') !== undefined) {
+    mistakes.push(`UPSTREAM_URL is set without a credential. Set ${CREDENTIALS.map((names) => names.join(' with ')).join(', or ')}.`); // prettier-ignore
+  }
+  if (token !== undefined) {
+    if (!/^[\x21-\x7e]+$/.test(token)) {
+      mistakes.push('UPSTREAM_TOKEN holds what no header can carry, such as a space. Set the token alone.');
+    }
+    return { kind: 'token', token };
+  }
+  if (tokenFile !== undefined) return { kind: 'token-file', file: resolve(tokenFile) };
+  if (authUrl === undefined && refreshFile === undefined) return undefined;
+  if (authUrl === undefined || refreshFile === undefined) {
+    mistakes.push('UPSTREAM_AUTH_URL and UPSTREAM_REFRESH_TOKEN_FILE belong together. Set both.');
     return undefined;
   }
-  return { url, timeoutMs, credential };
+  mistakes.push(...objectionsToUrl('UPSTREAM_AUTH_URL', authUrl, 'our refresh token'));
+  return { kind: 'session', authUrl, file: resolve(refreshFile) };
 }
 
-function readCredential({ text, mistakes }: Reading): UpstreamCredential | undefined {
-  const token = text('UPSTREAM_TOKEN');
-  if (token === undefined) return undefined;
-  if (!/^[\x21-\x7e]+$/.test(token)) {
-    mistakes.push('UPSTREAM_TOKEN holds what no header can carry, such as a space. Set the token alone.');
-  }
-  return { kind: 'token', token };
-}
-
-/** What is wrong with the address. It is not repeated where it may hold a password. */
-function objectionsTo(text: string, { host, port }: { readonly host: string; readonly port: number }): string[] {
-  if (!URL.canParse(text)) return ['UPSTREAM_URL is not a URL. Write it like https://bank.example/banking.'];
+/** What is wrong with an address that a credential goes to. It is not repeated where it may hold a password. */
+function objectionsToUrl(name: string, text: string, what: string): string[] {
+  if (!URL.canParse(text)) return [`${name} is not a URL. Write it like https://bank.example/banking.`];
   if (!isTrustworthy(text)) {
-    return ['UPSTREAM_URL must begin with https:// (http only on a loopback address): our credential goes there.'];
+    return [`${name} must begin with https:// (http only on a loopback address): ${what} goes there.`];
   }
-  const url = new URL(text);
-  const mistakes: string[] = [];
-  if (url.username !== '' || url.password !== '') {
-    mistakes.push('UPSTREAM_URL holds a name or a password. Remove it, and set UPSTREAM_TOKEN.');
-  }
-  if (url.search !== '' || url.hash !== '') {
-    mistakes.push('UPSTREAM_URL has a query or a fragment. Remove it: paths are appended to the URL.');
-  }
-  if (isOurs(url, host, port)) {
-    mistakes.push(`UPSTREAM_URL is this service itself, on port ${port}. Set it to the other deployment, or set another PORT.`); // prettier-ignore
-  }
-  return mistakes;
+  const { username, password, search, hash } = new URL(text);
+  return [
+    ...(username + password === '' ? [] : [`${name} holds a name or a password. Remove it, and set a credential.`]),
+    ...(search + hash === '' ? [] : [`${name} has a query or a fragment. Remove it: paths are appended to the URL.`]),
+  ];
+}
+
+function objectionsTo(text: string, { host, port }: { readonly host: string; readonly port: number }): string[] {
+  const mistakes = objectionsToUrl('UPSTREAM_URL', text, 'our credential');
+  if (mistakes.length > 0 || !isOurs(new URL(text), host, port)) return mistakes;
+  return [`UPSTREAM_URL is this service itself, on port ${port}. Set it to the other deployment, or set another PORT.`];
 }
 
 /** What listens on a wildcard address is reached over loopback too. */
 function isOurs(url: URL, host: string, port: number): boolean {
   const theirs = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
-  if (port === 0 || theirs !== port) return false;
+  if (theirs !== port) return false;
   const isHere = isLoopback(host) || host === '0.0.0.0' || host === '::';
   return url.hostname === host || (isHere && isLoopback(url.hostname));
 }

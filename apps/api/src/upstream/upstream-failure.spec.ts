@@ -126,8 +126,14 @@ describe('Given what is between the upstream and us', () => {
     expect(lastLine()).toMatchObject({ level: 'warn', why: expect.stringContaining(String(theirs)) });
   });
 
-  it('When it cannot say who our callers are, Then that is never their fault', async () => {
-    upstream.says('GET /apps/1/users', refused(404, 'app_not_found'));
+  it.each<[string, Script]>([
+    ['a refusal we know', refused(404, 'app_not_found')],
+    [
+      'one we do not',
+      { status: 404, body: { errorCode: 'invalid_request', message: 'Request parameters are invalid.' } },
+    ],
+  ])('When it answers with %s where we ask who our callers are, Then that is never their fault', async (_, script) => {
+    upstream.says('GET /apps/1/users', script);
     const other = await gatewayOf(upstream.url);
     const { status, body } = await answerTo('GET /apps', { status: 200, body: [{ id: 1, name: 'Bank' }] }, {}, other);
     await other.close();
@@ -161,8 +167,14 @@ describe('Given an answer of the upstream that cannot be believed', () => {
     expect(JSON.stringify(gateway.lines)).not.toContain('ada@bank.example');
   });
 
-  it('When there is none in time, Then our caller is told 504', async () => {
-    const { status, body } = await answerTo(READ, () => undefined);
+  it.each<[string, Script]>([
+    ['does not come', () => undefined],
+    [
+      'does not end',
+      (_, response) => void response.writeHead(200, { 'content-type': 'application/json' }).write('{"id":'),
+    ],
+  ])('When it %s in time, Then our caller is told 504', async (_, script) => {
+    const { status, body } = await answerTo(READ, script);
 
     expect({ status, body }).toEqual({ status: 504, body: { errorCode: 'upstream_timeout', message: SENTENCES.upstream_timeout, reason: 'upstream_timeout', requestId: 'ours' } }); // prettier-ignore
   });

@@ -1,6 +1,8 @@
 import { ConnectionError, OutcomeUnknownError, RemoteRefusal, ServiceError } from '@banking/client';
+import { SessionError } from '@banking/client/session';
 import { Refusal, type RefusalDetail, type RefusalReason } from '@banking/domain';
 import type { OperationId } from '../access/matrix.js';
+import { ConfigError } from '../config.js';
 import type { ErrorAnswer } from '../http/error-answer.js';
 
 /** What our caller is told when the upstream did not do what they asked for, and what the log is. */
@@ -8,8 +10,8 @@ export interface UpstreamFailure {
   readonly answer: ErrorAnswer;
   /** What was wrong, without anybody's data. Nothing where the upstream refused our caller and that is all. */
   readonly why?: string;
-  /** Whether an operator has to do something: nobody is served. */
-  readonly isAlarm?: boolean;
+  /** Whether it is about our own credential: then nobody is served until that is mended. */
+  readonly isCredential?: boolean;
   /** To repeat the request with: whether it was carried out is not known. */
   readonly idempotencyKey?: string | undefined;
 }
@@ -69,8 +71,16 @@ function unsent(cause: unknown): UpstreamFailure | undefined {
 function failureOf(thrown: unknown, operation: OperationId | undefined): UpstreamFailure | undefined {
   if (thrown instanceof RemoteRefusal) return ofRefusal(thrown, operation);
   if (thrown instanceof ServiceError) return ofUnknownAnswer(thrown, operation);
-  if (!(thrown instanceof ConnectionError)) return undefined;
-  return outage(thrown.timedOut ? 'upstream_timeout' : 'upstream_error', thrown.message);
+  if (thrown instanceof ConnectionError) return outage(thrown.timedOut ? 'upstream_timeout' : 'upstream_error', thrown.message); // prettier-ignore
+  const why = credentialTrouble(thrown);
+  return why === undefined ? undefined : { ...outage('unavailable', why), isCredential: true };
+}
+
+/** Why there is no credential to show, where that is what was thrown; it names a file or an address, and no token. */
+export function credentialTrouble(thrown: unknown): string | undefined {
+  if (thrown instanceof ConfigError) return thrown.mistakes.join(' ');
+  if (thrown instanceof SessionError) return credentialTrouble(thrown.cause) ?? thrown.message;
+  return undefined;
 }
 
 function ofRefusal(refusal: RemoteRefusal, operation: OperationId | undefined): UpstreamFailure {
@@ -110,9 +120,9 @@ function betweenUs(
 ): UpstreamFailure | undefined {
   switch (status) {
     case 401:
-      return { ...outage('unavailable', `the upstream does not accept our credential: ${why}`), isAlarm: true };
+      return { ...outage('unavailable', `the upstream does not accept our credential: ${why}`), isCredential: true };
     case 403:
-      return { ...outage('unavailable', `our credential may not do this at the upstream: ${why}`), isAlarm: true };
+      return { ...outage('unavailable', `our credential may not do this at the upstream: ${why}`), isCredential: true };
     case 429:
       return outage('unavailable', why, retryAfterSeconds);
     case 503:

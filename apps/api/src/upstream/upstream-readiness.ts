@@ -28,7 +28,9 @@ export class UpstreamReadiness implements Readiness {
 function explain(cause: unknown): never {
   const failure = upstreamFailure(cause, undefined);
   if (!failure) throw cause;
-  const { answer, why, isAlarm = false } = failure;
-  const message = isAlarm ? 'The upstream refuses our credential.' : 'The upstream does not answer as it should.';
+  const { answer, why, isCredential = false } = failure;
+  const message = isCredential
+    ? 'The upstream refuses our credential, or there is none.'
+    : 'The upstream does not answer as it should.';
   throw new Refusal('unavailable', message, { retryAfterSeconds: answer.retryAfterSeconds, cause: new Error(why, { cause }) }); // prettier-ignore
 }
