@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { add, minorUnits, parseTransferAmount, subtract, toBalanceAmount, type Movement, type Statement, type TransferAmount } from '@banking/domain'; // prettier-ignore
-import { statementCsv, statementFileName } from './statement-csv.js';
+import { statementCsv, StatementError, statementFileName } from './statement-csv.js';
 
 /** A statement of made-up movements; what they say of themselves does not matter to their amounts. */
 function statementOf(movements: readonly Partial<Movement>[], { currency = 'EUR', alias = 'Main', opening = 0 } = {}) {
@@ -146,6 +146,31 @@ describe('Given a statement as a table', () => {
         expect(parse(csv).map(({ length }) => length)).toEqual([19, 19, 19, 19]);
       }),
       { numRuns: 1_000 },
+    );
+  });
+
+  it('When a movement holds what is named as a column is, Then the columns are ours', () => {
+    const more = { line: {}, currency: [1], accountCode: 'X', feeAmountMinorUnits: {}, balance: '7', colour: 'blue' };
+
+    expect(statementCsv(statementOf([more as Partial<Movement>]))).toBe(statementCsv(statementOf([{}])));
+  });
+
+  it.each([
+    ['the currency is none we know', { currency: 'XQX' }, '100'],
+    ['the currency has no smallest unit', { currency: 'XAU' }, '100'],
+    ['an amount is more than books can hold', {}, '9999999999999999999'],
+  ])('When %s, Then that is no fault of whoever asks', (_, options, feeAmount) => {
+    expect(() => statementCsv(statementOf([{ feeAmount: feeAmount as TransferAmount }], options))).toThrow(
+      StatementError,
+    );
+  });
+
+  it('When a code is longer than names of files are, Then it is cut', () => {
+    const statement = statementOf([]);
+    const account = { ...statement.edges.account, code: 'A'.repeat(20_000) };
+
+    expect(statementFileName({ ...statement, edges: { account } })).toBe(
+      `statement-${'A'.repeat(64)}-2026-11-01-2026-12-01.csv`,
     );
   });
 

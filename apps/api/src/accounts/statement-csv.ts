@@ -1,4 +1,4 @@
-import { fromBalanceAmount, minorUnits, parseTransferAmount, toDecimal, type MinorUnits, type Movement, type Statement } from '@banking/domain'; // prettier-ignore
+import { fromBalanceAmount, minorUnits, parseTransferAmount, Refusal, toDecimal, type MinorUnits, type Movement, type Statement } from '@banking/domain'; // prettier-ignore
 
 /** RFC 4180, in UTF-8, with a first row of names. */
 export const CSV_TYPE = 'text/csv; charset=utf-8; header=present';
@@ -31,12 +31,28 @@ const COLUMNS = [
 /** A text, a number, or an amount with the sign of its direction; what is missing is an empty cell. */
 type Row = Partial<Record<(typeof COLUMNS)[number], string | number | Numeral>>;
 
+/** A statement whose numbers no table can show. That is never the fault of whoever asked for it. */
+export class StatementError extends Error {
+  override readonly name = 'StatementError';
+}
+
 /**
  * A statement as a table: a row that opens it, one for each movement, a row that closes it. `amount` is signed and in whole units with
  * the decimals of the currency; in the row that opens it is the opening balance, in the one that closes it is empty. So the column adds up
  * to the closing balance, which stands in the column `balance`.
+ *
+ * @throws StatementError for a currency without known decimals, or an amount that no books of ours could hold
  */
 export function statementCsv(statement: Statement): string {
+  try {
+    return tableOf(statement);
+  } catch (cause) {
+    if (!(cause instanceof Refusal)) throw cause;
+    throw new StatementError(`the statement cannot be written as a table: ${cause.reason}`, { cause });
+  }
+}
+
+function tableOf(statement: Statement): string {
   const { account } = statement.edges;
   const { code: currency } = account.edges.currency;
   const dated = (end: string): Row => (statement.basis === 'booking' ? { createdAt: end } : { valueDate: end });
@@ -47,12 +63,12 @@ export function statementCsv(statement: Statement): string {
   const opening = fromBalanceAmount(statement.openingBalance);
   const rows: Row[] = [
     { line: 'opening', ...dated(statement.from), ...amounts('amount', opening), ...amounts('balance', opening) },
-    ...statement.movements.map(({ balanceAfter, feeAmount, amount: _, ...movement }, index) => ({
+    ...statement.movements.map((movement) => ({
       line: 'movement',
-      ...movement,
-      ...amounts('amount', signed(statement.movements[index] as Movement)),
-      ...(feeAmount !== undefined && amounts('feeAmount', parseTransferAmount(feeAmount))),
-      ...amounts('balance', fromBalanceAmount(balanceAfter)),
+      ...textsOf(movement),
+      ...amounts('amount', signed(movement)),
+      ...(movement.feeAmount !== undefined && amounts('feeAmount', parseTransferAmount(movement.feeAmount))),
+      ...amounts('balance', fromBalanceAmount(movement.balanceAfter)),
     })),
     { line: 'closing', ...dated(statement.to), ...amounts('balance', fromBalanceAmount(statement.closingBalance)) },
   ];
@@ -61,11 +77,30 @@ export function statementCsv(statement: Statement): string {
   return `${BYTE_ORDER_MARK}${[COLUMNS.join(','), ...lines].join('\r\n')}\r\n`;
 }
 
+/** What a movement says beside its amounts. What else it may hold, from whoever answers, is no column. */
+function textsOf({
+  id,
+  transactionID,
+  createdAt,
+  valueDate,
+  type,
+  direction,
+  description,
+  purpose,
+  recipientName,
+}: Movement) {
+  const optional = { description, purpose, recipientName };
+  const said = Object.entries(optional).filter(([, text]) => text !== undefined);
+  return { id, transactionID, createdAt, valueDate, type, direction, ...(Object.fromEntries(said) as Row) };
+}
+
+/** Longer names are refused by file systems and, in a header, by clients. */
+const CODE_SHOWN_MAX = 64;
+
 /** What to save it as: letters that every file system takes. */
 export function statementFileName({ from, to, edges: { account } }: Statement): string {
-  return `statement-${account.code ?? account.id}-${from}-${to}.csv`
-    .replaceAll(':', '')
-    .replace(/[^A-Za-z0-9.+-]/g, '_');
+  const code = account.code?.slice(0, CODE_SHOWN_MAX) ?? account.id;
+  return `statement-${code}-${from}-${to}.csv`.replaceAll(':', '').replace(/[^A-Za-z0-9.+-]/g, '_');
 }
 
 /** Digits of our own, which stay a number also below zero. */

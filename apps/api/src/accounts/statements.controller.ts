@@ -62,10 +62,11 @@ export class StatementsController {
   ): Promise<Statement | string> {
     const statement = await this.banking.getStatement(caller, { accountId, from, to });
     if (preferredType(reply.request.headers.accept, ANSWERS_IN) !== 'text/csv') return statement;
+    const table = statementCsv(statement);
     reply.headers({
       'content-type': CSV_TYPE,
       'content-disposition': `attachment; filename="${statementFileName(statement)}"`,
     });
-    return statementCsv(statement);
+    return table;
   }
 }

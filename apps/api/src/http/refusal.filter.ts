@@ -20,8 +20,8 @@ const BY_STATUS: Readonly<Record<number, RefusalReason>> = {
   503: 'unavailable',
 };
 
-/** The default, where a refusal that must name a time does not. */
-const RETRY_AFTER_S = 1;
+/** The default, where a refusal that must name a time does not; and the most, or whoever believes an upstream never comes back. */
+const RETRY_AFTER_S = { usual: 1, most: 3_600 };
 
 /** Turns what was thrown into an answer: refusals as their table says, everything else a bug without a word of detail. */
 @Catch()
@@ -38,7 +38,7 @@ export class RefusalFilter implements ExceptionFilter {
     // The router hands a path it cannot read to us without running a hook.
     if (!reply.hasHeader('X-Request-Id')) reply.headers({ ...BARE_HEADERS, 'X-Request-Id': request.id });
     if (refusal.status === 401) reply.header('WWW-Authenticate', 'Bearer');
-    if (mustSayWhen(refusal)) reply.header('Retry-After', String(refusal.retryAfterSeconds ?? RETRY_AFTER_S));
+    if (mustSayWhen(refusal)) reply.header('Retry-After', whenToRetry(refusal));
     if (failure?.idempotencyKey !== undefined) reply.header('Idempotency-Key', failure.idempotencyKey);
     // After a request whose body was not read to its end, the connection cannot carry another.
     if (refusal.status === 413) reply.header('Connection', 'close');
@@ -69,6 +69,9 @@ export class RefusalFilter implements ExceptionFilter {
 
 const mustSayWhen = ({ status, reason, retryAfterSeconds }: ErrorAnswer) =>
   status === 429 || status === 503 || reason === 'idempotency_in_progress' || retryAfterSeconds !== undefined;
+
+const whenToRetry = ({ retryAfterSeconds = RETRY_AFTER_S.usual }: ErrorAnswer) =>
+  String(Math.min(retryAfterSeconds, RETRY_AFTER_S.most));
 
 function refusalOf(thrown: unknown, url: string): Refusal {
   if (thrown instanceof Refusal) return thrown;

@@ -67,6 +67,16 @@ describe('Given checks made from the document of our own interface', () => {
   });
 
   it.each([
+    [62, undefined],
+    [64, 'it is nested deeper than 64 levels'],
+    [100_000, 'it is nested deeper than 64 levels'],
+  ])('When a field we do not know is nested %i deep, Then the objection is %j', (depth, objection) => {
+    const value = JSON.parse(`{"id":17,"amount":"5","x":${'['.repeat(depth)}${']'.repeat(depth)}}`) as unknown;
+
+    expect(inspect({ operation: 'getTransfer', value })).toBe(objection);
+  });
+
+  it.each([
     ['getTransfer', { id: 17 }, "/ must have required property 'amount'"],
     ['getTransfer', { ...TRANSFER, amount: '18.75' }, '/amount must match pattern'],
     ['getTransfer', { ...TRANSFER, amount: 1875000 }, '/amount must be string'],

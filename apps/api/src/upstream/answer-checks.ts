@@ -9,6 +9,9 @@ const DOCUMENT = join(__dirname, '..', '..', 'openapi.json');
 /** How amounts are written: other texts may be written otherwise elsewhere, times for example. */
 const AMOUNT = '^(0|[1-9][0-9]{0,18})$';
 
+/** Deeper than any record of the interface. */
+const DEPTH_MAX = 64;
+
 /** Records of which the published interface requires no field. */
 const NOTHING_REQUIRED = ['Corridor', 'ExecutedTransfer'];
 
@@ -57,10 +60,23 @@ export function answerChecks(): Inspect {
     operations: mapped(answers, (schema) => asChecked(schema ?? {}, schemas)),
   });
   return ({ operation, value }) => {
+    if (isDeeperThan(DEPTH_MAX, value)) return `it is nested deeper than ${DEPTH_MAX} levels`;
     const check = ajv.getSchema(`interface#/operations/${operation}`);
     return check === undefined || check(value) ? undefined : sentenceOf(check.errors?.[0]);
   };
 }
+
+/** Whether it is nested deeper, found out level by level: whoever writes it out goes down into it, as far as the stack holds. */
+function isDeeperThan(levels: number, value: unknown): boolean {
+  let level = [value].filter(isNested);
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth === levels) return true;
+    level = level.flatMap((one) => Object.values(one).filter(isNested));
+  }
+  return false;
+}
+
+const isNested = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
 const mapped = <T, U>(entries: readonly (readonly [string, T])[], change: (value: T, name: string) => U) =>
   Object.fromEntries(entries.map(([name, value]) => [name, change(value, name)]));

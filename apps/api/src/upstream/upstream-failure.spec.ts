@@ -60,6 +60,12 @@ describe('Given a refusal of the upstream', () => {
     expect({ status, retryAfter }).toEqual({ status: 409, retryAfter: '3' });
   });
 
+  it('When it asks to wait for years, Then we say an hour', async () => {
+    const { retryAfter } = await answerTo(READ, { ...refused(503, 'unavailable'), headers: { 'retry-after': 'Fri, 31 Dec 9999 23:59:59 GMT' } }); // prettier-ignore
+
+    expect(retryAfter).toBe('3600');
+  });
+
   it('When its reason is none we know, Then it is passed on in its own words', async () => {
     const script = { status: 422, body: { errorCode: 'nope', message: 'Mondays only.', reason: 'weekday', details: [{ path: '/startAt', reason: 'x', message: 'y', secret: 1 }, 7] } }; // prettier-ignore
     const { status, body } = await answerTo(PLACE, script, ORDER);
@@ -177,6 +183,22 @@ describe('Given an answer of the upstream that cannot be believed', () => {
     const { status, body } = await answerTo(READ, script);
 
     expect({ status, body }).toEqual({ status: 504, body: { errorCode: 'upstream_timeout', message: SENTENCES.upstream_timeout, reason: 'upstream_timeout', requestId: 'ours' } }); // prettier-ignore
+  });
+
+  it('When a statement cannot be written as a table, Then that is no fault of our caller either', async () => {
+    const account = { id: 1, name: 'A', edges: { currency: { id: 1, code: 'XQX', name: 'Nothing' } } };
+    const statement = { from: '2026-11-01', to: '2026-12-01', basis: 'valueDate', openingBalance: 0, closingBalance: 0, movements: [], edges: { account } }; // prettier-ignore
+    const call = 'GET /accounts/1/statement';
+    upstream.says(call, { status: 200, body: statement });
+    const ask = (accept: string) => gateway.ask(`${call}?from=2026-11-01&to=2026-12-01`, { headers: { accept } });
+
+    expect(await (await ask('application/json')).json()).toEqual(statement);
+    const table = await ask('text/csv');
+    expect({ status: table.status, file: table.headers.get('content-disposition') }).toEqual({
+      status: 502,
+      file: null,
+    });
+    expect(lastLine()).toMatchObject({ why: expect.stringContaining('currency_unknown') });
   });
 
   it.each<[string, Script, number]>([

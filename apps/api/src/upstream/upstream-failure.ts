@@ -2,6 +2,7 @@ import { ConnectionError, OutcomeUnknownError, RemoteRefusal, ServiceError } fro
 import { SessionError } from '@banking/client/session';
 import { Refusal, type RefusalDetail, type RefusalReason } from '@banking/domain';
 import type { OperationId } from '../access/matrix.js';
+import { StatementError } from '../accounts/statement-csv.js';
 import { ConfigError } from '../config.js';
 import type { ErrorAnswer } from '../http/error-answer.js';
 
@@ -72,6 +73,7 @@ function failureOf(thrown: unknown, operation: OperationId | undefined): Upstrea
   if (thrown instanceof RemoteRefusal) return ofRefusal(thrown, operation);
   if (thrown instanceof ServiceError) return ofUnknownAnswer(thrown, operation);
   if (thrown instanceof ConnectionError) return outage(thrown.timedOut ? 'upstream_timeout' : 'upstream_error', thrown.message); // prettier-ignore
+  if (thrown instanceof StatementError) return outage('upstream_error', thrown.message);
   const why = credentialTrouble(thrown);
   return why === undefined ? undefined : { ...outage('unavailable', why), isCredential: true };
 }
