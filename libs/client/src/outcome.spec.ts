@@ -135,23 +135,50 @@ describe('Given a read that its caller gives up', () => {
   });
 
   it('When a signal outlives many calls, Then none of them goes on listening to it', async () => {
-    const { signal } = new AbortController();
-    let listeners = 0;
-    const counted = Object.assign(signal, {
+    const { signal, most, listeners } = heard(new AbortController().signal);
+
+    for (let call = 0; call < 3; call += 1) await clientWith().listApps({}, { signal });
+
+    expect(most()).toBe(1);
+    expect(listeners()).toBe(0);
+  });
+
+  it('When many reads are under one signal, Then they share one listener, and all end with it', async () => {
+    const giveUp = new AbortController();
+    const { signal, most, listeners } = heard(giveUp.signal);
+    const reason = new Error('the service stops');
+    service.script(hangs);
+    const client = clientWith();
+
+    const reads = Array.from({ length: 20 }, () => client.listApps({}, { signal }).catch((error: unknown) => error));
+    giveUp.abort(reason);
+
+    expect(await Promise.all(reads)).toEqual(reads.map(() => reason));
+    expect(most()).toBe(1);
+    expect(listeners()).toBe(0);
+  });
+});
+
+/** A signal that counts who listens to it. */
+function heard(signal: AbortSignal) {
+  let listeners = 0;
+  let most = 0;
+  return {
+    signal: Object.assign(signal, {
       addEventListener: (...heard: Parameters<AbortSignal['addEventListener']>) => {
         listeners += 1;
+        most = Math.max(most, listeners);
         AbortSignal.prototype.addEventListener.apply(signal, heard);
       },
       removeEventListener: (...heard: Parameters<AbortSignal['removeEventListener']>) => {
         listeners -= 1;
         AbortSignal.prototype.removeEventListener.apply(signal, heard);
       },
-    });
-    for (let call = 0; call < 3; call += 1) await clientWith().listApps({}, { signal: counted });
-
-    expect(listeners).toBe(0);
-  });
-});
+    }),
+    most: () => most,
+    listeners: () => listeners,
+  };
+}
 
 function html(status: number): Step {
   return (response) => response.writeHead(status, { 'Content-Type': 'text/html' }).end('<h1>Sorry</h1>');

@@ -42,24 +42,20 @@ export function readAnswer(answer: Answer, shape: 'array' | 'object'): unknown {
   const { status } = response;
   if (status !== 200 && status !== 201) throw failureOf(answer);
 
-  const distrust = (what: string, cause?: unknown) =>
-    new ServiceError(
-      `${nameOf(call)} answered ${status}, but ${what}.`,
-      { status, requestId: requestIdOf(response), body: answer.hide(looseText(answer.bytes)) },
-      cause === undefined ? undefined : { cause },
-    );
-
-  if (!JSON_TYPE.test(response.headers.get('content-type') ?? '')) throw distrust('its Content-Type is not JSON');
+  if (!JSON_TYPE.test(response.headers.get('content-type') ?? ''))
+    throw distrusted(answer, 'its Content-Type is not JSON');
   const text = strictText(answer.bytes);
-  if (text === undefined) throw distrust('its body is not UTF-8');
+  if (text === undefined) throw distrusted(answer, 'its body is not UTF-8');
   const value = parsed(text);
-  if (value === undefined) throw distrust('its body is not valid JSON');
-  if (hasWideInteger(value)) throw distrust('it holds an integer beyond 2^53 - 1, which would be read as another one');
+  if (value === undefined) throw distrusted(answer, 'its body is not valid JSON');
+  if (hasWideInteger(value))
+    throw distrusted(answer, 'it holds an integer beyond 2^53 - 1, which would be read as another one');
   const isShape = shape === 'array' ? Array.isArray(value) : isRecord(value);
-  if (!isShape) throw distrust(`its body is not a JSON ${shape}`);
-  if (call.id !== undefined && (value as { id?: unknown }).id !== call.id) throw distrust('it is of another id');
+  if (!isShape) throw distrusted(answer, `its body is not a JSON ${shape}`);
+  if (call.id !== undefined && (value as { id?: unknown }).id !== call.id)
+    throw distrusted(answer, 'it is of another id');
   const objection = answer.inspect?.({ operation: call.operation, value });
-  if (objection !== undefined) throw distrust(objection);
+  if (objection !== undefined) throw distrusted(answer, objection);
   return value;
 }
 
@@ -82,12 +78,14 @@ export function readNothing(answer: Answer): void {
 export function readPage(answer: Answer): Page<unknown> {
   const items = readAnswer(answer, 'array') as readonly unknown[];
   const next = nextCursor(answer.response.headers.get('link'));
-  if (next === null) {
-    const { call, response } = answer;
-    const about = { status: response.status, requestId: requestIdOf(response), body: '' };
-    throw new ServiceError(`${nameOf(call)} answered 200, but the link to its next page has no cursor.`, about);
-  }
+  if (next === null) throw distrusted(answer, 'the link to its next page has no cursor');
   return { items, ...(next !== undefined && { next }) };
+}
+
+function distrusted({ call, response, bytes, hide }: Answer, what: string): ServiceError {
+  const { status } = response;
+  const about = { status, requestId: requestIdOf(response), body: hide(looseText(bytes)) };
+  return new ServiceError(`${nameOf(call)} answered ${status}, but ${what}.`, about);
 }
 
 function failureOf({ call, response, bytes, hide }: Answer): RemoteRefusal | ServiceError {

@@ -5,11 +5,11 @@
  * afterwards, but both are beyond. It walks without calling itself: how deep an answer is nested is up to who sends it.
  */
 export function hasWideInteger(value: unknown): boolean {
-  const left: object[] = [[value]];
-  for (let outer = left.pop(); outer !== undefined; outer = left.pop()) {
-    for (const inner of Object.values(outer) as unknown[]) {
+  const holders: object[] = [[value]];
+  for (const holder of holders) {
+    for (const inner of Object.values(holder) as unknown[]) {
       if (typeof inner === 'number' && Math.abs(inner) > Number.MAX_SAFE_INTEGER) return true;
-      if (typeof inner === 'object' && inner !== null) left.push(inner);
+      if (typeof inner === 'object' && inner !== null) holders.push(inner);
     }
   }
   return false;
