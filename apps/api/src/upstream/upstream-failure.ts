@@ -6,7 +6,7 @@ import { StatementError } from '../accounts/statement-csv.js';
 import { ConfigError } from '../config.js';
 import type { ErrorAnswer } from '../http/error-answer.js';
 
-/** What our caller is told when the upstream did not do what they asked for, and what the log is. */
+/** What our caller is told when the upstream did not do what they asked for, and what the log is told. */
 export interface UpstreamFailure {
   readonly answer: ErrorAnswer;
   /** What was wrong, without anybody's data. Nothing where the upstream refused our caller and that is all. */
@@ -53,7 +53,7 @@ const NOT_FOUND: Partial<Readonly<Record<OperationId, RefusalReason>>> = {
  * between the upstream and us (a credential, a limit, a request it did not understand) and what cannot be believed is ours: 502, 503
  * or 504, and the details are for the log.
  *
- * @param operation what the caller asked for; undefined while it is not known whether they may
+ * @param operation what our caller asked for; undefined where we asked for ourselves, and nothing is meant for them
  * @returns undefined for what no upstream has caused
  */
 export function upstreamFailure(thrown: unknown, operation: OperationId | undefined): UpstreamFailure | undefined {
