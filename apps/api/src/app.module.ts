@@ -6,7 +6,7 @@ import { AccountsController } from './accounts/accounts.controller.js';
 import { StatementsController } from './accounts/statements.controller.js';
 import { AccessGuard } from './access/access.guard.js';
 import { Callers } from './access/callers.js';
-import { RateLimit } from './access/rate-limit.js';
+import { RateLimit, requestRate } from './access/rate-limit.js';
 import { TokenVerifier } from './access/token-verifier.js';
 import { AppsController } from './apps/apps.controller.js';
 import { type Backing, BackingModule } from './backing.module.js';
@@ -16,6 +16,7 @@ import { Draining } from './health/readiness.js';
 import { ReferenceAnswers } from './http/reference-answers.js';
 import { RefusalFilter } from './http/refusal.filter.js';
 import { ProductsController } from './products/products.controller.js';
+import { OrderLimit } from './orders/order-limit.js';
 import { OrdersController } from './orders/orders.controller.js';
 import { PurposesController } from './orders/purposes.controller.js';
 import { QuotesController } from './quotes/quotes.controller.js';
@@ -66,7 +67,8 @@ export class AppModule {
         ReferenceAnswers,
         { provide: Draining, useValue: draining },
         { provide: TokenVerifier, useValue: verifier },
-        { provide: RateLimit, useValue: new RateLimit(config.rateLimit?.perSecond) },
+        { provide: RateLimit, useValue: new RateLimit(config.rateLimit && requestRate(config.rateLimit.perSecond)) },
+        { provide: OrderLimit, useValue: new OrderLimit(config.orderLimit?.perMinute) },
         { provide: APP_GUARD, useClass: AccessGuard },
         { provide: APP_FILTER, useClass: RefusalFilter },
       ],

@@ -27,6 +27,8 @@ export interface Config {
   readonly corsOrigins: readonly string[];
   /** Requests per second for one user in one workspace; no limit without it. */
   readonly rateLimit?: { readonly perSecond: number } | undefined;
+  /** Orders per minute of one workspace; no limit without it. */
+  readonly orderLimit?: { readonly perMinute: number } | undefined;
 }
 
 /** How payments are priced. */
@@ -102,6 +104,7 @@ export function readConfig(environment: Environment = process.env, isTerminal = 
     mistakes.push('DATABASE_OWNER_URL is set without DATABASE_URL. Set both, or neither for the embedded database.');
   }
   const rate = whole('RATE_LIMIT_PER_SECOND', 1, 1_000_000);
+  const orders = whole('ORDER_LIMIT_PER_MINUTE', 1, 1_000_000);
   const corsOrigins = (text('CORS_ORIGINS') ?? '').split(',').map((origin) => origin.trim()).filter(Boolean); // prettier-ignore
   for (const origin of corsOrigins) {
     if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
@@ -130,6 +133,7 @@ export function readConfig(environment: Environment = process.env, isTerminal = 
     upstream: readUpstream({ text, whole, host, port, mistakes }),
     corsOrigins,
     rateLimit: rate === undefined ? undefined : { perSecond: rate },
+    orderLimit: orders === undefined ? undefined : { perMinute: orders },
   };
   if (mistakes.length > 0) throw new ConfigError(mistakes);
   return config;

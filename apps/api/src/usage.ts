@@ -18,7 +18,8 @@ Configuration, by environment; README.md says what each means:
   UPSTREAM_TOKEN, UPSTREAM_TOKEN_FILE                      our access token there, or the file that holds it
   UPSTREAM_AUTH_URL, UPSTREAM_REFRESH_TOKEN_FILE           or a session: where it is renewed, and the file that holds it
   LOG_LEVEL, LOG_FORMAT                                    info, and pretty or json
-  DOCS, CORS_ORIGINS, RATE_LIMIT_PER_SECOND                the docs page, other origins, the limit
+  DOCS, CORS_ORIGINS                                       the docs page, other origins
+  RATE_LIMIT_PER_SECOND, ORDER_LIMIT_PER_MINUTE            limits for a user and for a workspace
   SANDBOX                                                  on or off: whether money can be made up to try with
   RATES_URL, RATES_MAX_AGE_S                               where rates come from, and how old they may be (3600)
   QUOTE_VALID_S                                            how many seconds a quote holds (300)

@@ -1,14 +1,17 @@
 import * as fc from 'fast-check';
 import { Refusal } from '@banking/domain';
-import { RateLimit } from './rate-limit.js';
+import { orderRate, RateLimit, requestRate } from './rate-limit.js';
 
 /** A limit whose clock stands still until it is moved, and what it answers. */
-function world(perSecond?: number) {
+function world(rate?: ReturnType<typeof orderRate>) {
   const time = { nowMs: 0 };
-  const limit = new RateLimit(perSecond, () => time.nowMs);
+  const limit = new RateLimit(rate, () => time.nowMs);
   const take = (key: string) => {
     const sent: Record<string, unknown> = {};
-    const reply = { header: (name: string, value: unknown) => Object.assign(sent, { [name]: value }) };
+    const reply = {
+      header: (name: string, value: unknown) => Object.assign(sent, { [name]: value }),
+      getHeader: (name: string) => sent[name],
+    };
     try {
       limit.take(reply as never, key);
       return { taken: true, sent };
@@ -17,12 +20,12 @@ function world(perSecond?: number) {
       return { taken: false, sent, reason: error.reason, retryAfterSeconds: error.retryAfterSeconds };
     }
   };
-  return { time, take };
+  return { time, take, giveBack: (key: string) => limit.giveBack(key) };
 }
 
 describe('Given a limit of two requests a second', () => {
   it('When a burst comes, Then two seconds’ worth are let through, the next is told when, and nobody else is held up', () => {
-    const { take, time } = world(2);
+    const { take, time } = world(requestRate(2));
 
     expect([take('ada'), take('ada'), take('ada'), take('ada')].map(({ taken }) => taken)).toEqual([
       true,
@@ -47,7 +50,7 @@ describe('Given a limit of two requests a second', () => {
         fc.integer({ min: 1, max: 50 }),
         fc.array(fc.integer({ min: 0, max: 400 })),
         (perSecond, pausesMs) => {
-          const { take, time } = world(perSecond);
+          const { take, time } = world(requestRate(perSecond));
           let taken = 0;
           for (const pauseMs of pausesMs) {
             time.nowMs += pauseMs;
@@ -61,5 +64,31 @@ describe('Given a limit of two requests a second', () => {
 
   it('When no limit is set, Then everything is let through and no header is sent', () => {
     expect(world().take('ada')).toEqual({ taken: true, sent: {} });
+  });
+});
+
+describe('Given a limit of sixty orders a minute', () => {
+  it('When a burst comes, Then twenty are let through, and then one a second', () => {
+    const { take, time } = world(orderRate(60));
+
+    const burst = Array.from({ length: 21 }, () => take('7').taken);
+
+    expect(burst.filter(Boolean)).toHaveLength(20);
+    expect(take('7')).toMatchObject({
+      taken: false,
+      sent: { 'RateLimit-Policy': '"orders";q=20;w=20', RateLimit: '"orders";r=0;t=20' },
+      retryAfterSeconds: 1,
+    });
+    time.nowMs += 1_000;
+    expect([take('7').taken, take('7').taken]).toEqual([true, false]);
+  });
+
+  it('When some turn out not to count, Then as many more are let through, and never more than a burst', () => {
+    const { take, giveBack } = world(orderRate(3));
+
+    expect([take('7').taken, take('7').taken]).toEqual([true, false]);
+    giveBack('7');
+    giveBack('7');
+    expect([take('7').taken, take('7').taken]).toEqual([true, false]);
   });
 });

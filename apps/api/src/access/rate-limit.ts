@@ -1,9 +1,32 @@
 import type { FastifyReply } from 'fastify';
 import { Refusal } from '@banking/domain';
 
-/** How many seconds' worth of requests may come at once after a pause. */
-const BURST_S = 2;
+/** Two seconds' worth of requests may come at once after a pause, twenty seconds' worth of orders. */
+const BURST_S = { requests: 2, orders: 20 };
 const CALLERS_MAX = 10_000;
+
+/** How much may be done. */
+interface Rate {
+  /** As `RateLimit-Policy` calls it. */
+  readonly name: string;
+  readonly perSecond: number;
+  /** How much may be done at once after a pause. */
+  readonly burst: number;
+}
+
+/** Requests of one user in one workspace. */
+export function requestRate(perSecond: number): Rate {
+  return { name: 'user', perSecond, burst: perSecond * BURST_S.requests };
+}
+
+/** Orders of one workspace, whoever places them. */
+export function orderRate(perMinute: number): Rate {
+  const perSecond = perMinute / 60;
+  return { name: 'orders', perSecond, burst: Math.max(1, Math.floor(perSecond * BURST_S.orders)) };
+}
+
+/** An answer that headers can be put on. */
+export type Headed = Pick<FastifyReply, 'header' | 'getHeader'>;
 
 interface Bucket {
   left: number;
@@ -11,8 +34,8 @@ interface Bucket {
 }
 
 /**
- * A token bucket for each user in each workspace, in this process: a burst of two seconds' worth, then a steady rate. Bounded: the
- * caller who was away longest is forgotten first, which gives them a full bucket. Without a rate it lets everything through.
+ * A token bucket for each key, in this process: a burst, then a steady rate. Bounded: whoever was away longest is forgotten first,
+ * which gives them a full bucket. Without a rate it lets everything through.
  *
  * Our own, because the counter of @fastify/rate-limit is read after it was awaited: requests that arrive together all see the last count.
  */
@@ -20,7 +43,7 @@ export class RateLimit {
   private readonly buckets = new Map<string, Bucket>();
 
   constructor(
-    private readonly perSecond?: number,
+    private readonly rate?: Rate,
     private readonly nowMs: () => number = () => performance.now(),
   ) {}
 
@@ -29,22 +52,26 @@ export class RateLimit {
    *
    * @throws Refusal `rate_limited`
    */
-  take(reply: Pick<FastifyReply, 'header'>, key: string): void {
-    if (this.perSecond === undefined) return;
-    const burst = this.perSecond * BURST_S;
-    const bucket = this.bucketOf(key, burst, this.perSecond);
+  take(reply: Headed, key: string): void {
+    if (this.rate === undefined) return;
+    const { name, perSecond, burst } = this.rate;
+    const bucket = this.bucketOf(key, this.rate);
     const isTaken = bucket.left >= 1;
     if (isTaken) bucket.left -= 1;
-    reply.header('RateLimit-Policy', `"user";q=${burst};w=${BURST_S}`);
-    reply.header(
-      'RateLimit',
-      `"user";r=${Math.floor(bucket.left)};t=${Math.ceil((burst - bucket.left) / this.perSecond)}`,
-    );
+    append(reply, 'RateLimit-Policy', `"${name}";q=${burst};w=${Math.ceil(burst / perSecond)}`);
+    append(reply, 'RateLimit', `"${name}";r=${Math.floor(bucket.left)};t=${Math.ceil((burst - bucket.left) / perSecond)}`); // prettier-ignore
     if (isTaken) return;
-    throw new Refusal('rate_limited', undefined, { retryAfterSeconds: Math.ceil((1 - bucket.left) / this.perSecond) });
+    throw new Refusal('rate_limited', undefined, { retryAfterSeconds: Math.ceil((1 - bucket.left) / perSecond) });
   }
 
-  private bucketOf(key: string, burst: number, perSecond: number): Bucket {
+  /** Takes back one that turned out not to count. */
+  giveBack(key: string): void {
+    if (this.rate === undefined) return;
+    const bucket = this.bucketOf(key, this.rate);
+    bucket.left = Math.min(this.rate.burst, bucket.left + 1);
+  }
+
+  private bucketOf(key: string, { burst, perSecond }: Rate): Bucket {
     const nowMs = this.nowMs();
     const bucket = this.buckets.get(key) ?? { left: burst, filledAtMs: nowMs };
     bucket.left = Math.min(burst, bucket.left + ((nowMs - bucket.filledAtMs) / 1000) * perSecond);
@@ -55,4 +82,10 @@ export class RateLimit {
     if (this.buckets.size > CALLERS_MAX && !oldest.done) this.buckets.delete(oldest.value);
     return bucket;
   }
+}
+
+/** Several limits may have a word on one answer. */
+function append(reply: Headed, name: string, value: string): void {
+  const before = reply.getHeader(name);
+  reply.header(name, before === undefined ? value : `${String(before)}, ${value}`);
 }

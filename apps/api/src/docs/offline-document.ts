@@ -6,10 +6,11 @@ import { BankingService } from '@banking/domain';
 import { controllersOf } from '../app.module.js';
 import { Draining, READINESS } from '../health/readiness.js';
 import { ReferenceAnswers } from '../http/reference-answers.js';
+import { OrderLimit } from '../orders/order-limit.js';
 import { createDocument } from './openapi.js';
 
 /** Nothing answers behind the port here: no route is ever called. */
-const unanswered = [BankingService, READINESS].map((provide) => ({ provide, useValue: {} }));
+const unanswered = [BankingService, OrderLimit, READINESS].map((provide) => ({ provide, useValue: {} }));
 
 @Module({ controllers: controllersOf({ sandbox: true }), providers: [...unanswered, Draining, ReferenceAnswers] })
 class DocumentedModule {}

@@ -8,6 +8,7 @@ import { Operation } from '../http/operation.decorator.js';
 import { IntentOf, sendCreated } from '../input/creation.js';
 import { bodyPipe, queryPipe } from '../input/input.pipe.js';
 import { sendPage } from '../input/page.js';
+import { OrderLimit } from './order-limit.js';
 import { OrderQueryDto, OrderWishDto } from './order-input.dto.js';
 import { OrderDto } from './order.dto.js';
 
@@ -17,7 +18,10 @@ const ORDER_ID = ['orderId', 'An order of that account.'] as const;
 @ApiTags('Orders')
 @Controller()
 export class OrdersController {
-  constructor(private readonly banking: BankingService) {}
+  constructor(
+    private readonly banking: BankingService,
+    private readonly limit: OrderLimit,
+  ) {}
 
   @Get('orders')
   @Operation('listOrders', {
@@ -105,7 +109,10 @@ export class OrdersController {
     @IntentOf() intent: Intent,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
-    const placed = await this.banking.placeOrder(caller, { ...wish, accountId }, intent);
+    const placing = { ...intent, workspaceId: caller.workspaceId, accountId };
+    const placed = await this.limit.count(reply, placing, () =>
+      this.banking.placeOrder(caller, { ...wish, accountId }, intent),
+    );
     return sendCreated(reply, `/accounts/${accountId}/orders`, placed);
   }
 
