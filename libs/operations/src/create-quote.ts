@@ -71,6 +71,6 @@ function notOneOfTwo(): Refusal {
   const message = 'Name either recipientID or targetCurrency, one of the two.';
   const reason = 'body_malformed';
   return new Refusal(reason, message, {
-    details: ['recipientID', 'targetCurrency'].map((path) => ({ path, reason, message })),
+    details: ['/recipientID', '/targetCurrency'].map((path) => ({ path, reason, message })),
   });
 }

@@ -71,15 +71,15 @@ export function laterOrdersContract(provide: () => Service): void {
     });
 
     it.each<[string, OrderPart, string, string]>([
-      ['a day alone', { startAt: '2099-01-31' }, 'timestamp_invalid', 'startAt'],
-      ['a time without an offset', { startAt: '2099-01-31T09:00:00' }, 'timestamp_invalid', 'startAt'],
-      ['a day that does not exist', { startAt: '2099-02-30T09:00:00Z' }, 'timestamp_invalid', 'startAt'],
-      ['a number for a time', { stopAt: 4_102_444_800 }, 'timestamp_invalid', 'stopAt'],
-      ['another unit', { repeatUnit: 'yearly' }, 'body_malformed', 'repeatUnit'],
-      ['no repetition at all', { repeatValue: 0 }, 'body_malformed', 'repeatValue'],
-      ['a repetition of 367', { repeatValue: 367 }, 'body_malformed', 'repeatValue'],
-      ['half a repetition', { repeatValue: 1.5 }, 'body_malformed', 'repeatValue'],
-      ['a repetition as a text', { repeatValue: '1' }, 'body_malformed', 'repeatValue'],
+      ['a day alone', { startAt: '2099-01-31' }, 'timestamp_invalid', '/startAt'],
+      ['a time without an offset', { startAt: '2099-01-31T09:00:00' }, 'timestamp_invalid', '/startAt'],
+      ['a day that does not exist', { startAt: '2099-02-30T09:00:00Z' }, 'timestamp_invalid', '/startAt'],
+      ['a number for a time', { stopAt: 4_102_444_800 }, 'timestamp_invalid', '/stopAt'],
+      ['another unit', { repeatUnit: 'yearly' }, 'body_malformed', '/repeatUnit'],
+      ['no repetition at all', { repeatValue: 0 }, 'body_malformed', '/repeatValue'],
+      ['a repetition of 367', { repeatValue: 367 }, 'body_malformed', '/repeatValue'],
+      ['half a repetition', { repeatValue: 1.5 }, 'body_malformed', '/repeatValue'],
+      ['a repetition as a text', { repeatValue: '1' }, 'body_malformed', '/repeatValue'],
     ])('When it has %s Then it is refused by name', async (_, part, reason, path) => {
       const answer = await ada.send(account.id, monthly(part));
 

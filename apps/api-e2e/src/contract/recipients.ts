@@ -72,18 +72,18 @@ export function recipientsContract(provide: () => Service): void {
     });
 
     it.each<[string, unknown, number, string, readonly string[]]>([
-      ['no data', {}, 400, 'body_malformed', ['data']],
-      ['data that is null', { data: null }, 400, 'body_malformed', ['data']],
-      ['a list for data', { data: [DATA] }, 400, 'body_malformed', ['data']],
-      ['a text for data', { data: 'Asha' }, 400, 'body_malformed', ['data']],
-      ['an alias that is no text', { data: DATA, alias: 7 }, 400, 'body_malformed', ['alias']],
-      ['a word for saved', { data: DATA, saved: 'yes' }, 400, 'body_malformed', ['saved']],
-      ['null for saved', { data: DATA, saved: null }, 400, 'body_malformed', ['saved']],
-      ['a field beside data', { data: DATA, name: 'Asha' }, 400, 'field_unknown', ['name']],
-      ['an id of its own', { data: DATA, id: 7 }, 400, 'field_unknown', ['id']],
-      ['a workspace of its own', { data: DATA, workspaceId: 1 }, 400, 'field_unknown', ['workspaceId']],
+      ['no data', {}, 400, 'body_malformed', ['/data']],
+      ['data that is null', { data: null }, 400, 'body_malformed', ['/data']],
+      ['a list for data', { data: [DATA] }, 400, 'body_malformed', ['/data']],
+      ['a text for data', { data: 'Asha' }, 400, 'body_malformed', ['/data']],
+      ['an alias that is no text', { data: DATA, alias: 7 }, 400, 'body_malformed', ['/alias']],
+      ['a word for saved', { data: DATA, saved: 'yes' }, 400, 'body_malformed', ['/saved']],
+      ['null for saved', { data: DATA, saved: null }, 400, 'body_malformed', ['/saved']],
+      ['a field beside data', { data: DATA, name: 'Asha' }, 400, 'field_unknown', ['/name']],
+      ['an id of its own', { data: DATA, id: 7 }, 400, 'field_unknown', ['/id']],
+      ['a workspace of its own', { data: DATA, workspaceId: 1 }, 400, 'field_unknown', ['/workspaceId']],
       ['a field within data', { data: { ...DATA, colour: 'blue' } }, 422, 'recipient_invalid', ['/data/colour']],
-      ['a prototype within data', `{"data":${JSON.stringify(DATA).replace('{', '{"__proto__":{"a":1},')}}`, 400, 'field_unknown', ['data.__proto__']], // prettier-ignore
+      ['a prototype within data', `{"data":${JSON.stringify(DATA).replace('{', '{"__proto__":{"a":1},')}}`, 400, 'field_unknown', ['/data/__proto__']], // prettier-ignore
       ['a name that is a number', { data: { ...DATA, beneficiaryName: 7 } }, 422, 'recipient_invalid', ['/data/beneficiaryName']], // prettier-ignore
       ['a name of two lines', { data: { ...DATA, beneficiaryName: 'A\nB' } }, 422, 'recipient_invalid', ['/data/beneficiaryName']], // prettier-ignore
       ['another country', { data: { ...DATA, destinationCountry: 'DE' } }, 422, 'recipient_invalid', ['/data/destinationCountry']], // prettier-ignore
@@ -176,10 +176,10 @@ export function recipientsContract(provide: () => Service): void {
       ['BA00000000000000', 422, 'recipient_invalid', ['/accountCode']],
       ['nw0000000001', 422, 'recipient_invalid', ['/accountCode']],
       ["' or 1=1 --", 422, 'recipient_invalid', ['/accountCode']],
-      ['', 400, 'body_malformed', ['accountCode']],
-      ['a\0', 400, 'body_malformed', ['accountCode']],
-      [7, 400, 'body_malformed', ['accountCode']],
-      [null, 400, 'body_malformed', ['accountCode']],
+      ['', 400, 'body_malformed', ['/accountCode']],
+      ['a\0', 400, 'body_malformed', ['/accountCode']],
+      [7, 400, 'body_malformed', ['/accountCode']],
+      [null, 400, 'body_malformed', ['/accountCode']],
     ])('When the code is %j Then it is refused, and nothing is kept', async (accountCode, status, reason, paths) => {
       const before = await newest();
 

@@ -28,36 +28,36 @@ export function refusedOrdersContract(provide: () => Service): void {
     });
 
     it.each<Refused>([
-      ['no amount', () => ({ amount: undefined }), 400, 'amount_malformed', ['amount']],
-      ['null for the amount', () => ({ amount: null }), 400, 'amount_malformed', ['amount']],
-      ...NO_AMOUNTS.map((amount): Refused => [`the amount ${JSON.stringify(amount)}`, () => ({ amount }), 400, 'amount_malformed', ['amount']]), // prettier-ignore
-      ['more than is stored', () => ({ amount: '9223372036854775808' }), 400, 'amount_out_of_range', ['amount']],
+      ['no amount', () => ({ amount: undefined }), 400, 'amount_malformed', ['/amount']],
+      ['null for the amount', () => ({ amount: null }), 400, 'amount_malformed', ['/amount']],
+      ...NO_AMOUNTS.map((amount): Refused => [`the amount ${JSON.stringify(amount)}`, () => ({ amount }), 400, 'amount_malformed', ['/amount']]), // prettier-ignore
+      ['more than is stored', () => ({ amount: '9223372036854775808' }), 400, 'amount_out_of_range', ['/amount']],
       ['a unit under the limit', () => ({ amount: '999' }), 422, 'amount_below_minimum', ['/amount']],
       ['a unit over the limit', () => ({ amount: '5000001' }), 422, 'amount_above_maximum', ['/amount']],
       ['all there is, and nothing for the fee', () => ({ amount: '1000000' }), 422, 'insufficient_funds', []],
-      ['a recipient as a text', () => ({ recipientID: '2' }), 400, 'body_malformed', ['recipientID']],
-      ['no recipient', () => ({ recipientID: undefined }), 400, 'body_malformed', ['recipientID']],
+      ['a recipient as a text', () => ({ recipientID: '2' }), 400, 'body_malformed', ['/recipientID']],
+      ['no recipient', () => ({ recipientID: undefined }), 400, 'body_malformed', ['/recipientID']],
       ['nobody', () => ({ recipientID: 999_999 }), 422, 'recipient_invalid', ['/recipientID']],
-      ['no type', () => ({ type: undefined }), 400, 'body_malformed', ['type']],
-      ['another type', () => ({ type: 'express' }), 400, 'body_malformed', ['type']],
-      ['a NUL in the description', () => ({ description: 'a\0b' }), 400, 'body_malformed', ['description']],
-      ['two lines of description', () => ({ description: 'x\r\nSet-Cookie: a' }), 400, 'body_malformed', ['description']], // prettier-ignore
-      ['a long description', () => ({ description: 'x'.repeat(513) }), 400, 'body_malformed', ['description']],
+      ['no type', () => ({ type: undefined }), 400, 'body_malformed', ['/type']],
+      ['another type', () => ({ type: 'express' }), 400, 'body_malformed', ['/type']],
+      ['a NUL in the description', () => ({ description: 'a\0b' }), 400, 'body_malformed', ['/description']],
+      ['two lines of description', () => ({ description: 'x\r\nSet-Cookie: a' }), 400, 'body_malformed', ['/description']], // prettier-ignore
+      ['a long description', () => ({ description: 'x'.repeat(513) }), 400, 'body_malformed', ['/description']],
       ['no purpose', () => ({ purposeCode: undefined }), 422, 'purpose_code_required', ['/purposeCode']],
       ['no known purpose', () => ({ purposeCode: 'IR999' }), 422, 'purpose_code_invalid', ['/purposeCode']],
       ['a quote nobody gave', () => ({ quoteID: 999_999 }), 422, 'quote_not_found', []],
       ['the quote of another account', () => ({ quoteID: 1 }), 422, 'quote_not_found', []],
-      ['metadata that is a list', () => ({ metadata: ['a'] }), 400, 'body_malformed', ['metadata']],
-      ['metadata of numbers', () => ({ metadata: { a: 1 } }), 400, 'body_malformed', ['metadata']],
-      ['too much metadata', () => ({ metadata: Object.fromEntries(Array.from({ length: 21 }, (_, at) => [`k${at}`, 'v'])) }), 400, 'body_malformed', ['metadata']], // prettier-ignore
+      ['metadata that is a list', () => ({ metadata: ['a'] }), 400, 'body_malformed', ['/metadata']],
+      ['metadata of numbers', () => ({ metadata: { a: 1 } }), 400, 'body_malformed', ['/metadata']],
+      ['too much metadata', () => ({ metadata: Object.fromEntries(Array.from({ length: 21 }, (_, at) => [`k${at}`, 'v'])) }), 400, 'body_malformed', ['/metadata']], // prettier-ignore
       ['the reference of another order', () => ({ externalReference: 'FAMILY-1' }), 422, 'external_reference_reused', []], // prettier-ignore
-      ['an id of its own', () => ({ id: 7 }), 400, 'field_unknown', ['id']],
-      ['a fee of its own', () => ({ feeAmount: '0' }), 400, 'field_unknown', ['feeAmount']],
-      ['a rate of its own', () => ({ rate: '1' }), 400, 'field_unknown', ['rate']],
-      ['another account', () => ({ accountId: 2 }), 400, 'field_unknown', ['accountId']],
-      ['an approval', () => ({ approved: true }), 400, 'field_unknown', ['approved']],
-      ['a status', () => ({ status: 'completed' }), 400, 'field_unknown', ['status']],
-      ['a transaction', () => ({ edges: { transaction: { id: 1 } } }), 400, 'field_unknown', ['edges']],
+      ['an id of its own', () => ({ id: 7 }), 400, 'field_unknown', ['/id']],
+      ['a fee of its own', () => ({ feeAmount: '0' }), 400, 'field_unknown', ['/feeAmount']],
+      ['a rate of its own', () => ({ rate: '1' }), 400, 'field_unknown', ['/rate']],
+      ['another account', () => ({ accountId: 2 }), 400, 'field_unknown', ['/accountId']],
+      ['an approval', () => ({ approved: true }), 400, 'field_unknown', ['/approved']],
+      ['a status', () => ({ status: 'completed' }), 400, 'field_unknown', ['/status']],
+      ['a transaction', () => ({ edges: { transaction: { id: 1 } } }), 400, 'field_unknown', ['/edges']],
     ])('When it says %s Then it is refused by name, and nothing is written', async (_, part, status, reason, paths) => {
       const answer = await ada.send(account.id, toRavi(part()));
 

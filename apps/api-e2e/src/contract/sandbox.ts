@@ -121,15 +121,15 @@ export function sandboxContract(provide: () => Service): void {
     });
 
     it.each<[string, unknown, string, readonly string[]]>([
-      ['nothing is said', {}, 'body_malformed', ['status']],
-      ['another word is said', { status: 'PDNG' }, 'body_malformed', ['status']],
-      ['a list is said', { status: ['ACCC'] }, 'body_malformed', ['status']],
-      ['the reason is empty', { status: 'RJCT', reasonCode: '' }, 'body_malformed', ['reasonCode']],
-      ['the reason has a line break', { status: 'RJCT', reasonCode: 'AC04\n' }, 'body_malformed', ['reasonCode']],
-      ['the reason is a sentence', { status: 'RJCT', reasonCode: 'closed account' }, 'body_malformed', ['reasonCode']],
-      ['the reason is too long', { status: 'RJCT', reasonCode: 'A'.repeat(36) }, 'body_malformed', ['reasonCode']],
-      ['the reason is null', { status: 'RJCT', reasonCode: null }, 'body_malformed', ['reasonCode']],
-      ['it comes with its name', { status: 'RJCT', providerEvent: 'e1' }, 'field_unknown', ['providerEvent']],
+      ['nothing is said', {}, 'body_malformed', ['/status']],
+      ['another word is said', { status: 'PDNG' }, 'body_malformed', ['/status']],
+      ['a list is said', { status: ['ACCC'] }, 'body_malformed', ['/status']],
+      ['the reason is empty', { status: 'RJCT', reasonCode: '' }, 'body_malformed', ['/reasonCode']],
+      ['the reason has a line break', { status: 'RJCT', reasonCode: 'AC04\n' }, 'body_malformed', ['/reasonCode']],
+      ['the reason is a sentence', { status: 'RJCT', reasonCode: 'closed account' }, 'body_malformed', ['/reasonCode']],
+      ['the reason is too long', { status: 'RJCT', reasonCode: 'A'.repeat(36) }, 'body_malformed', ['/reasonCode']],
+      ['the reason is null', { status: 'RJCT', reasonCode: null }, 'body_malformed', ['/reasonCode']],
+      ['it comes with its name', { status: 'RJCT', providerEvent: 'e1' }, 'field_unknown', ['/providerEvent']],
     ])('When %s Then it is refused by name, and nothing was said', async (_, body, reason, paths) => {
       const transactionId = await pay();
 
@@ -205,7 +205,7 @@ export function sandboxContract(provide: () => Service): void {
       const answer = await move(now);
 
       expect(answer).toMatchObject({ status: 400, body: { reason: 'timestamp_invalid' } });
-      expect(pathsOf(answer)).toEqual(['now']);
+      expect(pathsOf(answer)).toEqual(['/now']);
     });
   });
 }

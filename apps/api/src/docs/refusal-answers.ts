@@ -50,13 +50,13 @@ function exampleOf(reason: RefusalReason, path: string): Refusal {
     case 'timestamp_invalid':
       return timeRefused(path);
     case 'amount_malformed':
-      return ofParameter(reason, 'amount', AMOUNT_RULES.digits);
+      return ofField(reason, '/amount', reason, mustBe('amount', AMOUNT_RULES.digits));
     case 'amount_out_of_range':
-      return ofParameter(reason, 'amount', AMOUNT_RULES.range);
+      return ofField(reason, '/amount', reason, mustBe('amount', AMOUNT_RULES.range));
     case 'body_malformed':
       return new Refusal(reason, 'The body is not JSON in UTF-8.');
     case 'field_unknown':
-      return refusalOf([{ path: 'colour', reason, message: unknownMessage('colour') }], reason);
+      return refusalOf([{ path: '/colour', reason, message: unknownMessage('colour') }], reason);
     case 'recipient_invalid':
       return recipientRefused(path);
     case 'purpose_code_required':
@@ -65,7 +65,7 @@ function exampleOf(reason: RefusalReason, path: string): Refusal {
     case 'schedule_invalid':
       return ofField(reason, '/startAt', 'not_taken', 'startAt must be left out where type is instant.');
     case 'currency_unknown':
-      return ofParameter(reason, 'targetCurrency', CURRENCY_RULE);
+      return ofField(reason, '/targetCurrency', reason, mustBe('targetCurrency', CURRENCY_RULE));
     case 'amount_below_minimum':
       return ofField(reason, '/amount', reason, 'A payment on this way must be worth at least 10.00 USD.');
     case 'amount_above_maximum':
@@ -100,8 +100,8 @@ function recipientRefused(path: string): Refusal {
 function timeRefused(path: string): Refusal {
   const reason = 'timestamp_invalid';
   if (path.endsWith('/statement')) return ofParameter(reason, 'from', PARAMETER_RULES.instantOrDay);
-  if (path.endsWith('/clock')) return ofParameter(reason, 'now', INSTANT_RULE);
-  if (path.endsWith('/{accountId}/orders')) return ofParameter(reason, 'startAt', INSTANT_RULE);
+  if (path.endsWith('/clock')) return ofField(reason, '/now', reason, mustBe('now', INSTANT_RULE));
+  if (path.endsWith('/{accountId}/orders')) return ofField(reason, '/startAt', reason, mustBe('startAt', INSTANT_RULE));
   return ofParameter(reason, 'createdFrom', PARAMETER_RULES.instant);
 }
 

@@ -8,6 +8,8 @@ interface Rule {
 }
 
 interface Door {
+  /** Where a field stands, by the names that lead to it. */
+  readonly pathOf: (names: readonly string[]) => string;
   /** For a field nobody knows. */
   readonly unknown: RefusalReason;
   /** For several mistakes of different kinds. */
@@ -25,7 +27,9 @@ export function refusalOf(details: readonly RefusalDetail[], otherwise: RefusalR
 /** Names are repeated as far as a person would read them. */
 const NAME_SHOWN_MAX = 64;
 
-export const unknownMessage = (path: string) => `${path} is not known here: leave it out, or correct its name.`;
+const shown = (text: string) => (text.length > NAME_SHOWN_MAX ? `${text.slice(0, NAME_SHOWN_MAX)}…` : text);
+
+export const unknownMessage = (name: string) => `${name} is not known here: leave it out, or correct its name.`;
 
 /**
  * Checks what a caller sent against its DTO, once, at the door: unknown fields are refused, nothing is converted silently, and every
@@ -41,7 +45,7 @@ class InputPipe extends ValidationPipe {
       validationError: { target: false, value: false },
       exceptionFactory: (errors) =>
         refusalOf(
-          errors.flatMap((error) => detailsOf(error, '', door)),
+          errors.flatMap((error) => detailsOf(error, [], door)),
           door.invalid,
         ),
     });
@@ -54,7 +58,7 @@ class InputPipe extends ValidationPipe {
     const hidden = lostIn(value);
     if (hidden.length > 0)
       throw refusalOf(
-        hidden.map((name) => unknownField(name, this.door)),
+        hidden.map((names) => unknownField(names, this.door)),
         this.door.invalid,
       );
     return super.transform(value, metadata);
@@ -68,32 +72,37 @@ class InputPipe extends ValidationPipe {
 const isLost = (name: string): boolean => name in Object.prototype || name === 'prototype';
 
 /** Where they stand, however deep. */
-function lostIn(value: object, above = ''): string[] {
+function lostIn(value: object, above: readonly string[] = []): string[][] {
   return Object.entries(value).flatMap(([name, inner]: [string, unknown]) => {
-    if (isLost(name)) return [`${above}${name}`];
-    return typeof inner === 'object' && inner !== null ? lostIn(inner, `${above}${name}.`) : [];
+    if (isLost(name)) return [[...above, name]];
+    return typeof inner === 'object' && inner !== null ? lostIn(inner, [...above, name]) : [];
   });
 }
 
-/** For JSON bodies. */
-export const bodyPipe = new InputPipe({ unknown: 'field_unknown', invalid: 'body_malformed' });
+/** For JSON bodies: a place is a JSON Pointer (RFC 6901). */
+export const bodyPipe = new InputPipe({
+  pathOf: (names) => names.map((name) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`).join(''),
+  unknown: 'field_unknown',
+  invalid: 'body_malformed',
+});
 
-/** For what stands behind the question mark. */
-export const queryPipe = new InputPipe({ unknown: 'parameter_unknown', invalid: 'parameter_invalid' });
+/** For what stands behind the question mark: a place is the name of a parameter. */
+export const queryPipe = new InputPipe({
+  pathOf: (names) => names.join('.'),
+  unknown: 'parameter_unknown',
+  invalid: 'parameter_invalid',
+});
 
-function unknownField(name: string, { unknown }: Door): RefusalDetail {
-  const path = name.length > NAME_SHOWN_MAX ? `${name.slice(0, NAME_SHOWN_MAX)}…` : name;
-  return { path, reason: unknown, message: unknownMessage(path) };
+function unknownField(names: readonly string[], { unknown, pathOf }: Door): RefusalDetail {
+  return { path: shown(pathOf(names)), reason: unknown, message: unknownMessage(shown(names.join('.'))) };
 }
 
-function detailsOf(error: ValidationError, above: string, door: Door): RefusalDetail[] {
-  const path = `${above}${error.property}`;
-  const nested = (error.children ?? []).flatMap((child) => detailsOf(child, `${path}.`, door));
+function detailsOf(error: ValidationError, above: readonly string[], door: Door): RefusalDetail[] {
+  const names = [...above, error.property];
+  const nested = (error.children ?? []).flatMap((child) => detailsOf(child, names, door));
   const [rule, message] = Object.entries(error.constraints ?? {})[0] ?? [];
   if (rule === undefined || message === undefined) return nested;
-  if (rule === 'whitelistValidation') {
-    return [unknownField(path, door)];
-  }
+  if (rule === 'whitelistValidation') return [unknownField(names, door)];
   const context = error.contexts?.[rule] as Rule | undefined;
-  return [{ path, reason: context?.reason ?? door.invalid, message }];
+  return [{ path: door.pathOf(names), reason: context?.reason ?? door.invalid, message }];
 }
