@@ -94,31 +94,24 @@ export class Connection {
 
   /** One try; after a 401, which carries nothing out, once more with another token where there is one. */
   async #try(call: Call, attempt: number, deadline: Deadline): Promise<Answer> {
-    const token = await this.#tokenFor(call, deadline, this.#credential.token());
+    const token = await this.#token(call, deadline, this.#credential.token());
     const answer = await this.#send(call, attempt, deadline, token);
     if (answer.response.status !== 401) return answer;
-    const other = await this.#tokenFor(call, deadline, this.#credential.renewed(token));
+    const other = await this.#token(call, deadline, this.#credential.renewed(token));
     return other === token ? answer : this.#send(call, attempt, deadline, other);
   }
 
-  async #tokenFor(call: Call, deadline: Deadline, asked: Promise<string>): Promise<string> {
-    try {
-      return sendable(await deadline.within(asked));
-    } catch (cause) {
-      if (!deadline.timedOut) throw cause;
-      throw new ConnectionError(`${nameOf(call)} had no access token within ${deadline.timeoutMs} ms.`, {
-        cause,
-        timedOut: true,
-        neverSent: true,
-      });
-    }
+  async #token(call: Call, deadline: Deadline, asked: Promise<string>): Promise<string> {
+    return sendable(await obtained('access token', call, deadline, asked));
   }
 
   async #send(call: Call, number: number, deadline: Deadline, token: string): Promise<Answer> {
     const url = new URL(call.path, this.#base);
     const body = call.body && JSON.stringify(call.body);
     const plain = headersOf(call);
-    const headers = this.#signer ? await sign(this.#signer, call, url, body, plain) : plain;
+    const headers = this.#signer
+      ? await obtained('signature', call, deadline, sign(this.#signer, call, url, body, plain))
+      : plain;
     const { before, after } = this.#hooks;
     const attempt = attemptOf(call, number);
     tell(before, attempt);
@@ -129,17 +122,20 @@ export class Connection {
     // Not called as a method: in a browser fetch insists on its own `this`.
     const fetch = this.#fetch;
     try {
-      const response = await fetch(url, {
-        method: call.method,
-        headers: { ...headers, Authorization: `Bearer ${token}` },
-        ...(body !== undefined && { body }),
-        // A redirect would carry the token to a place nobody chose.
-        redirect: 'manual',
-        credentials: 'omit',
-        cache: 'no-store',
-        signal: deadline.signal,
-      });
-      const bytes = await response.arrayBuffer();
+      // Within the deadline also where what sends does not heed the signal.
+      const response = await deadline.within(
+        fetch(url, {
+          method: call.method,
+          headers: { ...headers, Authorization: `Bearer ${token}` },
+          ...(body !== undefined && { body }),
+          // A redirect would carry the token to a place nobody chose.
+          redirect: 'manual',
+          credentials: 'omit',
+          cache: 'no-store',
+          signal: deadline.signal,
+        }),
+      );
+      const bytes = await deadline.within(response.arrayBuffer());
       end({ status: response.status, requestId: requestIdOf(response) });
       return { call, response, bytes, hide: (text) => text.replaceAll(token, '[token]'), inspect: this.#inspect };
     } catch (cause) {
@@ -159,6 +155,17 @@ export class Connection {
   }
 }
 
+/** What has to be had before anything is sent. @throws ConnectionError when it does not come in time */
+async function obtained<T>(what: string, call: Call, deadline: Deadline, asked: Promise<T>): Promise<T> {
+  try {
+    return await deadline.within(asked);
+  } catch (cause) {
+    if (!deadline.timedOut) throw cause;
+    const message = `${nameOf(call)} had no ${what} within ${deadline.timeoutMs} ms.`;
+    throw new ConnectionError(message, { cause, timedOut: true, neverSent: true });
+  }
+}
+
 async function sign(
   signer: RequestSigner,
   { method }: Call,
@@ -171,7 +178,8 @@ async function sign(
 }
 
 /** What a platform says before a request has left: no address, nobody there, a certificate that is not believed. */
-const NEVER_SENT = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$|CERT|TLS/;
+const NEVER_SENT =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$|CERT|TLS|VERIFY/;
 
 function headersOf({ body, workspaceId, requestId, idempotencyKey }: Call): Record<string, string> {
   return {

@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import { Refusal } from '@banking/domain';
 import { BankingClient, type BankingClientOptions, ConnectionError, OutcomeUnknownError, RemoteRefusal, ServiceError } from './index.js'; // prettier-ignore
 import { answers, dies, hangs, JSON_TYPE, refuses, type ScriptedService, scriptedService, type Step } from './testing/scripted-service.js'; // prettier-ignore
 
@@ -99,6 +100,20 @@ describe('Given a payment that was certainly not carried out', () => {
     },
   ); // prettier-ignore
 
+  it('When what sends has refused to, Then the error is its refusal', async () => {
+    const open = new Refusal('unavailable', 'The circuit is open.', { retryAfterSeconds: 60 });
+
+    expect(await place({ fetch: () => Promise.reject(open) })).toBe(open);
+  });
+
+  it.each([
+    ['the signature', { signer: () => new Promise<never>(() => {}) }],
+    ['the token', { token: () => new Promise<never>(() => {}) }],
+  ])('When %s does not come in time, Then the error says that nothing was sent', async (_, options) => {
+    expect(await place({ ...options, timeoutMs: 50 })).toMatchObject({ name: 'ConnectionError', timedOut: true, neverSent: true }); // prettier-ignore
+    expect(service.asked).toEqual([]);
+  });
+
   it('When nobody listens, Then the error says that nothing was sent', async () => {
     await service.close();
 
@@ -113,6 +128,14 @@ describe('Given a payment that was certainly not carried out', () => {
 
     expect(await place({}, { signal: AbortSignal.abort(reason) })).toBe(reason);
     expect(service.asked).toEqual([]);
+  });
+});
+
+describe('Given a fetch that does not heed its signal', () => {
+  it('When it never comes back, Then the call ends in time all the same', async () => {
+    const error = await place({ fetch: () => new Promise<never>(() => {}), timeoutMs: 50 });
+
+    expect(error).toMatchObject({ name: 'OutcomeUnknownError', cause: { timedOut: true } });
   });
 });
 

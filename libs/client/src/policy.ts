@@ -1,4 +1,5 @@
-import { ConnectionError } from './errors.js';
+import { Refusal } from '@banking/domain';
+import { ConnectionError, RemoteRefusal } from './errors.js';
 import type { Call } from './sending.js';
 
 /** How many times a call is tried again when nothing is said. */
@@ -31,6 +32,8 @@ export function mayTryAgain(call: Call, failure: unknown): boolean {
 export function leavesDoubt(call: Call, failure: unknown): boolean {
   if (call.method === 'GET') return false;
   if (failure instanceof ConnectionError) return !failure.neverSent;
+  // Made here, by what sends: nothing was sent.
+  if (failure instanceof Refusal && !(failure instanceof RemoteRefusal)) return false;
   const { status } = failure as Failure;
   return status !== undefined && (status >= 500 || (status >= 200 && status < 300));
 }

@@ -4,7 +4,6 @@
 export * from './amount.js';
 export * from './convert.js';
 export * from './currencies.js';
-export { CURRENCY_SOURCE } from './currencies.data.js';
 export * from './display.js';
 
 // Resources as they travel
