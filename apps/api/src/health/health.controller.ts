@@ -37,7 +37,7 @@ export class HealthController {
   @Operation('getReadiness', {
     summary: 'Whether requests can be served',
     description:
-      'For the load balancer: false while the database cannot be reached and once the process is told to stop.',
+      'For the load balancer: false while the database, or at a gateway the deployment behind it, cannot be reached, and once the process is told to stop.',
     provenance: 'ours',
     refusals: ['unavailable'],
     examples: [{ name: 'ok', summary: 'They can' }],
