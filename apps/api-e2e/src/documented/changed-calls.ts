@@ -1,3 +1,4 @@
+import { BOB } from '../service.js';
 import type { Call, Route } from './document.js';
 import { EXPIRED_QUOTE, NO_WAY_BACK, PAID_IN_GEL } from './more-world.js';
 
@@ -142,3 +143,6 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   country_unknown: pathWith('ZZ'),
   corridor_not_found: withParameter('currencyCode', 'CHF'),
 };
+
+/** Who is refused, where it is not whoever may do everything. */
+export const REFUSED: Readonly<Record<string, string>> = { role_insufficient: BOB };

@@ -25,7 +25,7 @@ const QUOTE_AGAIN = statement<{ id: bigint }>(
 );
 
 /** @throws Error when the ids are others */
-export async function makeMore(owner: Database, { url }: FreshService, token: string): Promise<void> {
+export async function makeMore(owner: Database, { url }: Pick<FreshService, 'url'>, token: string): Promise<void> {
   const [[product], [quote]] = await owner.flight({ workspaces: [1] }, [bind(SELL_LARI), bind(QUOTE_AGAIN)] as const);
   const post = async (path: string, body: unknown) => {
     const headers = { authorization: `Bearer ${token}`, 'workspace-id': '1', 'content-type': 'application/json' };

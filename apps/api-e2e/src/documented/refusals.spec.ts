@@ -2,14 +2,15 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { REFUSALS } from '@banking/domain';
 import { Database, joinEmbeddedServer, OWNER_ROLE, bind, statement, type EmbeddedServer } from '@banking/postgres';
-import { askRaw, type RawAnswer } from '../hostile/raw-request.js';
-import { ADA, BOB, CY, EVE } from '../service.js';
-import { type Attempt, CHANGES, withField } from './changed-calls.js';
+import type { RawAnswer } from '../hostile/raw-request.js';
+import { ADA, CY, EVE } from '../service.js';
+import { type Attempt, CHANGES, REFUSED, withField } from './changed-calls.js';
 import { callOf, examplesOf, reasonsOf, type Route, routesOf } from './document.js';
 import { bookMany } from './book-many.js';
 import { freshService, type FreshService } from './fresh-service.js';
 import { masked } from './masked.js';
 import { makeMore } from './more-world.js';
+import { sendAttempt } from './send-attempt.js';
 import { mistakesInHeaders } from './sent-headers.js';
 
 /** Far above what one user here asks for, but for the one who asks for too much. */
@@ -17,9 +18,6 @@ const LIMIT_PER_SECOND = 50;
 
 const without = (name: string, headers: Attempt['headers']) =>
   Object.fromEntries(Object.entries(headers).filter(([other]) => other !== name));
-
-/** Who is refused, where it is not whoever may do everything. */
-const REFUSED: Readonly<Record<string, string>> = { role_insufficient: BOB };
 
 /** These do not lie in the call. */
 const CIRCUMSTANCES = [
@@ -79,14 +77,7 @@ describe('Given the errors of the document and a service that can be made to fai
     return route;
   };
 
-  const ask = async ({ method, path, headers, needsToken, body, text, type }: Attempt, email: string) => {
-    const lines = Object.entries(headers).map(([name, value]) => (value === '' ? name : `${name}: ${value}`));
-    const token = needsToken ? [`Authorization: Bearer ${await service.tokenOf(email)}`] : [];
-    const sent = text ?? (body === undefined ? '' : JSON.stringify(body));
-    const framing =
-      sent === '' ? [] : [`Content-Type: ${type ?? 'application/json'}`, `Content-Length: ${Buffer.byteLength(sent)}`];
-    return askRaw(service.url, { method, path, headers: [...lines, ...token, ...framing], body: sent });
-  };
+  const ask = (attempt: Attempt, email: string) => sendAttempt(service, attempt, email);
 
   function expectDocumented({ path, operation }: Route, reason: string, { status, body, headers }: RawAnswer): void {
     const documented = operation.responses[String(status)];

@@ -1,0 +1,151 @@
+import { Database, joinEmbeddedServer, OWNER_ROLE } from '@banking/postgres';
+import { CHANGES, REFUSED } from '../documented/changed-calls.js';
+import { type Call, callOf, type Document, examplesOf, reasonsOf, requestOf, type Route, routesOf, successOf } from '../documented/document.js'; // prettier-ignore
+import { makeMore } from '../documented/more-world.js';
+import { sendAttempt } from '../documented/send-attempt.js';
+import { ADA, type Service } from '../service.js';
+import { comparable, type Comparable, comparableResponse } from './comparable.js';
+import { StackedServices } from './stacked-services.js';
+
+const namesOf = (route: Route) => Object.keys(examplesOf(route.operation, successOf(route)));
+const takesKey = ({ operation }: Route) => operation.parameters.some(({ name }) => name === 'Idempotency-Key');
+
+/** What tells a repetition from the answer it repeats. */
+const withoutReplayed = ({ headers, ...answer }: Comparable) => ({
+  ...answer,
+  headers: headers.filter(([name]) => name !== 'idempotent-replayed'),
+});
+const isReplayed = ({ headers }: Comparable) => headers.some(([name]) => name === 'idempotent-replayed');
+
+describe('Given a demo world that is asked directly and through a gateway', () => {
+  let services: StackedServices;
+  let direct: Service;
+  let stacked: Service;
+  let routes: Route[];
+  let authorization: string;
+
+  beforeAll(async () => {
+    // What is due would change the books between two questions.
+    services = await StackedServices.start({ WORKER: 'off' });
+    ({ direct, stacked } = services);
+    authorization = `Bearer ${await direct.tokenOf(ADA)}`;
+    routes = routesOf((await (await fetch(`${direct.url}/openapi.json`)).json()) as Document);
+    const server = await joinEmbeddedServer({ dataDir: services.dataDir });
+    const owner = await Database.open({ connection: server.connection, role: OWNER_ROLE });
+    await makeMore(owner, direct, await direct.tokenOf(ADA));
+    await owner.end();
+    await server.leave();
+  }, 180_000);
+  afterAll(() => services?.stop());
+
+  const askAt = async ({ url }: Service, call: Call, more: Readonly<Record<string, string>> = {}) => {
+    const request = requestOf({ ...call, headers: { ...call.headers, ...more } }, authorization);
+    return comparableResponse(await fetch(`${url}${call.path}`, request));
+  };
+
+  const callsOf = (isMeant: (route: Route) => boolean) =>
+    routes.filter(isMeant).flatMap((route) => {
+      const names = namesOf(route);
+      return (names.length > 0 ? names : [undefined]).map((name) => [route, callOf(route, name)] as const);
+    });
+  const reads = () => callsOf(({ method }) => method === 'GET').map(([, call]) => call);
+
+  /** One question to both. */
+  async function expectEqual(call: Call, more: Readonly<Record<string, string>> = {}): Promise<Comparable> {
+    const expected = await askAt(direct, call, more);
+    expect({ call, answer: await askAt(stacked, call, more) }).toEqual({ call, answer: expected });
+    return expected;
+  }
+
+  it.each(['GET', 'HEAD'])('When every read is asked for with %s Then both give the same answer', async (method) => {
+    for (const call of reads()) {
+      const { status } = await expectEqual({ ...call, method });
+      expect([call.path, status]).toEqual([call.path, 200]);
+    }
+  });
+
+  it('When a statement is asked for as a table Then both give the same table', async () => {
+    for (const call of reads().filter(({ path }) => path.includes('/statement'))) {
+      const { headers } = await expectEqual(call, { accept: 'text/csv' });
+      expect(headers).toContainEqual(['content-type', 'text/csv; charset=utf-8; header=present']);
+    }
+  });
+
+  it('When what has a tag is asked for again by it Then both say that it still holds', async () => {
+    const tagged = callsOf(({ operation }) => operation.responses['304'] !== undefined);
+    for (const [, call] of tagged) {
+      const [, etag = ''] = (await askAt(direct, call)).headers.find(([name]) => name === 'etag') ?? [];
+      const { status } = await expectEqual(call, { 'if-none-match': etag });
+      expect([call.path, status]).toEqual([call.path, 304]);
+    }
+    expect(tagged).not.toHaveLength(0);
+  });
+
+  it.each(['/transfers', '/orders', '/recipients', '/accounts'])(
+    'When %s is read page by page Then both name the same next page, to the end',
+    async (path) => {
+      const call: Call = { method: 'GET', path: `${path}?limit=2`, headers: { 'Workspace-ID': '1' }, needsToken: true };
+      let pages = 0;
+      for (let next: string | undefined = call.path; next !== undefined; pages += 1) {
+        const { headers } = await expectEqual({ ...call, path: next });
+        next = headers.find(([name]) => name === 'link')?.[1].match(/<([^>]+)>; *rel="next"/)?.[1];
+      }
+
+      expect(pages).toBeGreaterThan(1);
+    },
+  );
+
+  it.each(Object.keys(CHANGES))(
+    'When a call is changed into one that is %s Then both refuse it alike',
+    async (reason) => {
+      for (const route of routes.filter(({ operation }) => reasonsOf(operation).includes(reason))) {
+        const changed = CHANGES[reason]?.(callOf(route), route);
+        if (!changed) throw new Error(`nothing changes a call into ${reason}`);
+        const askAs = async (service: Service) =>
+          comparable(await sendAttempt(service, changed, REFUSED[reason] ?? ADA));
+        const [expected, answer] = [await askAs(direct), await askAs(stacked)];
+
+        expect({ call: changed, answer }).toEqual({ call: changed, answer: expected });
+        expect(JSON.parse(answer.body)).toMatchObject({ reason });
+      }
+    },
+  );
+
+  it.each([
+    ['through the gateway and then directly', () => [stacked, direct] as const],
+    ['directly and then through the gateway', () => [direct, stacked] as const],
+  ])('When what has a key is sent %s Then the second answer repeats the first', async (way, places) => {
+    const [first, second] = places();
+    let made = 0;
+    for (const [{ operation }, call] of callsOf(takesKey)) {
+      const key = { 'Idempotency-Key': `${operation.operationId} ${way}`.replaceAll(' ', '-') + made };
+      const answer = await askAt(first, call, key);
+      const repeated = await askAt(second, call, key);
+
+      expect({ call, answer: withoutReplayed(repeated) }).toEqual({ call, answer });
+      expect([call.path, isReplayed(repeated)]).toEqual([call.path, answer.status === 201]);
+      if (answer.status === 201) made += 1;
+    }
+    expect(made).toBeGreaterThan(5);
+  });
+
+  it('When a change is sent through the gateway Then it is what the other gives for the same', async () => {
+    const changes = callsOf((route) => !takesKey(route) && ['PATCH', 'POST'].includes(route.method));
+    for (const [{ operation }, call] of changes) {
+      const one = await askAt(stacked, call);
+      const other = await askAt(direct, call);
+      const name = operation.operationId;
+
+      expect([name, one.status]).toEqual([name, 200]);
+      if (other.status === 200) {
+        expect([name, withoutTimes(other)]).toEqual([name, withoutTimes(one)]);
+      }
+    }
+    expect(changes).not.toHaveLength(0);
+  });
+});
+
+const withoutTimes = ({ headers, body }: Comparable) => ({
+  headers: headers.filter(([name]) => name !== 'content-length'),
+  body: body.replace(/"updatedAt":"[^"]*"/g, ''),
+});

@@ -1,0 +1,60 @@
+import { newDataDir, RunningService } from '../running-service.js';
+import { GATEWAY, localToken, type Service } from '../service.js';
+import { readWorld, type World } from '../world.js';
+
+/** Longer than a test may take: only what is meant to hang comes to it. */
+const UPSTREAM_TIMEOUT_MS = '10000';
+
+export interface GatewayWish {
+  /** Whose key signs the tokens of callers, and our own. */
+  readonly dataDir: string;
+  /** Where the other deployment is. */
+  readonly upstream: string;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** A service that answers from another deployment, as which it signs in as the service user of the demo world. */
+export async function startGateway({ dataDir, upstream, environment = {} }: GatewayWish): Promise<RunningService> {
+  const UPSTREAM_TOKEN = await localToken(dataDir, GATEWAY);
+  return RunningService.start({
+    dataDir,
+    environment: { UPSTREAM_URL: upstream, UPSTREAM_TOKEN, UPSTREAM_TIMEOUT_MS, ...environment },
+  });
+}
+
+/** A deployment on a fresh demo world, and a gateway in front of it. */
+export class StackedServices {
+  private constructor(
+    readonly dataDir: string,
+    readonly world: World,
+    readonly books: RunningService,
+    readonly front: RunningService,
+    private readonly remove: () => Promise<void>,
+  ) {}
+
+  static async start(environment: Readonly<Record<string, string>> = {}): Promise<StackedServices> {
+    const { path: dataDir, remove } = await newDataDir();
+    const books = await RunningService.start({ dataDir, environment });
+    const front = await startGateway({ dataDir, upstream: books.url, environment });
+    return new StackedServices(dataDir, await readWorld(dataDir), books, front, remove);
+  }
+
+  /** The deployment, asked directly. */
+  get direct(): Service {
+    return this.at(this.books);
+  }
+
+  /** The same, asked through the gateway. */
+  get stacked(): Service {
+    return this.at(this.front);
+  }
+
+  async stop(): Promise<void> {
+    await this.front.stop();
+    await this.books.stop().finally(this.remove);
+  }
+
+  private at({ url }: RunningService): Service {
+    return { url, world: this.world, tokenOf: (email) => localToken(this.dataDir, email) };
+  }
+}
