@@ -48,8 +48,17 @@ export class RunningService {
   }
 
   /** Asks it to stop and waits. @throws Error when it does not end by itself, with exit code 0 */
-  async stop(): Promise<void> {
-    this.signal('SIGTERM');
+  stop(): Promise<void> {
+    return this.endBy('SIGTERM');
+  }
+
+  /** The same as from a terminal: no load balancer has to notice first. */
+  interrupt(): Promise<void> {
+    return this.endBy('SIGINT');
+  }
+
+  private async endBy(asked: NodeJS.Signals): Promise<void> {
+    this.signal(asked);
     const deadline = setTimeout(() => this.signal('SIGKILL'), STOP_MS);
     const { code, signal } = await this.ended;
     clearTimeout(deadline);
