@@ -1,0 +1,151 @@
+import { existsSync } from 'node:fs';
+import { chmod, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { LocalIssuer } from '@banking/local-issuer';
+import { newDataDir, refusedStart, RunningService } from '../running-service.js';
+import { ADA, AUDIENCE, GATEWAY, localToken } from '../service.js';
+import { BreakingProxy } from './breaking-proxy.js';
+import { body, HostileUpstream, json, type Trick } from './hostile-upstream.js';
+import { startGateway } from './stacked-services.js';
+
+/** What an operator reads is sentences: no stack, no name of a class. */
+const STACK = /^\s+at .+:\d+:\d+|node:internal|\bError:/m;
+const SECRET = 'hunter2-of-the-upstream';
+const URL_OF = 'https://bank.example/banking';
+
+/** What is configured wrongly, and what the sentence must name. */
+const MISTAKES: readonly (readonly [what: string, environment: Readonly<Record<string, string>>, sentence: RegExp])[] = [
+  ['no credential', { UPSTREAM_URL: URL_OF }, /UPSTREAM_TOKEN/],
+  ['a credential and no address', { UPSTREAM_TOKEN: SECRET }, /UPSTREAM_TOKEN .*UPSTREAM_URL/],
+  ['an address that anybody can listen to', { UPSTREAM_URL: 'http://bank.example', UPSTREAM_TOKEN: SECRET }, /UPSTREAM_URL .*https/],
+  ['an address that only looks like this machine', { UPSTREAM_URL: 'http://127.0.0.1.bank.example', UPSTREAM_TOKEN: SECRET }, /UPSTREAM_URL .*https/],
+  ['a password in the address', { UPSTREAM_URL: `https://me:${SECRET}@bank.example`, UPSTREAM_TOKEN: SECRET }, /UPSTREAM_URL .*password/],
+  ['a token with a line break', { UPSTREAM_URL: URL_OF, UPSTREAM_TOKEN: `${SECRET}\r\nX-A: b` }, /UPSTREAM_TOKEN/],
+  ['two credentials', { UPSTREAM_URL: URL_OF, UPSTREAM_TOKEN: SECRET, UPSTREAM_TOKEN_FILE: '/nowhere' }, /UPSTREAM_TOKEN.*UPSTREAM_TOKEN_FILE/],
+  ['half a session', { UPSTREAM_URL: URL_OF, UPSTREAM_AUTH_URL: 'https://bank.example/auth' }, /UPSTREAM_REFRESH_TOKEN_FILE/],
+  ['books of its own, and too much time', { UPSTREAM_URL: URL_OF, UPSTREAM_TOKEN: SECRET, UPSTREAM_TIMEOUT_MS: '15000', DATABASE_URL: `postgres://a:${SECRET}@db.example/x`, DEMO_DATA: 'on', WORKER: 'on', RATES_URL: 'https://rates.example', QUOTE_VALID_S: '60' }, /UPSTREAM_TIMEOUT_MS [^]*DATABASE_URL [^]*DEMO_DATA [^]*WORKER [^]*RATES_URL [^]*QUOTE_VALID_S /],
+  ['itself', { UPSTREAM_URL: 'http://localhost:39999', UPSTREAM_TOKEN: SECRET, PORT: '39999' }, /UPSTREAM_URL .*39999/],
+]; // prettier-ignore
+
+/** What the upstream says when it is first asked, and what the sentence must name. */
+const NOT_OURS: readonly (readonly [what: string, trick: Trick, sentence: RegExp])[] = [
+  ['refuses the credential', json({ errorCode: 'invalid_request', message: 'No.' }, 401), /401.*urn:banking:local|401.*issued/],
+  ['does not let it list apps', json({ errorCode: 'forbidden', message: 'No.' }, 403), /403/],
+  ['has no such path', json({ errorCode: 'invalid_request', message: 'No.' }, 404), /UPSTREAM_URL.*404/],
+  ['is a web site', body('<html>', { 'content-type': 'text/html' }), /UPSTREAM_URL/],
+  ['sends elsewhere', body('', { location: 'https://bank.example/login' }, 302), /UPSTREAM_URL/],
+  ['answers something else', json({ apps: [] }), /UPSTREAM_URL/],
+]; // prettier-ignore
+
+describe('Given a gateway that is about to start', () => {
+  let folder: Awaited<ReturnType<typeof newDataDir>>;
+  let upstream: HostileUpstream;
+  let token: string;
+  beforeAll(async () => {
+    folder = await newDataDir();
+    upstream = await HostileUpstream.start();
+    token = await localToken(folder.path, GATEWAY);
+  });
+  afterAll(async () => {
+    await upstream.goAway();
+    await folder.remove();
+  });
+  afterEach(() => {
+    upstream.listsTrick = undefined;
+  });
+
+  const start = (environment: Readonly<Record<string, string>> = {}) =>
+    startGateway({ dataDir: folder.path, upstream: upstream.url, environment });
+
+  async function expectRefused(environment: Readonly<Record<string, string>>, sentence: RegExp): Promise<void> {
+    const dataDir = join(folder.path, 'of-a-mistake');
+    const { code, stdout, stderr } = await refusedStart({ dataDir, environment });
+
+    expect([code, stderr]).toEqual([2, expect.stringMatching(sentence)]);
+    expect(stderr).not.toMatch(STACK);
+    expect(stdout + stderr).not.toMatch(new RegExp(`${SECRET}|eyJ`));
+    expect(stdout).not.toMatch(/Ready/);
+    expect(existsSync(join(dataDir, 'database'))).toBe(false);
+  }
+
+  it.each(MISTAKES)('When it is given %s Then it says what to change, and starts nothing', (_, environment, sentence) =>
+    expectRefused(environment, sentence),
+  );
+
+  it.each(NOT_OURS)('When what it finds %s Then it says so, and does not start', async (_, trick, sentence) => {
+    upstream.listsTrick = trick;
+
+    await expectRefused({ UPSTREAM_URL: upstream.url, UPSTREAM_TOKEN: token }, sentence);
+  });
+
+  it('When its token is over, or for another audience Then it says that', async () => {
+    const issuer = await LocalIssuer.open(folder.path);
+    const other = await issuer.sign({ email: GATEWAY, audience: 'another-service', lifetimeSeconds: 60 });
+    upstream.listsTrick = json({ errorCode: 'invalid_request', message: 'No.' }, 401);
+
+    await expectRefused({ UPSTREAM_URL: upstream.url, UPSTREAM_TOKEN: other }, /another-service/);
+    expect(other).not.toContain(AUDIENCE);
+  });
+
+  it('When the address has a path Then it is asked below that path', async () => {
+    const gateway = await start({ UPSTREAM_URL: `${upstream.url}/banking`, UPSTREAM_TOKEN: token });
+    await gateway.interrupt();
+
+    expect(upstream.asked.at(-1)).toMatchObject({ method: 'GET', path: '/banking/apps' });
+    expect(upstream.asked.at(-1)?.headers.authorization).toBe(`Bearer ${token}`);
+  });
+
+  it('When it starts Then no database does, and the line says of whom it is a gateway', async () => {
+    const gateway = await start();
+
+    await gateway.said(new RegExp(`gateway of ${new URL(upstream.url).host}`));
+    expect(existsSync(join(folder.path, 'database'))).toBe(false);
+    await gateway.interrupt();
+  });
+
+  it('When the upstream is away at first Then it waits for it, and serves when it comes', async () => {
+    await upstream.goAway();
+    const gateway = await start();
+    const ready = async () => (await fetch(`${gateway.url}/health/ready`)).status;
+    const read = async () => {
+      const authorization = `Bearer ${await localToken(folder.path, ADA)}`;
+      return (await fetch(`${gateway.url}/accounts`, { headers: { authorization, 'workspace-id': '1' } })).status;
+    };
+
+    expect([await ready(), (await fetch(`${gateway.url}/health/live`)).status]).toEqual([503, 200]);
+    expect([502, 503]).toContain(await read());
+    await upstream.comeBack();
+    while ((await ready()) !== 200);
+    while ((await read()) !== 200);
+    await gateway.interrupt();
+  });
+
+  it('When the way leads back to itself Then it says so, and does not start', async () => {
+    const probe = createServer();
+    await once(probe.listen(0, '127.0.0.1'), 'listening');
+    const { port } = probe.address() as AddressInfo;
+    await once(probe.close(), 'close');
+    const proxy = await BreakingProxy.start(`http://127.0.0.1:${port}`);
+
+    await expectRefused(
+      { UPSTREAM_URL: proxy.url, UPSTREAM_TOKEN: token, PORT: String(port) },
+      /UPSTREAM_URL leads back/,
+    );
+    await proxy.stop();
+  });
+
+  it('When its token is in a file Then what the file holds is sent', async () => {
+    const file = join(folder.path, 'token');
+    await writeFile(file, `${token}\n`, { mode: 0o600 });
+    await chmod(file, 0o600);
+    const environment = { UPSTREAM_URL: upstream.url, UPSTREAM_TOKEN_FILE: file };
+    const gateway = await RunningService.start({ dataDir: folder.path, environment });
+
+    expect((await fetch(`${gateway.url}/health/ready`)).status).toBe(200);
+    await gateway.interrupt();
+    await expectRefused({ ...environment, UPSTREAM_TOKEN_FILE: '/nowhere/token' }, /token file \/nowhere\/token/);
+  });
+});
