@@ -1,3 +1,5 @@
+import { DatabaseError } from '@banking/postgres';
+
 /** What waits for its turn. */
 interface Waiting<T, R> {
   readonly item: T;
@@ -16,7 +18,7 @@ export class ReadingTogether<T, R> {
   /** @param read answers a result for each item, in their order */
   constructor(private readonly read: (items: readonly T[]) => Promise<readonly R[]>) {}
 
-  /** @throws what the reading throws, for all that were read together */
+  /** @throws what the reading throws; what the database objects to is read one by one, so that it is that item's alone */
   ask(item: T): Promise<R> {
     return new Promise((resolve, reject) => {
       this.waiting.push({ item, resolve, reject });
@@ -28,15 +30,17 @@ export class ReadingTogether<T, R> {
   }
 
   private async readAll(): Promise<void> {
-    while (this.waiting.length > 0) {
-      const batch = this.waiting.splice(0, TOGETHER_MAX);
-      try {
-        const results = await this.read(batch.map(({ item }) => item));
-        batch.forEach(({ resolve }, index) => resolve(results[index] as R));
-      } catch (error) {
-        for (const { reject } of batch) reject(error);
-      }
-    }
+    while (this.waiting.length > 0) await this.readSome(this.waiting.splice(0, TOGETHER_MAX));
     this.isReading = false;
+  }
+
+  private async readSome(batch: readonly Waiting<T, R>[]): Promise<void> {
+    try {
+      const results = await this.read(batch.map(({ item }) => item));
+      batch.forEach(({ resolve }, index) => resolve(results[index] as R));
+    } catch (error) {
+      if (batch.length > 1 && error instanceof DatabaseError) for (const one of batch) await this.readSome([one]);
+      else for (const { reject } of batch) reject(error);
+    }
   }
 }
