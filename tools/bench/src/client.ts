@@ -5,9 +5,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { BankingClient } from '@banking/client';
 import { answerOf } from './answer.js';
 import { startRecorded } from './control.js';
-import { type Growth, growing, type Mark } from './growth.js';
+import { type Growth, growing } from './growth.js';
 import { askTogether } from './load.js';
 import { compareAll, type Effort, type Question, type Result, resultOf } from './question.js';
+import { heldBy, told, WATCHED } from './watched-child.js';
 import { inWorkshop, makeWorld } from './world.js';
 
 export interface ClientOptions extends Effort {
@@ -83,22 +84,13 @@ async function questionAbout(wish: CallingWish, headers: Readonly<Record<string,
 }
 
 async function growthOver(calls: number, wish: CallingWish): Promise<Growth> {
-  const child = fork(join(__dirname, 'calling-process.js'), [JSON.stringify(wish)], {
-    execArgv: ['--expose-gc', '--require', join(__dirname, 'heap-watch.js')],
-  });
-  const ended = once(child, 'exit').then(() => undefined);
-  const answered = async (message: number | string): Promise<unknown> => {
-    const answer = once(child, 'message').then(([said]) => said as unknown);
-    child.send(message);
-    const said = await Promise.race([answer, ended]);
-    if (said === undefined) throw new Error('the calling process ended; what it said stands above');
-    return said;
-  };
+  const child = fork(join(__dirname, 'calling-process.js'), [JSON.stringify(wish)], { execArgv: WATCHED });
+  const ended = once(child, 'exit');
   try {
     const marks = await growing(
       calls,
-      async (times) => void (await answered(times)),
-      async () => (await answered('held')) as Omit<Mark, 'asked'>,
+      (times) => told(child, times),
+      () => heldBy(child),
     );
     return { name: `Memory of a process that calls ${calls} times`, marks, aimMb: GROWTH_AIM_MB };
   } finally {

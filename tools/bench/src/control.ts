@@ -14,8 +14,21 @@ export interface ControlWish {
   readonly transferHeaders: Answer['headers'];
 }
 
+/** What a control passes on. */
+export interface ProxyWish {
+  /** Where the service behind it answers. */
+  readonly upstream: string;
+  /** What it sends there. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** What it sends with every answer. */
+  readonly answerHeaders: Answer['headers'];
+}
+
 /** A bare Fastify in a process of its own: no access checks and no log, and the very bytes the service sends. */
 export const startControl = (wish: ControlWish) => start('control-process.js', wish);
+
+/** A bare Fastify in a process of its own, which asks another one and passes its bytes on unread. */
+export const startProxy = (wish: ProxyWish) => start('proxy-process.js', wish);
 
 /** Less than a control, node:http alone: what asks it is what a measurement finds, and not how fast it answers. */
 export const startRecorded = (answers: Readonly<Record<string, Answer>>) => start('recorded-process.js', answers);

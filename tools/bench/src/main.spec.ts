@@ -73,16 +73,36 @@ describe('Given the benchmark', () => {
     }
   }, 120_000);
 
+  it('When it is asked for little of a gateway, Then it reads as from the upstream, and watches what is held', () => {
+    const little = ['--rounds', '1', '--seconds', '1', '--connections', '2', '--requests', '100'];
+
+    const { status, stdout, stderr } = bench('gateway', ...little, '--json');
+
+    expect({ status, stderr: status === 0 ? '' : stderr }).toEqual({ status: 0, stderr: '' });
+    const { comparisons, growths, residentMb } = JSON.parse(stdout);
+    expect(comparisons.map(({ compares }: { compares?: string }) => compares)).toEqual([
+      undefined,
+      'addedMs',
+      'addedMs',
+    ]);
+    for (const { pairs } of comparisons) {
+      expect(pairs[0].ours.perSecond).toBeGreaterThan(0);
+      expect(pairs[0].control.perSecond).toBeGreaterThan(0);
+    }
+    expect(growths[0].marks).toHaveLength(6);
+    expect(residentMb).toBeGreaterThan(10);
+  }, 120_000);
+
   it('When it is asked for help, Then it says what it measures', () => {
     const { status, stdout } = bench('reads', '--help');
 
     expect(status).toBe(0);
     expect(stdout).toContain('--rounds');
-    expect(bench('--help').stdout).toMatch(/reads .*lists .*orders .*client /s);
+    expect(bench('--help').stdout).toMatch(/reads .*lists .*orders .*client .*gateway /s);
   });
 
   it.each([
-    [[], 'error: say what to measure: reads, lists, orders or client'],
+    [[], 'error: say what to measure: reads, lists, orders, client or gateway'],
     [['writes'], "unknown command 'writes'"],
     [['reads', '--sideways'], "unknown option '--sideways'"],
     [['reads', '--rounds'], 'argument missing'],

@@ -1,5 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { benchClient } from './client.js';
+import { benchGateway } from './gateway.js';
 import { benchLists } from './lists.js';
 import { benchOrders, CASES } from './orders.js';
 import type { Result } from './question.js';
@@ -79,8 +80,17 @@ bench(
   .addOption(count('--calls', 'calls its memory is watched over', 200_000, 10))
   .action(async ({ json, ...options }) => print(await benchClient({ ...options, onProgress }), json));
 
+bench(
+  'gateway',
+  'reading through a gateway',
+  'Reads transfers through a gateway, against a bare Fastify that passes on what the same upstream sends; then watches its memory.',
+  16,
+)
+  .addOption(count('--requests', 'requests its memory is watched over', 200_000, 10))
+  .action(async ({ json, ...options }) => print(await benchGateway({ ...options, onProgress }), json));
+
 async function main(): Promise<void> {
-  if (process.argv.length < 3) program.error('error: say what to measure: reads, lists, orders or client');
+  if (process.argv.length < 3) program.error('error: say what to measure: reads, lists, orders, client or gateway');
   await program.parseAsync();
 }
 

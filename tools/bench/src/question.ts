@@ -1,4 +1,4 @@
-import { inPairs, type Pair, ratiosOf } from './comparison.js';
+import { inPairs, type Pair, ratiosOf, type Spread, spreadOf } from './comparison.js';
 import type { Asking, Measured } from './load.js';
 import type { Growth } from './growth.js';
 
@@ -16,9 +16,13 @@ export interface Question {
   readonly name: string;
   /** Who answers on the other side, in words. */
   readonly control: string;
-  /** Of how many are answered a second, which are to be so many times as many; or of how long one takes at the middle, at most. */
-  readonly compares?: 'perSecond' | 'p50Ms';
-  readonly aim: number;
+  /**
+   * How many are answered a second, which are to be so many times as many; or how long one takes at the middle: so many
+   * times as long at most, or so much longer.
+   */
+  readonly compares?: 'perSecond' | 'p50Ms' | 'addedMs';
+  /** Undefined where a figure is told and not judged. */
+  readonly aim?: number;
   /** Of our side alone, by a clock: a figure of one machine, if wanted nonetheless. */
   readonly p99AimMs?: number;
   readonly sides: Pair<Asking>;
@@ -33,6 +37,12 @@ export interface Result {
   readonly residentMb: number | undefined;
   readonly residentAimMb?: number | undefined;
   readonly growths?: readonly Growth[];
+}
+
+/** What is compared, of every round by itself. */
+export function comparedOf({ compares = 'perSecond', pairs }: Pick<Comparison, 'compares' | 'pairs'>): Spread {
+  if (compares === 'addedMs') return spreadOf(pairs.map(({ ours, control }) => ours.p50Ms - control.p50Ms));
+  return ratiosOf(pairs, (measured) => measured[compares]);
 }
 
 const WARM_UP_MAX_S = 2;
@@ -52,7 +62,7 @@ export function resultOf(comparisons: readonly Comparison[], residentAimMb?: num
 }
 
 async function compare({ sides, ...question }: Question, effort: Effort): Promise<Comparison> {
-  const { name, compares = 'perSecond' } = question;
+  const { name } = question;
   const { rounds, seconds, onProgress } = effort;
   onProgress(`${name}: warming up`);
   const warmUp = Math.min(WARM_UP_MAX_S, seconds);
@@ -60,6 +70,8 @@ async function compare({ sides, ...question }: Question, effort: Effort): Promis
   await sides.control(warmUp);
   onProgress(`${name}: ${rounds} rounds of ${seconds} s a side`);
   const pairs = await inPairs(rounds, { ours: () => sides.ours(seconds), control: () => sides.control(seconds) });
-  onProgress(`  ${ratiosOf(pairs, (measured) => measured[compares]).median.toFixed(2)} of ${question.control}`);
-  return { ...question, pairs };
+  const compared = { ...question, pairs };
+  const than = compared.compares === 'addedMs' ? 'ms more than' : 'of';
+  onProgress(`  ${comparedOf(compared).median.toFixed(2)} ${than} ${question.control}`);
+  return compared;
 }

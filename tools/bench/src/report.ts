@@ -1,7 +1,7 @@
-import { ratiosOf, spreadOf, type Pair, type Spread } from './comparison.js';
+import { type Pair, type Spread, spreadOf } from './comparison.js';
 import { type Growth, settledGrowthOf } from './growth.js';
 import type { Measured } from './load.js';
-import type { Comparison, Result } from './question.js';
+import { type Comparison, comparedOf, type Result } from './question.js';
 
 const round = (value: number, digits: number) => value.toLocaleString('en', { maximumFractionDigits: digits });
 const ratio = ({ median, min, max }: Spread) => `${median.toFixed(2)} (${min.toFixed(2)} to ${max.toFixed(2)})`;
@@ -24,16 +24,22 @@ function side(name: string, measured: readonly Measured[]): string {
 
 const verdict = (isReached: boolean, missedBy: string) => (isReached ? 'reached' : `missed by ${missedBy}`);
 
-function comparisonLines({ name, control, compares = 'perSecond', aim, p99AimMs, pairs }: Comparison): string[] {
-  const ratios = ratiosOf(pairs, (measured) => measured[compares]);
-  const reached =
-    compares === 'perSecond'
-      ? `aim ≥ ${aim.toFixed(2)}: ${verdict(ratios.median >= aim, (aim - ratios.median).toFixed(2))}`
-      : `aim ≤ ${aim.toFixed(2)} times as long: ${verdict(ratios.median <= aim, (ratios.median - aim).toFixed(2))}`;
+function comparedLine({ aim, ...comparison }: Comparison): string {
+  const compared = comparedOf(comparison);
+  if (comparison.compares === 'addedMs') return `  added    ${ratio(compared)} ms at the middle`;
+  const figures = `  ratio    ${ratio(compared)}`;
+  if (aim === undefined) return figures;
+  return comparison.compares === 'p50Ms'
+    ? `${figures}, aim ≤ ${aim.toFixed(2)} times as long: ${verdict(compared.median <= aim, (compared.median - aim).toFixed(2))}`
+    : `${figures}, aim ≥ ${aim.toFixed(2)}: ${verdict(compared.median >= aim, (aim - compared.median).toFixed(2))}`;
+}
+
+function comparisonLines(comparison: Comparison): string[] {
+  const { name, control, p99AimMs, pairs } = comparison;
   const all = (which: keyof Pair<Measured>) => pairs.map((pair) => pair[which]);
   return [
     `${name}`,
-    `  ratio    ${ratio(ratios)}, ${reached}`,
+    comparedLine(comparison),
     ...(p99AimMs === undefined ? [] : [p99Line(spreadOf(all('ours').map(({ p99Ms }) => p99Ms)), p99AimMs)]),
     side('ours', all('ours')),
     `${side('control', all('control'))} (${control})`,

@@ -1,10 +1,11 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { openSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LocalIssuer } from '@banking/local-issuer';
+import { WATCHED } from './watched-child.js';
 
 const MAIN = join(__dirname, '../../../apps/api/dist/main.js');
 const START_MS = 60_000;
@@ -17,14 +18,31 @@ export interface Answering {
   stop(): Promise<void>;
 }
 
+/** How a service is started otherwise than alone. */
+interface Starting {
+  /** Beside those every service of a bench is given. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Of its log, in the data folder. */
+  readonly name?: string;
+  /** Whether its heap is to be watched. */
+  readonly isWatched?: boolean;
+}
+
+interface Service extends Answering {
+  readonly child: ChildProcess;
+}
+
 /** The service as it is run: a process of its own, access checks on, a log line a request into a file. */
-export async function startService(dataDir: string, extraArgs: readonly string[] = []): Promise<Answering> {
+export async function startService(
+  dataDir: string,
+  { settings, name = 'service', isWatched = false }: Starting = {},
+): Promise<Service> {
   const port = await freePort();
-  const logFile = join(dataDir, 'service.log');
+  const logFile = join(dataDir, `${name}.log`);
   const log = openSync(logFile, 'w');
-  const child = spawn(process.execPath, [...extraArgs, MAIN], {
-    env: { PATH: process.env['PATH'], DATA_DIR: dataDir, PORT: String(port), LOG_FORMAT: 'json', WORKER: 'off' },
-    stdio: ['ignore', log, log],
+  const child = spawn(process.execPath, [...(isWatched ? WATCHED : []), MAIN], {
+    env: { PATH: process.env['PATH'], DATA_DIR: dataDir, PORT: String(port), LOG_FORMAT: 'json', WORKER: 'off', ...settings }, // prettier-ignore
+    stdio: ['ignore', log, log, ...(isWatched ? ['ipc' as const] : [])],
   });
   const ended = once(child, 'exit');
   const url = `http://127.0.0.1:${port}`;
@@ -36,17 +54,22 @@ export async function startService(dataDir: string, extraArgs: readonly string[]
     }
     await sleep(50);
   }
-  const issuer = await LocalIssuer.open(dataDir);
-  const token = await issuer.sign({ email: 'ada@northwind.example', audience: 'banking-api', lifetimeSeconds: 24 * 3600 }); // prettier-ignore
   return {
     url,
     pid: child.pid as number,
-    headers: { Authorization: `Bearer ${token}`, 'Workspace-ID': '1' },
+    headers: { Authorization: `Bearer ${await tokenOf(dataDir, 'ada@northwind.example')}`, 'Workspace-ID': '1' },
+    child,
     async stop() {
       child.kill('SIGINT');
       await ended;
     },
   };
+}
+
+/** A token of somebody of the demo world, for a day. */
+export async function tokenOf(dataDir: string, email: string): Promise<string> {
+  const issuer = await LocalIssuer.open(dataDir);
+  return issuer.sign({ email, audience: 'banking-api', lifetimeSeconds: 24 * 3600 });
 }
 
 async function answers(url: string): Promise<boolean> {
