@@ -1,0 +1,109 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import {
+  callOf,
+  type Document,
+  examplesOf,
+  requestOf,
+  type Route,
+  routesOf,
+  successOf,
+} from '../documented/document.js';
+import { mistakesInError } from '../hostile/raw-request.js';
+import { ADA } from '../service.js';
+import { BesiegedGateway } from './besieged-gateway.js';
+import { json, roleIn } from './hostile-upstream.js';
+
+const DOCUMENT = join(__dirname, '..', '..', '..', 'api', 'openapi.json');
+const ANSWERS = 600;
+const seed = Date.now() & 0x7fffffff;
+
+/** Every operation that asks the upstream each time, and is answered with a body: with answers that are good. */
+const ASKED = routesOf(JSON.parse(readFileSync(DOCUMENT, 'utf8')) as Document)
+  .filter(
+    ({ operation }) =>
+      operation.security.length > 0 && !operation.responses['304'] && !/^listApp/.test(operation.operationId),
+  )
+  .flatMap((route) =>
+    Object.entries(examplesOf(route.operation, successOf(route))).map(([name, { value }]) => ({ route, name, value })),
+  );
+
+/** What a value may turn into on the way. */
+const ODD: readonly unknown[] = [null, true, 0, -0, -1, 0.5, 1e21, 2 ** 53, '', '0', '-1', '1e3', 'a\u0000\ud800', '\u202e=1', [], [[]], [null], {}, { id: 1 }, { length: 1 }, { toString: 1, toJSON: 1, then: 1 }]; // prettier-ignore
+
+type Path = readonly (string | number)[];
+
+/** The paths of all values in a value, itself included. */
+function pathsIn(value: unknown, path: Path = []): Path[] {
+  if (typeof value !== 'object' || value === null) return [path];
+  const entries = Array.isArray(value) ? [...value.entries()] : Object.entries(value as object);
+  return [path, ...entries.flatMap(([key, inner]) => pathsIn(inner, [...path, key]))];
+}
+
+/** A copy in which the value at a path is another one, or none. */
+function changed(value: unknown, [key, ...rest]: Path, to: { readonly value?: unknown }): unknown {
+  if (key === undefined) return to.value;
+  const copy = (Array.isArray(value) ? [...(value as unknown[])] : { ...(value as object) }) as Record<string, unknown>;
+  if (rest.length > 0 || 'value' in to) copy[key] = changed(copy[key], rest, to);
+  else delete copy[key];
+  return copy;
+}
+
+const change = fc.record({
+  at: fc.nat(),
+  to: fc.oneof(
+    { weight: 3, arbitrary: fc.constantFrom(...ODD).map((value) => ({ value })) },
+    fc.constant({}),
+    fc.jsonValue({ maxDepth: 2 }).map((value) => ({ value })),
+  ),
+});
+
+describe(`Given a gateway and answers that were good before they were changed (seed ${seed})`, () => {
+  let besieged: BesiegedGateway;
+  beforeAll(async () => {
+    besieged = await BesiegedGateway.start();
+    const roles = [1, 2, 3].map((workspace) => roleIn(workspace, 'admin', workspace));
+    besieged.upstream.users = [{ id: 1, email: ADA, status: 'completed', edges: { roles } }];
+  }, 60_000);
+  afterAll(() => besieged?.stop());
+
+  const ask = async (route: Route, name: string, accept: string) => {
+    const call = callOf(route, name);
+    const request = requestOf(
+      { ...call, headers: { ...call.headers, accept } },
+      `Bearer ${await besieged.service.tokenOf(ADA)}`,
+    );
+    const response = await fetch(`${besieged.service.url}${call.path}`, request);
+    return { status: response.status, headers: new Map(response.headers), body: await response.text() };
+  };
+
+  it(`When ${ANSWERS} are given Then each is passed on as it is or not believed, and none is a mistake of ours`, async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...ASKED),
+        fc.array(change, { maxLength: 3 }),
+        fc.boolean(),
+        async ({ route, name, value }, changes, wantsTable) => {
+          const isTable = wantsTable && route.operation.operationId === 'getStatement';
+          const given = changes.reduce((sofar, { at, to }) => {
+            const paths = pathsIn(sofar);
+            return changed(sofar, paths[at % paths.length] ?? [], to);
+          }, value);
+          besieged.upstream.trick = json(given, successOf(route));
+
+          const answer = await ask(route, name, isTable ? 'text/csv' : 'application/json');
+
+          if (answer.status === successOf(route)) {
+            if (!isTable) expect(answer.body).toBe(JSON.stringify(given));
+          } else {
+            expect(answer).toMatchObject({ status: 502, body: expect.stringContaining('"upstream_error"') as string });
+            expect(mistakesInError({ ...answer, closedAfterMs: 0 })).toEqual([]);
+          }
+        },
+      ),
+      { numRuns: ANSWERS, seed },
+    );
+    expect(besieged.wrongLines()).toEqual([]);
+  }, 90_000);
+});
