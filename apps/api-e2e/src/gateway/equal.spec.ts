@@ -129,6 +129,21 @@ describe('Given a demo world that is asked directly and through a gateway', () =
     expect(made).toBeGreaterThan(5);
   });
 
+  it('When the documents of both are read Then they differ in the answers of a gateway and in nothing else', async () => {
+    const [theirs, ours] = await Promise.all(
+      [direct, stacked].map(async ({ url }) => (await (await fetch(`${url}/openapi.json`)).json()) as Document),
+    );
+
+    expect(routesOf(ours!).map(addedTo)).toEqual(
+      routesOf(theirs!).map((route) => ({
+        id: route.operation.operationId,
+        statuses: route.operation.security.length > 0 ? ['502', '504'] : [],
+        keys: takesKey(route) ? ['502', '503', '504'] : [],
+      })),
+    );
+    expect(withoutAnswersOfGateway(ours!)).toEqual(theirs);
+  });
+
   it('When a change is sent through the gateway Then it is what the other gives for the same', async () => {
     const changes = callsOf((route) => !takesKey(route) && ['PATCH', 'POST'].includes(route.method));
     for (const [{ operation }, call] of changes) {
@@ -149,3 +164,24 @@ const withoutTimes = ({ headers, body }: Comparable) => ({
   headers: headers.filter(([name]) => name !== 'content-length'),
   body: body.replace(/"updatedAt":"[^"]*"/g, ''),
 });
+
+const GATEWAY_STATUSES = ['502', '504'];
+
+/** What the document of a gateway promises beside the rest of an operation. */
+function addedTo({ operation: { operationId, responses } }: Route) {
+  const statuses = Object.keys(responses);
+  return {
+    id: operationId,
+    statuses: statuses.filter((status) => GATEWAY_STATUSES.includes(status)),
+    keys: statuses.filter((status) => responses[status] && 'Idempotency-Key' in responses[status].headers),
+  };
+}
+
+function withoutAnswersOfGateway(document: Document): unknown {
+  const isOfGateway = (key: string, value: unknown) =>
+    GATEWAY_STATUSES.includes(key) || (key === 'Idempotency-Key' && JSON.stringify(value).includes('not known')) || (value as { $ref?: string })?.$ref === '#/components/headers/Idempotency-Key'; // prettier-ignore
+  const text = JSON.stringify(document, (key, value: unknown) => (isOfGateway(key, value) ? undefined : value));
+  const kept = JSON.parse(text) as Document;
+  const description = kept.info.description.replace(/^\| 50[24] \|.*\n/gm, '');
+  return { ...kept, info: { ...kept.info, description } };
+}
