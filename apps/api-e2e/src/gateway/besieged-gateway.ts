@@ -29,7 +29,7 @@ export class BesiegedGateway {
     const { path: dataDir, remove } = await newDataDir();
     const upstream = await HostileUpstream.start();
     const token = await localToken(dataDir, GATEWAY);
-    const limits = { UPSTREAM_TIMEOUT_MS: PATIENCE_MS, UPSTREAM_TOKEN: token };
+    const limits = { UPSTREAM_TIMEOUT_MS: PATIENCE_MS, UPSTREAM_TOKEN: token, LOG_LEVEL: 'trace' };
     const gateway = await startGateway({ dataDir, upstream: upstream.url, environment: { ...limits, ...environment } });
     return new BesiegedGateway(upstream, gateway, dataDir, token, remove);
   }
