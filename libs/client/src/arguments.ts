@@ -10,7 +10,7 @@ export function search(query: object): string {
 /** An id as it is sent. A caller without types may hand over anything; what is no id must not become a path. */
 export function digits(id: number, otherwise: 'id_malformed' | 'workspace_id_invalid' = 'id_malformed'): string {
   const text = String(id);
-  if (parseId(text) === undefined) throw new Refusal(otherwise);
+  if (typeof id !== 'number' || parseId(text) === undefined) throw new Refusal(otherwise);
   return text;
 }
 

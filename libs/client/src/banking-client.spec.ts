@@ -115,7 +115,7 @@ describe('Given an argument that cannot be sent', () => {
     expect(await unsent((client) => client.getTransfer({}, TRANSFER))).toBe('workspace_id_required');
   });
 
-  it.each([0, -1, 1.5, NaN, 2 ** 53, '1\r\nX: y'])(
+  it.each([0, -1, 1.5, NaN, 2 ** 53, '1\r\nX: y', '7', [7], null])(
     'When an id is %p, Then it is refused before sending',
     async (id) => {
       expect(await unsent((client) => client.workspace(id as number).transfers.get(42))).toBe('workspace_id_invalid');

@@ -18,6 +18,7 @@ import {
   type OrderWish,
   type Page,
   type PageQuery,
+  type PlainNumber,
   type Product,
   type Quote,
   type QuoteId,
@@ -250,7 +251,7 @@ export class BankingClient extends BankingService {
   }
 
   /** The same operations with the workspace said once: `client.workspace(7).transfers.get(42)`. */
-  workspace(id: number): WorkspaceView {
+  workspace(id: WorkspaceId | PlainNumber): WorkspaceView {
     return viewOf(this, { workspaceId: id as WorkspaceId });
   }
 }

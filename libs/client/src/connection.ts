@@ -3,7 +3,7 @@ import { type Credential, credentialOf, type CredentialOption, sendable } from '
 import { Deadline } from './deadline.js';
 import { ConnectionError, OutcomeUnknownError } from './errors.js';
 import { attemptOf, type Hooks, tell } from './hooks.js';
-import { leavesDoubt, mayTryAgain, pauseMs, RETRIES_DEFAULT, RETRIES_MAX, settles } from './policy.js';
+import { leavesDoubt, mayTryAgain, pauseMs, RETRIES_DEFAULT, RETRIES_MAX } from './policy.js';
 import { type Answer, type Inspect, requestIdOf } from './read-answer.js';
 import { type Call, type CallOptions, nameOf, type RequestSigner, type Transport } from './sending.js';
 
@@ -68,13 +68,18 @@ export class Connection {
     const deadline = new Deadline(usable(timeoutMs ?? this.#timeoutMs), signal);
     let mayBeDone = false;
     try {
+      // Once, before anything is waited for: what the caller does with the object meanwhile is another wish.
+      const body = call.body && JSON.stringify(call.body);
       for (let tries = 1; ; tries += 1) {
+        let answer: Answer | undefined;
         try {
-          return read(await this.#try(call, tries, deadline));
+          answer = await this.#try(call, body, tries, deadline);
+          return read(answer);
         } catch (failure) {
-          mayBeDone = (mayBeDone && !settles(failure)) || leavesDoubt(call, failure);
+          const status = answer?.response.status;
+          mayBeDone ||= leavesDoubt(call, failure, status);
           const pause = pauseMs(tries, failure, Math.random());
-          if (tries > this.#retries || !mayTryAgain(call, failure) || !deadline.leaves(pause)) throw failure;
+          if (tries > this.#retries || !mayTryAgain(call, failure, status) || !deadline.leaves(pause)) throw failure;
           tell(this.#hooks.retry, { ...attemptOf(call, tries + 1), pauseMs: pause, error: failure });
           if (!(await deadline.pause(pause))) throw failure;
         }
@@ -93,21 +98,26 @@ export class Connection {
   }
 
   /** One try; after a 401, which carries nothing out, once more with another token where there is one. */
-  async #try(call: Call, attempt: number, deadline: Deadline): Promise<Answer> {
+  async #try(call: Call, body: string | undefined, attempt: number, deadline: Deadline): Promise<Answer> {
     const token = await this.#token(call, deadline, this.#credential.token());
-    const answer = await this.#send(call, attempt, deadline, token);
+    const answer = await this.#send(call, body, attempt, deadline, token);
     if (answer.response.status !== 401) return answer;
     const other = await this.#token(call, deadline, this.#credential.renewed(token));
-    return other === token ? answer : this.#send(call, attempt, deadline, other);
+    return other === token ? answer : this.#send(call, body, attempt, deadline, other);
   }
 
   async #token(call: Call, deadline: Deadline, asked: Promise<string>): Promise<string> {
     return sendable(await obtained('access token', call, deadline, asked));
   }
 
-  async #send(call: Call, number: number, deadline: Deadline, token: string): Promise<Answer> {
+  async #send(
+    call: Call,
+    body: string | undefined,
+    number: number,
+    deadline: Deadline,
+    token: string,
+  ): Promise<Answer> {
     const url = new URL(call.path, this.#base);
-    const body = call.body && JSON.stringify(call.body);
     const plain = headersOf(call);
     const headers = this.#signer
       ? await obtained('signature', call, deadline, sign(this.#signer, call, url, body, plain))
@@ -136,8 +146,9 @@ export class Connection {
         }),
       );
       const bytes = await deadline.within(response.arrayBuffer());
-      end({ status: response.status, requestId: requestIdOf(response) });
-      return { call, response, bytes, hide: (text) => text.replaceAll(token, '[token]'), inspect: this.#inspect };
+      const hide = (text: string) => text.replaceAll(token, '[token]');
+      end({ status: response.status, requestId: requestIdOf(response, hide) });
+      return { call, response, bytes, hide, inspect: this.#inspect };
     } catch (cause) {
       const error = cause instanceof Refusal ? cause : this.#broken(call, cause, deadline);
       end({ error });
@@ -174,12 +185,15 @@ async function sign(
   headers: Readonly<Record<string, string>>,
 ) {
   const body = text === undefined ? undefined : new TextEncoder().encode(text);
-  return { ...headers, ...(await signer({ method, url, headers, body })) };
+  const signature = await signer({ method, url, headers, body });
+  // What no header can carry is said here, where nothing has been sent.
+  new Headers(signature);
+  return { ...headers, ...signature };
 }
 
 /** What a platform says before a request has left: no address, nobody there, a certificate that is not believed. */
 const NEVER_SENT =
-  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$|CERT|TLS|VERIFY/;
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT|UNABLE_TO_VERIFY.*|(?!ERR_SSL).*CERT.*)$/;
 
 function headersOf({ body, workspaceId, requestId, idempotencyKey }: Call): Record<string, string> {
   return {

@@ -236,10 +236,12 @@ describe('Given a service that echoes the token', () => {
       },
     ],
     [418, { reason: 'teapot', message: `Bearer ${TOKEN}`, headers: { authorization: [TOKEN] } }],
+    [418, { reason: TOKEN, message: 'No.', [TOKEN]: { [`Bearer ${TOKEN}`]: 1 } }],
+    [422, { reason: 'recipient_invalid', message: 'No.', details: [{ path: 'a', reason: TOKEN, message: 'b' }] }],
     [502, `<pre>Authorization: Bearer ${TOKEN}</pre>`],
     [200, `Authorization: Bearer ${TOKEN}`],
   ])('When it answers %i, Then no part of the error holds it', async (status, body) => {
-    answering(status, body);
+    answering(status, body, { 'X-Request-Id': TOKEN });
 
     const error = await failure();
 

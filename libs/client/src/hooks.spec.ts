@@ -152,6 +152,13 @@ describe('Given what a call may bring along', () => {
     expect(service.asked.map(({ headers }) => headers['x-signed'])).toEqual(['{"amount":"5"} 1', '{"amount":"5"} 2']);
   });
 
+  it('When a signer gives what no header can carry, Then that is said, and nothing is sent', async () => {
+    const signer = () => Promise.resolve({ 'X-Signed': 'two\nlines' });
+
+    await expect(fund(clientWith({ signer }))).rejects.toMatchObject({ name: 'TypeError' });
+    expect(service.asked).toEqual([]);
+  });
+
   it('When an answer is not taken by who inspects it, Then the error says why', async () => {
     service.script(answers(200, [{ id: 'one' }]));
     const inspect = ({ operation, value }: { operation: string; value: unknown }) =>

@@ -34,6 +34,9 @@ describe('Given a payment whose outcome is not known', () => {
     ['a success holds a number that cannot be read', [wide], {}, ServiceError],
     ['the connection dies, and then it is turned away for its rate', [dies, refuses(429, 'rate_limited', { 'Retry-After': '0' })], {}, RemoteRefusal],
     ['the connection dies, and then the token has expired', [dies, refuses(401, 'not_authenticated')], {}, RemoteRefusal],
+    ['the connection dies, and then it is refused: the first try may still be on its way', [dies, refuses(422, 'insufficient_funds')], {}, RemoteRefusal],
+    ['the connection dies, and then the key was used', [dies, refuses(422, 'idempotency_key_reused')], {}, RemoteRefusal],
+    ['the connection dies, and then something in between refuses', [dies, html(422)], {}, ServiceError],
     ['the connection dies, and then it still runs', [dies, refuses(409, 'idempotency_in_progress', { 'Retry-After': '0' })], {}, RemoteRefusal],
   ] as const)('When %s, Then the error says so and carries the key', async (_, steps, options, cause) => {
     service.script(...steps);
@@ -46,6 +49,27 @@ describe('Given a payment whose outcome is not known', () => {
     expect(error.message).toBe('Whether POST /accounts/1/orders was carried out is not known. Send the same again with the same key.'); // prettier-ignore
     expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('secret-token');
   }); // prettier-ignore
+
+  it.each([
+    ['the token function', { token: ofTries(() => 'token') }],
+    ['the signer', { signer: ofTries(() => ({})) }],
+  ])('When the connection dies, and then %s fails in words of its own, Then it is not the answer', async (_, options) => {
+    service.script(dies);
+
+    const error = await place(options);
+
+    expect(error).toBeInstanceOf(OutcomeUnknownError);
+    expect(error.cause).toMatchObject({ status: 422 });
+  }); // prettier-ignore
+
+  it('When a success cannot be looked at, Then it may have been carried out all the same', async () => {
+    service.script(answers(201, { id: 9 }));
+    const inspect = () => {
+      throw new Error('a bug of who inspects');
+    };
+
+    expect(await place({ inspect })).toMatchObject({ name: 'OutcomeUnknownError', cause: { message: 'a bug of who inspects' } }); // prettier-ignore
+  });
 
   it('When the caller had given no key, Then the error carries the one that was sent', async () => {
     service.script(dies);
@@ -88,7 +112,6 @@ describe('Given a payment whose outcome is not known', () => {
 describe('Given a payment that was certainly not carried out', () => {
   it.each([
     ['refused', [refuses(422, 'insufficient_funds')], RemoteRefusal],
-    ['refused when it is sent again after a broken connection', [dies, refuses(422, 'insufficient_funds')], RemoteRefusal],
     ['turned away for its rate every time', [refuses(429, 'rate_limited', { 'Retry-After': '0' })], RemoteRefusal],
     ['redirected', [(response) => response.writeHead(308, { Location: '/x' }).end()], ServiceError],
   ] as const satisfies readonly (readonly [string, readonly Step[], unknown])[])(
@@ -99,6 +122,14 @@ describe('Given a payment that was certainly not carried out', () => {
       expect(await place()).toBeInstanceOf(kind);
     },
   ); // prettier-ignore
+
+  it('When the token function fails as if it were the service, Then the error is its own, and it is asked once', async () => {
+    let asked = 0;
+    const failure = Object.assign(new Error('the issuer is closed'), { status: 503 });
+
+    expect(await place({ token: () => Promise.reject((asked += 1) && failure) })).toBe(failure);
+    expect([asked, service.asked]).toEqual([1, []]);
+  });
 
   it('When what sends has refused to, Then the error is its refusal', async () => {
     const open = new Refusal('unavailable', 'The circuit is open.', { retryAfterSeconds: 60 });
@@ -201,6 +232,12 @@ function heard(signal: AbortSignal) {
     most: () => most,
     listeners: () => listeners,
   };
+}
+
+/** Gives something for the first try, and fails for the others as a library of HTTP would. */
+function ofTries<T>(give: () => T): () => Promise<T> {
+  let asked = 0;
+  return () => ((asked += 1) === 1 ? Promise.resolve(give()) : Promise.reject(Object.assign(new Error('unprocessable'), { status: 422 }))); // prettier-ignore
 }
 
 function html(status: number): Step {

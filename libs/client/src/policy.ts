@@ -1,5 +1,4 @@
-import { Refusal } from '@banking/domain';
-import { ConnectionError, RemoteRefusal } from './errors.js';
+import { ConnectionError } from './errors.js';
 import type { Call } from './sending.js';
 
 /** How many times a call is tried again when nothing is said. */
@@ -9,40 +8,39 @@ export const RETRIES_MAX = 10;
 const PAUSE_FIRST_MS = 200;
 const PAUSE_MAX_MS = 5_000;
 
-/** What the rules below ask of whatever ended a try. */
-interface Failure {
-  readonly status?: number;
-  readonly reason?: string | undefined;
-  readonly retryAfterSeconds?: number | undefined;
+/** What the rules below ask of an error that an answer was read as. */
+interface Refused {
+  readonly reason?: string;
+  readonly retryAfterSeconds?: number;
 }
 
 /** Whether doing it twice is doing it once: reads, and what carries a key by which the service knows it again. */
 const isRepeatable = ({ method, idempotencyKey }: Call) => method === 'GET' || idempotencyKey !== undefined;
 
-/** Whether a try that ended so may be followed by another one. */
-export function mayTryAgain(call: Call, failure: unknown): boolean {
+/**
+ * Whether a try that ended so may be followed by another one.
+ *
+ * @param status of the answer, where there was one: what a token function throws has nothing to say about the service
+ */
+export function mayTryAgain(call: Call, failure: unknown, status: number | undefined): boolean {
   if (failure instanceof ConnectionError) return failure.neverSent || isRepeatable(call);
-  const { status = 200, reason } = failure as Failure;
+  if (status === undefined) return false;
   // Turned away at the door: whatever it was, it was not carried out.
   if (status === 429) return true;
-  return isRepeatable(call) && (status >= 500 || status === 408 || reason === 'idempotency_in_progress');
-}
-
-/** Whether a try that ended so may have been carried out. A success that cannot be read may be one all the same. */
-export function leavesDoubt(call: Call, failure: unknown): boolean {
-  if (call.method === 'GET') return false;
-  if (failure instanceof ConnectionError) return !failure.neverSent;
-  // Made here, by what sends: nothing was sent.
-  if (failure instanceof Refusal && !(failure instanceof RemoteRefusal)) return false;
-  const { status } = failure as Failure;
-  return status !== undefined && (status >= 500 || (status >= 200 && status < 300));
+  return (
+    isRepeatable(call) && (status >= 500 || status === 408 || (failure as Refused).reason === 'idempotency_in_progress')
+  );
 }
 
 /**
- * Whether a later try that ended so settles what became of an earlier one with the same key: the service looks for the
- * key before it looks at the business, so that a no of the business (422) says that nothing was found.
+ * Whether a try that ended so may have been carried out. A success that cannot be read may be one all the same. Once
+ * there is doubt, no refusal of a later try lifts it: the earlier one may still be on its way, and finds its key free.
  */
-export const settles = (failure: unknown) => (failure as Failure).status === 422;
+export function leavesDoubt(call: Call, failure: unknown, status = 0): boolean {
+  if (call.method === 'GET') return false;
+  if (failure instanceof ConnectionError) return !failure.neverSent;
+  return status >= 500 || (status >= 200 && status < 300);
+}
 
 /**
  * How long to wait before the next try: at least as long as the service asks for, and then half to all of a time that
@@ -52,7 +50,7 @@ export const settles = (failure: unknown) => (failure as Failure).status === 422
  * @param random 0 to 1
  */
 export function pauseMs(tries: number, failure: unknown, random: number): number {
-  const { retryAfterSeconds = 0 } = failure as Failure;
+  const { retryAfterSeconds = 0 } = (failure ?? {}) as Refused;
   const backoffMs = Math.min(PAUSE_MAX_MS, PAUSE_FIRST_MS * 2 ** (tries - 1));
   return Math.round(retryAfterSeconds * 1000 + backoffMs * (0.5 + random / 2));
 }

@@ -84,18 +84,17 @@ export function readPage(answer: Answer): Page<unknown> {
 
 function distrusted({ call, response, bytes, hide }: Answer, what: string): ServiceError {
   const { status } = response;
-  const about = { status, requestId: requestIdOf(response), body: hide(looseText(bytes)) };
+  const about = { status, requestId: requestIdOf(response, hide), body: hide(looseText(bytes)) };
   return new ServiceError(`${nameOf(call)} answered ${status}, but ${what}.`, about);
 }
 
 function failureOf({ call, response, bytes, hide }: Answer): RemoteRefusal | ServiceError {
   const { status } = response;
   const text = looseText(bytes);
-  // A reason is one of our words and never hidden, so that no token can make it unreadable.
-  const body = parsed(text, (key, value) => (typeof value === 'string' && key !== 'reason' ? hide(value) : value));
+  const body = parsed(text, (_key, value) => hidden(value, hide));
   const { errorCode, message, reason, requestId, details } = isRecord(body) ? body : {};
   const common = {
-    requestId: nonEmpty(requestId) ?? requestIdOf(response),
+    requestId: nonEmpty(requestId) ?? requestIdOf(response, hide),
     retryAfterSeconds: retryAfterSeconds(response.headers.get('retry-after')),
   };
 
@@ -109,6 +108,14 @@ function failureOf({ call, response, bytes, hide }: Answer): RemoteRefusal | Ser
     reason: nonEmpty(reason),
     body: body === undefined || hasWideInteger(body) ? hide(text) : body,
   });
+}
+
+/** A word of the table is never hidden, so that no token can make it unreadable. Members come before what holds them. */
+function hidden(value: unknown, hide: Answer['hide']): unknown {
+  if (typeof value === 'string') return isRefusalReason(value) ? value : hide(value);
+  return isRecord(value)
+    ? Object.fromEntries(Object.entries(value).map(([name, inner]) => [hide(name), inner]))
+    : value;
 }
 
 function plainly(operation: string, { status, type }: RawAnswer): string {
@@ -131,13 +138,14 @@ function isDetail(value: unknown): value is RefusalDetail {
 /** Retry-After in either of its forms (RFC 9110 section 10.2.3), as whole seconds from now. */
 function retryAfterSeconds(header: string | null): number | undefined {
   if (header === null) return undefined;
-  if (/^[0-9]{1,15}$/.test(header)) return Number(header);
+  const [, digits] = /^([0-9]{1,15})[\t ]*(?:,|$)/.exec(header) ?? [];
+  if (digits !== undefined) return Number(digits);
   const seconds = Math.ceil((Date.parse(header) - Date.now()) / 1000);
   return Number.isNaN(seconds) ? undefined : Math.max(0, seconds);
 }
 
-export function requestIdOf(response: RawAnswer): string | undefined {
-  return nonEmpty(response.headers.get('x-request-id'));
+export function requestIdOf(response: RawAnswer, hide: Answer['hide']): string | undefined {
+  return nonEmpty(hide(response.headers.get('x-request-id') ?? ''));
 }
 
 function parsed(text: string, reviver?: (key: string, value: unknown) => unknown): unknown {

@@ -1,7 +1,7 @@
 import { RefreshTokenSession } from './refresh-token-session.js';
 import { SessionError } from './session-error.js';
 import { failureOf, RotatingAuth, Shelf } from './testing/rotating-auth.js';
-import { type ScriptedService, scriptedService, type Step } from './testing/scripted-service.js';
+import { hangs, type ScriptedService, scriptedService, type Step } from './testing/scripted-service.js';
 import { memoryStore, type SessionTokens, type TokenStore } from './token-store.js';
 
 let auth: RotatingAuth;
@@ -120,6 +120,30 @@ describe('Given a token that says when it ends', () => {
     expect([await session.token(), await session.token()]).toEqual(['access-1', 'access-2']);
   });
 
+  it('When it is time for the next one and the auth service hangs, Then nobody waits while the token lasts', async () => {
+    auth.expiresIn = 100;
+    const session = sessionOver(memoryStore('refresh-0'));
+    await session.token();
+    const later = jest.spyOn(Date, 'now').mockReturnValue(inFuture(80));
+    service.script(hangs);
+
+    const tokens = [await session.token(), await session.token()];
+
+    later.mockRestore();
+    expect(tokens).toEqual(['access-1', 'access-1']);
+  });
+
+  it('When an early refresh has failed, Then half of the time that is left nobody asks again', async () => {
+    const store = new Shelf({ refreshToken: 'refresh-0', accessToken: 'access-0', expiresAt: inFuture(20) });
+    service.script((response) => response.writeHead(503).end());
+    const session = sessionOver(store);
+
+    const tokens = [await session.token(), await session.token(), await session.token()];
+
+    expect(tokens).toEqual(Array(3).fill('access-0'));
+    expect(service.asked).toHaveLength(1);
+  });
+
   it('When the early refresh fails, Then it is sent as long as it lasts and nobody has refused it', async () => {
     const kept = { accessToken: 'access-0', refreshToken: 'refresh-0', expiresAt: inFuture(20) };
     const session = sessionOver(new Shelf(kept));
@@ -155,6 +179,18 @@ describe('Given a store that fails', () => {
 
     expect(await session.token()).toBe('access-of-theirs');
     expect(store.kept.refreshToken).toBe('refresh-of-theirs');
+  });
+
+  it('When it does not come back, Then the call ends in time, and the next one finds it well again', async () => {
+    let reads = 0;
+    const store: TokenStore = {
+      ...memoryStore('refresh-0'),
+      read: () => ((reads += 1) === 1 ? new Promise<never>(() => {}) : Promise.resolve({ refreshToken: 'refresh-0' })),
+    };
+    const session = new RefreshTokenSession({ authUrl, store, timeoutMs: 50 });
+
+    expect(await failureOf(session.token())).toMatchObject({ isOver: false, message: 'The token store did not answer in time.' }); // prettier-ignore
+    expect(await session.token()).toBe('access-1');
   });
 
   it('When it cannot read, Then nothing is sent', async () => {

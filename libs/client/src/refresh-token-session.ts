@@ -1,4 +1,5 @@
 import type { Credential } from './credentials.js';
+import { Deadline } from './deadline.js';
 import { type AuthService, type FreshTokens, refresh, tokensUrl } from './refresh.js';
 import { SessionError } from './session-error.js';
 import type { SessionTokens, TokenStore } from './token-store.js';
@@ -54,8 +55,8 @@ export class RefreshTokenSession implements Credential {
     earlyMs = 30_000,
     fetch = globalThis.fetch,
   }: RefreshTokenSessionOptions) {
-    if (!(timeoutMs >= 1 && timeoutMs <= TIMER_MAX_MS && earlyMs >= 0)) {
-      throw new TypeError(`timeoutMs is from 1 to ${TIMER_MAX_MS} milliseconds, earlyMs at least 0.`);
+    if (!(Number.isInteger(timeoutMs) && timeoutMs >= 1 && timeoutMs <= TIMER_MAX_MS && earlyMs >= 0)) {
+      throw new TypeError(`timeoutMs is a whole number from 1 to ${TIMER_MAX_MS}, earlyMs at least 0.`);
     }
     this.#service = { url: tokensUrl(authUrl), timeoutMs, fetch };
     this.#store = store;
@@ -64,7 +65,14 @@ export class RefreshTokenSession implements Credential {
 
   /** @throws SessionError */
   async token(): Promise<string> {
-    return this.#usable(this.#renewAt) ?? (this.#running ??= this.#run());
+    const fresh = this.#usable(this.#renewAt);
+    if (fresh !== undefined) return fresh;
+    const next = (this.#running ??= this.#run());
+    const lasting = this.#usable(this.#current?.expiresAt);
+    if (lasting === undefined) return next;
+    // Nobody waits for it yet. Where it fails and the token ends, the next call asks anew, and is told.
+    next.catch(() => {});
+    return lasting;
   }
 
   /** @throws SessionError */
@@ -83,10 +91,12 @@ export class RefreshTokenSession implements Credential {
     try {
       return await this.#obtain();
     } catch (error) {
-      // This was early: as long as the token lasts, nobody needs to know.
-      const token = this.#usable(this.#current?.expiresAt);
-      if (token !== undefined) return token;
-      throw error;
+      // This was early: as long as the token lasts, nobody needs to know, and half of that time nobody asks again.
+      const { expiresAt = 0 } = this.#current ?? {};
+      const token = this.#usable(expiresAt);
+      if (token === undefined) throw error;
+      this.#renewAt = (Date.now() + expiresAt) / 2;
+      return token;
     } finally {
       this.#running = undefined;
     }
@@ -134,10 +144,14 @@ export class RefreshTokenSession implements Credential {
   }
 
   async #asked<T>(store: () => Promise<T>): Promise<T> {
+    const deadline = new Deadline(this.#service.timeoutMs, undefined);
     try {
-      return await store();
+      return await deadline.within(store());
     } catch (cause) {
-      throw new SessionError('The token store failed.', { isOver: false, cause });
+      const how = deadline.timedOut ? 'did not answer in time' : 'failed';
+      throw new SessionError(`The token store ${how}.`, { isOver: false, cause });
+    } finally {
+      deadline.end();
     }
   }
 }

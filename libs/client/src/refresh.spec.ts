@@ -197,6 +197,7 @@ describe('Given options that cannot work', () => {
     { timeoutMs: 0 },
     { timeoutMs: NaN },
     { timeoutMs: 2 ** 31 },
+    { timeoutMs: 1.5 },
     { earlyMs: -1 },
     { earlyMs: NaN },
   ])('When %o are given, Then the constructor says so and quotes nothing', (options) => {

@@ -61,6 +61,7 @@ export async function refresh({ url, timeoutMs, fetch }: AuthService, refreshTok
   if (status === 400 || status === 401 || status === 403) {
     throw new SessionError(`POST ${url} answered ${status}: sign in again.`, { isOver: true });
   }
+  if (status === 429) throw new SessionError(`POST ${url} answered 429: try later.`, { isOver: false });
   const tokens = ok ? readTokens(text, refreshToken, askedAt) : undefined;
   if (!tokens) throw unsure(`answered ${status} without tokens`);
   return tokens;

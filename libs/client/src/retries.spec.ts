@@ -51,6 +51,22 @@ describe('Given a service that fails for a moment', () => {
     },
   ); // prettier-ignore
 
+  it('When the caller writes something else into the wish meanwhile, Then what was wished for is sent', async () => {
+    const wish = { ...ALIAS };
+    service.script(dies, made);
+
+    const opened = clientWith().workspace(7).accounts.open(wish);
+    Object.assign(wish, { alias: 'Holiday' });
+    await opened;
+
+    expect(service.asked.map(({ body }) => body)).toEqual(Array(2).fill(JSON.stringify(ALIAS)));
+  });
+
+  it.each([null, NaN, 17, {}, '', 'a b'])('When the key is %p, Then nothing is sent', async (idempotencyKey) => {
+    await expect(open(clientWith(), { idempotencyKey })).rejects.toMatchObject({ reason: 'idempotency_key_invalid' });
+    expect(service.asked).toEqual([]);
+  });
+
   it('When the caller has a key of their own, Then that one is sent, and no other', async () => {
     service.script(dies, made);
 
@@ -197,8 +213,14 @@ describe('Given a list', () => {
     expect(service.asked).toHaveLength(1);
   });
 
-  it('When a page names itself as the next one, Then the walk ends with an error and not never', async () => {
-    service.script(page([{ id: 1 }], 'same'));
+  it.each([
+    ['itself', ['a']],
+    ['the one before it', ['a', 'b']],
+    ['one of long ago', ['a', 'b', 'c', 'd', 'e', 'f', 'g']],
+  ])('When a page leads back to %s, Then the walk ends with an error and not never', async (_, cursors) => {
+    let asked = 0;
+    const circle: Step = (response, whole) => page([{ id: 1 }], cursors[asked++ % cursors.length])(response, whole);
+    service.script(circle);
 
     const walk = async () => {
       for await (const account of clientWith().workspace(7).accounts.list()) expect(account.id).toBe(1);

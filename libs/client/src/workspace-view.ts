@@ -1,4 +1,4 @@
-import type { Account, AccountChange, AccountId, AccountWish, ClockChange, FundingWish, InternalRecipientWish, InternationalRecipientWish, Order, OrderName, OrderQuery, OrderWish, Page, PageQuery, Quote, QuoteId, QuoteWish, Recipient, RecipientChange, RecipientId, RecipientQuery, SandboxClock, Scope, Statement, StatementQuery, Transaction, TransactionEventWish, Transfer, TransferId, TransferQuery } from '@banking/domain'; // prettier-ignore
+import type { Account, AccountChange, AccountId, AccountWish, ClockChange, FundingWish, InternalRecipientWish, InternationalRecipientWish, Order, OrderId, OrderName, OrderQuery, OrderWish, Page, PageQuery, PlainNumber, Quote, QuoteId, QuoteWish, Recipient, RecipientChange, RecipientId, RecipientQuery, SandboxClock, Scope, Statement, StatementQuery, Transaction, TransactionEventWish, Transfer, TransferId, TransferQuery } from '@banking/domain'; // prettier-ignore
 import type { BankingClient } from './banking-client.js';
 import type { Made } from './calls.js';
 import { walk } from './pages.js';
@@ -12,18 +12,26 @@ export interface Listing<T, Query> {
   listPage(query?: Query, options?: CallOptions): Promise<Page<T>>;
 }
 
-/** The operations of one workspace. Ids are plain numbers here, and checked before they are sent. */
+/** The operations of one workspace. Ids may be plain numbers here, which are checked before they are sent. */
 export interface WorkspaceView {
   readonly accounts: Listing<Account, PageQuery> & {
-    get(accountId: number, options?: CallOptions): Promise<Account>;
+    get(accountId: AccountId | PlainNumber, options?: CallOptions): Promise<Account>;
     open(wish: AccountWish, options?: CreationOptions): Promise<Made<Account>>;
     /** Gives it another alias, or disables or enables it. What is left out stays. */
-    change(accountId: number, change: Omit<AccountChange, 'accountId'>, options?: CallOptions): Promise<Account>;
+    change(
+      accountId: AccountId | PlainNumber,
+      change: Omit<AccountChange, 'accountId'>,
+      options?: CallOptions,
+    ): Promise<Account>;
     /** Between two instants by booking, between two days by value date. */
-    statement(accountId: number, period: Omit<StatementQuery, 'accountId'>, options?: CallOptions): Promise<Statement>;
+    statement(
+      accountId: AccountId | PlainNumber,
+      period: Omit<StatementQuery, 'accountId'>,
+      options?: CallOptions,
+    ): Promise<Statement>;
   };
   readonly recipients: Listing<Recipient, RecipientQuery> & {
-    get(recipientId: number, options?: CallOptions): Promise<Recipient>;
+    get(recipientId: RecipientId | PlainNumber, options?: CallOptions): Promise<Recipient>;
     addInternational(wish: InternationalRecipientWish, options?: CreationOptions): Promise<Made<Recipient>>;
     addInternal(wish: InternalRecipientWish, options?: CreationOptions): Promise<Made<Recipient>>;
     change(
@@ -31,20 +39,20 @@ export interface WorkspaceView {
       change: Omit<RecipientChange, 'recipientId'>,
       options?: CallOptions,
     ): Promise<Recipient>;
-    forget(recipientId: number, options?: CallOptions): Promise<void>;
+    forget(recipientId: RecipientId | PlainNumber, options?: CallOptions): Promise<void>;
   };
   readonly quotes: {
     create(wish: QuoteWish, options?: CreationOptions): Promise<Made<Quote>>;
-    get(quoteId: number, options?: CallOptions): Promise<Quote>;
+    get(quoteId: QuoteId | PlainNumber, options?: CallOptions): Promise<Quote>;
   };
   readonly orders: Listing<Order, OrderQuery> & {
     /** Pays. One intent is one call of this, or several with the same key: two calls without a key are two payments. */
     place(wish: OrderWish, options?: CreationOptions): Promise<Made<Order>>;
-    get(accountId: number, orderId: number, options?: CallOptions): Promise<Order>;
-    cancel(accountId: number, orderId: number, options?: CallOptions): Promise<Order>;
+    get(accountId: AccountId | PlainNumber, orderId: number, options?: CallOptions): Promise<Order>;
+    cancel(accountId: AccountId | PlainNumber, orderId: OrderId | PlainNumber, options?: CallOptions): Promise<Order>;
   };
   readonly transfers: Listing<Transfer, TransferQuery> & {
-    get(transferId: number, options?: CallOptions): Promise<Transfer>;
+    get(transferId: TransferId | PlainNumber, options?: CallOptions): Promise<Transfer>;
   };
   /** Only where the deployment has a sandbox. */
   readonly sandbox: {

@@ -25,6 +25,9 @@ export type OrderId = Id<'Order'>;
 export type ExecutionId = Id<'Execution'>;
 export type QuoteId = Id<'Quote'>;
 
+/** A number from elsewhere where an id is taken that will be checked. The id of something else is none. */
+export type PlainNumber = number & { readonly [noun]?: never };
+
 /** The largest id: 2^53 - 1, the largest integer that JSON carries everywhere without loss. */
 export const ID_MAX = Number.MAX_SAFE_INTEGER;
 

@@ -18,5 +18,5 @@ const KEY = /^[\x21-\x7e]{1,255}$/;
 
 /** Whether a text can be an idempotency key. */
 export function isIdempotencyKey(text: string): boolean {
-  return KEY.test(text);
+  return typeof text === 'string' && KEY.test(text);
 }

@@ -65,6 +65,8 @@ export async function mistakes(banking: BankingClient, transfer: Transfer, balan
   formatAmount(transfer.amount, 'EUR');
   // @ts-expect-error an account is no app
   await banking.listAppUsers({}, { appId: accountId });
+  // @ts-expect-error an account is no transfer
+  await banking.workspace(1).transfers.get(accountId);
   // @ts-expect-error a currency that is gone has no name
   CURRENCY_NAMES.BGN;
   // @ts-expect-error a resource is not changed
