@@ -1,4 +1,4 @@
-import { APP_INTERCEPTOR, HttpAdapterHost } from '@nestjs/core';
+import { APP_GUARD, HttpAdapterHost } from '@nestjs/core';
 import type { Logger } from 'pino';
 import { BankingClient } from '@banking/client';
 import type { Backing } from '../backing.module.js';
@@ -37,7 +37,7 @@ export function openUpstream({ url, timeoutMs, credential }: UpstreamConfig, log
     directory: new UpstreamDirectory(lists, (fields, message) => log.warn(fields, message)),
     readiness: new UpstreamReadiness(ask),
     providers: [
-      { provide: APP_INTERCEPTOR, useValue: new TimeLeft(timeoutMs) },
+      { provide: APP_GUARD, useValue: new TimeLeft(timeoutMs) },
       { provide: Circle, inject: [HttpAdapterHost], useFactory: ({ httpAdapter }: HttpAdapterHost) => circle.watch(httpAdapter.getInstance()) }, // prettier-ignore
     ],
     refusals: ['upstream_error', 'upstream_timeout'],
