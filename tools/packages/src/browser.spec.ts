@@ -20,7 +20,8 @@ const inABrowser = BROWSER === undefined && process.env['CI'] !== 'true' ? descr
 
 /** What a page of a sibling team does. */
 const SCRIPT = `
-  import { BankingClient, RemoteRefusal } from '@banking/client';
+  import { BankingClient, OutcomeUnknownError, RemoteRefusal } from '@banking/client';
+  import { memoryStore, RefreshTokenSession } from '@banking/client/session';
   import { Refusal, add, compare, formatAmount, fromBalanceAmount, parseAmount, parseTransferAmount, toTransferAmount } from '@banking/domain';
   import { exportLine, linesOf, proveExport, transactionHash } from '@banking/domain/proof';
   import { SignatureError, ed25519Signer, importEd25519Key, verifyEd25519 } from '@banking/client/signing';
@@ -66,11 +67,41 @@ const SCRIPT = `
       hash: await transactionHash({ workspaceId: 1, transactionId: 2, valueDate: '2026-11-21', transfers: [], previous: [] }),
     };
   };
+
+  /** What a page does where answers get lost: the first of a creation, or every one. */
+  globalThis.pay = async ({ url, token }) => {
+    const renewing = () => Promise.resolve(Response.json({ accessToken: token, refreshToken: 'next', expiresIn: 900 }));
+    const session = new RefreshTokenSession({ authUrl: url, store: memoryStore('first'), fetch: renewing });
+    const keys = [];
+    const losing = (times) => async (...sent) => {
+      const answer = await fetch(...sent);
+      if (sent[1].method !== 'POST' || (times -= 1) < 0) return answer;
+      keys.push(sent[1].headers['Idempotency-Key']);
+      throw new TypeError('the line is gone');
+    };
+    const over = (times) => new BankingClient({ baseUrl: url, token: session, fetch: losing(times) }).workspace(2);
+
+    const account = await over(1).accounts.open({ productID: 2, alias: 'Opened in a browser' });
+    const lost = await over(9).accounts.open({ productID: 2, alias: 'Lost in a browser' }).catch((error) => error);
+    const found = await over(0).accounts.open({ productID: 2, alias: 'Lost in a browser' }, lost);
+    const aliases = [];
+    for await (const { alias } of over(0).accounts.list({ limit: 1 })) aliases.push(alias);
+    const leaving = new AbortController();
+    leaving.abort(new Error('the page is closed'));
+    return {
+      once: [account.isReplay, account.idempotencyKey === keys[0]],
+      lost: [lost instanceof OutcomeUnknownError, new Set(keys.slice(1)).size, keys.at(-1) === lost.idempotencyKey],
+      found: found.isReplay,
+      made: aliases.filter((alias) => / in a browser$/.test(alias)).sort(),
+      left: await over(0).accounts.listPage({}, { signal: leaving.signal }).catch((error) => error.message),
+    };
+  };
 `;
 
 const IMPORT_MAP = {
   imports: {
     '@banking/client': '/node_modules/@banking/client/esm/dist/index.js',
+    '@banking/client/session': '/node_modules/@banking/client/esm/dist/session.js',
     '@banking/client/signing': '/node_modules/@banking/client/esm/dist/signing.js',
     '@banking/domain': '/node_modules/@banking/domain/esm/dist/index.js',
     '@banking/domain/proof': '/node_modules/@banking/domain/esm/dist/proof.js',
@@ -137,4 +168,19 @@ inABrowser('Given a page of another origin in a real browser', () => {
     },
     60_000,
   );
+
+  it('When answers get lost, Then what is wished for once is made once, and what is not known is said', async () => {
+    await page.goto(`${pages}/pages/bundled.html`, { waitUntil: 'load' });
+
+    const answer = await page.evaluate(`pay(${JSON.stringify(service)})`);
+
+    expect(complaints).toEqual([]);
+    expect(answer).toEqual({
+      once: [true, true],
+      lost: [true, 1, true],
+      found: true,
+      made: ['Lost in a browser', 'Opened in a browser'],
+      left: 'the page is closed',
+    });
+  }, 60_000);
 });
