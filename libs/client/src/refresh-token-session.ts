@@ -45,7 +45,7 @@ export class RefreshTokenSession implements Credential {
   #latest: Refreshed | undefined;
   /** The last refresh token that the auth service refused, and how. */
   #over: { readonly refreshToken: string; readonly error: SessionError } | undefined;
-  #running: Promise<string> | undefined;
+  #running: Promise<() => string> | undefined;
 
   /** @throws TypeError for options that cannot work */
   constructor({
@@ -67,12 +67,9 @@ export class RefreshTokenSession implements Credential {
   async token(): Promise<string> {
     const fresh = this.#usable(this.#renewAt);
     if (fresh !== undefined) return fresh;
-    const next = (this.#running ??= this.#run());
-    const lasting = this.#usable(this.#current?.expiresAt);
-    if (lasting === undefined) return next;
-    // Nobody waits for it yet. Where it fails and the token ends, the next call asks anew, and is told.
-    next.catch(() => {});
-    return lasting;
+    const running = (this.#running ??= this.#run());
+    // Nobody waits for the next one while this one lasts.
+    return this.#usable(this.#current?.expiresAt) ?? (await running)();
   }
 
   /** @throws SessionError */
@@ -87,16 +84,20 @@ export class RefreshTokenSession implements Credential {
     return token !== this.#refused && Date.now() < until ? token : undefined;
   }
 
-  async #run(): Promise<string> {
+  /** @returns what gives the token, or throws why there is none: nobody may be waiting for it */
+  async #run(): Promise<() => string> {
     try {
-      return await this.#obtain();
+      const token = await this.#obtain();
+      return () => token;
     } catch (error) {
       // This was early: as long as the token lasts, nobody needs to know, and half of that time nobody asks again.
       const { expiresAt = 0 } = this.#current ?? {};
       const token = this.#usable(expiresAt);
-      if (token === undefined) throw error;
-      this.#renewAt = (Date.now() + expiresAt) / 2;
-      return token;
+      if (token !== undefined) this.#renewAt = (Date.now() + expiresAt) / 2;
+      return () => {
+        if (token === undefined) throw error;
+        return token;
+      };
     } finally {
       this.#running = undefined;
     }
