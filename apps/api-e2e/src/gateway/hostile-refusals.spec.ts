@@ -50,7 +50,7 @@ describe('Given a gateway whose upstream says no', () => {
     for (const status of [400, 401, 404, 500]) {
       besieged.upstream.trick = (response, asked) => {
         const message = `You sent ${asked.headers.authorization ?? ''} (${besieged.token}).`;
-        json({ errorCode: besieged.token, message, reason: 'x', details: [{ path: besieged.token, reason: 'x', message }] }, status)(response, asked); // prettier-ignore
+        json({ errorCode: besieged.token, message, reason: besieged.token, details: [{ path: besieged.token, reason: besieged.token, message }] }, status)(response, asked); // prettier-ignore
       };
 
       const answer = await besieged.askAndRead('/transfers/1');

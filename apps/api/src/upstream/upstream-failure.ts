@@ -100,7 +100,7 @@ function ofUnknownAnswer(error: ServiceError, operation: OperationId | undefined
   const { status, errorCode, reason, message, retryAfterSeconds } = error;
   const body = (error.body ?? {}) as { readonly message?: unknown; readonly details?: unknown };
   // Of a success or a redirect the sentence is the client's own, of an error it may be anybody's.
-  const why = status < 400 ? message : `it answered ${status} ${(reason ?? errorCode ?? '').slice(0, 64)}`.trimEnd();
+  const why = status < 400 ? message : `it answered ${status} ${[reason, errorCode].find(isWord) ?? ''}`.trimEnd();
   const passed = betweenUs(error, why);
   if (passed) return passed;
   if (!isRefused(status) || errorCode === undefined || typeof body.message !== 'string' || operation === undefined) {
@@ -112,6 +112,9 @@ function ofUnknownAnswer(error: ServiceError, operation: OperationId | undefined
     answer: { status, errorCode, message, reason: word, ...(details && { details }), ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) }, // prettier-ignore
   };
 }
+
+/** What may name an error in the log: anything else that is said there could be somebody's data. */
+const isWord = (text: string | undefined) => text !== undefined && /^[a-z_]{1,64}$/i.test(text);
 
 const isRefused = (status: number) => status >= 400 && status < 500 && !OUR_OWN_STATUSES.includes(status);
 
