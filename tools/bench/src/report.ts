@@ -62,7 +62,7 @@ function growthLines(growth: Growth): string[] {
   const over = `from ${round(fromAsked, 0)} to ${round(toAsked, 0)}`;
   return [
     `${name}`,
-    `  heap     ${grownMb.toFixed(2)} MB more ${over}, ${round(bytesEach, 1)} bytes each, aim ≤ ${aimMb} MB: ${verdict(grownMb <= aimMb, `${(grownMb - aimMb).toFixed(2)} MB`)}`,
+    `  heap     grew by ${grownMb.toFixed(2)} MB ${over}, ${round(bytesEach, 1)} bytes each, aim ≤ ${aimMb} MB: ${verdict(grownMb <= aimMb, `${(grownMb - aimMb).toFixed(2)} MB`)}`,
     ...marks.map(
       ({ asked, heapMb, residentMb }) =>
         `  ${round(asked, 0).padStart(8)} heap ${heapMb.toFixed(2)} MB, resident ${round(residentMb, 0)} MB`,
