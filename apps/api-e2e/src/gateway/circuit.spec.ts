@@ -7,13 +7,16 @@ const CLOSES = /the upstream answers again"\}\n/;
 
 describe('Given a gateway whose upstream goes and comes', () => {
   let besieged: BesiegedGateway;
-  beforeEach(async () => {
+  beforeAll(async () => {
     // Whoever waits here is not to be given up.
     besieged = await BesiegedGateway.start({ UPSTREAM_TIMEOUT_MS: '10000' });
   }, 60_000);
-  afterEach(async () => {
+  afterAll(() => besieged?.stop());
+  beforeEach(() => {
+    besieged.upstream.asked.length = 0;
+  });
+  afterEach(() => {
     expect(besieged.wrongLines()).toEqual([]);
-    await besieged.stop();
   });
 
   const read = () => besieged.ask('/transfers/1');
@@ -29,6 +32,34 @@ describe('Given a gateway whose upstream goes and comes', () => {
       expect(meanwhile).toContain(answer.status);
     }
   }
+
+  it('When it refuses its callers however often Then that is no failure', async () => {
+    besieged.upstream.trick = json({ errorCode: 'x', message: 'No.' }, 404);
+    for (let refusals = 0; refusals < 12; refusals += 1) expect((await read()).status).toBe(404);
+    besieged.upstream.trick = json({ id: 1, amount: 1 });
+    for (let lies = 0; lies < 12; lies += 1) expect((await read()).status).toBe(502);
+
+    expect(besieged.upstream.asked).toHaveLength(24);
+    expect(besieged.gateway.log).not.toMatch(OPENS);
+  });
+
+  it('When more ask than it can serve at once Then the rest waits or is told to, and the gateway lives', async () => {
+    const held: (() => void)[] = [];
+    besieged.upstream.trick = (response, asked) => held.push(() => json({ id: 1, amount: '1' })(response, asked));
+
+    const asking = Array.from({ length: 400 }, read);
+    await besieged.upstream.until(() => held.length >= 64);
+    const tooMany = await Promise.race(asking);
+    expect(held).toHaveLength(64);
+    besieged.upstream.trick = json({ id: 1, amount: '1' });
+    held.forEach((answer) => answer());
+
+    expect(tooMany).toMatchObject({ status: 503, body: { reason: 'unavailable' } });
+    const statuses = (await Promise.all(asking)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(64);
+    statuses.forEach((status) => expect([200, 503, 504]).toContain(status));
+    expect((await besieged.ask('/health/live')).status).toBe(200);
+  });
 
   it('When it fails again and again Then it is left alone, tried by one request, and served again once that succeeds', async () => {
     besieged.upstream.trick = wire('', reset);
@@ -77,32 +108,4 @@ describe('Given a gateway whose upstream goes and comes', () => {
     expect((await until(ready, 200, [503])).body).toEqual({ status: 'ok' });
     expect(new Set((await all()).map(({ status }) => status))).toEqual(new Set([200]));
   }, 60_000);
-
-  it('When it refuses its callers however often Then that is no failure', async () => {
-    besieged.upstream.trick = json({ errorCode: 'x', message: 'No.' }, 404);
-    for (let refusals = 0; refusals < 12; refusals += 1) expect((await read()).status).toBe(404);
-    besieged.upstream.trick = json({ id: 1, amount: 1 });
-    for (let lies = 0; lies < 12; lies += 1) expect((await read()).status).toBe(502);
-
-    expect(besieged.upstream.asked).toHaveLength(24);
-    expect(besieged.gateway.log).not.toMatch(OPENS);
-  });
-
-  it('When more ask than it can serve at once Then the rest waits or is told to, and the gateway lives', async () => {
-    const held: (() => void)[] = [];
-    besieged.upstream.trick = (response, asked) => held.push(() => json({ id: 1, amount: '1' })(response, asked));
-
-    const asking = Array.from({ length: 400 }, read);
-    await besieged.upstream.until(() => held.length >= 64);
-    const tooMany = await Promise.race(asking);
-    expect(held).toHaveLength(64);
-    besieged.upstream.trick = json({ id: 1, amount: '1' });
-    held.forEach((answer) => answer());
-
-    expect(tooMany).toMatchObject({ status: 503, body: { reason: 'unavailable' } });
-    const statuses = (await Promise.all(asking)).map(({ status }) => status);
-    expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(64);
-    statuses.forEach((status) => expect([200, 503, 504]).toContain(status));
-    expect((await besieged.ask('/health/live')).status).toBe(200);
-  });
 });

@@ -28,15 +28,12 @@ describe('Given a gateway whose way to a real deployment breaks', () => {
     ada = new Payer(service);
   }, 180_000);
   afterAll(async () => {
+    // Ends with an error for any finding.
+    await banking(folder.path, 'verify');
     await front?.interrupt();
     await proxy?.stop();
     await books?.interrupt().finally(folder.remove);
   });
-  afterEach(async () => {
-    // Ends with an error for any finding.
-    await banking(folder.path, 'verify');
-  });
-
   /** Repeats until what is in between is there again. */
   async function served(question: () => Promise<Answer>): Promise<Answer> {
     for (;;) {
