@@ -10,11 +10,13 @@ import { type Config, ConfigError, readConfig } from './config.js';
 import { createApp } from './create-app.js';
 import { Draining } from './health/readiness.js';
 import { createLogger } from './http/logger.js';
+import { HANDLER_TIMEOUT_MS } from './http/server.js';
 import { answerArguments } from './usage.js';
 
 /** A load balancer learns within this time that we are going, before we stop to listen. */
 const ANNOUNCE_MS = 2_000;
-const HARD_EXIT_MS = 15_000;
+/** Whoever comes while we announce it has all the time an answer may take. */
+const HARD_EXIT_MS = ANNOUNCE_MS + HANDLER_TIMEOUT_MS + 1_000;
 /** A terminal and npm both pass Ctrl-C on: what comes twice within this time was asked once. */
 const SAME_SIGNAL_MS = 1_000;
 

@@ -101,7 +101,9 @@ function failureOf({ call, response, bytes, hide }: Answer): RemoteRefusal | Ser
   if (typeof reason === 'string' && isRefusalReason(reason) && REFUSALS[reason].status === status) {
     return new RemoteRefusal(reason, nonEmpty(message), { ...common, details: readDetails(details) });
   }
-  return new ServiceError(nonEmpty(message) ?? plainly(nameOf(call), response), {
+  // Of what is no error, such as a redirect, the sentence is ours.
+  const theirs = status >= 400 ? nonEmpty(message) : undefined;
+  return new ServiceError(theirs ?? plainly(nameOf(call), response), {
     ...common,
     status,
     errorCode: nonEmpty(errorCode),

@@ -26,5 +26,5 @@ export class Callers {
   }
 }
 
-/** An issuer is a URL or a URN, so it holds no space. */
-const keyOf = ({ issuer, subject }: Subject) => `${issuer} ${subject}`;
+/** An issuer is a URL or a URN and an e-mail is folded, so neither holds a space. Another e-mail may be another user. */
+const keyOf = ({ issuer, subject, email = '' }: Subject) => `${issuer} ${email} ${subject}`;

@@ -34,7 +34,7 @@ describe('Given a circuit to an upstream', () => {
   ])('When %s five times in a row, Then nothing is sent for five seconds', async (_, request) => {
     const { circuit: under, told, fail } = circuit();
     await fail(4, request);
-    expect(await under.run(answering(200), signal)).toEqual({ status: 200 });
+    expect(await under.run(answering(200), signal, false)).toEqual({ status: 200 });
     await fail(5, request);
 
     let sent = 0;
@@ -45,6 +45,17 @@ describe('Given a circuit to an upstream', () => {
     expect(await refusalOf(ask())).toEqual({ reason: 'unavailable', retryAfterSeconds: 1 });
     expect(sent).toBe(0);
     expect(told).toEqual(['error: the upstream fails: nothing is sent there for 5 seconds']);
+  });
+
+  it('When one request is answered 500 however often while others are served, Then it is asked on', async () => {
+    const { circuit: under, fail } = circuit();
+    expect(await under.run(answering(200), signal)).toEqual({ status: 200 });
+    await fail(20, answering(500));
+    expect(await under.run(answering(200), signal)).toEqual({ status: 200 });
+    jest.setSystemTime(5_001);
+    await fail(5, answering(500));
+
+    expect(await refusalOf(under.run(answering(200), signal))).toMatchObject({ reason: 'unavailable' });
   });
 
   it.each([
@@ -113,12 +124,39 @@ describe('Given a circuit to an upstream', () => {
 
     expect(await refusalOf(under.run(slow, signal))).toEqual({ reason: 'unavailable', retryAfterSeconds: 1 });
     abort();
-    await expect(impatient).rejects.toThrow('enough');
+    expect(await refusalOf(impatient)).toEqual({ reason: 'unavailable', retryAfterSeconds: 1 });
     expect(ends).toHaveLength(CONCURRENT_MAX);
     for (const wanted of [...running, ...waiting]) {
       ends.shift()?.();
       await wanted;
     }
+  });
+
+  it('When no place is free in time, Then who waits is refused, and nothing is sent for them later', async () => {
+    const { circuit: under } = circuit();
+    const ends: (() => void)[] = [];
+    const slow = () => new Promise<{ status: number }>((resolve) => ends.push(() => resolve({ status: 200 })));
+    const running = Array.from({ length: CONCURRENT_MAX }, () => under.run(slow, signal));
+    let sent = 0;
+
+    expect(await refusalOf(under.run(() => Promise.resolve({ status: (sent += 1) }), signal))).toEqual({ reason: 'unavailable', retryAfterSeconds: 1 }); // prettier-ignore
+    for (const end of ends) end();
+    await Promise.all(running);
+    expect(await under.run(answering(200), signal)).toEqual({ status: 200 });
+    expect(sent).toBe(0);
+  });
+
+  it('When those who had to wait run out of time, Then that does not open it', async () => {
+    const { circuit: under } = circuit();
+    const ends: (() => void)[] = [];
+    const slow = () => new Promise<{ status: number }>((resolve) => ends.push(() => resolve({ status: 200 })));
+    const running = Array.from({ length: CONCURRENT_MAX }, () => under.run(slow, signal));
+    const late = Array.from({ length: 10 }, () => under.run(broken, signal));
+    for (const end of ends) end();
+    await Promise.all(running);
+    for (const one of late) await expect(one).rejects.toThrow('broken');
+
+    expect(await under.run(answering(200), signal)).toEqual({ status: 200 });
   });
 });
 

@@ -15,6 +15,10 @@ export const CONCURRENT_MAX = 64;
 const WAITING_MAX = 256;
 const FAILURES_MAX = 5;
 const PROBE_AFTER_MS = 5_000;
+/** As long as one of our callers waits for a place; what is left of its time has to do for the upstream. */
+const WAIT_MAX_MS = 1_000;
+/** While one request is answered, that another one gets a 500 says something of that one. */
+const WELL_FOR_MS = 5_000;
 
 /** An answer of the upstream, as far as the circuit looks at it. */
 interface Answer {
@@ -26,7 +30,8 @@ type Outcome<T> = ({ readonly answer: T } | { readonly error: unknown }) & { rea
 /**
  * Keeps an upstream in trouble from taking us with it: a bounded number of requests is on its way or waits, and after five failures
  * in a row nothing is sent for five seconds; then one request tries, and decides. Failures are broken and refused connections,
- * time-outs and answers 5xx. A request that began before the circuit opened says nothing of how the upstream is now.
+ * time-outs and answers 5xx; but not a 500 while others are served, the time-out of a request that had to wait here first, and what
+ * began before the circuit opened: those say nothing of how the upstream is now.
  */
 export class Circuit {
   private readonly places = bulkhead(CONCURRENT_MAX, WAITING_MAX);
@@ -34,6 +39,7 @@ export class Circuit {
     handleWhenResult((outcome) => (outcome as Outcome<Answer>).isFailure),
     { halfOpenAfter: PROBE_AFTER_MS, breaker: new ConsecutiveBreaker(FAILURES_MAX) },
   );
+  private servedAtMs = -Infinity;
   private openings = 0;
   private probeAtMs = 0;
 
@@ -60,28 +66,61 @@ export class Circuit {
   /**
    * Carries a request out, when it is its turn.
    *
+   * @param isTelling whether that it is served says that our callers are
    * @throws Refusal `unavailable` for one that was not sent, and what the request itself throws
    */
-  async run<T extends Answer>(request: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  async run<T extends Answer>(request: () => Promise<T>, signal: AbortSignal, isTelling = true): Promise<T> {
     this.refuseWhileOpen();
-    const mustWait = this.places.executionSlots === 0;
-    const outcome = this.places.execute(() => this.attempt(request), signal).catch(explainRejection);
-    const { isFailure: _, ...ended } = await (mustWait ? unlessAborted(outcome, signal) : outcome);
+    const { isFailure: _, ...ended } =
+      this.places.executionSlots > 0
+        ? await this.places.execute(() => this.attempt(request, isTelling, false))
+        : await this.inTurn(() => this.attempt(request, isTelling, true), signal);
     if ('error' in ended) throw ended.error;
     return ended.answer;
   }
 
+  /** Waits for a place, but not for long: who is told so in time knows that nothing was sent. */
+  private inTurn<T>(begin: () => Promise<Outcome<T>>, signal: AbortSignal): Promise<Outcome<T>> {
+    return new Promise((resolve, reject) => {
+      let isOver = false;
+      const giveUp = () => {
+        isOver = true;
+        reject(tooMany());
+      };
+      const timer = setTimeout(giveUp, WAIT_MAX_MS);
+      signal.addEventListener('abort', giveUp);
+      const turn = async () => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', giveUp);
+        if (!isOver) resolve(await begin());
+      };
+      this.places.execute(turn).catch((error: unknown) => {
+        clearTimeout(timer);
+        reject(error instanceof BulkheadRejectedError ? tooMany() : (error as Error));
+      });
+    });
+  }
+
   /** Cockatiel would let others wait for the request that tries, and then send them all at once. */
-  private attempt<T extends Answer>(request: () => Promise<T>): Promise<Outcome<T>> {
+  private attempt<T extends Answer>(
+    request: () => Promise<T>,
+    isTelling: boolean,
+    hasWaited: boolean,
+  ): Promise<Outcome<T>> {
     this.refuseWhileOpen();
     const { openings } = this;
     const isNow = () => openings === this.openings;
     return this.breaker.execute(() =>
       request().then(
-        (answer): Outcome<T> => ({ answer, isFailure: answer.status >= 500 && isNow() }),
-        (error: unknown): Outcome<T> => ({ error, isFailure: this.isTheirs(error) && isNow() }),
+        (answer): Outcome<T> => ({ answer, isFailure: this.isTrouble(answer, isTelling) && isNow() }),
+        (error: unknown): Outcome<T> => ({ error, isFailure: this.isTheirs(error) && !hasWaited && isNow() }),
       ),
     );
+  }
+
+  private isTrouble({ status }: Answer, isTelling: boolean): boolean {
+    if (status < 500 && isTelling) this.servedAtMs = Date.now();
+    return status > 500 || (status === 500 && Date.now() - this.servedAtMs > WELL_FOR_MS);
   }
 
   private refuseWhileOpen(): void {
@@ -91,18 +130,8 @@ export class Circuit {
   }
 }
 
-function explainRejection(error: unknown): never {
-  if (!(error instanceof BulkheadRejectedError)) throw error;
-  throw new Refusal('unavailable', 'Too many requests wait for an answer already.', { retryAfterSeconds: 1 });
-}
-
-/** The bulkhead finds out only when a place is free. */
-function unlessAborted<T>(outcome: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const give = () => reject(signal.reason as Error);
-    signal.addEventListener('abort', give, { once: true });
-    outcome.then(resolve, reject).finally(() => signal.removeEventListener('abort', give));
-  });
+function tooMany(): Refusal {
+  return new Refusal('unavailable', 'Too many requests wait for an answer already.', { retryAfterSeconds: 1 });
 }
 
 /** The system's word for a broken connection, or the status: neither says anything of who asked for what. */

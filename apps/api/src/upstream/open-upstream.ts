@@ -31,7 +31,11 @@ export function openUpstream({ url, timeoutMs, credential }: UpstreamConfig, log
   };
   const asOurselves = new BankingClient(options);
   const lists = new UserLists(() => readUserLists(asOurselves));
-  const ask = () => asOurselves.listApps({});
+  // Without the lists nobody is served, whatever else the upstream answers.
+  const ask = async () => {
+    await asOurselves.listApps({});
+    await lists.find();
+  };
   return {
     banking: new UpstreamBankingService(options, lists),
     directory: new UpstreamDirectory(lists, (fields, message) => log.warn(fields, message)),

@@ -18,7 +18,10 @@ export class TimeLeft implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     const { elapsedTime } = context.switchToHttp().getResponse<FastifyReply>();
     if (elapsedTime + this.neededMs > HANDLER_TIMEOUT_MS) {
-      throw new Refusal('unavailable', 'It took too long to find out who is calling. Nothing was done.');
+      throw new Refusal(
+        'unavailable',
+        'Too much time had passed before the request could be sent on. Nothing was done.',
+      );
     }
     return true;
   }

@@ -197,12 +197,24 @@ describe('Given an access token in a file that something else rotates', () => {
     expect(await mistakeOf(readTokenFile(path).token())).toContain(`The token file /upstream-token ${what}`);
   });
 
-  it('When it goes away, Then it says so', async () => {
+  it('When it goes away, Then the token is good until it is refused, and then it says so', async () => {
     put('access-1');
-    const { token } = readTokenFile(path);
+    const { token, renewed } = readTokenFile(path);
     await token();
     rmSync(path);
 
-    expect(await mistakeOf(token())).toContain('is not there');
+    expect(await token()).toBe('access-1');
+    expect(await mistakeOf(renewed('access-1'))).toContain('is not there');
+  });
+
+  it('When it is found while it is being written, Then the token before it is good until it is refused', async () => {
+    put('access-1');
+    const { token } = readTokenFile(path);
+    await token();
+    put('');
+
+    expect(await token()).toBe('access-1');
+    put('access-2');
+    expect(await token()).toBe('access-2');
   });
 });

@@ -62,7 +62,7 @@ export class TokenFile implements TokenStore {
  * The access token in a file that something else keeps current, such as a secret mounted by Kubernetes. It is read again
  * when the file has changed, and after a 401. Unlike a refresh token, others may read it: mounted secrets are that way.
  *
- * Its calls throw ConfigError for a file that is not there or holds no token.
+ * Its calls throw ConfigError for a file that is not there or holds no token; once there was one, only after a 401.
  */
 export function readTokenFile(path: string): Credential {
   let known: { readonly version: string; readonly token: string } | undefined;
@@ -73,7 +73,16 @@ export function readTokenFile(path: string): Credential {
     known = { version, token: text };
     return text;
   };
-  const token = async () => (known && (await versionOf(path)) === known.version ? known.token : renewed());
+  const token = async () => {
+    if (known === undefined) return renewed();
+    try {
+      return (await versionOf(path)) === known.version ? known.token : await renewed();
+    } catch (error) {
+      // It is being written, or gone for a moment: the token we know is good until it is refused.
+      if (error instanceof ConfigError) return known.token;
+      throw error;
+    }
+  };
   return { token, renewed };
 }
 

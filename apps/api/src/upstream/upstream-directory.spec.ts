@@ -51,6 +51,18 @@ describe('Given the user lists of an upstream', () => {
     expect(world.reads).toBe(0);
   });
 
+  it('When a user is blocked, Then there is no grant, and of two roles in one workspace the lesser is one', async () => {
+    const { userOf } = directoryOver(
+      appOf(1, listed(1, ADA, [['admin', 1]], 'blocked'), listed(2, 'bob@bank.example', [['admin', 1], ['member', 1], ['admin', 2]])), // prettier-ignore
+    );
+
+    expect(await userOf(ADA)).toEqual({ id: 1, grants: [] });
+    expect((await userOf('bob@bank.example'))?.grants).toEqual([
+      { workspaceId: 1, role: 'member', appId: 1 },
+      { workspaceId: 2, role: 'admin', appId: 1 },
+    ]);
+  });
+
   it('When a user has not finished signing up, or a role is a word we do not know, Then there is no grant', async () => {
     const { userOf } = directoryOver(
       appOf(1, listed(1, ADA, [['admin', 1]], 'pending'), listed(2, 'bob@bank.example', [['owner', 1], ['Admin', 1], ['member', 2]])), // prettier-ignore

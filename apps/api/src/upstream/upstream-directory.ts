@@ -75,7 +75,7 @@ function indexUsers(lists: readonly AppUsers[]): Index {
     const ids = [...byId.keys()];
     const isOne = ids.length === 1 && ids.every((id) => emails.get(id)?.size === 1);
     if (!isOne) ids.forEach((id) => ambiguous.add(id));
-    else for (const [id, held] of byId) users.set(email, { id, grants: held });
+    else for (const [id, held] of byId) users.set(email, { id, grants: withoutDoubt(held) });
   }
   return { users, ambiguous: [...ambiguous].sort((one, other) => one - other) };
 }
@@ -85,6 +85,13 @@ function grantsOf(user: AppUsers['users'][number], appId: AppUsers['app']['id'])
   return rolesOf(user)
     .filter(({ role }) => isRoleName(role))
     .map(({ role, edges }) => ({ workspaceId: edges.workspace.id, role: role as RoleName, appId }));
+}
+
+/** Of two roles in one workspace the lesser counts. */
+function withoutDoubt(grants: readonly Grant[]): readonly Grant[] {
+  const isMember = (workspaceId: WorkspaceId) =>
+    grants.some((grant) => grant.workspaceId === workspaceId && grant.role === 'member');
+  return grants.filter(({ workspaceId, role }) => role === 'member' || !isMember(workspaceId));
 }
 
 const isRoleName = (role: string): role is RoleName => role === 'member' || role === 'admin';

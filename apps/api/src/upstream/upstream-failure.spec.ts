@@ -1,3 +1,4 @@
+import type { ErrorBody } from '@banking/domain';
 import { gatewayOf } from './testing/gateway-of.js';
 import { scriptedUpstream, type Script } from './testing/scripted-upstream.js';
 
@@ -104,19 +105,33 @@ describe('Given what is between the upstream and us', () => {
   });
 
   it.each([
-    [429, 'rate_limited'],
-    [503, 'unavailable'],
-  ])('When it answers %i with a time to wait, Then our caller is told 503 with that time', async (theirs, reason) => {
-    for (const [call, init] of [
-      [READ, {}],
-      [PLACE, ORDER],
-    ] as const) {
-      // prettier-ignore
-      const { status, body, retryAfter } = await answerTo(call, { ...refused(theirs, reason), headers: { 'retry-after': '17' } }, init); // prettier-ignore
+    [429, 'rate_limited', 'the same: nothing was done'],
+    [503, 'unavailable', '503'],
+  ])(
+    'When it answers %i %s with a time to wait, Then our caller is told %s, with that time',
+    async (theirs, reason) => {
+      for (const [call, init] of [
+        [READ, {}],
+        [PLACE, ORDER],
+      ] as const) {
+        // prettier-ignore
+        const { status, body, retryAfter } = await answerTo(call, { ...refused(theirs, reason), headers: { 'retry-after': '17' } }, init); // prettier-ignore
 
-      expect({ call, status, reason: body['reason'], retryAfter }).toEqual({ call, status: 503, reason: 'unavailable', retryAfter: '17' }); // prettier-ignore
-    }
-  });
+        expect({ call, status, reason: body['reason'], retryAfter }).toEqual({ call, status: theirs, reason, retryAfter: '17' }); // prettier-ignore
+      }
+    },
+  );
+
+  it('When a refusal says more than a person reads, Then it passes shortened, and nothing beside its three words', async () => {
+    const details = Array.from({ length: 200 }, () => ({ path: '/amount', reason: 'odd', message: 'x'.repeat(2_000), more: 1 }));
+    const body = { errorCode: 'unprocessable', reason: 'insufficient_funds', message: 'x'.repeat(100_000), details };
+
+    const said = (await answerTo(READ, { status: 422, body })).body as unknown as ErrorBody;
+
+    expect(said.message).toHaveLength(1_000);
+    expect(said.details).toHaveLength(100);
+    expect(Object.keys(said.details?.[0] ?? {})).toEqual(['path', 'reason', 'message']);
+  }); // prettier-ignore
 
   it.each([
     [400, 'workspace_id_required'],
@@ -132,7 +147,7 @@ describe('Given what is between the upstream and us', () => {
     expect(lastLine()).toMatchObject({ level: 'warn', why: expect.stringContaining(String(theirs)) });
   });
 
-  it.each([500, 429, 401])(
+  it.each([500, 401])(
     'When it answers %i in words that are none, Then the log does not repeat them',
     async (theirs) => {
       const body = { errorCode: 'ada@northwind.example', message: 'No.', reason: 'NW0000000012' };
@@ -239,8 +254,8 @@ describe('Given an answer of the upstream that cannot be believed', () => {
   });
 
   it('When nothing was sent, Then there is nothing to repeat with a key', async () => {
-    for (let time = 0; time < 5; time += 1) await answerTo(READ, { status: 500 });
-    const { status, response, retryAfter } = await answerTo(PLACE, { status: 500 }, ORDER);
+    for (let time = 0; time < 5; time += 1) await answerTo(READ, { status: 502 });
+    const { status, response, retryAfter } = await answerTo(PLACE, { status: 502 }, ORDER);
 
     expect({ status, retryAfter, key: response.headers.get('idempotency-key') }).toEqual({ status: 503, retryAfter: '5', key: null }); // prettier-ignore
     expect(upstream.received.filter(({ method }) => method === 'POST')).toEqual([]);

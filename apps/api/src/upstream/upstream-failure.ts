@@ -91,7 +91,8 @@ function ofRefusal(refusal: RemoteRefusal, operation: OperationId | undefined): 
   if (reason === 'upstream_timeout') return outage(reason, why);
   const isOurs = OUR_OWN_REASONS.includes(reason) || operation === undefined;
   return (
-    betweenUs(refusal, why) ?? (isRefused(status) && !isOurs ? { answer: refusal } : outage('upstream_error', why))
+    betweenUs(refusal, why, operation) ??
+    (isRefused(status) && !isOurs ? { answer: bounded(refusal) } : outage('upstream_error', why))
   );
 }
 
@@ -101,16 +102,15 @@ function ofUnknownAnswer(error: ServiceError, operation: OperationId | undefined
   const body = (error.body ?? {}) as { readonly message?: unknown; readonly details?: unknown };
   // Of a success or a redirect the sentence is the client's own, of an error it may be anybody's.
   const why = status < 400 ? message : `it answered ${status} ${[reason, errorCode].find(isWord) ?? ''}`.trimEnd();
-  const passed = betweenUs(error, why);
+  const passed = betweenUs(error, why, operation);
   if (passed) return passed;
   if (!isRefused(status) || errorCode === undefined || typeof body.message !== 'string' || operation === undefined) {
     return outage('upstream_error', why);
   }
   const word = reason ?? (status === 404 ? NOT_FOUND[operation] : undefined) ?? errorCode;
   const details = detailsIn(body.details);
-  return {
-    answer: { status, errorCode, message, reason: word, ...(details && { details }), ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) }, // prettier-ignore
-  };
+  const answer = { status, errorCode, message, reason: word, ...(details && { details }), ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) }; // prettier-ignore
+  return { answer: bounded(answer) };
 }
 
 /** What may name an error in the log: anything else that is said there could be somebody's data. */
@@ -122,6 +122,7 @@ const isRefused = (status: number) => status >= 400 && status < 500 && !OUR_OWN_
 function betweenUs(
   { status, retryAfterSeconds }: Pick<ServiceError, 'status'> & { readonly retryAfterSeconds?: number | undefined },
   why: string,
+  operation: OperationId | undefined,
 ): UpstreamFailure | undefined {
   switch (status) {
     case 401:
@@ -129,7 +130,8 @@ function betweenUs(
     case 403:
       return { ...outage('unavailable', `our credential may not do this at the upstream: ${why}`), isCredential: true };
     case 429:
-      return outage('unavailable', why, retryAfterSeconds);
+      // Where it was about what our caller asked for, it is passed on: nothing was done.
+      return operation === undefined ? outage('unavailable', why, retryAfterSeconds) : undefined;
     case 503:
       return retryAfterSeconds === undefined ? undefined : outage('unavailable', why, retryAfterSeconds);
     default:
@@ -141,6 +143,24 @@ const outage = (reason: RefusalReason, why: string, retryAfterSeconds?: number):
   answer: new Refusal(reason, undefined, { retryAfterSeconds }),
   why,
 });
+
+/** More than any refusal of ours says. */
+const SAID_MAX = { characters: 1_000, details: 100 };
+
+/** A refusal as it passes: its words as they were sent, and no more of them than a person reads. */
+function bounded({ status, errorCode, message, reason, details, retryAfterSeconds }: ErrorAnswer): ErrorAnswer {
+  const short = (text: string) => text.slice(0, SAID_MAX.characters);
+  return {
+    status,
+    errorCode: short(errorCode),
+    message: short(message),
+    reason: short(reason),
+    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+    ...(details && {
+      details: details.slice(0, SAID_MAX.details).map((detail) => ({ path: short(detail.path), reason: short(detail.reason), message: short(detail.message) })), // prettier-ignore
+    }),
+  };
+}
 
 /** Details of the shape the interface gives them; undefined where there is none. */
 function detailsIn(details: unknown): readonly RefusalDetail[] | undefined {

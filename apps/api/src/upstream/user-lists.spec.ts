@@ -82,7 +82,7 @@ describe('Given user lists that are kept', () => {
     expect(await second).toBe(SECOND);
   });
 
-  it('When reading again fails, Then what was read before does not count on', async () => {
+  it('When reading again fails, Then that is told to whoever is missing, and the others are found until five seconds are over', async () => {
     const { lists, begun, at } = readings();
     const first = lists.find();
     begun[0]?.give(FIRST);
@@ -93,6 +93,11 @@ describe('Given user lists that are kept', () => {
     begun[1]?.fail(new Error('away'));
 
     await expect(missing).rejects.toThrow('away');
-    await expect(lists.find()).rejects.toThrow('away');
+    await expect(lists.find(never)).rejects.toThrow('away');
+    expect(await lists.find()).toBe(FIRST);
+    at(5_000);
+    const late = lists.find();
+    begun[2]?.fail(new Error('still away'));
+    await expect(late).rejects.toThrow('still away');
   });
 });

@@ -16,16 +16,18 @@ const TIMES_MS = { kept: 5_000, between: 1_000 };
 interface Reading {
   readonly startedMs: number;
   readonly lists: Promise<readonly AppUsers[]>;
-  state: 'under way' | 'read' | 'failed';
 }
 
 /**
  * All user lists of the upstream, read as one and kept for five seconds. Whoever does not find what they look for has them read
- * again, but not twice within a second, however many ask; a reading that is under way serves everybody. One that failed is an
- * answer too, for a second.
+ * again, but not twice within a second, however many ask; a reading that is under way serves everybody who needs it. One that failed
+ * is an answer too, for a second, and takes nothing away from those who are found in what was read before.
  */
 export class UserLists {
+  /** What was read last and can be used. */
+  private known: { readonly startedMs: number; readonly lists: readonly AppUsers[] } | undefined;
   private latest: Reading | undefined;
+  private isUnderWay = false;
 
   constructor(
     private readonly read: ReadLists,
@@ -37,30 +39,25 @@ export class UserLists {
    * @throws what reading them threw
    */
   async find(isFound: (lists: readonly AppUsers[]) => boolean = () => true): Promise<readonly AppUsers[]> {
-    const known = this.latest;
-    if (known === undefined || this.isOver(known)) return this.readAgain();
-    const lists = await known.lists;
-    if (isFound(lists)) return lists;
-    if (this.latest === known && this.ageMs(known) >= TIMES_MS.between) return this.readAgain();
-    return (this.latest ?? known).lists;
-  }
-
-  private isOver(reading: Reading): boolean {
-    if (reading.state === 'under way') return false;
-    return this.ageMs(reading) >= (reading.state === 'read' ? TIMES_MS.kept : TIMES_MS.between);
-  }
-
-  private ageMs({ startedMs }: Reading): number {
-    return this.nowMs() - startedMs;
+    const { known } = this;
+    if (known && this.nowMs() - known.startedMs < TIMES_MS.kept && isFound(known.lists)) return known.lists;
+    return this.readAgain();
   }
 
   private readAgain(): Promise<readonly AppUsers[]> {
-    const reading: Reading = { startedMs: this.nowMs(), lists: this.read(), state: 'under way' };
-    this.latest = reading;
-    reading.lists.then(
-      () => (reading.state = 'read'),
-      () => (reading.state = 'failed'),
+    const startedMs = this.nowMs();
+    if (this.latest && (this.isUnderWay || startedMs - this.latest.startedMs < TIMES_MS.between))
+      return this.latest.lists;
+    const lists = this.read();
+    this.latest = { startedMs, lists };
+    this.isUnderWay = true;
+    lists.then(
+      (read) => {
+        this.known = { startedMs, lists: read };
+        this.isUnderWay = false;
+      },
+      () => (this.isUnderWay = false),
     );
-    return reading.lists;
+    return lists;
   }
 }

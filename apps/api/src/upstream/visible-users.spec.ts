@@ -72,4 +72,23 @@ describe('Given all users of an app with two workspaces', () => {
 
     expect(visibleUsers(users, 2 as UserId)).toMatchObject([{ level: 'gold', edges: { badges: 3 } }]);
   });
+
+  it('When a member sees somebody else, Then it is what the interface names: the rest was told to our credential', () => {
+    const more = { phone: '+49 30 1234', edges: { roles: USERS[2]?.edges?.roles, sessions: ['token'] } };
+    const users = [USERS[1]!, { ...USERS[2], ...more } as ListedUser];
+
+    expect(JSON.stringify(visibleUsers(users, 2 as UserId))).not.toMatch(/phone|sessions/);
+    expect(seenBy(2, users)).toEqual({ member: ['member of One'], mate: ['member of One'] });
+    expect(visibleUsers([...users, USERS[0]!], 1 as UserId)[1]).toMatchObject({ phone: '+49 30 1234' });
+  });
+
+  it.each(['blocked', 'deleted', 'suspended', 'Completed', ''])(
+    'When the status of a user is %j, Then they hold nothing: what it means is not ours to guess',
+    (status) => {
+      const users = [...USERS.slice(0, 3), user(9, 'odd', [role(9, 'admin', 'One')], status)];
+
+      expect(seenBy(9, users)).toEqual({ odd: [] });
+      expect(seenBy(2, users)).not.toHaveProperty('odd');
+    },
+  );
 });

@@ -3,9 +3,12 @@ import type { Role, User, UserId, WorkspaceId } from '@banking/domain';
 /** A user as an upstream may list one: only its own deployments promise the lists inside. */
 export type ListedUser = Omit<User, 'edges'> & { readonly edges?: User['edges'] };
 
-/** What a user holds in the app. One who has not finished signing up has nothing yet, whatever was granted in advance. */
-export function rolesOf({ status, edges }: ListedUser): readonly Role[] {
-  return status === 'pending' ? [] : (edges?.roles ?? []);
+/**
+ * What a user holds in the app. One who has not finished signing up has nothing yet, whatever was granted in advance; and what another
+ * status means, such as one for users who are blocked, is not ours to guess.
+ */
+export function rolesOf({ status = 'completed', edges }: ListedUser): readonly Role[] {
+  return status === 'completed' ? (edges?.roles ?? []) : [];
 }
 
 /**
@@ -21,9 +24,21 @@ export function visibleUsers(users: readonly ListedUser[], actor: UserId): reado
   const held = rolesOf(self).filter(({ role }) => role === 'admin' || role === 'member');
   const isAdmin = held.some(({ role }) => role === 'admin');
   const shared = new Set<WorkspaceId>(held.map(({ edges }) => edges.workspace.id));
-  const seen = users.map((user) => {
+  return users.flatMap((user) => {
     const roles = rolesOf(user).filter(({ edges }) => isAdmin || shared.has(edges.workspace.id));
-    return { ...user, edges: { ...user.edges, roles } };
+    if (isAdmin || user.id === actor) return [{ ...user, edges: { ...user.edges, roles } }];
+    return roles.length > 0 ? [shown(user, roles)] : [];
   });
-  return seen.filter(({ id, edges }) => isAdmin || id === actor || edges.roles.length > 0);
+}
+
+/** Of somebody else a member sees what the interface names: what more an upstream tells, it told our credential, which is an admin. */
+function shown({ id, email, status, userType, createdAt }: ListedUser, roles: readonly Role[]): User {
+  return {
+    id,
+    email,
+    ...(status !== undefined && { status }),
+    ...(userType !== undefined && { userType }),
+    ...(createdAt !== undefined && { createdAt }),
+    edges: { roles },
+  };
 }
