@@ -7,7 +7,7 @@ import { type Ending, launch, type LaunchWish, type Output } from './launch.js';
 
 /** A first start makes a database cluster and the demo world, on a machine that may have other things to do. */
 const START_MS = 120_000;
-/** The service insists on going after fifteen seconds. */
+/** The service insists on going after eighteen seconds. */
 const STOP_MS = 25_000;
 
 /** The built service in a process of its own. */

@@ -100,7 +100,7 @@ function readyLine({ docs, tokens, demoData }: Config, url: string, { place }: B
 
 /**
  * Finishes what is in flight, then leaves; a start that is under way is finished first, so that nothing half-started stays
- * behind. The first signal asks; a second one, or fifteen seconds, insists.
+ * behind. The first signal asks; a second one, or eighteen seconds, insists.
  */
 function stopOnSignal(started: Promise<Running>, draining: Draining, log: (message: string) => void): void {
   let askedAtMs = 0;

@@ -68,7 +68,7 @@ export const DIFFERENCES: readonly Difference[] = [
   },
   {
     what: '`RATE_LIMIT_PER_SECOND`',
-    behind: 'is counted by the gateway for each caller, and by the upstream for our credential, as one user: its 429 is a 503 here',
+    behind: 'is counted by the gateway for each caller, and by the upstream for our credential, as one user',
     why: 'the upstream does not know who asks us',
     seen: ['hostile-refusals.ts', '429 with a time'],
   },

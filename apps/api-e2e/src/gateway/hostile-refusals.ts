@@ -25,6 +25,8 @@ const TIMEOUT = {
 } as const;
 const busy = (retryAfter = '1') =>
   ({ status: 503, answer: { errorCode: 'unavailable', reason: 'unavailable' }, retryAfter, level: 'warn' }) as const;
+const limited = (retryAfter = '1') =>
+  ({ ...busy(retryAfter), status: 429, answer: { errorCode: 'rate_limited', reason: 'rate_limited' } }) as const;
 const ALARM = { ...busy(), level: 'error' } as const;
 
 const published = (status: number, message = 'No.', headers: Readonly<Record<string, string>> = {}) =>
@@ -50,8 +52,8 @@ export const KEPT_BACK: readonly HostileRefusal[] = [
   { what: '403 with a reason', trick: known(403, 'forbidden', 'workspace_forbidden'), ...ALARM },
   { what: '403 with the published fields only', trick: published(403), ...ALARM },
   { what: '403 in HTML', trick: html(403), ...ALARM },
-  { what: '429 with a time', trick: known(429, 'rate_limited', 'rate_limited', { 'retry-after': '7' }), ...busy('7') },
-  { what: '429 without a time', trick: published(429), ...busy() },
+  { what: '429 with a time', trick: known(429, 'rate_limited', 'rate_limited', { 'retry-after': '7' }), ...limited('7') },
+  { what: '429 without a time', trick: published(429), ...limited() },
   { what: '503 with a time', trick: known(503, 'unavailable', 'unavailable', { 'retry-after': '2' }), ...busy('2') },
   { what: '503 with a time in HTML', trick: body('', { 'retry-after': '3' }, 503), ...busy('3') },
   { what: '503 without a time', trick: known(503, 'unavailable', 'unavailable'), ...ERROR },
@@ -61,7 +63,7 @@ export const KEPT_BACK: readonly HostileRefusal[] = [
   { what: '500 with a code that is anything', trick: json({ errorCode: CANARY, message: CANARY }, 500), ...ERROR },
   { what: '500 with a reason that is anything', trick: json({ errorCode: 'x', message: CANARY, reason: CANARY }, 500), ...ERROR },
   { what: '401 with a code that is anything', trick: json({ errorCode: CANARY, message: CANARY }, 401), ...ALARM },
-  { what: '429 with a reason that is anything', trick: json({ errorCode: CANARY, message: CANARY, reason: CANARY }, 429), ...busy() },
+  { what: '429 with a reason that is anything', trick: json({ errorCode: CANARY, message: CANARY, reason: CANARY }, 429), ...limited() },
   { what: '500 in HTML', trick: html(500), ...ERROR },
   { what: '500 with a reason', trick: known(500, 'internal_error', 'internal_error'), ...ERROR },
   { what: '502 of another gateway', trick: known(502, 'upstream_error', 'upstream_error'), ...ERROR },

@@ -32,7 +32,7 @@ const REFUSED: readonly (readonly [what: string, trick: Trick, status: number])[
   ['422', json({ errorCode: 'unprocessable', message: 'No.', reason: 'insufficient_funds' }, 422), 422],
   ['409', json({ errorCode: 'conflict', message: 'No.', reason: 'idempotency_in_progress' }, 409, { 'retry-after': '1' }), 409],
   ['404', json({ errorCode: 'x', message: 'No.' }, 404), 404],
-  ['429', json({ errorCode: 'x', message: 'No.' }, 429), 503],
+  ['429', json({ errorCode: 'x', message: 'No.' }, 429), 429],
   ['401', json({ errorCode: 'x', message: 'No.' }, 401), 503],
 ]; // prettier-ignore
 

@@ -130,8 +130,8 @@ function betweenUs(
     case 403:
       return { ...outage('unavailable', `our credential may not do this at the upstream: ${why}`), isCredential: true };
     case 429:
-      // Where it was about what our caller asked for, it is passed on: nothing was done.
-      return operation === undefined ? outage('unavailable', why, retryAfterSeconds) : undefined;
+      // Of what our caller asked for, nothing was done, and they may know it.
+      return outage(operation === undefined ? 'unavailable' : 'rate_limited', why, retryAfterSeconds);
     case 503:
       return retryAfterSeconds === undefined ? undefined : outage('unavailable', why, retryAfterSeconds);
     default:
