@@ -1,7 +1,7 @@
 import { RefreshTokenSession } from './refresh-token-session.js';
 import { SessionError } from './session-error.js';
 import { failureOf, RotatingAuth, Shelf } from './testing/rotating-auth.js';
-import { hangs, type ScriptedService, scriptedService, type Step } from './testing/scripted-service.js';
+import { type ScriptedService, scriptedService, type Step } from './testing/scripted-service.js';
 import { memoryStore, type SessionTokens, type TokenStore } from './token-store.js';
 
 let auth: RotatingAuth;
@@ -90,68 +90,6 @@ describe('Given a session that somebody has signed in to', () => {
     expect(await sessionOver(store).token()).toBe('access-1');
     expect(await sessionOver(store).renewed('access-1')).toBe('access-2');
     expect(auth.isEnded).toBe(false);
-  });
-});
-
-describe('Given a token that says when it ends', () => {
-  it.each([
-    [20, 'access-1'],
-    [60, 'access-0'],
-    [undefined, 'access-0'],
-  ])('When it has %p seconds left, Then %s is sent', async (seconds, token) => {
-    const expiresAt = seconds && inFuture(seconds);
-
-    expect(
-      await sessionOver(new Shelf({ accessToken: 'access-0', refreshToken: 'refresh-0', expiresAt })).token(),
-    ).toBe(token);
-  });
-
-  it('When it lives shorter than we are early, Then not every call renews it', async () => {
-    auth.expiresIn = 10;
-    const session = sessionOver(memoryStore('refresh-0'));
-
-    expect([await session.token(), await session.token()]).toEqual(['access-1', 'access-1']);
-  });
-
-  it('When its life is over with its answer, Then every call renews it', async () => {
-    auth.expiresIn = 0;
-    const session = sessionOver(memoryStore('refresh-0'));
-
-    expect([await session.token(), await session.token()]).toEqual(['access-1', 'access-2']);
-  });
-
-  it('When it is time for the next one and the auth service hangs, Then nobody waits while the token lasts', async () => {
-    auth.expiresIn = 100;
-    const session = sessionOver(memoryStore('refresh-0'));
-    await session.token();
-    const later = jest.spyOn(Date, 'now').mockReturnValue(inFuture(80));
-    service.script(hangs);
-
-    const tokens = [await session.token(), await session.token()];
-
-    later.mockRestore();
-    expect(tokens).toEqual(['access-1', 'access-1']);
-  });
-
-  it('When an early refresh has failed, Then half of the time that is left nobody asks again', async () => {
-    const store = new Shelf({ refreshToken: 'refresh-0', accessToken: 'access-0', expiresAt: inFuture(20) });
-    service.script((response) => response.writeHead(503).end());
-    const session = sessionOver(store);
-
-    const tokens = [await session.token(), await session.token(), await session.token()];
-
-    expect(tokens).toEqual(Array(3).fill('access-0'));
-    expect(service.asked).toHaveLength(1);
-  });
-
-  it('When the early refresh fails, Then it is sent as long as it lasts and nobody has refused it', async () => {
-    const kept = { accessToken: 'access-0', refreshToken: 'refresh-0', expiresAt: inFuture(20) };
-    const session = sessionOver(new Shelf(kept));
-    auth.isSilent = true;
-
-    expect(await session.token()).toBe('access-0');
-    expect(await failureOf(session.renewed('access-0'))).toMatchObject({ isOver: false });
-    expect(await failureOf(session.token())).toMatchObject({ isOver: false });
   });
 });
 
