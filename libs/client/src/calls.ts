@@ -18,8 +18,8 @@ export class Calls {
     this.#connection = connection;
   }
 
-  #read<T>(call: Omit<Call, 'method'>, read: (answer: Answer) => unknown, options?: CallOptions): Promise<T> {
-    return this.#connection.call({ ...call, method: 'GET' }, read, options) as Promise<T>;
+  #read<T>(call: Omit<Call, 'method'> & Place, read: (answer: Answer) => unknown, options?: CallOptions): Promise<T> {
+    return this.#connection.call({ ...call, method: 'GET' }, read, { signal: call.signal, ...options }) as Promise<T>;
   }
 
   list<T>(operation: string, place: Place, path: string, options?: CallOptions): Promise<readonly T[]> {
@@ -66,7 +66,10 @@ export class Calls {
   }
 }
 
-export type Place = Pick<Call, 'workspaceId' | 'requestId'>;
+export type Place = Pick<Call, 'workspaceId' | 'requestId'> & Pick<CallOptions, 'signal'>;
+
+/** The scope of somebody who may leave: a signal in it ends what is read of the workspace, and nothing that changes it. */
+export type LeavingScope = Scope & Pick<CallOptions, 'signal'>;
 
 const readRecord = (answer: Answer) => readAnswer(answer, 'object');
 
@@ -78,9 +81,9 @@ export function everywhere({ requestId }: Scope): Place {
   return { requestId };
 }
 
-export function inWorkspace(scope: Scope): Place {
-  const { workspaceId } = scope;
+export function inWorkspace(scope: LeavingScope): Place {
+  const { workspaceId, signal } = scope;
   if (workspaceId === undefined) throw new Refusal('workspace_id_required');
   digits(workspaceId, 'workspace_id_invalid');
-  return { ...everywhere(scope), workspaceId };
+  return { ...everywhere(scope), workspaceId, signal };
 }

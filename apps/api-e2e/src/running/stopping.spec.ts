@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { newDataDir, RunningService } from '../running-service.js';
 import { ADA, localToken } from '../service.js';
 import { idOf, readWorld, type World } from '../world.js';
@@ -75,6 +77,20 @@ describe('Given two services on one DATA_DIR', () => {
 
     expect(after).toBe(before);
     await third.stop();
+  });
+
+  it('When somebody has connected and said nothing Then nobody waits for them', async () => {
+    const third = await RunningService.start({ dataDir: folder.path });
+    const silent = connect(Number(new URL(third.url).port), '127.0.0.1');
+    await once(silent, 'connect');
+    const closed = once(silent, 'close');
+    // A request that came later has been answered: the service has seen the other connection too.
+    await (await fetch(`${third.url}/health/live`)).text();
+
+    third.signal('SIGINT');
+
+    expect(await third.ended).toEqual({ code: 0, signal: null });
+    await closed;
   });
 
   it('When the terminal interrupts one Then it goes at once, and well', async () => {

@@ -9,6 +9,8 @@ export type Caller = Scope & {
   readonly actor: UserId;
   readonly workspaceId?: WorkspaceId;
   readonly role?: RoleName;
+  /** Ends when nobody waits for the answer any more, where what answers can be ended. */
+  readonly signal?: AbortSignal;
   readonly [checked]: true;
 };
 

@@ -99,6 +99,22 @@ class ConnectionAge {
   }
 }
 
+/**
+ * Closes, when the server closes, connections on which nothing was ever said: a browser and many a client open them in advance. Node
+ * counts them among those that are busy, and would wait for them.
+ */
+function closeSilentConnections(server: FastifyInstance): void {
+  const sockets = new Set<Socket>();
+  server.server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  server.addHook('preClose', (done) => {
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+    done();
+  });
+}
+
 function repeatedHeader(rawHeaders: readonly string[]): string | undefined {
   const seen: string[] = [];
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -126,6 +142,7 @@ function objectionTo(request: FastifyRequest, reply: FastifyReply, routes: Route
 /** What happens around every request, in this order. Before the first route is registered. */
 export function prepareServer(server: FastifyInstance, draining: Draining): void {
   readJsonBodies(server);
+  closeSilentConnections(server);
   const routes = indexRoutes(server);
   const age = new ConnectionAge();
   boundHandlers(server, HANDLER_TIMEOUT_MS);

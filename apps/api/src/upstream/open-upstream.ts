@@ -6,6 +6,7 @@ import { answerChecks } from './answer-checks.js';
 import { Circle } from './circle.js';
 import { credentialFrom } from './credential.js';
 import { askFirst } from './first-question.js';
+import { HangUp } from './hang-up.js';
 import type { UpstreamConfig } from './read-upstream.js';
 import { TimeLeft } from './time-left.js';
 import { UpstreamBankingService } from './upstream-banking-service.js';
@@ -42,6 +43,7 @@ export function openUpstream({ url, timeoutMs, credential }: UpstreamConfig, log
     readiness: new UpstreamReadiness(ask),
     providers: [
       { provide: APP_GUARD, useValue: new TimeLeft(timeoutMs) },
+      { provide: APP_GUARD, useValue: new HangUp() },
       { provide: Circle, inject: [HttpAdapterHost], useFactory: ({ httpAdapter }: HttpAdapterHost) => circle.watch(httpAdapter.getInstance()) }, // prettier-ignore
     ],
     refusals: ['upstream_error', 'upstream_timeout'],

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Agent, errors, request } from 'undici';
 import type { Transport } from '@banking/client';
+import { Refusal } from '@banking/domain';
 import { Circuit, CONCURRENT_MAX } from './circuit.js';
 import type { Logger } from 'pino';
 
@@ -30,7 +31,7 @@ export class UpstreamConnection {
   });
 
   constructor(log: Pick<Logger, 'error' | 'info'>) {
-    this.circuit = new Circuit((error) => !isTooLarge(error), log);
+    this.circuit = new Circuit((error) => !isTooLarge(error) && !isCallerGone(error), log);
   }
 
   /** What the client sends with. Nothing is unpacked, followed or repeated. */
@@ -65,6 +66,9 @@ export class UpstreamConnection {
 const isList = ({ pathname }: URL) => /\/(apps|users)$/.test(pathname);
 
 const valueOf = (value: string | string[] | undefined) => (value === undefined ? null : [value].flat().join(', '));
+
+/** We have ended it ourselves, because nobody waits for it any more. */
+const isCallerGone = (error: unknown): boolean => error instanceof Refusal;
 
 /** More than we read is no sign of trouble: whoever asks for less gets it. */
 const isTooLarge = (error: unknown): boolean => error instanceof errors.ResponseExceededMaxSizeError;
