@@ -116,7 +116,7 @@ describe('Given a payment abroad', () => {
 
   it('When it names neither or both, Then both fields are named', async () => {
     await expect(service.createQuote(ada, wish({ targetCurrency: 'INR' }))).rejects.toMatchObject({
-      details: [{ path: 'recipientID' }, { path: 'targetCurrency' }],
+      details: [{ path: '/recipientID' }, { path: '/targetCurrency' }],
     });
   });
 

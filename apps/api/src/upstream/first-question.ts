@@ -3,7 +3,7 @@ import { SessionError } from '@banking/client/session';
 import { decodeJwt, type JWTPayload } from 'jose';
 import type { Logger } from 'pino';
 import { ConfigError } from '../config.js';
-import type { Circle } from './circle.js';
+import type { LoopWatch } from './loop-watch.js';
 import { credentialTrouble, upstreamFailure } from './upstream-failure.js';
 
 interface FirstQuestion {
@@ -11,7 +11,7 @@ interface FirstQuestion {
   readonly ask: () => Promise<unknown>;
   /** What we show there. Of it only what it says of itself is repeated, where it is a JWT. */
   readonly token: () => Promise<string>;
-  readonly circle: Circle;
+  readonly loop: LoopWatch;
   readonly log: Pick<Logger, 'warn'>;
 }
 
@@ -21,13 +21,13 @@ interface FirstQuestion {
  *
  * @throws ConfigError for what no waiting mends: a credential it refuses, another interface, a certificate, ourselves
  */
-export async function askFirst({ ask, token, circle, log }: FirstQuestion): Promise<void> {
+export async function askFirst({ ask, token, loop, log }: FirstQuestion): Promise<void> {
   try {
     await ask();
   } catch (error) {
     const failure = upstreamFailure(error, undefined);
     if (!failure) throw error;
-    const mistake = circle.isClosed ? LEADS_BACK : await mistakeBehind(error, token);
+    const mistake = loop.isLoop ? LEADS_BACK : await mistakeBehind(error, token);
     if (mistake !== undefined) throw new ConfigError([mistake]);
     log.warn({ why: failure.why }, 'the upstream does not answer: not ready until it does');
   }

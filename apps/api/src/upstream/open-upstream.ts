@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { BankingClient } from '@banking/client';
 import type { Backing } from '../backing.module.js';
 import { answerChecks } from './answer-checks.js';
-import { Circle } from './circle.js';
+import { LoopWatch } from './loop-watch.js';
 import { credentialFrom } from './credential.js';
 import { askFirst } from './first-question.js';
 import { HangUp } from './hang-up.js';
@@ -19,7 +19,7 @@ import { UserLists } from './user-lists.js';
 /** Another deployment of the interface behind ours. What it says is believed only after it has been looked at. */
 export function openUpstream({ url, timeoutMs, credential }: UpstreamConfig, log: Logger): Backing {
   const connection = new UpstreamConnection(log);
-  const circle = new Circle(connection.name);
+  const loop = new LoopWatch(connection.name);
   const token = credentialFrom(credential);
   const options = {
     baseUrl: url,
@@ -44,11 +44,11 @@ export function openUpstream({ url, timeoutMs, credential }: UpstreamConfig, log
     providers: [
       { provide: APP_GUARD, useValue: new TimeLeft(timeoutMs) },
       { provide: APP_GUARD, useValue: new HangUp() },
-      { provide: Circle, inject: [HttpAdapterHost], useFactory: ({ httpAdapter }: HttpAdapterHost) => circle.watch(httpAdapter.getInstance()) }, // prettier-ignore
+      { provide: LoopWatch, inject: [HttpAdapterHost], useFactory: ({ httpAdapter }: HttpAdapterHost) => loop.watch(httpAdapter.getInstance()) }, // prettier-ignore
     ],
     refusals: ['upstream_error', 'upstream_timeout'],
     place: new URL(url).host,
-    begin: () => askFirst({ ask, token: () => token.token(), circle, log }),
+    begin: () => askFirst({ ask, token: () => token.token(), loop, log }),
     close: () => connection.close(),
   };
 }
