@@ -76,7 +76,7 @@ const readRecord = (answer: Answer) => readAnswer(answer, 'object');
 /** Of an operation that belongs to no workspace. */
 export function everywhere({ requestId }: Scope): Place {
   if (requestId !== undefined && !/^[\w.-]{1,128}$/.test(requestId)) {
-    throw new TypeError('The requestId is not 1 to 128 letters, digits, dots, dashes and underscores.');
+    throw new TypeError('A requestId is 1 to 128 of A-Z, a-z, 0-9, dot, dash and underscore.');
   }
   return { requestId };
 }

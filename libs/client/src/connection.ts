@@ -216,8 +216,8 @@ function folder(baseUrl: string | URL): URL {
   if (!URL.canParse(baseUrl)) throw new TypeError('The baseUrl is not an absolute URL.');
   const url = new URL(baseUrl);
   if (!/^https?:$/.test(url.protocol)) throw new TypeError('The baseUrl is not http or https.');
-  if (url.username !== '' || url.password !== '') throw new TypeError('The baseUrl holds a name or a password.');
-  if (url.search !== '' || url.hash !== '') throw new TypeError('The baseUrl has a query or a fragment.');
+  const { username, password, search, hash } = url;
+  if (username + password + search + hash) throw new TypeError('The baseUrl has a name, a password, a query or a fragment.'); // prettier-ignore
   if (!url.pathname.endsWith('/')) url.pathname += '/';
   return url;
 }

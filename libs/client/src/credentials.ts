@@ -23,7 +23,7 @@ export function credentialOf(option: CredentialOption): Credential {
 /** The platform would quote a token it cannot send in its own message; so it is looked at first. */
 export function sendable(token: string): string {
   if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token)) {
-    throw new TypeError('The access token is empty or has a character that no header can carry, such as a line break.');
+    throw new TypeError('The access token is empty or holds what no header can carry, such as a line break.');
   }
   return token;
 }

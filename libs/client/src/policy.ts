@@ -58,5 +58,5 @@ export function pauseMs(tries: number, failure: unknown, random: number): number
 /** A key for an intent whose caller gave none. Made of what pages without TLS have too. */
 export function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return Array.from(bytes, (byte) => (byte + 256).toString(16).slice(1)).join('');
 }

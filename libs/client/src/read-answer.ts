@@ -48,8 +48,7 @@ export function readAnswer(answer: Answer, shape: 'array' | 'object'): unknown {
   if (text === undefined) throw distrusted(answer, 'its body is not UTF-8');
   const value = parsed(text);
   if (value === undefined) throw distrusted(answer, 'its body is not valid JSON');
-  if (hasWideInteger(value))
-    throw distrusted(answer, 'it holds an integer beyond 2^53 - 1, which would be read as another one');
+  if (hasWideInteger(value)) throw distrusted(answer, 'it holds an integer beyond 2^53 - 1');
   const isShape = shape === 'array' ? Array.isArray(value) : isRecord(value);
   if (!isShape) throw distrusted(answer, `its body is not a JSON ${shape}`);
   if (call.id !== undefined && (value as { id?: unknown }).id !== call.id)

@@ -74,43 +74,58 @@ function listing<T, Query extends PageQuery>(
   };
 }
 
+/** Each part is made when it is asked for: a caller of a workspace wants one, and all of them cost as much as a call. */
 export function viewOf(client: BankingClient, scope: Scope): WorkspaceView {
   return {
-    accounts: {
-      ...listing<Account, PageQuery>((query, options) => client.listAccounts(scope, query, options)),
-      get: (id, options) => client.getAccount(scope, { accountId: id as AccountId }, options),
-      open: (wish, options) => client.openAccount(scope, wish, options),
-      change: (id, change, options) => client.changeAccount(scope, { ...change, accountId: id as AccountId }, options),
-      statement: (id, period, options) =>
-        client.getStatement(scope, { ...period, accountId: id as AccountId } as StatementQuery, options),
+    get accounts(): WorkspaceView['accounts'] {
+      return {
+        ...listing<Account, PageQuery>((query, options) => client.listAccounts(scope, query, options)),
+        get: (id, options) => client.getAccount(scope, { accountId: id as AccountId }, options),
+        open: (wish, options) => client.openAccount(scope, wish, options),
+        change: (id, change, options) =>
+          client.changeAccount(scope, { ...change, accountId: id as AccountId }, options),
+        statement: (id, period, options) =>
+          client.getStatement(scope, { ...period, accountId: id as AccountId } as StatementQuery, options),
+      };
     },
-    recipients: {
-      ...listing<Recipient, RecipientQuery>((query, options) => client.listRecipients(scope, query, options)),
-      get: (id, options) => client.getRecipient(scope, { recipientId: id as RecipientId }, options),
-      addInternational: (wish, options) => client.addInternationalRecipient(scope, wish, options),
-      addInternal: (wish, options) => client.addInternalRecipient(scope, wish, options),
-      change: (id, change, options) =>
-        client.changeRecipient(scope, { ...change, recipientId: id as RecipientId }, options),
-      forget: (id, options) => client.forgetRecipient(scope, { recipientId: id as RecipientId }, options),
+    get recipients(): WorkspaceView['recipients'] {
+      return {
+        ...listing<Recipient, RecipientQuery>((query, options) => client.listRecipients(scope, query, options)),
+        get: (id, options) => client.getRecipient(scope, { recipientId: id as RecipientId }, options),
+        addInternational: (wish, options) => client.addInternationalRecipient(scope, wish, options),
+        addInternal: (wish, options) => client.addInternalRecipient(scope, wish, options),
+        change: (id, change, options) =>
+          client.changeRecipient(scope, { ...change, recipientId: id as RecipientId }, options),
+        forget: (id, options) => client.forgetRecipient(scope, { recipientId: id as RecipientId }, options),
+      };
     },
-    quotes: {
-      create: (wish, options) => client.createQuote(scope, wish, options),
-      get: (id, options) => client.getQuote(scope, { quoteId: id as QuoteId }, options),
+    get quotes(): WorkspaceView['quotes'] {
+      return {
+        create: (wish, options) => client.createQuote(scope, wish, options),
+        get: (id, options) => client.getQuote(scope, { quoteId: id as QuoteId }, options),
+      };
     },
-    orders: {
-      ...listing<Order, OrderQuery>((query, options) => client.listOrders(scope, query, options)),
-      place: (wish, options) => client.placeOrder(scope, wish, options),
-      get: (accountId, orderId, options) => client.getOrder(scope, { accountId, orderId } as OrderName, options),
-      cancel: (accountId, orderId, options) => client.cancelOrder(scope, { accountId, orderId } as OrderName, options),
+    get orders(): WorkspaceView['orders'] {
+      return {
+        ...listing<Order, OrderQuery>((query, options) => client.listOrders(scope, query, options)),
+        place: (wish, options) => client.placeOrder(scope, wish, options),
+        get: (accountId, orderId, options) => client.getOrder(scope, { accountId, orderId } as OrderName, options),
+        cancel: (accountId, orderId, options) =>
+          client.cancelOrder(scope, { accountId, orderId } as OrderName, options),
+      };
     },
-    transfers: {
-      ...listing<Transfer, TransferQuery>((query, options) => client.listTransfers(scope, query, options)),
-      get: (id, options) => client.getTransfer(scope, { transferId: id as TransferId }, options),
+    get transfers(): WorkspaceView['transfers'] {
+      return {
+        ...listing<Transfer, TransferQuery>((query, options) => client.listTransfers(scope, query, options)),
+        get: (id, options) => client.getTransfer(scope, { transferId: id as TransferId }, options),
+      };
     },
-    sandbox: {
-      fund: (wish, options) => client.fundAccount(scope, wish, options),
-      addEvent: (wish, options) => client.addTransactionEvent(scope, wish, options),
-      moveClock: (change, options) => client.moveClock(scope, change, options),
+    get sandbox(): WorkspaceView['sandbox'] {
+      return {
+        fund: (wish, options) => client.fundAccount(scope, wish, options),
+        addEvent: (wish, options) => client.addTransactionEvent(scope, wish, options),
+        moveClock: (change, options) => client.moveClock(scope, change, options),
+      };
     },
   };
 }

@@ -40,7 +40,7 @@ async function answerTo(call: string, script: Script, init: RequestInit = {}, by
 const lastLine = () => gateway.lines.at(-1);
 
 const SENTENCES = {
-  upstream_error: 'What answers behind this gateway has failed, or has given an answer that cannot be trusted.',
+  upstream_error: 'What answers behind this gateway failed, or cannot be trusted.',
   upstream_timeout: 'What answers behind this gateway did not answer in time.',
   unavailable: 'The service cannot answer at the moment.',
 };

@@ -50,7 +50,7 @@ export const PROTOCOL = {
   upstream_error: {
     status: 502,
     errorCode: 'upstream_error',
-    meaning: 'What answers behind this gateway has failed, or has given an answer that cannot be trusted.',
+    meaning: 'What answers behind this gateway failed, or cannot be trusted.',
   },
   upstream_timeout: {
     status: 504,
