@@ -115,6 +115,15 @@ describe('Given a gateway in front of an upstream', () => {
     });
   });
 
+  it('When every caller is answered 500 and only the lists are served, Then it is left alone for a while', async () => {
+    upstream.says('GET /products', { status: 500 });
+    await withGateway(async ({ ask }) => {
+      for (let time = 0; time < 5; time += 1) expect((await ask('GET /products')).status).toBe(502);
+
+      expect((await ask('GET /products')).status).toBe(503);
+    });
+  });
+
   it('When finding out who calls took so long that the answer might come too late, Then nothing is sent', async () => {
     upstream.says('GET /apps/1/users', (_, response) => {
       setTimeout(() => response.writeHead(200, { 'content-type': 'application/json' }).end('[{"id":1,"email":"ada@bank.example"}]'), 1_500); // prettier-ignore

@@ -100,4 +100,15 @@ describe('Given user lists that are kept', () => {
     begun[2]?.fail(new Error('still away'));
     await expect(late).rejects.toThrow('still away');
   });
+
+  it('When one reading takes longer than the time between two, Then whoever comes meanwhile waits for it', async () => {
+    const { lists, begun, at } = readings();
+    const first = lists.find();
+    at(3_000);
+    const second = lists.find();
+    begun[0]?.give(FIRST);
+
+    expect([await first, await second]).toEqual([FIRST, FIRST]);
+    expect(begun).toHaveLength(1);
+  });
 });
