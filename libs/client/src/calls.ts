@@ -68,9 +68,6 @@ export class Calls {
 
 export type Place = Pick<Call, 'workspaceId' | 'requestId'> & Pick<CallOptions, 'signal'>;
 
-/** The scope of somebody who may leave: a signal in it ends what is read of the workspace, and nothing that changes it. */
-export type LeavingScope = Scope & Pick<CallOptions, 'signal'>;
-
 const readRecord = (answer: Answer) => readAnswer(answer, 'object');
 
 /** Of an operation that belongs to no workspace. */
@@ -81,7 +78,8 @@ export function everywhere({ requestId }: Scope): Place {
   return { requestId };
 }
 
-export function inWorkspace(scope: LeavingScope): Place {
+/** A signal in the scope ends what is read of the workspace, and nothing that changes it. */
+export function inWorkspace(scope: Scope): Place {
   const { workspaceId, signal } = scope;
   if (workspaceId === undefined) throw new Refusal('workspace_id_required');
   digits(workspaceId, 'workspace_id_invalid');

@@ -29,6 +29,11 @@ export interface Scope {
   readonly actor?: UserId | undefined;
   /** 1 to 128 letters, digits, dots, dashes and underscores: by what the log of whoever answers names the request. */
   readonly requestId?: string | undefined;
+  /**
+   * Aborted when the caller's deadline passes. Work that has not begun by then is withdrawn and refused as `unavailable`; what changes
+   * something and has begun is finished.
+   */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** What is to be listed. All that is given must hold. */
@@ -52,7 +57,8 @@ export interface TransferQuery extends PageQuery {
  * an interface, so that it exists at run time as the token it is injected by.
  *
  * Beside what is named at each method, any of them may refuse with `not_authenticated`, `rate_limited` or
- * `unavailable`. Whatever is not a Refusal is a bug.
+ * `unavailable`, after which nothing was done. A method that creates or changes something may also refuse with
+ * `outcome_unknown`: it may have been done. Whatever is not a Refusal is a bug.
  */
 export abstract class BankingService {
   /** GET /apps: the apps the actor belongs to, all of them. */

@@ -73,5 +73,7 @@ export const REFUSAL_ACTIONS: Readonly<Record<RefusalReason, string>> = {
     'Send a read again later. What makes or changes something may have been carried out: read how things stand, or send the same with the key of the Idempotency-Key header.',
   upstream_timeout:
     'Send a read again. What makes or changes something may have been carried out: read how things stand, or send the same with the key of the Idempotency-Key header.',
-  unavailable: 'Wait as many seconds as Retry-After says, then try again.',
+  unavailable: 'Wait as many seconds as Retry-After says, then send the request again.',
+  outcome_unknown:
+    'Send the same request again with the same Idempotency-Key. Without a key, look first for its externalReference or in the list of what it creates or changes.',
 };

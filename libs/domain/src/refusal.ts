@@ -24,7 +24,7 @@ export interface ErrorBody {
 /** What a refusal may carry beside its reason. */
 export interface RefusalOptions {
   readonly details?: readonly RefusalDetail[] | undefined;
-  /** Whole seconds until trying again makes sense, for `rate_limited` and `unavailable`. */
+  /** Whole seconds until trying again makes sense, for `rate_limited`, `unavailable` and `outcome_unknown`. */
   readonly retryAfterSeconds?: number | undefined;
   /** For the log; never sent. */
   readonly cause?: unknown;
@@ -48,7 +48,7 @@ export const REFUSAL_BRAND = Symbol.for('@banking/domain/Refusal');
  * every sentence of the service. For whoever catches it there is only `Refusal`.
  */
 export class RowRefusal extends Error {
-  override readonly name = 'Refusal';
+  override readonly name: string = 'Refusal';
   readonly reason: RefusalReason;
   readonly status: number;
   readonly errorCode: string;

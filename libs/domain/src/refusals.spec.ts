@@ -17,13 +17,16 @@ const CODE_OF_STATUS: Readonly<Record<number, string>> = {
   503: 'unavailable',
 };
 
+/** A gateway's 504 has a code of its own. */
+const CODE_OF_REASON: Partial<Readonly<Record<RefusalReason, string>>> = { outcome_unknown: 'unavailable' };
+
 describe.each(ROWS)('the refusal %s', (reason, row) => {
   it('is one stable word', () => {
     expect(reason).toMatch(/^[a-z]+(_[a-z]+)*$/);
   });
 
   it('has the error code of its status', () => {
-    expect(row.errorCode).toBe(CODE_OF_STATUS[row.status] ?? reason);
+    expect(row.errorCode).toBe(CODE_OF_REASON[reason] ?? CODE_OF_STATUS[row.status] ?? reason);
   });
 
   it('says what it means and what to do, each in a sentence that stands alone', () => {

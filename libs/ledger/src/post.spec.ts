@@ -189,7 +189,7 @@ describe('Given a COMMIT whose answer is lost', () => {
     const ada = await account(world);
     const transaction: World['database']['transaction'] = async (...work) => {
       await world.database.transaction(...work);
-      throw new CommitInDoubtError('the connection was lost while COMMIT was on its way');
+      throw new CommitInDoubtError(new Error('the connection was lost'));
     };
     const doubtful = Object.assign(Object.create(world.database) as World['database'], { transaction });
 

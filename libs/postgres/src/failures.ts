@@ -2,18 +2,26 @@ import { Refusal } from '@banking/domain';
 import { DatabaseError } from 'pg';
 import type { Landing } from './flight.js';
 
+const RETRY_AFTER_S = 1;
+
 /** The server or this program is set up in a way that would lose data or let a wall fall. The message says what to change. */
 export class DatabaseSetupError extends Error {
   override readonly name = 'DatabaseSetupError';
 }
 
 /**
- * The connection was lost while COMMIT was on its way: the database transaction has happened, or it has not.
+ * The refusal `outcome_unknown` of this library: the connection was lost while COMMIT was on its way, so the database transaction has
+ * happened, or it has not.
  *
- * Do not repeat the work; look for what it would have left behind, such as its idempotency key.
+ * Catch it where what it would have left behind can be looked for, such as an idempotency key. Elsewhere let it pass: the caller is
+ * answered 504.
  */
-export class CommitInDoubtError extends Error {
+export class CommitInDoubtError extends Refusal {
   override readonly name = 'CommitInDoubtError';
+
+  constructor(cause: unknown) {
+    super('outcome_unknown', undefined, { retryAfterSeconds: RETRY_AFTER_S, cause });
+  }
 }
 
 /** The connection ended, or did not answer in time, before a flight had landed. */
@@ -72,7 +80,7 @@ export function connectionFailureOf(error: unknown): unknown {
 
 /** The refusal for a database that cannot serve: status 503, try again after a second. */
 export function unavailable(message: string, cause?: unknown): Refusal {
-  return new Refusal('unavailable', message, { retryAfterSeconds: 1, cause });
+  return new Refusal('unavailable', message, { retryAfterSeconds: RETRY_AFTER_S, cause });
 }
 
 /** Whether the server rolled the work back for a reason that makes trying again at once sensible. */

@@ -95,7 +95,7 @@ export class SessionTx implements Tx {
     } catch (error) {
       if (!(error instanceof ConnectionLost)) throw outcomeOf(error);
       if (error.arrived.tags.length === calls.length) return error.arrived;
-      throw new CommitInDoubtError('the connection was lost while COMMIT was on its way', { cause: error });
+      throw new CommitInDoubtError(error);
     }
   }
 }

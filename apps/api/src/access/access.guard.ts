@@ -45,7 +45,7 @@ export class AccessGuard implements CanActivate {
     if (offered) varyByAccept(http.getResponse<FastifyReply>());
     if (preferredType(request.headers.accept, offered ?? JSON_ONLY) === undefined) throw new Refusal('not_acceptable');
     const scope = isRole(access) ? await this.authorize(subject, workspaceIdOf(named), access) : { actor: user.id };
-    request.caller = made({ ...scope, requestId: request.id });
+    request.caller = made({ ...scope, requestId: request.id, signal: request.deadline });
     return true;
   }
 
@@ -88,7 +88,7 @@ function rateKeyOf({ id, grants }: DirectoryUser, named: string | undefined): st
 type CheckedScope = Pick<Caller, 'actor' | 'workspaceId' | 'role'>;
 
 /** The one place where a Caller comes into being. */
-const made = (scope: CheckedScope & Pick<Caller, 'requestId'>) => scope as Caller;
+const made = (scope: CheckedScope & Pick<Caller, 'requestId' | 'signal'>) => scope as Caller;
 
 /** @throws Refusal `workspace_id_required`, `workspace_id_invalid` */
 function workspaceIdOf(values: readonly string[] | undefined): WorkspaceId {

@@ -9,8 +9,6 @@ export type Caller = Scope & {
   readonly actor: UserId;
   readonly workspaceId?: WorkspaceId;
   readonly role?: RoleName;
-  /** Ends when nobody waits for the answer any more, where what answers can be ended. */
-  readonly signal?: AbortSignal;
   readonly [checked]: true;
 };
 
@@ -18,6 +16,10 @@ export type Caller = Scope & {
 export interface CalledRequest {
   operation?: OperationId;
   caller?: Caller;
+  /** Aborted shortly before the request is answered without its handler; missing for a read. See `boundHandlers`. */
+  deadline?: AbortSignal;
+  /** The key of a creation, once it was read. */
+  idempotencyKey?: string;
   /** Known from the credential on, also when the call is refused afterwards. */
   userId?: UserId;
   /** Why a credential was refused: for the log, not for the caller. */

@@ -34,7 +34,7 @@ export const ANSWER_HEADERS = {
   },
   'Idempotency-Key': {
     description:
-      'Whether the request was carried out is not known: send the same again with this key, which is yours where you sent one.',
+      'The request may have been carried out: send the same request again with this key. It is your key where you sent one.',
     schema: { type: 'string', example: '5f3c1a8b0d9e4c7fa1b2c3d4e5f60718' },
   },
   'Idempotent-Replayed': {
@@ -85,8 +85,8 @@ function namesOf(
   if (!isPublic && status !== 401) names.push('RateLimit-Policy', 'RateLimit');
   if (status === 401) names.push('WWW-Authenticate');
   // Where nothing is made, a conflict is no matter of time.
-  if ((status === 409 && isCreation) || status === 429 || status === 503) names.push('Retry-After');
-  if (isCreation && isInDoubt) names.push('Idempotency-Key');
+  if ((status === 409 && isCreation) || status === 429 || status === 503 || status === 504) names.push('Retry-After');
+  if (isCreation && (isInDoubt || status === 504)) names.push('Idempotency-Key');
   if (hasETag && isAnswer) names.push('ETag');
   if (isCreation && isAnswer) names.push('Location', 'Idempotent-Replayed');
   if (isPaged && isAnswer) names.push('Link');

@@ -77,12 +77,16 @@ function withPublishedNames(document: OpenAPIObject): OpenAPIObject {
 
 const published = (className: string) => className.replace(/Dto$/, '');
 
+/** What every operation that creates or changes something may be refused for. */
+const OF_CHANGES: readonly RefusalReason[] = ['outcome_unknown'];
+
 /** Finishes every operation in place, and says what they were made from. */
 function completeOperations({ paths }: OpenAPIObject, ofBacking: readonly RefusalReason[]): Draft[] {
   const items = Object.entries(paths) as unknown as [string, Record<string, OperationObject & { [DRAFT]: Draft }>][];
   return items.flatMap(([path, item]) =>
     Object.entries(item).map(([method, { [DRAFT]: outline, ...declared }]) => {
-      const draft = ACCESS[outline.operation] === 'public' ? outline : withRefusals(outline, ofBacking);
+      const more = method === 'get' ? ofBacking : [...OF_CHANGES, ...ofBacking];
+      const draft = ACCESS[outline.operation] === 'public' ? outline : withRefusals(outline, more);
       Object.assign(item, { [method]: documentedOperation(path, method, declared, draft) });
       return draft;
     }),

@@ -1,33 +1,73 @@
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal } from '@banking/domain';
+import type { CalledRequest } from '../access/caller.js';
+
+/** When a handler is ended. Every time is checked once in `checkEveryMs`. */
+export interface HandlerLimits {
+  /** When the signal of a request that may change something is aborted, so that what still waits is withdrawn and answers for itself. */
+  readonly withdrawAfterMs: number;
+  /** When a request is answered without its handler. */
+  readonly answerAfterMs: number;
+  readonly checkEveryMs?: number;
+}
+
+const READS: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
 
 /**
- * Answers 503 for a handler that takes longer than this; `lookEveryMs` is how exactly. Everything a handler waits for has a bound of its own; this one
- * is for what we did not think of.
+ * Answers a request whose handler takes too long: 503 where nothing was changed, 504 where something may have been. Everything a
+ * handler waits for has a bound of its own; this one is for what we did not think of.
+ *
+ * A caller who disconnects aborts nothing here: what they asked for is carried out.
  *
  * Fastify's `handlerTimeout` does the same with a timer and an AbortController for each request, which was a sixth of a reference read.
  */
-export function boundHandlers(server: FastifyInstance, limitMs: number, lookEveryMs = 1_000): void {
+export function boundHandlers(server: FastifyInstance, limits: HandlerLimits): void {
   const open = new Set<FastifyReply>();
-  server.addHook('onRequest', (_request, reply, done) => {
+  const withdrawable = new Map<FastifyReply, AbortController>();
+  const forget = (reply: FastifyReply) => {
+    open.delete(reply);
+    withdrawable.delete(reply);
+  };
+  server.addHook('onRequest', (request: FastifyRequest & CalledRequest, reply, done) => {
     open.add(reply);
+    if (!READS.includes(request.method)) {
+      const controller = new AbortController();
+      withdrawable.set(reply, controller);
+      request.deadline = controller.signal;
+    }
     done();
   });
   server.addHook('onResponse', (_request, reply, done) => {
-    open.delete(reply);
+    forget(reply);
     done();
   });
-  const look = setInterval(() => {
-    // In the order they came: whoever comes after a young one is younger.
-    for (const reply of open) {
-      if (reply.elapsedTime < limitMs) break;
-      open.delete(reply);
-      if (!reply.sent) reply.send(new Refusal('unavailable', 'The answer took too long.'));
+  const check = setInterval(() => {
+    // Both in the order they came: whoever comes after a young one is younger.
+    for (const [reply, controller] of withdrawable) {
+      if (reply.elapsedTime < limits.withdrawAfterMs) break;
+      withdrawable.delete(reply);
+      controller.abort(new Refusal('unavailable', WITHDRAWN, { retryAfterSeconds: 1 }));
     }
-  }, lookEveryMs);
-  look.unref();
+    for (const reply of open) {
+      if (reply.elapsedTime < limits.answerAfterMs) break;
+      forget(reply);
+      if (!reply.sent) reply.send(refusalOf(reply.request));
+    }
+  }, limits.checkEveryMs ?? 1_000);
+  check.unref();
   server.addHook('onClose', (_server, done) => {
-    clearInterval(look);
+    clearInterval(check);
     done();
   });
+}
+
+const WITHDRAWN = 'The request waited too long and was withdrawn. Nothing was done.';
+
+/** Without a caller, the request has not come past the guard: nothing was done. */
+function refusalOf({ caller, deadline }: FastifyRequest & CalledRequest): Refusal {
+  const mayHaveChanged = caller !== undefined && deadline !== undefined;
+  const cause = new Error('the handler did not answer in time');
+  return mayHaveChanged
+    ? new Refusal('outcome_unknown', undefined, { retryAfterSeconds: 1, cause })
+    : new Refusal('unavailable', 'The answer took too long.', { cause });
 }

@@ -39,7 +39,8 @@ export class RefusalFilter implements ExceptionFilter {
     if (!reply.hasHeader('X-Request-Id')) reply.headers({ ...BARE_HEADERS, 'X-Request-Id': request.id });
     if (refusal.status === 401) reply.header('WWW-Authenticate', 'Bearer');
     if (mustSayWhen(refusal)) reply.header('Retry-After', whenToRetry(refusal));
-    if (failure?.idempotencyKey !== undefined) reply.header('Idempotency-Key', failure.idempotencyKey);
+    const idempotencyKey = failure === undefined ? keyInDoubt(refusal, request) : failure.idempotencyKey;
+    if (idempotencyKey !== undefined) reply.header('Idempotency-Key', idempotencyKey);
     // After a request whose body was not read to its end, the connection cannot carry another.
     if (refusal.status === 413) reply.header('Connection', 'close');
     reply.code(refusal.status).type('application/json; charset=utf-8').send(bodyOf(refusal, request.id));
@@ -58,8 +59,10 @@ export class RefusalFilter implements ExceptionFilter {
     const { cause } = refusal;
     if (refusal.reason === 'internal_error') {
       this.logger.error({ err: thrown, requestId: request.id }, 'a bug');
+    } else if (refusal.reason === 'outcome_unknown') {
+      this.logger.warn({ why: messageOf(cause), requestId: request.id }, 'outcome unknown');
     } else if (refusal.reason === 'unavailable' && cause !== undefined) {
-      this.logger.warn({ why: (cause as Error).message, requestId: request.id }, refusal.message);
+      this.logger.warn({ why: messageOf(cause), requestId: request.id }, refusal.message);
     } else if (cause instanceof CredentialError) {
       request.why = cause.message;
     }
@@ -67,8 +70,16 @@ export class RefusalFilter implements ExceptionFilter {
   }
 }
 
+const WITH_RETRY_AFTER: readonly string[] = ['idempotency_in_progress', 'outcome_unknown'] satisfies RefusalReason[];
+
 const mustSayWhen = ({ status, reason, retryAfterSeconds }: ErrorAnswer) =>
-  status === 429 || status === 503 || reason === 'idempotency_in_progress' || retryAfterSeconds !== undefined;
+  status === 429 || status === 503 || WITH_RETRY_AFTER.includes(reason) || retryAfterSeconds !== undefined;
+
+/** The key to repeat the request with, where the caller sent one and the outcome is not known. */
+const keyInDoubt = ({ reason }: ErrorAnswer, { idempotencyKey }: CalledRequest) =>
+  reason === 'outcome_unknown' ? idempotencyKey : undefined;
+
+const messageOf = (cause: unknown): string | undefined => (cause instanceof Error ? cause.message : undefined);
 
 const whenToRetry = ({ retryAfterSeconds = RETRY_AFTER_S.usual }: ErrorAnswer) =>
   String(Math.min(retryAfterSeconds, RETRY_AFTER_S.most));

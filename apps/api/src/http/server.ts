@@ -14,6 +14,8 @@ import { SECURITY_HEADERS } from './security-headers.js';
 
 /** What takes longer is answered without its handler. */
 export const HANDLER_TIMEOUT_MS = 15_000;
+/** What waits longer to be carried out is withdrawn: early enough to be answered by its own handler. */
+const WITHDRAW_AFTER_MS = 12_000;
 
 /** Every bound on what a client can make the server hold, and for how long. */
 const LIMITS = {
@@ -145,7 +147,7 @@ export function prepareServer(server: FastifyInstance, draining: Draining): void
   closeSilentConnections(server);
   const routes = indexRoutes(server);
   const age = new ConnectionAge();
-  boundHandlers(server, HANDLER_TIMEOUT_MS);
+  boundHandlers(server, { withdrawAfterMs: WITHDRAW_AFTER_MS, answerAfterMs: HANDLER_TIMEOUT_MS });
   server.addHook('onRequest', (request, reply, done) => {
     reply.headers(SECURITY_HEADERS).header('x-request-id', request.id);
     const isBodyUnread = isUnread(request);

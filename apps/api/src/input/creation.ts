@@ -1,12 +1,15 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Created, Intent } from '@banking/domain';
+import { type Created, type Intent, isIdempotencyKey } from '@banking/domain';
+import type { CalledRequest } from '../access/caller.js';
 
 /** The caller's name for what they mean to do, as it was sent. */
 export const IntentOf = createParamDecorator((_: unknown, context: ExecutionContext): Intent => {
-  const { headers } = context.switchToHttp().getRequest<FastifyRequest>();
-  const idempotencyKey = headers['idempotency-key'] as string | undefined;
-  return idempotencyKey === undefined ? {} : { idempotencyKey };
+  const request = context.switchToHttp().getRequest<FastifyRequest & CalledRequest>();
+  const idempotencyKey = request.headers['idempotency-key'] as string | undefined;
+  if (idempotencyKey === undefined) return {};
+  if (isIdempotencyKey(idempotencyKey)) request.idempotencyKey = idempotencyKey;
+  return { idempotencyKey };
 });
 
 /**

@@ -5,15 +5,14 @@ import type { CalledRequest } from '../access/caller.js';
 
 /**
  * Ends what is read at the upstream for a caller who has gone: their requests would go on holding the places of others. What changes
- * something goes on, for it may be done already: the client heeds the signal for reads alone. A guard that looks after the one that
- * lets callers in.
+ * something goes on, for it may be done already. A guard that looks after the one that lets callers in.
  */
 @Injectable()
 export class HangUp implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     const http = context.switchToHttp();
     const request = http.getRequest<FastifyRequest & CalledRequest>();
-    if (request.caller?.workspaceId === undefined) return true;
+    if (request.caller?.workspaceId === undefined || request.deadline !== undefined) return true;
     const { raw } = http.getResponse<FastifyReply>();
     const gone = new AbortController();
     raw.once('close', () => {

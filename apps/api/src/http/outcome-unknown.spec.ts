@@ -1,0 +1,184 @@
+import { Controller, Delete, Get, Module, Patch, Post } from '@nestjs/common';
+import { APP_FILTER, APP_GUARD } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Test } from '@nestjs/testing';
+import type { FastifyInstance } from 'fastify';
+import { Directory, type DirectoryUser, type Intent, type Subject } from '@banking/domain';
+import { CommitInDoubtError } from '@banking/postgres';
+import { AccessGuard } from '../access/access.guard.js';
+import { CalledBy, type Caller } from '../access/caller.js';
+import { Callers } from '../access/callers.js';
+import { RateLimit } from '../access/rate-limit.js';
+import { TokenVerifier } from '../access/token-verifier.js';
+import { IntentOf } from '../input/creation.js';
+import { boundHandlers } from './handler-deadline.js';
+import { Operation } from './operation.decorator.js';
+import { RefusalFilter } from './refusal.filter.js';
+
+const text = { summary: 'A route', description: 'A route.', provenance: 'ours', refusals: [] } as const;
+
+type Work = (caller: Caller) => Promise<unknown>;
+
+/** What the next handler does, and what the guard waits for before it. */
+const script = { work: (async () => undefined) as Work, beforeAccess: async (): Promise<void> => undefined };
+
+@Controller()
+class Routes {
+  @Post('accounts')
+  @Operation('openAccount', { ...text, body: 'creates' })
+  create(@CalledBy() caller: Caller, @IntentOf() _intent: Intent) {
+    return script.work(caller);
+  }
+
+  @Patch('accounts')
+  @Operation('changeAccount', { ...text, body: 'changes' })
+  change(@CalledBy() caller: Caller) {
+    return script.work(caller);
+  }
+
+  @Delete('recipients')
+  @Operation('forgetRecipient', text)
+  remove(@CalledBy() caller: Caller) {
+    return script.work(caller);
+  }
+
+  @Get('accounts')
+  @Operation('listAccounts', text)
+  list(@CalledBy() caller: Caller) {
+    return script.work(caller);
+  }
+}
+
+class OneUser extends Directory {
+  async userOf({ subject }: Subject): Promise<DirectoryUser | undefined> {
+    await script.beforeAccess();
+    return { id: 1, subject, grants: [{ workspaceId: 7, role: 'admin', appId: 1 }] } as unknown as DirectoryUser;
+  }
+}
+
+const verifier = { subjectOf: async (subject: string): Promise<Subject> => ({ issuer: 'test', subject }) };
+
+@Module({
+  controllers: [Routes],
+  providers: [
+    Callers,
+    { provide: Directory, useClass: OneUser },
+    { provide: TokenVerifier, useValue: verifier },
+    { provide: RateLimit, useValue: new RateLimit() },
+    { provide: APP_GUARD, useClass: AccessGuard },
+    { provide: APP_FILTER, useClass: RefusalFilter },
+  ],
+})
+class RoutesModule {}
+
+const FOREVER = { withdrawAfterMs: Infinity, answerAfterMs: Infinity };
+
+let app: NestFastifyApplication;
+const limits = { ...FOREVER, checkEveryMs: 1 };
+const lines: unknown[][] = [];
+
+beforeAll(async () => {
+  const adapter = new FastifyAdapter();
+  boundHandlers(adapter.getInstance<FastifyInstance>(), limits);
+  const built = await Test.createTestingModule({ imports: [RoutesModule] }).compile();
+  const ignore = () => undefined;
+  const logger = { log: ignore, error: ignore, warn: (...line: unknown[]) => void lines.push(line) };
+  app = built.createNestApplication<NestFastifyApplication>(adapter, { logger });
+  await app.init();
+  await app.getHttpAdapter().getInstance().ready();
+});
+afterAll(() => app.close());
+beforeEach(() => {
+  Object.assign(limits, FOREVER);
+  lines.length = 0;
+  script.beforeAccess = async () => undefined;
+});
+
+let subjects = 0;
+
+async function ask(method: 'POST' | 'PATCH' | 'DELETE' | 'GET', url: string, headers: Record<string, string> = {}) {
+  // Another subject each time: what was read of one is remembered.
+  const own = { authorization: `Bearer user-${(subjects += 1)}`, 'workspace-id': '7', 'x-request-id': 'r-1' };
+  const answer = await app.inject({ method, url, headers: { ...own, ...headers } });
+  const { 'idempotency-key': key, 'retry-after': retryAfter } = answer.headers;
+  return { status: answer.statusCode, body: answer.json<Record<string, unknown>>(), key, retryAfter };
+}
+
+const never: Work = () => new Promise(() => undefined);
+
+const UNKNOWN = { status: 504, body: { errorCode: 'unavailable', reason: 'outcome_unknown' }, retryAfter: '1' };
+const WITH_KEY = { 'idempotency-key': 'order-17' };
+
+describe('Given a change whose COMMIT is in doubt', () => {
+  beforeEach(() => {
+    script.work = () => Promise.reject(new CommitInDoubtError(new Error('the connection ended')));
+  });
+
+  it('When it was a creation with a key, Then it is answered 504 with the key, and logged without it', async () => {
+    expect(await ask('POST', '/accounts', WITH_KEY)).toMatchObject({ ...UNKNOWN, key: 'order-17' });
+
+    expect(lines).toEqual([[{ why: 'the connection ended', requestId: expect.any(String) }, 'outcome unknown', 'RefusalFilter']]); // prettier-ignore
+    expect(JSON.stringify(lines)).not.toContain('order-17');
+  });
+
+  it.each([
+    ['POST', '/accounts', {}],
+    ['POST', '/accounts', { 'idempotency-key': 'no key' }],
+    ['PATCH', '/accounts', WITH_KEY],
+    ['DELETE', '/recipients', WITH_KEY],
+  ] as const)('When it was %s %s with %j, Then it is answered 504 without a key', async (method, url, headers) => {
+    const answer = await ask(method, url, headers);
+
+    expect(answer).toMatchObject(UNKNOWN);
+    expect(answer.key).toBeUndefined();
+  });
+});
+
+describe('Given a handler that does not answer in time', () => {
+  /** Lets the time pass once the handler was called. */
+  const untilCalled =
+    (work: Work, passed: Partial<typeof limits>): Work =>
+    (caller) => {
+      Object.assign(limits, passed);
+      return work(caller);
+    };
+
+  it.each([
+    ['POST', '/accounts', 'order-17'],
+    ['PATCH', '/accounts', undefined],
+    ['DELETE', '/recipients', undefined],
+  ] as const)('When it may have changed something (%s %s), Then the answer is 504', async (method, url, key) => {
+    script.work = untilCalled(never, { answerAfterMs: 0 });
+
+    const answer = await ask(method, url, WITH_KEY);
+
+    expect(answer).toMatchObject(UNKNOWN);
+    expect(answer.key).toBe(key);
+  });
+
+  it('When it reads, Then the answer is 503, and it was given no signal', async () => {
+    const signals: unknown[] = [];
+    script.work = untilCalled((caller) => (signals.push(caller.signal), never(caller)), { answerAfterMs: 0 });
+
+    expect(await ask('GET', '/accounts')).toMatchObject({ status: 503, body: { reason: 'unavailable' }, retryAfter: '1' }); // prettier-ignore
+    expect(signals).toEqual([undefined]);
+  });
+
+  it('When a change has not come past the guard, Then nothing was done, and the answer is 503', async () => {
+    script.beforeAccess = async () => {
+      Object.assign(limits, { answerAfterMs: 0 });
+      await never({} as Caller);
+    };
+
+    expect(await ask('POST', '/accounts', WITH_KEY)).toMatchObject({ status: 503, body: { reason: 'unavailable' } });
+  });
+
+  it('When its signal is heeded, Then it answers for itself that nothing was done', async () => {
+    const withdrawn: Work = ({ signal }) =>
+      new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
+    script.work = untilCalled(withdrawn, { withdrawAfterMs: 0 });
+
+    const message = 'The request waited too long and was withdrawn. Nothing was done.';
+    expect(await ask('POST', '/accounts', WITH_KEY)).toMatchObject({ status: 503, body: { reason: 'unavailable', message }, retryAfter: '1', key: undefined }); // prettier-ignore
+  });
+});
