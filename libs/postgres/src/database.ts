@@ -1,7 +1,8 @@
-import { isRepeatable, isStalePlan, outcomeOf } from './failures.js';
+import { isStalePlan, outcomeOf } from './failures.js';
 import type { Landing } from './flight.js';
 import { bindScope, type Scope } from './scope.js';
 import type { Session } from './session.js';
+import { repeat } from './repeat.js';
 import { SessionPool, type ConnectionOptions, type PoolStats } from './session-pool.js';
 import { bind, statement, type Bound, type RowsOfEach } from './statement.js';
 import { SessionTx, type Tx } from './tx.js';
@@ -75,10 +76,12 @@ export class Database {
    * For reads, and for writes that may be sent again: when the connection is lost, the answer is `unavailable` although
    * the writes may have happened. Where that must be known, use `transaction`.
    *
+   * Sent again, at most five times, after a deadlock or a serialization failure.
+   *
    * @throws Refusal `unavailable`. @throws DatabaseError for what the database objects to.
    */
   async flight<const T extends readonly Bound<unknown>[]>(scope: Scope, bound: T): Promise<RowsOfEach<T>> {
-    const { rows } = await this.alone([bindScope(scope), ...bound]);
+    const { rows } = await repeat(() => this.alone([bindScope(scope), ...bound]));
     return rows.slice(1) as RowsOfEach<T>;
   }
 
@@ -92,23 +95,19 @@ export class Database {
    * Does several flights in one database transaction (READ COMMITTED). What `work` does not commit is rolled back,
    * whether it returns or throws.
    *
-   * @param options.retries how often the whole of `work` is done again after a deadlock or a serialization failure, which
-   *   roll everything back. Default 0. `work` must not have touched the world outside.
-   * @param options.snapshot reads only, all of it as of one instant (REPEATABLE READ). Default false.
+   * After a deadlock or a serialization failure, which roll everything back, the whole of `work` is done again, at most
+   * five times: it must have no effect outside of the database.
+   *
+   * @param options.snapshot reads only, all of it as of one instant (REPEATABLE READ), and once. Default false.
    * @throws whatever `work` throws, which includes what `Tx` throws.
    */
   async transaction<T>(
     scope: Scope,
     work: (tx: Tx) => Promise<T>,
-    options: { readonly retries?: number; readonly snapshot?: boolean } = {},
+    { snapshot = false }: { readonly snapshot?: boolean } = {},
   ): Promise<T> {
-    for (let retriesLeft = options.retries ?? 0; ; retriesLeft--) {
-      try {
-        return await this.attempt(scope, work, options.snapshot);
-      } catch (error) {
-        if (retriesLeft <= 0 || !isRepeatable(error)) throw error;
-      }
-    }
+    const attempt = () => this.attempt(scope, work, snapshot);
+    return snapshot ? attempt() : repeat(attempt);
   }
 
   /** Proves that a connection can be had and answers. @throws Refusal `unavailable`. */
@@ -125,7 +124,7 @@ export class Database {
     return this.pool.stats();
   }
 
-  private async attempt<T>(scope: Scope, work: (tx: Tx) => Promise<T>, snapshot?: boolean): Promise<T> {
+  private async attempt<T>(scope: Scope, work: (tx: Tx) => Promise<T>, snapshot: boolean): Promise<T> {
     return this.withSession(async (session) => {
       const tx = new SessionTx(session, scope, snapshot);
       try {

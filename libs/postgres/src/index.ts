@@ -9,6 +9,7 @@ export { bind, statement, type Bound, type Statement } from './statement.js';
 export { Database, type DatabaseOptions } from './database.js';
 export type { ConnectionOptions } from './session-pool.js';
 export type { Tx } from './tx.js';
+export { bisect } from './bisect.js';
 export { IdBlocks } from './id-blocks.js';
 export { CommitInDoubtError, DatabaseSetupError } from './failures.js';
 

@@ -123,37 +123,62 @@ describe('a database transaction', () => {
 });
 
 describe('two database transactions that lock each other out', () => {
-  /** Locks one note, waits until the other side has locked its own, then wants that one too. */
-  function crosswise(options: { retries?: number }) {
+  it('are both done: the server rolls one back, and it is done again', async () => {
+    await world.owner.query(`insert into note (workspace_id, id, text) values (7, 1, 'a'), (7, 2, 'b')`);
     const arrived = new EventEmitter();
     const arrivals = [once(arrived, '0'), once(arrived, '1')] as const;
+    let tries = 0;
+    /** Locks one note, waits until the other side has locked its own, then wants that one too. */
     const side = (mine: 0 | 1) =>
-      world.database.transaction(
-        scope,
-        async (tx) => {
-          await tx.flight([bind(lockNote, mine + 1)]);
-          arrived.emit(String(mine));
-          await Promise.all(arrivals);
-          await tx.commit([bind(lockNote, 2 - mine)]);
-        },
-        options,
-      );
-    return Promise.allSettled([side(0), side(1)]);
-  }
+      world.database.transaction(scope, async (tx) => {
+        tries += 1;
+        await tx.flight([bind(lockNote, mine + 1)]);
+        arrived.emit(String(mine));
+        await Promise.all(arrivals);
+        await tx.commit([bind(lockNote, 2 - mine)]);
+      });
 
-  beforeEach(() => world.owner.query(`insert into note (workspace_id, id, text) values (7, 1, 'a'), (7, 2, 'b')`));
-
-  it('refuse one of them as unavailable', async () => {
-    const outcomes = await crosswise({});
-
-    const refused = outcomes.filter((outcome) => outcome.status === 'rejected');
-    expect(refused.map((outcome) => outcome.reason as Refusal)).toEqual([expect.objectContaining({ status: 503 })]);
-    expect(refused[0]?.reason).toMatchObject({ retryAfterSeconds: 1, cause: { code: '40P01' } });
-  });
-
-  it('are both done when the caller asked to try again', async () => {
-    const outcomes = await crosswise({ retries: 3 });
+    const outcomes = await Promise.allSettled([side(0), side(1)]);
 
     expect(outcomes.map((outcome) => outcome.status)).toEqual(['fulfilled', 'fulfilled']);
+    expect(tries).toBe(3);
+  });
+});
+
+describe('work that conflicts every time', () => {
+  const conflict = (code: string) => statement(`tx.conflict-${code}`, `do $$ begin raise exception 'conflict' using errcode = '${code}'; end $$`); // prettier-ignore
+
+  it.each(['40001', '40P01'])('is tried five times after %s and then refused as unavailable', async (code) => {
+    let tries = 0;
+
+    const done = world.database.transaction(scope, async (tx) => {
+      tries += 1;
+      await tx.commit([bind(conflict(code))]);
+    });
+
+    await expect(done).rejects.toMatchObject({ status: 503, retryAfterSeconds: 1, cause: { code } });
+    expect(tries).toBe(5);
+  });
+
+  it('is tried five times also as a lone flight', async () => {
+    await world.owner.query('create sequence if not exists tries; grant usage on tries to public');
+    const tried = statement<{ nth: bigint }>('tx.tried', `select nextval('tries') as nth`);
+
+    const done = world.database.flight(scope, [bind(tried), bind(conflict('40001'))]);
+
+    await expect(done).rejects.toMatchObject({ status: 503 });
+    expect((await world.database.read(scope, bind(tried)))?.nth).toBe(6n);
+  });
+
+  it('is tried once where it fails for another reason', async () => {
+    let tries = 0;
+
+    const done = world.database.transaction(scope, async (tx) => {
+      tries += 1;
+      await tx.commit([bind(fail)]);
+    });
+
+    await expect(done).rejects.toMatchObject({ code: '22012' });
+    expect(tries).toBe(1);
   });
 });
