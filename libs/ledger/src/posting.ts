@@ -30,10 +30,12 @@ function lockAccounts(name: string, lock: string) {
   );
 }
 
+/** In the order of the unique key that two batches may both meet, so that they never wait for each other in a cycle. */
 const INSERT_TRANSACTIONS = statement(
   'insert_transactions',
   `insert into transaction (workspace_id, id, status, hash, value_date, return_of)
-   select * from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::date[], $6::bigint[])`,
+   select * from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::date[], $6::bigint[]) u(w, id, s, h, d, return_of)
+   order by w, return_of`,
 );
 
 /** One statement for the batch: the trigger behind it sums each transaction and moves each account once. */
@@ -54,7 +56,7 @@ const MOVE_HEADS = statement(
 
 /**
  * What is written in the same database transaction as the books, once it is known what was posted. Told the outcomes and, at the
- * same places, their proposals: all of a batch, or one when the batch is replayed.
+ * same places, their proposals: all of a batch, or a part of it when the database has rejected the batch.
  */
 export type Alongside = (outcomes: readonly Outcome[], proposals: readonly Proposal[]) => readonly Bound<unknown>[];
 
@@ -81,7 +83,10 @@ export interface Finishing {
 export interface Posting {
   /** The scope its database transaction must have. */
   readonly workspaces: readonly number[];
-  /** Locks the accounts, decides, writes and commits. What the caller locks in `tx` comes before the accounts. */
+  /**
+   * Locks the accounts, decides, writes and commits. What the caller locks in `tx` comes before the accounts. It may be called again
+   * for the same batch when the database transaction was rolled back.
+   */
   finish(tx: Tx, finishing?: Finishing): Promise<Finished>;
 }
 
@@ -93,7 +98,7 @@ export async function preparePosting(books: Books, proposals: readonly Proposal[
   const workspaces = [...new Set([...entries, ...touched.flat()].map(({ workspaceId }) => workspaceId))];
   // First, because a new account's first snapshot draws from the ids of transfers: a lone starter's ids come out the same each time.
   await meetOwnAccounts(books, proposals);
-  const [takeTransactionId, takeTransferId] = await Promise.all([
+  const [transactionIds, transferIds] = await Promise.all([
     reserve(books.transactionIds, entries.length),
     reserve(books.transferIds, legs.length),
   ]);
@@ -124,8 +129,8 @@ export async function preparePosting(books: Books, proposals: readonly Proposal[
           return id;
         },
         currencyCode,
-        takeTransactionId,
-        takeTransferId,
+        takeTransactionId: inTurn(transactionIds),
+        takeTransferId: inTurn(transferIds),
       },
       proposals,
       (index, before) => (skipsLocked && !touched[index]?.every(isHeld) ? { leftOut: 'locked' } : gate(index, before)),
@@ -154,9 +159,14 @@ function customersOf({ entries, holds }: Proposal): AccountRef[] {
 }
 
 /** Takes all ids of a batch in the one step in which nobody else can: what is decided later has its own. */
-async function reserve(blocks: IdBlocks, count: number): Promise<() => number> {
+async function reserve(blocks: IdBlocks, count: number): Promise<readonly number[]> {
   await blocks.ready(count);
-  const ids = Array.from({ length: count }, () => blocks.take()).values();
+  return Array.from({ length: count }, () => blocks.take());
+}
+
+/** Gives out the ids from the first on: a batch that was rolled back and is repeated takes the same ones again. */
+function inTurn(reserved: readonly number[]): () => number {
+  const ids = reserved.values();
   return () => {
     const { value, done } = ids.next();
     if (done) throw new Error('a batch takes no more ids than it has entries and legs');

@@ -59,8 +59,8 @@ export interface PostedTransaction {
 }
 
 /**
- * A proposal's own fate: a refusal in a batch is that proposal's alone, and so is what the database objected to when the batch was
- * replayed one by one. A `CommitInDoubtError` may have happened. Left out is what a gate has answered, and, where locks are not
+ * A proposal's own fate: a refusal in a batch is that proposal's alone, and so is what the database rejects when the batch is posted
+ * in halves. A `CommitInDoubtError` may have happened. Left out is what a gate has answered, and, where locks are not
  * waited for, what touches an account that somebody else holds: nothing of it was decided.
  */
 export type Outcome = {
