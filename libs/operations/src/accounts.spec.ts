@@ -144,7 +144,7 @@ describe('Given an idempotency key', () => {
     expect(await service.openAccount(ada, { productID: euro }, intent)).toMatchObject({ isReplay: false });
   });
 
-  it('When 30 days have passed, Then it is a new key, and what has expired goes', async () => {
+  it('When 30 days have passed, Then it is a new key, and no other expired key is touched', async () => {
     const intent = { idempotencyKey: 'old' };
     const first = await service.openAccount(ada, { productID: euro }, intent);
     await service.openAccount(ada, { productID: euro }, { idempotencyKey: 'older' });
@@ -159,7 +159,11 @@ describe('Given an idempotency key', () => {
     const { rows } = await world.owner.query<{ key: string }>(
       `select key from idempotency where key in ('old', 'older')`,
     );
-    expect(rows.map(({ key }) => key)).toEqual(['old']);
+    expect(rows.map(({ key }) => key).sort()).toEqual(['old', 'older']);
+    expect(await service.openAccount(ada, { productID: euro, alias: 'Other' }, intent)).toMatchObject({
+      isReplay: true,
+      resource: { id: second.resource.id },
+    });
   });
 
   it('When a program tries to change or remove an answer that is still good, Then the database does not let it', async () => {

@@ -1,6 +1,11 @@
 import { Refusal, type Order, type OrderName, type UserId, type WorkspaceId } from '@banking/domain';
-import { bind, statement, type Database } from '@banking/postgres';
+import { bind, CommitInDoubtError, statement, type Database } from '@banking/postgres';
 import { orderRead } from './get-order.js';
+
+interface CancellingScope {
+  readonly workspaceId: WorkspaceId;
+  readonly actor: UserId | undefined;
+}
 
 /** First of all, as by whoever runs it: the row of the order decides which of the two came first. */
 const CANCEL_ORDER = statement<{ id: bigint }>(
@@ -18,11 +23,28 @@ const CANCEL_RUNS = statement(
      and (e.workspace_id, e.order_id) = (o.workspace_id, o.id) and e.status = 'scheduled'`,
 );
 
-/** @throws Refusal `order_not_found`, `order_not_cancellable` */
-export async function cancelOrder(
+/**
+ * After a connection that was lost around the commit it is tried once more: behind the lock of the order's row, which the lost session
+ * held to its end, the order is cancelled or still to be cancelled.
+ *
+ * @throws Refusal `order_not_found`, `order_not_cancellable`, and `outcome_unknown` where the second attempt fails as well
+ */
+export async function cancelOrder(database: Database, scope: CancellingScope, name: OrderName): Promise<Order> {
+  try {
+    return await cancel(database, scope, name, false);
+  } catch (error) {
+    if (!(error instanceof CommitInDoubtError)) throw error;
+    return cancel(database, scope, name, true).catch((second: Error) => {
+      throw second instanceof Refusal && second.reason === 'order_not_cancellable' ? second : error;
+    });
+  }
+}
+
+async function cancel(
   database: Database,
-  { workspaceId, actor }: { readonly workspaceId: WorkspaceId; readonly actor: UserId | undefined },
+  { workspaceId, actor }: CancellingScope,
   name: OrderName,
+  isRepeated: boolean,
 ): Promise<Order> {
   const { accountId, orderId } = name;
   const scope = { workspaces: [workspaceId], ...(actor !== undefined && { user: actor }) };
@@ -34,6 +56,7 @@ export async function cancelOrder(
     ] as const),
   );
   if (!row) throw new Refusal('order_not_found');
-  if (cancelled.length === 0) throw new Refusal('order_not_cancellable');
+  const isDone = cancelled.length > 0 || (isRepeated && row.resource.status === 'cancelled');
+  if (!isDone) throw new Refusal('order_not_cancellable');
   return row.resource;
 }

@@ -35,15 +35,6 @@ const FIND_ANSWER = statement<{ fingerprint: Buffer; answer: string }>(
   `select fingerprint, answer from idempotency
    where workspace_id = $1 and operation = $2 and key = $3 and created_at > statement_timestamp() - ${KEPT}`,
 );
-/** A few with every one that is kept: what expires goes about as fast as it came. */
-const FORGET_EXPIRED = statement(
-  'forget_expired_answers',
-  `delete from idempotency where (workspace_id, operation, key) in (
-     select workspace_id, operation, key from idempotency
-     where workspace_id = $1 and created_at <= statement_timestamp() - ${KEPT}
-     order by created_at limit 4 for update skip locked)`,
-);
-
 /** What an operation makes: the writes that are still to be sent, and the statement that answers with the resource. */
 export interface Making<T> {
   readonly writes: readonly Bound<unknown>[];
@@ -124,7 +115,8 @@ type Keeping = (answer: Bound<{ readonly resource: unknown }>) => readonly Bound
  *
  * @param workspaces whose rows it touches besides
  * @param work commits, with the statements that keep the answer as the last, and returns the rows of what it sent
- * @throws Refusal as `makeOnce` does, and what `work` refuses
+ * @throws Refusal as `makeOnce` does, what `work` refuses, and `outcome_unknown` where the connection was lost around the commit and the key
+ *   does not tell either
  */
 export async function commitOnce<T>(
   database: Database,
@@ -138,9 +130,7 @@ export async function commitOnce<T>(
   const { workspaceId, operation } = request;
   const fingerprint = fingerprintOf(request);
   const keeping: Keeping = (answer) =>
-    key === undefined
-      ? [answer]
-      : [bind(FORGET_EXPIRED, workspaceId), keep(answer, [workspaceId, operation, key, fingerprint])];
+    key === undefined ? [answer] : [keep(answer, [workspaceId, operation, key, fingerprint])];
   const scope = {
     workspaces: [...new Set([workspaceId, ...workspaces])],
     ...(actor !== undefined && { user: actor }),
@@ -165,10 +155,12 @@ export async function commitOnce<T>(
   });
   return making.catch(async (error: unknown) => {
     if (key === undefined || !(error instanceof CommitInDoubtError)) throw error;
-    // Behind the lock of the key there is no doubt any more.
-    const made = await database.transaction(scope, answered);
+    // The lost session holds the lock of the key to its end. Behind that lock its outcome is known.
+    const made = await database.transaction(scope, answered).catch(() => {
+      throw error;
+    });
     if (made) return { ...made, isReplay: false };
-    throw new Refusal('unavailable', 'The database was lost on the way. Nothing has happened.', { cause: error, retryAfterSeconds: BUSY_RETRY_S }); // prettier-ignore
+    throw new Refusal('unavailable', 'The database was lost on the way. Nothing was done.', { cause: error, retryAfterSeconds: BUSY_RETRY_S }); // prettier-ignore
   });
 }
 

@@ -118,7 +118,7 @@ export class LedgerBankingService extends BankingService {
   }
 
   placeOrder(scope: Scope, wish: OrderWish, intent: Intent = {}): Promise<Created<Order>> {
-    return this.orders.place(acting(scope), wish, intent);
+    return this.orders.place({ ...acting(scope), signal: scope.signal }, wish, intent);
   }
 
   listOrders(scope: Scope, query: OrderQuery = {}): Promise<Page<Order>> {

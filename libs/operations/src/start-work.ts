@@ -1,4 +1,4 @@
-import { carryOut, hearRail, holdWork, PAYOUT, SandboxRail, startWorker, type Claim, type Worker, type WorkerOptions, type WorkHandler } from '@banking/payouts'; // prettier-ignore
+import { carryOut, hearRail, PAYOUT, SandboxRail, startWorker, type Claim, type Worker, type WorkerOptions, type WorkHandler } from '@banking/payouts'; // prettier-ignore
 import type { Deployment } from './open-deployment.js';
 import type { OrderDesk } from './orders/order-desk.js';
 import { EXECUTION } from './orders/order-rows.js';
@@ -24,7 +24,7 @@ export function startWork(deployment: Kept, settings: WorkSettings): Worker {
 export function workOf({ database, books }: Kept, { orders, sandbox, onError }: WorkSettings): WorkerOptions {
   const run: WorkHandler = {
     async run(claim) {
-      await orders.run(claim.workspaceId, claim.subjectId, holdWork(claim));
+      await orders.run(claim);
       return 'done';
     },
   };

@@ -93,7 +93,7 @@ describe('Given orders that arrive while a commit is on its way', () => {
     const next = lane.submit(order(1));
     batches[0]?.fail(new Error('gone'));
 
-    for (const one of failing) await expect(one).rejects.toThrow('gone');
+    expect(await Promise.all(failing)).toEqual(range(2).map(() => ({ kind: 'failed', error: new Error('gone') })));
     await turn();
     batches[1]?.finish();
     expect(await next).toEqual(RUN);
@@ -136,6 +136,46 @@ describe('Given an account that somebody else holds', () => {
     await after;
   });
 
+  it('When two of them never run out of orders, Then the third has its turn all the same', async () => {
+    const { lane, batches } = slowDesk((_, waits) => (waits ? RUN : LOCKED));
+    const busy = (account: number) => range(70).map(() => lane.submit(order(1, account)));
+    const all = [...busy(1), ...busy(2)];
+    const third = lane.submit(order(1, 3));
+    let isDone = false;
+    void third.then(() => (isDone = true));
+
+    for (let round = 0; round < 12 && !isDone; round += 1) {
+      all.push(lane.submit(order(1, 1)), lane.submit(order(1, 2)));
+      batches.forEach(({ finish }) => finish());
+      await turn();
+    }
+
+    expect(isDone).toBe(true);
+    for (let round = 0; round < 20; round += 1) {
+      batches.forEach(({ finish }) => finish());
+      await turn();
+    }
+    expect(await Promise.all(all)).toHaveLength(all.length);
+  });
+
+  it('When a workspace has many contended accounts, Then the one of another workspace is next but one', async () => {
+    const { lane, batches } = slowDesk((_, waits) => (waits ? RUN : LOCKED));
+    const all = [...range(20).map((at) => lane.submit(order(1, at + 1))), lane.submit(order(2, 99))];
+    await turn();
+    batches[0]?.finish();
+    await turn();
+    batches[1]?.finish();
+    batches[2]?.finish();
+    await turn();
+
+    expect(batches.slice(1, 5).map(({ of }) => of.join())).toContain('2/99');
+    for (let round = 0; round < 20; round += 1) {
+      batches.forEach(({ finish }) => finish());
+      await turn();
+    }
+    expect(await Promise.all(all)).toHaveLength(21);
+  });
+
   it('When more accounts are held than may be waited for, Then they take turns', async () => {
     const { lane, batches } = slowDesk((_, waits) => (waits ? RUN : LOCKED));
     const all = [1, 2, 3].map((account) => lane.submit(order(1, account)));
@@ -150,5 +190,64 @@ describe('Given an account that somebody else holds', () => {
     batches[2]?.finish();
     batches[3]?.finish();
     expect(await Promise.all(all)).toEqual([RUN, RUN, RUN]);
+  });
+});
+
+describe('Given an order whose caller gives up', () => {
+  const REASON = new Error('too late');
+
+  it('When it still waits, Then it is withdrawn, and is in no batch', async () => {
+    const { lane, batches } = slowDesk();
+    const first = lane.submit(order(1));
+    await turn();
+    const control = new AbortController();
+    const withdrawn = lane.submit(order(1, 7), control.signal);
+    const next = lane.submit(order(1, 8));
+
+    control.abort(REASON);
+    await expect(withdrawn).rejects.toBe(REASON);
+    batches[0]?.finish();
+    await first;
+    await turn();
+
+    expect(batches[1]?.of).toEqual(['1/8']);
+    batches[1]?.finish();
+    expect(await next).toEqual(RUN);
+  });
+
+  it('When it waits for a contended account, Then it is withdrawn as well', async () => {
+    const { lane, batches } = slowDesk((_, waits) => (waits ? RUN : LOCKED));
+    const control = new AbortController();
+    const [first, withdrawn] = [lane.submit(order(1)), lane.submit(order(1), control.signal)];
+    await turn();
+    batches[0]?.finish();
+    control.abort(REASON);
+    await expect(withdrawn).rejects.toBe(REASON);
+    await turn();
+
+    expect(batches[1]).toMatchObject({ of: ['1/1'], waits: true });
+    batches[1]?.finish();
+    expect(await first).toEqual(RUN);
+  });
+
+  it('When it is being carried out, Then it has its outcome', async () => {
+    const { lane, batches } = slowDesk();
+    const control = new AbortController();
+    const one = lane.submit(order(1), control.signal);
+    await turn();
+
+    control.abort(REASON);
+    batches[0]?.finish();
+
+    expect(await one).toEqual(RUN);
+  });
+
+  it('When it had given up before, Then it is not even taken', async () => {
+    const { lane, batches } = slowDesk();
+
+    await expect(lane.submit(order(1), AbortSignal.abort(REASON))).rejects.toBe(REASON);
+    await turn();
+
+    expect(batches).toEqual([]);
   });
 });

@@ -1,10 +1,16 @@
 import { Refusal } from '@banking/domain';
-import type { OrderOutcome, ReadyOrder } from './post-orders.js';
+import { failure, type OrderOutcome, type ReadyOrder } from './post-orders.js';
+import { RoundRobin } from './round-robin.js';
 
 interface Waiting {
   readonly order: ReadyOrder;
   readonly resolve: (outcome: OrderOutcome) => void;
-  readonly reject: (error: unknown) => void;
+  readonly reject: (reason: unknown) => void;
+  readonly signal: AbortSignal | undefined;
+  /** Withdrawn by its caller while it waited: it is left out of every batch. */
+  isWithdrawn: boolean;
+  /** Part of a batch that is being carried out: too late to withdraw it. */
+  isTaken: boolean;
 }
 
 /** How orders are carried out together; see `postOrders`. */
@@ -16,40 +22,54 @@ const BATCH_MAX = 64;
 const WAITING_MAX = 2_000;
 /** One workspace leaves room for the others. */
 const WORKSPACE_WAITING_MAX = 1_000;
-/** Connections that may wait for accounts which somebody else holds, so that the others stay free. */
-const PATIENT_MAX = 2;
+/** Connections that may wait for accounts which another session has locked, so that the others stay free. */
+const CONTENDED_MAX = 2;
 const BUSY_RETRY_S = 1;
 
 /**
  * Group commit: orders that arrive while a commit is on its way form the next batch. Workspaces take turns, one order each, so that
  * a busy one delays the others by its share alone; the orders of one workspace keep their order.
  *
- * An account that somebody else holds does not stall the batch: its orders leave it, and wait for the account by themselves.
+ * An account that another session has locked does not stall the batch: its orders leave it, and wait for the account beside it, a batch
+ * of one account at a time. Contended accounts take turns as well, batch by batch, so that a busy one does not keep the others waiting.
  */
 export class OrderLane {
-  private readonly turns = new Map<number, Waiting[]>();
+  private readonly waiting = new RoundRobin<number, Waiting>();
   /** By account: the orders that have left a batch, and those that came after them. */
-  private readonly patient = new Map<string, Waiting[]>();
-  private readonly patientTurns: string[] = [];
-  private patientRunners = 0;
+  private readonly contended = new Map<string, Waiting[]>();
+  /** The contended accounts by workspace. */
+  private readonly contendedTurns = new RoundRobin<number, string>();
+  private contendedRunners = 0;
   private waitingCount = 0;
   private readonly waitingOf = new Map<number, number>();
   private isRunning = false;
 
   constructor(private readonly post: PostTogether) {}
 
-  /** @throws Refusal `unavailable` where too many wait already; nothing has happened */
-  async submit(order: ReadyOrder): Promise<OrderOutcome> {
+  /**
+   * @param signal withdraws the order while it waits; once it is being carried out, its outcome is waited for
+   * @throws Refusal `unavailable` where too many wait already, and the reason of the signal for an order that was withdrawn; nothing has
+   *   happened
+   */
+  async submit(order: ReadyOrder, signal?: AbortSignal): Promise<OrderOutcome> {
     const { workspaceId } = order;
     const ofWorkspace = this.waitingOf.get(workspaceId) ?? 0;
     if (this.waitingCount >= WAITING_MAX || ofWorkspace >= WORKSPACE_WAITING_MAX) {
       throw new Refusal('unavailable', 'Too many orders wait at the moment.', { retryAfterSeconds: BUSY_RETRY_S });
     }
+    signal?.throwIfAborted();
     this.waitingCount += 1;
     this.waitingOf.set(workspaceId, ofWorkspace + 1);
+    let withdraw: () => void = () => undefined;
     try {
-      return await new Promise<OrderOutcome>((resolve, reject) => this.enqueue({ order, resolve, reject }));
+      return await new Promise<OrderOutcome>((resolve, reject) => {
+        const waiting: Waiting = { order, resolve, reject, signal, isWithdrawn: false, isTaken: false };
+        withdraw = () => withdrawUnlessTaken(waiting);
+        signal?.addEventListener('abort', withdraw, { once: true });
+        this.enqueue(waiting);
+      });
     } finally {
+      signal?.removeEventListener('abort', withdraw);
       this.waitingCount -= 1;
       const left = (this.waitingOf.get(workspaceId) ?? 1) - 1;
       if (left > 0) this.waitingOf.set(workspaceId, left);
@@ -58,15 +78,12 @@ export class OrderLane {
   }
 
   private enqueue(waiting: Waiting): void {
-    const behind = this.patient.get(accountOf(waiting));
+    const behind = this.contended.get(accountOf(waiting));
     if (behind) {
       behind.push(waiting);
       return;
     }
-    const { workspaceId } = waiting.order;
-    const turn = this.turns.get(workspaceId);
-    if (turn) turn.push(waiting);
-    else this.turns.set(workspaceId, [waiting]);
+    this.waiting.push(waiting.order.workspaceId, waiting);
     if (this.isRunning) return;
     this.isRunning = true;
     // Not at once: who comes in the same turn of the loop is in the same batch.
@@ -74,71 +91,75 @@ export class OrderLane {
   }
 
   private async run(): Promise<void> {
-    while (this.turns.size > 0) {
-      const batch = this.takeBatch();
-      for (const left of await this.carryOut(batch, false)) this.leave(left);
+    while (!this.waiting.isEmpty) {
+      const batch = takeBatch(() => this.waiting.shift());
+      for (const left of await this.carryOut(batch, false)) this.setAside(left);
     }
     this.isRunning = false;
   }
 
-  /** One of each workspace in turn, until the batch is full. Who had a turn goes to the end of the line. */
-  private takeBatch(): Waiting[] {
-    const batch: Waiting[] = [];
-    while (batch.length < BATCH_MAX) {
-      const [next] = this.turns;
-      if (!next) break;
-      const [workspaceId, turn] = next;
-      const waiting = turn.shift();
-      this.turns.delete(workspaceId);
-      if (turn.length > 0) this.turns.set(workspaceId, turn);
-      if (waiting) batch.push(waiting);
-    }
-    return batch;
-  }
-
-  /** Answers those that are left because an account is held by somebody else. */
+  /** Answers those that are left because another session has locked what they need. */
   private async carryOut(batch: readonly Waiting[], waits: boolean): Promise<Waiting[]> {
-    try {
-      const outcomes = await this.post(
-        batch.map(({ order }) => order),
-        waits,
-      );
-      return batch.filter((waiting, index) => {
-        const outcome = outcomes[index];
-        if (outcome?.kind === 'locked') return true;
-        if (outcome) waiting.resolve(outcome);
-        else waiting.reject(new Error('an order without an outcome'));
+    if (batch.length === 0) return [];
+    const orders = batch.map(({ order }) => order);
+    const outcomes = await this.post(orders, waits).catch((error: Error) => orders.map(() => failure(error)));
+    return batch.filter((waiting, index) => {
+      const outcome = outcomes[index] ?? failure(new Error('an order without an outcome'));
+      if (outcome.kind !== 'locked') {
+        waiting.resolve(outcome);
         return false;
-      });
-    } catch (error) {
-      for (const { reject } of batch) reject(error);
-      return [];
-    }
+      }
+      waiting.isTaken = false;
+      if (waiting.signal?.aborted) withdrawUnlessTaken(waiting);
+      return !waiting.isWithdrawn;
+    });
   }
 
-  private leave(waiting: Waiting): void {
+  private setAside(waiting: Waiting): void {
     const account = accountOf(waiting);
-    const others = this.patient.get(account);
+    const others = this.contended.get(account);
     if (others) {
       others.push(waiting);
       return;
     }
-    this.patient.set(account, [waiting]);
-    this.patientTurns.push(account);
-    if (this.patientRunners >= PATIENT_MAX) return;
-    this.patientRunners += 1;
-    setImmediate(() => void this.runPatiently());
+    this.contended.set(account, [waiting]);
+    this.contendedTurns.push(waiting.order.workspaceId, account);
+    if (this.contendedRunners >= CONTENDED_MAX) return;
+    this.contendedRunners += 1;
+    setImmediate(() => void this.runContended());
   }
 
-  /** Each account by itself, its orders together: a wait that ends in vain is theirs alone. */
-  private async runPatiently(): Promise<void> {
-    for (let account = this.patientTurns.shift(); account !== undefined; account = this.patientTurns.shift()) {
-      const line = this.patient.get(account) ?? [];
-      while (line.length > 0) await this.carryOut(line.splice(0, BATCH_MAX), true);
-      this.patient.delete(account);
+  /** One batch of an account, then the next account: a wait that ends in vain is the batch's alone. */
+  private async runContended(): Promise<void> {
+    for (let account = this.contendedTurns.shift(); account !== undefined; account = this.contendedTurns.shift()) {
+      const orders = this.contended.get(account) ?? [];
+      const batch = takeBatch(() => orders.shift());
+      orders.unshift(...(await this.carryOut(batch, true)));
+      const [next] = orders;
+      if (next) this.contendedTurns.push(next.order.workspaceId, account);
+      else this.contended.delete(account);
     }
-    this.patientRunners -= 1;
+    this.contendedRunners -= 1;
   }
+}
+
+function withdrawUnlessTaken(waiting: Waiting): void {
+  if (waiting.isTaken) return;
+  waiting.isWithdrawn = true;
+  waiting.reject(waiting.signal?.reason);
+}
+
+/** The next orders that have not been withdrawn. */
+function takeBatch(next: () => Waiting | undefined): Waiting[] {
+  const batch: Waiting[] = [];
+  while (batch.length < BATCH_MAX) {
+    const waiting = next();
+    if (!waiting) break;
+    if (waiting.isWithdrawn) continue;
+    waiting.isTaken = true;
+    batch.push(waiting);
+  }
+  return batch;
 }
 
 const accountOf = ({ order }: Waiting): string => `${order.workspaceId}/${order.accountId ?? ''}`;

@@ -51,6 +51,7 @@ interface QuoteUseRow {
   readonly orderId: number;
 }
 
+/** In the order of the unique key that two batches may both meet, so that they never wait for each other in a cycle. */
 const INSERT_ORDERS = statement(
   'insert_orders',
   `insert into customer_order (workspace_id, id, account_id, recipient_id, amount, type, status, description, purpose_code,
@@ -59,7 +60,8 @@ const INSERT_ORDERS = statement(
      reference, metadata::jsonb, placed_by
    from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::text[],
                $10::text[], $11::int[], $12::text[], $13::timestamptz[], $14::bigint[], $15::text[], $16::text[], $17::bigint[])
-     u(w, id, account, recipient, amount, type, status, description, purpose, unit, value, anchor, stop, quote, reference, metadata, placed_by)`,
+     u(w, id, account, recipient, amount, type, status, description, purpose, unit, value, anchor, stop, quote, reference, metadata, placed_by)
+   order by w, reference`,
 );
 
 const INSERT_EXECUTIONS = statement(

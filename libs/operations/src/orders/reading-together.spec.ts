@@ -37,7 +37,7 @@ describe('Given what is read together', () => {
     const answers = await Promise.allSettled(['2', 'two', '6'].map((text) => together.ask(text)));
 
     expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
-    expect(sizes).toEqual([3, 1, 1, 1]);
+    expect(sizes).toEqual([3, 2, 1, 1, 1]);
   });
 
   it('When the reading itself is at fault, Then all are told, and it is not tried again', async () => {

@@ -1,4 +1,4 @@
-import { DatabaseError } from '@banking/postgres';
+import { bisect } from '@banking/postgres';
 
 /** What waits for its turn. */
 interface Waiting<T, R> {
@@ -18,7 +18,7 @@ export class ReadingTogether<T, R> {
   /** @param read answers a result for each item, in their order */
   constructor(private readonly read: (items: readonly T[]) => Promise<readonly R[]>) {}
 
-  /** @throws what the reading throws; what the database objects to is read one by one, so that it is that item's alone */
+  /** @throws what the reading throws; what the database rejects is read in halves, so that the error is that item's alone */
   ask(item: T): Promise<R> {
     return new Promise((resolve, reject) => {
       this.waiting.push({ item, resolve, reject });
@@ -35,12 +35,20 @@ export class ReadingTogether<T, R> {
   }
 
   private async readSome(batch: readonly Waiting<T, R>[]): Promise<void> {
-    try {
-      const results = await this.read(batch.map(({ item }) => item));
-      batch.forEach(({ resolve }, index) => resolve(results[index] as R));
-    } catch (error) {
-      if (batch.length > 1 && error instanceof DatabaseError) for (const one of batch) await this.readSome([one]);
-      else for (const { reject } of batch) reject(error);
-    }
+    const settles = await bisect(
+      batch,
+      async (some) => {
+        const results = await this.read(some.map(({ item }) => item));
+        return some.map(
+          ({ resolve }, index) =>
+            () =>
+              resolve(results[index] as R),
+        );
+      },
+      ({ reject }, error) =>
+        () =>
+          reject(error),
+    );
+    settles.forEach((settle) => settle());
   }
 }

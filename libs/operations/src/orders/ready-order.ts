@@ -44,6 +44,7 @@ export async function readyOrder(
       workspaceId,
       ...held,
       placedId,
+      ...uniqueOf(draft),
       entries: isNow ? paymentEntries(payment, terms) : [],
       sheet: (posted) => (isNow ? paidSheet(draft, ids, terms, posted) : laterSheet(draft, ids)),
     };
@@ -51,6 +52,10 @@ export async function readyOrder(
     if (!(refusal instanceof Refusal)) throw refusal;
     return { workspaceId, ...held, entries: [], refusal, sheet: () => ({}) };
   }
+}
+
+function uniqueOf({ externalReference, quoteID: quoteId }: OrderDraft): Pick<ReadyOrder, 'unique'> {
+  return externalReference === undefined && quoteId === undefined ? {} : { unique: { externalReference, quoteId } };
 }
 
 /** @throws Refusal `purpose_code_required`, `purpose_code_invalid` */

@@ -1,6 +1,6 @@
 import type { AccountId, Order, OrderWish, RecipientId, Scope, TransferAmount, UserId, WorkspaceId } from '@banking/domain'; // prettier-ignore
 import { verifyBooks } from '@banking/ledger';
-import { bind, statement } from '@banking/postgres';
+import type { Claim } from '@banking/payouts';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { DEMO_RATES } from '../rates/demo-rate-source.js';
 import { expectWellFormed } from '../testing/resources.js';
@@ -29,8 +29,16 @@ afterEach(async () => {
   expect(await verifyPayments(world.database, all)).toEqual([]);
 });
 
-/** Nobody claims anything here: the worker's own specs do. */
-const unheld = bind(statement('spec.unheld', 'select 1'));
+/** Claims the work of an execution as a worker does; without the wait for its time. */
+async function claimOf(executionId: number): Promise<Claim> {
+  const { rows } = await world.owner.query<{ fence: bigint }>(
+    `update work set leased_until = clock_timestamp() + interval '30 s', fence = fence + 1
+     where kind = 'execution' and subject_id = $1 returning fence`,
+    [executionId],
+  );
+  const { workspaceId } = ada;
+  return { workspaceId, kind: 'execution', subjectId: executionId, fence: rows[0]?.fence ?? 0n, tries: 1 };
+}
 
 async function account(amount: string): Promise<AccountId> {
   const { resource } = await service.openAccount(ada, { productID: 1 as never });
@@ -64,7 +72,7 @@ const ONCE = { type: 'scheduled', repeatUnit: undefined, repeatValue: undefined 
 
 const dueOf = ({ edges }: Order) => edges.executions?.find(({ status }) => status === 'scheduled')?.id ?? 0;
 const statesOf = ({ edges }: Order) => edges.executions?.map(({ sequence, status }) => [sequence, status]);
-const run = async (order: Order) => desk.run(ada.workspaceId, dueOf(order), unheld);
+const run = async (order: Order) => desk.run(await claimOf(dueOf(order)));
 const queued = async (order: Order) =>
   (
     await world.owner.query<{ due: string }>(
@@ -88,7 +96,7 @@ describe('Given an order for later', () => {
   it('When its run is due, Then it is carried out, once, and the order is over', async () => {
     const { from, to, order, read } = await later('1000', ONCE);
 
-    await Promise.all([run(order), run(order), run(order)].map((one) => one.catch(() => undefined)));
+    await Promise.all([run(order), run(order), run(order)]);
     await run(order);
 
     const ran = await read();
@@ -128,10 +136,7 @@ describe('Given an order for later', () => {
       const { from, order, read } = await later('1000', ONCE);
       const name = { accountId: from, orderId: order.id };
 
-      const [, cancelling] = await Promise.all([
-        run(order).catch(() => undefined),
-        wordOf(service.cancelOrder(ada, name)),
-      ]);
+      const [, cancelling] = await Promise.all([run(order), wordOf(service.cancelOrder(ada, name))]);
 
       const after = await read();
       const ran = after.status === 'completed';
@@ -139,6 +144,20 @@ describe('Given an order for later', () => {
       expect(statesOf(after)).toEqual([[1, ran ? 'completed' : 'cancelled']]);
       expect(await balanceOf(from)).toBe(ran ? 900 : 1_000);
     }
+  });
+});
+
+describe('Given a run whose claim another worker has taken over', () => {
+  it('When both carry it out at once, Then it is paid once, by the later claim', async () => {
+    const { from, order, read } = await later('1000', ONCE);
+    const claims = [await claimOf(dueOf(order)), await claimOf(dueOf(order))];
+
+    await desk.run(claims[0]!);
+    expect(await balanceOf(from)).toBe(1_000);
+    await Promise.all(claims.map((claim) => desk.run(claim)));
+
+    expect(statesOf(await read())).toEqual([[1, 'completed']]);
+    expect(await balanceOf(from)).toBe(900);
   });
 });
 
@@ -204,7 +223,7 @@ describe('Given a recurring order', () => {
     for (let round = 0; round < 10; round += 1) {
       const { from, order, read } = await later('1000');
 
-      await Promise.all([run(order).catch(() => undefined), service.cancelOrder(ada, { accountId: from, orderId: order.id })]); // prettier-ignore
+      await Promise.all([run(order), service.cancelOrder(ada, { accountId: from, orderId: order.id })]); // prettier-ignore
 
       const after = await read();
       expect(after.status).toBe('cancelled');
