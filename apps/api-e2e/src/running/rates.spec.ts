@@ -18,7 +18,14 @@ describe('Given a service that was told where rates come from, or was not', () =
       asked += 1;
       if (isDown) response.writeHead(503).end();
       else
-        response.end(JSON.stringify({ base: 'EUR', asOf: new Date().toISOString(), rates: { USD: 1.25, INR: '100' } }));
+        response.end(
+          JSON.stringify({
+            base: 'EUR',
+            asOf: new Date().toISOString(),
+            rates: { USD: 1.25, INR: '100' },
+            spreadBasisPoints: { 'INR/USD': 25 },
+          }),
+        );
     });
     await once(source.listen(0, '127.0.0.1'), 'listening');
     url = `http://reader:hunter2@127.0.0.1:${(source.address() as AddressInfo).port}/rates`;
@@ -70,7 +77,7 @@ describe('Given a service that was told where rates come from, or was not', () =
       isDown = true;
       const again = await quote(service, 'INR', key);
 
-      expect(first).toMatchObject({ status: 201, body: { rate: '80', targetAmount: '800000' } });
+      expect(first).toMatchObject({ status: 201, body: { rate: '79.8', targetAmount: '798000' } });
       const { createdAt, expiresAt } = first.body as { readonly createdAt: string; readonly expiresAt: string };
       expect(Date.parse(expiresAt) - Date.parse(createdAt)).toBe(60_000);
       expect(again).toEqual(first);

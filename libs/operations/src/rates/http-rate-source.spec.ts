@@ -160,6 +160,22 @@ describe('Given a source of rates over HTTP', () => {
     expect(warned).toHaveLength(2);
   });
 
+  it('When the spread of a pair cannot be read, Then the pair has no rate, and the others are dealt at', async () => {
+    const spreadBasisPoints = { 'USD/INR': 'many', 'JPY/USD': 100 };
+    const document = { base: 'USD', asOf: '2026-11-21T11:59:00Z', rates: { INR: '83', JPY: 154 }, spreadBasisPoints };
+    answer = (_, response) => void response.end(JSON.stringify(document));
+    const rates = source();
+
+    await expect(rates.rateOf('INR', 'USD')).rejects.toMatchObject(
+      refused('The rate from INR to USD cannot be read. Try again later'),
+    );
+    expect(warned).toEqual([
+      `The rates of ${base} are not used for USD/INR: its spread is not one whole number of basis points from 0 to 9999.`,
+    ]);
+    expect(await rates.rateOf('USD', 'JPY')).toMatchObject({ numerator: 154n * 9_900n, denominator: 10_000n });
+    expect(await rates.rateOf('INR', 'JPY')).toMatchObject({ numerator: 154n, denominator: 83n });
+  });
+
   it.each<[string, RequestListener, string]>([
     ['is no document', (_, response) => void response.end('<html>'), 'it is not the document'],
     ['is no UTF-8', (_, response) => void response.end(Buffer.from([0x7b, 0xff, 0x7d])), 'TypeError'],

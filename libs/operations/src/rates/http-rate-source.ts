@@ -67,6 +67,10 @@ export class HttpRateSource implements RateSource {
       this.options.warn(`The rates of ${this.name} are not used for ${rate.garbles}: it is not a decimal above zero.`);
       throw unavailable(`The rate of ${rate.garbles} cannot be read. Try again later, or choose another currency.`);
     }
+    if ('garblesSpread' in rate) {
+      this.options.warn(`The rates of ${this.name} are not used for ${rate.garblesSpread}: its spread is not one whole number of basis points from 0 to 9999.`); // prettier-ignore
+      throw unavailable(`The rate from ${from} to ${to} cannot be read. Try again later, or choose another currency.`);
+    }
     return { ...rate, source: this.name, asOf: document.asOf };
   }
 

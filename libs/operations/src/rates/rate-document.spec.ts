@@ -74,6 +74,77 @@ describe('a rate over the base', () => {
   });
 });
 
+describe('a spread', () => {
+  const spreads = fc.bigInt({ min: 0n, max: 9_999n });
+  const withSpreads = (spreadBasisPoints: unknown) =>
+    readRateDocument(
+      JSON.stringify({
+        base: 'USD',
+        asOf: '2026-11-21T09:30:00Z',
+        rates: { INR: '83', EUR: '0.86' },
+        spreadBasisPoints,
+      }),
+    );
+
+  it('is taken off the exact rate in both directions of its pair, and off no other pair', () => {
+    fc.assert(
+      fc.property(documents, codes, codes, codes, spreads, (document, from, to, other, spread) => {
+        fc.pre(new Set([from, to, other]).size === 3);
+        const spreadDocument = { ...document, spreadBasisPoints: { [`${from}/${to}`]: spread.toString() } };
+        for (const [one, two] of [
+          [from, to],
+          [to, from],
+        ] as const) {
+          // prettier-ignore
+          const [exact, dealt] = [between(document, one, two), between(spreadDocument, one, two)];
+          expect(dealt.numerator * exact.denominator * 10_000n).toBe(
+            exact.numerator * dealt.denominator * (10_000n - spread),
+          );
+        }
+        expect(between(spreadDocument, from, other)).toEqual(between(document, from, other));
+        expect(between(spreadDocument, other, to)).toEqual(between(document, other, to));
+      }),
+    );
+  });
+
+  it('of 25 basis points makes 83 to 82.7925', () => {
+    for (const written of [25, '25']) {
+      const { numerator, denominator } = between(withSpreads({ 'INR/USD': written })!, 'USD', 'INR');
+      expect(numerator * 10_000n).toBe(827_925n * denominator);
+    }
+  });
+
+  it.each([10_000, -1, 2.5, '1e1', '025', '0x19', '', ' 25', 'none', null, true, [], [25], {}])(
+    'of %j leaves its pair without a rate, and spoils no other',
+    (written) => {
+      const document = withSpreads({ 'USD/INR': written })!;
+
+      expect(crossRate(document, 'USD', 'INR')).toEqual({ garblesSpread: 'USD/INR' });
+      expect(crossRate(document, 'INR', 'USD')).toEqual({ garblesSpread: 'USD/INR' });
+      expect(crossRate(document, 'EUR', 'INR')).toMatchObject({ numerator: 8_300n, denominator: 86n });
+    },
+  );
+
+  it('that is written for both directions leaves the pair without a rate', () => {
+    const document = withSpreads({ 'USD/INR': 25, 'INR/USD': 25 })!;
+
+    expect(crossRate(document, 'INR', 'USD')).toEqual({ garblesSpread: 'INR/USD' });
+  });
+
+  it.each([
+    [null],
+    [25],
+    ['25'],
+    [[]],
+    [{ USDINR: 25 }],
+    [{ 'usd/inr': 25 }],
+    [{ 'USD/INR ': 25 }],
+    [{ 'USD-INR': 25 }],
+  ])('is not read from %j, and with it the whole document', (spreads) => {
+    expect(withSpreads(spreads)).toBeUndefined();
+  });
+});
+
 describe('a document of rates', () => {
   it('takes numbers as they are written, and leaves texts alone', () => {
     const text =

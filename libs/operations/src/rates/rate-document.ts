@@ -7,29 +7,58 @@ export interface RateDocument {
   readonly asOf: string;
   /** Decimals as they were written. What is none is found when it is asked for: a bad rate spoils its own currency only. */
   readonly rates: Readonly<Record<string, unknown>>;
+  /** Basis points by pair, such as `USD/INR`, for both directions of it; 0 for a pair that is not there. Read when a rate is wanted. */
+  readonly spreadBasisPoints?: Readonly<Record<string, unknown>>;
 }
 
+const PAIR = /^[A-Z]{3}\/[A-Z]{3}$/;
+/** A spread takes less than the whole rate. */
+const BASIS_POINTS = /^(0|[1-9][0-9]{0,3})$/;
+const WHOLE = 10_000n;
+
 /**
- * Reads `{"base":"USD","asOf":"2026-11-21T09:30:00Z","rates":{"INR":"83.12"}}`. Rates may also be JSON numbers: they are taken as they
- * are written, never as a float. Undefined for anything else.
+ * Reads `{"base":"USD","asOf":"2026-11-21T09:30:00Z","rates":{"INR":"83.12"},"spreadBasisPoints":{"USD/INR":25}}`, the last of which may
+ * be left out. Rates may also be JSON numbers: they are taken as they are written, never as a float.
+ *
+ * Undefined for anything else. A spread whose key is no pair makes the text no document: its pair would have no spread.
  */
 export function readRateDocument(text: string): RateDocument | undefined {
-  const { base, asOf, rates } = parsed(text);
+  const { base, asOf, rates, spreadBasisPoints } = parsed(text);
   const isDocument = typeof base === 'string' && typeof asOf === 'string' && isInstant(asOf) && isRecord(rates);
-  return isDocument ? { base, asOf, rates } : undefined;
+  if (!isDocument) return undefined;
+  if (spreadBasisPoints === undefined) return { base, asOf, rates };
+  const hasPairs = isRecord(spreadBasisPoints) && Object.keys(spreadBasisPoints).every((key) => PAIR.test(key));
+  return hasPairs ? { base, asOf, rates, spreadBasisPoints } : undefined;
 }
 
 /** Why a document has no rate between two currencies. */
-export type NoRate = { readonly lacks: CurrencyCode } | { readonly garbles: CurrencyCode };
+export type NoRate =
+  | { readonly lacks: CurrencyCode }
+  | { readonly garbles: CurrencyCode }
+  /** A pair, as the document names it. */
+  | { readonly garblesSpread: string };
 
-/** The rate over the base, exactly. */
+/** The rate over the base less the spread of the pair, exactly. */
 export function crossRate(document: RateDocument, from: CurrencyCode, to: CurrencyCode): Rate | NoRate {
   const bought = fromBase(document, from);
   if (!('numerator' in bought)) return bought;
   const sold = fromBase(document, to);
   if (!('numerator' in sold)) return sold;
+  const spread = spreadOf(document, from, to);
+  if (typeof spread !== 'bigint') return spread;
   const toBase = inverse(bought);
-  return { from, to, numerator: toBase.numerator * sold.numerator, denominator: toBase.denominator * sold.denominator };
+  const [numerator, denominator] = [toBase.numerator * sold.numerator, toBase.denominator * sold.denominator];
+  if (spread === 0n) return { from, to, numerator, denominator };
+  return { from, to, numerator: numerator * (WHOLE - spread), denominator: denominator * WHOLE };
+}
+
+/** One spread for both directions: a pair that is there in both is read in neither. */
+function spreadOf({ spreadBasisPoints = {} }: RateDocument, from: CurrencyCode, to: CurrencyCode): bigint | NoRate {
+  const [key, other] = [`${from}/${to}`, `${to}/${from}`].filter((pair) => Object.hasOwn(spreadBasisPoints, pair));
+  if (key === undefined) return 0n;
+  const written = spreadBasisPoints[key];
+  const isReadable = other === undefined && typeof written === 'string' && BASIS_POINTS.test(written);
+  return isReadable ? BigInt(written) : { garblesSpread: key };
 }
 
 function fromBase({ base, rates }: RateDocument, currency: CurrencyCode): Rate | NoRate {

@@ -1,6 +1,6 @@
 import { type CurrencyCode, type Rate, Refusal } from '@banking/domain';
 
-/** An exact rate, and who says so since when. */
+/** An exact rate less the spread of its pair, and who says so since when. */
 export interface DatedRate extends Rate {
   /** The source as an auditor would look for it. */
   readonly source: string;

@@ -1,37 +1,59 @@
-import { rateOf, type Rate } from '@banking/domain';
+import { inverse, rateOf, type Rate } from '@banking/domain';
 import * as fc from 'fast-check';
 import { writtenRate } from './written-rate.js';
 
 const parts = fc.bigInt({ min: 1n, max: 10n ** 18n });
-const rates: fc.Arbitrary<Rate> = fc.record({
-  from: fc.constant('USD' as const),
-  to: fc.constant('INR' as const),
-  numerator: parts,
-  denominator: parts,
-});
+const nearOne = fc.tuple(parts, fc.bigInt({ min: -1_000n, max: 1_000n }));
+const rates: fc.Arbitrary<Rate> = fc
+  .oneof(
+    fc.tuple(parts, parts),
+    nearOne.filter(([part, off]) => part + off > 0n).map(([part, off]): [bigint, bigint] => [part + off, part]),
+  )
+  .map(([numerator, denominator]) => ({ from: 'USD', to: 'INR', numerator, denominator }));
 const usd = (numerator: bigint, denominator = 1n): Rate => ({ from: 'USD', to: 'INR', numerator, denominator });
 
 describe('a rate as it is written', () => {
-  it('is read again, and differs from the exact one by half of its last digit at most', () => {
+  it('is at most the exact rate, and less than one unit of its last digit below it', () => {
     fc.assert(
       fc.property(rates, (rate) => {
         const text = writtenRate(rate);
         if (text === undefined) return;
-        const { numerator, denominator } = rateOf('USD', 'INR', text);
-        const scale = 10n ** BigInt(Math.min(15, decimalsWritten(rate)));
-        const off = numerator * rate.denominator - rate.numerator * denominator;
-        expect((off < 0n ? -off : off) * 2n * scale).toBeLessThanOrEqual(rate.denominator * denominator);
+        const written = rateOf('USD', 'INR', text);
+        const scale = 10n ** BigInt(decimalsWritten(rate));
+        const below = rate.numerator * written.denominator - written.numerator * rate.denominator;
+        expect(below).toBeGreaterThanOrEqual(0n);
+        expect(below * scale).toBeLessThan(rate.denominator * written.denominator);
       }),
     );
   });
 
-  it('has at most twelve significant digits behind a whole part that has fewer, and one spelling', () => {
+  it('times the reverse rate as it is written is at most one', () => {
+    fc.assert(
+      fc.property(rates, (rate) => {
+        const [there, back] = [writtenRate(rate), writtenRate(inverse(rate))];
+        if (there === undefined || back === undefined) return;
+        const [one, other] = [rateOf('USD', 'INR', there), rateOf('INR', 'USD', back)];
+        expect(one.numerator * other.numerator).toBeLessThanOrEqual(one.denominator * other.denominator);
+      }),
+    );
+  });
+
+  it('is written again as it is', () => {
+    fc.assert(
+      fc.property(rates, (rate) => {
+        const text = writtenRate(rate);
+        expect(text === undefined ? text : writtenRate(rateOf('USD', 'INR', text))).toBe(text);
+      }),
+    );
+  });
+
+  it('has at most fifteen significant digits, at most fifteen on either side of the point, and one spelling', () => {
     fc.assert(
       fc.property(rates, (rate) => {
         const text = writtenRate(rate) ?? '1';
         const [whole = '', fraction = ''] = text.split('.');
         expect(text).toMatch(/^(0|[1-9][0-9]*)(\.[0-9]*[1-9])?$/);
-        expect(fraction.length === 0 || text.replace('.', '').replace(/^0+/, '').length <= 12).toBe(true);
+        expect(text.replace('.', '').replace(/^0+/, '').length).toBeLessThanOrEqual(15);
         expect(Math.max(whole.length, fraction.length)).toBeLessThanOrEqual(15);
       }),
     );
@@ -39,7 +61,7 @@ describe('a rate as it is written', () => {
 
   it('is the exact one where that has no more digits', () => {
     fc.assert(
-      fc.property(fc.bigInt({ min: 1n, max: 10n ** 12n - 1n }), fc.nat({ max: 12 }), (digits, decimals) => {
+      fc.property(fc.bigInt({ min: 1n, max: 10n ** 15n - 1n }), fc.nat({ max: 15 }), (digits, decimals) => {
         const rate = usd(digits, 10n ** BigInt(decimals));
         const { numerator, denominator } = rateOf('USD', 'INR', writtenRate(rate) ?? '1');
         return numerator * rate.denominator === rate.numerator * denominator;
@@ -49,27 +71,28 @@ describe('a rate as it is written', () => {
 
   it.each([
     [usd(83n), '83'],
-    [usd(7_700n, 43n), '179.069767442'],
-    [usd(1n, 3n), '0.333333333333'],
+    [usd(7_700n, 43n), '179.06976744186'],
+    [usd(1n, 3n), '0.333333333333333'],
+    [usd(2n, 3n), '0.666666666666666'],
     [usd(307n, 16_650_000n), '0.000018438438438'],
-    [usd(999_999_999_999_9n, 10n ** 13n), '1'],
-    [usd(1_000_000_000_005n, 10n ** 12n), '1'],
-    [usd(1_000_000_000_015n, 10n ** 12n), '1.00000000002'],
+    [usd(9_999_999_999_999_999n, 10n ** 16n), '0.999999999999999'],
+    [usd(1_000_000_000_000_009n, 10n ** 15n), '1'],
+    [usd(1_000_000_000_000_019n, 10n ** 15n), '1.00000000000001'],
     [usd(123_456_789_012_345n), '123456789012345'],
+    [usd(10n ** 16n - 1n, 10n), '999999999999999'],
     [usd(1n, 10n ** 15n), '0.000000000000001'],
+    [usd(19n, 10n ** 16n), '0.000000000000001'],
     [usd(1n, 3n * 10n ** 15n), undefined],
     [usd(1n, 10n ** 30n), undefined],
     [usd(10n ** 15n), undefined],
-    [usd(10n ** 15n * 2n - 1n, 2n), undefined],
     [usd(10n ** 30n), undefined],
   ])('of %o is %p', (rate, text) => {
     expect(writtenRate(rate)).toBe(text);
   });
 });
 
-/** Twelve significant digits, counted from the first that is not zero. */
+/** Fifteen significant digits, counted from the first digit of the whole part. */
 function decimalsWritten({ numerator, denominator }: Rate): number {
-  for (let decimals = 0; ; decimals += 1) {
-    if ((numerator * 10n ** BigInt(decimals)) / denominator >= 10n ** 11n || decimals === 15) return decimals;
-  }
+  const whole = numerator / denominator;
+  return whole === 0n ? 15 : 15 - whole.toString().length;
 }
