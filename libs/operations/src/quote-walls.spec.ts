@@ -135,7 +135,7 @@ describe('Given the walls around quotes', () => {
       rate: `'83'`,
       rate_source: `'spec'`,
       rate_as_of: 'now()',
-      rounding: `'half-even'`,
+      rounding: `'down'`,
       remainder_numerator: '0',
       remainder_denominator: '100',
       expires_at: `statement_timestamp() + interval '5 minutes'`,
@@ -158,7 +158,8 @@ describe('Given the walls around quotes', () => {
     ['more arrive', { target_amount: '830001' }, 'BK006'],
     ['another rate', { rate: `'83.000001'` }, 'BK006'],
     ['a remainder that is none', { remainder_numerator: '1' }, 'BK006'],
-    ['more rounded than half', { target_amount: '829999', remainder_numerator: '100' }, '23514'],
+    ['a whole unit left over', { target_amount: '829999', remainder_numerator: '100' }, '23514'],
+    ['more arrive than was paid in', { target_amount: '830001', remainder_numerator: '-100' }, '23514'],
     ['nothing arrive', { target_amount: '0' }, '23514'],
     ['nothing leave', { amount: '0' }, '23514'],
     ['a rate below zero', { rate: `'-83'` }, '23514'],
@@ -167,6 +168,8 @@ describe('Given the walls around quotes', () => {
     ['a source for none', { target_currency_id: '840', target_amount: '10000', rate: `'1'` }, '23514'],
     ['another rate than one within a currency', { target_currency_id: '840', target_amount: '20000', rate: `'2'`, rate_source: 'null', rate_as_of: 'null' }, '23514'], // prettier-ignore
     ['another rounding', { rounding: `'up'` }, '23514'],
+    ['the rounding of before', { rounding: `'half-even'` }, '23514'],
+    ['sixteen digits of a rate', { rate: `'83.00000000000001'`, remainder_numerator: '1', remainder_denominator: '100000000' }, '23514'], // prettier-ignore
     ['no end', { expires_at: `'infinity'` }, '23514'],
     ['an end before it began', { expires_at: `statement_timestamp() - interval '1 second'` }, '23514'],
     ['a beginning of its own', { created_at: `statement_timestamp() - interval '1 hour'` }, 'BK006'],

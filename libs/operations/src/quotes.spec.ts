@@ -64,8 +64,8 @@ describe('Given a payment abroad', () => {
   it('When the exact rate has no end, Then what is kept is the rate shown, and what rounding left over', async () => {
     const given = await quote(toNobody('JPY', { accountID: account('Northwind Trading EUR'), amount: '12345' }));
 
-    const exact = convert(parseTransferAmount('12345'), rateOf('EUR', 'JPY', given.rate), 'half-even');
-    expect(given).toMatchObject({ rate: '179.069767442', targetAmount: exact.amount.toString() });
+    const exact = convert(parseTransferAmount('12345'), rateOf('EUR', 'JPY', given.rate), 'down');
+    expect(given).toMatchObject({ rate: '179.06976744186', targetAmount: exact.amount.toString() });
     expect(exact.remainder.numerator).not.toBe(0n);
     const { rows } = await world.owner.query(
       `select rounding, remainder_numerator, remainder_denominator, rate_source, rate_as_of::text from quote where id = $1`,
@@ -73,7 +73,7 @@ describe('Given a payment abroad', () => {
     );
     expect(rows).toEqual([
       {
-        rounding: 'half-even',
+        rounding: 'down',
         remainder_numerator: exact.remainder.numerator.toString(),
         remainder_denominator: exact.remainder.denominator.toString(),
         rate_source: 'Demo rates of this project',
@@ -159,7 +159,7 @@ describe('Given an account of another workspace as the recipient', () => {
       amount: '75500',
     });
 
-    expect(given).toMatchObject({ feeAmount: '0', targetAmount: '100000', edges: { targetCurrency: { code: 'USD' } } });
+    expect(given).toMatchObject({ feeAmount: '0', targetAmount: '99999', edges: { targetCurrency: { code: 'USD' } } });
     expect(given.edges.recipient).toEqual(resource);
     expect(JSON.stringify(given)).not.toContain('Southwind');
   });

@@ -31,7 +31,7 @@ export class QuoteDto implements Quote {
     type: 'string',
     pattern: '^(0|[1-9][0-9]{0,14})(\\.[0-9]{1,15})?$',
     description:
-      "What one whole unit of the account's currency buys in whole units of the target's, exactly as it is used. `1` within a currency.",
+      "What one whole unit of the account's currency buys in whole units of the target's, exactly as it is used: rounded down to fifteen significant digits at most. `1` within a currency.",
     example: '83',
   })
   readonly rate!: Quote['rate'];
@@ -41,7 +41,7 @@ export class QuoteDto implements Quote {
   readonly feeAmount?: NonNullable<Quote['feeAmount']>;
 
   @Ours()
-  @AmountField('What arrives, in minor units of the target currency: `amount` at `rate`, rounded half to even.', '20750000') // prettier-ignore
+  @AmountField('What arrives, in minor units of the target currency: `amount` at `rate`, rounded down.', '20750000') // prettier-ignore
   readonly targetAmount!: Quote['targetAmount'];
 
   @Ours()

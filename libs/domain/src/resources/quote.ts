@@ -8,15 +8,16 @@ import type { Recipient } from './recipient.js';
 /**
  * The price of one payment, binding until `expiresAt`. The account is debited `amount` and `feeAmount`, `targetAmount` arrives.
  *
- * Nothing is hidden in it: `targetAmount` is `convert(amount, rateOf(from, to, rate), 'half-even').amount`.
+ * Nothing is hidden in it: `targetAmount` is `convert(amount, rateOf(from, to, rate), 'down').amount`. What is left of a minor
+ * unit stays with the service, so no conversion there and back gains.
  */
 export interface Quote {
   readonly id: QuoteId;
   /** What leaves the account besides the fee, in minor units of its currency. */
   readonly amount: TransferAmount;
   /**
-   * What one whole unit of the account's currency buys in whole units of the target's, exactly as it is used: up to fifteen digits
-   * on either side of a point. `1` within a currency.
+   * What one whole unit of the account's currency buys in whole units of the target's, exactly as it is used: rounded down to
+   * fifteen significant digits, with up to fifteen digits on either side of a point. `1` within a currency.
    */
   readonly rate: string;
   /** In minor units of the account's currency. Left out where no recipient is named, for it depends on the way there. */

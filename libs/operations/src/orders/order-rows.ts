@@ -1,5 +1,6 @@
 import { openPayouts, openWork, type Outgoing } from '@banking/payouts';
 import { bind, statement, type Bound } from '@banking/postgres';
+import { ROUNDING } from '../quotes/price-payment.js';
 import type { ConversionTerms } from './payment-terms.js';
 
 /** A row of each table that a batch of orders writes, besides the books. */
@@ -77,7 +78,7 @@ const INSERT_CONVERSIONS = statement(
   'insert_conversions',
   `insert into conversion (workspace_id, transaction_id, quote_id, source_currency_id, source_amount, target_currency_id, target_amount,
      rate, rate_source, rate_as_of, rounding, remainder_numerator, remainder_denominator)
-   select w, x, q, c, a, tc, ta, r, s, at, 'half-even', n, d
+   select w, x, q, c, a, tc, ta, r, s, at, $13, n, d
    from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::int[], $5::bigint[], $6::int[], $7::bigint[], $8::text[], $9::text[],
                $10::timestamptz[], $11::numeric[], $12::numeric[]) u(w, x, q, c, a, tc, ta, r, s, at, n, d)`,
 );
@@ -148,6 +149,7 @@ const insertConversions = (rows: readonly ConversionRow[]): Bound<unknown>[] =>
       column(rows, (row) => row.rateAsOf),
       column(rows, (row) => row.remainderNumerator),
       column(rows, (row) => row.remainderDenominator),
+      ROUNDING,
     ),
   );
 

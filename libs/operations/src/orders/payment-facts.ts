@@ -1,5 +1,6 @@
 import type { CurrencyCode } from '@banking/domain';
 import { bind, statement, type Database } from '@banking/postgres';
+import { ROUNDING } from '../quotes/price-payment.js';
 
 /** A payment as it is named: whose account, to whom, and what else of the workspace it refers to. */
 export interface NamedPayment {
@@ -50,6 +51,7 @@ export interface QuoteFacts {
   readonly rateAsOf: string | null;
   readonly remainderNumerator: string;
   readonly remainderDenominator: string;
+  /** Also where it was rounded otherwise than quotes are now: what it promises could be more than is paid in. */
   readonly isExpired: boolean;
   readonly isUsed: boolean;
 }
@@ -67,7 +69,7 @@ const factsBy = (clock: string): string =>
             'targetCurrencyId', q.target_currency_id, 'targetAmount', q.target_amount::text, 'rate', q.rate,
             'rateSource', q.rate_source, 'rateAsOf', rfc3339(q.rate_as_of),
             'remainderNumerator', q.remainder_numerator::text, 'remainderDenominator', q.remainder_denominator::text,
-            'isExpired', q.expires_at <= statement_timestamp(),
+            'isExpired', q.expires_at <= statement_timestamp() or q.rounding <> '${ROUNDING}',
             'isUsed', exists (select from quote_use s where s.workspace_id = q.workspace_id and s.quote_id = q.id)) end as quote,
           u.reference is not null and exists (
             select from customer_order e where e.workspace_id = u.w and e.external_reference = u.reference) as reference_is_taken

@@ -1,7 +1,8 @@
-import { convert, type CurrencyCode, decimalsOf, inverse, minorUnits, MINOR_UNITS_MAX, type MinorUnits, rateOf } from '@banking/domain'; // prettier-ignore
+import { convert, type CurrencyCode, decimalsOf, inverse, minorUnits, MINOR_UNITS_MAX, type MinorUnits, type Rate, rateOf } from '@banking/domain'; // prettier-ignore
 import { CORRIDORS, feeOf, feeScheduleOf } from '@banking/reference';
 import * as fc from 'fast-check';
 import { DEMO_RATES } from '../rates/demo-rate-source.js';
+import { crossRate, readRateDocument } from '../rates/rate-document.js';
 import { NO_RATES, type RateSource } from '../rates/rate-source.js';
 import { wordOf } from '../testing/worlds.js';
 import type { PaidCorridor, PaymentParties } from './payment-parties.js';
@@ -41,7 +42,7 @@ describe('a price', () => {
       fc.asyncProperty(codes, codes, amounts, async (from, to, amount) => {
         const priced = await pricePayment({ from, to }, amount, DEMO_RATES).catch(() => undefined);
         if (!priced) return;
-        const again = convert(amount, rateOf(from, to, priced.rateText), 'half-even');
+        const again = convert(amount, rateOf(from, to, priced.rateText), 'down');
         expect([priced.amount, priced.remainder]).toEqual([again.amount, again.remainder]);
         expect(priced).not.toHaveProperty('fee');
       }),
@@ -70,11 +71,11 @@ describe('a price', () => {
         const priced = await pricePayment(abroad(from, to, open(id)), amount, DEMO_RATES).catch(() => undefined);
         if (!priced) return;
         const rate = rateOf(from, to, priced.rateText);
-        const charged = feeOf(schedule, convert(amount, rate, 'half-even').amount, 'half-even');
-        expect(priced.fee).toBe(convert(charged, inverse(rate), 'half-even').amount);
-        expect(priced.fee! >= convert(schedule.minimum, inverse(rate), 'half-even').amount).toBe(true);
+        const charged = feeOf(schedule, convert(amount, rate, 'up').amount, 'up');
+        expect(priced.fee).toBe(convert(charged, inverse(rate), 'up').amount);
+        expect(priced.fee! >= convert(schedule.minimum, inverse(rate), 'up').amount).toBe(true);
         if (schedule.maximum !== undefined) {
-          expect(priced.fee! <= convert(schedule.maximum, inverse(rate), 'half-even').amount).toBe(true);
+          expect(priced.fee! <= convert(schedule.maximum, inverse(rate), 'up').amount).toBe(true);
         }
       }),
     );
@@ -121,7 +122,7 @@ describe('Given a payment', () => {
       message: 'A payment on this way must be worth at least 17907 JPY.',
       details: [{ path: '/amount', reason: 'amount_below_minimum' }],
     });
-    expect(await price(yenLimit, 10_001n)).toMatchObject({ rateText: '96.511627907' });
+    expect(await price(yenLimit, 10_001n)).toMatchObject({ rateText: '96.5116279069767' });
   });
 
   it('When the largest amount there is is above the limit, Then that is what is said', async () => {
@@ -168,6 +169,18 @@ describe('Given a payment', () => {
       fee: 0n,
     });
     expect(await wordOf(price({ from: 'EUR', to: 'USD' }, 1n, NO_RATES))).toBe('rate_unavailable');
+  });
+
+  it('When the pair has a spread, Then the rate shown is less by it in both directions', async () => {
+    const document = readRateDocument(
+      '{"base":"USD","asOf":"2026-11-21T00:00:00Z","rates":{"INR":83},"spreadBasisPoints":{"USD/INR":25}}',
+    )!;
+    const spread: RateSource = {
+      rateOf: async (from, to) => ({ ...(crossRate(document, from, to) as Rate), source: 'spec', asOf: document.asOf }),
+    };
+
+    expect(await price({ from: 'USD', to: 'INR' }, 10_000n, spread)).toMatchObject({ rateText: '82.7925', amount: 827_925n }); // prettier-ignore
+    expect(await price({ from: 'INR', to: 'USD' }, 827_925n, spread)).toMatchObject({ rateText: '0.012018072289156', amount: 9_950n }); // prettier-ignore
   });
 
   it('When the rate cannot be written, Then there is none', async () => {

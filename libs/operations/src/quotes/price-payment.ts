@@ -4,8 +4,10 @@ import { type DatedRate, noRate, type RateSource } from '../rates/rate-source.js
 import { writtenRate } from '../rates/written-rate.js';
 import type { PaidCorridor, PaymentParties } from './payment-parties.js';
 
-/** Of everything here: what arrives, and the fee. */
-export const ROUNDING: Rounding = 'half-even';
+/** Of what arrives: a conversion never pays out more than it takes in. The caller chooses the amount, so no rounding is in its favour. */
+export const ROUNDING: Rounding = 'down';
+/** Of the fee, at each step: it is never less than its schedule says. */
+const FEE_ROUNDING: Rounding = 'up';
 
 /** What one payment costs, and what arrives. */
 export interface Price extends Conversion {
@@ -43,7 +45,7 @@ export async function pricePayment(
   return { ...converted, ...said, ...(fee !== undefined && { fee }) };
 }
 
-/** The exact rate of the source, rounded to the decimal that is shown; and from there on that decimal, exactly. */
+/** The exact rate of the source, rounded down to the decimal that is shown; and from there on that decimal, exactly. */
 async function dealtRate(from: CurrencyCode, to: CurrencyCode, rates: RateSource) {
   if (from === to) return { rate: rateOf(from, to, '1'), rateText: '1' };
   const dated = await rates.rateOf(from, to);
@@ -79,8 +81,8 @@ async function feeFor(
   const schedule = corridor && feeScheduleOf(corridor.id);
   if (!schedule) return minorUnits(0n);
   const rate = await rateTo(schedule.currency);
-  const fee = feeOf(schedule, convert(amount, rate, ROUNDING).amount, ROUNDING);
-  return convert(fee, inverse(rate), ROUNDING).amount;
+  const fee = feeOf(schedule, convert(amount, rate, FEE_ROUNDING).amount, FEE_ROUNDING);
+  return convert(fee, inverse(rate), FEE_ROUNDING).amount;
 }
 
 const shown = (amount: MinorUnits, currency: CurrencyCode) => `${toDecimal(amount, currency)} ${currency}`;

@@ -1,0 +1,141 @@
+import { type AccountId, type CurrencyCode, inverse, type Rate, type RecipientId, Refusal, type Scope, type TransferAmount, type UserId, type WorkspaceId } from '@banking/domain'; // prettier-ignore
+import { verifyBooks } from '@banking/ledger';
+import * as fc from 'fast-check';
+import { LedgerBankingService } from '../ledger-banking-service.js';
+import { DEMO_RATES } from '../rates/demo-rate-source.js';
+import type { RateSource } from '../rates/rate-source.js';
+import { demoWorld, wordOf } from '../testing/worlds.js';
+import { verifyPayments } from '../verify-payments.js';
+
+/** Of 0, 2, 3 and 4 decimals. */
+const CODES = ['JPY', 'USD', 'KWD', 'CLF', 'INR'] as const;
+type Code = (typeof CODES)[number];
+
+let world: Awaited<ReturnType<typeof demoWorld>>;
+let service: LedgerBankingService;
+let ada: Scope & { workspaceId: WorkspaceId; actor: UserId };
+let exact: Rate | undefined;
+const accounts = new Map<Code, { readonly id: AccountId; readonly recipient: RecipientId }>();
+
+/** The rate of the run and its inverse; that of the demo world where the run has none. */
+const rates: RateSource = {
+  rateOf: async (from, to) => {
+    if (!exact) return DEMO_RATES.rateOf(from, to);
+    return { ...(exact.from === from ? exact : inverse(exact)), source: 'spec', asOf: '2026-11-21T00:00:00Z' };
+  },
+};
+
+beforeAll(async () => {
+  world = await demoWorld();
+  service = new LedgerBankingService(world.database, world.books, { rates });
+  ada = {
+    actor: world.demo.users['ada@northwind.example'] as UserId,
+    workspaceId: world.demo.workspaces['Northwind Trading'] as WorkspaceId,
+  };
+  for (const code of CODES) {
+    const { rows } = await world.owner.query<{ id: bigint }>(
+      `with sold as (select p.id from product p join currency c on c.id = p.currency_id where c.code = $1),
+            made as (insert into product (id, name, currency_id)
+                     select (select max(id) + 1 from product), $1, c.id from currency c
+                     where c.code = $1 and not exists (select from sold) returning id)
+       select id from sold union all select id from made`,
+      [code],
+    );
+    const { resource } = await service.openAccount(ada, { productID: Number(rows[0]!.id) as never });
+    await service.fundAccount(ada, { accountId: resource.id, amount: digits(10n ** 12n) });
+    const named = await service.addInternalRecipient(ada, { accountCode: resource.code ?? '' });
+    accounts.set(code, { id: resource.id, recipient: named.resource.id });
+  }
+}, 60_000);
+afterAll(() => world.close());
+
+const digits = (amount: bigint) => amount.toString() as TransferAmount;
+const balanceOf = async (code: Code) => {
+  const { edges } = await service.getAccount(ada, { accountId: accounts.get(code)!.id });
+  return BigInt(edges.balances[0]!.amount as unknown as string);
+};
+const pay = (from: Code, to: Code, amount: bigint) => {
+  const [{ id: accountId }, { recipient: recipientID }] = [accounts.get(from)!, accounts.get(to)!];
+  return service.placeOrder(ada, { accountId, recipientID, amount: digits(amount), type: 'instant' });
+};
+/** Pays, or leaves the money where it is. */
+const tryToPay = (from: Code, to: Code, amount: bigint) =>
+  pay(from, to, amount).catch((refusal: unknown) => {
+    if (!(refusal instanceof Refusal)) throw refusal;
+  });
+
+describe('Given own accounts in two currencies', () => {
+  const pairs = fc.tuple(fc.constantFrom(...CODES), fc.constantFrom(...CODES)).filter(([one, other]) => one !== other);
+  const parts = fc.oneof(fc.bigInt({ min: 1n, max: 1_000n }), fc.bigInt({ min: 10n ** 12n, max: 10n ** 12n + 1_000n }));
+  const amounts = fc.oneof(fc.bigInt({ min: 1n, max: 500n }), fc.bigInt({ min: 1n, max: 10n ** 9n }));
+
+  it('When money goes there in any number of payments and all of it comes back, Then nothing was gained', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        pairs,
+        parts,
+        parts,
+        fc.array(amounts, { minLength: 1, maxLength: 8 }),
+        fc.nat({ max: 2 }),
+        async ([here, there], numerator, denominator, payments, cuts) => {
+          // prettier-ignore
+          exact = { from: here as CurrencyCode, to: there as CurrencyCode, numerator, denominator };
+          const before = [await balanceOf(here), await balanceOf(there)] as const;
+
+          await Promise.all(payments.map((amount) => tryToPay(here, there, amount)));
+          for (let cut = cuts; cut >= 0; cut -= 1) {
+            const arrived = (await balanceOf(there)) - before[1];
+            const part = cut === 0 ? arrived : arrived / 2n;
+            if (part > 0n) await tryToPay(there, here, part);
+          }
+
+          expect(await balanceOf(there)).toBeGreaterThanOrEqual(before[1]);
+          expect(await balanceOf(here)).toBeLessThanOrEqual(before[0]);
+        },
+      ),
+      { numRuns: 60 },
+    );
+    const all = Object.values(world.demo.workspaces) as WorkspaceId[];
+    expect((await verifyBooks(world.database, all)).findings).toEqual([]);
+    expect(await verifyPayments(world.database, all)).toEqual([]);
+    const { rows } = await world.owner.query(
+      `select rounding, count(*) > 0 as some, bool_and(remainder_numerator >= 0 and remainder_numerator < remainder_denominator) as rests
+       from conversion group by rounding`,
+    );
+    expect(rows).toEqual([{ rounding: 'down', some: true, rests: true }]);
+  }, 120_000);
+
+  it('When 0.42 INR are paid into dollars twelve times, Then each time nothing would arrive, and it is refused', async () => {
+    exact = undefined;
+    const before = [await balanceOf('INR'), await balanceOf('USD')];
+
+    for (let times = 0; times < 12; times += 1) {
+      expect(await wordOf(pay('INR', 'USD', 42n))).toBe('amount_below_minimum');
+    }
+
+    expect([await balanceOf('INR'), await balanceOf('USD')]).toEqual(before);
+  });
+
+  it('When twelve payments of 1.42 INR come back as one, Then less comes back, and the rest is our position', async () => {
+    exact = undefined;
+    const before = [await balanceOf('INR'), await balanceOf('USD')] as const;
+    const position = async () => {
+      const { rows } = await world.owner.query<{ sum: string }>(
+        `select sum(case direction when 'credit' then amount else -amount end)::text
+         from transfer t join account a on a.workspace_id = t.workspace_id and a.id = t.account_id join currency c on c.id = t.currency_id
+         where a.kind = 'fx' and c.code = 'INR' and t.workspace_id = $1`,
+        [ada.workspaceId],
+      );
+      return BigInt(rows[0]!.sum ?? 0);
+    };
+    const held = await position();
+
+    for (let times = 0; times < 12; times += 1) await pay('INR', 'USD', 142n);
+    expect(await balanceOf('USD')).toBe(before[1] + 12n);
+    await pay('USD', 'INR', 12n);
+
+    expect(await balanceOf('USD')).toBe(before[1]);
+    expect(await balanceOf('INR')).toBe(before[0] - 12n * 142n + 996n);
+    expect(await position()).toBe(held + 12n * 142n - 996n);
+  });
+});

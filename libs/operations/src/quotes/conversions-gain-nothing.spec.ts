@@ -1,0 +1,130 @@
+import {
+  convert,
+  type CurrencyCode,
+  decimalsOf,
+  inverse,
+  minorUnits,
+  type MinorUnits,
+  type Rate,
+  rateOf,
+} from '@banking/domain';
+import { CORRIDORS, feeScheduleOf } from '@banking/reference';
+import * as fc from 'fast-check';
+import type { RateSource } from '../rates/rate-source.js';
+import { wordOf } from '../testing/worlds.js';
+import { pricePayment } from './price-payment.js';
+
+/** Of 0, 2, 3 and 4 decimals. */
+const codes = fc.constantFrom<CurrencyCode>('JPY', 'USD', 'KWD', 'CLF', 'INR');
+const pairs = fc.tuple(codes, codes).filter(([one, other]) => one !== other);
+const parts = fc.bigInt({ min: 1n, max: 10n ** 18n });
+const small = fc.bigInt({ min: 1n, max: 1_000n });
+const fractions: fc.Arbitrary<readonly [bigint, bigint]> = fc.oneof(
+  fc.tuple(small, small),
+  fc.tuple(parts, parts),
+  fc.tuple(parts, fc.bigInt({ min: 1n, max: 100n })).map(([part, off]) => [part + off, part] as const),
+  fc.tuple(parts, small),
+  fc.tuple(small, parts),
+);
+const amounts = fc.oneof(fc.bigInt({ min: 1n, max: 100n }), fc.bigInt({ min: 1n, max: 10n ** 18n })).map(minorUnits);
+const spreads = fc.bigInt({ min: 0n, max: 9_999n });
+
+/** One exact rate and its inverse, each less the spread. */
+function constantly(
+  [there, back]: readonly [CurrencyCode, CurrencyCode],
+  [numerator, denominator]: readonly [bigint, bigint],
+  spread = 0n,
+): RateSource {
+  // prettier-ignore
+  const rate: Rate = { from: there, to: back, numerator, denominator };
+  return {
+    rateOf: async (from) => {
+      const exact = from === there ? rate : inverse(rate);
+      const less = { numerator: exact.numerator * (10_000n - spread), denominator: exact.denominator * 10_000n };
+      return { ...exact, ...less, source: 'spec', asOf: '2026-11-21T00:00:00Z' };
+    },
+  };
+}
+const EXPECTED = new Set(['amount_below_minimum', 'amount_out_of_range', 'rate_unavailable']);
+
+/** What arrives of a payment, and nothing is paid where it is refused. */
+async function paid(from: CurrencyCode, to: CurrencyCode, amount: MinorUnits, rates: RateSource) {
+  try {
+    return (await pricePayment({ from, to }, amount, rates)).amount;
+  } catch (refusal) {
+    if (!EXPECTED.has((refusal as { reason: string }).reason)) throw refusal;
+    return undefined;
+  }
+}
+
+describe('payments between own accounts of two currencies, at a rate that does not change', () => {
+  it('bring back no more than was paid, however many there are and whatever their order', async () => {
+    const steps = fc.array(fc.tuple(fc.boolean(), amounts), { minLength: 1, maxLength: 12 });
+    await fc.assert(
+      fc.asyncProperty(pairs, fractions, spreads, amounts, steps, async (pair, fraction, spread, start, payments) => {
+        const rates = constantly(pair, fraction, spread);
+        const holds: [bigint, bigint] = [start, 0n];
+        const pay = async (from: 0 | 1, amount: bigint) => {
+          const to = from === 0 ? 1 : 0;
+          const arrives = amount === 0n ? undefined : await paid(pair[from], pair[to], amount as MinorUnits, rates);
+          if (arrives === undefined) return;
+          holds[from] -= amount;
+          holds[to] += arrives;
+        };
+
+        for (const [isThere, amount] of payments) {
+          const from = isThere ? 0 : 1;
+          await pay(from, amount < holds[from] ? amount : holds[from]);
+        }
+        await pay(1, holds[1]);
+
+        expect(holds[0]).toBeLessThanOrEqual(start);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('have gained where they were rounded to the nearest: twelve of 0.42 INR, and one back', async () => {
+    const rates = constantly(['USD', 'INR'], [83n, 1n]);
+
+    const [there, back] = [rateOf('INR', 'USD', '0.012048192771'), rateOf('USD', 'INR', '83')];
+    const cents = convert(minorUnits(42n), there, 'half-even').amount * 12n;
+    expect(convert(minorUnits(cents), back, 'half-even').amount).toBe(996n);
+
+    expect(await wordOf(pricePayment({ from: 'INR', to: 'USD' }, minorUnits(42n), rates))).toBe('amount_below_minimum');
+    expect(await paid('INR', 'USD', minorUnits(83n), rates)).toBe(undefined);
+    expect(await paid('INR', 'USD', minorUnits(84n), rates)).toBe(1n);
+    expect(await paid('USD', 'INR', minorUnits(12n), rates)).toBe(996n);
+  });
+});
+
+describe('a fee', () => {
+  const charging = CORRIDORS.filter(({ id }) => feeScheduleOf(id)).map(({ id }) => id);
+
+  it('is never less than its schedule says of the exact amount, at the rate of the payment', async () => {
+    await fc.assert(
+      fc.asyncProperty(codes, fc.constantFrom(...charging), fractions, amounts, async (from, id, fraction, amount) => {
+        const { currency, fixed, partsPerMillion, minimum, maximum } = feeScheduleOf(id)!;
+        if (currency === from) return;
+        const corridor = { id, enabled: true, payoutMethod: 'LOCAL', limitCurrency: from, minimum: minorUnits(0n), maximum: minorUnits(10n ** 18n) } as const; // prettier-ignore
+        const priced = await pricePayment(
+          { from, to: currency, recipient: { corridor } },
+          amount,
+          constantly([from, currency], fraction),
+        ).catch(() => undefined);
+        if (!priced) return;
+
+        const WHOLE = 1_000_000n;
+        const rate = rateOf(from, currency, priced.rateText);
+        // Millionths of a unit of the schedule, times `unit`.
+        const unit = rate.denominator * 10n ** BigInt(decimalsOf(from));
+        const worth = rate.numerator * 10n ** BigInt(decimalsOf(currency));
+        const share = fixed * WHOLE * unit + amount * worth * partsPerMillion;
+        const least = share < minimum * WHOLE * unit ? minimum * WHOLE * unit : share;
+        const exact = maximum !== undefined && least > maximum * WHOLE * unit ? maximum * WHOLE * unit : least;
+        expect(priced.fee! * worth * WHOLE).toBeGreaterThanOrEqual(exact);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
