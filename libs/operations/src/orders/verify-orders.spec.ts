@@ -67,6 +67,10 @@ describe('Given a fault planted behind the walls', () => {
   const setQuote = (change: string) => `update quote set ${change} where id = ${orders.quoted.quoteID}`;
   const setConversion = (change: string) =>
     `update conversion set ${change} where transaction_id = ${transactionOf(orders.abroad)}`;
+  /** 83.00 and a little less, so that one unit too much arrives: the sum is right, and the rounding is up. */
+  const roundUp = (rounding: string) =>
+    `alter table conversion drop constraint conversion_rounds_down;
+     ${setConversion(`rounding = '${rounding}', rate = '82.99999999995', remainder_numerator = -5, remainder_denominator = 1000000`)}`; // prettier-ignore
   const deleteConversion = () => `delete from conversion where transaction_id = ${transactionOf(orders.abroad)}`;
 
   it.each<[string, () => string, readonly string[]]>([
@@ -104,6 +108,8 @@ describe('Given a fault planted behind the walls', () => {
     ],
     ['a conversion says another rate', () => setConversion(`rate = '1'`), [CONVERTED]],
     ['a conversion drops its remainder', () => setConversion('remainder_numerator = remainder_numerator + 1, remainder_denominator = 1000'), [CONVERTED]], // prettier-ignore
+    ['a conversion is rounded up and says down', () => roundUp('down'), [CONVERTED]],
+    ['a conversion is rounded half to even, as before', () => roundUp('half-even'), []],
     ['a conversion says other amounts', () => setConversion('source_amount = source_amount * 2, target_amount = target_amount * 2'), [CONVERTED]], // prettier-ignore
     [
       'a payout is of no order',
