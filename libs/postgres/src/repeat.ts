@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { isRepeatable } from './failures.js';
 
 /** Tries in total: a conflict that outlasts them is reported as `unavailable`. */
-export const TRIES_MAX = 5;
+const TRIES_MAX = 5;
 const PAUSE_FIRST_MS = 10;
 
 /**

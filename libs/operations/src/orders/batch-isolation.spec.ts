@@ -217,26 +217,50 @@ describe('Given two processes that place orders with the same references', () =>
   });
   afterAll(() => theirs.end());
 
+  /** Until so many sessions wait for a lock. */
+  async function waiting(count: number): Promise<void> {
+    const read = async () => {
+      const { rows } = await world.owner.query<{ count: bigint }>(
+        `select pg_stat_clear_snapshot(), count(*) as count from pg_stat_activity
+         where datname = current_database() and wait_event_type = 'Lock'`,
+      );
+      return Number(rows[0]?.count);
+    };
+    while ((await read()) < count);
+  }
+  const deadlocks = async () => {
+    const { rows } = await world.owner.query<{ deadlocks: bigint }>(
+      'select pg_stat_clear_snapshot(), deadlocks from pg_stat_database where datname = current_database()',
+    );
+    return rows[0]?.deadlocks;
+  };
+
   it('When both batches name them in opposite order, Then each reference has one order, and nothing deadlocks', async () => {
     const desks = [new OrderDesk(world.books, DEMO_RATES), new OrderDesk(openBooks(theirs), DEMO_RATES)];
     const payers = [await payer(), await payer()];
-    const deadlocks = async () =>
-      (await world.owner.query<{ deadlocks: bigint }>(
-        'select deadlocks from pg_stat_database where datname = current_database()',
-      )).rows[0]!.deadlocks; // prettier-ignore
+    const references = Array.from({ length: 9 }, (_, index) => `RACE-${index}`);
     const before = await deadlocks();
+    // Another session has the middle one, so that both batches stop half-way.
+    await world.owner.query('begin');
+    await world.owner.query(`select set_config('app.workspaces', '{${ada.workspaceId}}', true)`);
+    await world.owner.query(
+      `insert into customer_order (workspace_id, account_id, recipient_id, amount, type, status, external_reference)
+       values ($1, $2, $3, 1, 'instant', 'completed', 'RACE-4')`,
+      [ada.workspaceId, payers[0]!.from, payers[0]!.recipientID],
+    );
 
-    for (let round = 0; round < 10; round += 1) {
-      const references = Array.from({ length: 9 }, (_, index) => `RACE-${round}-${index}`);
-      const words = await Promise.all(
-        [references, [...references].reverse()].flatMap(
-          (list, at) =>
-          list.map((externalReference) => wordOf(desks[at]!.place(ada, pay(payers[at]!, { externalReference, amount: '1' as TransferAmount }), {}))), // prettier-ignore
-        ),
-      );
-      expect(words.filter((word) => word === undefined)).toHaveLength(9);
-      expect(words.filter((word) => word === 'external_reference_reused')).toHaveLength(9);
-    }
+    const placing = Promise.all(
+      [references, [...references].reverse()].flatMap(
+        (list, at) =>
+        list.map((externalReference) => wordOf(desks[at]!.place(ada, pay(payers[at]!, { externalReference, amount: '1' as TransferAmount }), {}))), // prettier-ignore
+      ),
+    );
+    await waiting(2);
+    await world.owner.query('rollback');
+    const words = await placing;
+
+    expect(words.filter((word) => word === undefined)).toHaveLength(9);
+    expect(words.filter((word) => word === 'external_reference_reused')).toHaveLength(9);
     expect(await deadlocks()).toBe(before);
   });
 });

@@ -1,33 +1,24 @@
 import { Refusal } from '@banking/domain';
-import type { Gate, Outcome } from '@banking/ledger';
-import { bind, statement, type Bound } from '@banking/postgres';
+import type { Outcome } from '@banking/ledger';
+import { bind, statement } from '@banking/postgres';
 import { WHOLE_ORDER } from '../edges.js';
+import { dueRuns } from './due-runs.js';
+import { ANSWERED, type LockedCheck, ordersWith } from './locked-check.js';
 import { findAnswers, type KeptAnswer, type OrderKey } from './order-answers.js';
-import { EXECUTION } from './order-rows.js';
 import type { ReadyOrder } from './post-orders.js';
 
-/** What is read behind the locks of a batch, and what follows from it for each order before the books decide. */
-interface LockedCheck {
-  readonly reads: readonly Bound<unknown>[];
-  /** @param rows the rows of each of `reads` */
-  gate(rows: readonly (readonly unknown[])[]): Gate;
-}
-
 /** A stored response that answers an order: its own, of an earlier attempt, or that of the order which had its key first. */
-export interface StoredResponse {
+interface StoredResponse {
   readonly text: string;
   readonly isReplay: boolean;
 }
 
 /** Which order of its batch answers for one with the same key. */
-export interface EarlierOrder {
+interface EarlierOrder {
   readonly index: number;
 }
 
 export type Answers = Map<number, StoredResponse | EarlierOrder>;
-
-const ANSWERED: Outcome = { leftOut: 'answered' };
-const LOCKED: Outcome = { leftOut: 'locked' };
 
 /**
  * All checks of a batch as one, in their order: an order that exists is answered before its key is looked up, and a refusal that was
@@ -53,23 +44,6 @@ export function lockedChecks(orders: readonly ReadyOrder[], waits: boolean, answ
   };
 }
 
-/** The orders that have something, with their places in the batch. No statement for none. */
-function those<T>(
-  orders: readonly ReadyOrder[],
-  part: (order: ReadyOrder) => T | undefined,
-  read: (parts: readonly T[], of: readonly ReadyOrder[]) => readonly Bound<unknown>[],
-) {
-  const chosen = orders.flatMap((order, index) => {
-    const has = part(order);
-    return has === undefined ? [] : [{ index, order, has }];
-  });
-  const reads = chosen.length === 0 ? [] : read(chosen.map(({ has }) => has), chosen.map(({ order }) => order)); // prettier-ignore
-  /** Rows by the place of their order in the batch. */
-  const byIndex = <Row extends { readonly place: number }>(rows: readonly unknown[] = []) =>
-    new Map((rows as readonly Row[]).map((row) => [chosen[row.place]!.index, row]));
-  return { reads, byIndex };
-}
-
 /** Among orders that want what only one can have: the place of an earlier one of the batch that has it. */
 function firstHolders() {
   const first = new Map<string, number>();
@@ -91,7 +65,7 @@ const FIND_PLACED = statement<{ place: number; resource: string }>(
 
 /** An order whose earlier attempt may have been committed is looked up by its id, which no other order has. */
 function placedEarlier(orders: readonly ReadyOrder[], answers: Answers): LockedCheck {
-  const { reads, byIndex } = those(
+  const { reads, byIndex } = ordersWith(
     orders,
     ({ mayExist, placedId }) => (mayExist === true ? placedId : undefined),
     (ids, of) => [bind(FIND_PLACED, of.map(({ workspaceId }) => workspaceId), ids)], // prettier-ignore
@@ -115,7 +89,7 @@ function placedEarlier(orders: readonly ReadyOrder[], answers: Answers): LockedC
  * refused. A key is free again when the order that had it was refused, also within a batch.
  */
 function keyed(orders: readonly ReadyOrder[], answers: Answers): LockedCheck {
-  const { reads, byIndex } = those<OrderKey>(orders, ({ key }) => key, (keys) => [findAnswers(keys)]); // prettier-ignore
+  const { reads, byIndex } = ordersWith<OrderKey>(orders, ({ key }) => key, (keys) => [findAnswers(keys)]); // prettier-ignore
   return {
     reads,
     gate([rows]) {
@@ -131,64 +105,6 @@ function keyed(orders: readonly ReadyOrder[], answers: Answers): LockedCheck {
         if (!key.fingerprint.equals(fingerprint)) return { refused: new Refusal('idempotency_key_reused') };
         answers.set(index, kept ? { text: kept.answer, isReplay: true } : { index: holder ?? index });
         return ANSWERED;
-      };
-    },
-  };
-}
-
-/** The claim, the order and the execution of a run, as far as the run is still to come. Sorted, so that batches lock in one order. */
-const lockRuns = (name: string, wait: string) =>
-  statement<{ place: number }>(
-    name,
-    `select (u.n - 1)::int as place
-     from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[]) with ordinality u(w, execution, o, fence, n)
-     cross join lateral (
-       select from work k where k.workspace_id = u.w and k.kind = '${EXECUTION}' and k.subject_id = u.execution and k.fence = u.fence
-         and k.leased_until > clock_timestamp() for update ${wait}) k
-     cross join lateral (
-       select from customer_order o where o.workspace_id = u.w and o.id = u.o and o.status = 'active' for no key update ${wait}) o
-     cross join lateral (
-       select from execution e where e.workspace_id = u.w and e.id = u.execution and e.status = 'scheduled' for no key update ${wait}) e`,
-  );
-const LOCK_RUNS = lockRuns('lock_runs', '');
-const LOCK_FREE_RUNS = lockRuns('lock_free_runs', 'skip locked');
-/** The same without locks: what is due and was not locked is locked by another session. */
-const READ_DUE_RUNS = statement<{ place: number }>(
-  'read_due_runs',
-  `select (u.n - 1)::int as place
-   from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[]) with ordinality u(w, execution, o, fence, n)
-   join work k on k.workspace_id = u.w and k.kind = '${EXECUTION}' and k.subject_id = u.execution and k.fence = u.fence
-   join customer_order o on o.workspace_id = u.w and o.id = u.o
-   join execution e on e.workspace_id = u.w and e.id = u.execution
-   where k.leased_until > clock_timestamp() and o.status = 'active' and e.status = 'scheduled'`,
-);
-
-/**
- * A run is carried out only by the holder of its claim, and only while its order is active and it is still to come. For any other there
- * is nothing to do: another worker has taken it over, or its order was cancelled.
- */
-function dueRuns(orders: readonly ReadyOrder[], waits: boolean): LockedCheck {
-  const { reads, byIndex } = those(
-    orders,
-    ({ run }) => run,
-    (runs) => {
-      const claims = runs.map(({ claim }) => claim);
-      const columns = [
-        claims.map(({ workspaceId }) => workspaceId),
-        claims.map(({ subjectId }) => subjectId),
-        runs.map(({ orderId }) => orderId),
-        claims.map(({ fence }) => fence),
-      ];
-      return [bind(waits ? LOCK_RUNS : LOCK_FREE_RUNS, ...columns), bind(READ_DUE_RUNS, ...columns)];
-    },
-  );
-  return {
-    reads,
-    gate([locked, due]) {
-      const [isLocked, isDue] = [byIndex(locked), byIndex(due)];
-      return (index) => {
-        if (orders[index]?.run === undefined || isLocked.has(index)) return undefined;
-        return isDue.has(index) ? LOCKED : ANSWERED;
       };
     },
   };
@@ -225,7 +141,7 @@ const READ_TAKEN = statement<TakenRow>(
 
 /** References and quotes serve one order each. What became of them since the order was prepared is its refusal alone. */
 function taken(orders: readonly ReadyOrder[]): LockedCheck {
-  const { reads, byIndex } = those(
+  const { reads, byIndex } = ordersWith(
     orders,
     ({ unique }) => unique,
     (uniques, of) => [
