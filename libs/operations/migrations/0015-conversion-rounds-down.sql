@@ -30,7 +30,8 @@ begin
 end $$;
 create trigger proven after insert on conversion for each row execute function prove_conversion();
 
--- A quote that was rounded half to even may promise more than is paid in, so no order is placed at it any more.
+-- A quote that was rounded half to even may promise more than is paid in, so no order is placed at it any more. It expires by the time
+-- the database transaction began: what the service has read behind its locks still holds when the row is inserted.
 create or replace function prove_quote_use() returns trigger
   language plpgsql set search_path = banking, pg_temp as $$
 declare
@@ -39,7 +40,7 @@ declare
 begin
   select * into promised from quote where workspace_id = new.workspace_id and id = new.quote_id;
   select * into ordered from customer_order where workspace_id = new.workspace_id and id = new.order_id;
-  if promised.expires_at <= statement_timestamp() or promised.rounding <> 'down' then
+  if promised.expires_at <= now() or promised.rounding <> 'down' then
     raise exception 'the quote has expired' using errcode = 'BK007';
   end if;
   if (ordered.account_id, ordered.amount, ordered.recipient_id)

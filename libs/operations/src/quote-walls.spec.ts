@@ -69,6 +69,18 @@ describe('Given the walls around quotes', () => {
     await expect(use(given.id, await order(given))).rejects.toMatchObject({ code: 'BK007' });
   });
 
+  it('When it expires while the database transaction of its order runs, Then it can be used: what was read behind the locks holds', async () => {
+    const given = await quote();
+    const orderId = await order(given);
+    await world.owner.query('begin; set local session_replication_role = replica');
+    await world.owner.query('update quote set expires_at = statement_timestamp() where id = $1', [given.id]);
+    await world.owner.query('set local session_replication_role = origin');
+
+    await world.owner.query('insert into quote_use (workspace_id, quote_id, order_id) values ($1, $2, $3)', [ada.workspaceId, given.id, orderId]); // prettier-ignore
+
+    await world.owner.query('rollback');
+  });
+
   it('When an order is another payment, Then it cannot name the quote', async () => {
     const given = await quote();
 
