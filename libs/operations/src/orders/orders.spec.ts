@@ -113,6 +113,23 @@ describe('Given two processes', () => {
     expect(await balanceOf(to)).toBe(2_000);
   });
 
+  it('When two accounts are busy in both without end, Then a third that both use is served', async () => {
+    const busy = await Promise.all(range(2).map(() => account(1, '1000000')));
+    const [third, to] = [await account(1, '1000'), await account(1, '0')];
+    const recipient = await near(to);
+    const pay = (from: AccountId, index: number) => at(index).placeOrder(ada, { ...wish(from, recipient), amount: '1' as TransferAmount }, key()); // prettier-ignore
+    let isOver = false;
+    const streams = range(32).map(async (index) => {
+      while (!isOver) await pay(busy[(index >> 1) % 2]!, index);
+    });
+
+    for (let round = 0; round < 5; round += 1) await Promise.all(range(4).map((index) => pay(third, index)));
+    isOver = true;
+    await Promise.all(streams);
+
+    expect(await balanceOf(third)).toBe(980);
+  });
+
   it('When one key comes to both, Then one order is placed and all have its answer', async () => {
     const [from, to] = [await account(1, '1000'), await account(1, '0')];
     const recipient = await near(to);
