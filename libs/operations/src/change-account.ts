@@ -17,7 +17,7 @@ export async function changeAccount(
   { accountId, alias, status }: AccountChange,
 ): Promise<Account> {
   const scope = { workspaces: [workspaceId], ...(actor !== undefined && { user: actor }) };
-  const [, [row]] = await database.flight(scope, [
+  const [, [row]] = await database.write(scope, [
     bind(CHANGE_ACCOUNT, workspaceId, accountId, alias, status),
     accountRead(workspaceId, accountId),
   ] as const);

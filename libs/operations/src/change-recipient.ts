@@ -17,7 +17,7 @@ export async function changeRecipient(
   { recipientId, alias, saved }: RecipientChange,
 ): Promise<Recipient> {
   const scope = { workspaces: [workspaceId], ...(actor !== undefined && { user: actor }) };
-  const [, [row]] = await database.flight(scope, [
+  const [, [row]] = await database.write(scope, [
     bind(CHANGE_RECIPIENT, workspaceId, recipientId, alias, saved),
     recipientRead(workspaceId, recipientId),
   ] as const);

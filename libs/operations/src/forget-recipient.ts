@@ -16,6 +16,6 @@ export async function forgetRecipient(
   recipientId: RecipientId,
 ): Promise<void> {
   const scope = { workspaces: [workspaceId], ...(actor !== undefined && { user: actor }) };
-  const [forgotten] = await database.flight(scope, [bind(FORGET_RECIPIENT, workspaceId, recipientId)] as const);
+  const [forgotten] = await database.write(scope, [bind(FORGET_RECIPIENT, workspaceId, recipientId)] as const);
   if (forgotten.length === 0) throw new Refusal('recipient_not_found');
 }

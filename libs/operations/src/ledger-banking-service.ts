@@ -185,4 +185,4 @@ function required<T>(part: T | undefined): T {
   return part;
 }
 
-const acting = ({ workspaceId, actor }: Scope) => ({ workspaceId: required(workspaceId), actor });
+const acting = ({ workspaceId, actor, signal }: Scope) => ({ workspaceId: required(workspaceId), actor, signal });

@@ -38,6 +38,7 @@ export class LedgerDirectory extends Directory {
     const known = await this.recognise(subject);
     const email = subject.email === undefined ? undefined : foldEmail(subject.email);
     if (known || email === undefined) return known;
+    // No `write`: when it is in doubt, nothing of the request was done, and the next request binds again.
     await this.database.flight({}, [bind(BIND_SUBJECT, subject.issuer, subject.subject, email)]);
     return this.recognise(subject);
   }

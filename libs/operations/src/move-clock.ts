@@ -39,7 +39,7 @@ export async function moveClock(
 ): Promise<SandboxClock> {
   if (!isInstant(now)) throw new Refusal('timestamp_invalid');
   const scope = { workspaces: [workspaceId], ...(actor !== undefined && { user: actor }) };
-  const [[moved]] = await database.flight(scope, [
+  const [[moved]] = await database.write(scope, [
     bind(MOVE_CLOCK, workspaceId, now, actor ?? null),
     bind(MAKE_RUNS_DUE, workspaceId),
   ] as const);

@@ -1,4 +1,4 @@
-import { isStalePlan, outcomeOf } from './failures.js';
+import { doubtOf, isStalePlan, outcomeOf } from './failures.js';
 import type { Landing } from './flight.js';
 import { bindScope, type Scope } from './scope.js';
 import type { Session } from './session.js';
@@ -73,8 +73,8 @@ export class Database {
    * Sends statements in one round trip and one implicit database transaction: the rows of each, in order, or an error
    * and nothing has happened.
    *
-   * For reads, and for writes that may be sent again: when the connection is lost, the answer is `unavailable` although
-   * the writes may have happened. Where that must be known, use `transaction`.
+   * For reads, and for writes that are repeated without harm and without telling a caller: when the connection is lost, the answer is
+   * `unavailable` although they may have happened. For what a caller asked for, use `write`.
    *
    * Sent again, at most five times, after a deadlock or a serialization failure.
    *
@@ -82,6 +82,17 @@ export class Database {
    */
   async flight<const T extends readonly Bound<unknown>[]>(scope: Scope, bound: T): Promise<RowsOfEach<T>> {
     const { rows } = await repeat(() => this.alone([bindScope(scope), ...bound]));
+    return rows.slice(1) as RowsOfEach<T>;
+  }
+
+  /**
+   * Sends statements as `flight` does, of which some change what a caller asked to change.
+   *
+   * @throws CommitInDoubtError when the connection is lost before the server has answered all of it: it may have happened.
+   * @throws as `flight` does; nothing has happened.
+   */
+  async write<const T extends readonly Bound<unknown>[]>(scope: Scope, bound: T): Promise<RowsOfEach<T>> {
+    const { rows } = await repeat(() => this.alone([bindScope(scope), ...bound], doubtOf));
     return rows.slice(1) as RowsOfEach<T>;
   }
 
@@ -135,9 +146,9 @@ export class Database {
     });
   }
 
-  private alone(calls: readonly Bound<unknown>[]): Promise<Landing> {
+  private alone(calls: readonly Bound<unknown>[], failureOf = (error: unknown) => error): Promise<Landing> {
     return this.withSession(async (session) => {
-      const landing = await session.fly(calls);
+      const landing = await session.fly(calls).catch((error: unknown) => Promise.reject(failureOf(error)));
       if (session.transactionStatus !== 'I') throw new Error('a lone flight left a database transaction open');
       return landing;
     });

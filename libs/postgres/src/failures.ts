@@ -28,13 +28,28 @@ export class CommitInDoubtError extends Refusal {
 export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost';
 
-  /** `arrived` is what each statement answered before. */
+  /**
+   * @param arrived what each statement answered before
+   * @param wasSent whether any of it was handed to the connection; else the server cannot have carried it out
+   */
   constructor(
     readonly arrived: Landing,
+    readonly wasSent: boolean,
     cause: unknown,
   ) {
     super('the connection to the database was lost', { cause });
   }
+}
+
+/**
+ * The same error, or the doubt it leaves about a commit that was under way.
+ *
+ * An error that the server followed by ReadyForQuery leaves none: an ERROR during COMMIT rolls back, and one after the commit record
+ * was written is a PANIC. Everything that ends the connection instead leaves doubt, whatever it says: a FATAL (57P01, 57P02, 08xxx) may
+ * come from a pooler in between while the server goes on.
+ */
+export function doubtOf(error: unknown): unknown {
+  return error instanceof ConnectionLost && error.wasSent ? new CommitInDoubtError(error) : error;
 }
 
 /** A serialization failure and a deadlock: the server rolled back and the same work may be tried again at once. */

@@ -54,6 +54,7 @@ export class Flight implements Submittable {
   private columns: readonly Column[] | undefined;
   private current: Record<string, unknown>[] = [];
   private failure: { error: unknown } | undefined;
+  private isSent = false;
 
   /**
    * @param prepared what this connection has parsed already, kept up to date by the flight; undefined sends every
@@ -68,6 +69,7 @@ export class Flight implements Submittable {
   }
 
   submit(connection: Connection): void {
+    this.isSent = true;
     const wire = connection as unknown as Wire;
     wire.stream.cork();
     try {
@@ -147,7 +149,8 @@ export class Flight implements Submittable {
 
   /** The connection is gone, or has been given up. */
   lose(cause: unknown): void {
-    this.settle.reject(new ConnectionLost({ rows: this.rows, tags: this.tags }, this.failure?.error ?? cause));
+    const arrived = { rows: this.rows, tags: this.tags };
+    this.settle.reject(new ConnectionLost(arrived, this.isSent, this.failure?.error ?? cause));
   }
 
   /** The statement that was being carried out, for whoever reads the error. */

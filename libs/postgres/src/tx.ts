@@ -1,4 +1,4 @@
-import { CommitInDoubtError, ConnectionLost, outcomeOf } from './failures.js';
+import { ConnectionLost, doubtOf, outcomeOf } from './failures.js';
 import type { Landing } from './flight.js';
 import { bindScope, type Scope } from './scope.js';
 import type { Session } from './session.js';
@@ -93,9 +93,8 @@ export class SessionTx implements Tx {
     try {
       return await this.session.fly(calls);
     } catch (error) {
-      if (!(error instanceof ConnectionLost)) throw outcomeOf(error);
-      if (error.arrived.tags.length === calls.length) return error.arrived;
-      throw new CommitInDoubtError(error);
+      if (error instanceof ConnectionLost && error.arrived.tags.length === calls.length) return error.arrived;
+      throw outcomeOf(doubtOf(error));
     }
   }
 }

@@ -1,4 +1,4 @@
-import { minorUnits, type RepeatUnit, Refusal, type Timestamp } from '@banking/domain';
+import { minorUnits, type RepeatUnit, Refusal, type RefusalReason, type Timestamp } from '@banking/domain';
 import type { PostedTransaction } from '@banking/ledger';
 import { bind, statement, type Bound, type Database } from '@banking/postgres';
 import type { RateSource } from '../rates/rate-source.js';
@@ -70,7 +70,8 @@ const FINISH_EXECUTION = statement(
 /** A recurring order gives up when so many runs have failed in a row. */
 const FAILURES_MAX = 3;
 /** Not the order's fault, and over after a while: the run is tried again instead of failing. */
-export const isPassing = ({ reason }: Refusal): boolean => reason === 'unavailable' || reason === 'rate_unavailable';
+export const isPassing = ({ reason }: Refusal): boolean => PASSING.includes(reason);
+const PASSING: readonly RefusalReason[] = ['unavailable', 'outcome_unknown', 'rate_unavailable'];
 
 /** The run, if it is still to come: undefined once it has run, and when its order was cancelled. */
 export async function readRun(

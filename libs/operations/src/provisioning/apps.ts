@@ -22,8 +22,8 @@ const ALL_APPS = statement<{ app: AppRow }>(
 
 /** @throws ProvisioningError when the name is taken */
 export async function addApp(database: Database, actor: string, name: string): Promise<number> {
-  const flight = database.flight({}, [actAs(actor), bind(ADD_APP, name)] as const);
-  const [, [app]] = await provisioned(flight, { taken: `There is an app named ${name} already.` });
+  const adding = database.write({}, [actAs(actor), bind(ADD_APP, name)] as const);
+  const [, [app]] = await provisioned(adding, { taken: `There is an app named ${name} already.` });
   return Number(app!.id);
 }
 
@@ -34,8 +34,8 @@ export async function allApps(database: Database): Promise<readonly AppRow[]> {
 
 /** @throws ProvisioningError when there is no such app, or when it still has users or workspaces */
 export async function removeApp(database: Database, actor: string, name: string): Promise<void> {
-  const flight = database.flight({}, [actAs(actor), bind(REMOVE_APP, name)] as const);
-  const [, removed] = await provisioned(flight, {
+  const removing = database.write({}, [actAs(actor), bind(REMOVE_APP, name)] as const);
+  const [, removed] = await provisioned(removing, {
     inUse: `The app ${name} still has users or workspaces. Remove those first: banking user list, banking workspace list.`,
   });
   if (removed.length === 0) throw new ProvisioningError(`There is no app named ${name}. See banking app list.`);

@@ -44,7 +44,7 @@ export async function addGrant(
   { workspaceId, email, role }: { workspaceId: number; email: string; role: RoleName },
 ): Promise<number> {
   const scope = { workspaces: [workspaceId] };
-  const [, [grant]] = await database.flight(scope, [
+  const [, [grant]] = await database.write(scope, [
     actAs(actor),
     bind(ADD_GRANT, workspaceId, emailOf(email), role),
   ] as const);
@@ -68,7 +68,7 @@ export async function removeGrant(
   { workspaceId, email }: { workspaceId: number; email: string },
 ): Promise<void> {
   const scope = { workspaces: [workspaceId] };
-  const [, removed] = await database.flight(scope, [
+  const [, removed] = await database.write(scope, [
     actAs(actor),
     bind(REMOVE_GRANT, workspaceId, emailOf(email)),
   ] as const);

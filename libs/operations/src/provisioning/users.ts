@@ -73,6 +73,6 @@ export async function allUsers(database: Database): Promise<readonly UserRow[]> 
 
 /** Removes the user with memberships, subjects and roles; what they did in the books stays. */
 export async function removeUser(database: Database, actor: string, email: string): Promise<void> {
-  const [, removed] = await database.flight({}, [actAs(actor), bind(REMOVE_USER, emailOf(email))] as const);
+  const [, removed] = await database.write({}, [actAs(actor), bind(REMOVE_USER, emailOf(email))] as const);
   if (removed.length === 0) throw new ProvisioningError(`There is no user ${email}. See banking user list.`);
 }

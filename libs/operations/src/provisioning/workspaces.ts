@@ -29,8 +29,8 @@ export async function addWorkspace(
   actor: string,
   { app, name, type = 'business' }: { app: string; name: string; type?: 'personal' | 'business' | undefined },
 ): Promise<number> {
-  const flight = database.flight({}, [actAs(actor), bind(ADD_WORKSPACE, app, name, type)] as const);
-  const [, [workspace]] = await provisioned(flight, { taken: `The app ${app} has a workspace named ${name} already.` });
+  const adding = database.write({}, [actAs(actor), bind(ADD_WORKSPACE, app, name, type)] as const);
+  const [, [workspace]] = await provisioned(adding, { taken: `The app ${app} has a workspace named ${name} already.` });
   if (!workspace) throw new ProvisioningError(`There is no app named ${app}. See banking app list.`);
   return Number(workspace.id);
 }
@@ -44,7 +44,7 @@ export async function allWorkspaces(database: Database): Promise<readonly Worksp
 export async function removeWorkspace(database: Database, actor: string, workspaceId: number): Promise<void> {
   const scope = { workspaces: [workspaceId] };
   const [, removed] = await provisioned(
-    database.flight(scope, [actAs(actor), bind(REMOVE_WORKSPACE, workspaceId)] as const),
+    database.write(scope, [actAs(actor), bind(REMOVE_WORKSPACE, workspaceId)] as const),
     {
       inUse: `Workspace ${workspaceId} still has roles, recipients or accounts. Roles can be removed; the rest is kept for ever.`,
     },

@@ -69,7 +69,7 @@ export async function retryWork(
   database: Database,
   { workspaceId, kind, subjectId }: Pick<QueuedWork, 'workspaceId' | 'kind' | 'subjectId'>,
 ): Promise<boolean> {
-  const [released] = await database.flight({ workspaces: [workspaceId] }, [
+  const [released] = await database.write({ workspaces: [workspaceId] }, [
     bind(RELEASE_WORK, workspaceId, kind, subjectId),
     bind(RELEASE_PAYOUT, workspaceId, kind, subjectId),
   ] as const);
