@@ -17,7 +17,7 @@ export interface DatabaseOptions {
   readonly poolSize?: number;
   /** How long a caller waits for a connection. Default 1000. */
   readonly acquireTimeoutMs?: number;
-  /** How long one statement may run. Default 5000. */
+  /** How long one statement may run. A round trip may take a second more, with the time until a connection was had. Default 4000. */
   readonly statementTimeoutMs?: number;
   /** How long one statement may wait for a lock. Default 2000. */
   readonly lockTimeoutMs?: number;
@@ -53,7 +53,7 @@ export class Database {
       schema: options.schema,
       poolSize: options.poolSize ?? 8,
       acquireTimeoutMs: options.acquireTimeoutMs ?? 1_000,
-      statementTimeoutMs: options.statementTimeoutMs ?? 5_000,
+      statementTimeoutMs: options.statementTimeoutMs ?? 4_000,
       lockTimeoutMs: options.lockTimeoutMs ?? 2_000,
       nameStatements: options.nameStatements ?? true,
       applicationName: options.applicationName ?? 'banking',

@@ -125,6 +125,26 @@ describe('a connection', () => {
     });
   });
 
+  it('tells the server when to give up a client that it cannot reach', async () => {
+    const set = statement<{ name: string; source: string }>(
+      'pool.tcp-settings',
+      `select name, source from pg_settings where name ~ '^tcp_|^client_connection' order by name`,
+    );
+    const [rows] = await world.database.flight({}, [bind(set)] as const);
+    expect(rows).toEqual(
+      ['client_connection_check_interval', 'tcp_keepalives_count', 'tcp_keepalives_idle', 'tcp_keepalives_interval', 'tcp_user_timeout'].map((name) => ({ name, source: 'session' })), // prettier-ignore
+    );
+
+    // On a Unix socket they have no effect, and the server shows 0.
+    const shown = statement<{ tcp: boolean; user: string; idle: string }>(
+      'pool.tcp-values',
+      `select inet_server_addr() is not null as tcp, current_setting('tcp_user_timeout') as user,
+              current_setting('tcp_keepalives_idle') as idle`,
+    );
+    const { tcp, ...values } = (await world.database.read({}, bind(shown))) ?? { tcp: false };
+    expect(values).toEqual(tcp ? { user: '5000', idle: '10' } : { user: '0', idle: '0' });
+  });
+
   it('is replaced after the first minutes', async () => {
     const before = await pidOf(world.database);
     const now = Date.now();

@@ -38,6 +38,8 @@ export class SessionPool {
   private readonly openedAtMs = Date.now();
   private readonly members = new WeakMap<ClientBase, { session: Session; generation: number; dueAtMs: number }>();
   private generation = 0;
+  /** When a flight was sent that the server did not answer in time. */
+  private silentSinceMs = -Infinity;
   private ended: Promise<void> | undefined;
 
   /** @throws Error for settings that are none. */
@@ -58,20 +60,24 @@ export class SessionPool {
   }
 
   /**
+   * A connection on which the server has answered since another went silent: a network that drops connections drops several, and each
+   * would cost a caller the whole time for an answer.
+   *
    * @throws Refusal `unavailable` when no connection came free, or none could be made, in time.
    * @throws DatabaseSetupError when the server, the login or the role is not what this service needs.
    */
   async acquire(): Promise<Session> {
     if (this.ended !== undefined) throw unavailable('The service is stopping.');
-    let client: PoolClient;
-    try {
-      client = await this.pool.connect();
-    } catch (error) {
-      throw connectionFailureOf(error);
+    const beganAtMs = performance.now();
+    for (;;) {
+      const session = await this.connect();
+      if (session.lastHeardAtMs >= this.silentSinceMs) {
+        session.begin(performance.now() - beganAtMs);
+        return session;
+      }
+      session.destroy();
+      session.client.release(true);
     }
-    const member = this.members.get(client);
-    if (member === undefined) throw new Error('the pool handed out a connection that was never set up');
-    return member.session;
   }
 
   /** Takes a connection back; closes it when it misbehaved or is due to be replaced. */
@@ -95,11 +101,24 @@ export class SessionPool {
     return (this.ended ??= this.pool.end());
   }
 
+  private async connect(): Promise<Session> {
+    let client: PoolClient;
+    try {
+      client = await this.pool.connect();
+    } catch (error) {
+      throw connectionFailureOf(error);
+    }
+    const member = this.members.get(client);
+    if (member === undefined) throw new Error('the pool handed out a connection that was never set up');
+    return member.session;
+  }
+
   private async welcome(client: SessionClient): Promise<void> {
     // `pg` reports a broken connection as an event too, which would end the process if nobody listened.
     client.on('error', () => undefined);
     await this.setUp(client);
-    const session = new Session(client, this.options);
+    const onSilence = (sentAtMs: number) => (this.silentSinceMs = Math.max(this.silentSinceMs, sentAtMs));
+    const session = new Session(client, { ...this.options, onSilence });
     this.members.set(client, { session, generation: this.generation, dueAtMs: this.dueAtMs(Date.now()) });
   }
 

@@ -61,6 +61,13 @@ function settingsSql(settings: SessionSettings): string {
     `set statement_timeout = ${wholeMs(settings.statementTimeoutMs)}`,
     `set lock_timeout = ${wholeMs(settings.lockTimeoutMs)}`,
     `set idle_in_transaction_session_timeout = '10s'`,
+    // Without these the server holds the locks of a client that it cannot reach for minutes. On a Unix socket they have no effect.
+    `set tcp_user_timeout = '5s'`,
+    `set tcp_keepalives_idle = 10`,
+    `set tcp_keepalives_interval = 2`,
+    `set tcp_keepalives_count = 3`,
+    // Ends the statements of a client that has closed its connection. A server on Windows cannot notice that.
+    `select set_config('client_connection_check_interval', '1s', false) where version() !~ 'mingw|Visual C'`,
     `set default_transaction_isolation = 'read committed'`,
     `set timezone = 'UTC'`,
     `set datestyle = 'ISO'`,

@@ -3,7 +3,7 @@ import { spoilsConnection } from './failures.js';
 import { Flight, type Landing, type Prepared } from './flight.js';
 import type { Bound } from './statement.js';
 
-/** How long a flight may take before the connection is given up, for what the server's own limits do not see: the network. */
+/** What a flight may take longer than a statement: for the network, and for the server to say that a statement took too long. */
 const GRACE_MS = 1_000;
 
 /** Whether the server is inside a database transaction: idle, in one, or in one that has failed. */
@@ -11,6 +11,13 @@ export type TransactionStatus = 'I' | 'T' | 'E';
 
 /** A client of the pool; `@types/pg` leaves out that it has a `connection`. */
 export type SessionClient = PoolClient & { readonly connection: Connection };
+
+export interface SessionOptions {
+  readonly nameStatements: boolean;
+  readonly statementTimeoutMs: number;
+  /** Told when the server did not answer a flight in time, with when it was sent: `performance.now()`. */
+  readonly onSilence: (sentAtMs: number) => void;
+}
 
 /**
  * One connection and what its server process remembers of us.
@@ -22,10 +29,12 @@ export class Session {
   private flight: Flight | undefined;
   private status: TransactionStatus | undefined = 'I';
   private spoilt = false;
+  private heardAtMs = performance.now();
+  private waitedMs = 0;
 
   constructor(
     readonly client: SessionClient,
-    private readonly options: { readonly nameStatements: boolean; readonly statementTimeoutMs: number },
+    private readonly options: SessionOptions,
   ) {
     this.prepared = options.nameStatements ? new Map() : undefined;
     this.listen(client.connection);
@@ -34,6 +43,21 @@ export class Session {
   /** Whether the next caller may have this connection: alive, in no transaction, and as we remember it. */
   get isFit(): boolean {
     return this.status === 'I' && this.flight === undefined && !this.spoilt;
+  }
+
+  /** When the server answered last, or the session was set up: `performance.now()`. */
+  get lastHeardAtMs(): number {
+    return this.heardAtMs;
+  }
+
+  /** Begins the use by a caller who has waited so long for it. That time is taken from the first flight. */
+  begin(waitedMs: number): void {
+    this.waitedMs = waitedMs;
+  }
+
+  /** Closes the connection without telling the server, which might not answer. */
+  destroy(): void {
+    this.client.connection.stream.destroy();
   }
 
   /** What the server said last; undefined once the connection is gone. */
@@ -47,7 +71,8 @@ export class Session {
   }
 
   /**
-   * Sends statements in one round trip and waits until the server has answered all of it.
+   * Sends statements in one round trip and waits until the server has answered all of it: however many they are, for no longer than
+   * one statement may take, and a second. A connection that is given up is closed, at which the server ends what it is doing.
    *
    * @throws DatabaseError what the server objected to, with the statement's name added as `statement`.
    * @throws ConnectionLost when the connection ended or did not answer in time; it is then closed.
@@ -57,7 +82,10 @@ export class Session {
     if (this.flight !== undefined) throw new Error('a connection carries one flight at a time: await the one before');
     calls.forEach((call) => this.expectOneText(call));
     const flight = new Flight(calls, this.prepared);
-    const deadline = setTimeout(() => this.giveUp(flight), this.options.statementTimeoutMs * calls.length + GRACE_MS);
+    const limitMs = Math.max(0, this.options.statementTimeoutMs + GRACE_MS - this.waitedMs);
+    this.waitedMs = 0;
+    const sentAtMs = performance.now();
+    const deadline = setTimeout(() => this.giveUp(flight, sentAtMs), limitMs);
     this.flight = flight;
     this.client.query(flight);
     try {
@@ -77,6 +105,7 @@ export class Session {
     connection.on('parseComplete', () => this.flight?.handleParseComplete());
     connection.on('readyForQuery', (message: { status: TransactionStatus }) => {
       this.status = message.status;
+      this.heardAtMs = performance.now();
       const landed = this.flight;
       this.flight = undefined;
       landed?.land();
@@ -92,11 +121,12 @@ export class Session {
   }
 
   /** Looks at what has arrived first: the deadline of a process that was held up may ring before its mail is read. */
-  private giveUp(flight: Flight): void {
+  private giveUp(flight: Flight, sentAtMs: number): void {
     setImmediate(() => {
       if (this.flight !== flight) return;
       this.lose(new Error('no answer in time'));
-      this.client.connection.stream.destroy();
+      this.destroy();
+      this.options.onSilence(sentAtMs);
     });
   }
 

@@ -17,6 +17,7 @@ export class Wire {
   toServer = healthy;
   toClient = healthy;
   private readonly sockets = new Set<Socket>();
+  private readonly silent = new WeakSet<Socket>();
 
   private constructor(
     private readonly server: Server,
@@ -37,6 +38,11 @@ export class Wire {
     return wire;
   }
 
+  /** Swallows from now on what comes over the connections there are, from either end. New ones are healthy. */
+  silence(): void {
+    this.sockets.forEach((socket) => this.silent.add(socket));
+  }
+
   async remove(): Promise<void> {
     this.sockets.forEach((socket) => socket.destroy());
     await new Promise((resolve) => this.server.close(resolve));
@@ -45,14 +51,18 @@ export class Wire {
   private join(from: Socket, to: Socket, fault: Fault): void {
     this.sockets.add(from);
     from.on('data', (bytes) => {
-      const { pass, isCut } = fault(bytes);
+      const { pass, isCut }: Fate = this.silent.has(from) ? {} : fault(bytes);
       if (pass !== undefined) to.write(pass);
       if (isCut !== true) return;
       from.destroy();
       to.end();
     });
-    from.on('close', () => to.end());
-    from.on('error', () => to.end());
+    const end = () => {
+      this.sockets.delete(from);
+      if (!this.silent.has(from)) to.end();
+    };
+    from.on('close', end);
+    from.on('error', end);
   }
 }
 
