@@ -119,8 +119,8 @@ export class ConnectionError extends Error {
 }
 
 /**
- * Something was to be made or changed, and whether it was is not known: no answer, a 5xx, or a success that cannot be
- * read. What ended the last try is the `cause`.
+ * Something was to be made or changed, and whether it was is not known: no answer, a 5xx other than a 503 `unavailable`, or a success
+ * that cannot be read. What ended the last try is the `cause`.
  *
  * With a key: send the same once more with this key, now or in a day; it is carried out once. Without one, read how
  * things stand.

@@ -29,7 +29,11 @@ describe('Given a payment whose outcome is not known', () => {
     ['half an answer comes', [half], {}, ConnectionError],
     ['it is a 500 every time', [refuses(500, 'internal_error')], {}, RemoteRefusal],
     ['a proxy answers for it', [html(502)], {}, ServiceError],
-    ['it is unavailable every time', [busy], {}, RemoteRefusal],
+    ['the service does not know either', [refuses(504, 'outcome_unknown', { 'Retry-After': '0' })], {}, RemoteRefusal],
+    ['a proxy says that it is unavailable', [html(503)], {}, ServiceError],
+    ['it is unavailable for a reason this version does not know', [refuses(503, 'no_word_of_ours', { 'Retry-After': '0' })], {}, ServiceError],
+    ['the connection dies, and then it is unavailable', [dies, busy], {}, RemoteRefusal],
+    ['it is unavailable, and then the connection dies', [busy, dies], {}, ConnectionError],
     ['a success is no JSON', [html(201)], {}, ServiceError],
     ['a success holds a number that cannot be read', [wide], {}, ServiceError],
     ['the connection dies, and then it is turned away for its rate', [dies, refuses(429, 'rate_limited', { 'Retry-After': '0' })], {}, RemoteRefusal],
@@ -112,6 +116,7 @@ describe('Given a payment whose outcome is not known', () => {
 describe('Given a payment that was certainly not carried out', () => {
   it.each([
     ['refused', [refuses(422, 'insufficient_funds')], RemoteRefusal],
+    ['unavailable every time', [busy], RemoteRefusal],
     ['turned away for its rate every time', [refuses(429, 'rate_limited', { 'Retry-After': '0' })], RemoteRefusal],
     ['redirected', [(response) => response.writeHead(308, { Location: '/x' }).end()], ServiceError],
   ] as const satisfies readonly (readonly [string, readonly Step[], unknown])[])(

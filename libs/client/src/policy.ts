@@ -1,4 +1,4 @@
-import { ConnectionError } from './errors.js';
+import { ConnectionError, RemoteRefusal } from './errors.js';
 import type { Call } from './sending.js';
 
 /** How many times a call is tried again when nothing is said. */
@@ -18,6 +18,13 @@ interface Refused {
 const isRepeatable = ({ method, idempotencyKey }: Call) => method === 'GET' || idempotencyKey !== undefined;
 
 /**
+ * Whether the answer proves that nothing was done: 429, and a 503 whose body gives the reason `unavailable`. Any other 503 may come
+ * from a proxy that has lost the answer of the service.
+ */
+const provesUndone = (failure: unknown, status: number | undefined) =>
+  status === 429 || (failure instanceof RemoteRefusal && failure.reason === 'unavailable');
+
+/**
  * Whether a try that ended so may be followed by another one.
  *
  * @param status of the answer, where there was one: what a token function throws has nothing to say about the service
@@ -25,8 +32,7 @@ const isRepeatable = ({ method, idempotencyKey }: Call) => method === 'GET' || i
 export function mayTryAgain(call: Call, failure: unknown, status: number | undefined): boolean {
   if (failure instanceof ConnectionError) return failure.neverSent || isRepeatable(call);
   if (status === undefined) return false;
-  // Turned away at the door: whatever it was, it was not carried out.
-  if (status === 429) return true;
+  if (provesUndone(failure, status)) return true;
   return (
     isRepeatable(call) && (status >= 500 || status === 408 || (failure as Refused).reason === 'idempotency_in_progress')
   );
@@ -39,7 +45,7 @@ export function mayTryAgain(call: Call, failure: unknown, status: number | undef
 export function leavesDoubt(call: Call, failure: unknown, status = 0): boolean {
   if (call.method === 'GET') return false;
   if (failure instanceof ConnectionError) return !failure.neverSent;
-  return status >= 500 || (status >= 200 && status < 300);
+  return (status >= 500 && !provesUndone(failure, status)) || (status >= 200 && status < 300);
 }
 
 /**

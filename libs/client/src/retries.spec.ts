@@ -24,7 +24,9 @@ const PASSING: readonly (readonly [string, Step])[] = [
   ['it is a 500', refuses(500, 'internal_error')],
   ['a proxy answers 502', (response) => response.writeHead(502).end('<h1>Bad gateway</h1>')],
   ['it is unavailable', refuses(503, 'unavailable', { 'Retry-After': '0' })],
+  ['a proxy answers 503', (response) => response.writeHead(503).end('<h1>Unavailable</h1>')],
   ['it is a 504', refuses(504, 'no_word_of_ours')],
+  ['the service does not know the outcome', refuses(504, 'outcome_unknown', { 'Retry-After': '0' })],
   ['the request came too slowly', refuses(408, 'request_timeout')],
   ['it is turned away for its rate', refuses(429, 'rate_limited', { 'Retry-After': '0' })],
 ];
@@ -84,13 +86,16 @@ describe('Given a service that fails for a moment', () => {
     expect(keys.every((key) => /^[0-9a-f]{32}$/.test(key))).toBe(true);
   });
 
-  it('When a change without a key is turned away for its rate, Then it is sent again: it was not carried out', async () => {
-    service.script(refuses(429, 'rate_limited', { 'Retry-After': '0' }), answers(200, { id: 5 }));
+  it.each([
+    ['turned away for its rate', refuses(429, 'rate_limited', { 'Retry-After': '0' })],
+    ['unavailable', refuses(503, 'unavailable', { 'Retry-After': '0' })],
+  ])('When a change without a key is %s, Then it is sent again: it was not carried out', async (_, step) => {
+    service.script(step, answers(200, { id: 5 }));
 
     expect(await rename(clientWith())).toEqual({ id: 5 });
   });
 
-  it.each(PASSING.filter(([what]) => !what.includes('rate')))(
+  it.each(PASSING.filter(([what]) => !['it is unavailable', 'it is turned away for its rate'].includes(what)))(
     'When %s on a change without a key, Then it is not sent again',
     async (_, step) => {
       service.script(step, answers(200, { id: 5 }));

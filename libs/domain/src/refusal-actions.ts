@@ -70,9 +70,9 @@ export const REFUSAL_ACTIONS: Readonly<Record<RefusalReason, string>> = {
   transaction_not_found: 'Use the id of the transaction of a payment abroad, and check the Workspace-ID.',
   order_not_found: 'Use an id from the list of orders, and the account it belongs to.',
   upstream_error:
-    'Send a read again later. What makes or changes something may have been carried out: read how things stand, or send the same with the key of the Idempotency-Key header.',
+    'Send a read again later. What makes or changes something may have been carried out, as after outcome_unknown: read how things stand, or send the same with the key of the Idempotency-Key header.',
   upstream_timeout:
-    'Send a read again. What makes or changes something may have been carried out: read how things stand, or send the same with the key of the Idempotency-Key header.',
+    'Send a read again. What makes or changes something may have been carried out, as after outcome_unknown: read how things stand, or send the same with the key of the Idempotency-Key header.',
   unavailable: 'Wait as many seconds as Retry-After says, then send the request again.',
   outcome_unknown:
     'Send the same request again with the same Idempotency-Key. Without a key, look first for its externalReference or in the list of what it creates or changes.',

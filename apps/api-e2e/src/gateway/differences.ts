@@ -19,8 +19,8 @@ export const DIFFERENCES: readonly Difference[] = [
     seen: ['equal.spec.ts', 'When the documents of both are read Then they differ in the answers of a gateway and in nothing else'],
   },
   {
-    what: 'An answer 502, 503 or 504 to a creation whose outcome is not known',
-    behind: 'carries the `Idempotency-Key` to repeat it with, made here where the caller sent none',
+    what: 'An answer 502 or 504 to a creation whose outcome is not known',
+    behind: 'carries the `Idempotency-Key` to repeat it with, made here where the caller sent none; `upstream_error` and `upstream_timeout` mean the same as `outcome_unknown`',
     why: 'the upstream may have done it',
     seen: ['unknown-outcome.spec.ts', 'Then it is told one, with which the order can be sent again'],
   },

@@ -8,7 +8,7 @@ const PATH = '/accounts/1/orders';
 const WISH = { amount: '10', recipientID: 3, type: 'instant' };
 
 /** Whether the order was placed is not known after any of these. */
-const IN_DOUBT: readonly (readonly [what: string, trick: Trick, status: 502 | 503 | 504])[] = [
+const IN_DOUBT: readonly (readonly [what: string, trick: Trick, status: 502 | 504])[] = [
   ['hangs', () => undefined, 504],
   ['hangs in its body', wire(`${HEAD}Content-Length: 9\r\n\r\n{`, () => undefined), 504],
   ['breaks the connection', wire('', reset), 502],
@@ -23,7 +23,8 @@ const IN_DOUBT: readonly (readonly [what: string, trick: Trick, status: 502 | 50
   ['says 500', json({ errorCode: 'internal_error', message: 'No.', reason: 'internal_error' }, 500), 502],
   ['says 502', json({ errorCode: 'upstream_error', message: 'No.', reason: 'upstream_error' }, 502), 502],
   ['says 504', json({ errorCode: 'upstream_timeout', message: 'No.', reason: 'upstream_timeout' }, 504), 504],
-  ['says 503 and when', json({ errorCode: 'x', message: 'No.' }, 503, { 'retry-after': '2' }), 503],
+  ['says that it does not know', json({ errorCode: 'unavailable', message: 'No.', reason: 'outcome_unknown' }, 504), 504],
+  ['says 503 and when', json({ errorCode: 'x', message: 'No.' }, 503, { 'retry-after': '2' }), 504],
   ['says 503', json({ errorCode: 'x', message: 'No.' }, 503), 502],
 ]; // prettier-ignore
 
@@ -32,6 +33,7 @@ const REFUSED: readonly (readonly [what: string, trick: Trick, status: number])[
   ['422', json({ errorCode: 'unprocessable', message: 'No.', reason: 'insufficient_funds' }, 422), 422],
   ['409', json({ errorCode: 'conflict', message: 'No.', reason: 'idempotency_in_progress' }, 409, { 'retry-after': '1' }), 409],
   ['404', json({ errorCode: 'x', message: 'No.' }, 404), 404],
+  ['503 and a reason', json({ errorCode: 'unavailable', message: 'No.', reason: 'unavailable' }, 503), 503],
   ['429', json({ errorCode: 'x', message: 'No.' }, 429), 429],
   ['401', json({ errorCode: 'x', message: 'No.' }, 401), 503],
 ]; // prettier-ignore

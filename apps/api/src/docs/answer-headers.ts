@@ -67,6 +67,8 @@ interface Marks {
   readonly isCreation: boolean;
   /** Whether another deployment answers. */
   readonly isGateway: boolean;
+  /** Whether it may be refused as `outcome_unknown`. */
+  readonly isChange: boolean;
 }
 
 /** The headers of one answer, as references into the components. */
@@ -76,17 +78,18 @@ export function answerHeaders(status: number, operation: Marks) {
 
 function namesOf(
   status: number,
-  { isPublic, isDeprecated, hasETag, isPaged, isCreation, isGateway }: Marks,
+  { isPublic, isDeprecated, hasETag, isPaged, isCreation, isGateway, isChange }: Marks,
 ): HeaderName[] {
   const isAnswer = status < 400;
-  const isInDoubt = isGateway && (status === 502 || status === 503 || status === 504);
+  const isInDoubt = status === 504 || (isGateway && status === 502);
   const names: HeaderName[] = ['X-Request-Id', 'Cache-Control'];
   // The limit is looked at once the credential is known.
   if (!isPublic && status !== 401) names.push('RateLimit-Policy', 'RateLimit');
   if (status === 401) names.push('WWW-Authenticate');
   // Where nothing is made, a conflict is no matter of time.
-  if ((status === 409 && isCreation) || status === 429 || status === 503 || status === 504) names.push('Retry-After');
-  if (isCreation && (isInDoubt || status === 504)) names.push('Idempotency-Key');
+  if ((status === 409 && isCreation) || status === 429 || status === 503) names.push('Retry-After');
+  if (isChange && status === 504) names.push('Retry-After');
+  if (isCreation && isInDoubt) names.push('Idempotency-Key');
   if (hasETag && isAnswer) names.push('ETag');
   if (isCreation && isAnswer) names.push('Location', 'Idempotent-Replayed');
   if (isPaged && isAnswer) names.push('Link');

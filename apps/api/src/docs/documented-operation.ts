@@ -45,6 +45,7 @@ export function documentedOperation(
     isPaged,
     isCreation,
     isGateway: refusals.includes('upstream_error'),
+    isChange: refusals.includes('outcome_unknown'),
   };
   const parameters = pathFirst(path, [...(declared.parameters ?? []), ...(hasETag ? [IF_NONE_MATCH] : [])] as ParameterObject[]); // prettier-ignore
   const answers: Record<string, Answer> = {

@@ -42,7 +42,7 @@ const lastLine = () => gateway.lines.at(-1);
 const SENTENCES = {
   upstream_error: 'What answers behind this gateway failed, or cannot be trusted.',
   upstream_timeout: 'What answers behind this gateway did not answer in time.',
-  unavailable: 'The service cannot answer at the moment.',
+  unavailable: 'The service cannot serve the request at the moment. Nothing was done.',
 };
 
 describe('Given a refusal of the upstream', () => {
@@ -173,6 +173,7 @@ describe('Given an answer of the upstream that cannot be believed', () => {
   it.each<[string, Script, string]>([
     ['is a page of a proxy', { status: 502, body: '<h1>ada@bank.example</h1>' }, 'answered 502'],
     ['is 500 with words of its own', refused(500, 'internal_error'), 'answered 500 internal_error'],
+    ['is 504 for a read', refused(504, 'outcome_unknown'), 'answered 504 outcome_unknown'],
     ['is 503 without a time', { status: 503, body: 'later' }, 'answered 503'],
     ['is 404 in HTML', { status: 404, body: '<h1>Not found</h1>' }, 'answered 404'],
     ['is 404 without a word', { status: 404, body: { message: 'no' } }, 'answered 404'],
@@ -230,7 +231,8 @@ describe('Given an answer of the upstream that cannot be believed', () => {
 
   it.each<[string, Script, number]>([
     ['fails', refused(500, 'internal_error'), 502],
-    ['is busy', { ...refused(503, 'unavailable'), headers: { 'retry-after': '2' } }, 503],
+    ['is unavailable, or what stands before it,', { status: 503, body: 'later', headers: { 'retry-after': '2' } }, 504],
+    ['does not know the outcome', { ...refused(504, 'outcome_unknown'), headers: { 'retry-after': '2' } }, 504],
     ['is silent', () => undefined, 504],
     ['breaks off', (request) => void request.socket.destroy(), 502],
     ['answers something else', { status: 201, body: { id: 1 } }, 502],
@@ -245,6 +247,22 @@ describe('Given an answer of the upstream that cannot be believed', () => {
     const own = await answerTo(PLACE, script, { ...ORDER, headers: { 'idempotency-key': 'mine' } });
     expect(own.response.headers.get('idempotency-key')).toBe('mine');
   });
+
+  it.each<[string, Script]>([
+    ['what stands before it is unavailable', { status: 503, body: 'later', headers: { 'retry-after': '2' } }],
+    ['it does not know the outcome', { ...refused(504, 'outcome_unknown'), headers: { 'retry-after': '2' } }],
+  ])('When %s while something is made, Then our caller is told that the outcome is unknown', async (_, script) => {
+    const { status, body, retryAfter } = await answerTo(PLACE, script, ORDER);
+
+    expect({ status, reason: body['reason'], retryAfter }).toEqual({ status: 504, reason: 'outcome_unknown', retryAfter: '2' }); // prettier-ignore
+    expect(lastLine()).toMatchObject({ level: 'warn', requestId: 'ours', why: expect.stringContaining(`answered ${(script as { status: number }).status}`) }); // prettier-ignore
+  });
+
+  it.each([{}, { 'retry-after': '2' }])('When it says that it is unavailable, with %j, Then nothing was done, and no key is told', async (headers) => {
+    const { status, body, response } = await answerTo(PLACE, { ...refused(503, 'unavailable'), headers }, ORDER);
+
+    expect({ status, reason: body['reason'], key: response.headers.get('idempotency-key') }).toEqual({ status: 503, reason: 'unavailable', key: null }); // prettier-ignore
+  }); // prettier-ignore
 
   it('When nothing was sent, Then there is nothing to repeat with a key', async () => {
     for (let time = 0; time < 5; time += 1) await answerTo(READ, { status: 502 });

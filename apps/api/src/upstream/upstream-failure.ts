@@ -61,7 +61,18 @@ export function upstreamFailure(thrown: unknown, operation: OperationId | undefi
   if (!(thrown instanceof OutcomeUnknownError)) return failureOf(thrown, operation);
   const { cause, idempotencyKey } = thrown;
   const failure = failureOf(cause, operation) ?? outage('upstream_error', 'the request was given up');
-  return unsent(cause) ?? { ...failure, idempotencyKey };
+  return unsent(cause) ?? { ...failure, answer: inDoubt(failure.answer, cause), idempotencyKey };
+}
+
+/** What a gateway itself says of a change that may have been made. To a caller it means the same as `outcome_unknown`. */
+const GATEWAY_REASONS: readonly string[] = ['upstream_error', 'upstream_timeout'] satisfies RefusalReason[];
+
+/** Of a change that may have been made it is never said that nothing was done: a bare 503 may come from a proxy. */
+function inDoubt(answer: ErrorAnswer, cause: unknown): ErrorAnswer {
+  const told = cause instanceof RemoteRefusal && cause.reason === 'outcome_unknown' ? cause : undefined;
+  if (told === undefined && GATEWAY_REASONS.includes(answer.reason)) return answer;
+  const { retryAfterSeconds } = told ?? answer;
+  return new Refusal('outcome_unknown', undefined, { retryAfterSeconds });
 }
 
 /** What our own circuit has refused: it is no answer, and nothing is in doubt. */
@@ -89,6 +100,7 @@ function ofRefusal(refusal: RemoteRefusal, operation: OperationId | undefined): 
   const { status, reason } = refusal;
   const why = `it answered ${status} ${reason}`;
   if (reason === 'upstream_timeout') return outage(reason, why);
+  if (reason === 'unavailable') return outage(reason, why, refusal.retryAfterSeconds);
   const isOurs = OUR_OWN_REASONS.includes(reason) || operation === undefined;
   return (
     betweenUs(refusal, why, operation) ??
