@@ -7,6 +7,7 @@ import { ADA, CY, EVE } from '../service.js';
 import { type Attempt, CHANGES, REFUSED, withField } from './changed-calls.js';
 import { callOf, examplesOf, reasonsOf, type Route, routesOf } from './document.js';
 import { bookMany } from './book-many.js';
+import { ServiceBehindWire } from './cut-at-commit.js';
 import { freshService, type FreshService } from './fresh-service.js';
 import { masked } from './masked.js';
 import { makeMore } from './more-world.js';
@@ -23,6 +24,7 @@ const without = (name: string, headers: Attempt['headers']) =>
 const CIRCUMSTANCES = [
   'rate_limited',
   'unavailable',
+  'outcome_unknown',
   'internal_error',
   'idempotency_in_progress',
   'idempotency_key_reused',
@@ -58,7 +60,7 @@ describe('Given the errors of the document and a service that can be made to fai
     service = await freshService({ RATE_LIMIT_PER_SECOND: String(LIMIT_PER_SECOND) });
     routes = routesOf(service.document);
     server = await joinEmbeddedServer({ dataDir: service.dataDir });
-    owner = await Database.open({ connection: server.connection, role: OWNER_ROLE });
+    owner = await Database.open({ connection: server.connection, role: OWNER_ROLE, statementTimeoutMs: 60_000 });
     await makeMore(owner, service, await service.tokenOf(ADA));
   }, 180_000);
   afterAll(async () => {
@@ -208,6 +210,28 @@ describe('Given the errors of the document and a service that can be made to fai
     });
 
     for (const [index, route] of held.entries()) expectDocumented(route, 'unavailable', answers[index] as RawAnswer);
+  });
+
+  it('When the database is lost at a commit Then the outcome is unknown as documented, and a creation gets its key back', async () => {
+    const cut = await ServiceBehindWire.start(service.dataDir, server);
+    try {
+      for (const [index, route] of refusing('outcome_unknown').entries()) {
+        const { headers, ...call } = callOf(route);
+        const key = `unknown-${index}`;
+        const takesKey = 'Idempotency-Key' in headers;
+        const attempt = { ...call, headers: { ...headers, ...(takesKey && { 'Idempotency-Key': key }) } };
+
+        const answer = await cut.cutAtCommit(() =>
+          sendAttempt({ url: cut.url, tokenOf: service.tokenOf }, attempt, ADA),
+        );
+
+        expectDocumented(route, 'outcome_unknown', answer);
+        expect([route.path, answer.headers.get('idempotency-key')]).toEqual([route.path, takesKey ? key : undefined]);
+      }
+      expect(cut.log).toContain('"msg":"outcome unknown"');
+    } finally {
+      await cut.stop();
+    }
   });
 
   it('When the service has lost a right Then it fails as documented, without a word of why', async () => {

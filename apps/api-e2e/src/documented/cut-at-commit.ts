@@ -1,0 +1,60 @@
+import type { EmbeddedServer } from '@banking/postgres';
+import { Wire } from '@banking/postgres/testing';
+import { RunningService } from '../running-service.js';
+
+/** The statements by which a request changes something, where it is not COMMIT. */
+const CHANGES = /\0(commit|change_account|change_recipient|forget_recipient|move_clock)\0/;
+
+/** Another process on the books of a service, whose way to the database can be lost at the moment of a commit. */
+export class ServiceBehindWire {
+  private constructor(
+    private readonly service: RunningService,
+    private readonly wire: Wire,
+  ) {}
+
+  static async start(dataDir: string, server: EmbeddedServer): Promise<ServiceBehindWire> {
+    const wire = await Wire.lay(server.connection);
+    const { port, user, database } = wire.connection;
+    const environment = {
+      DATABASE_URL: `postgres://${user}@127.0.0.1:${port}/${database}`,
+      SANDBOX: 'on',
+      DEMO_DATA: 'off',
+      WORKER: 'off',
+    };
+    try {
+      return new ServiceBehindWire(await RunningService.start({ dataDir, environment }), wire);
+    } catch (error) {
+      await wire.remove();
+      throw error;
+    }
+  }
+
+  get url(): string {
+    return this.service.url;
+  }
+
+  /** What it has logged so far. */
+  get log(): string {
+    return this.service.log;
+  }
+
+  /** Does the work without a database from the next commit on, which the server does not receive. */
+  async cutAtCommit<T>(work: () => Promise<T>): Promise<T> {
+    const healthy = this.wire.toServer;
+    let isCut = false;
+    this.wire.toServer = (bytes) => {
+      isCut ||= CHANGES.test(bytes.toString('latin1'));
+      return isCut ? { isCut } : { pass: bytes };
+    };
+    try {
+      return await work();
+    } finally {
+      this.wire.toServer = healthy;
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.service.stop();
+    await this.wire.remove();
+  }
+}
