@@ -14,7 +14,7 @@ export interface Difference {
 export const DIFFERENCES: readonly Difference[] = [
   {
     what: 'The OpenAPI document',
-    behind: '502 and 504 at every operation that asks the upstream',
+    behind: '502 and 504 `upstream_timeout` at every operation that asks the upstream',
     why: 'a deployment on its own books has nobody to wait for',
     seen: ['equal.spec.ts', 'When the documents of both are read Then they differ in the answers of a gateway and in nothing else'],
   },
