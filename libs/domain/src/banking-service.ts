@@ -1,4 +1,4 @@
-import type { AccountId, AppId, QuoteId, RecipientId, TransferId, UserId, WorkspaceId } from './ids.js';
+import type { AccountId, AppId, QuoteId, RecipientId, TransferId } from './ids.js';
 import type { AccountChange, AccountWish, StatementQuery } from './account-wishes.js';
 import type { Page, PageQuery } from './lists.js';
 import type { QuoteWish } from './quote-wish.js';
@@ -6,6 +6,7 @@ import type { CorridorQuery, InternalRecipientWish, InternationalRecipientWish, 
 import type { Created, Intent } from './intent.js';
 import type { OrderName, OrderQuery, OrderWish } from './order-wish.js';
 import type { ClockChange, FundingWish, TransactionEventWish } from './sandbox-wishes.js';
+import type { Scope } from './scope.js';
 import type { Account } from './resources/account.js';
 import type { App } from './resources/app.js';
 import type { Corridor } from './resources/corridor.js';
@@ -20,21 +21,6 @@ import type { Transaction } from './resources/transaction.js';
 import type { Transfer, TransferDirection } from './resources/transfer.js';
 import type { User } from './resources/user.js';
 import type { TransactionStatus } from './states.js';
-
-/** On whose behalf, and in which workspace, an operation is called. Access is checked before a Scope is made. */
-export interface Scope {
-  /** Required by every operation that belongs to a workspace. */
-  readonly workspaceId?: WorkspaceId | undefined;
-  /** The user who asks. Where a credential alone says it, as over HTTP, it may be left out. */
-  readonly actor?: UserId | undefined;
-  /** 1 to 128 letters, digits, dots, dashes and underscores: by what the log of whoever answers names the request. */
-  readonly requestId?: string | undefined;
-  /**
-   * Aborted when the caller's deadline passes. Work that has not begun by then is withdrawn and refused as `unavailable`; what changes
-   * something and has begun is finished.
-   */
-  readonly signal?: AbortSignal | undefined;
-}
 
 /** What is to be listed. All that is given must hold. */
 export interface TransferQuery extends PageQuery {

@@ -39,6 +39,7 @@ export * from './refusals.js';
 // The ports
 export * from './account-wishes.js';
 export * from './banking-service.js';
+export * from './scope.js';
 export * from './quote-wish.js';
 export * from './recipient-wishes.js';
 export * from './sandbox-wishes.js';
