@@ -211,7 +211,7 @@ describe('Given the first question of a gateway', () => {
         for (const call of ['GET /products', 'GET /apps']) upstream.says(call, refused(401, 'not_authenticated'));
 
         const answer = await ask('GET /products');
-        expect({ status: answer.status, body: await answer.json() }).toMatchObject({ status: 503, body: { reason: 'unavailable', message: 'The service cannot serve the request at the moment. Nothing was done.' } }); // prettier-ignore
+        expect({ status: answer.status, body: await answer.json() }).toMatchObject({ status: 503, body: { reason: 'unavailable', message: 'The service cannot answer at the moment. Nothing was done.' } }); // prettier-ignore
         const health = await fetch(`${url}/health/ready`);
         expect(await health.json()).toMatchObject({
           message: 'The upstream refuses our credential, or there is none.',

@@ -42,7 +42,7 @@ const lastLine = () => gateway.lines.at(-1);
 const SENTENCES = {
   upstream_error: 'What answers behind this gateway failed, or cannot be trusted.',
   upstream_timeout: 'What answers behind this gateway did not answer in time.',
-  unavailable: 'The service cannot serve the request at the moment. Nothing was done.',
+  unavailable: 'The service cannot answer at the moment. Nothing was done.',
 };
 
 describe('Given a refusal of the upstream', () => {

@@ -60,11 +60,11 @@ export const PROTOCOL = {
   unavailable: {
     status: 503,
     errorCode: 'unavailable',
-    meaning: 'The service cannot serve the request at the moment. Nothing was done.',
+    meaning: 'The service cannot answer at the moment. Nothing was done.',
   },
   outcome_unknown: {
     status: 504,
     errorCode: 'unavailable',
-    meaning: 'The outcome of the request is not known: it may have been carried out.',
+    meaning: 'The request may have been carried out.',
   },
 } as const satisfies Record<string, RefusalRow>;
