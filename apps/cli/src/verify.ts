@@ -36,10 +36,11 @@ async function prove(workspaceId: WorkspaceId | undefined): Promise<Proof> {
   return withDeployment(async ({ database }) => {
     const ids = (await chosenWorkspaces(database, workspaceId)).map(({ id }) => id);
     let proven = 0;
-    const proof = await verifyBooks(database, ids, (id) => {
+    const onWorkspace = (id: number) => {
       proven += 1;
       tell(`Proved workspace ${id}, ${proven} of ${ids.length}.`);
-    });
+    };
+    const proof = await verifyBooks(database, ids, { isWhole: workspaceId === undefined, onWorkspace });
     return { ...proof, findings: [...proof.findings, ...(await verifyPayments(database, ids))] };
   }, need);
 }
@@ -57,7 +58,7 @@ function printProof(proof: Proof): void {
   if (findings.length > 0) {
     printTable(
       ['Workspace', 'Finding'],
-      findings.map(({ workspaceId, detail }) => [workspaceId, detail]),
+      findings.map(({ workspaceId, detail }) => [workspaceId ?? '', detail]),
       '',
     );
     print('');

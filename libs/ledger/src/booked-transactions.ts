@@ -1,10 +1,11 @@
 import type { Timestamp } from '@banking/domain';
 import type { TransactionContent } from '@banking/domain/proof';
-import { bind, statement, type Tx } from '@banking/postgres';
+import { bind, statement, type Database } from '@banking/postgres';
 import { currencyCode } from './own-accounts.js';
+import type { RangeOptions } from './ranges.js';
 
-/** Transactions read at a time, so that books of any size fit into memory. */
-const PORTION = 1_000;
+/** Transactions read at a time: each of these ranges has to fit into memory. */
+const RANGE_TRANSACTIONS = 1_000;
 
 /** A transaction as its rows say it. */
 export interface BookedTransaction {
@@ -77,16 +78,24 @@ const BOOKED = statement<BookedRow>(
    order by x.id limit $3`,
 );
 
-/** Reads all transactions of a workspace in the order of their ids, a portion at a time. */
+/**
+ * Reads the transactions of a workspace in the order of their ids, each range in a snapshot of its own. What was committed before the
+ * first range is in one; of what is committed later, only what has a higher id than was read by then.
+ */
 export async function* bookedTransactions(
-  tx: Tx,
+  database: Database,
   workspaceId: number,
+  { rangeRows = RANGE_TRANSACTIONS, onRange }: RangeOptions = {},
 ): AsyncGenerator<readonly BookedTransaction[], void, undefined> {
   let last = 0n;
+  let done = 0;
   let rows: readonly BookedRow[];
   do {
-    [rows] = await tx.flight([bind(BOOKED, workspaceId, last, PORTION)] as const);
+    [rows] = await database.flight({ workspaces: [workspaceId] }, [
+      bind(BOOKED, workspaceId, last, rangeRows),
+    ] as const);
     last = rows.at(-1)?.id ?? last;
+    done += rows.length;
     yield rows.map((row) => ({
       content: contentOf(workspaceId, row),
       hash: row.hash,
@@ -94,7 +103,8 @@ export async function* bookedTransactions(
       createdAt: row.created_at,
       updatedAt: row.updated_at,
     }));
-  } while (rows.length === PORTION);
+    await onRange?.({ workspaceId, reading: 'hashes', done });
+  } while (rows.length === rangeRows);
 }
 
 function contentOf(workspaceId: number, row: BookedRow): TransactionContent {

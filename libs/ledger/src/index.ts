@@ -1,9 +1,13 @@
 export { bookedTransactions, type BookedTransaction } from './booked-transactions.js';
+export { booksAt, wasBooked, type AccountAt, type BooksAt } from './books-at.js';
 export * from './books.js';
 export * from './open-account.js';
+export { currencyCode } from './own-accounts.js';
+export { ownSums } from './own-sums.js';
 export * from './post.js';
 export { preparePosting } from './posting.js';
 export * from './proposal.js';
 export type { Gate } from './decide.js';
+export * from './ranges.js';
 export * from './return-entry.js';
 export * from './verify.js';

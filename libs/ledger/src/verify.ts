@@ -1,12 +1,34 @@
-import { bind, statement, type Database, type Tx } from '@banking/postgres';
-import { HASH_CHECK, wrongHashes } from './verify-chain.js';
+import type { Database } from '@banking/postgres';
+import { booksAt } from './books-at.js';
+import { currencyCode } from './own-accounts.js';
+import { ownSums } from './own-sums.js';
+import type { RangeOptions } from './ranges.js';
+import { BALANCE_CHECK, FLOOR_CHECK, VERSION_CHECK, verifyAccounts } from './verify-accounts.js';
+import { BALANCED_CHECK, HASH_CHECK, LEGS_CHECK, verifyTransactions } from './verify-chain.js';
+import {
+  INTERWORKSPACE_CHECK,
+  type InterworkspaceSum,
+  interworkspaceFaults,
+  settledInstant,
+} from './verify-interworkspace.js';
 
 /** One thing about the books that is not as it must be. */
 export interface Finding {
   readonly check: string;
-  readonly workspaceId: number;
+  /** Left out where no single workspace is at fault. */
+  readonly workspaceId?: number | undefined;
   /** The account or transaction at fault, and how. */
   readonly detail: string;
+}
+
+export type NoteFault = (check: string, detail: string) => void;
+
+/** What a workspace's `fx` account in a currency comes to: what conversions took in less what they paid out. */
+export interface FxPosition {
+  readonly workspaceId: number;
+  readonly currencyCode: string;
+  /** Digits in minor units, with a minus sign below zero. */
+  readonly amount: string;
 }
 
 /** What a verification looked at. */
@@ -15,133 +37,76 @@ export interface Proof {
   readonly accounts: number;
   readonly transactions: number;
   readonly transfers: number;
+  /** For information: a position is no finding. */
+  readonly fxPositions: readonly FxPosition[];
   readonly findings: readonly Finding[];
 }
 
-interface Count {
-  readonly account_count: bigint;
-  readonly transaction_count: bigint;
-  readonly transfer_count: bigint;
+export interface VerifyOptions extends RangeOptions {
+  /** The workspaces are all there are, so what they owe each other must sum to zero. Default false. */
+  readonly isWhole?: boolean | undefined;
+  /** Told each workspace once its books were proved. */
+  readonly onWorkspace?: ((workspaceId: number) => void) | undefined;
 }
 
-const COUNT = statement<Count>(
-  'verify_count',
-  `select (select count(*) from account where workspace_id = $1) as account_count,
-          (select count(*) from transaction where workspace_id = $1) as transaction_count,
-          (select count(*) from transfer where workspace_id = $1) as transfer_count`,
-);
-
-/** The questions whose every answer is a fault. Each row says what is wrong. */
-const FAULTS = [
-  {
-    check: 'debits equal credits in every transaction and currency',
-    rows: statement<{ detail: string }>(
-      'verify_balanced',
-      `select format('transaction %s is out of balance by %s in currency %s', transaction_id,
-                     sum(case direction when 'credit' then amount else -amount end), currency_id) as detail
-       from transfer where workspace_id = $1
-       group by transaction_id, currency_id
-       having sum(case direction when 'credit' then amount else -amount end) <> 0`,
-    ),
-  },
-  {
-    check: 'every transaction has transfers',
-    rows: statement<{ detail: string }>(
-      'verify_legs',
-      `select format('transaction %s has no transfers', id) as detail
-       from (select id from transaction where workspace_id = $1 except select transaction_id from transfer where workspace_id = $1) bare`,
-    ),
-  },
-  {
-    check: 'the balance of a customer account is the sum of its transfers, and its version their number',
-    rows: statement<{ detail: string }>(
-      'verify_balances',
-      `select format('account %s holds %s at version %s; its transfers make %s and number %s',
-                     a.id, a.balance, a.version, coalesce(t.total, 0), coalesce(t.legs, 0)) as detail
-       from account a
-       left join (
-         select account_id, sum(case direction when 'credit' then amount else -amount end) as total, count(*) as legs
-         from transfer where workspace_id = $1 group by account_id
-       ) t on t.account_id = a.id
-       where a.workspace_id = $1 and a.kind = 'customer' and (a.balance, a.version) <> (coalesce(t.total, 0), coalesce(t.legs, 0))`,
-    ),
-  },
-  {
-    check: 'versions run without a gap, and each balance continues the one before',
-    rows: statement<{ detail: string }>(
-      'verify_versions',
-      `select format('transfer %s does not continue account %s', id, account_id) as detail
-       from (
-         select t.id, t.account_id, t.account_version, t.balance_after,
-                row_number() over per_account as nth,
-                sum(case t.direction when 'credit' then t.amount else -t.amount end) over per_account as total
-         from transfer t join account a on (a.workspace_id, a.id) = (t.workspace_id, t.account_id)
-         where t.workspace_id = $1 and a.kind = 'customer'
-         window per_account as (partition by t.account_id order by t.account_version rows unbounded preceding)
-       ) step
-       where account_version is distinct from nth or balance_after is distinct from total`,
-    ),
-  },
-  {
-    check: 'no customer account is under its floor',
-    rows: statement<{ detail: string }>(
-      'verify_floors',
-      `select format('transfer %s leaves account %s at %s, under its floor', t.id, a.id, t.balance_after) as detail
-       from transfer t join account a on (a.workspace_id, a.id) = (t.workspace_id, t.account_id)
-       where t.workspace_id = $1 and a.kind = 'customer' and t.balance_after < a.floor`,
-    ),
-  },
-  {
-    check: 'the books of a workspace sum to zero in every currency',
-    rows: statement<{ detail: string }>(
-      'verify_closed',
-      `select format('currency %s is out by %s', currency_id, sum(held)) as detail
-       from (
-         select currency_id, balance as held from account where workspace_id = $1 and kind = 'customer'
-         union all
-         select t.currency_id, case t.direction when 'credit' then t.amount else -t.amount end
-         from transfer t join account a on (a.workspace_id, a.id) = (t.workspace_id, t.account_id)
-         where t.workspace_id = $1 and a.kind <> 'customer'
-       ) book
-       group by currency_id having sum(held) <> 0`,
-    ),
-  },
-] as const;
+const CLOSED_CHECK = 'the books of a workspace sum to zero in every currency';
 
 /**
  * Proves the books of the given workspaces from their rows alone: nothing remembered is trusted, every hash is made again.
  *
- * One workspace is read in one snapshot, so that postings may go on meanwhile. Every question is one statement over the whole
- * workspace: large books want a database opened with a longer `statementTimeoutMs`.
+ * Reads in ranges, each in a database transaction of its own, so that no snapshot is held for longer than a range takes. Postings may
+ * go on meanwhile: what has to add up over a workspace is summed up as of the version each account had at the start; everything else
+ * is compared within one snapshot, with rows that never change.
  */
 export async function verifyBooks(
   database: Database,
   workspaceIds: readonly number[],
-  onWorkspace: (workspaceId: number) => void = () => {},
+  options: VerifyOptions = {},
 ): Promise<Proof> {
   const findings: Finding[] = [];
-  let accounts = 0;
-  let transactions = 0;
-  let transfers = 0;
+  const fxPositions: FxPosition[] = [];
+  const owed: InterworkspaceSum[] = [];
+  const counts = { accounts: 0, transactions: 0, transfers: 0 };
+  const byTime = options.isWhole ? await settledInstant(database) : undefined;
   for (const workspaceId of workspaceIds) {
-    const scope = { workspaces: [workspaceId] };
-    const ask = [bind(COUNT, workspaceId), ...FAULTS.map(({ rows }) => bind(rows, workspaceId))] as const;
-    const work = async (tx: Tx) => {
-      const [[count], ...faults] = await tx.flight(ask);
-      return { count, faults, wrong: await wrongHashes(tx, workspaceId) };
-    };
-    const { count, faults, wrong } = await database.transaction(scope, work, { snapshot: true });
-    accounts += Number(count?.account_count);
-    transactions += Number(count?.transaction_count);
-    transfers += Number(count?.transfer_count);
+    const note: NoteFault = (check, detail) => findings.push({ check, workspaceId, detail });
+    const books = await booksAt(database, workspaceId);
+    const { transactions, transfers, sums, misfits } = await ownSums(database, books, byTime, options);
+    counts.accounts += books.accounts;
+    counts.transactions += transactions;
+    counts.transfers += transfers;
 
-    const note = (check: string, detail: string) => findings.push({ check, workspaceId, detail });
-    faults.forEach((rows, index) => rows.forEach(({ detail }) => note(FAULTS[index]!.check, detail)));
-    wrong.forEach((detail) => note(HASH_CHECK, detail));
-    onWorkspace(workspaceId);
+    for (const id of misfits) note(VERSION_CHECK, `account ${id} has transfers that do not fit its kind`);
+    const held = new Map(books.held);
+    for (const { accountId, currencyId, amount, amountByTime } of sums) {
+      held.set(currencyId, (held.get(currencyId) ?? 0n) + amount);
+      const kind = books.ownAccounts.get(accountId)?.kind;
+      if (kind === 'fx') fxPositions.push({ workspaceId, currencyCode: currencyCode(currencyId), amount: `${amount}` });
+      if (kind === 'interworkspace') owed.push({ workspaceId, currencyId, amount: amountByTime });
+    }
+    for (const [currencyId, sum] of held) {
+      if (sum !== 0n) note(CLOSED_CHECK, `currency ${currencyId} is out by ${sum}`);
+    }
+    await verifyAccounts(database, workspaceId, note, options);
+    await verifyTransactions(database, workspaceId, note, options);
+    options.onWorkspace?.(workspaceId);
   }
-  return { workspaces: workspaceIds.length, accounts, transactions, transfers, findings };
+  if (options.isWhole) {
+    const faults = await interworkspaceFaults(database, workspaceIds, owed, options);
+    findings.push(...faults.map((detail) => ({ check: INTERWORKSPACE_CHECK, detail })));
+  }
+  return { workspaces: workspaceIds.length, ...counts, fxPositions, findings };
 }
 
-/** What `verifyBooks` proves, for whoever prints it. */
-export const CHECKS: readonly string[] = [...FAULTS.map(({ check }) => check), HASH_CHECK];
+/** What `verifyBooks` proves of each workspace, for whoever prints it. */
+export const CHECKS: readonly string[] = [
+  BALANCED_CHECK,
+  LEGS_CHECK,
+  BALANCE_CHECK,
+  VERSION_CHECK,
+  FLOOR_CHECK,
+  CLOSED_CHECK,
+  HASH_CHECK,
+];
+/** What it proves besides where the workspaces are all there are. */
+export { INTERWORKSPACE_CHECK };

@@ -1,0 +1,138 @@
+import { bind, statement, type Database } from '@banking/postgres';
+import { RANGE_ROWS, rangeKey, rangesOf, type RangeOptions } from './ranges.js';
+import { HASH_CHECK } from './verify-chain.js';
+import type { NoteFault } from './verify.js';
+
+export const BALANCE_CHECK =
+  'the balance of a customer account is the sum of its transfers, and its version their number';
+export const VERSION_CHECK = 'versions run without a gap, and each balance continues the one before';
+export const FLOOR_CHECK = 'no customer account is under its floor';
+
+interface Fault {
+  readonly check: 'balance' | 'version' | 'floor' | 'hash';
+  readonly detail: string;
+}
+
+const CHECK_OF = { balance: BALANCE_CHECK, version: VERSION_CHECK, floor: FLOOR_CHECK, hash: HASH_CHECK } as const;
+
+const ACCOUNTS = ['accounts', rangeKey('account')] as const;
+
+/** Accounts whose head is not the hash of the latest transaction that touched them, and those that hold what no transfer made. */
+const ACCOUNT_FAULTS = statement<Fault>(
+  'verify_heads',
+  `with latest as (
+     select a.id, a.head, a.balance, a.version, t.transaction_id
+     from account a
+     left join lateral (
+       select t.transaction_id from transfer t
+       where t.workspace_id = $1 and t.account_id = a.id and t.account_version is not null
+       order by t.account_version desc limit 1
+     ) t on true
+     where a.workspace_id = $1 and a.kind = 'customer' and a.id > $2 and a.id <= $3)
+   select 'hash' as check, format('account %s does not end its chain of hashes', l.id) as detail
+   from latest l left join transaction x on x.workspace_id = $1 and x.id = l.transaction_id
+   where l.head <> coalesce(x.hash, '')
+   union all
+   select 'balance', format('account %s holds %s at version %s; it has no transfers', id, balance, version)
+   from latest where transaction_id is null and (balance, version) <> (0, 0)`,
+);
+
+/** Where a walk over the transfers of accounts is: the account, its version there, how many transfers it had and what they make. */
+interface Place {
+  readonly accountId: bigint;
+  readonly version: bigint;
+  readonly legs: bigint;
+  /** Digits. */
+  readonly total: string;
+}
+
+interface WalkedRow {
+  readonly check: Fault['check'] | null;
+  readonly detail: string | null;
+  readonly account_id: bigint | null;
+  readonly version: bigint | null;
+  readonly legs: bigint | null;
+  readonly total: string | null;
+  readonly rows: number | null;
+}
+
+/**
+ * The next transfers of customers' accounts, by account and version, behind the place `$2` to `$5`: each is compared with what the
+ * ones before it make, and an account with what its last one makes, in one snapshot. What the place carries of earlier ranges never
+ * changes. An account that may go on in the next range is compared there.
+ */
+const WALK = statement<WalkedRow>(
+  'verify_walk',
+  `with step as materialized (
+     select t.id, t.account_id, t.account_version, t.balance_after,
+            case t.direction when 'credit' then t.amount else -t.amount end as moved
+     from transfer t
+     where t.workspace_id = $1 and t.account_version is not null and (t.account_id, t.account_version) > ($2::bigint, $3::bigint)
+     order by t.account_id, t.account_version limit $6),
+   walked as materialized (
+     select s.*, row_number() over per_account + case when account_id = $2 then $4::bigint else 0 end as nth,
+            sum(moved) over per_account + case when account_id = $2 then $5::numeric else 0 end as total
+     from step s window per_account as (partition by account_id order by account_version rows unbounded preceding)),
+   reached as materialized (
+     (select distinct on (account_id) account_id, account_version, nth, total from walked order by account_id, account_version desc)
+     union all
+     select $2, $3, $4, $5 where $2 > 0 and not exists (select from step where account_id = $2)),
+   size as materialized (select count(*)::int as rows, max(account_id) as last from step)
+   select 'version' as check, format('transfer %s does not continue account %s', w.id, w.account_id) as detail,
+          null::bigint as account_id, null::bigint as version, null::bigint as legs, null::text as total, null::int as rows
+   from walked w join account a on a.workspace_id = $1 and a.id = w.account_id and a.kind = 'customer'
+   where w.account_version <> w.nth or w.balance_after is distinct from w.total
+   union all
+   select 'floor', format('transfer %s leaves account %s at %s, under its floor', w.id, w.account_id, w.balance_after),
+          null, null, null, null, null
+   from walked w join account a on a.workspace_id = $1 and a.id = w.account_id and a.kind = 'customer'
+   where w.balance_after < a.floor
+   union all
+   select 'balance', format('account %s holds %s at version %s; its transfers make %s and number %s', a.id, a.balance, a.version, r.total, r.nth),
+          null, null, null, null, null
+   from reached r cross join size s join account a on a.workspace_id = $1 and a.id = r.account_id and a.kind = 'customer'
+   where (a.balance, a.version) <> (r.total, r.nth) and not (s.rows = $6 and r.account_id = s.last)
+   union all
+   select null, null, r.account_id, r.account_version, r.nth, r.total::text, s.rows
+   from size s join reached r on r.account_id = s.last`,
+);
+
+/** Proves what the customers' accounts of a workspace hold, while postings go on. */
+export async function verifyAccounts(
+  database: Database,
+  workspaceId: number,
+  note: NoteFault,
+  options: RangeOptions,
+): Promise<void> {
+  for await (const { after, upto } of rangesOf(database, workspaceId, ACCOUNTS, options)) {
+    const ask = [bind(ACCOUNT_FAULTS, workspaceId, after, upto)] as const;
+    const [rows] = await database.flight({ workspaces: [workspaceId] }, ask);
+    for (const { check, detail } of rows) note(CHECK_OF[check], detail);
+  }
+  await walkTransfers(database, workspaceId, note, options);
+}
+
+async function walkTransfers(
+  database: Database,
+  workspaceId: number,
+  note: NoteFault,
+  { rangeRows = RANGE_ROWS, onRange }: RangeOptions,
+): Promise<void> {
+  let place: Place = { accountId: 0n, version: 0n, legs: 0n, total: '0' };
+  let done = 0;
+  for (let isOver = false; !isOver;) {
+    const { accountId, version, legs, total } = place;
+    const ask = [bind(WALK, workspaceId, accountId, version, legs, total, rangeRows)] as const;
+    const [rows] = await database.flight({ workspaces: [workspaceId] }, ask);
+    isOver = true;
+    for (const row of rows) {
+      if (row.check !== null) note(CHECK_OF[row.check], row.detail ?? '');
+      else {
+        place = { accountId: row.account_id!, version: row.version!, legs: row.legs!, total: row.total! };
+        done += row.rows!;
+        isOver = row.rows! < rangeRows;
+      }
+    }
+    await onRange?.({ workspaceId, reading: 'balances', done });
+  }
+}
