@@ -2,7 +2,7 @@ import type { Timestamp } from '@banking/domain';
 import type { TransactionContent } from '@banking/domain/proof';
 import { bind, statement, type Database } from '@banking/postgres';
 import { currencyCode } from './own-accounts.js';
-import type { RangeOptions } from './ranges.js';
+import { rangeKey, rangesOf, type RangeOptions } from './ranges.js';
 
 /** Transactions read at a time: each of these ranges has to fit into memory. */
 const RANGE_TRANSACTIONS = 1_000;
@@ -74,28 +74,21 @@ const BOOKED = statement<BookedRow>(
            ) latest on latest.account_version = touched.version - 1
            left join transaction y on y.workspace_id = $1 and y.id = latest.transaction_id) as previous
    from transaction x
-   where x.workspace_id = $1 and x.id > $2
-   order by x.id limit $3`,
+   where x.workspace_id = $1 and x.id > $2 and x.id <= $3
+   order by x.id`,
 );
 
-/**
- * Reads the transactions of a workspace in the order of their ids, each range in a snapshot of its own. What was committed before the
- * first range is in one; of what is committed later, only what has a higher id than was read by then.
- */
+const HASHES = ['hashes', rangeKey('transaction')] as const;
+
+/** Reads the transactions of a workspace in the order of their ids, each range in a snapshot of its own, as `rangesOf` says. */
 export async function* bookedTransactions(
   database: Database,
   workspaceId: number,
   { rangeRows = RANGE_TRANSACTIONS, onRange }: RangeOptions = {},
 ): AsyncGenerator<readonly BookedTransaction[], void, undefined> {
-  let last = 0n;
-  let done = 0;
-  let rows: readonly BookedRow[];
-  do {
-    [rows] = await database.flight({ workspaces: [workspaceId] }, [
-      bind(BOOKED, workspaceId, last, rangeRows),
-    ] as const);
-    last = rows.at(-1)?.id ?? last;
-    done += rows.length;
+  for await (const { after, upto } of rangesOf(database, workspaceId, HASHES, { rangeRows, onRange })) {
+    const ask = [bind(BOOKED, workspaceId, after, upto)] as const;
+    const [rows] = await database.flight({ workspaces: [workspaceId] }, ask);
     yield rows.map((row) => ({
       content: contentOf(workspaceId, row),
       hash: row.hash,
@@ -103,8 +96,7 @@ export async function* bookedTransactions(
       createdAt: row.created_at,
       updatedAt: row.updated_at,
     }));
-    await onRange?.({ workspaceId, reading: 'hashes', done });
-  } while (rows.length === rangeRows);
+  }
 }
 
 function contentOf(workspaceId: number, row: BookedRow): TransactionContent {

@@ -97,8 +97,9 @@ export async function ownSums(
     for (const row of read.touched) {
       const accountId = Number(row.account_id);
       transfers += row.transfers;
-      if (versions.has(accountId) ? row.unversioned > 0 : row.version !== null) misfits.add(accountId);
+      if (versions.has(accountId) && row.unversioned > 0) misfits.add(accountId);
       if (!ownAccounts.has(accountId)) continue;
+      if (row.version !== null) misfits.add(accountId);
       const key = `${accountId}/${row.currency_id}`;
       const sum = sums.get(key) ?? { accountId, currencyId: row.currency_id, amount: 0n, amountByTime: 0n };
       sum.amount += BigInt(row.moved);

@@ -25,36 +25,44 @@ export interface Range {
   readonly upto: bigint;
 }
 
-type RangeKey = Statement<{ upto: bigint | null; rows: number }>;
+/** How the ranges of a table are found. */
+export interface RangeKey {
+  readonly last: Statement<{ key: bigint | null }>;
+  readonly next: Statement<{ upto: bigint | null; rows: number }>;
+}
 
-/** The statement that finds the end of the next range of a table with a numeric key within the workspace. */
-export function rangeKey(table: string, column = 'id', where = 'true'): RangeKey {
-  return statement(
-    `range_of_${table}`,
-    `select max(key) as upto, count(*)::int as rows
-     from (select ${column} as key from ${table} where workspace_id = $1 and ${column} > $2 and ${where} order by ${column} limit $3) r`,
-  );
+/** The statements that find the ranges of a table with a numeric key within the workspace. */
+export function rangeKey(table: string, column = 'id'): RangeKey {
+  return {
+    last: statement(`last_of_${table}`, `select max(${column}) as key from ${table} where workspace_id = $1`),
+    next: statement(
+      `range_of_${table}`,
+      `select max(key) as upto, count(*)::int as rows
+       from (select ${column} as key from ${table} where workspace_id = $1 and ${column} > $2 and ${column} <= $3
+             order by ${column} limit $4) r`,
+    ),
+  };
 }
 
 /**
- * The ranges of a table, in the order of its key. A range ends where it ended when it was found: rows that are committed later with a
- * lower key are in no range, and every row that was committed before the first range is in one.
+ * The ranges of a table, in the order of its key. Every row that was committed before the first range is in one. Of the rows that are
+ * committed later, those with a key in a range that is still to come are read too, and no row above the last key of the start.
  */
 export async function* rangesOf(
   database: Database,
   workspaceId: number,
-  [reading, key]: readonly [string, RangeKey],
+  [reading, { last, next }]: readonly [string, RangeKey],
   { rangeRows = RANGE_ROWS, onRange }: RangeOptions = {},
 ): AsyncGenerator<Range, void, undefined> {
-  let after = 0n;
+  const scope = { workspaces: [workspaceId] };
+  const end = (await database.read(scope, bind(last, workspaceId)))?.key ?? 0n;
   let done = 0;
-  for (;;) {
-    const end = await database.read({ workspaces: [workspaceId] }, bind(key, workspaceId, after, rangeRows));
-    if (!end || end.upto === null) return;
-    yield { after, upto: end.upto };
-    after = end.upto;
-    done += end.rows;
+  for (let after = 0n; after < end;) {
+    const range = await database.read(scope, bind(next, workspaceId, after, end, rangeRows));
+    if (!range || range.upto === null) return;
+    yield { after, upto: range.upto };
+    after = range.upto;
+    done += range.rows;
     await onRange?.({ workspaceId, reading, done });
-    if (end.rows < rangeRows) return;
   }
 }

@@ -114,6 +114,8 @@ describe('Given the tables of the schema', () => {
 
     expect(others.sort()).toEqual([
       'account_code readable',
+      // Of the roles in a workspace, the entries are for that workspace alone.
+      'directory_change readable',
       // Narrower than the list: what is still good stays.
       'idempotency forgotten_when_expired',
       'idempotency renewed_when_expired',

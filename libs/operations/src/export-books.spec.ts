@@ -14,12 +14,18 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 /** Exports a workspace, does something while the first lines are written, and gives the pieces that were written. */
-async function exported(workspace = northwind, meanwhile: () => Promise<unknown> = async () => {}) {
+async function exported(
+  workspace = northwind,
+  meanwhile: () => Promise<unknown> = async () => {},
+  onRange?: () => Promise<void>,
+) {
   const pieces: string[] = [];
-  const end = await exportBooks(world.database, workspace, async (text) => {
+  const write = async (text: string) => {
     if (pieces.length === 0) await meanwhile();
     pieces.push(text);
-  });
+  };
+  const ranges = onRange && { rangeRows: 2, onRange };
+  const end = await exportBooks(world.database, workspace, write, () => {}, ranges);
   return { end, pieces };
 }
 
@@ -70,6 +76,42 @@ describe('Given the demo world', () => {
     expect(during.end).toEqual(before.end);
     expect((await proofOf(during.pieces)).accounts).toEqual((await proofOf(before.pieces)).accounts);
     expect(after.end.transactions).toBe(before.end.transactions + 1);
+  });
+
+  it('When money moves between all of its ranges, Then the export is still provable, and as of its beginning', async () => {
+    const other = openBooks(world.database);
+    await posted(other, euro());
+    await posted(world.books, euro());
+    const before = await exported();
+    let ranges = 0;
+
+    const during = await exported(northwind, undefined, async () => {
+      ranges += 1;
+      // Under ids that lie below the last that was there at the beginning, and above it.
+      await posted(other, euro());
+      await posted(world.books, euro());
+    });
+
+    expect(ranges).toBeGreaterThan(10);
+    expect(during.end).toEqual(before.end);
+    expect(await proofOf(during.pieces)).toEqual({
+      ...(await proofOf(before.pieces)),
+      exportedAt: expect.any(String) as string,
+    });
+  });
+
+  it('When its reader takes its time, Then no database transaction is open', async () => {
+    const open: number[] = [];
+    await exportBooks(world.database, northwind, async () => {
+      const { rows } = await world.owner.query<{ open: number }>(
+        `select count(*)::int as open from pg_stat_activity
+         where datname = current_database() and pid <> pg_backend_pid() and xact_start is not null`,
+      );
+      open.push(rows[0]!.open);
+    });
+
+    expect(open.length).toBeGreaterThan(3);
+    expect(new Set(open)).toEqual(new Set([0]));
   });
 
   it('When two processes have posted on one account, Then their transactions stand in its order, not in that of ids', async () => {

@@ -10,4 +10,6 @@ export { chooseRates } from './rates/choose-rates.js';
 export { DEMO_RATES } from './rates/demo-rate-source.js';
 export * from './provisioning/index.js';
 export { startWork } from './start-work.js';
+export { findAttention, type Attention } from './verify-attention.js';
 export * from './verify-payments.js';
+export { DIRECTORY_CHECK, verifyDirectory } from './verify-trails.js';

@@ -26,7 +26,8 @@ describe('Given payments nobody has tampered with', () => {
 });
 
 describe('Given a fault planted behind the walls', () => {
-  const [RETURNS, FAILED, REMITTANCES, EVENTS, PAYOUTS, TRACKED, FORGOTTEN] = PAYMENT_CHECKS as [
+  const [RETURNS, FAILED, REMITTANCES, EVENTS, PAYOUTS, TRACKED, FORGOTTEN, UNFAILED] = PAYMENT_CHECKS as [
+    string,
     string,
     string,
     string,
@@ -68,6 +69,12 @@ describe('Given a fault planted behind the walls', () => {
     ],
     ['was never made', `update transaction set status = 'failed' where status = 'pending'`, [FAILED, PAYOUTS]],
     ['is not there', `update transaction set return_of = null where id = ${RETURN}`, FAILED],
+    [
+      'is of a transaction that was completed',
+      `update transaction set status = 'completed' where id = ${RETURNED};
+       update payout set status = 'settled' where transaction_id = ${RETURNED}`,
+      UNFAILED,
+    ],
   ])('When a return %s, Then it is found', async (_what, fault, checks) => {
     await plant(fault);
 

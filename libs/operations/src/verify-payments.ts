@@ -1,7 +1,10 @@
 import type { Finding, RangeOptions } from '@banking/ledger';
 import { statement, type Database } from '@banking/postgres';
+import { ORDER_KEY_CHECK, verifyOrderKeys } from './orders/verify-order-keys.js';
 import { ORDER_FAULTS } from './orders/verify-orders.js';
+import { RUN_TIME_CHECK, verifyRunTimes } from './orders/verify-run-times.js';
 import { type Fault, findInRanges, type RangeCheck } from './verify-ranges.js';
+import { ACCOUNT_TRAIL } from './verify-trails.js';
 
 /** What must hold of returns and payouts. */
 const FAULTS: readonly RangeCheck[] = [
@@ -123,6 +126,7 @@ const FAULTS: readonly RangeCheck[] = [
     },
   },
   ...ORDER_FAULTS,
+  ACCOUNT_TRAIL,
 ];
 
 /**
@@ -138,10 +142,13 @@ export async function verifyPayments(
   options: RangeOptions = {},
 ): Promise<Finding[]> {
   const findings: Finding[] = [];
-  for (const workspaceId of workspaceIds)
+  for (const workspaceId of workspaceIds) {
     findings.push(...(await findInRanges(database, workspaceId, FAULTS, options)));
+    findings.push(...(await verifyRunTimes(database, workspaceId, options)));
+    findings.push(...(await verifyOrderKeys(database, workspaceId, options)));
+  }
   return findings;
 }
 
 /** What `verifyPayments` proves, for whoever prints it. */
-export const PAYMENT_CHECKS: readonly string[] = FAULTS.map(({ check }) => check);
+export const PAYMENT_CHECKS: readonly string[] = [...FAULTS.map(({ check }) => check), RUN_TIME_CHECK, ORDER_KEY_CHECK];

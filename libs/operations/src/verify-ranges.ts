@@ -8,6 +8,7 @@ export interface Fault {
 
 /** The tables whose rows are checked, by what numbers them. */
 const KEYS = {
+  account: rangeKey('account'),
   transaction: rangeKey('transaction'),
   remittance: rangeKey('remittance'),
   remittance_event: rangeKey('remittance_event'),

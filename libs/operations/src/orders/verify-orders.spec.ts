@@ -1,12 +1,14 @@
-import type { Order, OrderWish, RecipientId, Scope, TransferAmount, UserId, WorkspaceId } from '@banking/domain'; // prettier-ignore
+import type { Intent, Order, OrderWish, RecipientId, Scope, TransferAmount, UserId, WorkspaceId } from '@banking/domain'; // prettier-ignore
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { DEMO_RATES } from '../rates/demo-rate-source.js';
 import { demoWorld } from '../testing/worlds.js';
 import { verifyPayments } from '../verify-payments.js';
+import { ORDER_KEY_CHECK } from './verify-order-keys.js';
 import { ORDER_FAULTS } from './verify-orders.js';
+import { RUN_TIME_CHECK } from './verify-run-times.js';
 
 let world: Awaited<ReturnType<typeof demoWorld>>;
-let orders: { abroad: Order; quoted: Order; later: Order; cancelled: Order };
+let orders: { abroad: Order; quoted: Order; keyed: Order; later: Order; cancelled: Order };
 
 /** One order of each way to end, in a world of its own: what is planted never comes out again. */
 beforeEach(async () => {
@@ -21,14 +23,15 @@ beforeEach(async () => {
   const recipientID = world.demo.recipients['international'] as RecipientId;
   const amount = '100000' as TransferAmount;
   const { resource: quote } = await service.createQuote(ada, { accountID: accountId, recipientID, amount });
-  const place = async (more: Partial<OrderWish>) => {
+  const place = async (more: Partial<OrderWish>, intent: Intent = {}) => {
     const wish = { accountId, recipientID, amount, type: 'instant', purposeCode: 'IR001', ...more } as const;
-    return (await service.placeOrder(ada, wish)).resource;
+    return (await service.placeOrder(ada, wish, intent)).resource;
   };
   const monthly = { type: 'recurring', repeatUnit: 'monthly', repeatValue: 1, startAt: '2099-01-31T09:00:00Z' } as const; // prettier-ignore
   orders = {
     abroad: await place({ externalReference: 'abroad' }),
     quoted: await place({ quoteID: quote.id, externalReference: 'quoted' }),
+    keyed: await place({ metadata: { invoice: '2107' } }, { idempotencyKey: 'verified' }),
     later: await place(monthly),
     cancelled: await place(monthly),
   };
@@ -57,11 +60,11 @@ describe('Given orders nobody has tampered with', () => {
 });
 
 describe('Given a fault planted behind the walls', () => {
-  const [EXECUTIONS, STANDS, STEPS, PAID, CONVERSIONS, CONVERTED, PAYOUTS, QUOTES, FORGOTTEN, REFERENCES, ONCE] = ORDER_FAULTS.map(({ check }) => check) as [string, string, string, string, string, string, string, string, string, string, string]; // prettier-ignore
+  const [EXECUTIONS, STANDS, STEPS, PAID, CONVERSIONS, CONVERTED, PAYOUTS, QUOTES, FORGOTTEN, REFERENCES, ONCE, DEBITS, FEES] = ORDER_FAULTS.map(({ check }) => check) as [string, string, string, string, string, string, string, string, string, string, string, string, string]; // prettier-ignore
 
   const insertRun = (order: Order, sequence: number, status: string) =>
     `insert into execution (workspace_id, order_id, sequence, status, scheduled_at)
-     select workspace_id, id, ${sequence}, '${status}', now() from customer_order where id = ${order.id}`;
+     select workspace_id, id, ${sequence}, '${status}', '2099-02-28T09:00:00Z' from customer_order where id = ${order.id}`;
   const setOrder = (order: Order, change: string) => `update customer_order set ${change} where id = ${order.id}`;
   const setRun = (order: Order, change: string) => `update execution set ${change} where id = ${executionOf(order)}`;
   const setQuote = (change: string) => `update quote set ${change} where id = ${orders.quoted.quoteID}`;
@@ -71,15 +74,20 @@ describe('Given a fault planted behind the walls', () => {
   const roundUp = (rounding: string) =>
     `alter table conversion drop constraint conversion_rounds_down;
      ${setConversion(`rounding = '${rounding}', rate = '82.99999999995', remainder_numerator = -5, remainder_denominator = 1000000`)}`; // prettier-ignore
+  const setResponse = (answer: string) => `update idempotency set answer = ${answer} where key = 'verified'`;
   const deleteConversion = () => `delete from conversion where transaction_id = ${transactionOf(orders.abroad)}`;
 
   it.each<[string, () => string, readonly string[]]>([
     ['an order is not there', () => `delete from customer_order where id = ${orders.later.id}`, [EXECUTIONS]],
     ['an order has no execution', () => `delete from execution where order_id = ${orders.cancelled.id}`, [STANDS]],
-    ['executions do not start at one', () => setRun(orders.later, 'sequence = 2'), [STANDS]],
+    [
+      'executions do not start at one',
+      () => setRun(orders.later, `sequence = 2, scheduled_at = '2099-02-28T09:00:00Z'`),
+      [STANDS],
+    ],
     ['two executions are to come', () => insertRun(orders.later, 2, 'scheduled'), [STANDS, FORGOTTEN]],
     ['an execution is to come before the last', () => insertRun(orders.later, 2, 'cancelled'), [STANDS]],
-    ['an instant order has run twice', () => insertRun(orders.abroad, 2, 'failed').replace('scheduled_at)', 'scheduled_at, failure_code)').replace('now()', "now(), 'unavailable'"), [STANDS]], // prettier-ignore
+    ['an instant order has run twice', () => insertRun(orders.abroad, 2, 'failed').replace('scheduled_at)', 'scheduled_at, failure_code)').replace("Z' from", "Z', 'unavailable' from"), [STANDS]], // prettier-ignore
     ['a completed order is to run', () => setOrder(orders.later, `status = 'completed'`), [STANDS]],
     ['a cancelled order is to run', () => setOrder(orders.later, `status = 'cancelled'`), [STANDS]],
     ['an active order is never to run again', () => setOrder(orders.cancelled, `status = 'active'`), [STANDS]],
@@ -87,7 +95,7 @@ describe('Given a fault planted behind the walls', () => {
     ['an execution is completed and its transaction pending', () => setRun(orders.abroad, `status = 'completed'`), [STEPS]], // prettier-ignore
     ['an execution failed and its transaction has not', () => setRun(orders.abroad, `status = 'failed', failure_code = 'payout_rejected'`), [STEPS]], // prettier-ignore
     ['an order says another amount', () => setOrder(orders.abroad, 'amount = amount + 1'), [PAID]],
-    ['an order says another recipient', () => setOrder(orders.abroad, 'recipient_id = recipient_id + 1'), [PAID]],
+    ['an order says another recipient', () => setOrder(orders.abroad, 'recipient_id = recipient_id + 1'), [PAID, FEES]],
     ['an order is of another account', () => setOrder(orders.abroad, 'account_id = account_id + 1'), [PAID]],
     [
       'the fee was taken as payment',
@@ -115,7 +123,7 @@ describe('Given a fault planted behind the walls', () => {
       'a payout is of no order',
       () => `delete from execution where id = ${executionOf(orders.abroad)};
              delete from customer_order where id = ${orders.abroad.id}; ${deleteConversion()}`,
-      [PAYOUTS],
+      [PAYOUTS, DEBITS],
     ],
     ['a quote was used by an order that does not name it', () => setOrder(orders.quoted, 'quote_id = null'), [QUOTES]],
     ['a quote was used by an order for later', () => `update quote_use set order_id = ${orders.later.id} where order_id = ${orders.quoted.id}`, [QUOTES, QUOTES, QUOTES]], // prettier-ignore
@@ -132,7 +140,31 @@ describe('Given a fault planted behind the walls', () => {
       'a transaction is of two executions',
       () =>
         `drop index execution_by_transaction; ${setRun(orders.quoted, `transaction_id = ${transactionOf(orders.abroad)}`)}`,
-      [PAYOUTS, CONVERSIONS, QUOTES, ONCE],
+      [PAYOUTS, CONVERSIONS, QUOTES, ONCE, DEBITS],
+    ],
+    ['a debit is of no execution', () => `update execution set transaction_id = null, status = 'failed', failure_code = 'unavailable' where id = ${executionOf(orders.keyed)}`, [PAYOUTS, CONVERSIONS, DEBITS]], // prettier-ignore
+    ['a fee is not that of the quote', () => setQuote('fee_amount = fee_amount + 1'), [FEES]],
+    ['a fee is of a corridor without a schedule', () => `update recipient set corridor_id = 999999 where id = ${orders.abroad.edges.recipient!.id}`, [FEES, FEES]], // prettier-ignore
+    ['a run is at another time', () => setRun(orders.later, `scheduled_at = scheduled_at + interval '1 hour'`), [RUN_TIME_CHECK]], // prettier-ignore
+    ['a cancelled run is at another time', () => setRun(orders.cancelled, `scheduled_at = scheduled_at - interval '2 us'`), [RUN_TIME_CHECK]], // prettier-ignore
+    ['an anchor is moved', () => setOrder(orders.later, `anchor = '2099-02-01T09:00:00Z'`), [RUN_TIME_CHECK]],
+    [
+      'a run is behind the end of its schedule',
+      () =>
+        `${setRun(orders.later, `sequence = 2, scheduled_at = '2099-02-28T09:00:00Z'`)};
+         ${setOrder(orders.later, `stop_at = '2099-02-01T09:00:00Z'`)}`,
+      [STANDS, RUN_TIME_CHECK],
+    ],
+    ['a stored response says another amount', () => setResponse(`jsonb_set(answer::jsonb, '{amount}', '"1"')`), [ORDER_KEY_CHECK]], // prettier-ignore
+    ['a stored response says other metadata', () => setResponse(`jsonb_set(answer::jsonb, '{metadata}', '{}')`), [ORDER_KEY_CHECK]], // prettier-ignore
+    ['a stored response names an order that is not there', () => setResponse(`jsonb_set(answer::jsonb, '{id}', '999999999')`), [ORDER_KEY_CHECK]], // prettier-ignore
+    ['a stored response is of another account', () => `update idempotency set operation = 'placeOrder/1' where key = 'verified'`, [ORDER_KEY_CHECK]], // prettier-ignore
+    [
+      'an order has two stored responses',
+      () =>
+        `insert into idempotency (workspace_id, operation, key, fingerprint, answer)
+         select workspace_id, operation, 'again', fingerprint, answer from idempotency where key = 'verified'`,
+      [ORDER_KEY_CHECK],
     ],
   ])('When %s, Then it is found', async (_what, fault, checks) => {
     await plant(fault());

@@ -1,4 +1,5 @@
 import { statement } from '@banking/postgres';
+import { CORRIDORS } from '@banking/reference';
 import { type Fault, type RangeCheck } from '../verify-ranges.js';
 import { EXECUTION } from './order-rows.js';
 
@@ -191,5 +192,38 @@ export const ORDER_FAULTS: readonly RangeCheck[] = [
        where e.workspace_id = $1 and e.id > $2 and e.id <= $3 and e.transaction_id is not null`,
       ),
     },
+  },
+  {
+    // A return and a correction name the transaction they are of. The demo world remembers what it moved before there were orders.
+    check: 'every debit of a customer account is of an execution, of a return, or was made with the demo world',
+    over: {
+      transaction: statement<Fault>(
+        'verify_debits',
+        `select format('transaction %s took money from account %s and is of no execution', x.id, t.account_id) as detail
+         from transaction x join transfer t on t.workspace_id = $1 and t.transaction_id = x.id
+         where x.workspace_id = $1 and x.id > $2 and x.id <= $3 and x.return_of is null
+           and t.account_version is not null and t.direction = 'debit' and t.type <> 'fee'
+           and not exists (select from execution e where e.workspace_id = $1 and e.transaction_id = x.id)
+           and not exists (select from demo_step d where d.id = x.id and d.name like 'transaction of %')`,
+      ),
+    },
+  },
+  {
+    check: 'every fee is that of the quote, or of a corridor that has a fee schedule',
+    over: {
+      execution: statement<Fault>(
+        'verify_fees',
+        `select format('transaction %s of order %s took a fee that no quote and no fee schedule names', e.transaction_id, o.id) as detail
+         from execution e
+           join customer_order o on o.workspace_id = $1 and o.id = e.order_id
+           join transfer t on t.workspace_id = $1 and t.transaction_id = e.transaction_id and t.type = 'fee' and t.direction = 'debit'
+           left join recipient r on r.workspace_id = $1 and r.id = o.recipient_id
+           left join quote q on q.workspace_id = $1 and q.id = o.quote_id
+         where e.workspace_id = $1 and e.id > $2 and e.id <= $3
+           and case when q.fee_amount is not null then t.amount <> q.fee_amount
+               else (r.corridor_id = any($4::bigint[])) is not true end`,
+      ),
+    },
+    more: [CORRIDORS.filter(({ fee }) => fee !== undefined).map(({ id }) => id)],
   },
 ];

@@ -1,0 +1,33 @@
+import { bind, statement, type Database } from '@banking/postgres';
+import { EXECUTION } from './orders/order-rows.js';
+
+/** Something that is as it should be and waits for an operator. It is no finding: the books are in order. */
+export interface Attention {
+  readonly kind: 'parked work';
+  readonly workspaceId: number;
+  /** What waits, since when, and why. */
+  readonly detail: string;
+}
+
+/** Entries of a workspace that are listed at most; `banking work list` has the rest. */
+const LISTED_MAX = 1_000;
+
+const PARKED = statement<{ detail: string }>(
+  'verify_parked_work',
+  `select format('%s%s is parked since %s after %s tries: %s', k.kind || ' ' || k.subject_id, ' of order ' || e.order_id,
+                 rfc3339(k.parked_at), k.tries, coalesce(k.reason, 'no reason was recorded')) as detail
+   from work k
+   left join execution e on k.kind = '${EXECUTION}' and e.workspace_id = $1 and e.id = k.subject_id
+   where k.workspace_id = $1 and k.parked_at is not null
+   order by k.parked_at, k.kind, k.subject_id limit ${LISTED_MAX}`,
+);
+
+/** What waits for an operator in the given workspaces, the longest first in each. */
+export async function findAttention(database: Database, workspaceIds: readonly number[]): Promise<Attention[]> {
+  const attention: Attention[] = [];
+  for (const workspaceId of workspaceIds) {
+    const [parked] = await database.flight({ workspaces: [workspaceId] }, [bind(PARKED, workspaceId)] as const);
+    attention.push(...parked.map(({ detail }) => ({ kind: 'parked work' as const, workspaceId, detail })));
+  }
+  return attention;
+}
