@@ -6,13 +6,11 @@ import { examples } from './help.js';
 import { nameOption, workspaceOption } from './inputs.js';
 import { makeFile } from './new-file.js';
 import { print, tell } from './print.js';
+import { tellRanges } from './tell-ranges.js';
 import { chosenWorkspaces } from './workspaces.js';
 
-/** What stands before the first line, counting accounts and summing up our own, reads all of the books. */
-const STATEMENT_TIMEOUT_MS = 60 * 60_000;
-
-/** Transactions between two words on how far it is. */
-const TOLD_EVERY = 20_000;
+/** A range takes about a second. One that takes a minute is given up, so that no snapshot is held for longer. */
+const STATEMENT_TIMEOUT_MS = 60_000;
 
 type Write = (text: string) => Promise<void>;
 
@@ -23,7 +21,8 @@ export function addExportCommand(program: Command): void {
     .description(
       'Writes the books of a workspace as lines of JSON, from which anyone re-computes every balance and every hash with ' +
         'banking prove or @banking/domain/proof, without the bank.\n\n' +
-        'As of one instant, changes nothing, and may run while the service works. A file that is there already is not replaced.',
+        'As of one instant but for the status of a transaction, which is as it is read. Changes nothing, and may run while the ' +
+        'service works. A file that is there already is not replaced.',
     )
     .addOption(workspaceOption('whose books').makeOptionMandatory())
     .addOption(nameOption('--out <file>', 'a new file, for its owner alone (standard output)'))
@@ -45,12 +44,9 @@ async function exported(workspaceId: WorkspaceId, write: Write): Promise<string>
   const need = { changesNothing: true, statementTimeoutMs: STATEMENT_TIMEOUT_MS };
   return withDeployment(async ({ database }) => {
     const [workspace] = await chosenWorkspaces(database, workspaceId);
-    let told = 0;
-    const { accounts, transactions, transfers } = await exportBooks(database, workspace!, write, (written, of) => {
-      if (written - told < TOLD_EVERY) return;
-      tell(`Wrote ${written} of ${of} transactions.`);
-      told = written;
-    });
+    const ranges = { onRange: tellRanges() };
+    const written = await exportBooks(database, workspace!, write, undefined, ranges);
+    const { accounts, transactions, transfers } = written;
     const whose = `workspace ${workspaceId}, ${workspace!.name}`;
     return `Wrote the books of ${whose}: ${accounts} accounts, ${transactions} transactions, ${transfers} transfers.`;
   }, need);

@@ -1,11 +1,11 @@
 import { createReadStream } from 'node:fs';
-import { currencyOf, isCurrencyCode, toDecimal } from '@banking/domain';
-import { ExportFault, type ExportProof, linesOf, type ProvenAccount, proveExport } from '@banking/domain/proof';
+import { ExportFault, type ExportProof, linesOf, proveExport } from '@banking/domain/proof';
 import type { Command } from 'commander';
 import { examples } from './help.js';
 import { jsonOption, nameArgument } from './inputs.js';
 import { print, printJson, printTable, tell } from './print.js';
 import { Refused } from './refused.js';
+import { shownAmount } from './shown-amount.js';
 
 /** Lines between two words on how far it is. */
 const TOLD_EVERY = 20_000;
@@ -55,7 +55,7 @@ function printProof({ workspace, exportedAt, accounts, transactions, transfers }
   printTable(
     ['Account', 'Kind', 'Balance', 'Currency', 'Transfers', 'Head'],
     accounts.map(({ id, kind, balance, currencyCode, version, head }) => [
-      ...[id, kind, shown({ balance, currencyCode }), currencyCode],
+      ...[id, kind, shownAmount(balance, currencyCode), currencyCode],
       ...[kind === 'customer' ? version : '', head],
     ]),
     'There are no accounts.',
@@ -65,10 +65,4 @@ function printProof({ workspace, exportedAt, accounts, transactions, transfers }
     `Every balance and every hash of workspace ${workspace.id}, ${workspace.name}, as of ${exportedAt}, is what the lines make: ` +
       `${accounts.length} accounts, ${transactions} transactions, ${transfers} transfers.`,
   );
-}
-
-/** As people write it; in minor units where the currency is none that has decimals. */
-function shown({ balance, currencyCode }: Pick<ProvenAccount, 'balance' | 'currencyCode'>): string {
-  const hasDecimals = isCurrencyCode(currencyCode) && currencyOf(currencyCode).decimals !== undefined;
-  return hasDecimals ? toDecimal(balance, currencyCode) : balance.toString();
 }

@@ -1,5 +1,5 @@
-import { CHECKS, type Proof } from '@banking/ledger';
-import { type DemoWorld, PAYMENT_CHECKS } from '@banking/operations';
+import { CHECKS, INTERWORKSPACE_CHECK, type Proof } from '@banking/ledger';
+import { type Attention, type DemoWorld, DIRECTORY_CHECK, PAYMENT_CHECKS } from '@banking/operations';
 import { World } from './testing/world.js';
 
 const BOOKS = ['transfer', 'transaction', 'account'];
@@ -21,9 +21,18 @@ afterEach(async () => {
 });
 afterAll(() => world.close());
 
+const OF_ALL = [INTERWORKSPACE_CHECK, DIRECTORY_CHECK];
+
+interface Told extends Proof {
+  readonly inOrder: boolean;
+  readonly checks: readonly string[];
+  readonly skippedChecks: readonly string[];
+  readonly attention: readonly Attention[];
+}
+
 async function verify(...args: readonly string[]) {
   const { exitCode, stdout, stderr } = await world.run(['verify', '--json', ...args]);
-  return { exitCode, stderr, proof: JSON.parse(stdout) as Proof & { inOrder: boolean; checks: readonly string[] } };
+  return { exitCode, stderr, proof: JSON.parse(stdout) as Told };
 }
 
 describe('Given books nobody has meddled with', () => {
@@ -35,7 +44,17 @@ describe('Given books nobody has meddled with', () => {
               (select count(*)::int from transfer) as transfers, (select count(*)::int from workspace) as workspaces`,
     );
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-    expect(proof).toEqual({ inOrder: true, checks: [...CHECKS, ...PAYMENT_CHECKS], findings: [], ...count });
+    const { fxPositions, ...told } = proof;
+    const checks = [...CHECKS, ...PAYMENT_CHECKS, ...OF_ALL];
+    expect(told).toEqual({ inOrder: true, checks, skippedChecks: [], findings: [], attention: [], ...count });
+    expect(fxPositions).toEqual(
+      await world.query(
+        `select t.workspace_id::int as "workspaceId", c.code as "currencyCode",
+                sum(case t.direction when 'credit' then t.amount else -t.amount end)::text as amount
+         from transfer t join account a on a.id = t.account_id and a.kind = 'fx' join currency c on c.id = t.currency_id
+         group by 1, 2, a.id order by 1, a.id`,
+      ),
+    );
   });
 
   it('When people read it, Then every check is named, and the last word is good', async () => {
@@ -43,7 +62,30 @@ describe('Given books nobody has meddled with', () => {
 
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     for (const check of [...CHECKS, ...PAYMENT_CHECKS]) expect(stdout).toMatch(new RegExp(`^${check} +0$`, 'm'));
+    for (const check of OF_ALL) expect(stdout).toMatch(new RegExp(`^${check} +skipped$`, 'm'));
+    expect(stdout).toMatch(/^Workspace +Currency +Position on fx\n +1 +[A-Z]{3} +-?\d+\.\d\d$/m);
+    expect(stdout).not.toMatch(/Waits for an operator/);
     expect(stdout).toMatch(/^Checked one workspace: \d+ accounts, \d+ transactions, \d+ transfers\.$/m);
+    expect(stdout).toMatch(/\nThe books are in order\.\n$/);
+  });
+});
+
+describe('Given work that is parked', () => {
+  it('When the books are verified, Then it is listed for an operator, and the books are in order', async () => {
+    await world.query('create table kept.work as table work');
+    await world.query(`update work set parked_at = now(), reason = 'rate_unavailable' where kind = 'execution'`);
+
+    const { exitCode, stderr, proof } = await verify();
+    const { stdout } = await world.run(['verify']);
+    await world.query('delete from work; insert into work select * from kept.work');
+
+    expect({ exitCode, stderr, inOrder: proof.inOrder }).toEqual({ exitCode: 0, stderr: '', inOrder: true });
+    expect(proof.attention.length).toBeGreaterThan(0);
+    for (const { kind, detail } of proof.attention) {
+      expect(kind).toBe('parked work');
+      expect(detail).toMatch(/^execution \d+ of order \d+ is parked since .*: rate_unavailable$/);
+    }
+    expect(stdout).toMatch(/^Workspace +Waits for an operator\n +1 +execution \d+ of order \d+ is parked/m);
     expect(stdout).toMatch(/\nThe books are in order\.\n$/);
   });
 });

@@ -2,7 +2,7 @@ import { bind, statement, type Database, type Tx } from '@banking/postgres';
 import { currencyCode } from './own-accounts.js';
 import { RANGE_ROWS, type RangeOptions } from './ranges.js';
 
-export const INTERWORKSPACE_CHECK = 'what workspaces owe each other sums to zero in every currency';
+export const INTERWORKSPACE_CHECK = 'interworkspace balances sum to zero over all workspaces in every currency';
 
 /** Pairs that are named at most, in a currency. */
 const NAMED_MAX = 20;

@@ -84,11 +84,11 @@ export async function verifyBooks(
       if (kind === 'fx') fxPositions.push({ workspaceId, currencyCode: currencyCode(currencyId), amount: `${amount}` });
       if (kind === 'interworkspace') owed.push({ workspaceId, currencyId, amount: amountByTime });
     }
+    await verifyAccounts(database, workspaceId, note, options);
+    await verifyTransactions(database, workspaceId, note, options);
     for (const [currencyId, sum] of held) {
       if (sum !== 0n) note(CLOSED_CHECK, `currency ${currencyId} is out by ${sum}`);
     }
-    await verifyAccounts(database, workspaceId, note, options);
-    await verifyTransactions(database, workspaceId, note, options);
     options.onWorkspace?.(workspaceId);
   }
   if (options.isWhole) {

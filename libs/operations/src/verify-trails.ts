@@ -4,7 +4,7 @@ import type { Fault, RangeCheck } from './verify-ranges.js';
 
 /** An account is opened enabled; its alias at that time is in no entry. */
 export const ACCOUNT_TRAIL: RangeCheck = {
-  check: 'the trail of every account is without a gap, and ends at its alias and status',
+  check: 'the audit trail of every account has no gap, and ends at its alias and status',
   over: {
     account: statement<Fault>(
       'verify_account_trail',
@@ -25,7 +25,7 @@ export const ACCOUNT_TRAIL: RangeCheck = {
   },
 };
 
-export const DIRECTORY_CHECK = 'the trail of the directory ends at its rows';
+export const DIRECTORY_CHECK = 'the audit trail of the directory agrees with its rows';
 
 /** The tables of the directory, and the columns that name a row of each. The columns that may be told, where others hold a person's data. */
 const DIRECTORY = [
