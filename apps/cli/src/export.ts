@@ -44,8 +44,7 @@ async function exported(workspaceId: WorkspaceId, write: Write): Promise<string>
   const need = { changesNothing: true, statementTimeoutMs: STATEMENT_TIMEOUT_MS };
   return withDeployment(async ({ database }) => {
     const [workspace] = await chosenWorkspaces(database, workspaceId);
-    const ranges = { onRange: tellRanges() };
-    const written = await exportBooks(database, workspace!, write, undefined, ranges);
+    const written = await exportBooks(database, workspace!, write, { onRange: tellRanges() });
     const { accounts, transactions, transfers } = written;
     const whose = `workspace ${workspaceId}, ${workspace!.name}`;
     return `Wrote the books of ${whose}: ${accounts} accounts, ${transactions} transactions, ${transfers} transfers.`;

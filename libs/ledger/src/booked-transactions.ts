@@ -78,7 +78,7 @@ const BOOKED = statement<BookedRow>(
    order by x.id`,
 );
 
-const HASHES = ['hashes', rangeKey('transaction')] as const;
+const TRANSACTIONS = ['transactions', rangeKey('transaction')] as const;
 
 /** Reads the transactions of a workspace in the order of their ids, each range in a snapshot of its own, as `rangesOf` says. */
 export async function* bookedTransactions(
@@ -86,7 +86,7 @@ export async function* bookedTransactions(
   workspaceId: number,
   { rangeRows = RANGE_TRANSACTIONS, onRange }: RangeOptions = {},
 ): AsyncGenerator<readonly BookedTransaction[], void, undefined> {
-  for await (const { after, upto } of rangesOf(database, workspaceId, HASHES, { rangeRows, onRange })) {
+  for await (const { after, upto } of rangesOf(database, workspaceId, TRANSACTIONS, { rangeRows, onRange })) {
     const ask = [bind(BOOKED, workspaceId, after, upto)] as const;
     const [rows] = await database.flight({ workspaces: [workspaceId] }, ask);
     yield rows.map((row) => ({

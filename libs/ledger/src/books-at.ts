@@ -31,18 +31,21 @@ export interface BooksAt {
   readonly ownAccounts: ReadonlyMap<number, Pick<AccountAt, 'kind' | 'currencyId'>>;
 }
 
-interface AccountRow extends Omit<AccountAt, 'id' | 'currencyId' | 'version'> {
-  readonly id: bigint;
-  readonly currency_id: number;
-  readonly version: bigint;
-  readonly at: Timestamp;
-}
+type AccountRow = readonly [
+  id: number,
+  kind: AccountAt['kind'],
+  currencyId: number,
+  balance: string,
+  version: number,
+  head: string,
+];
 
 const NOW = statement<{ at: Timestamp }>('books_at_now', 'select rfc3339(now()) as at');
-const ACCOUNTS = statement<AccountRow>(
+/** One JSON document a portion is read three times as fast as its rows, and the snapshot is held for as long as that takes. */
+const ACCOUNTS = statement<{ accounts: readonly AccountRow[] | null }>(
   'books_at_accounts',
-  `select id, kind, currency_id, balance, version, head
-   from account where workspace_id = $1 and id > $2 order by id limit $3`,
+  `select json_agg(json_build_array(id, kind, currency_id, balance::text, version, head) order by id) as accounts
+   from (select * from account where workspace_id = $1 and id > $2 order by id limit $3) a`,
 );
 
 /**
@@ -58,8 +61,8 @@ export async function booksAt(
   const versions = new Map<number, number>();
   const held = new Map<number, bigint>();
   const ownAccounts = new Map<number, Pick<AccountAt, 'kind' | 'currencyId'>>();
-  const take = ({ id, currency_id, version, ...row }: AccountRow) => {
-    const account = { ...row, id: Number(id), currencyId: currency_id, version: Number(version) };
+  const take = ([id, kind, currencyId, balance, version, head]: AccountRow) => {
+    const account = { id, kind, currencyId, balance: BigInt(balance), version, head };
     if (account.kind === 'customer') {
       versions.set(account.id, account.version);
       held.set(account.currencyId, (held.get(account.currencyId) ?? 0n) + account.balance);
@@ -71,13 +74,13 @@ export async function booksAt(
     { workspaces: [workspaceId] },
     async (tx) => {
       const [[now]] = await tx.flight([bind(NOW)] as const);
-      let rows: readonly AccountRow[];
-      let last = 0n;
-      do {
-        [rows] = await tx.flight([bind(ACCOUNTS, workspaceId, last, PORTION)] as const);
-        rows.forEach(take);
-        last = rows.at(-1)?.id ?? last;
-      } while (rows.length === PORTION);
+      for (let last = 0; ;) {
+        const [[portion]] = await tx.flight([bind(ACCOUNTS, workspaceId, last, PORTION)] as const);
+        const accounts = portion?.accounts ?? [];
+        accounts.forEach(take);
+        if (accounts.length < PORTION) break;
+        last = accounts.at(-1)![0];
+      }
       return now!.at;
     },
     { snapshot: true },

@@ -2,7 +2,7 @@ import { bind, statement, type Database, type Tx } from '@banking/postgres';
 import type { BooksAt } from './books-at.js';
 import { rangeKey, rangesOf, type Range, type RangeOptions } from './ranges.js';
 
-export const TRANSACTIONS = ['transactions', rangeKey('transaction')] as const;
+const TRANSACTIONS = ['own accounts', rangeKey('transaction')] as const;
 
 /** What the transfers on one of our own accounts make in a currency. */
 export interface OwnSum {

@@ -25,7 +25,7 @@ async function exported(
     pieces.push(text);
   };
   const ranges = onRange && { rangeRows: 2, onRange };
-  const end = await exportBooks(world.database, workspace, write, () => {}, ranges);
+  const end = await exportBooks(world.database, workspace, write, ranges);
   return { end, pieces };
 }
 

@@ -33,14 +33,12 @@ export class ExportError extends Error {
  * Holds one entry an account and a range of transactions in memory; the next is read when `write` has resolved.
  *
  * @param write takes whole lines, with their line feeds
- * @param onPortion is told how many transactions of how many are written
  * @throws ExportError when transactions are missing, so that what follows them cannot be put behind them
  */
 export async function exportBooks(
   database: Database,
   workspace: { readonly id: number; readonly name: string },
   write: (text: string) => Promise<void>,
-  onPortion: (written: number, of: number) => void = () => {},
   options: RangeOptions = {},
 ): Promise<ExportEnd> {
   const { id, name } = workspace;
@@ -66,7 +64,6 @@ export async function exportBooks(
     await write(textOf(ready.map((transaction) => ({ transaction }))));
     written.transactions += ready.length;
     for (const { content } of ready) written.transfers += content.transfers.length;
-    onPortion(written.transactions, transactions);
   }
   if (order.waiting > 0 || written.transactions !== transactions)
     throw gap(id, order.waiting || Math.abs(transactions - written.transactions));

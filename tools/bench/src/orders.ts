@@ -205,7 +205,10 @@ async function prove(dataDir: string): Promise<void> {
   });
   try {
     const ids = (await allWorkspaces(database)).map(({ id }) => id);
-    const findings = [...(await verifyBooks(database, ids)).findings, ...(await verifyPayments(database, ids))];
+    const findings = [
+      ...(await verifyBooks(database, ids, { isWhole: true })).findings,
+      ...(await verifyPayments(database, ids)),
+    ];
     const [first] = findings;
     if (first) throw new Error(`${findings.length} faults in the books: ${JSON.stringify(first)}`);
   } finally {

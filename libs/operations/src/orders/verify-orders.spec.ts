@@ -8,6 +8,8 @@ import { ORDER_FAULTS } from './verify-orders.js';
 import { RUN_TIME_CHECK } from './verify-run-times.js';
 
 let world: Awaited<ReturnType<typeof demoWorld>>;
+/** Places an order that runs now and one for later, and cancels every other one of those. */
+let meanwhile: (count: number) => Promise<void>;
 let orders: { abroad: Order; quoted: Order; keyed: Order; later: Order; cancelled: Order };
 
 /** One order of each way to end, in a world of its own: what is planted never comes out again. */
@@ -36,6 +38,11 @@ beforeEach(async () => {
     cancelled: await place(monthly),
   };
   await service.cancelOrder(ada, { accountId, orderId: orders.cancelled.id });
+  meanwhile = async (count) => {
+    await place({}, { idempotencyKey: `meanwhile-${count}` });
+    const { id: orderId } = await place(monthly);
+    if (count % 2 === 0) await service.cancelOrder(ada, { accountId, orderId });
+  };
 });
 afterEach(() => world.close());
 
@@ -54,6 +61,27 @@ const executionOf = ({ edges }: Order) => edges.executions![0]!.id;
 const transactionOf = ({ edges }: Order) => edges.executions![0]!.edges.transaction!.id;
 
 describe('Given orders nobody has tampered with', () => {
+  it('When orders are placed and cancelled between the ranges, Then nothing is found, and no range stays open', async () => {
+    let ranges = 0;
+    const open = new Set<number>();
+    const findings = await verifyPayments(world.database, Object.values(world.demo.workspaces), {
+      rangeRows: 2,
+      onRange: async () => {
+        ranges += 1;
+        const { rows } = await world.owner.query<{ open: number }>(
+          `select count(*)::int as open from pg_stat_activity
+           where datname = current_database() and pid <> pg_backend_pid() and xact_start is not null`,
+        );
+        open.add(rows[0]!.open);
+        if (ranges <= 12) await meanwhile(ranges);
+      },
+    });
+
+    expect(findings).toEqual([]);
+    expect(ranges).toBeGreaterThan(12);
+    expect(open).toEqual(new Set([0]));
+  });
+
   it('When they are verified, Then nothing is found', async () => {
     expect(await found()).toEqual([]);
   });
