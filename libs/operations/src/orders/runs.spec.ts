@@ -208,7 +208,9 @@ describe('Given a recurring order', () => {
       `update customer_order set anchor = '2020-01-01T09:00:00Z', start_at = '2020-01-01T09:00:00Z' where id = $1`,
       [order.id],
     );
-    await world.owner.query(`update execution set scheduled_at = '2020-01-01T09:00:00Z' where order_id = $1`, [order.id]);
+    await world.owner.query(`update execution set scheduled_at = '2020-01-01T09:00:00Z' where order_id = $1`, [
+      order.id,
+    ]);
 
     await run(order);
 
