@@ -1,5 +1,5 @@
 export { bookedTransactions, type BookedTransaction } from './booked-transactions.js';
-export { booksAt, wasBooked, type AccountAt, type BooksAt } from './books-at.js';
+export { booksAt, wasBooked, type AccountAt } from './books-at.js';
 export * from './books.js';
 export * from './open-account.js';
 export { currencyCode } from './own-accounts.js';

@@ -5,7 +5,7 @@ import { rangeKey, rangesOf, type Range, type RangeOptions } from './ranges.js';
 const TRANSACTIONS = ['own accounts', rangeKey('transaction')] as const;
 
 /** What the transfers on one of our own accounts make in a currency. */
-export interface OwnSum {
+interface OwnSum {
   readonly accountId: number;
   readonly currencyId: number;
   amount: bigint;
@@ -14,7 +14,7 @@ export interface OwnSum {
 }
 
 /** What the transactions of an instant come to. */
-export interface OwnSums {
+interface OwnSums {
   readonly transactions: number;
   readonly transfers: number;
   readonly sums: readonly OwnSum[];

@@ -24,7 +24,7 @@ export interface Finding {
 export type NoteFault = (check: string, detail: string) => void;
 
 /** What a workspace's `fx` account in a currency comes to: what conversions took in less what they paid out. */
-export interface FxPosition {
+interface FxPosition {
   readonly workspaceId: number;
   readonly currencyCode: string;
   /** Digits in minor units, with a minus sign below zero. */

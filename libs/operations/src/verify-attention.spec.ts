@@ -20,15 +20,15 @@ describe('Given work that is parked', () => {
   );
 
   it('When attention is asked for, Then the run, its order and the reason are named', async () => {
-    const { rows } = await world.owner.query<{ execution: bigint; order: bigint; workspace: bigint }>(
-      `select k.subject_id as execution, e.order_id as "order", k.workspace_id as workspace
+    const { rows } = await world.owner.query<{ execution: bigint; order: bigint; workspaceId: number }>(
+      `select k.subject_id as execution, e.order_id as "order", k.workspace_id::int as "workspaceId"
        from work k join execution e on e.id = k.subject_id where k.parked_at is not null`,
     );
-    const { execution, order, workspace } = rows[0]!;
+    const { execution, order, workspaceId } = rows[0]!;
     const detail = `^execution ${execution} of order ${order} is parked since 2\\S+Z after 10 tries: rate_unavailable$`;
 
     expect(await findAttention(world.database, all())).toEqual([
-      { kind: 'parked work', workspaceId: Number(workspace), detail: expect.stringMatching(detail) },
+      { kind: 'parked work', workspaceId, detail: expect.stringMatching(detail) },
     ]);
   });
 
