@@ -21,7 +21,7 @@ beforeEach(async () => {
     workspaceId: world.demo.workspaces['Northwind Trading'] as WorkspaceId,
   };
   const accountId = (await service.openAccount(ada, { productID: 1 as never })).resource.id;
-  await service.fundAccount(ada, { accountId, amount: '1000000' as TransferAmount });
+  await service.fundAccount(ada, { accountId, amount: '100000000' as TransferAmount });
   const recipientID = world.demo.recipients['international'] as RecipientId;
   const amount = '100000' as TransferAmount;
   const { resource: quote } = await service.createQuote(ada, { accountID: accountId, recipientID, amount });
