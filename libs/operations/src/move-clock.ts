@@ -21,14 +21,21 @@ const MOVE_CLOCK = statement<{ resource: SandboxClock }>(
 );
 /**
  * Behind the row of the clock, by what it shows: what is due by it is due. An order that is being placed at this very moment may be
- * missed, and is found when the clock is moved again, also to where it is.
+ * missed, and is found when the clock is moved again, also to where it is. Never waits for a row: one that is locked is being run or
+ * cancelled, by somebody who may have locked others in another order.
  */
 const MAKE_RUNS_DUE = statement(
   'make_runs_due',
-  `update work w set due_at = clock_timestamp()
-   from sandbox_clock c
-   where c.workspace_id = $1 and w.workspace_id = c.workspace_id and w.kind = '${EXECUTION}'
-     and w.due_at > clock_timestamp() and w.due_at <= c.now and w.parked_at is null`,
+  `with next as (
+     select w.workspace_id, w.kind, w.subject_id
+     from sandbox_clock c join work w on w.workspace_id = c.workspace_id
+     where c.workspace_id = $1 and w.kind = '${EXECUTION}'
+       and w.due_at > statement_timestamp() and w.due_at <= c.now and w.parked_at is null
+     for update of w skip locked
+   )
+   update work w set due_at = clock_timestamp()
+   from next n
+   where (w.workspace_id, w.kind, w.subject_id) = (n.workspace_id, n.kind, n.subject_id)`,
 );
 
 /** @throws Refusal `timestamp_invalid`, `clock_invalid` */

@@ -1,4 +1,15 @@
-import { carryOut, hearRail, PAYOUT, SandboxRail, startWorker, type Claim, type Worker, type WorkerOptions, type WorkHandler } from '@banking/payouts'; // prettier-ignore
+import {
+  carryOut,
+  hearRail,
+  PAYOUT,
+  SandboxRail,
+  startWorker,
+  type Chore,
+  type Worker,
+  type WorkerOptions,
+  type WorkHandler,
+} from '@banking/payouts';
+import { ExpiredKeys } from './delete-expired-keys.js';
 import type { Deployment } from './open-deployment.js';
 import type { OrderDesk } from './orders/order-desk.js';
 import { EXECUTION } from './orders/order-rows.js';
@@ -9,9 +20,11 @@ export interface WorkSettings {
   readonly orders: OrderDesk;
   /** Whether payouts go to the sandbox's network, which moves no money. Without it they wait for a network. */
   readonly sandbox: boolean;
-  /** Told what went wrong, with the work it went wrong with; for the log. */
-  readonly onError?: ((error: unknown, claim?: Claim) => void) | undefined;
+  /** Receives each error with the work or the chore that failed; for the log. */
+  readonly onError?: WorkerOptions['onError'];
 }
+
+const EXPIRED_KEYS_IDLE_MS = 5 * 60_000;
 
 type Kept = Pick<Deployment, 'database' | 'books'>;
 
@@ -20,7 +33,7 @@ export function startWork(deployment: Kept, settings: WorkSettings): Worker {
   return startWorker(workOf(deployment, settings));
 }
 
-/** Who does what: runs that are due, payouts, and hearing what the network says of them. */
+/** Who does what: runs that are due, payouts, receiving the events of the network, and deleting expired idempotency records. */
 export function workOf({ database, books }: Kept, { orders, sandbox, onError }: WorkSettings): WorkerOptions {
   const run: WorkHandler = {
     async run(claim) {
@@ -28,13 +41,19 @@ export function workOf({ database, books }: Kept, { orders, sandbox, onError }: 
       return 'done';
     },
   };
-  if (!sandbox) return { database, handlers: { [EXECUTION]: run }, onError };
+  const expiredKeys = new ExpiredKeys(database);
+  const deleting: Chore = {
+    name: 'expired-keys',
+    run: () => expiredKeys.deleteBatch(),
+    idleMs: EXPIRED_KEYS_IDLE_MS,
+  };
+  if (!sandbox) return { database, handlers: { [EXECUTION]: run }, chores: [deleting], onError };
   const rail = new SandboxRail(database);
   const carry = carryOut({ books, rail, readPayment: (workspaceId, id) => readPayment(database, workspaceId, id) });
   return {
     database,
     handlers: { [EXECUTION]: run, [PAYOUT]: carry },
-    chores: [() => hearRail({ books, rail, onError })],
+    chores: [{ name: 'rail-events', run: () => hearRail({ books, rail, onError }) }, deleting],
     onError,
   };
 }

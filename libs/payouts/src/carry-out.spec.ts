@@ -1,5 +1,6 @@
 import type { Database } from '@banking/postgres';
-import { retryWork, listWork } from './work/release-work.js';
+import { listWork } from './work/list-work.js';
+import { retryWork } from './work/retry-work.js';
 import { SandboxRail } from './sandbox-rail/sandbox-rail.js';
 import { payoutWorker, work } from './testing/workers.js';
 import { AMOUNT, NORTH, SOUTH, faults, openWorld, passTime, payOut, type World } from './testing/world.js';

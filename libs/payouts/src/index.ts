@@ -14,5 +14,7 @@ export { SandboxRail } from './sandbox-rail/sandbox-rail.js';
 export * from './work/claims.js';
 export * from './work/handle-claim.js';
 export * from './work/open-work.js';
-export * from './work/release-work.js';
+export * from './work/list-work.js';
+export * from './work/retry-work.js';
 export * from './work/worker.js';
+export type { WorkStatus } from './work/work-status.js';

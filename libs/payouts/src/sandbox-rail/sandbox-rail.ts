@@ -31,13 +31,16 @@ const SAID = statement<EventRow>(
   `select key, position, provider_event, status, reason_code from sandbox_rail_event
    where key = $1 and due_at <= clock_timestamp() order by due_at, position`,
 );
-/** In somebody's hands for ten seconds; who does not acknowledge in that time hears it again. */
-const RECEIVE = statement<EventRow & { due_at: string }>(
+/**
+ * In somebody's hands for ten seconds; who does not acknowledge in that time hears it again. One range of
+ * `sandbox_rail_event_by_delivery`: events that were handed out lie behind it until then, as those of the future do.
+ */
+export const RECEIVE = statement<EventRow & { due_at: string }>(
   'sandbox_receive',
   `with next as (
      select key, position from sandbox_rail_event
-     where not acknowledged and due_at <= clock_timestamp() and (handed_until is null or handed_until <= clock_timestamp())
-     order by due_at limit $1 for update skip locked
+     where not acknowledged and greatest(due_at, handed_until) <= statement_timestamp()
+     order by greatest(due_at, handed_until) limit $1 for update skip locked
    )
    update sandbox_rail_event e set handed_until = clock_timestamp() + interval '10 s'
    from next n where (e.key, e.position) = (n.key, n.position)

@@ -29,7 +29,7 @@ export function payoutWorker(world: World, otherwise: Otherwise = {}): Worker {
   return new Worker({
     database: carrying.books.database,
     handlers: { [PAYOUT]: carryOut(carrying) },
-    chores: [() => hearRail({ ...carrying, onError })],
+    chores: [{ name: 'rail-events', run: () => hearRail({ ...carrying, onError }) }],
     concurrency,
     onError,
     random: () => 0.5,

@@ -1,7 +1,7 @@
 import { NORTH, openWorld, passTime, sql, type World } from '../testing/world.js';
 import { claimWork, holdWork, renewClaims, type Claim } from './claims.js';
 import { openWork } from './open-work.js';
-import { listWork } from './release-work.js';
+import { listWork } from './list-work.js';
 
 let world: World;
 

@@ -1,6 +1,7 @@
 import { Refusal } from '@banking/domain';
 import type { Bound, Database } from '@banking/postgres';
-import { endWork, isLostClaim, parkWork, postponeWork, type Claim } from './claims.js';
+import { delayWork, endWork, isLostClaim, parkWork, postponeWork, retryLater, type Claim } from './claims.js';
+import { passingReason } from './passing-failures.js';
 
 /** What became of a piece of work: there is nothing left to do, or it is to be looked at again. */
 export type WorkOutcome = 'done' | { readonly laterMs: number };
@@ -9,7 +10,7 @@ export type WorkOutcome = 'done' | { readonly laterMs: number };
 export interface FailedTry {
   /** For an operator to read. */
   readonly reason: string;
-  /** Whether it was the last: the work is laid aside. */
+  /** Whether it was the last: the work is laid aside. A passing failure never is. */
   readonly isParked: boolean;
 }
 
@@ -33,14 +34,19 @@ export interface HandlingOptions {
   readonly database: Database;
   /** From 0 to below 1. Default Math.random. */
   readonly random?: (() => number) | undefined;
-  /** Told what went wrong, with the work it went wrong with; for the log. */
-  readonly onError?: ((error: unknown, claim?: Claim) => void) | undefined;
+  /** Receives each error with the work or the chore that failed; for the log. */
+  readonly onError?: ((error: unknown, failed?: FailedWork) => void) | undefined;
+}
+
+/** What failed: a claim, or a chore of the worker. */
+export interface FailedWork extends Partial<Claim> {
+  readonly chore?: string;
 }
 
 export const TRIES_MAX = 10;
 const DELAY_MIN_MS = 100;
 const DELAY_FIRST_MS = 1_000;
-const DELAY_MAX_MS = 300_000;
+export const DELAY_MAX_MS = 900_000;
 
 /** Does claimed work and notes what became of it, under the fence of the claim. Never throws. */
 export async function handleClaim(
@@ -56,9 +62,10 @@ export async function handleClaim(
   } catch (error) {
     if (isLostClaim(error)) return;
     onError(error, claim);
-    const failure = { reason: reasonOf(error), isParked: claim.tries >= TRIES_MAX };
-    const { reason, isParked } = failure;
-    const writes = isParked ? parkWork(claim, reason) : postponeWork(claim, delayMs(claim.tries, random()), reason);
+    const passing = passingReason(error);
+    const isParked = passing === undefined && claim.tries >= TRIES_MAX;
+    const failure = { reason: passing ?? reasonOf(error), isParked };
+    const writes = writesOf(claim, failure, passing !== undefined, random());
     await note([...writes, ...(handler.noteFailure?.(claim, failure) ?? [])]).catch((unnoted: unknown) => {
       // Nobody needs to be told: when the lease has run out, somebody tries again.
       if (!isLostClaim(unnoted)) onError(unnoted, claim);
@@ -66,7 +73,14 @@ export async function handleClaim(
   }
 }
 
-/** Full jitter: anything up to twice the delay of the try before, so that what failed together does not come back together. */
+/** A passing failure lengthens the delay and uses up no try; any other counts, and the tenth parks. */
+function writesOf(claim: Claim, { reason, isParked }: FailedTry, isPassing: boolean, random: number): Bound<unknown>[] {
+  if (isParked) return parkWork(claim, reason);
+  if (isPassing) return delayWork(claim, delayMs(claim.delays + 1, random), reason);
+  return retryLater(claim, delayMs(claim.tries, random), reason);
+}
+
+/** Full jitter up to twice the delay before, at most 15 minutes: what failed together is not retried together. */
 export function delayMs(tries: number, random: number): number {
   const most = Math.min(DELAY_MAX_MS, DELAY_FIRST_MS * 2 ** tries);
   return Math.max(DELAY_MIN_MS, Math.floor(random * most));

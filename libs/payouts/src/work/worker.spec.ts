@@ -1,8 +1,10 @@
 import { Refusal } from '@banking/domain';
+import { CommitInDoubtError } from '@banking/postgres';
 import { NORTH, SOUTH, openWorld, passTime, type World } from '../testing/world.js';
-import { delayMs, TRIES_MAX, WorkError, type WorkHandler } from './handle-claim.js';
+import { claimWork } from './claims.js';
+import { DELAY_MAX_MS, delayMs, TRIES_MAX, WorkError, type WorkHandler } from './handle-claim.js';
 import { openWork } from './open-work.js';
-import { listWork } from './release-work.js';
+import { listWork } from './list-work.js';
 import { startWorker, Worker, type WorkerOptions } from './worker.js';
 
 let world: World;
@@ -117,7 +119,7 @@ describe('Given work that fails', () => {
     for (let tried = 1; tried <= TRIES_MAX; tried++) {
       expect(await worker.step()).toBe(1);
       expect(await worker.step()).toBe(0);
-      await passTime(world, 300_000);
+      await passTime(world, DELAY_MAX_MS);
     }
 
     expect(await worker.step()).toBe(0);
@@ -139,9 +141,77 @@ describe('Given work that fails', () => {
     expect(told).toEqual([error]);
   });
 
-  it('When delays are drawn, Then they grow to five minutes, and spread over the whole of it', () => {
-    expect([1, 2, 3, 8, 9, 10].map((tries) => delayMs(tries, 0.5))).toEqual([1_000, 2_000, 4_000, 128_000, 150_000, 150_000]); // prettier-ignore
+  it('When delays are drawn, Then they grow to 15 minutes, and spread over the whole of it', () => {
+    expect([1, 2, 3, 8, 9, 10].map((tries) => delayMs(tries, 0.5))).toEqual([1_000, 2_000, 4_000, 128_000, 256_000, 450_000]); // prettier-ignore
+    expect([100, 10_000].map((tries) => delayMs(tries, 0.999))).toEqual([899_100, 899_100]);
     expect([0, 0.25, 0.999].map((random) => delayMs(5, random))).toEqual([100, 8_000, 31_968]);
+  });
+});
+
+describe('Given work that fails by something that passes', () => {
+  const failing = (errors: (error: number) => Error) => {
+    let failed = 0;
+    return workerOf(async () => Promise.reject(errors(++failed)), { random: () => 0.999 });
+  };
+  const fail = async (worker: Worker, times: number) => {
+    for (let time = 0; time < times; time++) {
+      expect(await worker.step()).toBe(1);
+      await passTime(world, DELAY_MAX_MS);
+    }
+  };
+  const later = async () => {
+    const { rows } = await world.owner.query<{ ms: number }>(
+      'select extract(epoch from due_at - clock_timestamp())::float8 * 1000 as ms from work',
+    );
+    return rows[0]!.ms + DELAY_MAX_MS;
+  };
+
+  it.each<[string, () => Error, string]>([
+    ['a refusal `unavailable`', () => new Refusal('unavailable'), 'unavailable'],
+    ['a refusal `rate_unavailable`', () => new Refusal('rate_unavailable'), 'rate_unavailable'],
+    ['a commit in doubt', () => new CommitInDoubtError('the connection was lost'), 'outcome_unknown'],
+    [
+      'a refusal `outcome_unknown`',
+      () => Object.assign(new Refusal('unavailable'), { reason: 'outcome_unknown' }),
+      'outcome_unknown',
+    ],
+  ])(
+    'When it is %s, however often, Then it is no try, the delay grows, and the queue says why',
+    async (_what, error, reason) => {
+      // prettier-ignore
+      await lay();
+      const worker = failing(error);
+
+      await fail(worker, 1);
+      expect(await later()).toBeLessThan(2_000);
+      await fail(worker, 3 * TRIES_MAX);
+
+      expect(await later()).toBeGreaterThan(800_000);
+      expect(await queue()).toMatchObject([{ state: 'waiting', tries: 0, delays: 3 * TRIES_MAX + 1, reason }]);
+    },
+  );
+
+  it('When it fails for good now and then, Then only those are tries, and the tenth of them parks', async () => {
+    await lay();
+    const worker = failing((time) => (time % 3 === 0 ? new WorkError('closed') : new Refusal('unavailable')));
+
+    await fail(worker, 3 * TRIES_MAX - 1);
+    expect(await queue()).toMatchObject([{ state: 'waiting', tries: TRIES_MAX - 1, delays: 2 }]);
+    await fail(worker, 1);
+
+    expect(await queue()).toMatchObject([{ state: 'parked', tries: TRIES_MAX, reason: 'closed' }]);
+  });
+
+  it('When a worker is killed over and over, Then no try is used up', async () => {
+    await lay();
+    for (let time = 0; time < 2 * TRIES_MAX; time++) {
+      expect(await claimWork(world.database, [KIND], 1)).toMatchObject([{ tries: 1 }]);
+      await passTime(world, 30_000);
+    }
+
+    await workerOf(async () => Promise.reject(new WorkError('closed'))).step();
+
+    expect(await queue()).toMatchObject([{ state: 'waiting', tries: 1 }]);
   });
 });
 
@@ -205,9 +275,12 @@ describe('Given a worker that runs', () => {
       database: world.database,
       idleMs: 3_600_000,
       chores: [
-        async () => {
-          looked.keep();
-          return 0;
+        {
+          name: 'look',
+          run: async () => {
+            looked.keep();
+            return 0;
+          },
         },
       ],
       handlers: {
@@ -232,26 +305,104 @@ describe('Given a worker that runs', () => {
     expect(await queue()).toEqual([]);
   });
 
-  it('When the database cannot be asked, Then it says so and goes on', async () => {
-    const again = promised();
+  it('When chores fail without end, Then each is told and retried, and the work is done all the same', async () => {
+    const retried = { refused: promised(), broken: promised() };
+    const done = promised();
     const errors: unknown[] = [];
-    let asked = 0;
+    const chore = (name: keyof typeof retried, error: Error) => {
+      let tried = 0;
+      return {
+        name,
+        run: async () => {
+          if (++tried > 3) retried[name].keep();
+          throw error;
+        },
+      };
+    };
     const worker = startWorker({
       database: world.database,
       idleMs: 1,
-      handlers: {},
+      handlers: { [KIND]: { run: async () => (done.keep(), 'done') } },
       chores: [
-        async () => {
-          if (++asked > 1) again.keep();
-          throw new Refusal('unavailable');
-        },
+        chore('refused', new Refusal('unavailable')),
+        chore('broken', new Error('a bug')),
+        { name: 'silent', run: () => new Promise<number>(() => undefined) },
       ],
-      onError: (error) => errors.push(error),
+      onError: (error, failed) => errors.push([(error as Error).message, failed]),
     });
 
-    await again.kept;
+    await Promise.all([retried.refused.kept, retried.broken.kept]);
+    await lay();
+    await done.kept;
+
+    expect(errors).toContainEqual([new Refusal('unavailable').message, { chore: 'refused' }]);
+    expect(errors).toContainEqual(['a bug', { chore: 'broken' }]);
+    jest.useFakeTimers({ doNotFake: ['performance', 'nextTick', 'setImmediate', 'queueMicrotask'] });
+    try {
+      // The silent chore never ends: stopping waits for it as long as for work, and no longer.
+      const stopped = worker.stop();
+      await jest.advanceTimersByTimeAsync(8_000);
+      await stopped;
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  it('When the database cannot be asked, Then it says so, and goes on when it can', async () => {
+    const told = promised();
+    const done = promised();
+    const errors: unknown[] = [];
+    const { flight } = world.database;
+    let isDown = true;
+    const database = Object.create(world.database, {
+      flight: {
+        value: (...args: Parameters<typeof flight>) =>
+          isDown ? Promise.reject(new Refusal('unavailable')) : flight.apply(world.database, args),
+      },
+    }) as typeof world.database;
+    const worker = startWorker({
+      database,
+      idleMs: 1,
+      handlers: { [KIND]: { run: async () => (done.keep(), 'done') } },
+      onError: (error) => {
+        errors.push(error);
+        told.keep();
+      },
+    });
+    await lay();
+
+    await told.kept;
+    isDown = false;
+    await done.kept;
     await worker.stop();
 
     expect(errors[0]).toMatchObject({ reason: 'unavailable' });
+    expect(await queue()).toEqual([]);
+  });
+});
+
+describe('Given the state of a queue', () => {
+  it('When a worker is asked for it, Then it is counted by kind, and read again only after a while', async () => {
+    const [first, second] = await lay(3);
+    await world.database.flight({}, [openWork([{ workspaceId: NORTH, kind: 'other', subjectId: 1 }])]);
+    const park = (id?: number) =>
+      world.owner.query('update work set parked_at = now() where subject_id = $1 and kind = $2', [id, KIND]);
+    await park(first);
+    await passTime(world, 90_000);
+    const worker = workerOf(async () => 'done');
+
+    const status = await worker.readStatus();
+    await park(second);
+
+    expect(status).toEqual({ parked: { [KIND]: 1 }, oldestDueSeconds: expect.any(Number) });
+    expect(status.oldestDueSeconds).toBeGreaterThanOrEqual(90);
+    expect(await worker.readStatus()).toBe(status);
+    expect((await workerOf(async () => 'done').readStatus()).parked).toEqual({ [KIND]: 2 });
+  });
+
+  it('When nothing is parked or due, Then that is said', async () => {
+    await lay(1, NORTH, '2999-01-01T00:00:00Z');
+
+    expect(await workerOf(async () => 'done').readStatus()).toEqual({ parked: {}, oldestDueSeconds: 0 });
   });
 });

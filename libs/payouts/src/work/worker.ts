@@ -1,11 +1,23 @@
 import { claimWork, renewClaims, type Claim } from './claims.js';
 import { handleClaim, type HandlingOptions, type WorkHandler } from './handle-claim.js';
+import { Loop } from './loop.js';
+import { readWorkStatus, type WorkStatus } from './work-status.js';
+
+/** What a worker does beside the queue, such as receiving the events of the network. */
+export interface Chore {
+  /** For the log. */
+  readonly name: string;
+  /** Answers how much there was to do. It is repeated at once unless that is 0. */
+  run(): Promise<number>;
+  /** How long it rests when there was nothing to do. Default: as the worker. */
+  readonly idleMs?: number | undefined;
+}
 
 export interface WorkerOptions extends HandlingOptions {
   /** Who does what, by kind of work. Work of other kinds is left to other workers. */
   readonly handlers: Readonly<Record<string, WorkHandler>>;
-  /** What is done at every turn beside the queue, such as hearing the network. Answers how much there was to do. */
-  readonly chores?: readonly (() => Promise<number>)[] | undefined;
+  /** Run beside the claims, each in a loop of its own: one that fails is logged and retried, and delays nothing else. */
+  readonly chores?: readonly Chore[] | undefined;
   /** Pieces of work at a time. Default 16. */
   readonly concurrency?: number | undefined;
   /** How long a worker without work waits before it looks again. Default 250. */
@@ -16,7 +28,9 @@ const HEARTBEAT_MS = 10_000;
 /** Calls to the outside are broken off first, so that what became of them can still be noted. */
 const BREAK_OFF_MS = 6_000;
 const DRAIN_MS = 8_000;
-const TROUBLE_MAX_MS = 5_000;
+const CLAIM_BACKOFF_MAX_MS = 5_000;
+const CHORE_BACKOFF_MAX_MS = 60_000;
+const STATUS_MAX_AGE_MS = 5_000;
 
 /** What is being done right now. */
 interface Running {
@@ -28,31 +42,65 @@ interface Running {
 /** Takes what is due and has it done, until it is stopped. Any number of workers may run, in any number of processes. */
 export class Worker {
   private readonly running = new Set<Running>();
-  private isStopping = false;
-  private isNudged = false;
-  private wake: () => void = () => undefined;
-  private loop: Promise<void> | undefined;
+  private readonly claiming: Loop;
+  private readonly chores: readonly Loop[];
   private heart: NodeJS.Timeout | undefined;
+  private status: { readonly atMs: number; readonly read: Promise<WorkStatus> } | undefined;
 
-  constructor(private readonly options: WorkerOptions) {}
+  constructor(private readonly options: WorkerOptions) {
+    const { chores = [], idleMs = 250, onError = () => undefined } = options;
+    this.claiming = new Loop(async () => (await this.claim()) > 0 && this.free() > 0, {
+      idleMs,
+      backoffMaxMs: CLAIM_BACKOFF_MAX_MS,
+      onError,
+    });
+    this.chores = chores.map(
+      (chore) =>
+        new Loop(async () => (await chore.run()) > 0, {
+          idleMs: chore.idleMs ?? idleMs,
+          backoffMaxMs: CHORE_BACKOFF_MAX_MS,
+          onError: (error) => onError(error, { chore: chore.name }),
+        }),
+    );
+  }
 
   start(): this {
-    this.loop ??= this.turns();
+    for (const loop of [this.claiming, ...this.chores]) loop.start();
     this.heart ??= setInterval(() => void this.beat(), HEARTBEAT_MS);
     return this;
   }
 
   /** Lets the worker look for work now: somebody has just put some into the queue. */
   nudge(): void {
-    this.isNudged = true;
-    this.wake();
+    for (const loop of [this.claiming, ...this.chores]) loop.wake();
   }
 
-  /** One turn, and all that came of it. Answers how much there was to do. */
+  /** Every chore once, then one claim and all that came of it. Answers how much there was to do. */
   async step(): Promise<number> {
-    const count = await this.turn();
-    await Promise.all([...this.running].map(({ finished }) => finished));
+    const { chores = [], onError } = this.options;
+    let count = 0;
+    for (const chore of chores) {
+      count += await chore.run().catch((error: unknown) => {
+        onError?.(error, { chore: chore.name });
+        return 0;
+      });
+    }
+    count += await this.claim();
+    await this.finished();
     return count;
+  }
+
+  /** What is parked and how long this worker's kinds of work have been due: read again after 5 s. @throws Refusal `unavailable` */
+  async readStatus(): Promise<WorkStatus> {
+    const { database, handlers } = this.options;
+    if (!this.status || performance.now() - this.status.atMs > STATUS_MAX_AGE_MS) {
+      const status = { atMs: performance.now(), read: readWorkStatus(database, Object.keys(handlers)) };
+      this.status = status;
+      status.read.catch(() => {
+        if (this.status === status) this.status = undefined;
+      });
+    }
+    return this.status.read;
   }
 
   /** Makes the leases of what is being done last; whoever has lost one is told. */
@@ -70,50 +118,34 @@ export class Worker {
 
   /** Takes nothing new and waits for what is being done, at most 8 s. What is left then is somebody else's when its lease ends. */
   async stop(): Promise<void> {
-    this.isStopping = true;
-    this.wake();
     const timers: NodeJS.Timeout[] = [];
     const after = (ms: number) => new Promise<void>((resolve) => timers.push(setTimeout(resolve, ms)));
-    const done = (async () => {
-      await this.loop;
-      await Promise.all([...this.running].map(({ finished }) => finished));
-    })();
+    const done = Promise.all([this.claiming, ...this.chores].map((loop) => loop.stop())).then(() => this.finished());
     void after(BREAK_OFF_MS).then(() => this.running.forEach(({ control }) => control.abort()));
     await Promise.race([done, after(DRAIN_MS)]);
     timers.forEach(clearTimeout);
     clearInterval(this.heart);
   }
 
-  private async turns(): Promise<void> {
-    const { idleMs = 250, onError } = this.options;
-    let troubles = 0;
-    while (!this.isStopping) {
-      try {
-        const count = await this.turn();
-        troubles = 0;
-        if (count === 0 || this.free() === 0) await this.pause(idleMs);
-      } catch (error) {
-        onError?.(error);
-        await this.pause(Math.min(TROUBLE_MAX_MS, idleMs * 2 ** troubles++));
-      }
-    }
+  /** Claims what is due and begins it. Answers how much. */
+  private async claim(): Promise<number> {
+    const { database, handlers } = this.options;
+    const free = this.free();
+    if (free === 0) return 0;
+    const claims = await claimWork(database, Object.keys(handlers), free);
+    for (const claim of claims) this.take(claim, handlers[claim.kind]!);
+    return claims.length;
   }
 
-  private async turn(): Promise<number> {
-    const { database, handlers, chores = [] } = this.options;
-    let count = 0;
-    for (const chore of chores) count += await chore();
-    if (this.isStopping || this.free() === 0) return count;
-    const claims = await claimWork(database, Object.keys(handlers), this.free());
-    for (const claim of claims) this.take(claim, handlers[claim.kind]!);
-    return count + claims.length;
+  private async finished(): Promise<void> {
+    await Promise.all([...this.running].map(({ finished }) => finished));
   }
 
   private take(claim: Claim, handler: WorkHandler): void {
     const control = new AbortController();
     const finished = handleClaim(this.options, handler, claim, control.signal).then(() => {
       this.running.delete(running);
-      this.wake();
+      this.claiming.wake();
     });
     const running = { claim, control, finished };
     this.running.add(running);
@@ -121,20 +153,6 @@ export class Worker {
 
   private free(): number {
     return (this.options.concurrency ?? 16) - this.running.size;
-  }
-
-  /** Until the time has passed, somebody nudges, or something that was being done is done. */
-  private async pause(ms: number): Promise<void> {
-    if (!this.isNudged && !this.isStopping) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, ms);
-        this.wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-    }
-    this.isNudged = false;
   }
 }
 
