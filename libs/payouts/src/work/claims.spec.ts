@@ -69,3 +69,64 @@ describe('Given a claim', () => {
     await expect(world.owner.query('update work set fence = 0')).rejects.toMatchObject({ code: 'BK003' });
   });
 });
+
+describe('Given claims whose holder has locked them in a batch', () => {
+  const hold = ({ workspaceId, kind, subjectId, fence }: Claim) =>
+    world.owner.query('select hold_work($1, $2, $3, $4)', [workspaceId, kind, subjectId, fence]);
+  const leases = async () => {
+    const { rows } = await world.owner.query<{ seconds: number }>(
+      `select extract(epoch from leased_until - clock_timestamp())::float8 as seconds from work order by subject_id`,
+    );
+    return rows.map(({ seconds }) => seconds > 15);
+  };
+  /** Whether a session of ours waits for a lock; or else `work` has ended, and will never wait. */
+  async function waitsOrEnds(work: Promise<unknown>): Promise<void> {
+    let hasEnded = false;
+    void work.finally(() => (hasEnded = true)).catch(() => undefined);
+    for (;;) {
+      const { rows } = await world.owner.query(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      );
+      if (rows.length > 0 || hasEnded) return;
+    }
+  }
+
+  beforeEach(() =>
+    world.database.flight({}, [
+      openWork([1, 2, 3].map((subjectId) => ({ workspaceId: NORTH, kind: KIND, subjectId }))),
+    ]),
+  );
+  const claimThree = async () => {
+    const claims = await claimWork(world.database, [KIND], 3);
+    return claims.sort((a, b) => a.subjectId - b.subjectId) as [Claim, Claim, Claim];
+  };
+
+  it('When they are renewed in another order, Then neither waits for the other, and none counts as lost', async () => {
+    const [first, second, third] = await claimThree();
+    await passTime(world, 20_000);
+    await world.owner.query('begin');
+    await hold(first);
+
+    const renewed = renewClaims(world.database, [third, second, first]);
+    await waitsOrEnds(renewed);
+    await hold(second);
+    await hold(third);
+    await world.owner.query('commit');
+
+    expect((await renewed).map(({ subjectId }) => subjectId).sort()).toEqual([1, 2, 3]);
+    // The locked one is being finished under the lease that it has.
+    expect(await leases()).toEqual([false, true, true]);
+  });
+
+  it('When their holder ends them while they are renewed, Then they are gone, and the next renewal says so', async () => {
+    const [first, second] = await claimThree();
+    await world.owner.query('begin');
+    await hold(first);
+    await world.owner.query(`delete from work where subject_id = 1`);
+
+    expect(await renewClaims(world.database, [second, first])).toHaveLength(2);
+    await world.owner.query('commit');
+
+    expect(await renewClaims(world.database, [second, first])).toEqual([second]);
+  });
+});

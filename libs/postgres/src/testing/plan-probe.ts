@@ -1,0 +1,69 @@
+import { Database } from '../database.js';
+import { APP_ROLE, SCHEMA } from '../names.js';
+import { bind, statement, type Statement } from '../statement.js';
+import type { FreshDatabase } from './fresh-database.js';
+
+interface PlanNode {
+  readonly 'Node Type': string;
+  readonly 'Shared Hit Blocks': number;
+  readonly 'Shared Read Blocks': number;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+/** What one execution of a statement touched. */
+export interface PlanCost {
+  /** Pages read, in memory or not. */
+  readonly buffers: number;
+  /** Rows that were read and then dropped. */
+  readonly filtered: number;
+  readonly nodes: readonly string[];
+}
+
+let probes = 0;
+
+/** One of the service's statements, prepared with the settings of the service's sessions and a generic plan, to see what it touches. */
+export class PlanProbe {
+  private constructor(
+    private readonly database: Database,
+    private readonly name: string,
+  ) {}
+
+  /** @param types of the parameters, such as `text[], int` */
+  static async open({ connection }: FreshDatabase, { text }: Statement<unknown>, types: string): Promise<PlanProbe> {
+    const database = await Database.open({ connection, role: APP_ROLE, schema: SCHEMA, poolSize: 1, statementTimeoutMs: 60_000 }); // prettier-ignore
+    const name = `probe_${++probes}`;
+    await database.flight({}, [
+      bind(statement('probe.generic', `select set_config('plan_cache_mode', 'force_generic_plan', false)`)),
+      bind(statement(`probe.${name}`, `prepare ${name} ${types === '' ? '' : `(${types})`} as ${text}`)),
+    ]);
+    return new PlanProbe(database, name);
+  }
+
+  /** Executes the statement, and rolls it back. @param values as SQL, such as `array['a'], 16` */
+  async cost(values: string, workspaces: readonly number[] = []): Promise<PlanCost> {
+    const execute = `execute ${this.name}${values === '' ? '' : ` (${values})`}`;
+    const explain = statement<{ 'QUERY PLAN': readonly { readonly Plan: PlanNode }[] }>(
+      `probe.explain.${++probes}`,
+      `explain (analyze, buffers, format json) ${execute}`,
+    );
+    return this.database.transaction({ workspaces }, async (tx) => {
+      const [[row]] = await tx.flight([bind(explain)] as const);
+      const root = row!['QUERY PLAN'][0]!.Plan;
+      const all = nodesOf(root);
+      return {
+        buffers: root['Shared Hit Blocks'] + root['Shared Read Blocks'],
+        filtered: all.reduce((sum, node) => sum + (node['Rows Removed by Filter'] ?? 0), 0),
+        nodes: all.map((node) => node['Node Type']),
+      };
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.database.end();
+  }
+}
+
+function nodesOf(node: PlanNode): PlanNode[] {
+  return [node, ...(node.Plans ?? []).flatMap(nodesOf)];
+}
