@@ -28,7 +28,9 @@ const OVER_ALL_WORKSPACES: Readonly<Record<string, string>> = {
 /** Keys that do not begin with the workspace, and why they may. */
 const KEYS_OF_THEIR_OWN: Readonly<Record<string, string>> = {
   account_code_pkey: 'finds the workspace of a code: the one thing a workspace may learn of another',
-  work_by_due: 'finds what is due, whose ever it is',
+  idempotency_by_age: 'finds what has expired, of every workspace',
+  work_by_claim: 'finds what is due, whose ever it is',
+  work_by_parking: 'finds what is parked, whose ever it is',
   role_of_user: 'finds the workspaces of a user, which is how a scope comes about',
 };
 
@@ -213,6 +215,7 @@ describe('Given the app’s role', () => {
       'sandbox_rail_event.acknowledged',
       'sandbox_rail_event.handed_until',
       'sandbox_rail_payment.submissions',
+      'work.delays',
       'work.due_at',
       'work.fence',
       'work.leased_until',

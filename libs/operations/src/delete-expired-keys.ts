@@ -2,25 +2,35 @@ import { bind, statement, type Database } from '@banking/postgres';
 import { KEPT } from './idempotency.js';
 
 /** How many records one database transaction deletes. */
-const BATCH = 1_000;
+const BATCH_MAX = 1_000;
+const BATCH_MIN = 50;
+/** Row-level security compares each record with each workspace: beyond a thousand workspaces, batches become smaller. */
+const COMPARISONS_MAX = 1_000_000;
 
 const WORKSPACES = statement<{ id: bigint }>('list_workspace_ids', 'select id from workspace');
 /**
- * The oldest records of `idempotency_by_age`. Locked ones are skipped: a posting replaces them. The policy of the table lets nothing be
- * deleted that has not expired.
+ * The scope is every workspace, so a plan that finds records by workspace reads the whole table. A small table or missing statistics
+ * make it look cheap. Without a sort only `idempotency_by_age` has the order; a generic plan would be kept from when the table was small.
+ */
+export const PLAN_SETTINGS = statement(
+  'plan_expired_keys',
+  `select set_config('enable_sort', 'off', true), set_config('plan_cache_mode', 'force_custom_plan', true)`,
+);
+/**
+ * The oldest records of `idempotency_by_age`. Locked ones are skipped: a posting replaces them. They are locked here, so their `ctid`
+ * stays. The policy of the table lets nothing be deleted that has not expired.
  */
 export const DELETE_EXPIRED = statement<{ deleted: number; last: string | null }>(
   'delete_expired_keys',
   `with expired as (
-     select workspace_id, operation, key from idempotency
-     where created_at between $2::timestamptz and statement_timestamp() - ${KEPT}
+     select ctid from idempotency
+     where created_at >= $2::timestamptz and created_at <= statement_timestamp() - ${KEPT}
      order by created_at
      limit $1
      for update skip locked
    ), deleted as (
-     delete from idempotency i using expired e
-     where (i.workspace_id, i.operation, i.key) = (e.workspace_id, e.operation, e.key)
-     returning i.created_at
+     delete from idempotency where ctid = any(array(select ctid from expired))
+     returning created_at
    )
    select count(*)::int as deleted, max(created_at)::text as last from deleted`,
 );
@@ -32,13 +42,16 @@ export class ExpiredKeys {
 
   constructor(private readonly database: Database) {}
 
-  /** Deletes one batch. Answers how many records there were; less than a batch when none is left. @throws Refusal `unavailable` */
+  /** Deletes one batch. Answers how many records there were; 0 when none is left. @throws Refusal `unavailable` */
   async deleteBatch(): Promise<number> {
-    const [workspaces] = await this.database.flight({}, [bind(WORKSPACES)] as const);
-    const scope = { workspaces: workspaces.map(({ id }) => Number(id)) };
-    const [[batch]] = await this.database.flight(scope, [bind(DELETE_EXPIRED, BATCH, this.from)] as const);
+    const [rows] = await this.database.flight({}, [bind(WORKSPACES)] as const);
+    const workspaces = rows.map(({ id }) => Number(id));
+    if (workspaces.length === 0) return 0;
+    const limit = Math.max(BATCH_MIN, Math.min(BATCH_MAX, Math.floor(COMPARISONS_MAX / workspaces.length)));
+    const statements = [bind(PLAN_SETTINGS), bind(DELETE_EXPIRED, limit, this.from)] as const;
+    const [, [batch]] = await this.database.flight({ workspaces }, statements);
     const { deleted = 0, last = null } = batch ?? {};
-    this.from = deleted < BATCH || last === null ? '-infinity' : last;
+    this.from = deleted < limit || last === null ? '-infinity' : last;
     return deleted;
   }
 }

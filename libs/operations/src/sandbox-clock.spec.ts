@@ -129,6 +129,31 @@ describe('Given a workspace whose clock is moved', () => {
     expect(await Promise.all([seenBy(ada), seenBy(eve)])).toEqual([{ count: 1 }, { count: 0 }]);
   });
 
+  it('When a run is locked by somebody else, Then it is left out, and neither waits for the other', async () => {
+    const [first, second] = [await later({ startAt: '2047-01-01T00:00:00Z' }), await later({ startAt: '2047-01-01T00:00:00Z' })]; // prettier-ignore
+    const ids = await Promise.all([first, second].map(async (read) => (await read()).edges.executions![0]!.id));
+    const lock = (id?: number) => world.owner.query(`select from work where kind = 'execution' and subject_id = $1 for update`, [id]); // prettier-ignore
+    const isWaiting = async () => {
+      const { rows } = await world.owner.query(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`); // prettier-ignore
+      return rows.length > 0;
+    };
+    await world.owner.query('begin');
+    await lock(ids[1]);
+
+    let hasEnded = false;
+    const moving = move('2047-01-01T00:00:00Z').finally(() => (hasEnded = true));
+    while (!hasEnded && !(await isWaiting()));
+    await lock(ids[0]);
+    await world.owner.query('commit');
+    await moving;
+    await work();
+
+    expect([(await first()).status, (await second()).status]).toEqual(['completed', 'active']);
+    await move('2047-01-01T00:00:00Z');
+    await work();
+    expect((await second()).status).toBe('completed');
+  });
+
   it('When somebody writes to the table, Then it goes forward only, within reach, and stays', async () => {
     const { workspaceId } = ada;
     const change = (text: string) => world.owner.query(text, [workspaceId]);

@@ -1,6 +1,6 @@
 import { Database } from '../database.js';
 import { APP_ROLE, SCHEMA } from '../names.js';
-import { bind, statement, type Statement } from '../statement.js';
+import { bind, statement, type Bound, type Statement } from '../statement.js';
 import type { FreshDatabase } from './fresh-database.js';
 
 interface PlanNode {
@@ -27,17 +27,26 @@ export class PlanProbe {
   private constructor(
     private readonly database: Database,
     private readonly name: string,
+    private readonly before: readonly Bound<unknown>[],
   ) {}
 
-  /** @param types of the parameters, such as `text[], int` */
-  static async open({ connection }: FreshDatabase, { text }: Statement<unknown>, types: string): Promise<PlanProbe> {
+  /**
+   * @param types of the parameters, such as `text[], int`
+   * @param before a statement that the service sends in front of it
+   */
+  static async open(
+    { connection }: FreshDatabase,
+    { text }: Statement<unknown>,
+    types: string,
+    before?: Statement<unknown>,
+  ): Promise<PlanProbe> {
     const database = await Database.open({ connection, role: APP_ROLE, schema: SCHEMA, poolSize: 1, statementTimeoutMs: 60_000 }); // prettier-ignore
     const name = `probe_${++probes}`;
     await database.flight({}, [
       bind(statement('probe.generic', `select set_config('plan_cache_mode', 'force_generic_plan', false)`)),
       bind(statement(`probe.${name}`, `prepare ${name} ${types === '' ? '' : `(${types})`} as ${text}`)),
     ]);
-    return new PlanProbe(database, name);
+    return new PlanProbe(database, name, before ? [bind(before)] : []);
   }
 
   /** Executes the statement, and rolls it back. @param values as SQL, such as `array['a'], 16` */
@@ -48,6 +57,7 @@ export class PlanProbe {
       `explain (analyze, buffers, format json) ${execute}`,
     );
     return this.database.transaction({ workspaces }, async (tx) => {
+      if (this.before.length > 0) await tx.flight(this.before);
       const [[row]] = await tx.flight([bind(explain)] as const);
       const root = row!['QUERY PLAN'][0]!.Plan;
       const all = nodesOf(root);
