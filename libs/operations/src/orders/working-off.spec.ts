@@ -3,7 +3,7 @@ import { verifyBooks } from '@banking/ledger';
 import { Worker } from '@banking/payouts';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { DEMO_RATES } from '../rates/demo-rate-source.js';
-import { workOf } from '../start-work.js';
+import { startWork, workOf } from '../start-work.js';
 import { demoWorld } from '../testing/worlds.js';
 import { verifyPayments } from '../verify-payments.js';
 
@@ -107,5 +107,34 @@ describe('Given an order for later', () => {
 
     expect((await read()).edges.executions?.[0]).toMatchObject({ status: 'pending' });
     expect(await balance()).toBeLessThan(900_001);
+  });
+});
+
+describe('Given a network whose events cannot be received', () => {
+  it('When runs of orders are due, Then they are carried out all the same, and the failure is told', async () => {
+    const told: unknown[] = [];
+    const { resource, read } = await place({ type: 'scheduled', startAt: '2099-01-01T00:00:00Z' });
+    const grant = 'update (handed_until, acknowledged) on sandbox_rail_event';
+    await world.owner.query(`revoke ${grant} from banking_app`);
+    const running = startWork(world, {
+      orders: service.orders,
+      sandbox: true,
+      onError: (error, failed) => told.push([(error as { code?: string }).code, failed?.chore]),
+    });
+    try {
+      while (told.length === 0) await world.owner.query('select');
+      await world.owner.query(`update work set due_at = now() where kind = 'execution' and subject_id = $1`, [
+        resource.edges.executions?.[0]?.id,
+      ]);
+      running.nudge();
+      while ((await read()).edges.executions?.[0]?.status === 'scheduled');
+    } finally {
+      await running.stop();
+      await world.owner.query(`grant ${grant} to banking_app`);
+    }
+
+    expect((await read()).edges.executions?.[0]).toMatchObject({ status: 'pending' });
+    expect(told[0]).toEqual(['42501', 'rail-events']);
+    await work();
   });
 });
