@@ -24,16 +24,16 @@ export async function openBooks(config: Config, log: Logger): Promise<Backing> {
   return {
     banking,
     directory: new LedgerDirectory(database),
-    readiness: { check: () => database.ping() },
+    readiness: { check: () => database.ping(), work: async () => work?.readStatus() },
     refusals: [],
     async begin() {
       if (!config.worker) return;
       work = startWork(deployment, {
         orders: banking.orders,
         sandbox,
-        onError: (error, claim) => {
-          const { workspaceId, kind, subjectId, tries } = claim ?? {};
-          log.warn({ err: error, workspaceId, kind, subjectId, tries }, 'work failed');
+        onError: (error, failed) => {
+          const { workspaceId, kind, subjectId, tries, chore } = failed ?? {};
+          log.warn({ err: error, workspaceId, kind, subjectId, tries, chore }, 'work failed');
         },
       });
     },

@@ -1,5 +1,5 @@
 import type { WorkspaceId } from '@banking/domain';
-import { listWork, retryWork, TRIES_MAX } from '@banking/payouts';
+import { listWork, retryParkedWork, retryWork, TRIES_MAX } from '@banking/payouts';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { withDeployment } from './deployment.js';
 import { examples } from './help.js';
@@ -13,7 +13,9 @@ interface ListOptions {
 }
 
 interface RetryOptions {
-  readonly workspace: WorkspaceId;
+  readonly workspace?: WorkspaceId;
+  readonly all?: boolean;
+  readonly kind?: string;
   readonly json?: boolean;
 }
 
@@ -23,7 +25,8 @@ export function addWorkCommands(program: Command): void {
     .summary('list what is due, and retry what is parked')
     .description(
       'Work: what is done later, such as payouts. What fails is tried again with growing delays; ' +
-        `after ${TRIES_MAX} tries it is parked until it is released here.`,
+        `after ${TRIES_MAX} tries it is parked until it is released here. A database, a rate source or a queue that is unavailable ` +
+        'only delays it.',
     )
     .addHelpText('after', examples('banking work list --parked', 'banking work retry payout 26 --workspace 1'));
 
@@ -40,9 +43,9 @@ export function addWorkCommands(program: Command): void {
       });
       if (json) return printJson(list);
       printTable(
-        ['Workspace', 'Kind', 'Id', 'State', 'Tries', 'Due', 'Reason'],
-        list.map(({ workspaceId, kind, subjectId, state, tries, dueAt, reason }) => [
-          ...[workspaceId, kind, subjectId, state, tries],
+        ['Workspace', 'Kind', 'Id', 'State', 'Tries', 'Delays', 'Due', 'Reason'],
+        list.map(({ workspaceId, kind, subjectId, state, tries, delays, dueAt, reason }) => [
+          ...[workspaceId, kind, subjectId, state, tries, delays],
           ...[dueAt, reason ?? ''],
         ]),
         parked ? 'Nothing is parked.' : 'Nothing is in the queue.',
@@ -52,21 +55,42 @@ export function addWorkCommands(program: Command): void {
   work
     .command('retry')
     .summary('release what is parked')
-    .description('Puts parked work back into the queue, due now and with all its tries.')
-    .addArgument(new Argument('<kind>', 'such as payout; see banking work list'))
-    .addArgument(new Argument('<id>', 'of what it is about: for a payout, its transaction').argParser(parseSubject))
-    .addOption(workspaceOption('id of its workspace').makeOptionMandatory())
+    .description(
+      'Puts parked work back into the queue with all its tries: one piece, due now, or with --all everything that is parked, ' +
+        'due at 100 pieces a second.',
+    )
+    .addArgument(new Argument('[kind]', 'such as payout; see banking work list'))
+    .addArgument(new Argument('[id]', 'of what it is about: for a payout, its transaction').argParser(parseSubject))
+    .addOption(new Option('--all', 'everything that is parked'))
+    .addOption(new Option('--kind <kind>', 'with --all: only work of this kind'))
+    .addOption(workspaceOption('id of its workspace; with --all: only work of this workspace'))
     .addOption(jsonOption())
-    .addHelpText('after', examples('banking work retry payout 26 --workspace 1'))
-    .action(async (kind: string, subjectId: number, { workspace: workspaceId, json }: RetryOptions) => {
-      const ref = { workspaceId, kind, subjectId };
-      const isReleased = await withDeployment(({ database }) => retryWork(database, ref));
-      if (!isReleased) {
-        throw new Refused(`No ${kind} ${subjectId} of workspace ${workspaceId} is parked. See banking work list.`);
-      }
-      if (json) printJson(ref);
-      else print(`Released ${kind} ${subjectId} of workspace ${workspaceId}: it is due now.`);
-    });
+    .addHelpText(
+      'after',
+      examples('banking work retry payout 26 --workspace 1', 'banking work retry --all --kind payout'),
+    )
+    .action(
+      async (kind: string | undefined, subjectId: number | undefined, options: RetryOptions, command: Command) => {
+        const { workspace: workspaceId, all, json } = options;
+        if (all) {
+          if (kind !== undefined) command.error("error: --all takes no id: name a kind with '--kind <kind>'");
+          const filter = { workspaceId, kind: options.kind };
+          const released = await withDeployment(({ database }) => retryParkedWork(database, filter));
+          if (json) return printJson({ released });
+          return print(released === 0 ? 'Nothing is parked.' : `Released ${released}: due at 100 pieces a second.`);
+        }
+        if (options.kind !== undefined) command.error("error: '--kind <kind>' goes with --all");
+        if (kind === undefined || subjectId === undefined) command.error('error: name a kind and an id, or --all'); // prettier-ignore
+        if (workspaceId === undefined) command.error("error: required option '--workspace <id>' not specified"); // prettier-ignore
+        const ref = { workspaceId, kind, subjectId };
+        const isReleased = await withDeployment(({ database }) => retryWork(database, ref));
+        if (!isReleased) {
+          throw new Refused(`No ${kind} ${subjectId} of workspace ${workspaceId} is parked. See banking work list.`);
+        }
+        if (json) printJson(ref);
+        else print(`Released ${kind} ${subjectId} of workspace ${workspaceId}: it is due now.`);
+      },
+    );
 }
 
 function parseSubject(text: string): number {

@@ -22,6 +22,7 @@ describe('Given an environment of a worker', () => {
         databaseNamedStatements: true,
         sandbox: true,
         rates: undefined,
+        health: undefined,
       });
     },
   );
@@ -42,6 +43,18 @@ describe('Given an environment of a worker', () => {
   );
 
   it.each([
+    [{ HEALTH_PORT: '9100' }, { host: '127.0.0.1', port: 9_100 }],
+    [
+      { HEALTH_PORT: '0', HEALTH_HOST: '0.0.0.0' },
+      { host: '0.0.0.0', port: 0 },
+    ],
+    [{ HEALTH_HOST: '0.0.0.0' }, undefined],
+  ])('When it is %j, Then health is served at %j', (environment, health) => {
+    expect(readConfig(environment as unknown as Record<string, string>).health).toEqual(health);
+  });
+
+  it.each([
+    [{ HEALTH_PORT: '65536' }, /^HEALTH_PORT is "65536"/],
     [{ DATABASE_URL: 'mysql://me:secret@db/banking' }, /^DATABASE_URL is not a URL/],
     [{ DATABASE_POOL_SIZE: '1' }, /^DATABASE_POOL_SIZE is "1"/],
     [{ DATABASE_POOL_SIZE: '8.5' }, /^DATABASE_POOL_SIZE is "8.5"/],

@@ -13,6 +13,8 @@ export interface Config {
   readonly sandbox: boolean;
   /** Where rates come from; left out where there is no source. */
   readonly rates?: { readonly url: string; readonly maxAgeS: number } | undefined;
+  /** Where health is served; left out where it is not. */
+  readonly health?: { readonly host: string; readonly port: number } | undefined;
 }
 
 /** Every mistake in the environment at once, each with what to change. */
@@ -59,6 +61,8 @@ export function readConfig(environment: Environment = process.env): Config {
     );
   }
   const maxAgeS = whole('RATES_MAX_AGE_S', 3_600, 1, 604_800);
+  const host = text('HEALTH_HOST') ?? '127.0.0.1';
+  const health = text('HEALTH_PORT') === undefined ? undefined : { host, port: whole('HEALTH_PORT', 0, 0, 65_535) };
   const config: Config = {
     dataDir: resolve(text('DATA_DIR') ?? '.data'),
     databaseUrl,
@@ -66,6 +70,7 @@ export function readConfig(environment: Environment = process.env): Config {
     databaseNamedStatements: flag('DATABASE_NAMED_STATEMENTS', true),
     sandbox: flag('SANDBOX', text('OIDC_ISSUER') === undefined),
     rates: ratesUrl === undefined ? undefined : { url: ratesUrl, maxAgeS },
+    health,
   };
   if (mistakes.length > 0) throw new ConfigError(mistakes);
   return config;

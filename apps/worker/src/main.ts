@@ -8,6 +8,7 @@ import {
 } from '@banking/operations';
 import { DatabaseSetupError, EmbeddedServerError, MigrationError } from '@banking/postgres';
 import { type Config, ConfigError, readConfig } from './config.js';
+import { type HealthServer, serveHealth } from './health-server.js';
 import { describeError, log } from './log.js';
 import { answerArguments } from './usage.js';
 
@@ -18,7 +19,11 @@ const SAME_SIGNAL_MS = 1_000;
 interface Running {
   readonly deployment: Deployment;
   readonly worker: ReturnType<typeof startWork>;
+  readonly health: HealthServer | undefined;
 }
+
+/** Whether a signal has asked for the end. */
+let isStopping = false;
 
 async function main(): Promise<void> {
   const answer = answerArguments(process.argv.slice(2));
@@ -33,7 +38,7 @@ async function main(): Promise<void> {
 }
 
 /** The schema is the service's and `banking migrate`'s to bring up to date: a worker that finds it older does not start. */
-async function start({ sandbox, rates, ...config }: Config): Promise<Running> {
+async function start({ sandbox, rates, health: address, ...config }: Config): Promise<Running> {
   const deployment = await openDeployment({
     dataDir: config.dataDir,
     databaseUrl: config.databaseUrl,
@@ -45,16 +50,23 @@ async function start({ sandbox, rates, ...config }: Config): Promise<Running> {
     warn: (line) => log('warn', line),
   });
   const warn = (line: string) => log('warn', line);
-  const worker = startWork(deployment, {
+  let worker: Running['worker'] | undefined;
+  const readStatus = async () => worker?.readStatus() ?? Promise.reject(new Error('no work is done yet'));
+  const health = address && (await serveHealth(address, { isStopping: () => isStopping, readStatus }).catch(unserved));
+  worker = startWork(deployment, {
     orders: new OrderDesk(deployment.books, chooseRates({ rates, sandbox }, warn), { isSandbox: sandbox }),
     sandbox,
-    onError: (error, claim) => {
-      const { workspaceId, kind, subjectId, tries } = claim ?? {};
-      log('warn', 'work failed', { workspaceId, kind, subjectId, tries, err: describeError(error) });
+    onError: (error, failed) => {
+      const { workspaceId, kind, subjectId, tries, chore } = failed ?? {};
+      log('warn', 'work failed', { workspaceId, kind, subjectId, tries, chore, err: describeError(error) });
     },
   });
-  log('info', 'working', { sandbox });
-  return { deployment, worker };
+  log('info', 'working', { sandbox, ...(health && { healthPort: health.port }) });
+  return { deployment, worker, health };
+}
+
+function unserved(error: NodeJS.ErrnoException): never {
+  throw new ConfigError([`HEALTH_HOST and HEALTH_PORT cannot be listened on (${error.code}). Choose others.`]);
 }
 
 /** Does first what is being done, then leaves. The first signal asks; a second one, or fifteen seconds, insists. */
@@ -66,10 +78,12 @@ function stopOnSignal(started: Promise<Running>): void {
       return;
     }
     askedAtMs = performance.now();
+    isStopping = true;
     log('info', `${signal}: stopping`);
     setTimeout(() => process.exit(1), HARD_EXIT_MS).unref();
-    const { worker, deployment } = await started;
+    const { worker, deployment, health } = await started;
     await worker.stop();
+    await health?.close();
     await deployment.close();
     log('info', 'stopped');
     process.exit(0);

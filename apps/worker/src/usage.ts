@@ -12,6 +12,7 @@ Configuration, by environment; README.md says what each means:
   DATA_DIR                                       the embedded database, where there is no DATABASE_URL (.data)
   SANDBOX                                        on or off: whether payouts go to the sandbox's network (on without OIDC_ISSUER)
   RATES_URL, RATES_MAX_AGE_S                     rates for orders that run later (unset: demo rates in a sandbox, else none)
+  HEALTH_PORT, HEALTH_HOST                       where GET /health/live and /health/ready are served (unset: nowhere; 127.0.0.1)
 
 Exit codes: 0 stopped as asked; 1 failed; 2 wrong usage or configuration.
 `;

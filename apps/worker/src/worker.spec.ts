@@ -97,9 +97,12 @@ describe('Given a deployment with work that is due', () => {
   afterAll(() => deployment.close());
 
   it('When a worker is started, Then it takes the work up, says what fails, and stops when it is asked', async () => {
-    const child = spawn(process.execPath, [MAIN], { env: { DATA_DIR: dataDir }, stdio: ['ignore', 'pipe', 'inherit'] });
+    const env = { DATA_DIR: dataDir, HEALTH_PORT: '0' };
+    const child = spawn(process.execPath, [MAIN], { env, stdio: ['ignore', 'pipe', 'inherit'] });
     const started = new Started(child);
-    await started.line('working');
+    const { healthPort } = await started.line('working');
+    const ready = await fetch(`http://127.0.0.1:${String(healthPort)}/health/ready`);
+    expect(await ready.json()).toEqual({ status: 'ok', work: { parked: {}, oldestDueSeconds: 0 } });
     const lay = statement('spec.lay_work', `insert into work (workspace_id, kind, subject_id) values (7, 'payout', 5)`);
 
     await deployment.database.flight({}, [bind(lay)]);
@@ -115,5 +118,22 @@ describe('Given a deployment with work that is due', () => {
     child.kill('SIGTERM');
     const [[exitCode]] = await Promise.all([once(child, 'exit'), started.line('stopped')]);
     expect(exitCode).toBe(0);
+  });
+
+  it('When the port of its health is taken, Then it says so, and nothing is done', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const env = { DATA_DIR: dataDir, HEALTH_PORT: String((taken.address() as AddressInfo).port) };
+    const child = spawn(process.execPath, [MAIN], { env, stdio: 'pipe' });
+    const [stdout, stderr, [exitCode]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, 'exit'),
+    ]);
+    taken.close();
+
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(/HEALTH_HOST and HEALTH_PORT cannot be listened on \(EADDRINUSE\)/);
+    expect(stdout).not.toContain('working');
   });
 });

@@ -13,7 +13,7 @@ export function healthContract(provide: () => Service): void {
 
         expect(answer.status).toBe(200);
         expect(mistakesIn(answer.body, 'Health')).toEqual([]);
-        expect(answer.body).toEqual({ status: 'ok' });
+        expect(answer.body).toMatchObject({ status: 'ok' });
         expect(answer.headers.get('cache-control')).toBe('no-store');
       },
     );

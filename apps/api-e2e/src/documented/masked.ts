@@ -4,14 +4,15 @@ const HASH = /^[0-9a-f]{64}$/;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * An answer without what differs from one demo world to the next: when things were made and count, the hashes, which cover the day,
- * and the id of the request. Each is replaced by its shape, and by nothing where it does not have it.
+ * An answer without what differs from one demo world to the next: when things were made and count, how long work has been due, the
+ * hashes, which cover the day, and the id of the request. Each is replaced by its shape, and by nothing where it does not have it.
  */
 export function masked(value: unknown, key = ''): unknown {
   if (Array.isArray(value)) return value.map((item) => masked(item));
   if (typeof value === 'object' && value !== null) {
     return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, masked(inner, name)]));
   }
+  if (key === 'oldestDueSeconds' && typeof value === 'number') return 'seconds';
   if (typeof value !== 'string') return value;
   if (/^(createdAt|updatedAt|lastUpdatedAt|expiresAt|scheduledAt|executedAt)$/.test(key) && TIME.test(value))
     return 'a time';

@@ -10,6 +10,35 @@ class HealthDto {
   readonly status!: string;
 }
 
+class WorkStatusDto {
+  @Field('ours', {
+    type: 'object',
+    additionalProperties: { type: 'integer', minimum: 1, maximum: 1_000 },
+    description: 'Pieces of work that are parked until an operator releases them, by kind; 1000 means that or more.',
+    example: { payout: 2 },
+    required: [],
+    selfRequired: true,
+  } as never)
+  readonly parked!: Readonly<Record<string, number>>;
+
+  @Field('ours', {
+    type: 'integer',
+    minimum: 0,
+    description: 'For how long the work that is due longest has not been claimed; 0 when nothing is due.',
+    example: 0,
+  })
+  readonly oldestDueSeconds!: number;
+}
+
+class ReadinessDto extends HealthDto {
+  @Field('ours', {
+    type: () => WorkStatusDto,
+    description: 'What is done later, where this process runs a worker. At most 5 seconds old.',
+    required: false,
+  })
+  readonly work?: WorkStatusDto;
+}
+
 @ApiTags('Health')
 @Controller('health')
 export class HealthController {
@@ -42,10 +71,11 @@ export class HealthController {
     refusals: ['unavailable'],
     examples: [{ name: 'ok', summary: 'They can' }],
   })
-  @ApiOkResponse({ description: 'They can.', type: HealthDto })
-  async ready(): Promise<HealthDto> {
+  @ApiOkResponse({ description: 'They can.', type: ReadinessDto })
+  async ready(): Promise<ReadinessDto> {
     if (this.draining.begun) throw new Refusal('unavailable', 'The service is stopping.');
     await this.readiness.check();
-    return { status: 'ok' };
+    const work = await this.readiness.work?.();
+    return { status: 'ok', ...(work && { work }) };
   }
 }

@@ -1,0 +1,73 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+
+/** What a worker answers about its work. */
+export interface HealthSource {
+  /** Whether the worker has been told to stop. */
+  isStopping(): boolean;
+  /** The state of the queue. Rejects when the database cannot be reached. */
+  readStatus(): Promise<object>;
+}
+
+export interface HealthAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** An HTTP server for supervisors and probes. */
+export interface HealthServer {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+const REQUEST_TIMEOUT_MS = 5_000;
+
+/**
+ * Serves `GET /health/live` and `GET /health/ready`. Parked work is told and no reason to be unready: a restart would not release it.
+ *
+ * @throws Error of Node's when the port cannot be listened on
+ */
+export async function serveHealth({ host, port }: HealthAddress, source: HealthSource): Promise<HealthServer> {
+  const server = createServer(
+    { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS },
+    (req, res) => {
+      void answer(req, res, source);
+    },
+  );
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => resolve());
+  });
+  const address = server.address();
+  return {
+    port: typeof address === 'object' && address !== null ? address.port : port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function answer({ method, url }: IncomingMessage, response: ServerResponse, source: HealthSource): Promise<void> {
+  const path = url?.split('?')[0];
+  if (path !== '/health/live' && path !== '/health/ready') return send(response, 404, { status: 'not_found' });
+  if (method !== 'GET' && method !== 'HEAD') {
+    return send(response, 405, { status: 'method_not_allowed' }, { Allow: 'GET, HEAD' });
+  }
+  if (path === '/health/live') return send(response, 200, { status: 'ok' });
+  if (source.isStopping()) return send(response, 503, { status: 'stopping' }, { 'Retry-After': '1' });
+  await source.readStatus().then(
+    (work) => send(response, 200, { status: 'ok', work }),
+    () => send(response, 503, { status: 'unavailable' }, { 'Retry-After': '1' }),
+  );
+}
+
+function send(
+  response: ServerResponse,
+  status: number,
+  body: object,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  response.writeHead(status, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store', ...headers });
+  response.end(JSON.stringify(body));
+}
