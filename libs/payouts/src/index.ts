@@ -17,4 +17,3 @@ export * from './work/open-work.js';
 export * from './work/list-work.js';
 export * from './work/retry-work.js';
 export * from './work/worker.js';
-export type { WorkStatus } from './work/work-status.js';

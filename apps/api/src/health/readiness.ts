@@ -8,7 +8,7 @@ export interface Readiness {
   work?(): Promise<WorkStatus | undefined>;
 }
 
-export interface WorkStatus {
+interface WorkStatus {
   /** Pieces of parked work by kind. */
   readonly parked: Readonly<Record<string, number>>;
   readonly oldestDueSeconds: number;

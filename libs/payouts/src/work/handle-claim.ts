@@ -1,7 +1,7 @@
 import { Refusal } from '@banking/domain';
 import type { Bound, Database } from '@banking/postgres';
 import { delayWork, endWork, isLostClaim, parkWork, postponeWork, retryLater, type Claim } from './claims.js';
-import { passingReason } from './passing-failures.js';
+import { isPassingFailure } from './passing-failures.js';
 
 /** What became of a piece of work: there is nothing left to do, or it is to be looked at again. */
 export type WorkOutcome = 'done' | { readonly laterMs: number };
@@ -39,7 +39,7 @@ export interface HandlingOptions {
 }
 
 /** What failed: a claim, or a chore of the worker. */
-export interface FailedWork extends Partial<Claim> {
+interface FailedWork extends Partial<Claim> {
   readonly chore?: string;
 }
 
@@ -62,10 +62,9 @@ export async function handleClaim(
   } catch (error) {
     if (isLostClaim(error)) return;
     onError(error, claim);
-    const passing = passingReason(error);
-    const isParked = passing === undefined && claim.tries >= TRIES_MAX;
-    const failure = { reason: passing ?? reasonOf(error), isParked };
-    const writes = writesOf(claim, failure, passing !== undefined, random());
+    const isPassing = isPassingFailure(error);
+    const failure = { reason: reasonOf(error), isParked: !isPassing && claim.tries >= TRIES_MAX };
+    const writes = writesOf(claim, failure, isPassing, random());
     await note([...writes, ...(handler.noteFailure?.(claim, failure) ?? [])]).catch((unnoted: unknown) => {
       // Nobody needs to be told: when the lease has run out, somebody tries again.
       if (!isLostClaim(unnoted)) onError(unnoted, claim);

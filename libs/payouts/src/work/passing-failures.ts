@@ -1,14 +1,9 @@
-import { Refusal } from '@banking/domain';
-import { CommitInDoubtError } from '@banking/postgres';
+import { Refusal, type RefusalReason } from '@banking/domain';
 
-/**
- * The refusals that pass by themselves: the database, a rate source or a queue cannot serve, or an outcome is not known. They are
- * compared as strings, because the table of refusals may be older than a reason named here.
- */
-const PASSING: ReadonlySet<string> = new Set(['unavailable', 'rate_unavailable', 'outcome_unknown']);
+/** The refusals that pass by themselves: the database, a rate source or a queue cannot serve, or an outcome is not known. */
+const PASSING: ReadonlySet<RefusalReason> = new Set(['unavailable', 'rate_unavailable', 'outcome_unknown']);
 
-/** The reason of a failure that passes by itself, however often the work is retried; undefined for any other failure. */
-export function passingReason(error: unknown): string | undefined {
-  if (error instanceof CommitInDoubtError) return 'outcome_unknown';
-  return error instanceof Refusal && PASSING.has(error.reason) ? error.reason : undefined;
+/** Whether a failure passes by itself, however often the work is retried: it delays the work, and is no try. */
+export function isPassingFailure(error: unknown): boolean {
+  return error instanceof Refusal && PASSING.has(error.reason);
 }

@@ -3,4 +3,4 @@
 export { freshDatabase, type FreshDatabase } from './fresh-database.js';
 export { startTestServer } from './start-test-server.js';
 export { Wire } from './wire.js';
-export { PlanProbe, type PlanCost } from './plan-probe.js';
+export { PlanProbe } from './plan-probe.js';

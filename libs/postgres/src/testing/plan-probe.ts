@@ -4,7 +4,6 @@ import { bind, statement, type Bound, type Statement } from '../statement.js';
 import type { FreshDatabase } from './fresh-database.js';
 
 interface PlanNode {
-  readonly 'Node Type': string;
   readonly 'Shared Hit Blocks': number;
   readonly 'Shared Read Blocks': number;
   readonly 'Rows Removed by Filter'?: number;
@@ -12,12 +11,11 @@ interface PlanNode {
 }
 
 /** What one execution of a statement touched. */
-export interface PlanCost {
+interface PlanCost {
   /** Pages read, in memory or not. */
   readonly buffers: number;
   /** Rows that were read and then dropped. */
   readonly filtered: number;
-  readonly nodes: readonly string[];
 }
 
 let probes = 0;
@@ -64,7 +62,6 @@ export class PlanProbe {
       return {
         buffers: root['Shared Hit Blocks'] + root['Shared Read Blocks'],
         filtered: all.reduce((sum, node) => sum + (node['Rows Removed by Filter'] ?? 0), 0),
-        nodes: all.map((node) => node['Node Type']),
       };
     });
   }
