@@ -8,7 +8,7 @@ import {
 } from '@banking/operations';
 import { DatabaseSetupError, EmbeddedServerError, MigrationError } from '@banking/postgres';
 import { type Config, ConfigError, readConfig } from './config.js';
-import { type HealthServer, serveHealth } from './health-server.js';
+import { type HealthServer, type HealthSource, serveHealth } from './health-server.js';
 import { describeError, log } from './log.js';
 import { answerArguments } from './usage.js';
 
@@ -50,10 +50,10 @@ async function start({ sandbox, rates, health: address, ...config }: Config): Pr
     warn: (line) => log('warn', line),
   });
   const warn = (line: string) => log('warn', line);
-  let worker: Running['worker'] | undefined;
-  const readStatus = async () => worker?.readStatus() ?? Promise.reject(new Error('no work is done yet'));
-  const health = address && (await serveHealth(address, { isStopping: () => isStopping, readStatus }).catch(unserved));
-  worker = startWork(deployment, {
+  let readStatus: HealthSource['readStatus'] = () => Promise.reject(new Error('no work is done yet'));
+  const source = { isStopping: () => isStopping, readStatus: () => readStatus() };
+  const health = address && (await serveHealth(address, source).catch(unserved));
+  const worker = startWork(deployment, {
     orders: new OrderDesk(deployment.books, chooseRates({ rates, sandbox }, warn), { isSandbox: sandbox }),
     sandbox,
     onError: (error, failed) => {
@@ -61,6 +61,7 @@ async function start({ sandbox, rates, health: address, ...config }: Config): Pr
       log('warn', 'work failed', { workspaceId, kind, subjectId, tries, chore, err: describeError(error) });
     },
   });
+  readStatus = () => worker.readStatus();
   log('info', 'working', { sandbox, ...(health && { healthPort: health.port }) });
   return { deployment, worker, health };
 }

@@ -174,7 +174,7 @@ describe('Given runs in a batch', () => {
        where kind = 'execution' and subject_id = $1 returning fence`,
       [subjectId],
     );
-    return { workspaceId: scope.workspaceId, kind: 'execution', subjectId, fence: rows[0]!.fence, tries: 1 };
+    return { workspaceId: scope.workspaceId, kind: 'execution', subjectId, fence: rows[0]!.fence, tries: 1, delays: 0 };
   };
 
   it('When one is cancelled and the claim of another is lost, Then the batch is written at once without them', async () => {

@@ -37,7 +37,7 @@ async function claimOf(executionId: number): Promise<Claim> {
     [executionId],
   );
   const { workspaceId } = ada;
-  return { workspaceId, kind: 'execution', subjectId: executionId, fence: rows[0]?.fence ?? 0n, tries: 1 };
+  return { workspaceId, kind: 'execution', subjectId: executionId, fence: rows[0]?.fence ?? 0n, tries: 1, delays: 0 };
 }
 
 async function account(amount: string): Promise<AccountId> {
