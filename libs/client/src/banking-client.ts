@@ -1,45 +1,4 @@
-import {
-  type Account,
-  type AccountChange,
-  type AccountId,
-  type AccountWish,
-  type App,
-  type AppId,
-  BankingService,
-  type ClockChange,
-  type Corridor,
-  type CorridorQuery,
-  type FundingWish,
-  type InternalRecipientWish,
-  type InternationalRecipientWish,
-  type Order,
-  type OrderName,
-  type OrderQuery,
-  type OrderWish,
-  type Page,
-  type PageQuery,
-  type PlainNumber,
-  type Product,
-  type Quote,
-  type QuoteId,
-  type QuoteWish,
-  type Recipient,
-  type RecipientChange,
-  type RecipientId,
-  type RecipientQuery,
-  type RecipientSchema,
-  type SandboxClock,
-  type Scope,
-  type Statement,
-  type StatementQuery,
-  type Transaction,
-  type TransactionEventWish,
-  type Transfer,
-  type TransferId,
-  type TransferQuery,
-  type User,
-  type WorkspaceId,
-} from '@banking/domain';
+import { type Account, type AccountChange, type AccountId, type AccountWish, type App, type AppId, BankingService, type ClockChange, type Corridor, type CorridorQuery, type FundingWish, type InternalRecipientWish, type InternationalRecipientWish, type Order, type OrderName, type OrderPage, type OrderPageQuery, type OrderQuery, type OrderWish, type Page, type PageQuery, type PlainNumber, type Product, type Quote, type QuoteId, type QuoteWish, type Recipient, type RecipientChange, type RecipientId, type RecipientQuery, type RecipientSchema, type SandboxClock, type Scope, type Statement, type StatementQuery, type Transaction, type TransactionEventWish, type Transfer, type TransferId, type TransferQuery, type User, type WorkspaceId } from '@banking/domain'; // prettier-ignore
 import { Connection, type ConnectionOptions } from './connection.js';
 import { digits, search, segment } from './arguments.js';
 import { Calls, everywhere, inWorkspace, type Made } from './calls.js';
@@ -176,8 +135,14 @@ export class BankingClient extends BankingService {
     return this.#calls.page('listOrders', inWorkspace(scope), `orders${search(query)}`, options);
   }
 
-  async getOrder(scope: Scope, name: OrderName, options?: CallOptions): Promise<Order> {
-    return this.#calls.one('getOrder', inWorkspace(scope), orderPath(name), options, name.orderId);
+  async getOrderPage(scope: Scope, query: OrderPageQuery, options?: CallOptions): Promise<OrderPage> {
+    const { limit, cursor, orderId } = query;
+    const path = `${orderPath(query)}${search({ limit, cursor })}`;
+    return this.#calls.orderPage('getOrder', inWorkspace(scope), path, options, orderId);
+  }
+
+  override async getOrder(scope: Scope, { accountId, orderId }: OrderName, options?: CallOptions): Promise<Order> {
+    return (await this.getOrderPage(scope, { accountId, orderId }, options)).order;
   }
 
   async cancelOrder(scope: Scope, name: OrderName, options?: CallOptions): Promise<Order> {

@@ -1,8 +1,8 @@
-import { type Created, isIdempotencyKey, type Page, Refusal, type Scope } from '@banking/domain';
+import { type Created, isIdempotencyKey, type OrderPage, type Page, Refusal, type Scope } from '@banking/domain';
 import { digits } from './arguments.js';
 import type { Connection } from './connection.js';
 import { newKey } from './policy.js';
-import { type Answer, readAnswer, readCreated, readNothing, readPage } from './read-answer.js';
+import { type Answer, readAnswer, readCreated, readNothing, readOrderPage, readPage } from './read-answer.js';
 import type { Call, CallOptions, CreationOptions } from './sending.js';
 
 /** What was made, and the key under which it was asked for: the caller's, or the one that was made for the intent. */
@@ -28,6 +28,10 @@ export class Calls {
 
   page<T>(operation: string, place: Place, path: string, options?: CallOptions): Promise<Page<T>> {
     return this.#read({ operation, path, ...place }, readPage, options);
+  }
+
+  orderPage(operation: string, place: Place, path: string, options?: CallOptions, id?: number): Promise<OrderPage> {
+    return this.#read({ operation, path, ...place, id }, readOrderPage, options);
   }
 
   one<T>(operation: string, place: Place, path: string, options?: CallOptions, id?: number): Promise<T> {

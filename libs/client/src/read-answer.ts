@@ -1,4 +1,12 @@
-import { type Created, type Page, type RefusalDetail, REFUSALS, isRefusalReason } from '@banking/domain';
+import {
+  type Created,
+  type Order,
+  type OrderPage,
+  type Page,
+  type RefusalDetail,
+  REFUSALS,
+  isRefusalReason,
+} from '@banking/domain';
 import { RemoteRefusal, ServiceError } from './errors.js';
 import { nextCursor } from './next-page.js';
 import { type Call, nameOf, type RawAnswer } from './sending.js';
@@ -76,9 +84,19 @@ export function readNothing(answer: Answer): void {
  */
 export function readPage(answer: Answer): Page<unknown> {
   const items = readAnswer(answer, 'array') as readonly unknown[];
+  return { items, ...nextOf(answer) };
+}
+
+/** Reads a success as an order with one page of its executions. @throws as readPage */
+export function readOrderPage(answer: Answer): OrderPage {
+  const order = readAnswer(answer, 'object') as Order;
+  return { order, ...nextOf(answer) };
+}
+
+function nextOf(answer: Answer): { readonly next?: string } {
   const next = nextCursor(answer.response.headers.get('link'));
   if (next === null) throw distrusted(answer, 'the link to its next page has no cursor');
-  return { items, ...(next !== undefined && { next }) };
+  return next === undefined ? {} : { next };
 }
 
 function distrusted({ call, response, bytes, hide }: Answer, what: string): ServiceError {

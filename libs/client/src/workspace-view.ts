@@ -1,4 +1,4 @@
-import type { Account, AccountChange, AccountId, AccountWish, ClockChange, FundingWish, InternalRecipientWish, InternationalRecipientWish, Order, OrderId, OrderName, OrderQuery, OrderWish, Page, PageQuery, PlainNumber, Quote, QuoteId, QuoteWish, Recipient, RecipientChange, RecipientId, RecipientQuery, SandboxClock, Scope, Statement, StatementQuery, Transaction, TransactionEventWish, Transfer, TransferId, TransferQuery } from '@banking/domain'; // prettier-ignore
+import type { Account, AccountChange, AccountId, AccountWish, ClockChange, Execution, FundingWish, InternalRecipientWish, InternationalRecipientWish, Order, OrderId, OrderName, OrderPage, OrderPageQuery, OrderQuery, OrderWish, Page, PageQuery, PlainNumber, Quote, QuoteId, QuoteWish, Recipient, RecipientChange, RecipientId, RecipientQuery, SandboxClock, Scope, Statement, StatementQuery, Transaction, TransactionEventWish, Transfer, TransferId, TransferQuery } from '@banking/domain'; // prettier-ignore
 import type { BankingClient } from './banking-client.js';
 import type { Made } from './calls.js';
 import { walk } from './pages.js';
@@ -48,7 +48,22 @@ export interface WorkspaceView {
   readonly orders: Listing<Order, OrderQuery> & {
     /** Pays. One intent is one call of this, or several with the same key: two calls without a key are two payments. */
     place(wish: OrderWish, options?: CreationOptions): Promise<Made<Order>>;
+    /** With the latest 100 of its executions. */
     get(accountId: AccountId | PlainNumber, orderId: number, options?: CallOptions): Promise<Order>;
+    /** With one page of its executions; `next` of it is the `cursor` of those before. */
+    getPage(
+      accountId: AccountId | PlainNumber,
+      orderId: OrderId | PlainNumber,
+      query?: PageQuery,
+      options?: CallOptions,
+    ): Promise<OrderPage>;
+    /** Every execution of an order from the latest to the first, page after page. */
+    executions(
+      accountId: AccountId | PlainNumber,
+      orderId: OrderId | PlainNumber,
+      query?: PageQuery,
+      options?: CallOptions,
+    ): AsyncGenerator<Execution, void, undefined>;
     cancel(accountId: AccountId | PlainNumber, orderId: OrderId | PlainNumber, options?: CallOptions): Promise<Order>;
   };
   readonly transfers: Listing<Transfer, TransferQuery> & {
@@ -106,10 +121,18 @@ export function viewOf(client: BankingClient, scope: Scope): WorkspaceView {
       };
     },
     get orders(): WorkspaceView['orders'] {
+      const getPage: WorkspaceView['orders']['getPage'] = (accountId, orderId, query, options) =>
+        client.getOrderPage(scope, { ...query, accountId, orderId } as OrderPageQuery, options);
       return {
         ...listing<Order, OrderQuery>((query, options) => client.listOrders(scope, query, options)),
         place: (wish, options) => client.placeOrder(scope, wish, options),
         get: (accountId, orderId, options) => client.getOrder(scope, { accountId, orderId } as OrderName, options),
+        getPage,
+        executions: (accountId, orderId, query, options) =>
+          walk(async (cursor) => {
+            const { order, next } = await getPage(accountId, orderId, { ...query, cursor }, options);
+            return { items: [...(order.edges.executions ?? [])].reverse(), ...(next !== undefined && { next }) };
+          }, query?.cursor),
         cancel: (accountId, orderId, options) =>
           client.cancelOrder(scope, { accountId, orderId } as OrderName, options),
       };

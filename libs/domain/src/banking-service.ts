@@ -4,7 +4,7 @@ import type { Page, PageQuery } from './lists.js';
 import type { QuoteWish } from './quote-wish.js';
 import type { CorridorQuery, InternalRecipientWish, InternationalRecipientWish, RecipientChange, RecipientQuery } from './recipient-wishes.js'; // prettier-ignore
 import type { Created, Intent } from './intent.js';
-import type { OrderName, OrderQuery, OrderWish } from './order-wish.js';
+import type { OrderName, OrderPage, OrderPageQuery, OrderQuery, OrderWish } from './order-wish.js';
 import type { ClockChange, FundingWish, TransactionEventWish } from './sandbox-wishes.js';
 import type { Scope } from './scope.js';
 import type { Account } from './resources/account.js';
@@ -18,23 +18,9 @@ import type { RecipientSchema } from './resources/recipient-schema.js';
 import type { SandboxClock } from './resources/sandbox-clock.js';
 import type { Statement } from './resources/statement.js';
 import type { Transaction } from './resources/transaction.js';
-import type { Transfer, TransferDirection } from './resources/transfer.js';
+import type { Transfer } from './resources/transfer.js';
 import type { User } from './resources/user.js';
-import type { TransactionStatus } from './states.js';
-
-/** What is to be listed. All that is given must hold. */
-export interface TransferQuery extends PageQuery {
-  readonly accountId?: AccountId | undefined;
-  readonly recipientId?: RecipientId | undefined;
-  readonly direction?: TransferDirection | undefined;
-  readonly type?: string | undefined;
-  /** Status of the transaction that executed it. */
-  readonly transactionStatus?: TransactionStatus | undefined;
-  /** RFC 3339 with an offset, inclusive. */
-  readonly createdFrom?: string | undefined;
-  /** RFC 3339 with an offset, exclusive. */
-  readonly createdTo?: string | undefined;
-}
+import type { TransferQuery } from './transfer-query.js';
 
 /**
  * The port: the published interface, one method per operation, in its own words.
@@ -238,8 +224,17 @@ export abstract class BankingService {
    */
   abstract listOrders(scope: Scope, query?: OrderQuery): Promise<Page<Order>>;
 
-  /** GET /accounts/{accountId}/orders/{orderId}: with all executions. @throws Refusal `order_not_found` */
-  abstract getOrder(scope: Scope, name: OrderName): Promise<Order>;
+  /**
+   * GET /accounts/{accountId}/orders/{orderId}: with its latest executions in the order of their sequence, or the page before.
+   *
+   * @throws Refusal `order_not_found`, `limit_invalid`, `cursor_invalid`.
+   */
+  abstract getOrderPage(scope: Scope, query: OrderPageQuery): Promise<OrderPage>;
+
+  /** The first page of {@link getOrderPage}. @throws Refusal `order_not_found` */
+  async getOrder(scope: Scope, { accountId, orderId }: OrderName): Promise<Order> {
+    return (await this.getOrderPage(scope, { accountId, orderId })).order;
+  }
 
   /**
    * POST /accounts/{accountId}/orders/{orderId}/cancellation: what has not been executed never will be.

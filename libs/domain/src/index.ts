@@ -28,6 +28,7 @@ export * from './ids.js';
 export * from './intent.js';
 export * from './lists.js';
 export * from './order-wish.js';
+export * from './transfer-query.js';
 export * from './open.js';
 export * from './states.js';
 export * from './timestamp.js';

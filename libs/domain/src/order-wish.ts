@@ -1,7 +1,7 @@
 import type { TransferAmount } from './amount.js';
 import type { AccountId, OrderId, QuoteId, RecipientId } from './ids.js';
 import type { PageQuery } from './lists.js';
-import type { OrderType, RepeatUnit } from './resources/order.js';
+import type { Order, OrderType, RepeatUnit } from './resources/order.js';
 import type { OrderStatus } from './states.js';
 
 /** A payment to be made, at once or later. */
@@ -37,6 +37,8 @@ export interface OrderQuery extends PageQuery {
   readonly type?: OrderType | undefined;
   readonly accountId?: AccountId | undefined;
   readonly recipientId?: RecipientId | undefined;
+  /** The order that has it: at most one. */
+  readonly externalReference?: string | undefined;
   /** RFC 3339 with an offset, inclusive. */
   readonly createdFrom?: string | undefined;
   /** RFC 3339 with an offset, exclusive. */
@@ -47,4 +49,14 @@ export interface OrderQuery extends PageQuery {
 export interface OrderName {
   readonly accountId: AccountId;
   readonly orderId: OrderId;
+}
+
+/** One order, and which of its executions: the latest, or with a cursor those before. */
+export interface OrderPageQuery extends OrderName, PageQuery {}
+
+/** An order with a page of its executions. */
+export interface OrderPage {
+  readonly order: Order;
+  /** The cursor of the page with the executions before these; missing where the page holds the first execution. Opaque. */
+  readonly next?: string;
 }

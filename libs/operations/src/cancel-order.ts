@@ -1,6 +1,7 @@
 import { Refusal, type Order, type OrderName, type UserId, type WorkspaceId } from '@banking/domain';
 import { bind, CommitInDoubtError, statement, type Database } from '@banking/postgres';
 import { orderRead } from './get-order.js';
+import { PLAN_BY_ORDER } from './lists/plan-by-order.js';
 
 interface CancellingScope {
   readonly workspaceId: WorkspaceId;
@@ -48,10 +49,11 @@ async function cancel(
 ): Promise<Order> {
   const { accountId, orderId } = name;
   const scope = { workspaces: [workspaceId], ...(actor !== undefined && { user: actor }) };
-  const [cancelled, , [row]] = await database.transaction(scope, (tx) =>
+  const [cancelled, , , [row]] = await database.transaction(scope, (tx) =>
     tx.commit([
       bind(CANCEL_ORDER, workspaceId, accountId, orderId),
       bind(CANCEL_RUNS, workspaceId, orderId),
+      PLAN_BY_ORDER,
       orderRead(workspaceId, name),
     ] as const),
   );

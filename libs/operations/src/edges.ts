@@ -1,3 +1,5 @@
+import { LIMIT_DEFAULT } from '@banking/domain';
+
 /**
  * How a row becomes a resource of the interface: fragments of SELECT that build its JSON, `edges` and all, so that a read is one
  * statement. Each takes the alias of its table. Nulls are stripped once, by `resource`.
@@ -74,6 +76,10 @@ const remittanceJson = (m: string): string =>
                 'createdAt', rfc3339(e.created_at), 'lastUpdatedAt', rfc3339(e.last_updated_at)) order by e.created_at, e.id)
        from remittance_event e where e.workspace_id = ${m}.workspace_id and e.remittance_id = ${m}.id), '[]'))) end`;
 
+/** One row of a table, looked up for itself (`offset 0`): joined, it would be read with all others of the workspace like `accountOf`. */
+const lookedUp = (table: string, alias: string, on: string): string =>
+  `left join lateral (select * from ${table} l where ${on} offset 0) ${alias} on true`;
+
 /** The transaction with its tracking and its customer-visible transfers; transfers of our own accounts stay ours. */
 const transactionJson = (x: string, m: string, accountOfTransfer = accountOf('s')): string =>
   `json_build_object('id', ${x}.id, 'status', ${x}.status, 'hash', ${x}.hash, ${times(x)},
@@ -81,8 +87,8 @@ const transactionJson = (x: string, m: string, accountOfTransfer = accountOf('s'
        'internationalRemittance', ${remittanceJson(m)},
        'transfers', (
          select json_agg(${transferJson('s', accountOfTransfer)} order by s.id)
-         from transfer s
-         where s.workspace_id = ${x}.workspace_id and s.transaction_id = ${x}.id and s.account_version is not null)))`;
+         from (select * from transfer l where l.workspace_id = ${x}.workspace_id and l.transaction_id = ${x}.id offset 0) s
+         where s.account_version is not null)))`;
 
 /** A transfer with its account and balance, and with what else its edges shall hold (`key, json` pairs). */
 const transferJson = (t: string, account: string, moreEdges = ''): string =>
@@ -100,12 +106,12 @@ export const WHOLE_TRANSFER = {
       `'recipient', ${recipientJson('r', 'b', 'n', 'rc')}, 'transaction', ${transactionJson('x', 'm')}`,
     ),
   ),
-  joins: `join account a on (a.workspace_id, a.id) = (t.workspace_id, t.account_id)
+  joins: `${lookedUp('account', 'a', 'l.workspace_id = t.workspace_id and l.id = t.account_id')}
    join product p on p.id = a.product_id
    join currency c on c.id = a.currency_id
-   join transaction x on (x.workspace_id, x.id) = (t.workspace_id, t.transaction_id)
-   left join remittance m on (m.workspace_id, m.transaction_id) = (x.workspace_id, x.id)
-   left join recipient r on (r.workspace_id, r.id) = (t.workspace_id, t.recipient_id)
+   ${lookedUp('transaction', 'x', 'l.workspace_id = t.workspace_id and l.id = t.transaction_id')}
+   ${lookedUp('remittance', 'm', 'l.workspace_id = x.workspace_id and l.transaction_id = x.id')}
+   ${lookedUp('recipient', 'r', 'l.workspace_id = t.workspace_id and l.id = t.recipient_id')}
    ${recipientJoins('r')}`,
 } as const;
 
@@ -150,15 +156,17 @@ const executionJson = (e: string, x: string, m: string, accountOfTransfer: strin
      'executedAt', rfc3339(${e}.executed_at), 'failureCode', ${e}.failure_code, 'failureMessage', ${e}.failure_message,
      'edges', json_build_object('transaction', case when ${x}.id is not null then ${transactionJson(x, m, accountOfTransfer)} end))`;
 
-/** One row of a table, looked up for itself (`offset 0`): joined, it would be read with all others of the workspace like `accountOf`. */
-const lookedUp = (table: string, alias: string, on: string): string =>
-  `left join lateral (select * from ${table} l where ${on} offset 0) ${alias} on true`;
+/** Which executions of an order: how many of the latest, and before which sequence if not of all. SQL, such as a parameter. */
+interface Executions {
+  readonly latest: string;
+  readonly before?: string;
+}
 
-/** The executions of an order in the order of their sequence: all of them, or the latest. Most of their transfers are on its account. */
-const executionsJson = (o: string, account: string, latest?: number): string =>
+/** The executions of an order in the order of their sequence. Most of their transfers are on its account. */
+const executionsJson = (o: string, account: string, { latest, before }: Executions): string =>
   `coalesce((select json_agg(${executionJson('e', 'ex', 'em', `case when s.account_id = ${o}.account_id then ${account} else ${accountOf('s')} end`)} order by e.sequence)
-     from (select * from execution l where l.workspace_id = ${o}.workspace_id and l.order_id = ${o}.id
-           order by l.order_id desc, l.sequence desc ${latest === undefined ? 'offset 0' : `limit ${latest}`}) e
+     from (select * from execution l where l.workspace_id = ${o}.workspace_id and l.order_id = ${o}.id ${before === undefined ? '' : `and l.sequence < ${before}`}
+           order by l.order_id desc, l.sequence desc limit ${latest}) e
      ${lookedUp('transaction', 'ex', 'l.workspace_id = e.workspace_id and l.id = e.transaction_id')}
      ${lookedUp('remittance', 'em', 'l.workspace_id = ex.workspace_id and l.transaction_id = ex.id')}), '[]')`;
 
@@ -169,16 +177,14 @@ const orderJson = (o: string, account: string, recipient: string, executions: st
      'externalReference', ${o}.external_reference, 'metadata', ${o}.metadata, ${times(o)},
      'edges', json_build_object('account', ${account}, 'recipient', ${recipient}, 'executions', ${executions}))`;
 
-/** How many executions of each order a list shows. */
-const LISTED_EXECUTIONS = 10;
-
-const anOrder = (latest?: number) => ({
-  item: resource(orderJson('t', 'oa.account', recipientOf('t'), executionsJson('t', 'oa.account', latest))),
+/** An order `t` with all its edges, its executions among them. */
+export const orderWith = (executions: Executions) => ({
+  item: resource(orderJson('t', 'oa.account', recipientOf('t'), executionsJson('t', 'oa.account', executions))),
   // Written once for each order (`offset 0`), however often it stands in it.
   joins: `cross join lateral (select ${accountOf('t')} as account offset 0) oa`,
 });
 
-/** An order `t` with all its edges. */
-export const WHOLE_ORDER = anOrder();
-/** The same with the latest of its executions. */
-export const LISTED_ORDER = anOrder(LISTED_EXECUTIONS);
+/** As it is answered when it is placed: with the latest page of its executions. */
+export const WHOLE_ORDER = orderWith({ latest: String(LIMIT_DEFAULT) });
+/** As it is listed: with the latest ten. */
+export const LISTED_ORDER = orderWith({ latest: '10' });

@@ -1,4 +1,4 @@
-import { BankingService, type Order, type OrderName, type OrderQuery, type OrderWish, type Account, type AccountChange, type AccountId, type AccountWish, type App, type AppId, type ClockChange, type Corridor, type CorridorQuery, type Created, type FundingWish, type Intent, type InternalRecipientWish, type InternationalRecipientWish, type Page, type PageQuery, type Product, type Quote, type QuoteId, type QuoteWish, type Recipient, type RecipientChange, type RecipientId, type RecipientQuery, type RecipientSchema, type SandboxClock, type Scope, type Statement, type StatementQuery, type Transaction, type TransactionEventWish, type Transfer, type TransferId, type TransferQuery, type User } from '@banking/domain'; // prettier-ignore
+import { BankingService, type Order, type OrderName, type OrderPage, type OrderPageQuery, type OrderQuery, type OrderWish, type Account, type AccountChange, type AccountId, type AccountWish, type App, type AppId, type ClockChange, type Corridor, type CorridorQuery, type Created, type FundingWish, type Intent, type InternalRecipientWish, type InternationalRecipientWish, type Page, type PageQuery, type Product, type Quote, type QuoteId, type QuoteWish, type Recipient, type RecipientChange, type RecipientId, type RecipientQuery, type RecipientSchema, type SandboxClock, type Scope, type Statement, type StatementQuery, type Transaction, type TransactionEventWish, type Transfer, type TransferId, type TransferQuery, type User } from '@banking/domain'; // prettier-ignore
 import { openBooks, type Books } from '@banking/ledger';
 import type { Database } from '@banking/postgres';
 import { addInternalRecipient } from './add-internal-recipient.js';
@@ -12,7 +12,7 @@ import { forgetRecipient } from './forget-recipient.js';
 import { fundAccount } from './fund-account.js';
 import { getAccount } from './get-account.js';
 import { getQuote } from './get-quote.js';
-import { getOrder } from './get-order.js';
+import { getOrderPage } from './get-order.js';
 import { getRecipient } from './get-recipient.js';
 import { getStatement } from './get-statement.js';
 import { getTransfer } from './get-transfer.js';
@@ -125,8 +125,8 @@ export class LedgerBankingService extends BankingService {
     return listOrders(this.database, this.cursors, required(scope.workspaceId), query);
   }
 
-  getOrder(scope: Scope, name: OrderName): Promise<Order> {
-    return getOrder(this.database, required(scope.workspaceId), name);
+  getOrderPage(scope: Scope, query: OrderPageQuery): Promise<OrderPage> {
+    return getOrderPage(this.database, this.cursors, required(scope.workspaceId), query);
   }
 
   cancelOrder(scope: Scope, name: OrderName): Promise<Order> {

@@ -2,13 +2,17 @@ import type { Page, Recipient, RecipientQuery, WorkspaceId } from '@banking/doma
 import type { Database } from '@banking/postgres';
 import { WHOLE_RECIPIENT } from './edges.js';
 import type { CursorSeal } from './lists/cursor-seal.js';
-import { listPage, type PagedList } from './lists/list-page.js';
+import { listPage } from './lists/list-page.js';
+import type { PagedList } from './lists/page-parts.js';
+import { pageByClass } from './lists/pages-by-class.js';
 
 const RECIPIENTS: PagedList = {
   name: 'list_recipients',
   table: 'recipient',
-  where: 'l.forgotten_at is null',
-  filters: { saved: (saved) => `l.saved = ${saved}` },
+  indexes: [{ where: 'l.forgotten_at is null' }],
+  classes: { saved: 'boolean' },
+  filters: {},
+  page: pageByClass,
   item: WHOLE_RECIPIENT.item,
   joins: WHOLE_RECIPIENT.joins,
 };

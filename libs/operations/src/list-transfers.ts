@@ -2,28 +2,54 @@ import type { Page, Transfer, TransferQuery, WorkspaceId } from '@banking/domain
 import type { Database } from '@banking/postgres';
 import { WHOLE_TRANSFER } from './edges.js';
 import type { CursorSeal } from './lists/cursor-seal.js';
-import { listPage, type PagedList } from './lists/list-page.js';
+import { listPage } from './lists/list-page.js';
 import { namedParties } from './lists/named-parties.js';
+import type { PagedList } from './lists/page-parts.js';
+import { pageByClass } from './lists/pages-by-class.js';
+import { pageOfCompleted, pageOfNotCompleted } from './lists/pages-by-transaction.js';
 import { checkPeriod } from './lists/period.js';
 
 const TRANSFERS: PagedList = {
   name: 'list_transfers',
   table: 'transfer',
-  // Transfers of our own accounts carry no version.
-  where: 'l.account_version is not null',
+  // Transfers of the service's own accounts have neither version nor balance.
+  indexes: [
+    { filter: 'recipientId', where: 'l.balance_after is not null' },
+    { filter: 'accountId', where: 'l.balance_after is not null' },
+    { where: 'l.account_version is not null' },
+  ],
+  classes: { type: 'text', direction: 'text' },
   filters: {
     accountId: (id) => `l.account_id = ${id}::bigint`,
     recipientId: (id) => `l.recipient_id = ${id}::bigint`,
-    direction: (direction) => `l.direction = ${direction}::text`,
-    type: (type) => `l.type = ${type}::text`,
-    transactionStatus: (status) =>
-      `exists (select from transaction x where (x.workspace_id, x.id) = (l.workspace_id, l.transaction_id) and x.status = ${status}::text)`,
     createdFrom: (from) => `l.created_at >= ${from}::timestamptz`,
     createdTo: (to) => `l.created_at < ${to}::timestamptz`,
   },
+  page: pageByClass,
   item: WHOLE_TRANSFER.item,
   joins: WHOLE_TRANSFER.joins,
 };
+
+/** The status is a column of the transaction, so the pages check it there. */
+const BY_TRANSACTION = { ...TRANSFERS.filters, transactionStatus: () => 'true' };
+
+const OF_COMPLETED: PagedList = {
+  ...TRANSFERS,
+  name: 'list_transfers.completed',
+  filters: BY_TRANSACTION,
+  page: pageOfCompleted,
+};
+const OF_NOT_COMPLETED: PagedList = {
+  ...TRANSFERS,
+  name: 'list_transfers.not_completed',
+  filters: BY_TRANSACTION,
+  page: pageOfNotCompleted,
+};
+
+function listFor({ transactionStatus }: TransferQuery): PagedList {
+  if (transactionStatus === undefined) return TRANSFERS;
+  return transactionStatus === 'completed' ? OF_COMPLETED : OF_NOT_COMPLETED;
+}
 
 /** @throws Refusal as the port's `listTransfers` says */
 export async function listTransfers(
@@ -34,5 +60,5 @@ export async function listTransfers(
 ): Promise<Page<Transfer>> {
   checkPeriod(filters);
   const named = namedParties(workspaceId, filters);
-  return listPage(database, seal, TRANSFERS, { workspaceId, limit, cursor, filters, named });
+  return listPage(database, seal, listFor(filters), { workspaceId, limit, cursor, filters, named });
 }

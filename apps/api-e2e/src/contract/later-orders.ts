@@ -190,6 +190,12 @@ export function laterOrdersContract(provide: () => Service): void {
       expect(await walk({ accountId, status: 'failed' })).toEqual([]);
       expect(await walk({ accountId, createdFrom: second?.createdAt, createdTo: third.createdAt })).toEqual([second?.id]); // prettier-ignore
       expect(await walk({ accountId, recipientId: ravi() as never })).toHaveLength(3);
+      const externalReference = `of account ${accountId}`;
+      const named = (await ada.send(of.id, once({ externalReference }))).body as Order;
+      expect(await walk({ externalReference })).toEqual([named.id]);
+      expect(await walk({ externalReference, status: 'failed' })).toEqual([]);
+      expect(await walk({ externalReference: `${externalReference}?` })).toEqual([]);
+      await cancel(named, of.id);
       const { headers } = await ada.ask(`/orders?accountId=${accountId}&status=active&limit=1`);
       const [, target = ''] = /^<(\/orders\?[^>]+)>; rel="next"$/.exec(headers.get('link') ?? '') ?? [];
       expect((await ada.ask(target)).body).toMatchObject([{ id: first?.id }]);
@@ -198,6 +204,9 @@ export function laterOrdersContract(provide: () => Service): void {
 
     it.each([
       ['status=banana', 400, 'parameter_invalid'],
+      ['externalReference=', 400, 'parameter_invalid'],
+      ['externalReference=a%00b', 400, 'parameter_invalid'],
+      [`externalReference=${'x'.repeat(141)}`, 400, 'parameter_invalid'],
       ['type=spot', 400, 'parameter_invalid'],
       ['accountId=1.5', 400, 'id_malformed'],
       ['createdFrom=2026-13-45', 400, 'timestamp_invalid'],

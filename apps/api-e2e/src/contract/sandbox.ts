@@ -194,6 +194,53 @@ export function sandboxContract(provide: () => Service): void {
       expect(await personal.balanceOf(to.id)).toBe('500');
     }, 60_000);
 
+    it('When an order has run more than once Then its executions are answered in pages, the latest first', async () => {
+      const [from, to] = [await personal.account('500'), await personal.account()];
+      const recipientID = await personal.recipientOf(to);
+      const startAt = `${year}-07-01T00:00:00Z`;
+      const wish = { amount: '1', recipientID, type: 'recurring', repeatUnit: 'daily', repeatValue: 1, startAt };
+      const placed = (await personal.send(from.id, wish)).body as Order;
+      const path = `/accounts/${from.id}/orders/${placed.id}`;
+      const read = (query = '') => personal.ask(`${path}${query}`);
+      const runsOf = (answer: { readonly body: unknown }) => (answer.body as Order).edges.executions ?? [];
+      for (const day of [1, 2]) {
+        await move(`${year}-07-0${day}T00:00:00Z`);
+        while (runsOf(await read()).length <= day) await new Promise((resolve) => setImmediate(resolve));
+      }
+      await personal.view.orders.cancel(from.id, placed.id);
+
+      const [whole, before, last] = [await read(), await read('?limit=500'), await read('?limit=2')];
+
+      expect(runsOf(whole).map(({ sequence, status }) => [sequence, status])).toEqual([[1, 'completed'], [2, 'completed'], [3, 'cancelled']]); // prettier-ignore
+      expect(whole.headers.has('link')).toBe(false);
+      expect(before.text).toBe(whole.text);
+      expect(mistakesIn(last.body, 'Order')).toEqual([]);
+      expect(runsOf(last)).toEqual(runsOf(whole).slice(1));
+      const [, target = '', relation] = /^<([^>]+)>; (.+)$/.exec(last.headers.get('link') ?? '') ?? [];
+      expect([target.split('?')[0], relation]).toEqual([path, 'rel="next"']);
+      const first = await personal.ask(target);
+      expect([runsOf(first), first.headers.has('link')]).toEqual([runsOf(whole).slice(0, 1), false]);
+      const walked = [];
+      for await (const { sequence } of personal.view.orders.executions(from.id, placed.id, { limit: 1 }))
+        walked.push(sequence);
+      expect(walked).toEqual([3, 2, 1]);
+
+      const [, cursor = ''] = /cursor=([^&]+)/.exec(target) ?? [];
+      for (const query of ['limit=0', 'limit=501', 'limit=1.5', 'limit=1&limit=2', 'limit=']) {
+        expect(await read(`?${query}`)).toMatchObject({ status: 400, body: { reason: 'limit_invalid' } });
+      }
+      for (const wrong of ['', 'AAAA', '%00', `${cursor}A`, `${cursor}&cursor=${cursor}`]) {
+        expect(await read(`?cursor=${wrong}`)).toMatchObject({ status: 400, body: { reason: 'cursor_invalid' } });
+      }
+      expect(await read('?page=2')).toMatchObject({ status: 400, body: { reason: 'parameter_unknown' } });
+      expect(await personal.ask(`/orders?cursor=${cursor}`)).toMatchObject({
+        status: 400,
+        body: { reason: 'cursor_invalid' },
+      });
+      const other = (await personal.send(from.id, { ...wish, startAt: `${year + 1}-01-01T00:00:00Z` })).body as Order;
+      expect(await personal.ask(`/accounts/${from.id}/orders/${other.id}?cursor=${cursor}`)).toMatchObject({ status: 400, body: { reason: 'cursor_invalid' } }); // prettier-ignore
+    }, 60_000);
+
     it.each([
       ['nothing', undefined],
       ['a day alone', '2099-01-31'],

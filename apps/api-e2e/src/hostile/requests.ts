@@ -130,6 +130,8 @@ const PATHS: readonly HostileCase[] = [
   { what: 'a statement instead of a country', path: "/recipients/countries/IN'%3Bdrop%20table%20corridor--/corridors", status: 404, reason: 'country_unknown' },
   { what: 'a prototype instead of a country', path: '/recipients/countries/__proto__/corridors', status: 404, reason: 'country_unknown' },
   { what: 'a country on the former path', path: '/countries/%00/corridors', status: 404, reason: 'country_unknown' },
+  ...['-1', '1e2', '0x10', '%D9%A3', '9007199254740993', '1%00'].map((limit) => ({ what: `an order with a limit of ${limit}`, path: `/accounts/1/orders/1?limit=${limit}`, status: 400, reason: 'limit_invalid' })),
+  ...['%00', 'null', '..%2F', '%F0%9F%87%BA', "1'%20or%20'1'='1", 'A'.repeat(4_000)].map((cursor) => ({ what: `an order with the cursor ${cursor.slice(0, 20)}`, path: `/accounts/1/orders/1?cursor=${cursor}`, status: 400, reason: 'cursor_invalid' })),
   { what: 'a query of 9 KiB', path: `/apps?x=${'y'.repeat(9_000)}`, status: 414, reason: 'uri_too_long' },
 ]; // prettier-ignore
 

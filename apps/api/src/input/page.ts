@@ -11,16 +11,20 @@ export class PageQueryDto implements PageQuery {
   readonly cursor?: string;
 }
 
-/**
- * Sends a page as the plain array it is, and where the next one is as a `Link` (RFC 8288): relative, so that it holds behind any
- * proxy, with the parameters of this request.
- */
+/** Sends a page as the plain array it is, and a `Link` to the next. */
 export function sendPage<T>(reply: FastifyReply, { items, next }: Page<T>): readonly T[] {
-  if (next !== undefined) {
-    const [path = '', query] = reply.request.url.split('?');
-    const parameters = new URLSearchParams(query);
-    parameters.set('cursor', next);
-    reply.header('link', `<${path}?${parameters.toString()}>; rel="next"`);
-  }
+  linkNext(reply, next);
   return items;
+}
+
+/**
+ * Says where the next page is as a `Link` (RFC 8288): relative, so that it holds behind any proxy, with the parameters of this
+ * request.
+ */
+export function linkNext(reply: FastifyReply, next: string | undefined): void {
+  if (next === undefined) return;
+  const [path = '', query] = reply.request.url.split('?');
+  const parameters = new URLSearchParams(query);
+  parameters.set('cursor', next);
+  reply.header('link', `<${path}?${parameters.toString()}>; rel="next"`);
 }

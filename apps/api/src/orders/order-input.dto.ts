@@ -1,7 +1,7 @@
 import { ORDER_STEPS, type OrderQuery, type OrderWish } from '@banking/domain';
 import { AmountBodyField, ChoiceField, IdBodyField, InstantBodyField, LineField, OptionalIdBodyField, PairsField, RequiredChoiceField, WholeNumberField } from '../input/body-field.decorator.js'; // prettier-ignore
 import { PageQueryDto } from '../input/page.js';
-import { ChoiceParameter, IdParameter, InstantParameter } from '../input/parameter.decorator.js';
+import { ChoiceParameter, IdParameter, InstantParameter, TextParameter } from '../input/parameter.decorator.js';
 
 const TYPES = ['instant', 'scheduled', 'recurring'] as const;
 
@@ -60,6 +60,9 @@ export class OrderQueryDto extends PageQueryDto implements OrderQuery {
 
   @IdParameter('ours', 'Orders to this recipient.')
   readonly recipientId?: NonNullable<OrderQuery['recipientId']>;
+
+  @TextParameter('ours', 140, 'The order with this reference: at most one.')
+  readonly externalReference?: string;
 
   @InstantParameter('ours', 'Placed at this instant or later.')
   readonly createdFrom?: string;

@@ -42,7 +42,7 @@ class OrderEdgesDto {
   @EdgeField(() => RecipientDto, 'Who is paid.', false)
   readonly recipient?: RecipientDto;
 
-  @EdgeField(() => [ExecutionDto], 'Its runs, in the order of their sequence: all of a single order, the latest ten of each on a list.', false) // prettier-ignore
+  @EdgeField(() => [ExecutionDto], 'Its runs, in the order of their sequence: a page of a single order\'s, the latest ten of each on a list.', false) // prettier-ignore
   readonly executions?: readonly ExecutionDto[];
 }
 

@@ -7,7 +7,7 @@ import { ApiIdParam, IdPipe } from '../http/id.pipe.js';
 import { Operation } from '../http/operation.decorator.js';
 import { IntentOf, sendCreated } from '../input/creation.js';
 import { bodyPipe, queryPipe } from '../input/input.pipe.js';
-import { sendPage } from '../input/page.js';
+import { linkNext, PageQueryDto, sendPage } from '../input/page.js';
 import { OrderLimit } from './order-limit.js';
 import { OrderQueryDto, OrderWishDto } from './order-input.dto.js';
 import { OrderDto } from './order.dto.js';
@@ -119,9 +119,11 @@ export class OrdersController {
   @Get('accounts/:accountId/orders/:orderId')
   @Operation('getOrder', {
     summary: 'Retrieve an order',
-    description: 'One order with all its executions, each with its transaction and the tracking of a payment abroad.',
+    description:
+      'One order with its executions, each with its transaction and the tracking of a payment abroad. An order with more than `limit` executions is answered with the latest of them, in the order of their sequence; `Link` leads to the same order with the executions before.',
     provenance: 'stated',
     refusals: ['id_malformed', 'order_not_found'],
+    isPaged: true,
     examples: [
       { name: 'paid', summary: 'Paid to India: executed, tracked, arrived', values: { 'Workspace-ID': 1, accountId: 1, orderId: 1 } }, // prettier-ignore
       { name: 'monthly', summary: 'Runs every month', values: { 'Workspace-ID': 1, accountId: 2, orderId: 2 } },
@@ -134,13 +136,17 @@ export class OrdersController {
   })
   @ApiIdParam(...ACCOUNT_ID)
   @ApiIdParam(...ORDER_ID)
-  @ApiOkResponse({ description: 'The order.', type: OrderDto })
-  get(
+  @ApiOkResponse({ description: 'The order; `Link` leads to its earlier executions.', type: OrderDto })
+  async get(
     @CalledBy() caller: Caller,
     @Param('accountId', IdPipe) accountId: AccountId,
     @Param('orderId', IdPipe) orderId: OrderId,
+    @Query(queryPipe) query: PageQueryDto,
+    @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Order> {
-    return this.banking.getOrder(caller, { accountId, orderId });
+    const { order, next } = await this.banking.getOrderPage(caller, { ...query, accountId, orderId });
+    linkNext(reply, next);
+    return order;
   }
 
   @Post('accounts/:accountId/orders/:orderId/cancellation')
@@ -148,7 +154,7 @@ export class OrdersController {
   @Operation('cancelOrder', {
     summary: 'Cancel an order',
     description:
-      'What has not been executed never will be. What has been, stays. An order of which nothing is left to run cannot be cancelled: so after a lost answer, `order_not_cancellable` with the status `cancelled` means that it is done.',
+      'What has not been executed never will be. What has been, stays. The answer holds the latest 100 executions. An order of which nothing is left to run cannot be cancelled: so after a lost answer, `order_not_cancellable` with the status `cancelled` means that it is done.',
     provenance: 'ours',
     refusals: ['id_malformed', 'order_not_found', 'order_not_cancellable'],
     examples: [

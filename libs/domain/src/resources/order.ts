@@ -37,7 +37,7 @@ export interface Order {
   readonly edges: {
     readonly account?: Account;
     readonly recipient?: Recipient;
-    /** In the order of their sequence: all of one order, the latest ten of each on a list. */
+    /** In the order of their sequence: a page of one order's, the latest ten of each on a list. */
     readonly executions?: readonly Execution[];
   };
 }

@@ -1,0 +1,161 @@
+import type { OrderQuery, RecipientQuery, Scope, TransferQuery } from '@banking/domain';
+import { analyzeTables, SCHEMA, type Bound } from '@banking/postgres';
+import { LedgerBankingService } from '../ledger-banking-service.js';
+import { addTransfers, agedWorkspaces, type AgedWorkspace, type AgedWorld } from '../testing/aged-workspaces.js';
+import { Explaining, sentBy } from '../testing/plans.js';
+
+/** Far more than a page of ten may touch. */
+const COUNT = 60_000;
+const LIMIT = 10;
+const MOST = { rows: 3_000, buffers: 3_000 };
+
+type Query = TransferQuery | OrderQuery | RecipientQuery;
+type List = 'listTransfers' | 'listOrders' | 'listRecipients';
+
+const PARTIES = (aged: AgedWorkspace) => [{}, { accountId: aged.accountId }, { recipientId: aged.recipientId }];
+const withParties = (filters: readonly object[], aged: AgedWorkspace) =>
+  filters.flatMap((filter) => PARTIES(aged).map((party) => ({ ...filter, ...party })));
+
+const TYPES = ['payout', 'spot', 'internal', 'funding', 'return', 'fee', 'of another service', 'unknown'];
+const DIRECTIONS = ['credit', 'debit'];
+const STATUSES = ['completed', 'pending', 'failed'];
+const named = (name: string, values: readonly string[]) => values.map((value) => ({ [name]: value }));
+
+/** Every value of every filter alone, the pairs of them, and all with an account and with a recipient. */
+const QUERIES: readonly (readonly [List, (aged: AgedWorkspace) => readonly Query[]])[] = [
+  [
+    'listTransfers',
+    (aged) =>
+      withParties(
+        [
+          {},
+          ...named('type', TYPES),
+          ...named('direction', DIRECTIONS),
+          ...named('type', TYPES).flatMap((type) => named('direction', DIRECTIONS).map((way) => ({ ...type, ...way }))),
+          ...named('transactionStatus', STATUSES),
+          { createdTo: '2019-12-02T00:00:00Z' },
+          { createdFrom: '2019-12-01T00:00:00Z', createdTo: '2020-01-01T00:00:00Z', transactionStatus: 'pending' },
+        ],
+        aged,
+      ) as TransferQuery[],
+  ],
+  [
+    'listOrders',
+    (aged) => [
+      ...(withParties(
+        [
+          {},
+          ...named('status', ['active', 'completed', 'cancelled', 'failed']),
+          ...named('type', ['instant', 'scheduled', 'recurring']),
+          { status: 'active', type: 'instant' },
+          { createdTo: '2019-12-02T00:00:00Z' },
+          { externalReference: 'nothing has this one' },
+          { externalReference: 'scheduled failed 2019-12-01 00:00:02+00' },
+        ],
+        aged,
+      ) as OrderQuery[]),
+    ],
+  ],
+  ['listRecipients', () => [{}, { saved: true }, { saved: false }]],
+];
+
+interface Asked {
+  readonly name: string;
+  readonly workspaceId: number;
+  readonly settings: Bound<unknown>;
+  readonly bound: Bound<unknown>;
+}
+
+/** The statement of each page, and of the page behind it. */
+async function statementsOf(world: AgedWorld): Promise<readonly Asked[]> {
+  const service = new LedgerBankingService(world.database, world.books);
+  const asked: Asked[] = [];
+  for (const [owners, aged] of Object.entries({ payers: world.payers, collectors: world.collectors })) {
+    const scope: Scope = { workspaceId: aged.workspaceId };
+    for (const [list, queriesOf] of QUERIES) {
+      for (const query of queriesOf(aged)) {
+        let cursor: string | undefined;
+        const read = async () => {
+          cursor = (await service[list](scope, { ...query, limit: LIMIT, cursor } as never)).next;
+        };
+        const ask = async (page: string) => {
+          const [settings, bound] = await sentBy(world.database, read);
+          const name = `${list} ${JSON.stringify(query)} of ${owners}, ${page} page`;
+          asked.push({ name, workspaceId: aged.workspaceId, settings: settings!, bound: bound! });
+        };
+        await ask('first');
+        if (cursor !== undefined) await ask('second');
+      }
+    }
+  }
+  return asked;
+}
+
+async function tooMuch(explaining: Explaining, asked: readonly Asked[]): Promise<readonly string[]> {
+  const findings: string[] = [];
+  for (const { name, workspaceId, settings, bound } of asked) {
+    const { rows, buffers } = await explaining.explain(workspaceId, settings, bound);
+    if (rows > MOST.rows || buffers > MOST.buffers) findings.push(`${name}: ${rows} rows, ${buffers} buffers`);
+  }
+  return findings;
+}
+
+describe('Given workspaces with very many rows of one kind and few of each other', () => {
+  let world: AgedWorld;
+  let early: Explaining;
+  let asked: readonly Asked[];
+
+  beforeAll(async () => {
+    world = await agedWorkspaces(COUNT, async (small) => {
+      early = await Explaining.open(small);
+      asked = await statementsOf(small);
+      await tooMuch(early, asked);
+    });
+    asked = await statementsOf(world);
+  }, 300_000);
+  afterAll(async () => {
+    await early.close();
+    await world.close();
+  });
+
+  it('When a page was planned while the tables were small, Then it touches a bounded part of them', async () => {
+    expect(await tooMuch(early, asked)).toEqual([]);
+  }, 300_000);
+
+  it('When a page is planned without statistics, Then it touches a bounded part of them', async () => {
+    const late = await Explaining.open(world);
+    expect(await tooMuch(late, asked)).toEqual([]);
+    await late.close();
+  }, 300_000);
+
+  it('When a page is planned with statistics, Then it touches a bounded part of them', async () => {
+    await analyzeTables(world.connection, SCHEMA);
+    const late = await Explaining.open(world);
+    expect(await tooMuch(late, asked)).toEqual([]);
+    await late.close();
+  }, 300_000);
+
+  it('When more payments are pending than are sorted for a page, Then the page is the newest of them', async () => {
+    const { collectors, database, books } = world;
+    await world.owner.query('set session_replication_role = replica');
+    await addTransfers(world, collectors, [['payout', 'debit', 'pending']], `timestamptz '2021-01-01Z'`, 20_001);
+    const service = new LedgerBankingService(database, books);
+    const read = () =>
+      service.listTransfers({ workspaceId: collectors.workspaceId }, { transactionStatus: 'pending', limit: LIMIT });
+
+    const [settings, bound] = await sentBy(database, read);
+    const { items } = await read();
+
+    const explaining = await Explaining.open(world);
+    // The 20,001 are counted, and no more than that is read.
+    const { rows, buffers } = await explaining.explain(collectors.workspaceId, settings!, bound!);
+    await explaining.close();
+    expect(rows).toBeLessThan(MOST.rows + 3 * 20_001);
+    expect(buffers).toBeLessThan(MOST.buffers);
+    const { rows: newest } = await world.owner.query<{ id: bigint }>(
+      `select id from transfer where workspace_id = $1 and created_at < '2026-01-01Z' order by created_at desc, id desc limit $2`,
+      [collectors.workspaceId, LIMIT],
+    );
+    expect(items.map(({ id }) => BigInt(id))).toEqual(newest.map(({ id }) => id));
+  }, 300_000);
+});

@@ -1,0 +1,142 @@
+import type { AccountId, RecipientId, WorkspaceId } from '@banking/domain';
+import { demoWorld } from './worlds.js';
+
+/** A workspace with very many rows of one kind, newer than a few rows of each other kind. */
+export interface AgedWorkspace {
+  readonly workspaceId: WorkspaceId;
+  readonly accountId: AccountId;
+  readonly recipientId: RecipientId;
+}
+
+/** What most rows of a workspace have in common. */
+interface Majority {
+  readonly transfer: readonly [type: string, direction: string, status: string];
+  readonly order: readonly [type: string, status: string];
+  readonly isSaved: boolean;
+}
+
+const TRANSFERS = ['payout', 'spot', 'internal', 'funding', 'return', 'fee', 'of another service'].flatMap((type) =>
+  ['credit', 'debit'].flatMap((direction) =>
+    ['completed', 'pending', 'failed'].map((status) => [type, direction, status]),
+  ),
+);
+const ORDERS = ['instant', 'scheduled', 'recurring'].flatMap((type) =>
+  ['active', 'completed', 'cancelled', 'failed'].map((status) => [type, status]),
+);
+
+/**
+ * Two workspaces with `count` transfers, orders and recipients each, without statistics of the tables. One row of each kind is older
+ * than `count` rows of the most frequent kind, all of one account and one recipient.
+ *
+ * The rows are written past all triggers, so the books of these workspaces do not add up.
+ *
+ * @param beforehand runs while the tables are small
+ */
+export async function agedWorkspaces(
+  count: number,
+  beforehand: (world: AgedWorld) => Promise<void> = async () => undefined,
+) {
+  const world = await demoWorld();
+  for (const table of ['transfer', 'transaction', 'customer_order', 'recipient']) {
+    await world.owner.query(`alter table ${table} set (autovacuum_enabled = false)`);
+  }
+  const { workspaces, accounts, recipients } = world.demo;
+  const aged = (name: string, account: string): AgedWorkspace => ({
+    workspaceId: workspaces[name] as WorkspaceId,
+    accountId: accounts[account] as AccountId,
+    recipientId: recipients['international'] as RecipientId,
+  });
+  const payers = aged('Northwind Trading', 'Northwind Trading USD');
+  const collectors = aged('Southwind Imports', 'Southwind Imports USD');
+  await world.owner.query('set session_replication_role = replica');
+  await world.owner.query(
+    `insert into recipient (workspace_id, id, kind, name, account_code, currency_id)
+     select $1, $2, 'internal', 'Recipient', 'CODE', 840 on conflict do nothing`,
+    [collectors.workspaceId, collectors.recipientId],
+  );
+  await beforehand({ ...world, payers, collectors });
+  await fill(world, payers, count, { transfer: ['payout', 'debit', 'completed'], order: ['instant', 'completed'], isSaved: true }); // prettier-ignore
+  await fill(world, collectors, count, { transfer: ['funding', 'credit', 'completed'], order: ['recurring', 'active'], isSaved: false }); // prettier-ignore
+  await world.owner.query('set session_replication_role = origin');
+  return { ...world, payers, collectors };
+}
+
+export type AgedWorld = Awaited<ReturnType<typeof demoWorld>> & {
+  readonly payers: AgedWorkspace;
+  readonly collectors: AgedWorkspace;
+};
+
+type Owner = Pick<AgedWorld, 'owner'>;
+
+/** Row `n` of `count` is from `n` seconds after the first day of 2020; the few rows of other kinds are from before. */
+async function fill(world: Owner, of: AgedWorkspace, count: number, most: Majority): Promise<void> {
+  await addTransfers(world, of, TRANSFERS, `timestamptz '2019-12-01Z'`, 2);
+  await addTransfers(world, of, [most.transfer], `timestamptz '2020-01-01Z'`, count);
+  await addOrders(world, of, ORDERS, `timestamptz '2019-12-01Z'`, 2);
+  await addOrders(world, of, [most.order], `timestamptz '2020-01-01Z'`, count);
+  await addRecipients(world, of, !most.isSaved, `timestamptz '2019-12-01Z'`, 2);
+  await addRecipients(world, of, most.isSaved, `timestamptz '2020-01-01Z'`, count);
+}
+
+/** As many transactions of each kind, with a transfer each. */
+export async function addTransfers(
+  { owner }: Owner,
+  { workspaceId, accountId, recipientId }: AgedWorkspace,
+  kinds: readonly (readonly string[])[],
+  from: string,
+  count: number,
+): Promise<void> {
+  await owner.query(
+    `with made as (
+       insert into transaction (workspace_id, status, hash, value_date, created_at)
+       select $1, k.status, repeat('0', 64), '2026-11-21', ${from} + n * interval '1 second'
+       from unnest($2::text[]) k(status), generate_series(1, $3::int) n
+       returning workspace_id, id, status, created_at),
+     kind as (
+       select * from unnest($4::text[], $5::text[], $2::text[]) with ordinality k(type, direction, status, place)),
+     numbered as (
+       select m.*, row_number() over (partition by m.status order by m.id) as n from made m),
+     placed as (
+       select k.*, row_number() over (partition by k.status order by k.place, i) as n
+       from kind k, generate_series(1, $3::int) i)
+     insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, recipient_id,
+                           account_version, balance_after, created_at)
+     select m.workspace_id, m.id, $6, 840, p.direction, 1, p.type, $7, 1000000 + m.id, 0, m.created_at
+     from numbered m join placed p on p.status = m.status and p.n = m.n
+     order by m.created_at, m.id`,
+    [workspaceId, kinds.map(([, , status]) => status), count, kinds.map(([type]) => type), kinds.map(([, direction]) => direction), accountId, recipientId], // prettier-ignore
+  );
+}
+
+async function addOrders(
+  { owner }: Owner,
+  { workspaceId, accountId, recipientId }: AgedWorkspace,
+  kinds: readonly (readonly string[])[],
+  from: string,
+  count: number,
+): Promise<void> {
+  await owner.query(
+    `insert into customer_order (workspace_id, account_id, recipient_id, amount, type, status, external_reference, created_at,
+                                 start_at, anchor, repeat_unit, repeat_value)
+     select $1, $2, $3, 1, k.type, k.status, format('%s %s %s', k.type, k.status, ${from} + n * interval '1 second'),
+            ${from} + n * interval '1 second',
+            case when k.type <> 'instant' then ${from} end, case when k.type <> 'instant' then '2020-01-01T00:00:00Z' end,
+            case when k.type = 'recurring' then 'daily' end, case when k.type = 'recurring' then 1 end
+     from unnest($4::text[], $5::text[]) k(type, status), generate_series(1, $6::int) n`,
+    [workspaceId, accountId, recipientId, kinds.map(([type]) => type), kinds.map(([, status]) => status), count],
+  );
+}
+
+async function addRecipients(
+  { owner }: Owner,
+  { workspaceId }: AgedWorkspace,
+  isSaved: boolean,
+  from: string,
+  count: number,
+): Promise<void> {
+  await owner.query(
+    `insert into recipient (workspace_id, kind, name, account_code, saved, currency_id, created_at)
+     select $1, 'internal', 'Recipient', 'CODE', $2, 840, ${from} + n * interval '1 second' from generate_series(1, $3::int) n`,
+    [workspaceId, isSaved, count],
+  );
+}

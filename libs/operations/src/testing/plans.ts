@@ -1,0 +1,78 @@
+import { APP_ROLE, Database, SCHEMA, type Bound } from '@banking/postgres';
+import { sql, type World } from './worlds.js';
+
+/** The statements that some work sends, as they are sent. */
+export async function sentBy(database: Database, work: () => Promise<unknown>): Promise<readonly Bound<unknown>[]> {
+  const flight = jest.spyOn(database, 'flight');
+  try {
+    await work();
+    return flight.mock.calls.flatMap(([, bound]) => bound);
+  } finally {
+    flight.mockRestore();
+  }
+}
+
+/** What one execution of a statement touched. */
+export interface Touched {
+  /** Pages of 8 kB, each time one was read. */
+  readonly buffers: number;
+  /** Rows that the nodes of the plan returned or discarded. */
+  readonly rows: number;
+}
+
+interface Node {
+  readonly 'Actual Rows': number;
+  readonly 'Actual Loops': number;
+  readonly 'Shared Hit Blocks': number;
+  readonly 'Shared Read Blocks': number;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly 'Rows Removed by Join Filter'?: number;
+  readonly 'Rows Removed by Index Recheck'?: number;
+  readonly Plans?: readonly Node[];
+}
+
+/** A connection of the service that explains statements it has prepared, with one plan for all values of their parameters. */
+export class Explaining {
+  private readonly prepared = new Set<string>();
+
+  private constructor(private readonly database: Database) {}
+
+  static async open({ connection }: World): Promise<Explaining> {
+    const database = await Database.open({ connection, role: APP_ROLE, schema: SCHEMA, poolSize: 1 });
+    await database.flight({}, [sql('set plan_cache_mode = force_generic_plan')]);
+    return new Explaining(database);
+  }
+
+  /** The plan is made when a statement is explained for the first time. */
+  async explain(
+    workspaceId: number,
+    settings: Bound<unknown>,
+    { statement: { name, text }, values }: Bound<unknown>,
+  ): Promise<Touched> {
+    const scope = { workspaces: [workspaceId] };
+    if (!this.prepared.has(name)) await this.database.flight(scope, [sql(`prepare "${name}" as ${text}`)]);
+    this.prepared.add(name);
+    const literals = values.map((value) => (value === null ? 'null' : `'${String(value).replaceAll("'", "''")}'`));
+    const call = `"${name}"${literals.length > 0 ? `(${literals.join(', ')})` : ''}`;
+    const [, [row]] = await this.database.flight(scope, [
+      settings,
+      sql<{ 'QUERY PLAN': readonly [{ readonly Plan: Node }] }>(
+        `explain (analyze, buffers, format json) execute ${call}`,
+      ),
+    ]);
+    const plan = row!['QUERY PLAN'][0].Plan;
+    return { buffers: plan['Shared Hit Blocks'] + plan['Shared Read Blocks'], rows: rowsOf(plan) };
+  }
+
+  close(): Promise<void> {
+    return this.database.end();
+  }
+}
+
+const rowsOf = (node: Node): number =>
+  (node['Actual Rows'] +
+    (node['Rows Removed by Filter'] ?? 0) +
+    (node['Rows Removed by Join Filter'] ?? 0) +
+    (node['Rows Removed by Index Recheck'] ?? 0)) *
+    node['Actual Loops'] +
+  (node.Plans ?? []).reduce((sum, inner) => sum + rowsOf(inner), 0);
