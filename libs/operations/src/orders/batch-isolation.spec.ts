@@ -1,49 +1,32 @@
-import type { AccountId, Order, OrderWish, RecipientId, Scope, TransferAmount, UserId, WorkspaceId } from '@banking/domain'; // prettier-ignore
-import { openBooks, verifyBooks } from '@banking/ledger';
+import type { AccountId, Order, OrderWish, RecipientId, TransferAmount } from '@banking/domain';
 import type { Claim } from '@banking/payouts';
-import { APP_ROLE, Database, SCHEMA } from '@banking/postgres';
-import { LedgerBankingService } from '../ledger-banking-service.js';
+import type { Database } from '@banking/postgres';
 import { DEMO_RATES } from '../rates/demo-rate-source.js';
-import { demoWorld, wordOf } from '../testing/worlds.js';
-import { verifyPayments } from '../verify-payments.js';
+import { orderWorld } from '../testing/order-world.js';
+import { wordOf } from '../testing/worlds.js';
 import { OrderDesk } from './order-desk.js';
 import { OrderLane } from './order-lane.js';
 import { postOrders } from './post-orders.js';
 
-type Member = Scope & { readonly workspaceId: WorkspaceId; readonly actor: UserId };
-
-let world: Awaited<ReturnType<typeof demoWorld>>;
-let service: LedgerBankingService;
-let ada: Member;
-let eve: Member;
+let given: Awaited<ReturnType<typeof orderWorld>>;
+let { world, service, ada, eve, account, near, balanceOf } = {} as typeof given;
 
 beforeAll(async () => {
-  world = await demoWorld();
-  service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES });
-  const workspace = (name: string) => world.demo.workspaces[name] as WorkspaceId;
-  ada = { actor: world.demo.users['ada@northwind.example'] as UserId, workspaceId: workspace('Northwind Trading') };
-  eve = { actor: world.demo.users['eve@southwind.example'] as UserId, workspaceId: workspace('Southwind Imports') };
+  given = await orderWorld();
+  ({ world, service, ada, eve, account, near, balanceOf } = given);
 });
 afterAll(() => world.close());
-afterEach(async () => {
-  const all = Object.values(world.demo.workspaces);
-  expect((await verifyBooks(world.database, all)).findings).toEqual([]);
-  expect(await verifyPayments(world.database, all)).toEqual([]);
-});
+afterEach(() => given.expectInOrder());
 
-async function payer(scope = ada, product = 1): Promise<{ from: AccountId; recipientID: RecipientId }> {
-  const open = async (amount: string) => {
-    const { resource } = await service.openAccount(scope, { productID: product as never });
-    if (amount !== '0') await service.fundAccount(scope, { accountId: resource.id, amount: amount as TransferAmount });
-    return resource;
-  };
-  const [from, to] = [await open('1000'), await open('0')];
-  const { resource } = await service.addInternalRecipient(scope, { accountCode: to.code ?? '' });
-  return { from: from.id, recipientID: resource.id };
+interface Payer {
+  readonly from: AccountId;
+  readonly recipientID: RecipientId;
 }
-const pay = ({ from, recipientID }: Awaited<ReturnType<typeof payer>>, more: Partial<OrderWish> = {}): OrderWish => ({ accountId: from, recipientID, amount: '100' as TransferAmount, type: 'instant', ...more }); // prettier-ignore
-const balanceOf = async (accountId: AccountId, scope = ada) =>
-  (await service.getAccount(scope, { accountId })).edges.balances[0]?.amount as unknown;
+
+async function payer(scope = ada): Promise<Payer> {
+  return { from: await account(1, '1000', scope), recipientID: await near(await account(1, '0', scope), scope, scope) };
+}
+const pay = ({ from, recipientID }: Payer, more: Partial<OrderWish> = {}) => given.order(from, recipientID, more);
 
 /**
  * A desk whose batches are told before they are posted, once they are prepared, and which remembers what the database made of each of its
@@ -207,60 +190,5 @@ describe('Given runs in a batch', () => {
 
     expect(fates).not.toContain('rejected');
     expect((await run.read()).status).toBe('completed');
-  });
-});
-
-describe('Given two processes that place orders with the same references', () => {
-  let theirs: Database;
-  beforeAll(async () => {
-    theirs = await Database.open({ connection: world.connection, role: APP_ROLE, schema: SCHEMA });
-  });
-  afterAll(() => theirs.end());
-
-  /** Until so many sessions wait for a lock. */
-  async function waiting(count: number): Promise<void> {
-    const read = async () => {
-      const { rows } = await world.owner.query<{ count: bigint }>(
-        `select pg_stat_clear_snapshot(), count(*) as count from pg_stat_activity
-         where datname = current_database() and wait_event_type = 'Lock'`,
-      );
-      return Number(rows[0]?.count);
-    };
-    while ((await read()) < count);
-  }
-  const deadlocks = async () => {
-    const { rows } = await world.owner.query<{ deadlocks: bigint }>(
-      'select pg_stat_clear_snapshot(), deadlocks from pg_stat_database where datname = current_database()',
-    );
-    return rows[0]?.deadlocks;
-  };
-
-  it('When both batches name them in opposite order, Then each reference has one order, and nothing deadlocks', async () => {
-    const desks = [new OrderDesk(world.books, DEMO_RATES), new OrderDesk(openBooks(theirs), DEMO_RATES)];
-    const payers = [await payer(), await payer()];
-    const references = Array.from({ length: 9 }, (_, index) => `RACE-${index}`);
-    const before = await deadlocks();
-    // Another session has the middle one, so that both batches stop half-way.
-    await world.owner.query('begin');
-    await world.owner.query(`select set_config('app.workspaces', '{${ada.workspaceId}}', true)`);
-    await world.owner.query(
-      `insert into customer_order (workspace_id, account_id, recipient_id, amount, type, status, external_reference)
-       values ($1, $2, $3, 1, 'instant', 'completed', 'RACE-4')`,
-      [ada.workspaceId, payers[0]!.from, payers[0]!.recipientID],
-    );
-
-    const placing = Promise.all(
-      [references, [...references].reverse()].flatMap(
-        (list, at) =>
-        list.map((externalReference) => wordOf(desks[at]!.place(ada, pay(payers[at]!, { externalReference, amount: '1' as TransferAmount }), {}))), // prettier-ignore
-      ),
-    );
-    await waiting(2);
-    await world.owner.query('rollback');
-    const words = await placing;
-
-    expect(words.filter((word) => word === undefined)).toHaveLength(9);
-    expect(words.filter((word) => word === 'external_reference_reused')).toHaveLength(9);
-    expect(await deadlocks()).toBe(before);
   });
 });

@@ -1,48 +1,17 @@
-import type { AccountId, Intent, OrderWish, RecipientId, Scope, TransferAmount, UserId, WorkspaceId } from '@banking/domain'; // prettier-ignore
-import { openBooks, verifyBooks } from '@banking/ledger';
-import { APP_ROLE, Database, SCHEMA } from '@banking/postgres';
-import { LedgerBankingService } from '../ledger-banking-service.js';
-import { DEMO_RATES } from '../rates/demo-rate-source.js';
+import type { OrderWish, TransferAmount } from '@banking/domain';
 import { expectWellFormed } from '../testing/resources.js';
-import { demoWorld, wordOf } from '../testing/worlds.js';
-import { verifyPayments } from '../verify-payments.js';
+import { orderWorld } from '../testing/order-world.js';
+import { wordOf } from '../testing/worlds.js';
 
-let world: Awaited<ReturnType<typeof demoWorld>>;
-let service: LedgerBankingService;
-let ada: Scope & { workspaceId: WorkspaceId; actor: UserId };
-let eve: Scope & { workspaceId: WorkspaceId; actor: UserId };
-let all: WorkspaceId[];
+let given: Awaited<ReturnType<typeof orderWorld>>;
+let { world, service, ada, eve, account, near, key, balanceOf, order: wish } = {} as typeof given;
 
 beforeAll(async () => {
-  world = await demoWorld();
-  service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES });
-  const workspace = (name: string) => world.demo.workspaces[name] as WorkspaceId;
-  ada = { actor: world.demo.users['ada@northwind.example'] as UserId, workspaceId: workspace('Northwind Trading') };
-  eve = { actor: world.demo.users['eve@southwind.example'] as UserId, workspaceId: workspace('Southwind Imports') };
-  all = Object.values(world.demo.workspaces) as WorkspaceId[];
+  given = await orderWorld();
+  ({ world, service, ada, eve, account, near, key, balanceOf, order: wish } = given);
 });
 afterAll(() => world.close());
-afterEach(async () => {
-  expect((await verifyBooks(world.database, all)).findings).toEqual([]);
-  expect(await verifyPayments(world.database, all)).toEqual([]);
-});
-
-let keys = 0;
-const key = (): Intent => ({ idempotencyKey: `key-${(keys += 1)}` });
-
-/** An account of the currency with money on it. */
-async function account(product: number, amount: string, scope = ada): Promise<AccountId> {
-  const { resource } = await service.openAccount(scope, { productID: product as never });
-  if (amount !== '0') await service.fundAccount(scope, { accountId: resource.id, amount: amount as TransferAmount });
-  return resource.id;
-}
-const balanceOf = async (accountId: AccountId, scope = ada) =>
-  (await service.getAccount(scope, { accountId })).edges.balances[0]?.amount as unknown;
-async function near(accountId: AccountId, scope = ada, of = ada): Promise<RecipientId> {
-  const { code } = await service.getAccount(of, { accountId });
-  return (await service.addInternalRecipient(scope, { accountCode: code ?? '' })).resource.id;
-}
-const wish = (accountId: AccountId, recipientID: RecipientId, more: Partial<OrderWish> = {}): OrderWish => ({ accountId, recipientID, amount: '100' as TransferAmount, type: 'instant', ...more }); // prettier-ignore
+afterEach(() => given.expectInOrder());
 
 describe('Given two accounts of a workspace', () => {
   it('When one pays the other, Then both have moved when it is answered', async () => {
@@ -88,86 +57,6 @@ describe('Given two accounts of a workspace', () => {
     expect(words.filter((word) => word === undefined)).toHaveLength(10);
     expect(words.filter((word) => word === 'insufficient_funds')).toHaveLength(20);
     expect([await balanceOf(from), await balanceOf(to)]).toEqual([0, 1000]);
-  });
-});
-
-describe('Given two processes', () => {
-  let other: LedgerBankingService;
-  let theirs: Database;
-
-  beforeAll(async () => {
-    theirs = await Database.open({ connection: world.connection, role: APP_ROLE, schema: SCHEMA });
-    other = new LedgerBankingService(theirs, openBooks(theirs), { rates: DEMO_RATES });
-  });
-  afterAll(() => theirs.end());
-  const at = (index: number) => (index % 2 ? service : other);
-
-  it('When both spend one account, Then as many orders are carried out as it can pay, and nobody gives up', async () => {
-    const [from, to] = [await account(1, '2000'), await account(1, '0')];
-    const recipient = await near(to);
-
-    const words = await Promise.all(range(60).map((index) => wordOf(at(index).placeOrder(ada, wish(from, recipient), key())))); // prettier-ignore
-
-    expect(words.filter((word) => word === undefined)).toHaveLength(20);
-    expect(words.filter((word) => word === 'insufficient_funds')).toHaveLength(40);
-    expect(await balanceOf(to)).toBe(2_000);
-  });
-
-  it('When two accounts are busy in both without end, Then a third that both use is served', async () => {
-    const busy = await Promise.all(range(2).map(() => account(1, '1000000')));
-    const [third, to] = [await account(1, '1000'), await account(1, '0')];
-    const recipient = await near(to);
-    const pay = (from: AccountId, index: number) => at(index).placeOrder(ada, { ...wish(from, recipient), amount: '1' as TransferAmount }, key()); // prettier-ignore
-    let isOver = false;
-    const streams = range(32).map(async (index) => {
-      while (!isOver) await pay(busy[(index >> 1) % 2]!, index);
-    });
-
-    for (let round = 0; round < 5; round += 1) await Promise.all(range(4).map((index) => pay(third, index)));
-    isOver = true;
-    await Promise.all(streams);
-
-    expect(await balanceOf(third)).toBe(980);
-  });
-
-  it('When one key comes to both, Then one order is placed and all have its answer', async () => {
-    const [from, to] = [await account(1, '1000'), await account(1, '0')];
-    const recipient = await near(to);
-
-    for (let round = 0; round < 10; round += 1) {
-      const intent = key();
-      const answers = await Promise.all(
-        range(6).map((index) => at(index).placeOrder(ada, wish(from, recipient), intent)),
-      );
-      expect(new Set(answers.map(({ resource }) => resource.id)).size).toBe(1);
-    }
-    expect(await balanceOf(to)).toBe(1_000);
-  });
-
-  it('When one reference comes to both, Then one order has it', async () => {
-    const [one, two, to] = [await account(1, '1000'), await account(1, '1000'), await account(1, '0')];
-    const recipient = await near(to);
-
-    for (let round = 0; round < 5; round += 1) {
-      const named = { externalReference: `reference-${round}` };
-      const words = await Promise.all(
-        [one, two, one, two].map((from, index) => wordOf(at(index).placeOrder(ada, wish(from, recipient, named), key()))), // prettier-ignore
-      );
-      expect(words.sort()).toEqual([...range(3).map(() => 'external_reference_reused'), undefined]);
-    }
-  });
-
-  it('When they pay each other in a ring, Then nobody waits for ever', async () => {
-    const ring = await Promise.all(range(5).map(() => account(1, '1000')));
-    const recipients = await Promise.all(ring.map((of) => near(of)));
-
-    const words = await Promise.all(
-      range(60).map((index) => wordOf(at(index).placeOrder(ada, wish(ring[index % 5]!, recipients[(index * 3 + 1) % 5]!), key()))), // prettier-ignore
-    );
-
-    expect(words.filter((word) => word !== undefined && word !== 'recipient_invalid')).toEqual([]);
-    const held = await Promise.all(ring.map((of) => balanceOf(of)));
-    expect((held as number[]).reduce((sum, one) => sum + one, 0)).toBe(5_000);
   });
 });
 

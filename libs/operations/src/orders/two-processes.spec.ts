@@ -1,0 +1,148 @@
+import type { AccountId, TransferAmount } from '@banking/domain';
+import { openBooks } from '@banking/ledger';
+import { APP_ROLE, Database, SCHEMA } from '@banking/postgres';
+import { LedgerBankingService } from '../ledger-banking-service.js';
+import { DEMO_RATES } from '../rates/demo-rate-source.js';
+import { orderWorld } from '../testing/order-world.js';
+import { wordOf } from '../testing/worlds.js';
+import { OrderDesk } from './order-desk.js';
+
+let given: Awaited<ReturnType<typeof orderWorld>>;
+let { world, service, ada, account, near, key, balanceOf, order: wish } = {} as typeof given;
+
+beforeAll(async () => {
+  given = await orderWorld();
+  ({ world, service, ada, account, near, key, balanceOf, order: wish } = given);
+});
+afterAll(() => world.close());
+afterEach(() => given.expectInOrder());
+
+const range = (length: number) => Array.from({ length }, (_, index) => index);
+
+describe('Given two processes', () => {
+  let other: LedgerBankingService;
+  let theirs: Database;
+
+  beforeAll(async () => {
+    theirs = await Database.open({ connection: world.connection, role: APP_ROLE, schema: SCHEMA });
+    other = new LedgerBankingService(theirs, openBooks(theirs), { rates: DEMO_RATES });
+  });
+  afterAll(() => theirs.end());
+  const at = (index: number) => (index % 2 ? service : other);
+
+  it('When both spend one account, Then as many orders are carried out as it can pay, and nobody gives up', async () => {
+    const [from, to] = [await account(1, '2000'), await account(1, '0')];
+    const recipient = await near(to);
+
+    const words = await Promise.all(range(60).map((index) => wordOf(at(index).placeOrder(ada, wish(from, recipient), key())))); // prettier-ignore
+
+    expect(words.filter((word) => word === undefined)).toHaveLength(20);
+    expect(words.filter((word) => word === 'insufficient_funds')).toHaveLength(40);
+    expect(await balanceOf(to)).toBe(2_000);
+  });
+
+  it('When two accounts are busy in both without end, Then a third that both use is served', async () => {
+    const busy = await Promise.all(range(2).map(() => account(1, '1000000')));
+    const [third, to] = [await account(1, '1000'), await account(1, '0')];
+    const recipient = await near(to);
+    const pay = (from: AccountId, index: number) => at(index).placeOrder(ada, { ...wish(from, recipient), amount: '1' as TransferAmount }, key()); // prettier-ignore
+    let isOver = false;
+    const streams = range(32).map(async (index) => {
+      while (!isOver) await pay(busy[(index >> 1) % 2]!, index);
+    });
+
+    for (let round = 0; round < 5; round += 1) await Promise.all(range(4).map((index) => pay(third, index)));
+    isOver = true;
+    await Promise.all(streams);
+
+    expect(await balanceOf(third)).toBe(980);
+  });
+
+  it('When one key comes to both, Then one order is placed and all have its answer', async () => {
+    const [from, to] = [await account(1, '1000'), await account(1, '0')];
+    const recipient = await near(to);
+
+    for (let round = 0; round < 10; round += 1) {
+      const intent = key();
+      const answers = await Promise.all(
+        range(6).map((index) => at(index).placeOrder(ada, wish(from, recipient), intent)),
+      );
+      expect(new Set(answers.map(({ resource }) => resource.id)).size).toBe(1);
+    }
+    expect(await balanceOf(to)).toBe(1_000);
+  });
+
+  it('When one reference comes to both, Then one order has it', async () => {
+    const [one, two, to] = [await account(1, '1000'), await account(1, '1000'), await account(1, '0')];
+    const recipient = await near(to);
+
+    for (let round = 0; round < 5; round += 1) {
+      const named = { externalReference: `reference-${round}` };
+      const words = await Promise.all(
+        [one, two, one, two].map((from, index) => wordOf(at(index).placeOrder(ada, wish(from, recipient, named), key()))), // prettier-ignore
+      );
+      expect(words.sort()).toEqual([...range(3).map(() => 'external_reference_reused'), undefined]);
+    }
+  });
+
+  it('When they pay each other in a ring, Then nobody waits for ever', async () => {
+    const ring = await Promise.all(range(5).map(() => account(1, '1000')));
+    const recipients = await Promise.all(ring.map((of) => near(of)));
+
+    const words = await Promise.all(
+      range(60).map((index) => wordOf(at(index).placeOrder(ada, wish(ring[index % 5]!, recipients[(index * 3 + 1) % 5]!), key()))), // prettier-ignore
+    );
+
+    expect(words.filter((word) => word !== undefined && word !== 'recipient_invalid')).toEqual([]);
+    const held = await Promise.all(ring.map((of) => balanceOf(of)));
+    expect((held as number[]).reduce((sum, one) => sum + one, 0)).toBe(5_000);
+  });
+
+  /** Until so many sessions wait for a lock. */
+  async function waiting(count: number): Promise<void> {
+    const read = async () => {
+      const { rows } = await world.owner.query<{ count: bigint }>(
+        `select pg_stat_clear_snapshot(), count(*) as count from pg_stat_activity
+         where datname = current_database() and wait_event_type = 'Lock'`,
+      );
+      return Number(rows[0]?.count);
+    };
+    while ((await read()) < count);
+  }
+  const deadlocks = async () => {
+    const { rows } = await world.owner.query<{ deadlocks: bigint }>(
+      'select pg_stat_clear_snapshot(), deadlocks from pg_stat_database where datname = current_database()',
+    );
+    return rows[0]?.deadlocks;
+  };
+
+  it('When both batches name them in opposite order, Then each reference has one order, and nothing deadlocks', async () => {
+    const desks = [new OrderDesk(world.books, DEMO_RATES), new OrderDesk(openBooks(theirs), DEMO_RATES)];
+    const payers = [await account(1, '1000'), await account(1, '1000')];
+    const recipient = await near(await account(1, '0'));
+    const references = Array.from({ length: 9 }, (_, index) => `RACE-${index}`);
+    const before = await deadlocks();
+    // Another session has the middle one, so that both batches stop half-way.
+    await world.owner.query('begin');
+    await world.owner.query(`select set_config('app.workspaces', '{${ada.workspaceId}}', true)`);
+    await world.owner.query(
+      `insert into customer_order (workspace_id, account_id, recipient_id, amount, type, status, external_reference)
+       values ($1, $2, $3, 1, 'instant', 'completed', 'RACE-4')`,
+      [ada.workspaceId, payers[0], recipient],
+    );
+
+    const placing = Promise.all(
+      [references, [...references].reverse()].flatMap(
+        (list, at) =>
+        list.map((externalReference) => wordOf(desks[at]!.place(ada, wish(payers[at]!, recipient, { externalReference, amount: '1' as TransferAmount }), {}))), // prettier-ignore
+      ),
+    );
+    await waiting(2);
+    await world.owner.query('rollback');
+    const words = await placing;
+
+    expect(words.filter((word) => word === undefined)).toHaveLength(9);
+    expect(words.filter((word) => word === 'external_reference_reused')).toHaveLength(9);
+    expect(await deadlocks()).toBe(before);
+  });
+});
