@@ -198,7 +198,8 @@ const SHAPES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     lastUpdatedAt: 'time?',
   },
   ErrorBody: { errorCode: 'string', message: 'string', reason: 'string', requestId: 'string', details: 'object[]?' },
-  Health: { status: 'string' },
+  Health: { status: 'string', work: 'WorkStatus?' }, // work: ours
+  WorkStatus: { parked: 'object', oldestDueSeconds: 'integer' },
 };
 
 const TABLES = {
