@@ -30,7 +30,7 @@ export function changes(word) {
     ),
     'libs/domain/src/banking-service.ts': into(
       imported('./ids.js', `${pascal}Id`),
-      before('\n/** What is to be listed.', `import type { ${pascal} } from './resources/${kebab}.js';\n`),
+      before('\n/**\n * The port:', `import type { ${pascal} } from './resources/${kebab}.js';\n`),
       beforeLast(
         '}\n',
         `
