@@ -119,6 +119,11 @@ describe('Given somebody who may do anything in the database', () => {
       /the hash/,
       `update transaction set value_date = value_date - 1 where id = ${OF_INTERNAL}`,
     ],
+    [
+      'a run of value dates is edited',
+      /value dates kept of an account/,
+      'update value_date_run set opening_balance = 7 where account_id = (select account_id from transfer where id = $1)',
+    ],
     ['a type is changed', /the hash/, `update transfer set type = 'gift' where id = $1`],
     ['the head of a chain is cut', /the hash/, accountOf(`head = ''`)],
     [

@@ -1,4 +1,47 @@
-import { type Account, type AccountChange, type AccountId, type AccountWish, type App, type AppId, BankingService, type ClockChange, type Corridor, type CorridorQuery, type FundingWish, type InternalRecipientWish, type InternationalRecipientWish, type Order, type OrderName, type OrderPage, type OrderPageQuery, type OrderQuery, type OrderWish, type Page, type PageQuery, type PlainNumber, type Product, type Quote, type QuoteId, type QuoteWish, type Recipient, type RecipientChange, type RecipientId, type RecipientQuery, type RecipientSchema, type SandboxClock, type Scope, type Statement, type StatementQuery, type Transaction, type TransactionEventWish, type Transfer, type TransferId, type TransferQuery, type User, type WorkspaceId } from '@banking/domain'; // prettier-ignore
+import {
+  type Account,
+  type AccountChange,
+  type AccountId,
+  type AccountWish,
+  type App,
+  type AppId,
+  BankingService,
+  type ClockChange,
+  type Corridor,
+  type CorridorQuery,
+  type FundingWish,
+  type InternalRecipientWish,
+  type InternationalRecipientWish,
+  type Order,
+  type OrderName,
+  type OrderPage,
+  type OrderPageQuery,
+  type OrderQuery,
+  type OrderWish,
+  type Page,
+  type PageQuery,
+  type PlainNumber,
+  type Product,
+  type Quote,
+  type QuoteId,
+  type QuoteWish,
+  type Recipient,
+  type RecipientChange,
+  type RecipientId,
+  type RecipientQuery,
+  type RecipientSchema,
+  type SandboxClock,
+  type Scope,
+  type StatementPage,
+  type StatementQuery,
+  type Transaction,
+  type TransactionEventWish,
+  type Transfer,
+  type TransferId,
+  type TransferQuery,
+  type User,
+  type WorkspaceId,
+} from '@banking/domain';
 import { Connection, type ConnectionOptions } from './connection.js';
 import { digits, search, segment } from './arguments.js';
 import { Calls, everywhere, inWorkspace, type Made } from './calls.js';
@@ -171,9 +214,9 @@ export class BankingClient extends BankingService {
     return this.#calls.change('changeAccount', scope, 'PATCH', path, { body, id: accountId }, options);
   }
 
-  async getStatement(scope: Scope, { accountId, from, to }: StatementQuery, options?: CallOptions): Promise<Statement> {
-    const path = `accounts/${digits(accountId)}/statement${search({ from, to })}`;
-    return this.#calls.one('getStatement', inWorkspace(scope), path, options);
+  async getStatement(scope: Scope, query: StatementQuery, options?: CallOptions): Promise<StatementPage> {
+    const path = `accounts/${digits(query.accountId)}/statement${search({ ...query, accountId: undefined })}`;
+    return this.#calls.pagedRecord('getStatement', inWorkspace(scope), path, options);
   }
 
   async createQuote(scope: Scope, wish: QuoteWish, options?: CreationOptions): Promise<Made<Quote>> {

@@ -2,7 +2,15 @@ import { type Created, isIdempotencyKey, type OrderPage, type Page, Refusal, typ
 import { digits } from './arguments.js';
 import type { Connection } from './connection.js';
 import { newKey } from './policy.js';
-import { type Answer, readAnswer, readCreated, readNothing, readOrderPage, readPage } from './read-answer.js';
+import {
+  type Answer,
+  readAnswer,
+  readCreated,
+  readNothing,
+  readOrderPage,
+  readPage,
+  readPagedRecord,
+} from './read-answer.js';
 import type { Call, CallOptions, CreationOptions } from './sending.js';
 
 /** What was made, and the key under which it was asked for: the caller's, or the one that was made for the intent. */
@@ -32,6 +40,10 @@ export class Calls {
 
   orderPage(operation: string, place: Place, path: string, options?: CallOptions, id?: number): Promise<OrderPage> {
     return this.#read({ operation, path, ...place, id }, readOrderPage, options);
+  }
+
+  pagedRecord<T>(operation: string, place: Place, path: string, options?: CallOptions): Promise<T> {
+    return this.#read({ operation, path, ...place }, readPagedRecord, options);
   }
 
   one<T>(operation: string, place: Place, path: string, options?: CallOptions, id?: number): Promise<T> {

@@ -83,17 +83,22 @@ export function readNothing(answer: Answer): void {
  * @throws as readAnswer, and ServiceError where a next page is named that cannot be asked for.
  */
 export function readPage(answer: Answer): Page<unknown> {
-  const items = readAnswer(answer, 'array') as readonly unknown[];
-  return { items, ...nextOf(answer) };
+  return { items: readAnswer(answer, 'array') as readonly unknown[], ...readNext(answer) };
 }
 
 /** Reads a success as an order with one page of its executions. @throws as readPage */
 export function readOrderPage(answer: Answer): OrderPage {
   const order = readAnswer(answer, 'object') as Order;
-  return { order, ...nextOf(answer) };
+  return { order, ...readNext(answer) };
 }
 
-function nextOf(answer: Answer): { readonly next?: string } {
+/** Reads a success as one page of a record. What it calls `next` itself is no cursor. @throws as readPage */
+export function readPagedRecord(answer: Answer): object {
+  const { next: _, ...record } = readAnswer(answer, 'object') as { readonly next?: unknown };
+  return { ...record, ...readNext(answer) };
+}
+
+function readNext(answer: Answer): { readonly next?: string } {
   const next = nextCursor(answer.response.headers.get('link'));
   if (next === null) throw distrusted(answer, 'the link to its next page has no cursor');
   return next === undefined ? {} : { next };

@@ -1,4 +1,4 @@
-import type { Account, AccountChange, AccountId, AccountWish, ClockChange, Execution, FundingWish, InternalRecipientWish, InternationalRecipientWish, Order, OrderId, OrderName, OrderPage, OrderPageQuery, OrderQuery, OrderWish, Page, PageQuery, PlainNumber, Quote, QuoteId, QuoteWish, Recipient, RecipientChange, RecipientId, RecipientQuery, SandboxClock, Scope, Statement, StatementQuery, Transaction, TransactionEventWish, Transfer, TransferId, TransferQuery } from '@banking/domain'; // prettier-ignore
+import type { Account, AccountChange, AccountId, AccountWish, ClockChange, Execution, FundingWish, InternalRecipientWish, InternationalRecipientWish, Movement, Order, OrderId, OrderName, OrderPage, OrderPageQuery, OrderQuery, OrderWish, Page, PageQuery, PlainNumber, Quote, QuoteId, QuoteWish, Recipient, RecipientChange, RecipientId, RecipientQuery, SandboxClock, Scope, StatementPage, StatementQuery, Transaction, TransactionEventWish, Transfer, TransferId, TransferQuery } from '@banking/domain'; // prettier-ignore
 import type { BankingClient } from './banking-client.js';
 import type { Made } from './calls.js';
 import { walk } from './pages.js';
@@ -23,12 +23,18 @@ export interface WorkspaceView {
       change: Omit<AccountChange, 'accountId'>,
       options?: CallOptions,
     ): Promise<Account>;
-    /** Between two instants by booking, between two days by value date. */
+    /** Between two instants by booking, between two days by value date. One page; `next` of it is the `cursor` of the one behind it. */
     statement(
       accountId: AccountId | PlainNumber,
       period: Omit<StatementQuery, 'accountId'>,
       options?: CallOptions,
-    ): Promise<Statement>;
+    ): Promise<StatementPage>;
+    /** Every movement of a statement, page after page. */
+    movements(
+      accountId: AccountId | PlainNumber,
+      period: Omit<StatementQuery, 'accountId'>,
+      options?: CallOptions,
+    ): AsyncGenerator<Movement, void, undefined>;
   };
   readonly recipients: Listing<Recipient, RecipientQuery> & {
     get(recipientId: RecipientId | PlainNumber, options?: CallOptions): Promise<Recipient>;
@@ -93,14 +99,20 @@ function listing<T, Query extends PageQuery>(
 export function viewOf(client: BankingClient, scope: Scope): WorkspaceView {
   return {
     get accounts(): WorkspaceView['accounts'] {
+      const statement: WorkspaceView['accounts']['statement'] = (id, period, options) =>
+        client.getStatement(scope, { ...period, accountId: id as AccountId }, options);
       return {
         ...listing<Account, PageQuery>((query, options) => client.listAccounts(scope, query, options)),
         get: (id, options) => client.getAccount(scope, { accountId: id as AccountId }, options),
         open: (wish, options) => client.openAccount(scope, wish, options),
         change: (id, change, options) =>
           client.changeAccount(scope, { ...change, accountId: id as AccountId }, options),
-        statement: (id, period, options) =>
-          client.getStatement(scope, { ...period, accountId: id as AccountId } as StatementQuery, options),
+        statement,
+        movements: (id, period, options) =>
+          walk(async (cursor) => {
+            const { movements: items, next } = await statement(id, { ...period, cursor }, options);
+            return { items, ...(next !== undefined && { next }) };
+          }, period.cursor),
       };
     },
     get recipients(): WorkspaceView['recipients'] {

@@ -16,6 +16,9 @@ export interface AccountChange {
   readonly status?: AccountStatus | undefined;
 }
 
+/** How many movements a page of a statement holds at most, and when no limit is given. */
+export const STATEMENT_LIMIT_MAX = 10_000;
+
 /** A period of an account: between two instants (RFC 3339 with an offset) by booking, between two days (`YYYY-MM-DD`) by value date. */
 export interface StatementQuery {
   readonly accountId: AccountId;
@@ -23,4 +26,8 @@ export interface StatementQuery {
   readonly from: string;
   /** Exclusive, of the same kind, not before `from`. */
   readonly to: string;
+  /** How many movements the page holds at most: 1 to {@link STATEMENT_LIMIT_MAX}, which is also the default. */
+  readonly limit?: number | undefined;
+  /** Where the page before ended: its `next`, with the same account, period and workspace. */
+  readonly cursor?: string | undefined;
 }

@@ -16,7 +16,7 @@ import type { Quote } from './resources/quote.js';
 import type { Recipient } from './resources/recipient.js';
 import type { RecipientSchema } from './resources/recipient-schema.js';
 import type { SandboxClock } from './resources/sandbox-clock.js';
-import type { Statement } from './resources/statement.js';
+import type { StatementPage } from './resources/statement.js';
 import type { Transaction } from './resources/transaction.js';
 import type { Transfer } from './resources/transfer.js';
 import type { User } from './resources/user.js';
@@ -142,15 +142,14 @@ export abstract class BankingService {
   abstract changeAccount(scope: Scope, change: AccountChange): Promise<Account>;
 
   /**
-   * GET /accounts/{accountId}/statement: what moved on an account in a period, as of one instant. A disabled account has one too.
+   * GET /accounts/{accountId}/statement: what moved on an account in a period, as of one instant: that of the first page.
    *
    * @throws Refusal `timestamp_invalid` for what is neither an instant nor a day, for one of each, and for a period that ends before it
    *   begins.
-   * @throws Refusal `account_not_found`.
-   * @throws Refusal `statement_too_long` for more than 10,000 movements.
+   * @throws Refusal `account_not_found`, `limit_invalid`, `cursor_invalid`.
    * @throws Refusal `amount_out_of_range` where a balance by value date, which no rule of the books bounds, is beyond 2^53 - 1.
    */
-  abstract getStatement(scope: Scope, query: StatementQuery): Promise<Statement>;
+  abstract getStatement(scope: Scope, query: StatementQuery): Promise<StatementPage>;
 
   /**
    * POST /quotes: what a payment would cost and what would arrive, binding until it expires and good for one order. It promises a

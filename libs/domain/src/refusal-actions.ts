@@ -10,7 +10,8 @@ export const REFUSAL_ACTIONS: Readonly<Record<RefusalReason, string>> = {
   body_malformed: 'Compare the body with the schema of the operation; details names the fields.',
   parameter_unknown: 'Compare the query with the parameters of the operation; details names them.',
   parameter_invalid: 'Compare the value with the parameter of the operation; details names it.',
-  limit_invalid: 'Send a limit from 1 to 500, or none for 100.',
+  limit_invalid:
+    'Send a limit in the range of the parameter, or none: 1 to 500 for a list, 1 to 10000 for a statement.',
   cursor_invalid: 'Follow the Link header as it stands, or begin again without a cursor.',
   timestamp_invalid: 'Write it as 2026-11-21T09:30:00Z, or with an offset as in 2026-11-21T10:30:00+01:00.',
   field_unknown: 'Leave the field out, or correct its name; details names it.',
@@ -42,7 +43,6 @@ export const REFUSAL_ACTIONS: Readonly<Record<RefusalReason, string>> = {
   idempotency_key_reused:
     'Make one key for each intent: the same for every try of one request, another for the next request.',
   recipient_invalid: 'Correct the field that details names.',
-  statement_too_long: 'Ask for shorter periods, each beginning where the one before ends.',
   corridor_disabled: 'Use a corridor that is enabled, or try again once this one is.',
   amount_below_minimum: 'Send at least the amount that the message names.',
   amount_above_maximum: 'Send at most the amount that the message names.',

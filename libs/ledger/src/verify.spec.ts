@@ -59,7 +59,8 @@ describe('Given books nobody has tampered with', () => {
 });
 
 describe('Given a fault planted behind the walls', () => {
-  const [BALANCED, LEGS, BALANCES, VERSIONS, FLOORS, CLOSED, HASHES] = CHECKS as [
+  const [BALANCED, LEGS, BALANCES, VERSIONS, FLOORS, CLOSED, VALUE_DATES, HASHES] = CHECKS as [
+    string,
     string,
     string,
     string,
@@ -152,7 +153,7 @@ describe('Given a fault planted behind the walls', () => {
     [
       'a value date is edited',
       () => ['update transaction set value_date = value_date - 1 where id = $1', [transactionId]],
-      [HASHES],
+      [VALUE_DATES, HASHES],
     ],
     [
       'a transaction is said to bring another back',

@@ -11,6 +11,7 @@ import {
   interworkspaceFaults,
   settledInstant,
 } from './verify-interworkspace.js';
+import { VALUE_DATES_CHECK, verifyValueDates } from './verify-value-dates.js';
 
 /** One thing about the books that is not as it must be. */
 export interface Finding {
@@ -85,6 +86,7 @@ export async function verifyBooks(
       if (kind === 'interworkspace') owed.push({ workspaceId, currencyId, amount: amountByTime });
     }
     await verifyAccounts(database, workspaceId, note, options);
+    await verifyValueDates(database, workspaceId, note);
     await verifyTransactions(database, workspaceId, note, options);
     for (const [currencyId, sum] of held) {
       if (sum !== 0n) note(CLOSED_CHECK, `currency ${currencyId} is out by ${sum}`);
@@ -106,6 +108,7 @@ export const CHECKS: readonly string[] = [
   VERSION_CHECK,
   FLOOR_CHECK,
   CLOSED_CHECK,
+  VALUE_DATES_CHECK,
   HASH_CHECK,
 ];
 /** What it proves besides where the workspaces are all there are. */

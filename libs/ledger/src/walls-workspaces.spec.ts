@@ -18,7 +18,7 @@ describe.each([
   ['an empty scope', { workspaces: [] }],
   ['the scope of another workspace', { workspaces: [NORTH] }],
 ])('Given %s', (_what, scope) => {
-  it.each(['account', 'transaction', 'transfer'])(
+  it.each(['account', 'transaction', 'transfer', 'value_date_run', 'back_valued_total'])(
     'When it reads a workspace’s rows of %s, Then there are none',
     async (table) => {
       const rows = await world.database.read(
@@ -92,7 +92,7 @@ describe('Given the function that moves the balances', () => {
     const { rows } = await world.owner.query(
       `select r.rolsuper, r.rolbypassrls, r.rolcanlogin, bool_and(c.relforcerowsecurity) as forced
        from pg_proc p join pg_roles r on r.oid = p.proowner
-       join pg_class c on c.relowner = r.oid and c.relname in ('account', 'transaction', 'transfer')
+       join pg_class c on c.relowner = r.oid and c.relname in ('account', 'transaction', 'transfer', 'value_date_run', 'back_valued_total')
        where p.oid = 'move_balances'::regproc group by 1, 2, 3`,
     );
 
@@ -104,6 +104,11 @@ describe('Given the function that moves the balances', () => {
       `select proname, proconfig from pg_proc where pronamespace = 'banking'::regnamespace and prosecdef`,
     );
 
-    expect(rows).toEqual([{ proname: 'move_balances', proconfig: ['search_path=banking, pg_temp'] }]);
+    expect(rows).toEqual([
+      {
+        proname: 'move_balances',
+        proconfig: ['search_path=banking, pg_temp', 'enable_seqscan=off', 'enable_sort=off'],
+      },
+    ]);
   });
 });

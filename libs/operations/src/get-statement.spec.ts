@@ -2,7 +2,7 @@ import { fromBalanceAmount, minorUnits, type AccountId, type Scope, type Workspa
 import { post } from '@banking/ledger';
 import { bookMany } from './testing/many-movements.js';
 import { expectWellFormed } from './testing/resources.js';
-import { closing, EVER, expectToAddUp, statementWorld } from './testing/statements.js';
+import { closing, EVER, expectToAddUp, joined, statementWorld } from './testing/statements.js';
 import { wordOf } from './testing/worlds.js';
 
 let given: Awaited<ReturnType<typeof statementWorld>>;
@@ -93,21 +93,52 @@ describe('Given a statement', () => {
     expect(closing(await given.read(accountId, EVER.booking))).toBe(100_084n);
   });
 
-  it('When its movements are as many as it holds at most, Then it is read; one more, and it is refused, by both bases', async () => {
+  it('When its movements are as many as a page holds, Then it is one page; one more, and there is a next, by both bases', async () => {
     const accountId = await given.openEuro();
     await bookMany(given.world, { accountId, count: 10_000, valueDate: `date '2026-01-01' + (n % 50)::int` });
 
     for (const period of Object.values(EVER)) {
-      const statement = await given.read(accountId, period);
-      expectToAddUp(statement);
-      expect(statement.movements).toHaveLength(10_000);
+      const pages = await given.readPages(accountId, period);
+      expectToAddUp(joined(pages));
+      expect(pages.map(({ movements }) => movements.length)).toEqual([10_000]);
+      expect(pages[0]).not.toHaveProperty('next');
     }
     await bookMany(given.world, { accountId, count: 1 });
     for (const period of Object.values(EVER)) {
-      expect(await wordOf(given.read(accountId, period))).toBe('statement_too_long');
+      const pages = await given.readPages(accountId, period);
+      expectToAddUp(joined(pages));
+      expect(pages.map(({ movements }) => movements.length)).toEqual([10_000, 1]);
     }
     expect((await given.read(accountId, { from: '2026-01-10', to: '2026-01-11' })).movements).toHaveLength(200);
   });
+
+  it.each([0, 10_001, 1.5, -1, Number.NaN])('When its limit is %s, Then it is refused', async (limit) => {
+    expect(await wordOf(given.read(euro(), { ...EVER.booking, limit }))).toBe('limit_invalid');
+  });
+
+  it.each(['booking', 'valueDate'] as const)(
+    'When a cursor by %s is used for anything but the next page, Then it is refused',
+    async (basis) => {
+      const { next = '' } = await given.read(euro(), { ...EVER[basis], limit: 1 });
+      const other = EVER[basis === 'booking' ? 'valueDate' : 'booking'];
+      const another = given.world.demo.accounts['Northwind Trading USD'] as AccountId;
+      const list = await given.service.listTransfers(given.scope, { accountId: euro(), limit: 1 });
+      const to = basis === 'booking' ? '2100-01-01T00:00:00.0Z' : '2100-01-02';
+
+      expect((await given.read(euro(), { ...EVER[basis], limit: 2, cursor: next })).movements).toHaveLength(2);
+      for (const refused of [
+        given.read(euro(), { ...other, cursor: next }),
+        given.read(euro(), { ...EVER[basis], to, cursor: next }),
+        given.read(another, { ...EVER[basis], cursor: next }),
+        given.service.getStatement(eve, { accountId: euro(), ...EVER[basis], cursor: next }),
+        given.read(euro(), { ...EVER[basis], cursor: `${next.slice(0, -1)}${next.endsWith('A') ? 'B' : 'A'}` }),
+        given.read(euro(), { ...EVER[basis], cursor: list.next }),
+        given.read(euro(), { ...EVER[basis], cursor: '' }),
+      ]) {
+        expect(await wordOf(refused)).toBe('cursor_invalid');
+      }
+    },
+  );
 
   it('When balances by value date are beyond what an integer holds, Then it is refused rather than wrong', async () => {
     const accountId = await given.openEuro();

@@ -3,6 +3,7 @@ import type { Bound } from '@banking/postgres';
 import { getStatement } from './get-statement.js';
 import { getTransfer } from './get-transfer.js';
 import { listAppUsers } from './list-app-users.js';
+import { CursorSeal } from './lists/cursor-seal.js';
 import { demoWorld, sql } from './testing/worlds.js';
 
 let world: Awaited<ReturnType<typeof demoWorld>>;
@@ -80,7 +81,7 @@ describe.each([
 ])('Given the statement that reads those of an account by %s', (_, period) => {
   const send = async (workspaceId: WorkspaceId) => {
     const accountId = world.demo.accounts['Northwind Trading EUR'] as AccountId;
-    const sent = await sentBy(() => getStatement(world.database, workspaceId, { accountId, ...period }).catch(() => undefined)); // prettier-ignore
+    const sent = await sentBy(() => getStatement(world.database, new CursorSeal(world.database), workspaceId, { accountId, ...period }).catch(() => undefined)); // prettier-ignore
     return sent[1]!;
   };
 

@@ -1,4 +1,4 @@
-import { BankingService, type Order, type OrderName, type OrderPage, type OrderPageQuery, type OrderQuery, type OrderWish, type Account, type AccountChange, type AccountId, type AccountWish, type App, type AppId, type ClockChange, type Corridor, type CorridorQuery, type Created, type FundingWish, type Intent, type InternalRecipientWish, type InternationalRecipientWish, type Page, type PageQuery, type Product, type Quote, type QuoteId, type QuoteWish, type Recipient, type RecipientChange, type RecipientId, type RecipientQuery, type RecipientSchema, type SandboxClock, type Scope, type Statement, type StatementQuery, type Transaction, type TransactionEventWish, type Transfer, type TransferId, type TransferQuery, type User } from '@banking/domain'; // prettier-ignore
+import { BankingService, type Order, type OrderName, type OrderPage, type OrderPageQuery, type OrderQuery, type OrderWish, type Account, type AccountChange, type AccountId, type AccountWish, type App, type AppId, type ClockChange, type Corridor, type CorridorQuery, type Created, type FundingWish, type Intent, type InternalRecipientWish, type InternationalRecipientWish, type Page, type PageQuery, type Product, type Quote, type QuoteId, type QuoteWish, type Recipient, type RecipientChange, type RecipientId, type RecipientQuery, type RecipientSchema, type SandboxClock, type Scope, type StatementPage, type StatementQuery, type Transaction, type TransactionEventWish, type Transfer, type TransferId, type TransferQuery, type User } from '@banking/domain'; // prettier-ignore
 import { openBooks, type Books } from '@banking/ledger';
 import type { Database } from '@banking/postgres';
 import { addInternalRecipient } from './add-internal-recipient.js';
@@ -149,8 +149,8 @@ export class LedgerBankingService extends BankingService {
     return changeAccount(this.database, acting(scope), change);
   }
 
-  getStatement(scope: Scope, query: StatementQuery): Promise<Statement> {
-    return getStatement(this.database, required(scope.workspaceId), query);
+  getStatement(scope: Scope, query: StatementQuery): Promise<StatementPage> {
+    return getStatement(this.database, this.cursors, required(scope.workspaceId), query);
   }
 
   createQuote(scope: Scope, wish: QuoteWish, intent: Intent = {}): Promise<Created<Quote>> {

@@ -15,6 +15,7 @@ import { refusedOrdersContract } from './refused-orders.js';
 import { recipientSchemasContract } from './recipient-schemas.js';
 import { recipientsContract } from './recipients.js';
 import { sandboxContract } from './sandbox.js';
+import { statementPagesContract } from './statement-pages.js';
 import { statementsContract } from './statements.js';
 import { quotesContract } from './quotes.js';
 import { listsContract } from './lists.js';
@@ -32,6 +33,7 @@ export function contract(name: string, provide: () => Service): void {
       transfersContract,
       accountsContract,
       statementsContract,
+      statementPagesContract,
       fundingsContract,
       listsContract,
       accessContract,

@@ -5,7 +5,7 @@ import { ADA, type Service } from '../service.js';
 import { idOf } from '../world.js';
 import { mistakesIn } from './shapes.js';
 
-const EVER = [
+export const EVER = [
   ['booking', { from: '2000-01-01T00:00:00Z', to: '2100-01-01T00:00:00+01:00' }],
   ['valueDate', { from: '2000-01-01', to: '2100-01-01' }],
 ] as const;
@@ -186,7 +186,10 @@ export function statementsContract(provide: () => Service): void {
       [`from=${DAY}&to=2026-11-02T00:00:00Z`, 'timestamp_invalid', ['to']],
       ['from=2026-11-02&to=2026-11-01', 'timestamp_invalid', ['from']],
       ['from=2026-11-01T00:00:00Z&to=2026-11-01T00:30:00%2B01:00', 'timestamp_invalid', ['from']],
-      [`from=${DAY}&to=${DAY}&limit=10`, 'parameter_unknown', ['limit']],
+      [`from=${DAY}&to=${DAY}&limit=0`, 'limit_invalid', ['limit']],
+      [`from=${DAY}&to=${DAY}&limit=10001`, 'limit_invalid', ['limit']],
+      [`from=${DAY}&to=${DAY}&limit=10&limit=20`, 'limit_invalid', ['limit']],
+      [`from=${DAY}&to=${DAY}&cursor=`, 'cursor_invalid', ['cursor']],
       [`from=${DAY}&to=${DAY}&colour=blue`, 'parameter_unknown', ['colour']],
     ])('When it is asked for with "%s" Then it is refused, by name', async (query, reason, paths) => {
       const answer = await asked(query);

@@ -87,7 +87,8 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   id_malformed: inPathOrQuery('accountId', '1.5'),
   parameter_unknown: withParameter('colour', 'blue'),
   parameter_invalid: (call, route) => withParameter(choiceOf(route), 'sideways')(call, route),
-  limit_invalid: withParameter('limit', '501'),
+  limit_invalid: (call, route) =>
+    withParameter('limit', route.path.endsWith('/statement') ? '10001' : '501')(call, route),
   cursor_invalid: withParameter('cursor', 'AAAA'),
   timestamp_invalid: (call, route) => {
     if (route.path.endsWith('/clock')) return withField('now', '2026-11-31')(call, route);

@@ -6,7 +6,6 @@ import type { RawAnswer } from '../hostile/raw-request.js';
 import { ADA, CY, EVE } from '../service.js';
 import { type Attempt, CHANGES, REFUSED, withField } from './changed-calls.js';
 import { callOf, examplesOf, reasonsOf, type Route, routesOf } from './document.js';
-import { bookMany } from './book-many.js';
 import { ServiceBehindWire } from './cut-at-commit.js';
 import { freshService, type FreshService } from './fresh-service.js';
 import { masked } from './masked.js';
@@ -29,7 +28,6 @@ const CIRCUMSTANCES = [
   'idempotency_in_progress',
   'idempotency_key_reused',
   'account_disabled',
-  'statement_too_long',
   'corridor_disabled',
 ];
 
@@ -169,19 +167,6 @@ describe('Given the errors of the document and a service that can be made to fai
     }
 
     await owner.flight({}, [bind(turn, true)]);
-  });
-
-  it('When more moved than a statement holds Then it is refused as documented', async () => {
-    const route = only('statement_too_long');
-    const call = callOf(route);
-    const accountId = 1;
-    await bookMany(owner, { workspaceId: 1, accountId, count: 10_000 });
-
-    expectDocumented(
-      route,
-      'statement_too_long',
-      await ask({ ...call, path: call.path.replace('/2/', `/${accountId}/`) }, ADA),
-    );
   });
 
   it('When a request with the key is still being carried out Then the next is asked to wait as documented', async () => {

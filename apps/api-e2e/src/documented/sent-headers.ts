@@ -7,7 +7,7 @@ const UNSAID = /^(date|connection|keep-alive|content-(type|length|security-polic
 const LIMITS = ['ratelimit', 'ratelimit-policy'];
 
 /** Sent where it has something to say. */
-const SOMETIMES = ['idempotent-replayed', 'content-disposition'];
+const SOMETIMES = ['idempotent-replayed', 'content-disposition', 'link'];
 
 /** Where the headers of an answer and its documentation disagree. */
 export function mistakesInHeaders(sent: Iterable<string>, documented: DocumentedAnswer, isLimited = false): string[] {

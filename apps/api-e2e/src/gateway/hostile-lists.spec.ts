@@ -102,4 +102,26 @@ describe('Given a gateway whose upstream lies about lists and statements', () =>
       if (status === 200 && accept === 'text/csv') expect(text).not.toMatch(/(^|,)[=@+](?!\d)/m);
     }
   });
+
+  it('When a statement names a next page Then ours leads to us, with the cursor as it is, for a table too', async () => {
+    const link = `<https://evil.example/steal?cursor=a%3E%3B%20rel%3Dx%0d%0aX:y>; rel="next"`;
+    for (const accept of ['application/json', 'text/csv']) {
+      besieged.upstream.trick = json(statement({ next: 'theirs' }), 200, { link });
+
+      const answer = await besieged.ask(`${STATEMENT}&limit=1`, { headers: { accept } });
+
+      expect([answer.status, answer.headers.has('x')]).toEqual([200, false]);
+      expect(answer.text).not.toContain('theirs');
+      const [, target = ''] = /^<([^<>]*)>; rel="next"$/.exec(nextOf(answer) ?? '') ?? [];
+      expect(target).toMatch(/^\/accounts\/1\/statement\?/);
+      expect(new URL(target, 'http://us').searchParams.get('cursor')).toBe('a>; rel=x\r\nX:y');
+      expect(answer.text.includes('closing')).toBe(accept === 'application/json');
+    }
+  });
+
+  it('When a statement names a next page without a cursor Then it is not believed', async () => {
+    besieged.upstream.trick = json(statement(), 200, { link: '</accounts/1/statement?page=2>; rel="next"' });
+
+    expect(await besieged.ask(STATEMENT)).toMatchObject({ status: 502, body: { reason: 'upstream_error' } });
+  });
 });

@@ -31,6 +31,12 @@ const COLUMNS = [
 /** A text, a number, or an amount with the sign of its direction; what is missing is an empty cell. */
 type Row = Partial<Record<(typeof COLUMNS)[number], string | number | Numeral>>;
 
+/** Which page of its statement it is. */
+interface PagePlace {
+  readonly isFirst: boolean;
+  readonly isLast: boolean;
+}
+
 /** A statement whose numbers no table can show. That is never the fault of whoever asked for it. */
 export class StatementError extends Error {
   override readonly name = 'StatementError';
@@ -39,20 +45,21 @@ export class StatementError extends Error {
 /**
  * A statement as a table: a row that opens it, one for each movement, a row that closes it. `amount` is signed and in whole units with
  * the decimals of the currency; in the row that opens it is the opening balance, in the one that closes it is empty. So the column adds up
- * to the closing balance, which stands in the column `balance`.
+ * to the closing balance, which stands in the column `balance`. Of a statement in pages each page has the names, the first alone opens and
+ * the last alone closes: the pages without the repeated names are the table of the whole statement.
  *
  * @throws StatementError for a currency without known decimals, or an amount that no books of ours could hold
  */
-export function statementCsv(statement: Statement): string {
+export function statementCsv(statement: Statement, page: PagePlace = { isFirst: true, isLast: true }): string {
   try {
-    return tableOf(statement);
+    return tableOf(statement, page);
   } catch (cause) {
     if (!(cause instanceof Refusal)) throw cause;
     throw new StatementError(`the statement cannot be written as a table: ${cause.reason}`, { cause });
   }
 }
 
-function tableOf(statement: Statement): string {
+function tableOf(statement: Statement, { isFirst, isLast }: PagePlace): string {
   const { account } = statement.edges;
   const { code: currency } = account.edges.currency;
   const dated = (end: string): Row => (statement.basis === 'booking' ? { createdAt: end } : { valueDate: end });
@@ -61,8 +68,10 @@ function tableOf(statement: Statement): string {
     [`${name}MinorUnits`]: new Numeral(value.toString()),
   });
   const opening = fromBalanceAmount(statement.openingBalance);
+  const first: Row = { line: 'opening', ...dated(statement.from), ...amounts('amount', opening), ...amounts('balance', opening) }; // prettier-ignore
+  const last: Row = { line: 'closing', ...dated(statement.to), ...amounts('balance', fromBalanceAmount(statement.closingBalance)) }; // prettier-ignore
   const rows: Row[] = [
-    { line: 'opening', ...dated(statement.from), ...amounts('amount', opening), ...amounts('balance', opening) },
+    ...(isFirst ? [first] : []),
     ...statement.movements.map((movement) => ({
       line: 'movement',
       ...textsOf(movement),
@@ -70,7 +79,7 @@ function tableOf(statement: Statement): string {
       ...(movement.feeAmount !== undefined && amounts('feeAmount', parseTransferAmount(movement.feeAmount))),
       ...amounts('balance', fromBalanceAmount(movement.balanceAfter)),
     })),
-    { line: 'closing', ...dated(statement.to), ...amounts('balance', fromBalanceAmount(statement.closingBalance)) },
+    ...(isLast ? [last] : []),
   ];
   const common = { accountCode: account.code ?? '', accountAlias: account.alias ?? '', currency };
   const lines = rows.map((row) => COLUMNS.map((column) => cell({ ...common, ...row }[column])).join(','));

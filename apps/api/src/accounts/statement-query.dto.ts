@@ -1,5 +1,5 @@
 import type { StatementQuery } from '@banking/domain';
-import { InstantOrDayParameter } from '../input/parameter.decorator.js';
+import { CursorParameter, InstantOrDayParameter, StatementLimitParameter } from '../input/parameter.decorator.js';
 
 /** Which period is wanted. */
 export class StatementQueryDto implements Omit<StatementQuery, 'accountId'> {
@@ -11,4 +11,10 @@ export class StatementQueryDto implements Omit<StatementQuery, 'accountId'> {
 
   @InstantOrDayParameter('ours', 'Where it ends, exclusive: an instant or a day as `from` is, and not before it.')
   readonly to!: string;
+
+  @StatementLimitParameter()
+  readonly limit?: number;
+
+  @CursorParameter()
+  readonly cursor?: string;
 }

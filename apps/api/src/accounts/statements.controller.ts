@@ -7,6 +7,7 @@ import { preferredType } from '../http/accept.js';
 import { ApiIdParam, IdPipe } from '../http/id.pipe.js';
 import { Operation } from '../http/operation.decorator.js';
 import { queryPipe } from '../input/input.pipe.js';
+import { linkNext } from '../input/page.js';
 import { CSV_TYPE, statementCsv, statementFileName } from './statement-csv.js';
 import { StatementQueryDto } from './statement-query.dto.js';
 import { StatementDto } from './statement.dto.js';
@@ -22,9 +23,10 @@ export class StatementsController {
   @Operation('getStatement', {
     summary: 'Retrieve a statement',
     description:
-      'What moved on an account in a period, with the balance before, after each movement, and at the end. Between two instants it goes by when a movement was booked, between two days by its value date; `from` belongs to the period and `to` does not. The closing balance of a period is the opening balance of the next one. A disabled account has statements too.\n\nAt most 10000 movements: for more, ask for shorter periods. By value date, a balance beyond 2^53 - 1 is refused as `amount_out_of_range`.\n\n`Accept: text/csv` gets a table to open in a spreadsheet: UTF-8 with a byte order mark, one row to open, one for each movement, one to close. There `amount` is signed, in whole units with the decimals of the currency, and adds up to the last `balance`; the same in minor units stands beside it. A text that could be taken for a formula begins with an apostrophe: to read texts as they are, take JSON. Errors are JSON in either case.',
+      'What moved on an account in a period, with the balance before, after each movement, and at the end. Between two instants it goes by when a movement was booked, between two days by its value date; `from` belongs to the period and `to` does not. The closing balance of a period is the opening balance of the next one. A disabled account has statements too.\n\nMore than 10000 movements, or than `limit`, come in pages: follow the `Link` header to the next one. Every page has the opening and the closing balance of the whole statement, `balanceAfter` continues from page to page, and what is booked after the first page was read is on none of them. By value date, a balance beyond 2^53 - 1 is refused as `amount_out_of_range`.\n\n`Accept: text/csv` gets a table to open in a spreadsheet: UTF-8 with a byte order mark, one row to open, one for each movement, one to close. There `amount` is signed, in whole units with the decimals of the currency, and adds up to the last `balance`; the same in minor units stands beside it. A table in pages repeats the row of names on each, and has the row to open on the first page only and the row to close on the last: the pages without the repeated names are one table. A text that could be taken for a formula begins with an apostrophe: to read texts as they are, take JSON. Errors are JSON in either case.',
     provenance: 'ours',
-    refusals: ['id_malformed', 'parameter_unknown', 'timestamp_invalid', 'account_not_found', 'statement_too_long'], // prettier-ignore
+    refusals: ['id_malformed', 'timestamp_invalid', 'account_not_found'],
+    isPaged: true,
     answersIn: ANSWERS_IN,
     examples: [
       {
@@ -57,12 +59,15 @@ export class StatementsController {
   async get(
     @CalledBy() caller: Caller,
     @Param('accountId', IdPipe) accountId: AccountId,
-    @Query(queryPipe) { from, to }: StatementQueryDto,
+    @Query(queryPipe) query: StatementQueryDto,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Statement | string> {
-    const statement = await this.banking.getStatement(caller, { accountId, from, to });
-    if (preferredType(reply.request.headers.accept, ANSWERS_IN) !== 'text/csv') return statement;
-    const table = statementCsv(statement);
+    const { next, ...statement } = await this.banking.getStatement(caller, { accountId, ...query });
+    const isTable = preferredType(reply.request.headers.accept, ANSWERS_IN) === 'text/csv';
+    const table =
+      isTable && statementCsv(statement, { isFirst: query.cursor === undefined, isLast: next === undefined });
+    linkNext(reply, next);
+    if (table === false) return statement;
     reply.headers({
       'content-type': CSV_TYPE,
       'content-disposition': `attachment; filename="${statementFileName(statement)}"`,

@@ -51,7 +51,7 @@ export const ANSWER_HEADERS = {
   },
   Link: {
     description:
-      'Of a list, and of an order with many executions: where the next page is, `rel="next"`; missing on the last. Of a deprecated path: what replaces it, `rel="successor-version"` (RFC 8288).',
+      'Of a list, a statement, and an order with many executions: where the next page is, `rel="next"`; missing on the last. Of a deprecated path: what replaces it, `rel="successor-version"` (RFC 8288).',
     schema: { type: 'string', example: '</recipients/countries/SG/corridors>; rel="successor-version"' },
   },
 } as const;

@@ -46,7 +46,7 @@ function exampleOf(reason: RefusalReason, path: string): Refusal {
     case 'parameter_invalid':
       return parameterRefused(path);
     case 'limit_invalid':
-      return ofParameter(reason, 'limit', PARAMETER_RULES.limit);
+      return ofParameter(reason, 'limit', PARAMETER_RULES[path.endsWith('/statement') ? 'statementLimit' : 'limit']);
     case 'timestamp_invalid':
       return timeRefused(path);
     case 'amount_malformed':

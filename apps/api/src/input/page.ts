@@ -11,15 +11,16 @@ export class PageQueryDto implements PageQuery {
   readonly cursor?: string;
 }
 
-/** Sends a page as the plain array it is, and a `Link` to the next. */
+/** Sends a page as the plain array it is, with the `Link` to the next one. */
 export function sendPage<T>(reply: FastifyReply, { items, next }: Page<T>): readonly T[] {
   linkNext(reply, next);
   return items;
 }
 
 /**
- * Says where the next page is as a `Link` (RFC 8288): relative, so that it holds behind any proxy, with the parameters of this
- * request.
+ * Says where the next page is as a `Link` (RFC 8288): relative, so that it holds behind any proxy, with the parameters of this request.
+ *
+ * @param next its cursor; undefined on the last page, which has no `Link`
  */
 export function linkNext(reply: FastifyReply, next: string | undefined): void {
   if (next === undefined) return;

@@ -2,7 +2,15 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ValidateBy, ValidateIf } from 'class-validator';
-import { isDay, isInstant, LIMIT_DEFAULT, LIMIT_MAX, parseId, type RefusalReason } from '@banking/domain';
+import {
+  isDay,
+  isInstant,
+  LIMIT_DEFAULT,
+  LIMIT_MAX,
+  parseId,
+  STATEMENT_LIMIT_MAX,
+  type RefusalReason,
+} from '@banking/domain';
 import type { Provenance } from '../http/field.decorator.js';
 
 /** What a parameter must be, in words that follow its name. */
@@ -13,6 +21,7 @@ export const PARAMETER_RULES = {
   instantOrDay:
     'RFC 3339 with an offset, such as 2026-11-21T09:30:00Z, or a day, such as 2026-11-21; in a query, + is written %2B',
   limit: `a whole number from 1 to ${LIMIT_MAX}`,
+  statementLimit: `a whole number from 1 to ${STATEMENT_LIMIT_MAX}`,
 } as const;
 
 export const mustBe = (name: string, rule: string) => `${name} must be ${rule}.`;
@@ -127,23 +136,28 @@ export const TextParameter = (provenance: Provenance, maxLength: number, descrip
       text.length >= 1 && text.length <= maxLength && !/\p{Cc}|\p{Surrogate}/u.test(text) ? text : undefined,
   });
 
-export const LimitParameter = (): PropertyDecorator =>
+const AnyLimitParameter = (most: number, otherwise: number, must: string, description: string): PropertyDecorator =>
   Parameter({
     provenance: 'ours',
-    schema: {
-      type: 'integer',
-      minimum: 1,
-      maximum: LIMIT_MAX,
-      default: LIMIT_DEFAULT,
-      description: 'How many items the page holds at most.',
-    },
+    schema: { type: 'integer', minimum: 1, maximum: most, default: otherwise, description },
     reason: 'limit_invalid',
-    must: PARAMETER_RULES.limit,
+    must,
     read: (text) => {
       const limit = parseId(text);
-      return limit !== undefined && limit <= LIMIT_MAX ? limit : undefined;
+      return limit !== undefined && limit <= most ? limit : undefined;
     },
   });
+
+export const LimitParameter = (): PropertyDecorator =>
+  AnyLimitParameter(LIMIT_MAX, LIMIT_DEFAULT, PARAMETER_RULES.limit, 'How many items the page holds at most.');
+
+export const StatementLimitParameter = (): PropertyDecorator =>
+  AnyLimitParameter(
+    STATEMENT_LIMIT_MAX,
+    STATEMENT_LIMIT_MAX,
+    PARAMETER_RULES.statementLimit,
+    'How many movements the page holds at most.',
+  );
 
 export const CursorParameter = (): PropertyDecorator =>
   Parameter({

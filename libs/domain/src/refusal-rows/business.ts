@@ -32,11 +32,6 @@ export const BUSINESS = {
     errorCode: 'unprocessable',
     meaning: 'The recipient is not known, or not as the corridor asks for.',
   },
-  statement_too_long: {
-    status: 422,
-    errorCode: 'unprocessable',
-    meaning: 'More than 10000 movements fall in the period.',
-  },
   corridor_disabled: {
     status: 422,
     errorCode: 'unprocessable',

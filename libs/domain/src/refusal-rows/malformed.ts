@@ -45,7 +45,7 @@ export const MALFORMED = {
   limit_invalid: {
     status: 400,
     errorCode: 'invalid_request',
-    meaning: 'The limit is not a whole number from 1 to 500.',
+    meaning: 'The limit is not a whole number in the range of the parameter.',
   },
   cursor_invalid: {
     status: 400,

@@ -27,6 +27,15 @@ export interface Statement {
   readonly edges: { readonly account: StatementAccount };
 }
 
+/**
+ * One page of a statement. The balances and the period are those of the whole statement, which is what was booked when its first page
+ * was read. `balanceAfter` of a movement continues from page to page.
+ */
+export interface StatementPage extends Statement {
+  /** The cursor of the page behind this one; missing on the last. Opaque. */
+  readonly next?: string;
+}
+
 /** The account of a statement: who and what, without what it holds today. */
 export type StatementAccount = Pick<Account, 'id' | 'name' | 'alias' | 'code'> & {
   readonly edges: Pick<Account['edges'], 'currency'>;

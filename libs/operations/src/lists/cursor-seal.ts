@@ -26,13 +26,24 @@ export class CursorSeal {
 
   constructor(private readonly database: Database) {}
 
-  async write(scope: CursorScope, { at, id }: Position): Promise<string> {
-    const position = Buffer.from(`${at} ${id}`);
-    return Buffer.concat([this.mac(await this.keyOnce(), scope, position), position]).toString('base64url');
+  write(scope: CursorScope, { at, id }: Position): Promise<string> {
+    return this.seal(scope, `${at} ${id}`);
   }
 
   /** @throws Refusal `cursor_invalid` for one we did not write, or wrote for another list, workspace or filter */
   async open(scope: CursorScope, cursor: string): Promise<Position> {
+    const [at = '', id = ''] = (await this.unseal(scope, cursor)).split(' ');
+    return { at, id: Number(id) };
+  }
+
+  /** A cursor for a position of any other form. */
+  async seal(scope: CursorScope, text: string): Promise<string> {
+    const position = Buffer.from(text);
+    return Buffer.concat([this.mac(await this.keyOnce(), scope, position), position]).toString('base64url');
+  }
+
+  /** @throws Refusal `cursor_invalid` as `open` does */
+  async unseal(scope: CursorScope, cursor: string): Promise<string> {
     const bytes = CURSOR.test(cursor) ? Buffer.from(cursor, 'base64url') : Buffer.alloc(0);
     const [seal, position] = [bytes.subarray(0, MAC_BYTES), bytes.subarray(MAC_BYTES)];
     const isOurs =
@@ -40,8 +51,7 @@ export class CursorSeal {
       bytes.toString('base64url') === cursor &&
       timingSafeEqual(seal, this.mac(await this.keyOnce(), scope, position));
     if (!isOurs) throw new Refusal('cursor_invalid');
-    const [at = '', id = ''] = position.toString().split(' ');
-    return { at, id: Number(id) };
+    return position.toString();
   }
 
   private mac(key: Buffer, { list, workspaceId, filters }: CursorScope, position: Buffer): Buffer {

@@ -1,4 +1,4 @@
-import { fromBalanceAmount, minorUnits, parseTransferAmount, type AccountId, type Scope, type Statement, type WorkspaceId } from '@banking/domain'; // prettier-ignore
+import { fromBalanceAmount, minorUnits, parseTransferAmount, type AccountId, type Scope, type Statement, type StatementPage, type StatementQuery, type WorkspaceId } from '@banking/domain'; // prettier-ignore
 import { post, type Proposal } from '@banking/ledger';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { demoWorld } from './worlds.js';
@@ -27,8 +27,21 @@ export async function statementWorld() {
   const service = new LedgerBankingService(world.database, world.books);
   const workspaceId = world.demo.workspaces['Northwind Trading'] as WorkspaceId;
   const scope: Scope = { workspaceId };
-  const read = (accountId: AccountId, period: { from: string; to: string }) =>
+  const read = (accountId: AccountId, period: Omit<StatementQuery, 'accountId'>) =>
     service.getStatement(scope, { accountId, ...period });
+  /** The pages of a statement. @param between what to do before each page but the first */
+  const readPages = async (
+    accountId: AccountId,
+    period: Omit<StatementQuery, 'accountId'>,
+    between: () => Promise<unknown> = () => Promise.resolve(),
+  ): Promise<StatementPage[]> => {
+    const pages = [await read(accountId, period)];
+    for (let cursor = pages[0]?.next; cursor !== undefined; cursor = pages.at(-1)?.next) {
+      await between();
+      pages.push(await read(accountId, { ...period, cursor }));
+    }
+    return pages;
+  };
 
   const openEuro = async (): Promise<AccountId> => {
     const products = await service.listProducts();
@@ -40,16 +53,20 @@ export async function statementWorld() {
   const book = async (list: readonly Booking[]): Promise<AccountId> => {
     const accountId = await openEuro();
     const first: Booking = { amount: 100_000, isCredit: true, day: 3, isTogether: false };
-    const batches = [first, ...list].reduce<Proposal[][]>((so, booking) => {
+    await bookMore(accountId, [first, ...list]);
+    return accountId;
+  };
+
+  const bookMore = async (accountId: AccountId, list: readonly Booking[]): Promise<void> => {
+    const batches = list.reduce<Proposal[][]>((so, booking) => {
       const proposal = proposalOf(workspaceId, accountId, booking);
       const last = so.at(-1);
       return booking.isTogether && last ? [...so.slice(0, -1), [...last, proposal]] : [...so, [proposal]];
     }, []);
     for (const batch of batches) await post(world.books, batch);
-    return accountId;
   };
 
-  return { world, service, scope, workspaceId, read, openEuro, book };
+  return { world, service, scope, workspaceId, read, readPages, openEuro, book, bookMore };
 }
 
 function proposalOf(workspaceId: WorkspaceId, account: AccountId, { amount, isCredit, day }: Booking): Proposal {
@@ -63,6 +80,12 @@ function proposalOf(workspaceId: WorkspaceId, account: AccountId, { amount, isCr
 
 export const opening = ({ openingBalance }: Statement) => fromBalanceAmount(openingBalance);
 export const closing = ({ closingBalance }: Statement) => fromBalanceAmount(closingBalance);
+
+/** One statement of all movements of its pages. */
+export function joined(pages: readonly StatementPage[]): Statement {
+  const { next: _, ...first } = pages[0]!;
+  return { ...first, movements: pages.flatMap(({ movements }) => movements) };
+}
 
 /** What holds of every statement, whatever was booked. */
 export function expectToAddUp(statement: Statement): void {

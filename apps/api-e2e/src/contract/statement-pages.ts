@@ -1,0 +1,116 @@
+import { BankingClient } from '@banking/client';
+import { minorUnits, toTransferAmount, type ProductId, type Statement, type WorkspaceId } from '@banking/domain';
+import { ask } from '../answers.js';
+import { ADA, type Service } from '../service.js';
+import { idOf } from '../world.js';
+import { EVER } from './statements.js';
+
+/** A statement of more movements than its limit. */
+export function statementPagesContract(provide: () => Service): void {
+  const service = provide();
+  const idOfWorkspace = (name: string) => idOf(service.world, 'workspaces', name) as WorkspaceId;
+  const personal = () =>
+    new BankingClient({ baseUrl: service.url, token: () => service.tokenOf(ADA) }).workspace(
+      idOfWorkspace('Ada personal'),
+    );
+  const asked = (
+    query: string,
+    {
+      accountId,
+      workspace = 'Ada personal',
+      accept = '*/*',
+    }: { accountId: number; workspace?: string; accept?: string },
+  ) =>
+    ask(service, `/accounts/${accountId}/statement?${query}`, {
+      as: ADA,
+      workspace: idOfWorkspace(workspace),
+      headers: { accept },
+    });
+  const days = new URLSearchParams(EVER[1][1]).toString();
+
+  /** An account of its own with some fundings on it. */
+  const opened = async (alias: string, amounts: readonly bigint[]) => {
+    const { resource } = await personal().accounts.open({ productID: 2 as ProductId, alias });
+    for (const amount of amounts) {
+      await personal().sandbox.fund({ accountId: resource.id, amount: toTransferAmount(minorUnits(amount)) });
+    }
+    return resource;
+  };
+
+  describe('and a statement in pages', () => {
+    /** The targets of the `Link` of each page, and the pages. */
+    async function pagesOf(query: string, accountId: number, accept = '*/*') {
+      const pages = [await asked(query, { accountId, accept })];
+      for (;;) {
+        const link = pages.at(-1)?.headers.get('link');
+        if (!link) return pages;
+        const [, target = ''] = /^<([^>]+)>; rel="next"$/.exec(link) ?? [];
+        expect(target).toMatch(/^\/accounts\/\d+\/statement\?/);
+        pages.push(await asked(target.split('?')[1] ?? '', { accountId, accept }));
+      }
+    }
+
+    it.each(EVER)(
+      'When it is read in pages by %s Then they are the whole, and say the same of it',
+      async (_, period) => {
+        const accountId = (await opened('Pages', [100n, 20n, 3n, 4n, 5n])).id;
+        const query = new URLSearchParams(period).toString();
+        const whole = await asked(query, { accountId });
+
+        const pages = await pagesOf(`${query}&limit=2`, accountId);
+
+        expect(whole.headers.has('link')).toBe(false);
+        expect(pages.map(({ body }) => (body as Statement).movements.length)).toEqual([2, 2, 1]);
+        const { movements, ...said } = whole.body as Statement;
+        expect(pages.flatMap(({ body }) => (body as Statement).movements)).toEqual(movements);
+        for (const { body } of pages)
+          expect({ ...(body as Statement), movements: [] }).toEqual({ ...said, movements: [] });
+      },
+    );
+
+    it('When more is booked behind the first page Then the next is of the statement as it was', async () => {
+      const account = await opened('Pinned', [100n, 20n, 3n]);
+      const ada = personal().accounts;
+      const { next, closingBalance } = await ada.statement(account.id, { ...EVER[1][1], limit: 2 });
+      await personal().sandbox.fund({ accountId: account.id, amount: toTransferAmount(minorUnits(7n)) });
+
+      const last = await ada.statement(account.id, { ...EVER[1][1], cursor: next });
+
+      expect(last).toMatchObject({ closingBalance, movements: [{ amount: '3', balanceAfter: closingBalance }] });
+      expect(last).not.toHaveProperty('next');
+      const walked = [];
+      for await (const { amount } of ada.movements(account.id, { ...EVER[1][1], limit: 1 })) walked.push(amount);
+      expect(walked).toEqual(['100', '20', '3', '7']);
+    });
+
+    it('When a table comes in pages Then they are one table, without the repeated names', async () => {
+      const accountId = (await opened('Table pages', [100n, 20n, 3n])).id;
+      const whole = await asked(days, { accountId, accept: 'text/csv' });
+
+      const pages = await pagesOf(`${days}&limit=2`, accountId, 'text/csv');
+
+      const [first = '', ...rest] = pages.map(({ text }) => text);
+      expect(rest).toHaveLength(1);
+      expect([first, ...rest.map((text) => text.slice(text.indexOf('\r\n') + 2))].join('')).toBe(whole.text);
+      expect(rest.every((text) => text.split('\r\n', 1)[0] === whole.text.split('\r\n', 1)[0])).toBe(true);
+    });
+
+    it('When a cursor is used for another period, account, basis or workspace Then it is refused', async () => {
+      const [account, other] = [await opened('Cursor', [100n, 20n]), await opened('Other', [100n, 20n])];
+      const { next = '' } = await personal().accounts.statement(account.id, { ...EVER[1][1], limit: 1 });
+      const cursor = `cursor=${encodeURIComponent(next)}`;
+      const mine = { accountId: account.id };
+
+      expect(await asked(`${days}&${cursor}`, mine)).toMatchObject({ status: 200 });
+      for (const [query, options] of [
+        [`from=2000-01-02&to=2100-01-01&${cursor}`, mine],
+        [`${new URLSearchParams(EVER[0][1]).toString()}&${cursor}`, mine],
+        [`${days}&${cursor}`, { ...mine, accountId: other.id }],
+        [`${days}&${cursor}`, { ...mine, workspace: 'Northwind Trading' }],
+        [`${days}&cursor=${'A'.repeat(60)}`, mine],
+      ] as const) {
+        expect(await asked(query, options)).toMatchObject({ status: 400, body: { reason: 'cursor_invalid' } });
+      }
+    });
+  });
+}
