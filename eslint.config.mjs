@@ -73,6 +73,8 @@ const HOUSE_RULES = {
 
 const RUNS_ANYWHERE = 'This library runs in browsers too: use what every platform has.';
 
+const DATABASE_CLOCK = 'Times that decide come from the clock of the database: the clock of the process may be wrong.';
+
 const nodeGlobals = Object.fromEntries(
   ['process', 'console', 'Buffer', 'URL', 'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'fetch'].map(
     (name) => [name, 'readonly'],
@@ -131,6 +133,17 @@ export default defineConfig(
           paths: builtinModules.map((name) => ({ name, message: RUNS_ANYWHERE })),
           patterns: [{ regex: '^node:', message: RUNS_ANYWHERE }],
         },
+      ],
+    },
+  },
+  {
+    files: ['ledger', 'payouts', 'operations'].map((room) => `libs/${room}/src/**/*.ts`),
+    ignores: ['**/*.spec.ts', '**/testing/**'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        { selector: "NewExpression[callee.name='Date'][arguments.length=0]", message: DATABASE_CLOCK },
+        { selector: "MemberExpression[object.name='Date'][property.name='now']", message: DATABASE_CLOCK },
       ],
     },
   },

@@ -18,7 +18,7 @@ export async function openBooks(config: Config, log: Logger): Promise<Backing> {
     warn,
   });
   const { database, books } = deployment;
-  const terms = { validS: quotes.validS, rates: chooseRates({ rates: quotes.rates, sandbox }, warn) };
+  const terms = { validS: quotes.validS, rates: chooseRates({ rates: quotes.rates, sandbox }, database, warn) };
   const banking = new LedgerBankingService(database, books, terms, sandbox);
   let work: ReturnType<typeof startWork> | undefined;
   return {

@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os';
-import { type AccountId, parseId, type WorkspaceId } from '@banking/domain';
+import { parseId, type WorkspaceId } from '@banking/domain';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 
 /** An argument that names something. */
@@ -71,8 +71,8 @@ function parseName(text: string): string {
 }
 
 /** Reads an id of any kind. */
-export function parseIdOf<T extends WorkspaceId | AccountId>(text: string): T {
-  const id = parseId<T>(text);
+export function parseIdOf<T extends number>(text: string): T {
+  const id: number | undefined = parseId<WorkspaceId>(text);
   if (id === undefined) throw new InvalidArgumentError('Write an id as digits, such as 42.');
-  return id;
+  return id as T;
 }

@@ -22,8 +22,11 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['grant', 'add', 'mia@harbour.example', '--workspace', '1', '--role', 'admin'],
   ['grant', 'list'],
   ['grant', 'remove', 'mia@harbour.example', '--workspace', '1'],
+  ['discrepancy', 'list'],
+  ['discrepancy', 'resolve', '1', '--workspace', '1', '--return'],
+  ['order', 'resume', '12', '--workspace', '1'],
 ];
-const GROUPS = ['app', 'user', 'workspace', 'grant'];
+const GROUPS = ['app', 'user', 'workspace', 'grant', 'discrepancy', 'order'];
 const PATHS = [
   [],
   ...GROUPS.map((group) => [group]),

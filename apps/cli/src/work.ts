@@ -1,5 +1,7 @@
 import type { WorkspaceId } from '@banking/domain';
-import { listWork, retryParkedWork, retryWork, TRIES_MAX } from '@banking/payouts';
+import { listDiscrepancies, listWork, retryParkedWork, retryWork, TRIES_MAX } from '@banking/payouts';
+import { allWorkspaces } from '@banking/operations';
+import type { Database } from '@banking/postgres';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { withDeployment } from './deployment.js';
 import { examples } from './help.js';
@@ -33,14 +35,21 @@ export function addWorkCommands(program: Command): void {
   work
     .command('list')
     .summary('list what is in the queue')
-    .description('Lists what is in the queue: what is parked first, then the longest due. At most 100.')
+    .description(
+      'Lists what waits for an operator, discrepancies that are open and what is parked, then what is in the queue, ' +
+        'the longest due first. At most 100 of each. A discrepancy is resolved with banking discrepancy resolve.',
+    )
     .addOption(new Option('--parked', 'only what is parked'))
     .addOption(jsonOption())
     .addHelpText('after', examples('banking work list --parked'))
     .action(async ({ parked, json }: ListOptions) => {
-      const list = await withDeployment(({ database }) => listWork(database, { isParked: parked === true }), {
-        changesNothing: true,
-      });
+      const list = await withDeployment(
+        async ({ database }) => [
+          ...(await openDiscrepancies(database)),
+          ...(await listWork(database, { isParked: parked === true })),
+        ],
+        { changesNothing: true },
+      );
       if (json) return printJson(list);
       printTable(
         ['Workspace', 'Kind', 'Id', 'State', 'Tries', 'Delays', 'Due', 'Reason'],
@@ -91,6 +100,16 @@ export function addWorkCommands(program: Command): void {
         else print(`Released ${kind} ${subjectId} of workspace ${workspaceId}: it is due now.`);
       },
     );
+}
+
+/** The discrepancies that are open, as rows of the list. */
+async function openDiscrepancies(database: Database) {
+  const workspaces = await allWorkspaces(database);
+  const open = await listDiscrepancies(database, workspaces.map(({ id }) => id)); // prettier-ignore
+  return open.map(({ workspaceId, id: subjectId, kind, transactionId, openedAt }) => {
+    const reason = `${kind}, transaction ${transactionId}`;
+    return { workspaceId, kind: 'discrepancy', subjectId, state: 'open', tries: 0, delays: 0, dueAt: openedAt, reason };
+  });
 }
 
 function parseSubject(text: string): number {

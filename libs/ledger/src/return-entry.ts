@@ -9,9 +9,11 @@ const MOVED = statement<{
   direction: 'debit' | 'credit';
   amount: bigint;
   description: string | null;
+  today: string;
 }>(
   'transfers_to_return',
-  `select t.account_id, a.kind, t.currency_id, t.direction, t.amount, t.description
+  `select t.account_id, a.kind, t.currency_id, t.direction, t.amount, t.description,
+          (statement_timestamp() at time zone 'UTC')::date::text as today
    from transfer t join account a on (a.workspace_id, a.id) = (t.workspace_id, t.account_id)
    where t.workspace_id = $1 and t.transaction_id = $2 and t.type <> 'fee'
    order by t.id`,
@@ -19,29 +21,28 @@ const MOVED = statement<{
 
 /**
  * The return of a transaction, to be posted: each of its transfers the other way, as type `return`, the fee kept. The customer has
- * the full debit back in the account's own currency, and the accounts a conversion went through stand where they stood.
+ * the full debit back in the account's own currency, and the accounts a conversion went through stand where they stood. The return
+ * of a return takes the money again. Its value date is the database's day.
  *
  * Transfers are never edited, so it may be made before the transaction is locked.
  *
  * @throws Error when there is no such transaction.
  */
-export async function returnEntry(
-  database: Database,
-  workspaceId: number,
-  transactionId: number,
-  valueDate: string,
-): Promise<Entry> {
+export async function returnEntry(database: Database, workspaceId: number, transactionId: number): Promise<Entry> {
   const [moved] = await database.flight({ workspaces: [workspaceId] }, [
     bind(MOVED, workspaceId, transactionId),
   ] as const);
-  if (moved.length === 0) throw new Error(`there is no transaction ${transactionId} to return`);
+  const [first] = moved;
+  if (!first) throw new Error(`there is no transaction ${transactionId} to return`);
+  const isReturn = moved.some(({ kind, direction }) => kind === 'customer' && direction === 'credit');
+  const prefix = isReturn ? 'Reclaimed' : 'Returned';
   const legs = moved.map(({ account_id, kind, currency_id, direction, amount, description }): Leg => ({
     account: kind === 'customer' ? Number(account_id) : kind,
     currencyId: currency_id,
     direction: direction === 'debit' ? 'credit' : 'debit',
     amount: minorUnits(amount),
     type: 'return',
-    description: description === null ? undefined : `Returned: ${description}`,
+    description: description === null ? undefined : `${prefix}: ${description}`,
   }));
-  return { workspaceId, status: 'completed', valueDate, returnOf: transactionId, legs };
+  return { workspaceId, status: 'completed', valueDate: first.today, returnOf: transactionId, legs };
 }

@@ -2,6 +2,7 @@ import { Refusal, type Order, type OrderName, type UserId, type WorkspaceId } fr
 import { bind, CommitInDoubtError, statement, type Database } from '@banking/postgres';
 import { orderRead } from './get-order.js';
 import { PLAN_BY_ORDER } from './lists/plan-by-order.js';
+import { EXECUTION } from './orders/order-rows.js';
 
 interface CancellingScope {
   readonly workspaceId: WorkspaceId;
@@ -11,7 +12,7 @@ interface CancellingScope {
 /** First of all, as by whoever runs it: the row of the order decides which of the two came first. */
 const CANCEL_ORDER = statement<{ id: bigint }>(
   'cancel_order',
-  `update customer_order set status = 'cancelled', updated_at = statement_timestamp()
+  `update customer_order set status = 'cancelled', paused_at = null, pause_reason = null, updated_at = statement_timestamp()
    where workspace_id = $1 and account_id = $2 and id = $3 and status = 'active'
    returning id`,
 );
@@ -22,6 +23,13 @@ const CANCEL_RUNS = statement(
    from customer_order o
    where o.workspace_id = $1 and o.id = $2 and o.status = 'cancelled'
      and (e.workspace_id, e.order_id) = (o.workspace_id, o.id) and e.status = 'scheduled'`,
+);
+/** Work in the queue ends when it is claimed; parked work is never claimed. */
+const DELETE_PARKED_RUNS = statement(
+  'delete_parked_runs',
+  `delete from work w using execution e
+   where e.workspace_id = $1 and e.order_id = $2 and e.status = 'cancelled'
+     and w.workspace_id = e.workspace_id and w.kind = '${EXECUTION}' and w.subject_id = e.id and w.parked_at is not null`,
 );
 
 /**
@@ -49,10 +57,11 @@ async function cancel(
 ): Promise<Order> {
   const { accountId, orderId } = name;
   const scope = { workspaces: [workspaceId], ...(actor !== undefined && { user: actor }) };
-  const [cancelled, , , [row]] = await database.transaction(scope, (tx) =>
+  const [cancelled, , , , [row]] = await database.transaction(scope, (tx) =>
     tx.commit([
       bind(CANCEL_ORDER, workspaceId, accountId, orderId),
       bind(CANCEL_RUNS, workspaceId, orderId),
+      bind(DELETE_PARKED_RUNS, workspaceId, orderId),
       PLAN_BY_ORDER,
       orderRead(workspaceId, name),
     ] as const),

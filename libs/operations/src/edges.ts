@@ -173,7 +173,7 @@ const executionsJson = (o: string, account: string, { latest, before }: Executio
 const orderJson = (o: string, account: string, recipient: string, executions: string): string =>
   `json_build_object('id', ${o}.id, 'amount', ${o}.amount::text, 'status', ${o}.status, 'type', ${o}.type,
      'description', ${o}.description, 'purposeCode', ${o}.purpose_code, 'repeatUnit', ${o}.repeat_unit, 'repeatValue', ${o}.repeat_value,
-     'startAt', rfc3339(${o}.start_at), 'stopAt', rfc3339(${o}.stop_at), 'quoteID', ${o}.quote_id,
+     'startAt', rfc3339(${o}.start_at), 'stopAt', rfc3339(${o}.stop_at), 'pausedAt', rfc3339(${o}.paused_at), 'pauseReason', ${o}.pause_reason, 'quoteID', ${o}.quote_id,
      'externalReference', ${o}.external_reference, 'metadata', ${o}.metadata, ${times(o)},
      'edges', json_build_object('account', ${account}, 'recipient', ${recipient}, 'executions', ${executions}))`;
 

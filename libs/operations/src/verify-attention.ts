@@ -3,7 +3,7 @@ import { EXECUTION } from './orders/order-rows.js';
 
 /** Something that is as it should be and waits for an operator. It is no finding: the books are in order. */
 export interface Attention {
-  readonly kind: 'parked work';
+  readonly kind: 'parked work' | 'discrepancy';
   readonly workspaceId: number;
   /** What waits, since when, and why. */
   readonly detail: string;
@@ -22,12 +22,24 @@ const PARKED = statement<{ detail: string }>(
    order by k.parked_at, k.kind, k.subject_id limit ${LISTED_MAX}`,
 );
 
+const OPEN = statement<{ detail: string }>(
+  'verify_open_discrepancies',
+  `select format('discrepancy %s of transaction %s is open since %s: %s', d.id, d.transaction_id, rfc3339(d.opened_at), d.kind) as detail
+   from discrepancy d
+   where d.workspace_id = $1 and d.resolved_at is null
+   order by d.opened_at, d.id limit ${LISTED_MAX}`,
+);
+
 /** What waits for an operator in the given workspaces, the longest first in each. */
 export async function findAttention(database: Database, workspaceIds: readonly number[]): Promise<Attention[]> {
   const attention: Attention[] = [];
   for (const workspaceId of workspaceIds) {
-    const [parked] = await database.flight({ workspaces: [workspaceId] }, [bind(PARKED, workspaceId)] as const);
+    const [parked, open] = await database.flight({ workspaces: [workspaceId] }, [
+      bind(PARKED, workspaceId),
+      bind(OPEN, workspaceId),
+    ] as const);
     attention.push(...parked.map(({ detail }) => ({ kind: 'parked work' as const, workspaceId, detail })));
+    attention.push(...open.map(({ detail }) => ({ kind: 'discrepancy' as const, workspaceId, detail })));
   }
   return attention;
 }

@@ -3,6 +3,7 @@ import { statement, type Database } from '@banking/postgres';
 import { ORDER_KEY_CHECK, verifyOrderKeys } from './orders/verify-order-keys.js';
 import { ORDER_FAULTS } from './orders/verify-orders.js';
 import { RUN_TIME_CHECK, verifyRunTimes } from './orders/verify-run-times.js';
+import { DISCREPANCY_FAULTS } from './verify-discrepancies.js';
 import { type Fault, findInRanges, type RangeCheck } from './verify-ranges.js';
 import { ACCOUNT_TRAIL } from './verify-trails.js';
 
@@ -19,10 +20,10 @@ const FAULTS: readonly RangeCheck[] = [
          and (select array_agg(format('%s %s %s %s %s', t.account_id, t.currency_id, t.direction, t.amount, t.type) order by t.account_id, t.amount)
               from transfer t where t.workspace_id = $1 and t.transaction_id = r.id and t.account_version is not null)
              is distinct from
-             (select array_agg(format('%s %s credit %s return', t.account_id, t.currency_id, t.amount) order by t.account_id, t.amount)
+             (select array_agg(format('%s %s %s %s return', t.account_id, t.currency_id,
+                               case t.direction when 'debit' then 'credit' else 'debit' end, t.amount) order by t.account_id, t.amount)
               from transfer t
-              where t.workspace_id = $1 and t.transaction_id = r.return_of and t.account_version is not null
-                and t.direction = 'debit' and t.type <> 'fee')
+              where t.workspace_id = $1 and t.transaction_id = r.return_of and t.account_version is not null and t.type <> 'fee')
        union all
        select format('transaction %s has %s returns', r.return_of, s.returns)
        from transaction r
@@ -114,17 +115,7 @@ const FAULTS: readonly RangeCheck[] = [
       ),
     },
   },
-  {
-    check: 'every return is of a transaction that failed',
-    over: {
-      transaction: statement<Fault>(
-        'verify_return_reasons',
-        `select format('return %s is of transaction %s, which is %s', r.id, x.id, x.status) as detail
-         from transaction r join transaction x on x.workspace_id = $1 and x.id = r.return_of
-         where r.workspace_id = $1 and r.id > $2 and r.id <= $3 and x.status <> 'failed'`,
-      ),
-    },
-  },
+  ...DISCREPANCY_FAULTS,
   ...ORDER_FAULTS,
   ACCOUNT_TRAIL,
 ];

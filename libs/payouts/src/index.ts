@@ -5,6 +5,7 @@ export * from './open-payouts.js';
 export * from './carry-out.js';
 export * from './hear-rail.js';
 export * from './track-remittance.js';
+export * from './discrepancies.js';
 
 // The network
 export * from './rail.js';

@@ -1,10 +1,12 @@
 import { preparePosting, returnEntry, type Books } from '@banking/ledger';
 import { bind, statement, type Bound, type Tx } from '@banking/postgres';
+import type { DiscrepancyKind } from './discrepancies.js';
+import { findPosition, lockTransaction } from './money-position.js';
 import { PAYOUT } from './open-payouts.js';
 
 /** What the outside network said of a payout. */
 export interface RailEvent {
-  /** The provider's own name of the event; said twice, it is recorded once. */
+  /** The provider's own id of the event. With the same status it is recorded once; with another it is an event of its own. */
   readonly providerEvent: string;
   /** ISO 20022 payment status, such as `ACSP`, `ACCC`, `RJCT`. */
   readonly status: string;
@@ -13,28 +15,26 @@ export interface RailEvent {
   readonly message?: string | undefined;
 }
 
+/** Opens the discrepancies together with the event. One that is open already stays the only one of its kind. */
 const RECORD_EVENT = statement(
   'record_remittance_event',
-  `with heard as (
+  `with recorded as (
      insert into remittance_event (workspace_id, remittance_id, provider_event, status, reason_code, message)
      select m.workspace_id, m.id, $3, $4, $5, $6 from remittance m where m.workspace_id = $1 and m.transaction_id = $2
-     on conflict (workspace_id, remittance_id, provider_event) do nothing
-     returning remittance_id
+     on conflict (workspace_id, remittance_id, provider_event, status) do nothing
+     returning id, remittance_id
+   ), opened as (
+     insert into discrepancy (workspace_id, transaction_id, kind, event_id)
+     select $1, $2, kind, recorded.id from recorded cross join unnest($7::text[]) kind
+     on conflict (workspace_id, transaction_id, kind) where resolved_at is null do nothing
    )
-   update remittance set updated_at = statement_timestamp() from heard where workspace_id = $1 and id = heard.remittance_id`,
-);
-/** Locked before any account is, by all who do: the words of one transaction are heard one after the other. */
-const LOCK_TRANSACTION = statement<{ status: string }>(
-  'lock_remitted_transaction',
-  `select x.status from transaction x
-   join remittance m on (m.workspace_id, m.transaction_id) = (x.workspace_id, x.id)
-   where x.workspace_id = $1 and x.id = $2
-   for no key update of x`,
+   update remittance set updated_at = statement_timestamp() from recorded where workspace_id = $1 and remittance.id = recorded.remittance_id`,
 );
 /** A statement of its own behind the lock, so that it sees what the holder before wrote. */
-const FIND_RETURN = statement<{ id: bigint }>(
-  'find_return',
-  'select id from transaction where workspace_id = $1 and return_of = $2',
+const FIND_NAMESAKES = statement(
+  'find_events_of_this_id',
+  `select from remittance m join remittance_event e on (e.workspace_id, e.remittance_id) = (m.workspace_id, m.id)
+   where m.workspace_id = $1 and m.transaction_id = $2 and e.provider_event = $3`,
 );
 const STEP_TRANSACTION = statement(
   'step_transaction',
@@ -70,8 +70,8 @@ type Alongside = (heard: Heard) => readonly Bound<unknown>[];
 const NOTHING: Alongside = () => [];
 
 /**
- * Makes what the network said ready to be recorded, whatever it is: nothing is locked yet. Said again or too late, it changes nothing
- * but the list of what was said.
+ * Makes what the network said ready to be recorded, whatever it is: nothing is locked yet. Said again or too late, it moves no money.
+ * What contradicts an earlier event opens a discrepancy.
  *
  * @throws Error for `RJCT` of a transaction that is not there. Of one without a remittance, `record` throws.
  */
@@ -81,9 +81,8 @@ export async function readyWord(
   transactionId: number,
   event: RailEvent,
 ): Promise<ReadyWord> {
-  const word = recorded(workspaceId, transactionId, event);
-  if (event.status !== 'RJCT') return readyEvent(workspaceId, transactionId, event.status === 'ACCC', word);
-  return readyRejection(books, workspaceId, transactionId, word);
+  if (event.status !== 'RJCT') return readyEvent(workspaceId, transactionId, event);
+  return readyRejection(books, workspaceId, transactionId, event);
 }
 
 /** Records what the network said, whatever it is, as `readyWord` says. */
@@ -115,11 +114,12 @@ export async function recordRailEvent(
   return recordEvent(books, workspaceId, transactionId, event);
 }
 
-function readyEvent(workspaceId: number, transactionId: number, isLast: boolean, word: Bound<unknown>): ReadyWord {
+function readyEvent(workspaceId: number, transactionId: number, event: RailEvent): ReadyWord {
+  const isLast = event.status === 'ACCC';
   return {
     workspaces: [workspaceId],
     async record(tx, alongside = NOTHING) {
-      const { status } = await hold(tx, workspaceId, transactionId, isLast);
+      const { status, word } = await hold(tx, workspaceId, transactionId, event);
       const heard = isLast && status === 'failed' ? 'late' : 'recorded';
       const steps = isLast && status === 'pending' ? closed(workspaceId, transactionId, 'completed') : [];
       return { heard, rows: await tx.commit([word, ...steps, ...alongside(heard)]) };
@@ -150,15 +150,14 @@ async function readyRejection(
   books: Books,
   workspaceId: number,
   transactionId: number,
-  word: Bound<unknown>,
+  event: RailEvent,
 ): Promise<ReadyWord> {
-  const today = new Date().toISOString().slice(0, 10);
-  const entry = await returnEntry(books.database, workspaceId, transactionId, today);
+  const entry = await returnEntry(books.database, workspaceId, transactionId);
   const { workspaces, finish } = await preparePosting(books, [{ entries: [entry] }]);
   return {
     workspaces,
     async record(tx, alongside = NOTHING) {
-      const { status, isReturned } = await hold(tx, workspaceId, transactionId, true);
+      const { status, isReturned, word } = await hold(tx, workspaceId, transactionId, event);
       if (status !== 'pending') {
         if (status === 'failed' && !isReturned)
           throw new Error(`transaction ${transactionId} failed without its return`);
@@ -177,14 +176,31 @@ async function readyRejection(
 }
 
 /** Locks a transaction on its way, and says where it stands. A last word will end its work too. */
-async function hold(tx: Tx, workspaceId: number, transactionId: number, isLastWord: boolean) {
-  const [, [held], returns] = await tx.flight([
-    bind(LOCK_WORK, workspaceId, transactionId, isLastWord),
-    bind(LOCK_TRANSACTION, workspaceId, transactionId),
-    bind(FIND_RETURN, workspaceId, transactionId),
+async function hold(tx: Tx, workspaceId: number, transactionId: number, event: RailEvent) {
+  const [, [held], [position], before] = await tx.flight([
+    bind(LOCK_WORK, workspaceId, transactionId, isFinal(event)),
+    lockTransaction(workspaceId, transactionId),
+    findPosition(workspaceId, transactionId),
+    bind(FIND_NAMESAKES, workspaceId, transactionId, event.providerEvent),
   ] as const);
-  if (!held) throw new Error(`transaction ${transactionId} has no remittance`);
-  return { status: held.status, isReturned: returns.length > 0 };
+  if (!held || !position) throw new Error(`transaction ${transactionId} has no remittance`);
+  const { status } = held;
+  const kinds = status === 'pending' ? [] : contradictions(event, position.isBack);
+  if (before.length > 0) kinds.push('event_reused');
+  return {
+    status,
+    isReturned: position.latestId !== BigInt(transactionId),
+    // An exact repeat records nothing, so it opens nothing either.
+    word: recorded(workspaceId, transactionId, event, kinds),
+  };
+}
+
+const isFinal = ({ status }: RailEvent): boolean => status === 'ACCC' || status === 'RJCT';
+
+/** What the final status says of the money, against where it is. */
+function contradictions({ status }: RailEvent, isBack: boolean): DiscrepancyKind[] {
+  if (status === 'RJCT' && !isBack) return ['credited_then_rejected'];
+  return status === 'ACCC' && isBack ? ['rejected_then_credited'] : [];
 }
 
 /** The steps that a last word makes: the payout's word for it is its own, the transaction's what customers see. */
@@ -197,7 +213,11 @@ function closed(workspaceId: number, transactionId: number, status: 'completed' 
   ];
 }
 
-function recorded(workspaceId: number, transactionId: number, event: RailEvent): Bound<unknown> {
-  const { providerEvent, status, reasonCode, message } = event;
-  return bind(RECORD_EVENT, workspaceId, transactionId, providerEvent, status, reasonCode ?? null, message ?? null);
+function recorded(
+  workspaceId: number,
+  transactionId: number,
+  { providerEvent, status, reasonCode, message }: RailEvent,
+  discrepancies: readonly DiscrepancyKind[],
+): Bound<unknown> {
+  return bind(RECORD_EVENT, workspaceId, transactionId, providerEvent, status, reasonCode ?? null, message ?? null, discrepancies); // prettier-ignore
 }

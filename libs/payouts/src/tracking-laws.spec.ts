@@ -25,6 +25,34 @@ function standing(words: readonly { status: string }[]) {
   return { status: 'pending', payout: 'submitted', returns: 0 };
 }
 
+/** The discrepancies that these events leave open: each of a kind once, in the order of their names. */
+function contradictions(words: readonly { providerEvent: string; status: string }[]): string[] {
+  const finals = words.map(({ status }) => status).filter((status) => FINAL.includes(status));
+  const kinds: string[] = [];
+  if (finals[0] === 'ACCC' && finals.includes('RJCT')) kinds.push('credited_then_rejected');
+  const ids = new Map(words.map(({ providerEvent, status }) => [providerEvent, status]));
+  if (words.some(({ providerEvent, status }) => ids.get(providerEvent) !== status)) kinds.push('event_reused');
+  if (finals[0] === 'RJCT' && finals.includes('ACCC')) kinds.push('rejected_then_credited');
+  return kinds;
+}
+
+async function opened(id: number): Promise<string[]> {
+  const { rows } = await world.owner.query<{ kind: string }>(
+    'select kind from discrepancy where transaction_id = $1 and resolved_at is null order by kind',
+    [id],
+  );
+  return rows.map(({ kind }) => kind);
+}
+
+async function recordedEvents(id: number): Promise<string[]> {
+  const { rows } = await world.owner.query<{ event: string }>(
+    `select e.provider_event || ' ' || e.status as event
+     from remittance_event e join remittance m on m.id = e.remittance_id where m.transaction_id = $1 order by 1`,
+    [id],
+  );
+  return rows.map(({ event }) => event);
+}
+
 async function seen(id: number) {
   const { rows } = await world.owner.query<{ status: string; payout: string; returns: number; balance: bigint }>(
     `select x.status, p.status as payout, a.balance,
@@ -39,7 +67,7 @@ async function seen(id: number) {
 const payment = async () => (await payOut(world, { open: openTracking })) as [number];
 
 describe('Given whatever a network says, as often and in whatever order', () => {
-  it('When it says it, Then the first last word decides, and the money is out or back, once', async () => {
+  it('When it says it, Then the first final status decides, and every contradiction is open', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(word, { maxLength: 8 }), async (words) => {
         const [id] = await payment();
@@ -50,13 +78,16 @@ describe('Given whatever a network says, as often and in whatever order', () => 
         const { balance, ...stands } = await seen(id);
         expect(stands).toEqual(standing(words));
         expect(balance - before.balance).toBe(stands.returns === 1 ? AMOUNT : 0n);
+        expect(await opened(id)).toEqual(contradictions(words));
+        const distinct = new Set(words.map(({ providerEvent, status }) => `${providerEvent} ${status}`));
+        expect(await recordedEvents(id)).toEqual([...distinct].sort());
       }),
       { numRuns: 60 },
     );
     expect(await faults(world)).toEqual([]);
   });
 
-  it('When it says all of it at once, Then one last word has decided, and the books add up', async () => {
+  it('When it says all of it at once, Then one final status has decided, and every contradiction is open once', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(word, { minLength: 2, maxLength: 6 }), async (words) => {
         const [id] = await payment();
@@ -68,6 +99,8 @@ describe('Given whatever a network says, as often and in whatever order', () => 
         const possible = words.filter(({ status }) => FINAL.includes(status)).map((one) => standing([one]));
         expect(possible.length === 0 ? [standing([])] : possible).toContainEqual(stands);
         expect(balance - before.balance).toBe(stands.returns === 1 ? AMOUNT : 0n);
+        const first = { providerEvent: 'first', status: stands.returns === 1 ? 'RJCT' : 'ACCC' };
+        expect(await opened(id)).toEqual(contradictions(possible.length === 0 ? words : [first, ...words]));
       }),
       { numRuns: 40 },
     );

@@ -13,14 +13,7 @@ const SHAPES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     createdAt: 'time?',
     updatedAt: 'time?',
   },
-  Product: {
-    id: 'id',
-    name: 'string',
-    description: 'string?',
-    createdAt: 'time?',
-    updatedAt: 'time?',
-    'edges.currency': 'Currency',
-  },
+  Product: { id: 'id', name: 'string', description: 'string?', createdAt: 'time?', updatedAt: 'time?', 'edges.currency': 'Currency' }, // prettier-ignore
   App: { id: 'id', name: 'string', createdAt: 'time?' },
   User: {
     id: 'id',
@@ -85,6 +78,8 @@ const SHAPES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     repeatValue: 'integer?',
     startAt: 'time?',
     stopAt: 'time?',
+    pausedAt: 'time?', // ours
+    pauseReason: 'string?', // ours
     quoteID: 'id?', // ours
     externalReference: 'string?', // ours
     metadata: 'object?', // ours

@@ -1,6 +1,6 @@
 import type { Execution, Order } from '@banking/domain';
 import { AccountDto } from '../accounts/account.dto.js';
-import { AmountField, EdgeField, Field, IdField, TextField, TimeField } from '../http/field.decorator.js';
+import { AmountField, EdgeField, Field, IdField, Ours, TextField, TimeField } from '../http/field.decorator.js';
 import { RecipientDto } from '../recipients/recipient.dto.js';
 import { TransactionDto } from '../transfers/transaction.dto.js';
 
@@ -79,6 +79,15 @@ export class OrderDto implements Order {
 
   @TimeField('No run is after it.')
   readonly stopAt?: NonNullable<Order['stopAt']>;
+
+  @Ours()
+  @TimeField(
+    'Since when it is paused: it stays `active` and does not run until the bank resumes it. It can be cancelled.',
+  )
+  readonly pausedAt?: NonNullable<Order['pausedAt']>;
+
+  @Field('ours', { type: 'string', description: 'Why it is paused. `payouts_rejected`: three of its payouts in a row were rejected.', example: 'payouts_rejected', required: false }) // prettier-ignore
+  readonly pauseReason?: NonNullable<Order['pauseReason']>;
 
   @Field('ours', { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'The quote it was placed at.', example: 1, required: false }) // prettier-ignore
   readonly quoteID?: NonNullable<Order['quoteID']>;

@@ -13,6 +13,9 @@ export type OrderType = 'instant' | 'scheduled' | 'recurring';
 /** What `repeatValue` counts. */
 export type RepeatUnit = 'daily' | 'weekly' | 'monthly';
 
+/** Why a recurring order is paused: three of its payouts in a row were rejected. */
+export type PauseReason = 'payouts_rejected';
+
 /** A customer's instruction to pay. */
 export interface Order {
   readonly id: OrderId;
@@ -27,6 +30,9 @@ export interface Order {
   readonly repeatValue?: number;
   readonly startAt?: Timestamp;
   readonly stopAt?: Timestamp;
+  /** Since when it does not run, though it is active. It runs again once it is resumed. */
+  readonly pausedAt?: Timestamp;
+  readonly pauseReason?: Open<PauseReason>;
   /** The quote whose rate and fee the order was placed at. */
   readonly quoteID?: QuoteId;
   /** The payer's own name of the order, unique in the workspace for ever. */

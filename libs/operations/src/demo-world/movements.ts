@@ -1,10 +1,15 @@
 import type { MinorUnits } from '@banking/domain';
 import { post, type Books, type Entry, type Leg, type Outcome } from '@banking/ledger';
 import { openTracking } from '@banking/payouts';
+import { bind, statement } from '@banking/postgres';
 import type { DemoAccount } from './accounts.js';
 import { madeBefore, note } from './world.js';
 
-const today = () => new Date().toISOString().slice(0, 10);
+/** Money is booked by the database's day. */
+const TODAY = statement<{ today: string }>(
+  'demo_today',
+  `select (statement_timestamp() at time zone 'UTC')::date::text as today`,
+);
 
 /** What a demo transfer posted: the transaction, and the customer's transfer that carries its name. */
 export interface DemoMovement {
@@ -29,7 +34,8 @@ async function postOnce(
     const transaction = outcome.posted[0]!;
     return { transaction, transferId: transaction.transfers[0]!.id };
   };
-  const proposal = { entries: [{ ...entry, valueDate: today() }] };
+  const { today } = (await books.database.read({}, bind(TODAY)))!;
+  const proposal = { entries: [{ ...entry, valueDate: today }] };
   const outcomes = await post(books, [proposal], (decided) => {
     const { transaction, transferId: id } = named(decided);
     return [

@@ -5,6 +5,7 @@ import { holdWork, type Claim } from '@banking/payouts';
 import { CommitInDoubtError, IdBlocks, type Database } from '@banking/postgres';
 import type { RateSource } from '../rates/rate-source.js';
 import { OrderLane } from './order-lane.js';
+import { isPauseRequired, pauseOrder } from './pause-order.js';
 import { type NamedPayment, type PaymentFacts, readPaymentFacts } from './payment-facts.js';
 import { orderKey, readWish } from './read-wish.js';
 import { failure, type OrderOutcome, postOrders, type ReadyOrder } from './post-orders.js';
@@ -33,6 +34,9 @@ interface PlacingScope {
 
 /** A server that restarts is back within this time, usually; the caller's own deadline is longer. */
 const RESUBMIT_AFTER_MS: readonly number[] = [0, 250, 500, 1_000, 2_000];
+
+/** A pause, a resumption and a rejection may each overtake a run once. */
+const RUN_TRIES_MAX = 5;
 
 /** Where orders are placed and run: one of each process, since what arrives together is carried out together. */
 export class OrderDesk {
@@ -87,19 +91,29 @@ export class OrderDesk {
 
   /**
    * Carries out a run that is due, for the holder of its claim. Whatever is there to be decided is decided by then: a run that is refused
-   * has failed. Nothing is done for a run that is over, or whose claim is another's by now.
+   * has failed. Nothing is done for a run that is over, or whose claim is another's by now. A run of an order whose payouts were rejected
+   * three times in a row is parked instead, and the order is paused.
    *
    * @throws Refusal `unavailable`, `rate_unavailable`, `outcome_unknown`: it is to be tried again
    */
   async run(claim: Claim): Promise<void> {
+    for (let tried = 1; tried <= RUN_TRIES_MAX; tried += 1) if (await this.tryRun(claim)) return;
+    throw new Error('an order was paused and resumed again and again while it ran');
+  }
+
+  /** Returns false where the order was paused, resumed or rejected once more while this was decided: it is to be decided again. */
+  private async tryRun(claim: Claim): Promise<boolean> {
     const { workspaceId, subjectId: executionId } = claim;
     const run = await readRun(this.database, workspaceId, executionId);
-    if (!run) return;
+    if (!run) return true;
+    if (run.isPaused) return pauseOrder(this.database, claim, run.orderId);
     const facts = await this.facts.ask(namedBy(run));
     const ready = await readyRun(run, await take(this.executionIds), facts, this.rates, holdWork(claim));
     const outcome = await this.settle({ ...ready, run: { claim, orderId: run.orderId } });
+    if (outcome.kind === 'failed' && isPauseRequired(outcome.error)) return false;
     if (outcome.kind === 'failed') throw outcome.error;
     if (outcome.kind === 'refused' && isPassing(outcome.refusal)) throw outcome.refusal;
+    return true;
   }
 
   /**

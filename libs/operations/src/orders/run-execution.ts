@@ -25,8 +25,10 @@ export interface DueRun {
   readonly repeatUnit: RepeatUnit | undefined;
   readonly repeatValue: number | undefined;
   readonly sequence: number;
-  /** How many runs have failed in a row before this one. */
+  /** How many runs were refused in a row before this one. A rejected payout was carried out, so it is none of them. */
   readonly failedBefore: number;
+  /** Whether its order is paused, or has to be. */
+  readonly isPaused: boolean;
 }
 
 interface RunRow {
@@ -42,6 +44,7 @@ interface RunRow {
   readonly repeat_value: number | null;
   readonly sequence: number;
   readonly failed_before: number;
+  readonly is_paused: boolean;
 }
 
 const READ_RUN = statement<RunRow>(
@@ -49,9 +52,10 @@ const READ_RUN = statement<RunRow>(
   `select o.id as order_id, o.account_id, o.recipient_id, o.amount, o.description, o.purpose_code, o.anchor,
           rfc3339(o.stop_at) as stop_at, o.repeat_unit, o.repeat_value, e.sequence,
           (select count(*)::int from (
-             select l.status from execution l
+             select l.status, l.failure_code from execution l
              where (l.workspace_id, l.order_id) = (o.workspace_id, o.id) and l.sequence < e.sequence
-             order by l.sequence desc limit $3) l where l.status = 'failed') as failed_before
+             order by l.sequence desc limit $3) l where l.status = 'failed' and l.failure_code <> 'payout_rejected') as failed_before,
+          o.paused_at is not null or rejected_three_in_a_row(o.workspace_id, o.id, o.resumed_at) as is_paused
    from execution e join customer_order o on (o.workspace_id, o.id) = (e.workspace_id, e.order_id)
    where e.workspace_id = $1 and e.id = $2 and e.status = 'scheduled' and o.status = 'active'`,
 );
@@ -97,6 +101,7 @@ export async function readRun(
       repeatValue: row.repeat_value ?? undefined,
       sequence: row.sequence,
       failedBefore: row.failed_before,
+      isPaused: row.is_paused,
     }
   );
 }

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
+import { NOT_DATE } from '../testing/process-clock.js';
 import { HttpRateSource, type HttpRateSourceOptions } from './http-rate-source.js';
 
 const NOON = Date.parse('2026-11-21T12:00:00Z');
@@ -45,6 +46,7 @@ function source(options: Partial<HttpRateSourceOptions> = {}) {
     url: `${base}/rates?key=secret`,
     maxAgeMs: 60 * MINUTE,
     warn: (line) => lines.push(line),
+    databaseTime: async () => nowMs,
     now: () => nowMs,
     ...options,
   });
@@ -62,6 +64,24 @@ describe('Given a source of rates over HTTP', () => {
       asOf: '2026-11-21T11:59:00Z',
     });
     expect(asked.map(({ url }) => url)).toEqual(['/rates?key=secret']);
+  });
+
+  it('When the clock of the process is wrong, Then their age is measured by the clock of the database', async () => {
+    jest.useFakeTimers({ now: Date.parse('2001-01-01T00:00:00Z'), doNotFake: NOT_DATE });
+    try {
+      expect(await source({ now: () => 7 }).rateOf('USD', 'INR')).toMatchObject({ numerator: 83n });
+      nowMs = NOON + 60 * MINUTE;
+      await expect(source({ now: () => 7 }).rateOf('USD', 'INR')).rejects.toMatchObject({ reason: 'rate_unavailable' });
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  it('When the database does not tell the time, Then there is no rate', async () => {
+    const rates = source({ databaseTime: () => Promise.reject(new Error('gone')) });
+
+    await expect(rates.rateOf('USD', 'INR')).rejects.toMatchObject({ reason: 'rate_unavailable' });
+    expect(warned).toEqual([expect.stringContaining('the database did not tell the time')]);
   });
 
   it('When many want one at once, Then the source is asked once', async () => {

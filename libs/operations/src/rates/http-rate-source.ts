@@ -9,7 +9,9 @@ export interface HttpRateSourceOptions {
   readonly maxAgeMs: number;
   /** Told why the source could not be used, once for each time it was asked. */
   readonly warn: (line: string) => void;
-  /** Milliseconds since 1970. */
+  /** The time of the database in milliseconds since 1970: the age of rates is measured by it. */
+  readonly databaseTime: () => Promise<number>;
+  /** Milliseconds of a clock that is never set. Default: `performance.now()`. */
   readonly now?: () => number;
   /** For one question, its answer included. Default 5,000. */
   readonly timeoutMs?: number;
@@ -36,6 +38,8 @@ export class HttpRateSource implements RateSource {
   /** Where the rates are from, without what is secret about it. */
   private readonly name: string;
   private readonly now: () => number;
+  /** The time of the database less that of `now`, as of the last question. */
+  private offsetMs = NaN;
   private kept: RateDocument | undefined;
   private askAtMs = -Infinity;
   private hasFailed = false;
@@ -51,7 +55,7 @@ export class HttpRateSource implements RateSource {
     url.username = url.password = '';
     this.url = url.href;
     this.name = url.origin;
-    this.now = options.now ?? Date.now;
+    this.now = options.now ?? (() => performance.now());
   }
 
   async rateOf(from: CurrencyCode, to: CurrencyCode): Promise<DatedRate> {
@@ -77,6 +81,7 @@ export class HttpRateSource implements RateSource {
   /** One question at a time, for everybody who waits. Never throws: what is at hand may still do. */
   private async ask(): Promise<void> {
     try {
+      this.offsetMs = (await this.databaseTime()) - this.now();
       const document = readRateDocument(await this.fetched());
       if (!document) throw new SourceError('it is not the document that docs/operate.md describes');
       const fault = this.faultOf(document);
@@ -100,9 +105,15 @@ export class HttpRateSource implements RateSource {
   }
 
   private faultOf({ asOf }: RateDocument): string | undefined {
-    const ageMs = this.now() - Date.parse(asOf);
+    const ageMs = this.now() + this.offsetMs - Date.parse(asOf);
     if (ageMs > this.options.maxAgeMs) return 'too old to deal at';
     return ageMs < -AHEAD_MAX_MS ? 'still to come' : undefined;
+  }
+
+  private databaseTime(): Promise<number> {
+    return this.options.databaseTime().catch(() => {
+      throw new SourceError('the database did not tell the time, so the age of its rates is not known');
+    });
   }
 
   private async fetched(): Promise<string> {

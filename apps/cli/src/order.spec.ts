@@ -1,0 +1,39 @@
+import type { QueuedWork } from '@banking/payouts';
+import { World } from './testing/world.js';
+
+const world = new World();
+let orderId: number;
+const resume = (id: number) => world.run(['order', 'resume', String(id), '--workspace', '1']);
+
+beforeAll(async () => {
+  await world.open();
+  await world.json('demo');
+  const [order] = await world.query(`
+    update customer_order set paused_at = now(), pause_reason = 'payouts_rejected'
+    where id = (select min(id) from customer_order where type = 'recurring' and status = 'active') returning id::int`);
+  orderId = order!['id'] as number;
+  await world.query(
+    `update work set parked_at = now(), reason = 'order ' || $1 || ' is paused'
+     where kind = 'execution' and subject_id in (select id from execution where order_id = $1::bigint and status = 'scheduled')`,
+    orderId,
+  );
+});
+afterAll(() => world.close());
+
+describe('Given an order that is paused', () => {
+  it('When it is resumed, Then its run is due, and resuming it again is refused', async () => {
+    const [parked] = await world.json<[QueuedWork]>('work', 'list', '--parked');
+
+    expect(await resume(orderId)).toEqual({
+      exitCode: 0,
+      stdout: `Resumed order ${orderId} of workspace 1: what it missed is due now.\n`,
+      stderr: '',
+    });
+
+    expect(await world.json('work', 'list')).toContainEqual(
+      expect.objectContaining({ kind: 'execution', subjectId: parked.subjectId, state: 'waiting', tries: 0 }),
+    );
+    expect(await resume(orderId)).toMatchObject({ exitCode: 1, stderr: `The order ${orderId} of workspace 1 is not paused.\n` }); // prettier-ignore
+    expect(await resume(999_999)).toMatchObject({ exitCode: 1, stderr: 'There is no order 999999 of workspace 1.\n' });
+  });
+});

@@ -1,0 +1,73 @@
+import type { AccountId, RecipientId, TransferAmount, UserId, WorkspaceId } from '@banking/domain';
+import { listDiscrepancies, recordEvent, resolveDiscrepancy } from '@banking/payouts';
+import { makeDemoWorld } from './demo-world/make-demo-world.js';
+import { readDemoWorld, type DemoWorld } from './demo-world/world.js';
+import { LedgerBankingService } from './ledger-banking-service.js';
+import { DEMO_RATES } from './rates/demo-rate-source.js';
+import { NOT_DATE } from './testing/process-clock.js';
+import { emptyWorld, type World } from './testing/worlds.js';
+
+describe.each(['2001-01-01T00:00:00Z', '2099-12-31T23:59:59Z'])('Given a process whose clock says %s', (now) => {
+  let world: World;
+  let demo: DemoWorld;
+  let service: LedgerBankingService;
+  let ada: { workspaceId: WorkspaceId; actor: UserId };
+
+  beforeAll(async () => {
+    world = await emptyWorld();
+    jest.useFakeTimers({ now: Date.parse(now), doNotFake: NOT_DATE });
+    await makeDemoWorld(world.books);
+    demo = (await readDemoWorld(world.database))!;
+    service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES });
+    ada = {
+      workspaceId: demo.workspaces['Northwind Trading'] as WorkspaceId,
+      actor: demo.users['ada@northwind.example'] as UserId,
+    };
+  });
+  afterAll(async () => {
+    jest.useRealTimers();
+    await world.close();
+  });
+
+  it('When money is booked in every way, Then all of it counts on the day of the database', async () => {
+    const accountId = demo.accounts['Northwind Trading EUR'] as AccountId;
+    await service.fundAccount(ada, { accountId, amount: '1000' as TransferAmount });
+    const recipientID = (await service.listRecipients(ada, {})).items.find(({ name }) => name === 'Northwind Trading Berlin')!.id as RecipientId; // prettier-ignore
+    const order = { accountId, recipientID, amount: '10000' as TransferAmount, type: 'instant', purposeCode: 'IR001' } as const; // prettier-ignore
+    const { resource: quote } = await service.createQuote(ada, {
+      accountID: accountId,
+      recipientID,
+      amount: order.amount,
+    });
+    const { resource: paid } = await service.placeOrder(ada, { ...order, quoteID: quote.id });
+    const transactionId = paid.edges.executions![0]!.edges.transaction!.id;
+    for (const status of ['RJCT', 'ACCC']) {
+      await recordEvent(world.books, ada.workspaceId, transactionId, { providerEvent: status, status });
+    }
+    const [open] = await listDiscrepancies(world.database, [ada.workspaceId]);
+    const discrepancyId = open?.id ?? 0;
+    await resolveDiscrepancy(world.books, { workspaceId: ada.workspaceId, discrepancyId, resolution: 'reclaimed', by: 'ada' }); // prettier-ignore
+
+    const { rows } = await world.owner.query(
+      `select distinct value_date = (now() at time zone 'UTC')::date as today, return_of is null as out from transaction order by 2`,
+    );
+    expect(rows).toEqual([
+      { today: true, out: false },
+      { today: true, out: true },
+    ]);
+  });
+
+  it('When an order for later is placed, Then what lies ahead is told by the clock of the database', async () => {
+    const accountId = demo.accounts['Northwind Trading EUR'] as AccountId;
+    const recipientID = (await service.listRecipients(ada, {})).items[0]!.id as RecipientId;
+    const { rows } = await world.owner.query<{ tomorrow: string; yesterday: string }>(
+      `select rfc3339(now() + interval '1 day') as tomorrow, rfc3339(now() - interval '1 day') as yesterday`,
+    );
+    const { tomorrow, yesterday } = rows[0]!;
+    const place = (startAt: string) =>
+      service.placeOrder(ada, { accountId, recipientID, amount: '10000' as TransferAmount, type: 'scheduled', startAt, purposeCode: 'IR001' }); // prettier-ignore
+
+    expect((await place(tomorrow)).resource.status).toBe('active');
+    await expect(place(yesterday)).rejects.toMatchObject({ reason: 'schedule_invalid' });
+  });
+});

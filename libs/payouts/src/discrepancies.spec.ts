@@ -1,0 +1,234 @@
+import { listDiscrepancies, resolveDiscrepancy, type Resolution } from './discrepancies.js';
+import { openTracking } from './open-payouts.js';
+import { payoutWorker, work } from './testing/workers.js';
+import { AMOUNT, NORTH, SOUTH, faults, openWorld, payOut, type World } from './testing/world.js';
+import { recordEvent } from './track-remittance.js';
+
+let world: World;
+let transactionId: number;
+let events = 0;
+
+beforeAll(async () => {
+  world = await openWorld();
+});
+afterAll(async () => {
+  expect(await faults(world)).toEqual([]);
+  await world.close();
+});
+beforeEach(async () => {
+  [transactionId] = (await payOut(world, { open: openTracking })) as [number];
+});
+
+const receive = (status: string, providerEvent = `e${++events}`) =>
+  recordEvent(world.books, NORTH, transactionId, { providerEvent, status });
+const open = async () =>
+  (await listDiscrepancies(world.database, [NORTH], { limit: 1_000 })).filter((one) => one.transactionId === transactionId); // prettier-ignore
+const resolve = (discrepancyId: number, resolution: Resolution, by = 'ada') =>
+  resolveDiscrepancy(world.books, { workspaceId: NORTH, discrepancyId, resolution, by, note: 'asked the bank' });
+const openId = async () => (await open())[0]?.id ?? 0;
+const resolveOpen = async (resolution: Resolution) => resolve(await openId(), resolution);
+async function balance(): Promise<bigint> {
+  const { rows } = await world.owner.query<{ balance: bigint }>('select balance from account where id = $1', [world.accounts[NORTH]]); // prettier-ignore
+  return rows[0]!.balance;
+}
+async function ourAccounts(): Promise<unknown> {
+  const { rows } = await world.owner.query(
+    `select account_id, currency_id, sum(case direction when 'credit' then amount else -amount end) as held
+     from transfer where account_version is null group by 1, 2
+     having sum(case direction when 'credit' then amount else -amount end) <> 0 order by 1, 2`,
+  );
+  return rows;
+}
+/** The transactions that moved the money of the payout again, in their order. */
+async function returns() {
+  const { rows } = await world.owner.query<{ status: string; direction: string; amount: bigint; description: string }>(
+    `with recursive link (id, depth) as (
+       select $1::bigint, 0 union all select r.id, l.depth + 1 from link l join transaction r on r.return_of = l.id)
+     select x.status, t.direction, t.amount, t.description
+     from link l join transaction x on x.id = l.id join transfer t on t.transaction_id = x.id
+     where l.depth > 0 and t.account_version is not null order by l.depth`,
+    [transactionId],
+  );
+  return rows;
+}
+const statusOf = async () =>
+  (await world.owner.query<{ status: string }>('select status from transaction where id = $1', [transactionId])).rows[0]?.status; // prettier-ignore
+
+describe('Given a payout that was credited and then rejected', () => {
+  beforeEach(async () => {
+    await receive('ACCC', 'credit');
+    await receive('RJCT', 'rejection');
+  });
+
+  it('When discrepancies are listed, Then it is there with all events', async () => {
+    expect(await open()).toEqual([
+      {
+        workspaceId: NORTH,
+        id: expect.any(Number),
+        transactionId,
+        kind: 'credited_then_rejected',
+        openedAt: expect.stringMatching(/Z$/),
+        events: [
+          { providerEvent: 'credit', status: 'ACCC', recordedAt: expect.any(String) },
+          { providerEvent: 'rejection', status: 'RJCT', recordedAt: expect.any(String) },
+        ],
+      },
+    ]);
+    expect(await listDiscrepancies(world.database, [SOUTH])).toEqual([]);
+  });
+
+  it('When it is returned, Then the customer has the money, the original stays completed, and it is closed', async () => {
+    const before = await balance();
+
+    expect(await resolveOpen('returned')).toEqual({ transactionId: expect.any(Number) });
+
+    expect(await balance()).toBe(before + AMOUNT);
+    expect(await statusOf()).toBe('completed');
+    expect(await returns()).toEqual([
+      { status: 'completed', direction: 'credit', amount: AMOUNT, description: 'Returned: Invoice' },
+    ]);
+    expect(await open()).toEqual([]);
+    const all = await listDiscrepancies(world.database, [NORTH], { includesResolved: true, limit: 1_000 });
+    expect(all.find((one) => one.transactionId === transactionId)).toMatchObject({
+      resolution: 'returned',
+      resolvedBy: 'ada',
+      note: 'asked the bank',
+      resolutionTransactionId: expect.any(Number),
+    });
+  });
+
+  it('When two operators return it at once, and a third dismisses it, Then one of them has, and money moved at most once', async () => {
+    const before = await balance();
+    const id = await openId();
+
+    const outcomes = await Promise.all([resolve(id, 'returned'), resolve(id, 'returned'), resolve(id, 'dismissed')]);
+
+    expect(outcomes.filter((one) => one === 'already_resolved')).toHaveLength(2);
+    expect(BigInt((await returns()).length) * AMOUNT).toBe((await balance()) - before);
+    expect(await open()).toEqual([]);
+  });
+
+  it('When it is reclaimed, Then that does not fit, and nothing changes', async () => {
+    expect(await resolveOpen('reclaimed')).toBe('not_applicable');
+    expect([await open(), await returns()]).toEqual([[expect.anything()], []]);
+  });
+
+  it('When the same event arrives again after the dismissal, Then nothing opens; When another does, Then one opens', async () => {
+    await resolveOpen('dismissed');
+
+    await receive('RJCT', 'rejection');
+    expect(await open()).toEqual([]);
+
+    await receive('RJCT');
+    expect(await open()).toMatchObject([{ kind: 'credited_then_rejected' }]);
+  });
+});
+
+describe('Given a payout that was rejected and then credited', () => {
+  beforeEach(async () => {
+    await receive('RJCT');
+    await receive('ACCC');
+  });
+
+  it('When it is reclaimed, Then the money is taken again by the reverse of the return', async () => {
+    const before = await balance();
+
+    await resolveOpen('reclaimed');
+
+    expect(await balance()).toBe(before - AMOUNT);
+    expect(await statusOf()).toBe('failed');
+    expect(await returns()).toMatchObject([
+      { direction: 'credit', amount: AMOUNT },
+      { direction: 'debit', amount: AMOUNT, description: 'Reclaimed: Returned: Invoice' },
+    ]);
+    expect(await open()).toEqual([]);
+  });
+
+  it('When the account does not hold it, Then it is refused, stays open, and is reclaimed once it does', async () => {
+    const held = await balance();
+    await world.owner.query('update account set floor = balance where id = $1', [world.accounts[NORTH]]);
+    try {
+      await expect(resolveOpen('reclaimed')).rejects.toMatchObject({ reason: 'insufficient_funds' });
+      expect([await balance(), await returns(), await open()]).toEqual([
+        held,
+        [expect.anything()],
+        [expect.anything()],
+      ]);
+    } finally {
+      await world.owner.query('update account set floor = 0 where id = $1', [world.accounts[NORTH]]);
+    }
+
+    await resolveOpen('reclaimed');
+
+    expect(await balance()).toBe(held - AMOUNT);
+  });
+
+  it('When it is reclaimed and the network rejects it again, Then the money can be returned again', async () => {
+    const before = await balance();
+    await resolveOpen('reclaimed');
+    await receive('RJCT');
+    expect(await open()).toMatchObject([{ kind: 'credited_then_rejected' }]);
+
+    await resolveOpen('returned');
+
+    expect(await balance()).toBe(before);
+    expect((await returns()).map(({ direction }) => direction)).toEqual(['credit', 'debit', 'credit']);
+  });
+});
+
+describe('Given a payout with a conversion that was rejected and then credited', () => {
+  it('When it is reclaimed, Then our own accounts are where they were before the return', async () => {
+    [transactionId] = (await payOut(world, { open: openTracking, by: 'spot' })) as [number];
+    const before = [await balance(), await ourAccounts()];
+    await receive('RJCT');
+    await receive('ACCC');
+
+    await resolveOpen('reclaimed');
+
+    expect([await balance(), await ourAccounts()]).toEqual(before);
+  });
+});
+
+describe('Given an event id with two statuses', () => {
+  it('When the second is final and the payout pending, Then it takes effect, and the discrepancy is open', async () => {
+    await receive('ACSP', 'one');
+    await receive('ACCC', 'one');
+
+    expect(await statusOf()).toBe('completed');
+    expect(await open()).toMatchObject([{ kind: 'event_reused' }]);
+  });
+
+  it('When the payout is pending, Then no money is moved, and it can be dismissed', async () => {
+    await receive('ACSP', 'one');
+    await receive('PDNG', 'one');
+
+    expect(await resolveOpen('returned')).toBe('not_applicable');
+    expect(await resolveOpen('dismissed')).toEqual({});
+    expect([await open(), await returns()]).toEqual([[], []]);
+  });
+});
+
+describe('Given the network of the sandbox', () => {
+  it.each([
+    ['9023', 'rejected_then_credited', 'reclaimed'],
+    ['9024', 'credited_then_rejected', 'returned'],
+  ] as const)('When it is %s, Then %s is open, and can be %s', async (ending, kind, resolution) => {
+    [transactionId] = (await payOut(world)) as [number];
+
+    await work(world, payoutWorker(world, { to: { [transactionId]: `5010012345${ending}` } }), 12);
+
+    expect(await open()).toMatchObject([{ kind }]);
+    expect(await resolveOpen(resolution)).toEqual({ transactionId: expect.any(Number) });
+  });
+});
+
+describe('Given a discrepancy of another workspace', () => {
+  it('When it is resolved, Then it is not there', async () => {
+    await receive('ACCC');
+    await receive('RJCT');
+    const id = await openId();
+
+    const input = { workspaceId: SOUTH, discrepancyId: id, resolution: 'dismissed', by: 'eve', note: 'no' } as const;
+    expect(await resolveDiscrepancy(world.books, input)).toBe('not_found');
+  });
+});

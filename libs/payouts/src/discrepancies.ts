@@ -1,0 +1,136 @@
+import { preparePosting, returnEntry, type Books } from '@banking/ledger';
+import { bind, statement, type Database } from '@banking/postgres';
+import { findPosition, lockTransaction } from './money-position.js';
+
+/** Two final statuses that exclude each other, or one event id with two statuses. */
+export type DiscrepancyKind = 'credited_then_rejected' | 'rejected_then_credited' | 'event_reused';
+
+/** How a discrepancy was resolved: the customer has the money back, it was taken again, or no money was moved. */
+export type Resolution = 'returned' | 'reclaimed' | 'dismissed';
+
+/** What a network said of one payout that cannot all be true. */
+export interface Discrepancy {
+  readonly workspaceId: number;
+  readonly id: number;
+  readonly transactionId: number;
+  readonly kind: DiscrepancyKind;
+  /** RFC 3339. */
+  readonly openedAt: string;
+  /** Every event of the payout, in the order in which it was recorded. */
+  readonly events: readonly {
+    readonly providerEvent: string;
+    readonly status: string;
+    readonly reasonCode?: string;
+    readonly recordedAt: string;
+  }[];
+  readonly resolvedAt?: string;
+  readonly resolution?: Resolution;
+  readonly resolvedBy?: string;
+  readonly note?: string;
+  readonly resolutionTransactionId?: number;
+}
+
+const LIST_DISCREPANCIES = statement<{ discrepancy: Discrepancy }>(
+  'list_discrepancies',
+  `select json_strip_nulls(json_build_object(
+            'workspaceId', d.workspace_id, 'id', d.id, 'transactionId', d.transaction_id, 'kind', d.kind, 'openedAt', rfc3339(d.opened_at),
+            'events', (
+              select json_agg(json_build_object('providerEvent', e.provider_event, 'status', e.status, 'reasonCode', e.reason_code,
+                                                'recordedAt', rfc3339(e.created_at)) order by e.id)
+              from remittance m join remittance_event e on (e.workspace_id, e.remittance_id) = (m.workspace_id, m.id)
+              where (m.workspace_id, m.transaction_id) = (d.workspace_id, d.transaction_id)),
+            'resolvedAt', rfc3339(d.resolved_at), 'resolution', d.resolution, 'resolvedBy', d.resolved_by, 'note', d.note,
+            'resolutionTransactionId', d.resolution_transaction_id)) as discrepancy
+   from discrepancy d
+   where d.workspace_id = any($1::bigint[]) and (d.resolved_at is null or $2)
+   order by d.resolved_at is not null, d.opened_at, d.workspace_id, d.id
+   limit $3`,
+);
+const FIND_DISCREPANCY = statement<{ transaction_id: bigint; kind: DiscrepancyKind; is_open: boolean }>(
+  'find_discrepancy',
+  'select transaction_id, kind, resolved_at is null as is_open from discrepancy where workspace_id = $1 and id = $2',
+);
+const RESOLVE_DISCREPANCY = statement(
+  'resolve_discrepancy',
+  `update discrepancy set resolved_at = statement_timestamp(), resolution = $3, resolved_by = $4, note = $5, resolution_transaction_id = $6
+   where workspace_id = $1 and id = $2`,
+);
+
+/** The discrepancies of these workspaces: those that are open, the oldest first; then, where asked for, those that are resolved. */
+export async function listDiscrepancies(
+  database: Database,
+  workspaceIds: readonly number[],
+  { includesResolved = false, limit = 100 }: { readonly includesResolved?: boolean; readonly limit?: number } = {},
+): Promise<Discrepancy[]> {
+  const query = bind(LIST_DISCREPANCIES, workspaceIds, includesResolved, limit);
+  const [rows] = await database.flight({ workspaces: workspaceIds }, [query] as const);
+  return rows.map(({ discrepancy }) => discrepancy);
+}
+
+export interface ResolveDiscrepancyInput {
+  readonly workspaceId: number;
+  readonly discrepancyId: number;
+  readonly resolution: Resolution;
+  /** Who resolves it. */
+  readonly by: string;
+  /** Required where the discrepancy is dismissed. */
+  readonly note?: string | undefined;
+}
+
+/** `not_applicable`: this resolution does not fit the kind, or the money is already where it would bring it. */
+export type ResolveOutcome =
+  'not_found' | 'already_resolved' | 'not_applicable' | { readonly transactionId: number | undefined };
+
+/**
+ * Resolves a discrepancy once. `returned` posts a return of the transaction that moved the money last, and so does `reclaimed`, where
+ * that is a return itself. Money and resolution are committed together.
+ *
+ * @throws Refusal `insufficient_funds` where the account does not hold what is reclaimed, `balance_limit_exceeded` where it cannot
+ *   hold what is returned. Nothing was written.
+ */
+export async function resolveDiscrepancy(books: Books, input: ResolveDiscrepancyInput): Promise<ResolveOutcome> {
+  const { workspaceId, discrepancyId, resolution, by, note } = input;
+  const { database } = books;
+  const find = bind(FIND_DISCREPANCY, workspaceId, discrepancyId);
+  const found = await database.read({ workspaces: [workspaceId] }, find);
+  if (!found) return 'not_found';
+  const transactionId = Number(found.transaction_id);
+  const resolve = (postedId?: number) =>
+    bind(RESOLVE_DISCREPANCY, workspaceId, discrepancyId, resolution, by, note ?? null, postedId ?? null);
+
+  const position = await database.read({ workspaces: [workspaceId] }, findPosition(workspaceId, transactionId));
+  if (!position) return 'not_found';
+  const posting =
+    resolution === 'dismissed'
+      ? undefined
+      : await preparePosting(books, [
+          { entries: [await returnEntry(database, workspaceId, Number(position.latestId))] },
+        ]);
+  return database.transaction({ workspaces: [workspaceId] }, async (tx): Promise<ResolveOutcome> => {
+    const [[held], [now], [latest]] = await tx.flight([
+      lockTransaction(workspaceId, transactionId),
+      find,
+      findPosition(workspaceId, transactionId),
+    ] as const);
+    if (!held || !now || !latest) throw new Error(`transaction ${transactionId} has no remittance`);
+    if (!now.is_open) return 'already_resolved';
+    if (!posting) {
+      await tx.commit([resolve()]);
+      return { transactionId: undefined };
+    }
+    const isBack = resolution === 'reclaimed';
+    const isMoved = latest.latestId !== position.latestId;
+    if (held.status === 'pending' || isMoved || latest.isBack !== isBack || !fits(now.kind, resolution))
+      return 'not_applicable';
+
+    const { outcomes } = await posting.finish(tx, {
+      alongside: ([outcome]) => (outcome?.posted ? [resolve(outcome.posted[0]?.id)] : []),
+    });
+    const [outcome] = outcomes;
+    if (outcome?.refused) throw outcome.refused;
+    return { transactionId: outcome?.posted?.[0]?.id };
+  });
+}
+
+const fits = (kind: DiscrepancyKind, resolution: Resolution): boolean =>
+  kind === 'event_reused' || (kind === 'credited_then_rejected') === (resolution === 'returned');
