@@ -16,5 +16,6 @@ export * from './work/claims.js';
 export * from './work/handle-claim.js';
 export * from './work/open-work.js';
 export * from './work/list-work.js';
+export * from './work/passing-failures.js';
 export * from './work/retry-work.js';
 export * from './work/worker.js';

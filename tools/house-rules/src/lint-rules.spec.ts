@@ -158,6 +158,16 @@ const CASES: readonly RuleCase[] = [
   ...accept(LIBRARY, '/* eslint-disable no-var -- an example */\nvar a = 1;\nexport { a };'),
   { ...LIBRARY, text: '// eslint-disable-next-line no-var -- no need\nexport const a = 1;', rules: [null] },
 
+  ...['ledger', 'payouts', 'operations'].flatMap((project) =>
+    refuse(
+      'no-restricted-syntax',
+      { file: `libs/${project}/src/index.ts` },
+      'export const today = new Date();',
+      'export const now = Date.now();',
+    ),
+  ),
+  ...accept({ file: 'libs/ledger/src/index.ts' }, 'export const at = (text: string) => new Date(text);'),
+
   ...refuse('house/telling-names', { file: 'apps/api/src/utils/money.mjs' }, ''),
   ...refuse('house/telling-names', { file: 'libs/ledger/src/types.mjs' }, ''),
   ...refuse('house/telling-names', { file: 'tools/string-helpers.mjs' }, ''),

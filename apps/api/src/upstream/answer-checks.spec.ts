@@ -16,6 +16,9 @@ const answers = readdirSync(RECORDED).flatMap((operation) =>
 const TRANSFER = { id: 17, amount: '1875000' };
 const ACCOUNT = { id: 2, name: 'A', status: 'enabled', type: 'CACC', edges: { balances: [], currency: { id: 978, code: 'EUR', name: 'Euro' }, product: { id: 2, name: 'P', edges: { currency: { id: 978, code: 'EUR', name: 'Euro' } } } } }; // prettier-ignore
 
+/** Their answers hold a map, every member of which has a type. */
+const MAPS = ['listPurposes', 'getReadiness'];
+
 describe('Given checks made from the document of our own interface', () => {
   const inspect = answerChecks();
 
@@ -28,7 +31,7 @@ describe('Given checks made from the document of our own interface', () => {
   });
 
   it('When an answer has fields we do not know, Then they pass, wherever they stand', () => {
-    for (const { operation, value } of answers.filter((one) => one.operation !== 'listPurposes')) {
+    for (const { operation, value } of answers.filter((one) => !MAPS.includes(one.operation))) {
       expect(inspect({ operation, value: withMore(value) })).toBeUndefined();
     }
   });

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { isIdempotencyKey, type Created, type Intent, type Order, type OrderWish, Refusal, type RefusalReason, type UserId, type WorkspaceId } from '@banking/domain'; // prettier-ignore
 import type { Books } from '@banking/ledger';
-import { holdWork, type Claim } from '@banking/payouts';
+import { holdWork, isPassingFailure, type Claim } from '@banking/payouts';
 import { CommitInDoubtError, IdBlocks, type Database } from '@banking/postgres';
 import type { RateSource } from '../rates/rate-source.js';
 import { OrderLane } from './order-lane.js';
@@ -10,7 +10,7 @@ import { type NamedPayment, type PaymentFacts, readPaymentFacts } from './paymen
 import { orderKey, readWish } from './read-wish.js';
 import { failure, type OrderOutcome, postOrders, type ReadyOrder } from './post-orders.js';
 import { readyOrder } from './ready-order.js';
-import { isPassing, namedBy, readRun, readyRun } from './run-execution.js';
+import { namedBy, readRun, readyRun } from './run-execution.js';
 import { ReadingTogether } from './reading-together.js';
 
 /** Carries out what is ready. @throws Refusal `unavailable` where there is too much to do */
@@ -112,7 +112,7 @@ export class OrderDesk {
     const outcome = await this.settle({ ...ready, run: { claim, orderId: run.orderId } });
     if (outcome.kind === 'failed' && isPauseRequired(outcome.error)) return false;
     if (outcome.kind === 'failed') throw outcome.error;
-    if (outcome.kind === 'refused' && isPassing(outcome.refusal)) throw outcome.refusal;
+    if (outcome.kind === 'refused' && isPassingFailure(outcome.refusal)) throw outcome.refusal;
     return true;
   }
 

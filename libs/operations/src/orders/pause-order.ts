@@ -21,7 +21,7 @@ const RESUME_ORDER = statement<{ id: bigint }>(
 );
 const RELEASE_RUN = statement(
   'release_run',
-  `update work w set parked_at = null, tries = 0, reason = null, due_at = clock_timestamp()
+  `update work w set parked_at = null, tries = 0, delays = 0, reason = null, due_at = clock_timestamp()
    from execution e
    where e.workspace_id = $1 and e.order_id = $2 and e.status = 'scheduled'
      and w.workspace_id = e.workspace_id and w.kind = '${EXECUTION}' and w.subject_id = e.id and w.parked_at is not null`,

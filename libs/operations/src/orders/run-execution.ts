@@ -1,5 +1,6 @@
-import { minorUnits, type RepeatUnit, Refusal, type RefusalReason, type Timestamp } from '@banking/domain';
+import { minorUnits, type RepeatUnit, Refusal, type Timestamp } from '@banking/domain';
 import type { PostedTransaction } from '@banking/ledger';
+import { isPassingFailure } from '@banking/payouts';
 import { bind, statement, type Bound, type Database } from '@banking/postgres';
 import type { RateSource } from '../rates/rate-source.js';
 import type { OrderSheet } from './order-rows.js';
@@ -73,9 +74,6 @@ const FINISH_EXECUTION = statement(
 
 /** A recurring order gives up when so many runs have failed in a row. */
 const FAILURES_MAX = 3;
-/** Not the order's fault, and over after a while: the run is tried again instead of failing. */
-export const isPassing = ({ reason }: Refusal): boolean => PASSING.includes(reason);
-const PASSING: readonly RefusalReason[] = ['unavailable', 'outcome_unknown', 'rate_unavailable'];
 
 /** The run, if it is still to come: undefined once it has run, and when its order was cancelled. */
 export async function readRun(
@@ -142,7 +140,7 @@ export async function readyRun(
     const sheet = (posted: readonly PostedTransaction[]) => ranSheet(run, terms, posted, { next, nextExecutionId, hold }); // prettier-ignore
     return { ...ready, entries, sheet };
   } catch (refusal) {
-    if (!(refusal instanceof Refusal) || isPassing(refusal)) throw refusal;
+    if (!(refusal instanceof Refusal) || isPassingFailure(refusal)) throw refusal;
     return { ...ready, refusal, sheet: () => ({}) };
   }
 }
