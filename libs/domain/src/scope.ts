@@ -1,5 +1,10 @@
 import type { UserId, WorkspaceId } from './ids.js';
 
+/** The platform's `AbortSignal`. A project that compiles without the types of a platform sees no more than whether it is aborted. */
+type PlatformSignal = typeof globalThis extends { readonly AbortSignal: { readonly prototype: infer Signal } }
+  ? Signal
+  : { readonly aborted: boolean };
+
 /** On whose behalf, and in which workspace, an operation is called. Access is checked before a Scope is made. */
 export interface Scope {
   /** Required by every operation that belongs to a workspace. */
@@ -12,5 +17,5 @@ export interface Scope {
    * Aborted when the caller's deadline passes. Work that has not begun by then is withdrawn and refused as `unavailable`; what changes
    * something and has begun is finished.
    */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: PlatformSignal | undefined;
 }
