@@ -88,6 +88,22 @@ describe('Given work that is parked', () => {
     expect(stdout).toMatch(/^Workspace +Waits for an operator\n +1 +execution \d+ of order \d+ is parked/m);
     expect(stdout).toMatch(/\nThe books are in order\.\n$/);
   });
+
+  it('When more of it waits than fits a screen, Then the first twenty are shown, and --json has all', async () => {
+    await world.query('create table kept.more_work as table work');
+    await world.query(
+      `insert into work (workspace_id, kind, subject_id, parked_at, reason)
+       select 1, 'payout', 1000000 + n, now(), 'rate_unavailable' from generate_series(1, 30) n`,
+    );
+
+    const { proof } = await verify();
+    const { stdout } = await world.run(['verify']);
+    await world.query('delete from work; insert into work select * from kept.more_work');
+
+    expect(proof.attention).toHaveLength(30);
+    expect(stdout.match(/is parked since/g)).toHaveLength(20);
+    expect(stdout).toContain('10 more: see --json, banking work list and banking discrepancy list.');
+  });
 });
 
 describe('Given a DATA_DIR nobody has used', () => {

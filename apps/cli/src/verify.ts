@@ -74,6 +74,9 @@ async function prove(workspaceId: WorkspaceId | undefined): Promise<DeploymentPr
   }, need);
 }
 
+/** What waits for an operator is listed by other commands; here the first of it is enough. */
+const SHOWN_MAX = 20;
+
 function printProof(proof: DeploymentProof): void {
   const { checks, skippedChecks, accounts, transactions, transfers, findings, fxPositions, attention } = proof;
   printTable(
@@ -97,8 +100,10 @@ function printProof(proof: DeploymentProof): void {
   );
   printSection(
     ['Workspace', 'Waits for an operator'],
-    attention.map(({ workspaceId, detail }) => [workspaceId, detail]),
+    attention.slice(0, SHOWN_MAX).map(({ workspaceId, detail }) => [workspaceId, detail]),
   );
+  const hidden = attention.length - SHOWN_MAX;
+  if (hidden > 0) print(`${hidden} more: see --json, banking work list and banking discrepancy list.`);
   print('');
   const workspaces = proof.workspaces === 1 ? 'one workspace' : `${proof.workspaces} workspaces`;
   print(`Checked ${workspaces}: ${accounts} accounts, ${transactions} transactions, ${transfers} transfers.`);
