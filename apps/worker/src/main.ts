@@ -54,7 +54,9 @@ async function start({ sandbox, rates, health: address, ...config }: Config): Pr
   const source = { isStopping: () => isStopping, readStatus: () => readStatus() };
   const health = address && (await serveHealth(address, source).catch(unserved));
   const worker = startWork(deployment, {
-    orders: new OrderDesk(deployment.books, chooseRates({ rates, sandbox }, deployment.database, warn), { isSandbox: sandbox }),
+    orders: new OrderDesk(deployment.books, chooseRates({ rates, sandbox }, deployment.database, warn), {
+      isSandbox: sandbox,
+    }),
     sandbox,
     onError: (error, failed) => {
       const { workspaceId, kind, subjectId, tries, chore } = failed ?? {};

@@ -22,7 +22,7 @@ const isRepeatable = ({ method, idempotencyKey }: Call) => method === 'GET' || i
  * from a proxy that has lost the answer of the service.
  */
 const provesUndone = (failure: unknown, status: number | undefined) =>
-  status === 429 || (failure instanceof RemoteRefusal && failure.reason === 'unavailable');
+  status === 429 || (status === 503 && failure instanceof RemoteRefusal && failure.reason === 'unavailable');
 
 /**
  * Whether a try that ended so may be followed by another one.

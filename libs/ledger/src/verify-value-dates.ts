@@ -1,12 +1,16 @@
 import { bind, statement, type Database } from '@banking/postgres';
-import { rangeKey, rangesOf } from './ranges.js';
 import type { NoteFault } from './verify.js';
 
 export const VALUE_DATES_CHECK = 'the value dates kept of an account are those of its transfers';
 
-/** Accounts whose transfers are read at a time. */
-const ACCOUNTS_AT_ONCE = 100;
-const ACCOUNTS = ['value dates', rangeKey('account')] as const;
+/** The next accounts whose transfers are read together: at most 100 with 200,000 transfers, and at least one. */
+const NEXT_ACCOUNTS = statement<{ upto: bigint | null }>(
+  'next_value_date_accounts',
+  `select max(id) as upto
+   from (select id, row_number() over (order by id) as nth, sum(version) over (order by id) as transfers
+         from (select id, version from account where workspace_id = $1 and id > $2 and kind = 'customer' order by id limit 100) a) a
+   where nth = 1 or transfers <= 200000`,
+);
 
 /**
  * The runs and totals by which statements are read by value date, made again from the transfers and compared. `value_date` of an account
@@ -50,11 +54,14 @@ const FAULTS = statement<{ detail: string }>(
      from fault order by detail`,
 );
 
-/** Proves what statements by value date are read by. An account is compared in one snapshot. */
+/** Proves what statements by value date are read by. An account is compared in one snapshot, however many transfers it has. */
 export async function verifyValueDates(database: Database, workspaceId: number, note: NoteFault): Promise<void> {
-  for await (const { after, upto } of rangesOf(database, workspaceId, ACCOUNTS, { rangeRows: ACCOUNTS_AT_ONCE })) {
-    const faults = [bind(FAULTS, workspaceId, after, upto)] as const;
-    const [rows] = await database.flight({ workspaces: [workspaceId] }, faults);
+  const scope = { workspaces: [workspaceId] };
+  for (let after = 0n; ;) {
+    const { upto = null } = (await database.read(scope, bind(NEXT_ACCOUNTS, workspaceId, after))) ?? {};
+    if (upto === null) return;
+    const [rows] = await database.flight(scope, [bind(FAULTS, workspaceId, after, upto)] as const);
     for (const { detail } of rows) note(VALUE_DATES_CHECK, detail);
+    after = upto;
   }
 }

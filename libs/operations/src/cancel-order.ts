@@ -1,5 +1,6 @@
 import { Refusal, type Order, type OrderName, type UserId, type WorkspaceId } from '@banking/domain';
-import { bind, CommitInDoubtError, statement, type Database } from '@banking/postgres';
+import type { Claim } from '@banking/payouts';
+import { bind, CommitInDoubtError, statement, type Bound, type Database } from '@banking/postgres';
 import { orderRead } from './get-order.js';
 import { PLAN_BY_ORDER } from './lists/plan-by-order.js';
 import { EXECUTION } from './orders/order-rows.js';
@@ -31,6 +32,24 @@ const DELETE_PARKED_RUNS = statement(
    where e.workspace_id = $1 and e.order_id = $2 and e.status = 'cancelled'
      and w.workspace_id = e.workspace_id and w.kind = '${EXECUTION}' and w.subject_id = e.id and w.parked_at is not null`,
 );
+
+const LOCK_ORDER_OF_RUN = statement(
+  'lock_order_of_run',
+  `select from customer_order o join execution e on e.workspace_id = $1 and e.order_id = o.id
+   where o.workspace_id = $1 and e.id = $2 for share of o`,
+);
+const DELETE_CANCELLED_RUN = statement(
+  'delete_cancelled_run',
+  `delete from work w using execution e
+   where e.workspace_id = $1 and e.id = $2 and e.status = 'cancelled'
+     and w.workspace_id = $1 and w.kind = '${EXECUTION}' and w.subject_id = $2 and w.parked_at is not null`,
+);
+
+/** What follows the parking of a run: its order may have been cancelled while the run was claimed, and then it has no work left. */
+export const deleteIfCancelled = ({ workspaceId, subjectId }: Claim): Bound<unknown>[] => [
+  bind(LOCK_ORDER_OF_RUN, workspaceId, subjectId),
+  bind(DELETE_CANCELLED_RUN, workspaceId, subjectId),
+];
 
 /**
  * After a connection that was lost around the commit it is tried once more: behind the lock of the order's row, which the lost session

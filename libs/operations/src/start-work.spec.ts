@@ -1,9 +1,12 @@
 import { parseAmount, type AccountId, type RecipientId, type TransferAmount, type WorkspaceId } from '@banking/domain';
 import { verifyBooks } from '@banking/ledger';
+import { claimWork, handleClaim } from '@banking/payouts';
+import { cancelOrder } from './cancel-order.js';
 import { OrderDesk } from './orders/order-desk.js';
+import { DEMO_RATES } from './rates/demo-rate-source.js';
 import { NO_RATES } from './rates/rate-source.js';
 import { readPayment } from './read-payment.js';
-import { startWork } from './start-work.js';
+import { startWork, workOf } from './start-work.js';
 import { demoWorld } from './testing/worlds.js';
 import { verifyPayments } from './verify-payments.js';
 
@@ -116,5 +119,29 @@ describe('Given a deployment whose work is done', () => {
     await worker.stop();
 
     expect(await statusOf(id)).toBe('due');
+  });
+});
+
+describe('Given a run that fails for the last time while its order is cancelled', () => {
+  it('When its work is parked, Then nothing is left in the queue for an operator', async () => {
+    const scope = { workspaceId: northwind as WorkspaceId, actor: undefined };
+    const accountId = world.demo.accounts['Northwind Trading USD'] as AccountId;
+    const recipientID = world.demo.recipients['international'] as RecipientId;
+    const later = { accountId, recipientID, amount: '250000' as TransferAmount, type: 'scheduled', purposeCode: 'IR002', startAt: '2099-01-01T00:00:00Z' } as const; // prettier-ignore
+    const { resource } = await new OrderDesk(world.books, DEMO_RATES).place(scope, later, {});
+    await world.owner.query(`update work set due_at = now(), tries = 9 where kind = 'execution' and subject_id = $1`, [
+      resource.edges.executions![0]!.id,
+    ]);
+    const handler = workOf(world, { orders: desk(), sandbox: true }).handlers['execution']!;
+    const [claim] = await claimWork(world.database, ['execution'], 1);
+
+    await cancelOrder(world.database, scope, { accountId, orderId: resource.id });
+    const failing = { ...handler, run: () => Promise.reject(new Error('out of order')) };
+    await handleClaim({ database: world.database }, failing, claim!, new AbortController().signal);
+
+    const { rows } = await world.owner.query(`select from work where kind = 'execution' and subject_id = $1`, [
+      claim!.subjectId,
+    ]);
+    expect(rows).toEqual([]);
   });
 });

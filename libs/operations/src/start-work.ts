@@ -9,6 +9,7 @@ import {
   type WorkerOptions,
   type WorkHandler,
 } from '@banking/payouts';
+import { deleteIfCancelled } from './cancel-order.js';
 import { ExpiredKeys } from './delete-expired-keys.js';
 import type { Deployment } from './open-deployment.js';
 import type { OrderDesk } from './orders/order-desk.js';
@@ -40,6 +41,7 @@ export function workOf({ database, books }: Kept, { orders, sandbox, onError }: 
       await orders.run(claim);
       return 'done';
     },
+    noteFailure: (claim, { isParked }) => (isParked ? deleteIfCancelled(claim) : []),
   };
   const expiredKeys = new ExpiredKeys(database);
   const deleting: Chore = {

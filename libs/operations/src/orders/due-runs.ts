@@ -8,7 +8,8 @@ const lockRuns = (name: string, wait: string) =>
   statement<{ place: number }>(
     name,
     `select (u.n - 1)::int as place
-     from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[]) with ordinality u(w, execution, o, fence, n)
+     from (select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[]) with ordinality u(w, execution, o, fence, n)
+           order by w, execution offset 0) u
      cross join lateral (
        select from work k where k.workspace_id = u.w and k.kind = '${EXECUTION}' and k.subject_id = u.execution and k.fence = u.fence
          and k.leased_until > clock_timestamp() for update ${wait}) k

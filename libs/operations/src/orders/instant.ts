@@ -33,3 +33,9 @@ export function compareInstants(left: Instant, right: Instant): number {
   if (left.seconds !== right.seconds) return left.seconds - right.seconds;
   return Number(left.fraction.padEnd(9, '0')) - Number(right.fraction.padEnd(9, '0'));
 }
+
+/** An instant as PostgreSQL keeps it, in whole microseconds; what is behind them is cut off. */
+export const inMicroseconds = (instant: Instant): Instant => ({ ...instant, fraction: instant.fraction.slice(0, 6) });
+
+/** The same of an instant as it is written. */
+export const cutToMicroseconds = (text: string): string => text.replace(/(\.[0-9]{6})[0-9]+/, '$1');

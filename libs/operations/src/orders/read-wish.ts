@@ -1,8 +1,9 @@
 import { type MinorUnits, type OrderWish, parseTransferAmount, Refusal } from '@banking/domain';
 import { fingerprintOf } from '../idempotency.js';
+import { cutToMicroseconds } from './instant.js';
 import type { OrderKey } from './order-answers.js';
 
-/** A wish whose amount is one. */
+/** An order request whose amount is one, and whose instants are in microseconds, as the database keeps them. */
 export interface OrderDraft extends Omit<OrderWish, 'amount'> {
   readonly amount: MinorUnits;
 }
@@ -11,7 +12,13 @@ export interface OrderDraft extends Omit<OrderWish, 'amount'> {
 export function readWish(wish: OrderWish): OrderDraft {
   const amount = parseTransferAmount(wish.amount);
   if (amount === 0n) throw new Refusal('amount_malformed', 'The amount must be at least 1.');
-  return { ...wish, amount };
+  const { startAt, stopAt } = wish;
+  return {
+    ...wish,
+    amount,
+    ...(startAt !== undefined && { startAt: cutToMicroseconds(startAt) }),
+    ...(stopAt !== undefined && { stopAt: cutToMicroseconds(stopAt) }),
+  };
 }
 
 /** What makes two requests for orders one: the account of the path, and the body. */

@@ -1,5 +1,5 @@
 import type { RepeatUnit, Timestamp } from '@banking/domain';
-import { compareInstants, readInstant, writeInstant, type Instant } from './instant.js';
+import { compareInstants, inMicroseconds, readInstant, writeInstant, type Instant } from './instant.js';
 
 /** When an order runs: once at `startAt`, or from there on every `repeatValue` days, weeks or months. */
 export interface Schedule {
@@ -35,7 +35,10 @@ export function occurrence(schedule: Schedule, sequence: number): Timestamp | un
   if (repeatUnit === undefined && sequence > 1) return undefined;
 
   const at = later(readInstant(startAt), repeatUnit, (sequence - 1) * repeatValue);
-  if (stopAt !== undefined && compareInstants(at, readInstant(stopAt)) > 0) return undefined;
+  // `stopAt` comes from the database, which keeps microseconds; an anchor of an older order may have nine digits.
+  if (stopAt !== undefined && compareInstants(inMicroseconds(at), inMicroseconds(readInstant(stopAt))) > 0) {
+    return undefined;
+  }
   return writeInstant(at);
 }
 

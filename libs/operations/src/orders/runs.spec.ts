@@ -188,6 +188,17 @@ describe('Given a recurring order', () => {
     expect(statesOf(await read())).toEqual([[1, 'completed'], [2, 'completed']]); // prettier-ignore
   });
 
+  it('When its times have more digits than the database keeps, Then it runs up to its stop, that run included', async () => {
+    const at = { startAt: '2099-01-31T09:00:00.1234567+01:00', stopAt: '2099-02-28T09:00:00.1234567+01:00' };
+    const { order, read } = await later('1000', at);
+
+    await run(order);
+    await run(await read());
+
+    expect(await read()).toMatchObject({ status: 'completed', startAt: '2099-01-31T08:00:00.123456Z' });
+    expect(statesOf(await read())).toEqual([[1, 'completed'], [2, 'completed']]); // prettier-ignore
+  });
+
   it('When two in a row have failed, Then it goes on; When three have, Then it has failed', async () => {
     const { from, order, read } = await later('0');
 

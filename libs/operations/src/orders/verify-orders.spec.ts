@@ -170,6 +170,16 @@ describe('Given a fault planted behind the walls', () => {
         `drop index execution_by_transaction; ${setRun(orders.quoted, `transaction_id = ${transactionOf(orders.abroad)}`)}`,
       [PAYOUTS, CONVERSIONS, QUOTES, ONCE, DEBITS],
     ],
+    [
+      'a fee is taken and nothing else',
+      () =>
+        `insert into transaction (workspace_id, id, status, hash, value_date)
+         select workspace_id, 900001, 'completed', repeat('0', 64), current_date from transaction where id = ${transactionOf(orders.keyed)};
+         insert into transfer (workspace_id, id, transaction_id, account_id, currency_id, direction, amount, type, account_version, balance_after)
+         select workspace_id, 900001, 900001, account_id, currency_id, 'debit', 1, 'fee', account_version + 1000, 0 from transfer
+         where transaction_id = ${transactionOf(orders.keyed)} and direction = 'debit' and type <> 'fee' and account_version is not null`,
+      [DEBITS],
+    ],
     ['a debit is of no execution', () => `update execution set transaction_id = null, status = 'failed', failure_code = 'unavailable' where id = ${executionOf(orders.keyed)}`, [PAYOUTS, CONVERSIONS, DEBITS]], // prettier-ignore
     ['a fee is not that of the quote', () => setQuote('fee_amount = fee_amount + 1'), [FEES]],
     ['a fee is of a corridor without a schedule', () => `update recipient set corridor_id = 999999 where id = ${orders.abroad.edges.recipient!.id}`, [FEES, FEES]], // prettier-ignore

@@ -199,10 +199,10 @@ export const ORDER_FAULTS: readonly RangeCheck[] = [
     over: {
       transaction: statement<Fault>(
         'verify_debits',
-        `select format('transaction %s took money from account %s and is of no execution', x.id, t.account_id) as detail
+        `select distinct format('transaction %s took money from account %s and is of no execution', x.id, t.account_id) as detail
          from transaction x join transfer t on t.workspace_id = $1 and t.transaction_id = x.id
          where x.workspace_id = $1 and x.id > $2 and x.id <= $3 and x.return_of is null
-           and t.account_version is not null and t.direction = 'debit' and t.type <> 'fee'
+           and t.account_version is not null and t.direction = 'debit'
            and not exists (select from execution e where e.workspace_id = $1 and e.transaction_id = x.id)
            and not exists (select from demo_step d where d.id = x.id and d.name like 'transaction of %')`,
       ),
