@@ -44,6 +44,9 @@ describe('Given payouts with contradictory final statuses', () => {
 
     expect(stdout).toMatch(/credited_then_rejected .+ ACSP G000, .+, ACCC, RJCT AC04$/m);
     expect(stdout).toMatch(/rejected_then_credited .+ RJCT AC04, ACCC AC04$/m);
+    expect(stdout).toMatch(
+      new RegExp(`${credited.transactionId} +${credited.accountId} +[0-9]+\\.[0-9]{2} [A-Z]{3} +credited`),
+    );
   });
 
   it.each([

@@ -1,4 +1,4 @@
-import type { WorkspaceId } from '@banking/domain';
+import { minorUnits, type WorkspaceId } from '@banking/domain';
 import { listDiscrepancies, resolveDiscrepancy, type Resolution } from '@banking/payouts';
 import { Argument, type Command, Option } from 'commander';
 import { withDeployment } from './deployment.js';
@@ -6,6 +6,7 @@ import { examples } from './help.js';
 import { actorOf, asOption, type ChangeOptions, jsonOption, nameOption, parseIdOf, workspaceOption } from './inputs.js';
 import { print, printJson, printTable } from './print.js';
 import { Refused } from './refused.js';
+import { shownAmount } from './shown-amount.js';
 import { chosenWorkspaces } from './workspaces.js';
 
 interface ListOptions {
@@ -62,14 +63,17 @@ export function addDiscrepancyCommands(program: Command): void {
       );
       if (json) return printJson(list);
       printTable(
-        ['Id', 'Workspace', 'Transaction', 'Kind', 'Opened', 'Events', 'Resolution'],
-        list.map(({ id, workspaceId, transactionId, kind, openedAt, events, resolution }) => [
-          ...[id, workspaceId, transactionId, kind, openedAt],
-          ...[
-            events.map(({ status, reasonCode }) => `${status} ${reasonCode ?? ''}`.trim()).join(', '),
-            resolution ?? '',
+        ['Id', 'Workspace', 'Transaction', 'Account', 'Amount', 'Kind', 'Opened', 'Events', 'Resolution'],
+        list.map(
+          ({ id, workspaceId, transactionId, accountId, amount, currencyCode, kind, openedAt, events, resolution }) => [
+            ...[id, workspaceId, transactionId, accountId],
+            ...[`${shownAmount(minorUnits(BigInt(amount)), currencyCode)} ${currencyCode}`, kind, openedAt],
+            ...[
+              events.map(({ status, reasonCode }) => `${status} ${reasonCode ?? ''}`.trim()).join(', '),
+              resolution ?? '',
+            ],
           ],
-        ]),
+        ),
         all ? 'There are no discrepancies.' : 'No discrepancy is open.',
       );
     });

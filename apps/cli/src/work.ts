@@ -37,9 +37,9 @@ export function addWorkCommands(program: Command): void {
     .summary('list what is in the queue')
     .description(
       'Lists what waits for an operator, discrepancies that are open and what is parked, then what is in the queue, ' +
-        'the longest due first. At most 100 of each. A discrepancy is resolved with banking discrepancy resolve.',
+        'the longest due first. At most 100 discrepancies and 100 pieces of work, parked ones first. A discrepancy is resolved with banking discrepancy resolve.',
     )
-    .addOption(new Option('--parked', 'only what is parked'))
+    .addOption(new Option('--parked', 'only what waits for an operator'))
     .addOption(jsonOption())
     .addHelpText('after', examples('banking work list --parked'))
     .action(async ({ parked, json }: ListOptions) => {
@@ -66,7 +66,7 @@ export function addWorkCommands(program: Command): void {
     .summary('release what is parked')
     .description(
       'Puts parked work back into the queue with all its tries: one piece, due now, or with --all everything that is parked, ' +
-        'due at 100 pieces a second.',
+        'due at 100 pieces a second. A run of a paused order is parked again: see banking order resume.',
     )
     .addArgument(new Argument('[kind]', 'such as payout; see banking work list'))
     .addArgument(new Argument('[id]', 'of what it is about: for a payout, its transaction').argParser(parseSubject))

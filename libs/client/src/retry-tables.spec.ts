@@ -75,7 +75,8 @@ describe('Given the table of errors for integrators', () => {
     '429': refused('rate_limited'),
     '409 in progress': refused('idempotency_in_progress'),
     '401': refused('not_authenticated'),
-    '400, 403, 404, 405 to 431': refused('body_malformed'),
+    '408': refused('request_timeout'),
+    '400, 403 to 431, but above': refused('body_malformed'),
   };
 
   it('When an answer may mean that a change was made, Then it says so, and of no other', () => {

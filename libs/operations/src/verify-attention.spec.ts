@@ -25,7 +25,7 @@ describe('Given work that is parked', () => {
        from work k join execution e on e.id = k.subject_id where k.parked_at is not null`,
     );
     const { execution, order, workspaceId } = rows[0]!;
-    const detail = `^execution ${execution} of order ${order} is parked since 2\\S+Z after 10 tries: rate_unavailable$`;
+    const detail = `^execution ${execution} of order ${order} is parked since 2\\S+Z \\(tries: 10\\): rate_unavailable$`;
 
     expect(await findAttention(world.database, all())).toEqual([
       { kind: 'parked work', workspaceId, detail: expect.stringMatching(detail) },

@@ -14,7 +14,7 @@ const LISTED_MAX = 1_000;
 
 const PARKED = statement<{ detail: string }>(
   'verify_parked_work',
-  `select format('%s%s is parked since %s after %s tries: %s', k.kind || ' ' || k.subject_id, ' of order ' || e.order_id,
+  `select format('%s%s is parked since %s (tries: %s): %s', k.kind || ' ' || k.subject_id, ' of order ' || e.order_id,
                  rfc3339(k.parked_at), k.tries, coalesce(k.reason, 'no reason was recorded')) as detail
    from work k
    left join execution e on k.kind = '${EXECUTION}' and e.workspace_id = $1 and e.id = k.subject_id

@@ -66,6 +66,9 @@ describe('Given a payout that was credited and then rejected', () => {
         workspaceId: NORTH,
         id: expect.any(Number),
         transactionId,
+        accountId: world.accounts[NORTH],
+        amount: String(AMOUNT),
+        currencyCode: 'USD',
         kind: 'credited_then_rejected',
         openedAt: expect.stringMatching(/Z$/),
         events: [

@@ -13,6 +13,11 @@ export interface Discrepancy {
   readonly workspaceId: number;
   readonly id: number;
   readonly transactionId: number;
+  readonly accountId: number;
+  /** What left the account besides the fee: minor units of the account's currency. */
+  readonly amount: string;
+  /** ISO 4217. */
+  readonly currencyCode: string;
   readonly kind: DiscrepancyKind;
   /** RFC 3339. */
   readonly openedAt: string;
@@ -33,7 +38,8 @@ export interface Discrepancy {
 const LIST_DISCREPANCIES = statement<{ discrepancy: Discrepancy }>(
   'list_discrepancies',
   `select json_strip_nulls(json_build_object(
-            'workspaceId', d.workspace_id, 'id', d.id, 'transactionId', d.transaction_id, 'kind', d.kind, 'openedAt', rfc3339(d.opened_at),
+            'workspaceId', d.workspace_id, 'id', d.id, 'transactionId', d.transaction_id,
+            'accountId', p.account_id, 'amount', p.amount::text, 'currencyCode', c.code, 'kind', d.kind, 'openedAt', rfc3339(d.opened_at),
             'events', (
               select json_agg(json_build_object('providerEvent', e.provider_event, 'status', e.status, 'reasonCode', e.reason_code,
                                                 'recordedAt', rfc3339(e.created_at)) order by e.id)
@@ -42,6 +48,11 @@ const LIST_DISCREPANCIES = statement<{ discrepancy: Discrepancy }>(
             'resolvedAt', rfc3339(d.resolved_at), 'resolution', d.resolution, 'resolvedBy', d.resolved_by, 'note', d.note,
             'resolutionTransactionId', d.resolution_transaction_id)) as discrepancy
    from discrepancy d
+   cross join lateral (
+     select t.account_id, t.amount, t.currency_id from transfer t
+     where t.workspace_id = d.workspace_id and t.transaction_id = d.transaction_id and t.account_version is not null
+       and t.direction = 'debit' and t.type <> 'fee' limit 1) p
+   join currency c on c.id = p.currency_id
    where d.workspace_id = any($1::bigint[]) and (d.resolved_at is null or $2)
    order by d.resolved_at is not null, d.opened_at, d.workspace_id, d.id
    limit $3`,

@@ -50,7 +50,8 @@ export const MALFORMED = {
   cursor_invalid: {
     status: 400,
     errorCode: 'invalid_request',
-    meaning: 'The cursor is not one that a page of this very list gave: same workspace, same filters.',
+    meaning:
+      'The cursor belongs to another request: it is good for the same path, workspace and parameters; only `limit` may change.',
   },
   timestamp_invalid: {
     status: 400,
