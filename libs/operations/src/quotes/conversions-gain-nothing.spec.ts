@@ -4,6 +4,7 @@ import {
   decimalsOf,
   inverse,
   minorUnits,
+  Refusal,
   type MinorUnits,
   type Rate,
   rateOf,
@@ -111,7 +112,10 @@ describe('a fee', () => {
           { from, to: currency, recipient: { corridor } },
           amount,
           constantly([from, currency], fraction),
-        ).catch(() => undefined);
+        ).catch((error: unknown) => {
+          if (error instanceof Refusal) return undefined;
+          throw error;
+        });
         if (!priced) return;
 
         const WHOLE = 1_000_000n;
