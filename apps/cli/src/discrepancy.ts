@@ -91,7 +91,7 @@ export function addDiscrepancyCommands(program: Command): void {
     .addOption(new Option('--return', 'give the money back to the customer').conflicts(['reclaim', 'dismiss']))
     .addOption(new Option('--reclaim', 'take the returned money again').conflicts(['return', 'dismiss']))
     .addOption(new Option('--dismiss', 'close it without moving money; needs a note').conflicts(['return', 'reclaim']))
-    .addOption(nameOption('--note <text>', 'why, for whoever reads it later'))
+    .addOption(nameOption('--note <text>', 'why; kept with the resolution'))
     .addOption(asOption())
     .addOption(jsonOption())
     .addHelpText(

@@ -9,10 +9,10 @@ beforeAll(async () => {
   await world.json('demo');
   await world.query(`
     with waiting as (
-      update payout set status = 'parked', parked_at = now(), reason = 'nobody is there'
+      update payout set status = 'parked', parked_at = now(), reason = 'the network is unreachable'
       where status = 'submitted' returning workspace_id, transaction_id)
     insert into work (workspace_id, kind, subject_id, tries, parked_at, reason)
-    select workspace_id, 'payout', transaction_id, 10, now(), 'nobody is there' from waiting`);
+    select workspace_id, 'payout', transaction_id, 10, now(), 'the network is unreachable' from waiting`);
   await world.query(`insert into work (workspace_id, kind, subject_id, due_at) values (1, 'other', 5, '2999-01-01')`);
   [parked] = (await world.json('work', 'list', '--parked')) as [QueuedWork];
 });
@@ -20,12 +20,12 @@ afterAll(() => world.close());
 
 describe('Given work in the queue', () => {
   it('When it is listed, Then what is parked comes first, with why', async () => {
-    expect(parked).toMatchObject({ workspaceId: 1, kind: 'payout', state: 'parked', tries: 10, reason: 'nobody is there' }); // prettier-ignore
+    expect(parked).toMatchObject({ workspaceId: 1, kind: 'payout', state: 'parked', tries: 10, reason: 'the network is unreachable' }); // prettier-ignore
 
     const { stdout } = await world.run(['work', 'list']);
 
     const [, first, ...others] = stdout.split('\n');
-    expect(first).toMatch(new RegExp(`payout +${parked.subjectId} +parked +10 +0 .+ nobody is there$`));
+    expect(first).toMatch(new RegExp(`payout +${parked.subjectId} +parked +10 +0 .+ the network is unreachable$`));
     expect(others).toContainEqual(expect.stringMatching(/other +5 +waiting +0 +0 +2999-01-01T00:00:00.000000Z$/));
   });
 

@@ -198,8 +198,8 @@ export function sandboxContract(provide: () => Service): void {
       const [from, to] = [await personal.account('500'), await personal.account()];
       const recipientID = await personal.recipientOf(to);
       const startAt = `${year}-07-01T00:00:00Z`;
-      const wish = { amount: '1', recipientID, type: 'recurring', repeatUnit: 'daily', repeatValue: 1, startAt };
-      const placed = (await personal.send(from.id, wish)).body as Order;
+      const order = { amount: '1', recipientID, type: 'recurring', repeatUnit: 'daily', repeatValue: 1, startAt };
+      const placed = (await personal.send(from.id, order)).body as Order;
       const path = `/accounts/${from.id}/orders/${placed.id}`;
       const read = (query = '') => personal.ask(`${path}${query}`);
       const runsOf = (answer: { readonly body: unknown }) => (answer.body as Order).edges.executions ?? [];
@@ -237,7 +237,7 @@ export function sandboxContract(provide: () => Service): void {
         status: 400,
         body: { reason: 'cursor_invalid' },
       });
-      const other = (await personal.send(from.id, { ...wish, startAt: `${year + 1}-01-01T00:00:00Z` })).body as Order;
+      const other = (await personal.send(from.id, { ...order, startAt: `${year + 1}-01-01T00:00:00Z` })).body as Order;
       expect(await personal.ask(`/accounts/${from.id}/orders/${other.id}?cursor=${cursor}`)).toMatchObject({ status: 400, body: { reason: 'cursor_invalid' } }); // prettier-ignore
     }, 60_000);
 

@@ -24,7 +24,7 @@ const READS: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
 export function boundHandlers(server: FastifyInstance, limits: HandlerLimits): void {
   const open = new Set<FastifyReply>();
   const withdrawable = new Map<FastifyReply, AbortController>();
-  const forget = (reply: FastifyReply) => {
+  const close = (reply: FastifyReply) => {
     open.delete(reply);
     withdrawable.delete(reply);
   };
@@ -38,11 +38,11 @@ export function boundHandlers(server: FastifyInstance, limits: HandlerLimits): v
     done();
   });
   server.addHook('onResponse', (_request, reply, done) => {
-    forget(reply);
+    close(reply);
     done();
   });
   const check = setInterval(() => {
-    // Both in the order they came: whoever comes after a young one is younger.
+    // Both are in the order of arrival, so the first entry below the limit ends the search.
     for (const [reply, controller] of withdrawable) {
       if (reply.elapsedTime < limits.withdrawAfterMs) break;
       withdrawable.delete(reply);
@@ -50,7 +50,7 @@ export function boundHandlers(server: FastifyInstance, limits: HandlerLimits): v
     }
     for (const reply of open) {
       if (reply.elapsedTime < limits.answerAfterMs) break;
-      forget(reply);
+      close(reply);
       if (!reply.sent) reply.send(refusalOf(reply.request));
     }
   }, limits.checkEveryMs ?? 1_000);

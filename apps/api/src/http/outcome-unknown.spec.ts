@@ -3,7 +3,15 @@ import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import type { FastifyInstance } from 'fastify';
-import { Directory, type DirectoryUser, type Intent, type Subject } from '@banking/domain';
+import {
+  type AppId,
+  Directory,
+  type DirectoryUser,
+  type Intent,
+  type Subject,
+  type UserId,
+  type WorkspaceId,
+} from '@banking/domain';
 import { CommitInDoubtError } from '@banking/postgres';
 import { AccessGuard } from '../access/access.guard.js';
 import { CalledBy, type Caller } from '../access/caller.js';
@@ -50,9 +58,9 @@ class Routes {
 }
 
 class OneUser extends Directory {
-  async userOf({ subject }: Subject): Promise<DirectoryUser | undefined> {
+  async userOf(): Promise<DirectoryUser | undefined> {
     await script.beforeAccess();
-    return { id: 1, subject, grants: [{ workspaceId: 7, role: 'admin', appId: 1 }] } as unknown as DirectoryUser;
+    return { id: 1 as UserId, grants: [{ workspaceId: 7 as WorkspaceId, role: 'admin', appId: 1 as AppId }] };
   }
 }
 

@@ -1,4 +1,4 @@
-import { type AccountId, type CurrencyCode, inverse, type Rate, type RecipientId, Refusal, type Scope, type TransferAmount, type UserId, type WorkspaceId } from '@banking/domain'; // prettier-ignore
+import { type AccountId, type CurrencyCode, fromBalanceAmount, inverse, type Rate, type RecipientId, Refusal, type Scope, type TransferAmount, type UserId, type WorkspaceId } from '@banking/domain'; // prettier-ignore
 import { verifyBooks } from '@banking/ledger';
 import * as fc from 'fast-check';
 import { LedgerBankingService } from '../ledger-banking-service.js';
@@ -52,7 +52,7 @@ afterAll(() => world.close());
 const digits = (amount: bigint) => amount.toString() as TransferAmount;
 const balanceOf = async (code: Code) => {
   const { edges } = await service.getAccount(ada, { accountId: accounts.get(code)!.id });
-  return BigInt(edges.balances[0]!.amount as unknown as string);
+  return fromBalanceAmount(edges.balances[0]!.amount);
 };
 const pay = (from: Code, to: Code, amount: bigint) => {
   const [{ id: accountId }, { recipient: recipientID }] = [accounts.get(from)!, accounts.get(to)!];
