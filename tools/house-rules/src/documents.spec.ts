@@ -38,6 +38,15 @@ describe('Given the documents of this repository', () => {
     expect(filesNamedIn(read(document)).filter((name) => !isKnown(name) && !MADE.includes(name))).toEqual([]);
   });
 
+  it('When a decision is written down Then the index of decisions links to it', () => {
+    const index = 'docs/adr/README.md';
+    const decisions = documents().filter((document) => /^docs\/adr\/\d/.test(document));
+
+    const linked = linksIn(read(index)).map(({ target }) => `docs/adr/${target}`);
+    expect(decisions.length).toBeGreaterThan(0);
+    expect(linked.filter((target) => decisions.includes(target))).toEqual(decisions);
+  });
+
   it.each([
     ['[a](nosuch.md)', ['nosuch.md']],
     ['[a](glossary.md#nosuch)', ['glossary.md#nosuch']],
