@@ -8,12 +8,7 @@ export async function openBooks(config: Config, log: Logger): Promise<Backing> {
   const { quotes, sandbox } = config;
   const warn = (line: string) => log.warn(line);
   const deployment = await openDeployment({
-    databaseUrl: config.databaseUrl,
-    ownerUrl: config.databaseOwnerUrl,
-    dataDir: config.dataDir,
-    demo: config.demoData,
-    poolSize: config.databasePoolSize,
-    nameStatements: config.databaseNamedStatements,
+    ...config.deployment,
     log: (line) => log.info(line),
     warn,
   });

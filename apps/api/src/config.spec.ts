@@ -1,4 +1,5 @@
-import { ConfigError, readConfig } from './config.js';
+import { ConfigError } from '@banking/process';
+import { readConfig } from './config.js';
 
 const mistakesOf = (environment: Record<string, string>): readonly string[] => {
   try {
@@ -15,8 +16,7 @@ describe('Given an environment', () => {
     expect(readConfig({}, false)).toMatchObject({
       host: '127.0.0.1',
       port: 3000,
-      databaseUrl: undefined,
-      demoData: true,
+      deployment: { databaseUrl: undefined, demo: true, isSandbox: true },
       tokens: { audience: 'banking-api', type: 'at+jwt', source: { kind: 'local' } },
       logLevel: 'info',
       logPretty: false,
@@ -130,8 +130,8 @@ describe('Given an environment', () => {
   it('When a database of one’s own is named, Then no demo data is made in it unless asked for', () => {
     const url = 'postgres://banking@db.internal/banking';
 
-    expect(readConfig({ DATABASE_URL: url }, false).demoData).toBe(false);
-    expect(readConfig({ DATABASE_URL: url, DEMO_DATA: 'on' }, false).demoData).toBe(true);
+    expect(readConfig({ DATABASE_URL: url }, false).deployment.demo).toBe(false);
+    expect(readConfig({ DATABASE_URL: url, DEMO_DATA: 'on' }, false).deployment.demo).toBe(true);
   });
 
   it('When a URL holds a password, Then no mistake repeats it', () => {

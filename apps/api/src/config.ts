@@ -1,23 +1,30 @@
 import { resolve } from 'node:path';
-import { isLoopback, isTrustworthy } from './trustworthy-url.js';
+import {
+  ConfigError,
+  type DeploymentConfig,
+  type Environment,
+  type EnvironmentReader,
+  isLoopback,
+  isTrustworthy,
+  type RatesConfig,
+  readDeployment,
+  readerOf,
+  readIssuer,
+  readRates,
+} from '@banking/process';
 import { readUpstream, type UpstreamConfig } from './upstream/read-upstream.js';
 
 /** Everything that can be set, typed. Units are last in the names. */
 export interface Config {
   readonly host: string;
   readonly port: number;
-  readonly dataDir: string;
-  /** Without it the embedded server answers. */
-  readonly databaseUrl?: string | undefined;
-  readonly databaseOwnerUrl?: string | undefined;
-  readonly databasePoolSize: number;
-  readonly databaseNamedStatements: boolean;
-  readonly demoData: boolean;
+  /** Where our own books are. A gateway uses `dataDir` alone, for the key that signs local tokens. */
+  readonly deployment: DeploymentConfig;
   readonly tokens: TokenConfig;
   readonly logLevel: string;
   readonly logPretty: boolean;
   readonly docs: boolean;
-  /** Whether operations exist that make up money to try with. */
+  /** Whether the operations under `/sandbox` exist. */
   readonly sandbox: boolean;
   readonly quotes: QuoteConfig;
   /** Whether this process also does what is due: payouts, and what else waits in the queue. */
@@ -36,7 +43,7 @@ interface QuoteConfig {
   /** How long a price holds. */
   readonly validS: number;
   /** Where rates come from; left out where there is no source. */
-  readonly rates?: { readonly url: string; readonly maxAgeS: number } | undefined;
+  readonly rates?: RatesConfig | undefined;
 }
 
 /** Where bearer tokens come from and what they must say. */
@@ -52,17 +59,6 @@ export interface TokenConfig {
     | { readonly kind: 'jwks-file'; readonly issuer: string; readonly file: string };
 }
 
-/** Every mistake in the environment at once, each with what to change. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError';
-
-  constructor(readonly mistakes: readonly string[]) {
-    super(`The configuration has ${mistakes.length === 1 ? 'a mistake' : `${mistakes.length} mistakes`}:\n${mistakes.map((mistake) => `  - ${mistake}`).join('\n')}`); // prettier-ignore
-  }
-}
-
-type Environment = Readonly<Record<string, string | undefined>>;
-
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 
 /**
@@ -71,38 +67,12 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'
  * @throws ConfigError
  */
 export function readConfig(environment: Environment = process.env, isTerminal = process.stdout.isTTY === true): Config {
-  const mistakes: string[] = [];
-  const text = (name: string) => environment[name]?.trim() || undefined;
-  const oneOf = (name: string, allowed: readonly string[], fallback: string) => {
-    const value = text(name) ?? fallback;
-    if (allowed.includes(value)) return value;
-    mistakes.push(`${name} is "${value}". Set one of: ${allowed.join(', ')}.`);
-    return fallback;
-  };
-  const flag = (name: string, fallback: boolean) => oneOf(name, ['on', 'off'], fallback ? 'on' : 'off') === 'on';
-  const whole = (name: string, min: number, max: number) => {
-    const value = text(name);
-    if (value === undefined) return undefined;
-    if (/^[0-9]{1,9}$/.test(value) && Number(value) >= min && Number(value) <= max) return Number(value);
-    mistakes.push(`${name} is "${value}". Set a whole number from ${min} to ${max}.`);
-    return undefined;
-  };
-  const url = (name: string, protocols: readonly string[]) => {
-    const value = text(name);
-    if (value === undefined) return undefined;
-    if (URL.canParse(value) && protocols.includes(new URL(value).protocol)) return value;
-    mistakes.push(
-      `${name} is not a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}.`,
-    );
-    return undefined;
-  };
+  const reader = readerOf(environment);
+  const { text, oneOf, flag, whole, mistakes } = reader;
 
   const host = text('HOST') ?? '127.0.0.1';
-  const databaseUrl = url('DATABASE_URL', ['postgres:', 'postgresql:']);
-  const databaseOwnerUrl = url('DATABASE_OWNER_URL', ['postgres:', 'postgresql:']);
-  if (databaseOwnerUrl !== undefined && text('DATABASE_URL') === undefined) {
-    mistakes.push('DATABASE_OWNER_URL is set without DATABASE_URL. Set both, or neither for the embedded database.');
-  }
+  const isGateway = text('UPSTREAM_URL') !== undefined;
+  const deployment = readDeployment(reader, { isGateway });
   const rate = whole('RATE_LIMIT_PER_SECOND', 1, 1_000_000);
   const orders = whole('ORDER_LIMIT_PER_MINUTE', 1, 1_000_000);
   const corsOrigins = (text('CORS_ORIGINS') ?? '').split(',').map((origin) => origin.trim()).filter(Boolean); // prettier-ignore
@@ -112,25 +82,18 @@ export function readConfig(environment: Environment = process.env, isTerminal = 
     }
   }
   const port = whole('PORT', 0, 65_535) ?? 3000;
-  // Our own books, with a database that lies here.
-  const isAtHome = databaseUrl === undefined && text('UPSTREAM_URL') === undefined;
   const config: Config = {
     host,
     port,
-    dataDir: resolve(text('DATA_DIR') ?? '.data'),
-    databaseUrl,
-    databaseOwnerUrl,
-    databasePoolSize: whole('DATABASE_POOL_SIZE', 2, 100) ?? 8,
-    databaseNamedStatements: flag('DATABASE_NAMED_STATEMENTS', true),
-    demoData: flag('DEMO_DATA', isAtHome),
-    tokens: readTokens({ text, url, flag, oneOf, host, mistakes }),
+    deployment,
+    tokens: readTokens(reader, host),
     logLevel: oneOf('LOG_LEVEL', LOG_LEVELS, 'info'),
     logPretty: oneOf('LOG_FORMAT', ['json', 'pretty'], isTerminal ? 'pretty' : 'json') === 'pretty',
     docs: flag('DOCS', true),
-    sandbox: flag('SANDBOX', text('OIDC_ISSUER') === undefined),
-    quotes: readQuotes({ whole, url, mistakes }),
-    worker: flag('WORKER', isAtHome),
-    upstream: readUpstream({ text, whole, host, port, mistakes }),
+    sandbox: deployment.isSandbox,
+    quotes: readQuotes(reader),
+    worker: flag('WORKER', !isGateway && text('DATABASE_URL') === undefined),
+    upstream: readUpstream(reader, { host, port }),
     corsOrigins,
     rateLimit: rate === undefined ? undefined : { perSecond: rate },
     orderLimit: orders === undefined ? undefined : { perMinute: orders },
@@ -139,39 +102,20 @@ export function readConfig(environment: Environment = process.env, isTerminal = 
   return config;
 }
 
-interface Reading {
-  readonly host: string;
-  readonly mistakes: string[];
-  whole(name: string, min: number, max: number): number | undefined;
-  text(name: string): string | undefined;
-  url(name: string, protocols: readonly string[]): string | undefined;
-  flag(name: string, fallback: boolean): boolean;
-  oneOf(name: string, allowed: readonly string[], fallback: string): string;
+function readQuotes(reader: EnvironmentReader): QuoteConfig {
+  const rates = readRates(reader);
+  return { validS: reader.whole('QUOTE_VALID_S', 1, 86_400) ?? 300, rates };
 }
 
-function readQuotes({ whole, url, mistakes }: Pick<Reading, 'whole' | 'url' | 'mistakes'>): QuoteConfig {
-  const ratesUrl = url('RATES_URL', ['https:', 'http:']);
-  if (ratesUrl !== undefined && !isTrustworthy(ratesUrl)) {
-    mistakes.push(
-      'RATES_URL must begin with https:// (http only on a loopback address): whoever is on the way could change the rates.',
-    );
-  }
-  const maxAgeS = whole('RATES_MAX_AGE_S', 1, 604_800) ?? 3_600;
-  const validS = whole('QUOTE_VALID_S', 1, 86_400) ?? 300;
-  return { validS, rates: ratesUrl === undefined ? undefined : { url: ratesUrl, maxAgeS } };
-}
-
-function readTokens({ text, url, flag, oneOf, host, mistakes }: Omit<Reading, 'whole'>): TokenConfig {
+function readTokens(reader: EnvironmentReader, host: string): TokenConfig {
+  const { text, url, flag, oneOf, mistakes } = reader;
   const audience = text('OIDC_AUDIENCE') ?? 'banking-api';
   const type = oneOf('OIDC_TOKEN_TYPE', ['at+jwt', 'JWT'], 'at+jwt');
-  const issuer = text('OIDC_ISSUER');
-  if (issuer !== undefined && !isTrustworthy(issuer)) {
-    mistakes.push('OIDC_ISSUER must be the https URL of the identity provider (http only on a loopback address).');
-  }
+  const issuer = readIssuer(reader);
   const jwksUrl = url('JWKS_URL', ['https:', 'http:']);
   if (jwksUrl !== undefined && !isTrustworthy(jwksUrl)) {
     mistakes.push(
-      'JWKS_URL must begin with https:// (http only on a loopback address): whoever is on the way could change the keys.',
+      'JWKS_URL must begin with https:// (http only on a loopback address): over http, the keys could be changed on the way.',
     );
   }
   const jwksFile = text('JWKS_FILE');

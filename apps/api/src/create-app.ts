@@ -36,7 +36,7 @@ export async function createApp(
     });
   }
   prepareServer(server, draining);
-  const verifier = await TokenVerifier.open(config);
+  const verifier = await TokenVerifier.open({ tokens: config.tokens, dataDir: config.deployment.dataDir });
   const parts = { config, backing, verifier, log, draining };
   const app = await NestFactory.create<NestFastifyApplication>(AppModule.of(parts), adapter, { bufferLogs: true, abortOnError: false, bodyParser: false }); // prettier-ignore
   app.useLogger(app.get(Logger));

@@ -5,8 +5,9 @@ import type { Logger } from 'pino';
 import { LocalIssuerError } from '@banking/local-issuer';
 import { DeploymentError } from '@banking/operations';
 import { DatabaseSetupError, EmbeddedServerError, MigrationError } from '@banking/postgres';
+import { ConfigError } from '@banking/process';
 import { type Backing, openBacking } from './backing.module.js';
-import { type Config, ConfigError, readConfig } from './config.js';
+import { type Config, readConfig } from './config.js';
 import { createApp } from './create-app.js';
 import { Draining } from './health/readiness.js';
 import { createLogger } from './http/logger.js';
@@ -89,11 +90,11 @@ function explainAddress(error: unknown, host: string, port: number): unknown {
   return why === undefined ? error : new ConfigError([`${host}:${port} ${why}`]);
 }
 
-function readyLine({ docs, tokens, demoData }: Config, url: string, { place }: Backing): string {
+function readyLine({ docs, tokens, deployment }: Config, url: string, { place }: Backing): string {
   const lines = [`Ready on ${url}${docs ? ` - docs page: ${url}/docs` : ''}`];
   if (place !== undefined) lines.push(`A gateway of ${place}`);
   if (tokens.source.kind === 'local') {
-    lines.push(`A token: npm run -s token -- ${demoData ? 'ada@northwind.example' : '<email>'}`);
+    lines.push(`A token: npm run -s token -- ${deployment.demo ? 'ada@northwind.example' : '<email>'}`);
   }
   return lines.join('\n');
 }

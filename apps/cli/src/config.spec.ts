@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
-import { ConfigError, readConfig } from './config.js';
+import { ConfigError } from '@banking/process';
+import { readConfig } from './config.js';
 
 function mistakesOf(environment: Record<string, string>): readonly string[] {
   try {
@@ -16,11 +17,7 @@ describe('Given an environment that says nothing', () => {
     'When it is read, Then the embedded database has its demo world and signs its tokens',
     (environment) => {
       expect(readConfig(environment)).toEqual({
-        dataDir: resolve('.data'),
-        databaseUrl: undefined,
-        databaseOwnerUrl: undefined,
-        nameStatements: true,
-        demoData: true,
+        deployment: expect.objectContaining({ dataDir: resolve('.data'), databaseUrl: undefined, demo: true }),
         issuer: undefined,
         audience: 'banking-api',
       });
@@ -32,8 +29,8 @@ describe('Given a database of one own', () => {
   const DATABASE_URL = 'postgresql://app@db.harbour.example/banking';
 
   it('When nothing else is said, Then no demo world is made in it', () => {
-    expect(readConfig({ DATABASE_URL })).toMatchObject({ databaseUrl: DATABASE_URL, demoData: false });
-    expect(readConfig({ DATABASE_URL, DEMO_DATA: 'on' }).demoData).toBe(true);
+    expect(readConfig({ DATABASE_URL })).toMatchObject({ deployment: { databaseUrl: DATABASE_URL, demo: false } });
+    expect(readConfig({ DATABASE_URL, DEMO_DATA: 'on' }).deployment.demo).toBe(true);
   });
 
   it('When the identity provider is written, Then it is kept letter by letter', () => {

@@ -37,24 +37,21 @@ export async function withDeployment<T>(
   need: Need = {},
 ): Promise<T> {
   const config = readConfig();
+  const { databaseUrl, demo } = config.deployment;
   return untilSignal(async (signal) => {
     const deployment = await openDeployment({
-      databaseUrl: config.databaseUrl,
-      ownerUrl: config.databaseOwnerUrl,
-      dataDir: config.dataDir,
-      demo: config.demoData,
+      ...config.deployment,
       poolSize: POOL_SIZE,
-      nameStatements: config.nameStatements,
       statementTimeoutMs: need.statementTimeoutMs,
       // A database of one's own is brought up to date by the service and by `banking migrate`, not by the way.
-      prepare: need.changesNothing !== true && (config.databaseUrl === undefined || config.demoData),
+      prepare: need.changesNothing !== true && (databaseUrl === undefined || demo),
       log: tell,
       warn: tell,
     });
     try {
       return await orInterrupted(signal, () => work(deployment, config));
     } catch (error) {
-      throw explainAway(error, config.databaseUrl);
+      throw explainAway(error, databaseUrl);
     } finally {
       await deployment.close();
     }

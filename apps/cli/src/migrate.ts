@@ -1,7 +1,8 @@
 import { explainAway, MIGRATIONS } from '@banking/operations';
 import { APP_ROLE, migrate, OWNER_ROLE, pendingMigrations, SCHEMA } from '@banking/postgres';
+import type { DeploymentConfig } from '@banking/process';
 import type { Command } from 'commander';
-import { type Config, readConfig } from './config.js';
+import { readConfig } from './config.js';
 import { orInterrupted, untilSignal } from './deployment.js';
 import { examples } from './help.js';
 import { jsonOption } from './inputs.js';
@@ -25,7 +26,7 @@ export function addMigrateCommand(program: Command): void {
       ),
     )
     .action(async ({ json }: { json?: boolean }) => {
-      const applied = await migrateDatabase(readConfig());
+      const applied = await migrateDatabase(readConfig().deployment);
       if (json) return printJson({ applied });
       if (applied.length === 0) return print('The schema is up to date.');
       print(`Applied ${applied.length === 1 ? 'one migration' : `${applied.length} migrations`}:`);
@@ -34,10 +35,10 @@ export function addMigrateCommand(program: Command): void {
 }
 
 /** The names of the migrations applied now. A login that may not migrate is welcome while there is nothing to do. */
-async function migrateDatabase(config: Config): Promise<readonly string[]> {
+async function migrateDatabase(config: DeploymentConfig): Promise<readonly string[]> {
   return untilSignal(async (signal) => {
     const reached = await reachDatabase(config);
-    const owner = config.databaseOwnerUrl;
+    const owner = config.ownerUrl;
     const connection = owner === undefined ? reached.connection : { connectionString: owner };
     const schema = { connection, folders: MIGRATIONS, schema: SCHEMA, ownerRole: OWNER_ROLE, appRole: APP_ROLE };
     try {

@@ -48,7 +48,7 @@ async function tokenFor(wanted: string, lifetimeSeconds: number): Promise<string
   }
   return withDeployment(async (deployment) => {
     const email = await knownEmail(deployment, wanted);
-    const issuer = await LocalIssuer.open(config.dataDir);
+    const issuer = await LocalIssuer.open(config.deployment.dataDir);
     return issuer.sign({ email, audience: config.audience, lifetimeSeconds });
   });
 }

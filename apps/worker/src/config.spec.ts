@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
-import { ConfigError, readConfig } from './config.js';
+import { ConfigError } from '@banking/process';
+import { readConfig } from './config.js';
 
 function mistakesOf(environment: Record<string, string>): readonly string[] {
   try {
@@ -16,11 +17,7 @@ describe('Given an environment of a worker', () => {
     'When it says nothing, Then the embedded database is worked for',
     (environment) => {
       expect(readConfig(environment)).toEqual({
-        dataDir: resolve('.data'),
-        databaseUrl: undefined,
-        databasePoolSize: 8,
-        databaseNamedStatements: true,
-        sandbox: true,
+        deployment: expect.objectContaining({ dataDir: resolve('.data'), databaseUrl: undefined, isSandbox: true }),
         rates: undefined,
         health: undefined,
       });
@@ -32,7 +29,7 @@ describe('Given an environment of a worker', () => {
     [{ OIDC_ISSUER: 'https://login.example', SANDBOX: 'on' }, true],
     [{ SANDBOX: 'off' }, false],
   ])('When it is %j, Then whether it is a sandbox is %p, as to the service', (environment, sandbox) => {
-    expect(readConfig(environment).sandbox).toBe(sandbox);
+    expect(readConfig(environment).deployment.isSandbox).toBe(sandbox);
   });
 
   it.each(['https://rates.example/eur.json', 'http://127.0.0.1:8080', 'http://[::1]/', 'http://localhost/'])(

@@ -7,7 +7,8 @@ import {
   startWork,
 } from '@banking/operations';
 import { DatabaseSetupError, EmbeddedServerError, MigrationError } from '@banking/postgres';
-import { type Config, ConfigError, readConfig } from './config.js';
+import { ConfigError } from '@banking/process';
+import { type Config, readConfig } from './config.js';
 import { type HealthServer, type HealthSource, serveHealth } from './health-server.js';
 import { describeError, log } from './log.js';
 import { answerArguments } from './usage.js';
@@ -38,12 +39,10 @@ async function main(): Promise<void> {
 }
 
 /** The schema is the service's and `banking migrate`'s to bring up to date: a worker that finds it older does not start. */
-async function start({ sandbox, rates, health: address, ...config }: Config): Promise<Running> {
+async function start({ deployment: settings, rates, health: address }: Config): Promise<Running> {
+  const sandbox = settings.isSandbox;
   const deployment = await openDeployment({
-    dataDir: config.dataDir,
-    databaseUrl: config.databaseUrl,
-    poolSize: config.databasePoolSize,
-    nameStatements: config.databaseNamedStatements,
+    ...settings,
     demo: false,
     prepare: false,
     log: (line) => log('info', line),

@@ -1,7 +1,7 @@
 import { isNativeError } from 'node:util/types';
 import { createRemoteJWKSet, type JWTVerifyGetKey } from 'jose';
 import { Refusal } from '@banking/domain';
-import { isTrustworthy } from '../trustworthy-url.js';
+import { isTrustworthy } from '@banking/process';
 
 /** An unknown key id asks the provider at most once in this time, however many tokens name one. */
 export const KEY_SET_OPTIONS = { cooldownDuration: 30_000, cacheMaxAge: 600_000, timeoutDuration: 5_000 };

@@ -4,7 +4,8 @@ import { isNativeError } from 'node:util/types';
 import { createLocalJWKSet, createRemoteJWKSet, errors, jwtVerify, type JSONWebKeySet, type JWTPayload, type JWTVerifyGetKey } from 'jose'; // prettier-ignore
 import { foldEmail, Refusal, type Subject } from '@banking/domain';
 import { LOCAL_ISSUER, LocalIssuer } from '@banking/local-issuer';
-import { type Config, ConfigError, type TokenConfig } from '../config.js';
+import { ConfigError } from '@banking/process';
+import type { TokenConfig } from '../config.js';
 import { discoverKeySet, KEY_SET_OPTIONS, keysUnreachable } from './discovery.js';
 import { Remember } from './remember.js';
 
@@ -37,6 +38,12 @@ interface Verified {
   readonly expiresAtMs: number;
 }
 
+/** Which tokens are accepted, and the folder of the local signing key. */
+interface TokenSource {
+  readonly tokens: TokenConfig;
+  readonly dataDir: string;
+}
+
 /** Proves bearer tokens: signature, issuer, audience, type and times, against the keys of the one configured issuer. */
 export class TokenVerifier {
   private readonly verified = new Remember<Verified>(REMEMBERED_MS, REMEMBERED_MAX);
@@ -48,7 +55,7 @@ export class TokenVerifier {
   ) {}
 
   /** @throws ConfigError, LocalIssuerError when keys that lie on this machine cannot be read */
-  static async open({ tokens, dataDir }: Pick<Config, 'tokens' | 'dataDir'>): Promise<TokenVerifier> {
+  static async open({ tokens, dataDir }: TokenSource): Promise<TokenVerifier> {
     const { source } = tokens;
     switch (source.kind) {
       case 'local':

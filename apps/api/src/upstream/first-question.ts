@@ -2,7 +2,7 @@ import { ConnectionError, RemoteRefusal, ServiceError } from '@banking/client';
 import { SessionError } from '@banking/client/session';
 import { decodeJwt, type JWTPayload } from 'jose';
 import type { Logger } from 'pino';
-import { ConfigError } from '../config.js';
+import { ConfigError } from '@banking/process';
 import type { LoopWatch } from './loop-watch.js';
 import { credentialTrouble, upstreamFailure } from './upstream-failure.js';
 

@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ConfigError } from '../config.js';
+import { ConfigError } from '@banking/process';
 import { gatewayOf } from './testing/gateway-of.js';
 import { scriptedUpstream, type Script } from './testing/scripted-upstream.js';
 

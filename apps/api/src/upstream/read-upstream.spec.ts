@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
-import { ConfigError, readConfig } from '../config.js';
+import { ConfigError } from '@banking/process';
+import { readConfig } from '../config.js';
 
 const GATEWAY = { UPSTREAM_URL: 'https://bank.example/banking', UPSTREAM_TOKEN: 'secret-token' };
 
@@ -23,7 +24,7 @@ describe('Given the settings of a gateway', () => {
         timeoutMs: 10_000,
         credential: { kind: 'token', token: 'secret-token' },
       },
-      demoData: false,
+      deployment: { demo: false },
       worker: false,
       sandbox: true,
       tokens: { source: { kind: 'local' } },

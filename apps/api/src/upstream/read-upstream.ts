@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { isLoopback, isTrustworthy } from '../trustworthy-url.js';
+import { type EnvironmentReader, isLoopback, isTrustworthy } from '@banking/process';
 
 /** Another deployment of the interface, which answers behind ours. */
 export interface UpstreamConfig {
@@ -18,11 +18,10 @@ export type UpstreamCredential =
   /** Of a user who has signed in once; the file holds the refresh token, and is written by us. */
   | { readonly kind: 'session'; readonly authUrl: string; readonly file: string };
 
-interface Reading {
+/** Where this service itself listens. */
+interface OwnAddress {
   readonly host: string;
-  readonly mistakes: string[];
-  text(name: string): string | undefined;
-  whole(name: string, min: number, max: number): number | undefined;
+  readonly port: number;
 }
 
 /** Below the time a handler has, so that its caller learns what became of the request. */
@@ -42,17 +41,17 @@ const OF_OUR_BOOKS: readonly (readonly [name: string, harmless?: string])[] = [
 ];
 
 /** The settings of a gateway; undefined where our own books answer. Mistakes are added to those there are. */
-export function readUpstream(reading: Reading & { readonly port: number }): UpstreamConfig | undefined {
-  const { text, whole, mistakes } = reading;
+export function readUpstream(reader: EnvironmentReader, own: OwnAddress): UpstreamConfig | undefined {
+  const { text, whole, mistakes } = reader;
   const url = text('UPSTREAM_URL');
   const timeoutMs = whole('UPSTREAM_TIMEOUT_MS', TIMEOUT_MS.least, TIMEOUT_MS.most) ?? TIMEOUT_MS.usual;
-  const credential = readCredential(reading);
+  const credential = readCredential(reader);
   if (url === undefined) {
     const alone = [...CREDENTIALS.flat(), 'UPSTREAM_TIMEOUT_MS'].filter((name) => text(name) !== undefined);
     if (alone.length > 0) mistakes.push(`${alone.join(', ')} set without UPSTREAM_URL. Set UPSTREAM_URL too, or remove it.`); // prettier-ignore
     return undefined;
   }
-  mistakes.push(...objectionsTo(url, reading));
+  mistakes.push(...objectionsTo(url, own));
   for (const [name, harmless] of OF_OUR_BOOKS) {
     const value = text(name);
     if (value === undefined || value === harmless) continue;
@@ -69,7 +68,7 @@ const CREDENTIALS = [
 ] as const;
 
 /** The one that is set. Without an upstream, none is missed. */
-function readCredential({ text, mistakes }: Reading): UpstreamCredential | undefined {
+function readCredential({ text, mistakes }: EnvironmentReader): UpstreamCredential | undefined {
   const set = CREDENTIALS.filter((names) => names.some((name) => text(name) !== undefined));
   const [token, tokenFile, authUrl, refreshFile] = CREDENTIALS.flat().map(text);
   if (set.length > 1) mistakes.push(`${set.flat().filter((name) => text(name) !== undefined).join(', ')} are set. Keep one credential.`); // prettier-ignore
@@ -105,7 +104,7 @@ function objectionsToUrl(name: string, text: string, what: string): string[] {
   ];
 }
 
-function objectionsTo(text: string, { host, port }: { readonly host: string; readonly port: number }): string[] {
+function objectionsTo(text: string, { host, port }: OwnAddress): string[] {
   const mistakes = objectionsToUrl('UPSTREAM_URL', text, 'our credential');
   if (mistakes.length > 0 || !isOurs(new URL(text), host, port)) return mistakes;
   return [`UPSTREAM_URL is this service itself, on port ${port}. Set it to the other deployment, or set another PORT.`];

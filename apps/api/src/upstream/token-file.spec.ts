@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'; // prettier-ignore
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ConfigError } from '../config.js';
+import { ConfigError } from '@banking/process';
 import { readTokenFile, TokenFile } from './token-file.js';
 
 const TOKENS = { refreshToken: 'refresh-1', accessToken: 'access-1', expiresAt: 1_800_000_000_000 };

@@ -4,7 +4,7 @@ import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Credential } from '@banking/client';
 import type { SessionTokens, TokenStore } from '@banking/client/session';
-import { ConfigError } from '../config.js';
+import { ConfigError } from '@banking/process';
 
 const MAX_BYTES = 16_384;
 const TOKEN = /^[\x21-\x7e]+$/;

@@ -3,7 +3,7 @@ import { SessionError } from '@banking/client/session';
 import { Refusal, type RefusalDetail, type RefusalReason } from '@banking/domain';
 import type { OperationId } from '../access/matrix.js';
 import { StatementError } from '../accounts/statement-csv.js';
-import { ConfigError } from '../config.js';
+import { ConfigError } from '@banking/process';
 import type { ErrorAnswer } from '../http/error-answer.js';
 
 /** What our caller is told when the upstream did not do what they asked for, and what the log is told. */

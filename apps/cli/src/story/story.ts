@@ -41,7 +41,7 @@ export function addStoryCommand(program: Command): void {
 
 /** Everything that has to be read here, so that the play itself needs nothing but the service. */
 async function setStage(url: URL): Promise<Stage> {
-  return withDeployment(async ({ database }, { issuer, dataDir, audience }) => {
+  return withDeployment(async ({ database }, { issuer, deployment: { dataDir }, audience }) => {
     if (issuer !== undefined) throw new Refused(`The story is of the demo world, and tokens come from ${issuer} here (OIDC_ISSUER).`); // prettier-ignore
     const demo = await readDemoWorld(database);
     const accountId = demo?.accounts[`${NORTHWIND} EUR`];

@@ -1,0 +1,38 @@
+import { resolve } from 'node:path';
+import type { EnvironmentReader } from './environment-reader.js';
+
+/** The settings that api, worker and cli must agree on: where the database is and what it holds. */
+export interface DeploymentConfig {
+  readonly dataDir: string;
+  /** Without it the embedded server of `dataDir` is used. */
+  readonly databaseUrl?: string | undefined;
+  /** The login that may migrate, where it is not the one of `databaseUrl`. */
+  readonly ownerUrl?: string | undefined;
+  readonly poolSize: number;
+  /** Off for PgBouncer before 1.21 in transaction mode. */
+  readonly nameStatements: boolean;
+  /** Whether the demo world is made where it is missing. */
+  readonly demo: boolean;
+  /** Whether the database holds demo money. */
+  readonly isSandbox: boolean;
+}
+
+/** @param isGateway whether there is no database; then only `dataDir` and `isSandbox` have a use */
+export function readDeployment(reader: EnvironmentReader, { isGateway = false } = {}): DeploymentConfig {
+  const { text, flag, whole, url, mistakes } = reader;
+  const databaseUrl = url('DATABASE_URL', ['postgres:', 'postgresql:']);
+  const ownerUrl = url('DATABASE_OWNER_URL', ['postgres:', 'postgresql:']);
+  if (ownerUrl !== undefined && text('DATABASE_URL') === undefined) {
+    mistakes.push('DATABASE_OWNER_URL is set without DATABASE_URL. Set both, or neither for the embedded database.');
+  }
+  const isEmbedded = text('DATABASE_URL') === undefined && !isGateway;
+  return {
+    dataDir: resolve(text('DATA_DIR') ?? '.data'),
+    databaseUrl,
+    ownerUrl,
+    poolSize: whole('DATABASE_POOL_SIZE', 2, 100) ?? 8,
+    nameStatements: flag('DATABASE_NAMED_STATEMENTS', true),
+    demo: flag('DEMO_DATA', isEmbedded),
+    isSandbox: flag('SANDBOX', text('OIDC_ISSUER') === undefined),
+  };
+}
