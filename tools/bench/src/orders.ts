@@ -169,7 +169,7 @@ function posting(answering: Answering, payers: readonly Payer[], { connections }
   return asking({
     answering,
     connections,
-    expects: 201,
+    expects: 200,
     requests: [
       {
         method: 'POST',

@@ -176,7 +176,7 @@ export function sandboxContract(provide: () => Service): void {
 
       expect(answer).toMatchObject({ status: 422, body: { reason: 'schedule_invalid' } });
       expect(pathsOf(answer)).toEqual(['/startAt']);
-      expect(await place(ada)).toMatchObject({ status: 201 });
+      expect(await place(ada)).toMatchObject({ status: 200 });
     });
 
     it('When an order has become due by it Then the order runs', async () => {

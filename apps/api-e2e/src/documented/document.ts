@@ -78,6 +78,10 @@ export function successOf({ operation }: Pick<Route, 'operation'>): number {
   return [201, 204].find((status) => operation.responses[String(status)]) ?? 200;
 }
 
+/** Whether an operation makes something, at most once for an idempotency key. */
+export const takesKey = ({ operation }: Pick<Route, 'operation'>): boolean =>
+  operation.parameters.some(({ name }) => name === 'Idempotency-Key');
+
 /** The request of an operation with the values of one of its examples, where they have names; else with the only ones. */
 export function callOf({ method, path, operation }: Route, name?: string): Call {
   const parameters = operation.parameters.filter(({ required, example, examples }) => required || example || examples);

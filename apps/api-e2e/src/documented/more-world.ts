@@ -30,7 +30,7 @@ export async function makeMore(owner: Database, { url }: Pick<FreshService, 'url
   const post = async (path: string, body: unknown) => {
     const headers = { authorization: `Bearer ${token}`, 'workspace-id': '1', 'content-type': 'application/json' };
     const answer = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
-    if (answer.status !== 201) throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`);
+    if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`);
     return (await answer.json()) as Made;
   };
   const { code } = await post('/accounts', { productID: Number(product?.id) });

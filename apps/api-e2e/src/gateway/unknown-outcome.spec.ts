@@ -83,7 +83,7 @@ describe('Given a gateway whose upstream is sent an order', () => {
       expect(key).toMatch(/^[\x21-\x7e]{16,255}$/);
       expect(keysSeen()).toEqual([key, key]);
       expect(besieged.upstream.asked[0]?.body).toBe(besieged.upstream.asked[1]?.body);
-      expect(again).toMatchObject({ status: 201, body: ORDER });
+      expect(again).toMatchObject({ status: 200, body: ORDER });
       expect([again.headers.get('location'), again.headers.get('idempotent-replayed'), again.headers.get('idempotency-key')]).toEqual([`${PATH}/7`, 'true', null]); // prettier-ignore
     },
   );

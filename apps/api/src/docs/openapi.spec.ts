@@ -93,6 +93,13 @@ describe('Given the OpenAPI document', () => {
     expect(rows).toHaveLength(new Set(rows).size);
   });
 
+  it('When an operation creates something, Then it answers 201, but an order 200 as published', () => {
+    const creating = operations().filter(({ operation }) => operation.parameters?.some(({ name }) => name === 'Idempotency-Key')); // prettier-ignore
+    const successes = creating.map(({ operation: { operationId, responses } }) => [operationId, ...Object.keys(responses).filter((status) => Number(status) < 300)]); // prettier-ignore
+
+    expect(successes).toEqual(creating.map(({ operation: { operationId } }) => [operationId, operationId === 'placeOrder' ? '200' : '201'])); // prettier-ignore
+  });
+
   it('When a schema has fields, Then each says what it means, and required ones have an example or a schema', () => {
     for (const [name, schema] of Object.entries(document.components?.schemas ?? {})) {
       for (const [field, property] of Object.entries((schema as Schema).properties ?? {})) {

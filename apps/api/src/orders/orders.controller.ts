@@ -1,5 +1,5 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
-import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { BankingService, type AccountId, type Intent, type Order, type OrderId } from '@banking/domain';
 import { CalledBy, type Caller } from '../access/caller.js';
@@ -45,6 +45,7 @@ export class OrdersController {
   }
 
   @Post('accounts/:accountId/orders')
+  @HttpCode(200)
   @Operation('placeOrder', {
     summary: 'Place an order',
     description:
@@ -101,7 +102,7 @@ export class OrdersController {
     ],
   })
   @ApiIdParam(...ACCOUNT_ID)
-  @ApiCreatedResponse({ description: 'The order as it stands.', type: OrderDto })
+  @ApiOkResponse({ description: 'The order as it stands.', type: OrderDto })
   async place(
     @CalledBy() caller: Caller,
     @Param('accountId', IdPipe) accountId: AccountId,
