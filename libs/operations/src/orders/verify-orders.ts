@@ -85,9 +85,9 @@ export const ORDER_FAULTS: readonly RangeCheck[] = [
         `select format('transaction %s has a conversion and is none of an execution', c.transaction_id) as detail
          from conversion c
          where c.workspace_id = $1 and c.transaction_id > $2 and c.transaction_id <= $3
-           and not exists (
-             select from execution e join transfer t on t.workspace_id = $1 and t.transaction_id = e.transaction_id and t.type = 'spot'
-             where e.workspace_id = $1 and e.transaction_id = c.transaction_id)`,
+           and not (
+             exists (select from execution e where e.workspace_id = $1 and e.transaction_id = c.transaction_id)
+             and exists (select from transfer t where t.workspace_id = $1 and t.transaction_id = c.transaction_id and t.type = 'spot'))`,
       ),
     },
   },
