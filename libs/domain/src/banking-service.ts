@@ -155,8 +155,8 @@ export abstract class BankingService {
    * POST /quotes: what a payment would cost and what would arrive, binding until it expires and good for one order. It promises a
    * price, not that the account holds the money.
    *
-   * @throws Refusal `body_malformed` unless exactly one of recipient and currency is named; `amount_malformed`,
-   *   `amount_out_of_range`, `currency_unknown`.
+   * @throws Refusal `body_malformed` unless exactly one of `amount` and `targetAmount` is given, and exactly one of `recipientID` and
+   *   `targetCurrency`; `amount_malformed`, `amount_out_of_range`, `currency_unknown`.
    * @throws Refusal `account_not_found`, `account_disabled`, `recipient_invalid`, `corridor_disabled`,
    *   `amount_below_minimum`, `amount_above_maximum`, `rate_unavailable`, and those of the idempotency key as `openAccount`.
    */

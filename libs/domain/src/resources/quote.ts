@@ -8,8 +8,9 @@ import type { Recipient } from './recipient.js';
 /**
  * The price of one payment, binding until `expiresAt`. The account is debited `amount` and `feeAmount`, `targetAmount` arrives.
  *
- * Nothing is hidden in it: `targetAmount` is `convert(amount, rateOf(from, to, rate), 'down').amount`. What is left of a minor
- * unit stays with the service, so no conversion there and back gains.
+ * Anyone can check it, with `rateOf(from, to, rate)`. If the request gave `amount`, then `targetAmount` is
+ * `convert(amount, rate, 'down').amount`. If it gave `targetAmount`, then `amount` is
+ * `convert(targetAmount, inverse(rate), 'up').amount`. The remainder stays with the service, so no conversion there and back gains.
  */
 export interface Quote {
   readonly id: QuoteId;

@@ -77,10 +77,11 @@ const INSERT_EXECUTIONS = statement(
 const INSERT_CONVERSIONS = statement(
   'insert_conversions',
   `insert into conversion (workspace_id, transaction_id, quote_id, source_currency_id, source_amount, target_currency_id, target_amount,
-     rate, rate_source, rate_as_of, rounding, remainder_numerator, remainder_denominator)
-   select w, x, q, c, a, tc, ta, r, s, at, $13, n, d
+     rate, rate_source, rate_as_of, rounding, remainder_numerator, remainder_denominator, fixed_side)
+   select w, x, q, c, a, tc, ta, r, s, at, $14, n, d, side
    from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::int[], $5::bigint[], $6::int[], $7::bigint[], $8::text[], $9::text[],
-               $10::timestamptz[], $11::numeric[], $12::numeric[]) u(w, x, q, c, a, tc, ta, r, s, at, n, d)`,
+               $10::timestamptz[], $11::numeric[], $12::numeric[], $13::text[])
+     u(w, x, q, c, a, tc, ta, r, s, at, n, d, side)`,
 );
 
 const INSERT_QUOTE_USES = statement(
@@ -149,6 +150,7 @@ const insertConversions = (rows: readonly ConversionRow[]): Bound<unknown>[] =>
       column(rows, (row) => row.rateAsOf),
       column(rows, (row) => row.remainderNumerator),
       column(rows, (row) => row.remainderDenominator),
+      column(rows, (row) => row.fixedSide),
       ROUNDING,
     ),
   );

@@ -58,11 +58,19 @@ const pay = (from: Code, to: Code, amount: bigint) => {
   const [{ id: accountId }, { recipient: recipientID }] = [accounts.get(from)!, accounts.get(to)!];
   return service.placeOrder(ada, { accountId, recipientID, amount: digits(amount), type: 'instant' });
 };
+/** Pays what brings exactly that. */
+const payFor = async (from: Code, to: Code, targetAmount: bigint) => {
+  const [{ id: accountID }, { recipient: recipientID }] = [accounts.get(from)!, accounts.get(to)!];
+  const { resource } = await service.createQuote(ada, { accountID, recipientID, targetAmount: digits(targetAmount) });
+  const { id: quoteID, amount } = resource;
+  return service.placeOrder(ada, { accountId: accountID, recipientID, amount, type: 'instant', quoteID });
+};
 /** Pays, or leaves the money where it is. */
-const tryToPay = (from: Code, to: Code, amount: bigint) =>
-  pay(from, to, amount).catch((refusal: unknown) => {
+const unlessRefused = (payment: Promise<unknown>) =>
+  payment.catch((refusal: unknown) => {
     if (!(refusal instanceof Refusal)) throw refusal;
   });
+const tryToPay = (from: Code, to: Code, amount: bigint) => unlessRefused(pay(from, to, amount));
 
 describe('Given own accounts in two currencies', () => {
   const pairs = fc.tuple(fc.constantFrom(...CODES), fc.constantFrom(...CODES)).filter(([one, other]) => one !== other);
@@ -75,14 +83,22 @@ describe('Given own accounts in two currencies', () => {
         pairs,
         parts,
         parts,
-        fc.array(amounts, { minLength: 1, maxLength: 8 }),
+        fc.array(fc.tuple(fc.boolean(), amounts), { minLength: 1, maxLength: 8 }),
         fc.nat({ max: 2 }),
-        async ([here, there], numerator, denominator, payments, cuts) => {
+        fc.boolean(),
+        async ([here, there], numerator, denominator, payments, cuts, isAskedFor) => {
           // prettier-ignore
           exact = { from: here as CurrencyCode, to: there as CurrencyCode, numerator, denominator };
           const before = [await balanceOf(here), await balanceOf(there)] as const;
 
-          await Promise.all(payments.map((amount) => tryToPay(here, there, amount)));
+          await Promise.all(payments.map(([isTarget, amount]) => unlessRefused((isTarget ? payFor : pay)(here, there, amount)))); // prettier-ignore
+          const paid = before[0] - (await balanceOf(here));
+          if (isAskedFor && paid > 0n && (await unlessRefused(payFor(there, here, paid)))) {
+            // All of it is back, and that took at least as much as had arrived.
+            expect(await balanceOf(here)).toBe(before[0]);
+            expect(await balanceOf(there)).toBeLessThanOrEqual(before[1]);
+            return;
+          }
           for (let cut = cuts; cut >= 0; cut -= 1) {
             const arrived = (await balanceOf(there)) - before[1];
             const part = cut === 0 ? arrived : arrived / 2n;
@@ -99,10 +115,14 @@ describe('Given own accounts in two currencies', () => {
     expect((await verifyBooks(world.database, all)).findings).toEqual([]);
     expect(await verifyPayments(world.database, all)).toEqual([]);
     const { rows } = await world.owner.query(
-      `select rounding, count(*) > 0 as some, bool_and(remainder_numerator >= 0 and remainder_numerator < remainder_denominator) as rests
-       from conversion group by rounding`,
+      `select rounding, fixed_side, bool_and(remainder_numerator >= 0 and remainder_numerator < remainder_denominator) as rests,
+              bool_or(remainder_numerator >= remainder_denominator) as has_units
+       from conversion group by rounding, fixed_side order by fixed_side`,
     );
-    expect(rows).toEqual([{ rounding: 'down', some: true, rests: true }]);
+    expect(rows).toEqual([
+      { rounding: 'down', fixed_side: 'source', rests: true, has_units: false },
+      { rounding: 'down', fixed_side: 'target', rests: false, has_units: true },
+    ]);
   }, 120_000);
 
   it('When 0.42 INR are paid into dollars twelve times, Then each time nothing would arrive, and it is refused', async () => {

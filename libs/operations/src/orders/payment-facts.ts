@@ -1,6 +1,6 @@
 import type { CurrencyCode } from '@banking/domain';
 import { bind, statement, type Database } from '@banking/postgres';
-import { ROUNDING } from '../quotes/price-payment.js';
+import { type FixedAmount, ROUNDING } from '../quotes/price-payment.js';
 
 /** A payment as it is named: whose account, to whom, and what else of the workspace it refers to. */
 export interface NamedPayment {
@@ -51,6 +51,8 @@ export interface QuoteFacts {
   readonly rateAsOf: string | null;
   readonly remainderNumerator: string;
   readonly remainderDenominator: string;
+  /** The amount that was chosen when it was asked for. */
+  readonly fixedSide: FixedAmount['side'];
   /** Also where it was rounded otherwise than quotes are now: what it promises could be more than is paid in. */
   readonly isExpired: boolean;
   readonly isUsed: boolean;
@@ -69,6 +71,7 @@ const factsBy = (clock: string): string =>
             'targetCurrencyId', q.target_currency_id, 'targetAmount', q.target_amount::text, 'rate', q.rate,
             'rateSource', q.rate_source, 'rateAsOf', rfc3339(q.rate_as_of),
             'remainderNumerator', q.remainder_numerator::text, 'remainderDenominator', q.remainder_denominator::text,
+            'fixedSide', q.fixed_side,
             'isExpired', q.expires_at <= statement_timestamp() or q.rounding <> '${ROUNDING}',
             'isUsed', exists (select from quote_use s where s.workspace_id = q.workspace_id and s.quote_id = q.id)) end as quote,
           u.reference is not null and exists (

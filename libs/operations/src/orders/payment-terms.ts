@@ -1,5 +1,5 @@
 import { type CurrencyCode, type MinorUnits, minorUnits, rateOf, Refusal } from '@banking/domain';
-import { type Price, pricePayment } from '../quotes/price-payment.js';
+import { type FixedAmount, type Price, pricePayment } from '../quotes/price-payment.js';
 import { partiesOf, type Payee, payerOf } from '../quotes/payment-parties.js';
 import type { RateSource } from '../rates/rate-source.js';
 import type { PaymentFacts, QuoteFacts } from './payment-facts.js';
@@ -32,6 +32,8 @@ export interface ConversionTerms {
   readonly rateAsOf: string;
   readonly remainderNumerator: string;
   readonly remainderDenominator: string;
+  /** Whether a quote fixed what arrives, so that the remainder may be more than a minor unit. */
+  readonly fixedSide: FixedAmount['side'];
 }
 
 /**
@@ -53,8 +55,8 @@ export async function termsOf(payment: Payment, facts: PaymentFacts, rates: Rate
   }
   // A quote of a currency alone says nothing of the way to the recipient: limits and fee are those of now, at the rate of the quote.
   const bound = quote ? boundBy(quote, facts.recipient_currency, rates) : rates;
-  const { fee, ...price } = await pricePayment(parties, payment.amount, bound);
-  return { ...money, targetAmount: price.amount, fee: fee ?? minorUnits(0n), ...asPriced(price) };
+  const { fee, ...price } = await pricePayment(parties, fixedAmountOf(payment, quote), bound);
+  return { ...money, targetAmount: price.targetAmount, fee: fee ?? minorUnits(0n), ...asPriced(price) };
 }
 
 /** @throws Refusal `quote_not_found`, `quote_expired`, `quote_used` */
@@ -73,6 +75,12 @@ function quoteOf({ quoteId, accountId, recipientId, amount }: Payment, facts: Pa
   return quote;
 }
 
+/** What arrives if the quote fixes that, so that the order is priced as the quote was. A refusal names the amount of the order. */
+function fixedAmountOf({ amount }: Payment, quote: QuoteFacts | undefined): FixedAmount {
+  if (quote?.fixedSide !== 'target') return { side: 'source', value: amount, field: 'amount' };
+  return { side: 'target', value: minorUnits(BigInt(quote.targetAmount)), field: 'amount' };
+}
+
 /** The rate of the quote for its own pair; for what else is asked, that of the moment. */
 function boundBy({ rate, rateSource, rateAsOf }: QuoteFacts, target: CurrencyCode, rates: RateSource): RateSource {
   if (rateSource === null || rateAsOf === null) return rates;
@@ -85,12 +93,12 @@ function boundBy({ rate, rateSource, rateAsOf }: QuoteFacts, target: CurrencyCod
 }
 
 function asQuoted(quote: QuoteFacts): Pick<PaymentTerms, 'conversion'> {
-  const { rate, rateSource, rateAsOf, remainderNumerator, remainderDenominator } = quote;
+  const { rate, rateSource, rateAsOf, remainderNumerator, remainderDenominator, fixedSide } = quote;
   if (rateSource === null || rateAsOf === null) return {};
-  return { conversion: { rate, rateSource, rateAsOf, remainderNumerator, remainderDenominator } };
+  return { conversion: { rate, rateSource, rateAsOf, remainderNumerator, remainderDenominator, fixedSide } };
 }
 
-function asPriced({ rateText, dated, remainder }: Price): Pick<PaymentTerms, 'conversion'> {
+function asPriced({ rateText, dated, remainder, fixedSide }: Omit<Price, 'fee'>): Pick<PaymentTerms, 'conversion'> {
   if (!dated) return {};
   return {
     conversion: {
@@ -99,6 +107,7 @@ function asPriced({ rateText, dated, remainder }: Price): Pick<PaymentTerms, 'co
       rateAsOf: dated.asOf,
       remainderNumerator: remainder.numerator.toString(),
       remainderDenominator: remainder.denominator.toString(),
+      fixedSide,
     },
   };
 }

@@ -104,7 +104,10 @@ export const ORDER_FAULTS: readonly RangeCheck[] = [
        where c.workspace_id = $1 and c.transaction_id > $2 and c.transaction_id <= $3
          and ((c.target_amount * c.remainder_denominator + c.remainder_numerator) * power(10::numeric, paid.decimals)
               <> c.source_amount * c.rate::numeric * power(10::numeric, arriving.decimals) * c.remainder_denominator
-           or (c.rounding = 'down' and not (c.remainder_numerator >= 0 and c.remainder_numerator < c.remainder_denominator))
+           or (c.rounding = 'down' and not (c.remainder_numerator >= 0 and case c.fixed_side
+                 when 'source' then c.remainder_numerator < c.remainder_denominator
+                 else c.remainder_numerator * power(10::numeric, paid.decimals)
+                      < c.rate::numeric * power(10::numeric, arriving.decimals) * c.remainder_denominator end))
            or (select array_agg(format('%s %s %s', t.direction, t.amount, t.currency_id) order by t.direction)
                from transfer t join account a on a.workspace_id = $1 and a.id = t.account_id
                where t.workspace_id = $1 and t.transaction_id = c.transaction_id and a.kind = 'fx')

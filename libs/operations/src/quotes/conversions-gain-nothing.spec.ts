@@ -13,7 +13,7 @@ import { CORRIDORS, feeScheduleOf } from '@banking/reference';
 import * as fc from 'fast-check';
 import type { RateSource } from '../rates/rate-source.js';
 import { wordOf } from '../testing/worlds.js';
-import { pricePayment } from './price-payment.js';
+import { type FixedAmount, type Price, pricePayment } from './price-payment.js';
 
 /** Of 0, 2, 3 and 4 decimals. */
 const codes = fc.constantFrom<CurrencyCode>('JPY', 'USD', 'KWD', 'CLF', 'INR');
@@ -48,36 +48,49 @@ function constantly(
 }
 const EXPECTED = new Set(['amount_below_minimum', 'amount_out_of_range', 'rate_unavailable']);
 
-/** What arrives of a payment, and nothing is paid where it is refused. */
-async function paid(from: CurrencyCode, to: CurrencyCode, amount: MinorUnits, rates: RateSource) {
+const leaving = (value: MinorUnits): FixedAmount => ({ side: 'source', value, field: 'amount' });
+const arriving = (value: MinorUnits): FixedAmount => ({ side: 'target', value, field: 'targetAmount' });
+
+/** The price of a payment, and nothing is paid where it is refused. */
+async function priced(
+  from: CurrencyCode,
+  to: CurrencyCode,
+  fixed: FixedAmount,
+  rates: RateSource,
+): Promise<Price | undefined> {
   try {
-    return (await pricePayment({ from, to }, amount, rates)).amount;
+    return await pricePayment({ from, to }, fixed, rates);
   } catch (refusal) {
     if (!EXPECTED.has((refusal as { reason: string }).reason)) throw refusal;
     return undefined;
   }
 }
 
+/** What arrives of a payment. */
+const paid = async (from: CurrencyCode, to: CurrencyCode, amount: MinorUnits, rates: RateSource) =>
+  (await priced(from, to, leaving(amount), rates))?.targetAmount;
+
 describe('payments between own accounts of two currencies, at a rate that does not change', () => {
   it('bring back no more than was paid, however many there are and whatever their order', async () => {
-    const steps = fc.array(fc.tuple(fc.boolean(), amounts), { minLength: 1, maxLength: 12 });
+    const steps = fc.array(fc.tuple(fc.boolean(), fc.boolean(), amounts), { minLength: 1, maxLength: 12 });
     await fc.assert(
       fc.asyncProperty(pairs, fractions, spreads, amounts, steps, async (pair, fraction, spread, start, payments) => {
         const rates = constantly(pair, fraction, spread);
         const holds: [bigint, bigint] = [start, 0n];
-        const pay = async (from: 0 | 1, amount: bigint) => {
+        const pay = async (from: 0 | 1, fixed: FixedAmount) => {
           const to = from === 0 ? 1 : 0;
-          const arrives = amount === 0n ? undefined : await paid(pair[from], pair[to], amount as MinorUnits, rates);
-          if (arrives === undefined) return;
-          holds[from] -= amount;
-          holds[to] += arrives;
+          const price = fixed.value === 0n ? undefined : await priced(pair[from], pair[to], fixed, rates);
+          if (!price || price.amount > holds[from]) return;
+          holds[from] -= price.amount;
+          holds[to] += price.targetAmount;
         };
 
-        for (const [isThere, amount] of payments) {
+        for (const [isThere, isTarget, amount] of payments) {
           const from = isThere ? 0 : 1;
-          await pay(from, amount < holds[from] ? amount : holds[from]);
+          const held = (amount < holds[from] ? amount : holds[from]) as MinorUnits;
+          await pay(from, isTarget ? arriving(amount) : leaving(held));
         }
-        await pay(1, holds[1]);
+        await pay(1, leaving(holds[1] as MinorUnits));
 
         expect(holds[0]).toBeLessThanOrEqual(start);
       }),
@@ -92,7 +105,9 @@ describe('payments between own accounts of two currencies, at a rate that does n
     const cents = convert(minorUnits(42n), there, 'half-even').amount * 12n;
     expect(convert(minorUnits(cents), back, 'half-even').amount).toBe(996n);
 
-    expect(await wordOf(pricePayment({ from: 'INR', to: 'USD' }, minorUnits(42n), rates))).toBe('amount_below_minimum');
+    expect(await wordOf(pricePayment({ from: 'INR', to: 'USD' }, leaving(minorUnits(42n)), rates))).toBe(
+      'amount_below_minimum',
+    );
     expect(await paid('INR', 'USD', minorUnits(83n), rates)).toBe(undefined);
     expect(await paid('INR', 'USD', minorUnits(84n), rates)).toBe(1n);
     expect(await paid('USD', 'INR', minorUnits(12n), rates)).toBe(996n);
@@ -108,25 +123,25 @@ describe('a fee', () => {
         const { currency, fixed, partsPerMillion, minimum, maximum } = feeScheduleOf(id)!;
         if (currency === from) return;
         const corridor = { id, enabled: true, payoutMethod: 'LOCAL', limitCurrency: from, minimum: minorUnits(0n), maximum: minorUnits(10n ** 18n) } as const; // prettier-ignore
-        const priced = await pricePayment(
+        const price = await pricePayment(
           { from, to: currency, recipient: { corridor } },
-          amount,
+          leaving(amount),
           constantly([from, currency], fraction),
         ).catch((error: unknown) => {
           if (error instanceof Refusal) return undefined;
           throw error;
         });
-        if (!priced) return;
+        if (!price) return;
 
         const WHOLE = 1_000_000n;
-        const rate = rateOf(from, currency, priced.rateText);
+        const rate = rateOf(from, currency, price.rateText);
         // Millionths of a unit of the schedule, times `unit`.
         const unit = rate.denominator * 10n ** BigInt(decimalsOf(from));
         const worth = rate.numerator * 10n ** BigInt(decimalsOf(currency));
         const share = fixed * WHOLE * unit + amount * worth * partsPerMillion;
         const least = share < minimum * WHOLE * unit ? minimum * WHOLE * unit : share;
         const exact = maximum !== undefined && least > maximum * WHOLE * unit ? maximum * WHOLE * unit : least;
-        expect(priced.fee! * worth * WHOLE).toBeGreaterThanOrEqual(exact);
+        expect(price.fee! * worth * WHOLE).toBeGreaterThanOrEqual(exact);
       }),
       { numRuns: 1_000 },
     );

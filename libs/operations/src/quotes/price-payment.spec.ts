@@ -6,7 +6,7 @@ import { crossRate, readRateDocument } from '../rates/rate-document.js';
 import { NO_RATES, type RateSource } from '../rates/rate-source.js';
 import { wordOf } from '../testing/worlds.js';
 import type { PaidCorridor, PaymentParties } from './payment-parties.js';
-import { pricePayment } from './price-payment.js';
+import { type FixedAmount, pricePayment } from './price-payment.js';
 
 const CODES = ['USD', 'EUR', 'GBP', 'JPY', 'KWD', 'INR', 'IDR', 'BHD'] as const;
 const codes = fc.constantFrom<CurrencyCode>(...CODES);
@@ -29,6 +29,7 @@ const abroad = (from: CurrencyCode, to: CurrencyCode, corridor: PaidCorridor): P
 });
 const charging = CORRIDORS.filter(({ id }) => feeScheduleOf(id)).map(({ id }) => id);
 const chargedOver = fc.constantFrom(...charging);
+const paying = (value: MinorUnits): FixedAmount => ({ side: 'source', value, field: 'amount' });
 const isKept = async (property: fc.IAsyncProperty<unknown>) => fc.assert(property, { numRuns: 200 });
 
 /** Whole units, as a source says them; exact fractions that no decimal holds. */
@@ -40,10 +41,10 @@ describe('a price', () => {
   it('is what anybody makes of the amount and the rate that is shown, to the last digit', async () => {
     await isKept(
       fc.asyncProperty(codes, codes, amounts, async (from, to, amount) => {
-        const priced = await pricePayment({ from, to }, amount, DEMO_RATES).catch(() => undefined);
+        const priced = await pricePayment({ from, to }, paying(amount), DEMO_RATES).catch(() => undefined);
         if (!priced) return;
         const again = convert(amount, rateOf(from, to, priced.rateText), 'down');
-        expect([priced.amount, priced.remainder]).toEqual([again.amount, again.remainder]);
+        expect([priced.targetAmount, priced.remainder]).toEqual([again.amount, again.remainder]);
         expect(priced).not.toHaveProperty('fee');
       }),
     );
@@ -55,7 +56,7 @@ describe('a price', () => {
         const [less, more] = one < other ? [one, other] : [other, one];
         const [small, large] = await Promise.all(
           [less, more].map((amount) =>
-            pricePayment(abroad(from, to, open(id)), amount, DEMO_RATES).catch(() => undefined),
+            pricePayment(abroad(from, to, open(id)), paying(amount), DEMO_RATES).catch(() => undefined),
           ),
         );
         if (small && large) expect(small.fee! <= large.fee!).toBe(true);
@@ -68,7 +69,9 @@ describe('a price', () => {
       fc.asyncProperty(codes, chargedOver, amounts, async (from, id, amount) => {
         const schedule = feeScheduleOf(id)!;
         const to = schedule.currency;
-        const priced = await pricePayment(abroad(from, to, open(id)), amount, DEMO_RATES).catch(() => undefined);
+        const priced = await pricePayment(abroad(from, to, open(id)), paying(amount), DEMO_RATES).catch(
+          () => undefined,
+        );
         if (!priced) return;
         const rate = rateOf(from, to, priced.rateText);
         const charged = feeOf(schedule, convert(amount, rate, 'up').amount, 'up');
@@ -96,7 +99,7 @@ describe('a price', () => {
         const least = minorUnits((bound * unit + scale - 1n) / scale);
         const most = minorUnits((bound * unit) / scale);
         const word = (amount: MinorUnits, part: Partial<PaidCorridor>) =>
-          amount < 1n ? undefined : wordOf(pricePayment(abroad(from, to, open(0, { limitCurrency: to, ...part })), amount, at(text))); // prettier-ignore
+          amount < 1n ? undefined : wordOf(pricePayment(abroad(from, to, open(0, { limitCurrency: to, ...part })), paying(amount), at(text))); // prettier-ignore
         const inside = expect.not.stringMatching(/above_maximum/) as unknown;
 
         if (least > 1n) expect(await word(minorUnits(least - 1n), { minimum: bound })).toBe('amount_below_minimum');
@@ -111,7 +114,7 @@ describe('a price', () => {
 describe('Given a payment', () => {
   const rupees = (part: Partial<PaidCorridor>) => abroad('USD', 'INR', open(1, { limitCurrency: 'USD', ...part }));
   const price = (parties: PaymentParties, amount: bigint, rates: RateSource = DEMO_RATES) =>
-    pricePayment(parties, minorUnits(amount), rates);
+    pricePayment(parties, paying(minorUnits(amount)), rates);
 
   it('When the limit is in a third currency, Then it is compared at the exact rate into that', async () => {
     const yenLimit = abroad('EUR', 'INR', open(0, { limitCurrency: 'JPY', minimum: minorUnits(17_907n) }));
@@ -135,7 +138,7 @@ describe('Given a payment', () => {
   it('When what arrives is more than the books store, Then it is refused', async () => {
     expect(await wordOf(price({ from: 'USD', to: 'JPY' }, MINOR_UNITS_MAX))).toBe('amount_out_of_range');
     expect(await wordOf(price({ from: 'USD', to: 'INR' }, MINOR_UNITS_MAX))).toBe('amount_out_of_range');
-    expect(await price({ from: 'USD', to: 'USD' }, MINOR_UNITS_MAX)).toMatchObject({ amount: MINOR_UNITS_MAX });
+    expect(await price({ from: 'USD', to: 'USD' }, MINOR_UNITS_MAX)).toMatchObject({ targetAmount: MINOR_UNITS_MAX });
   });
 
   it('When nothing would arrive, Then it is too small', async () => {
@@ -153,8 +156,8 @@ describe('Given a payment', () => {
       reason: 'amount_below_minimum',
       message: 'At least 4000.00 INR must arrive.',
     });
-    expect(await price(swift, 4_820n)).toMatchObject({ amount: 400_060n });
-    expect(await price(local, 4_819n)).toMatchObject({ amount: 399_977n });
+    expect(await price(swift, 4_820n)).toMatchObject({ targetAmount: 400_060n });
+    expect(await price(local, 4_819n)).toMatchObject({ targetAmount: 399_977n });
   });
 
   it('When the corridor is closed, Then it is refused before a rate is asked for', async () => {
@@ -164,6 +167,8 @@ describe('Given a payment', () => {
   it('When it stays in a currency, Then no source is asked', async () => {
     expect(await price({ from: 'EUR', to: 'EUR', recipient: {} }, 1_234n, NO_RATES)).toEqual({
       amount: 1_234n,
+      targetAmount: 1_234n,
+      fixedSide: 'source',
       remainder: { numerator: 0n, denominator: expect.any(BigInt) as bigint },
       rateText: '1',
       fee: 0n,
@@ -179,8 +184,8 @@ describe('Given a payment', () => {
       rateOf: async (from, to) => ({ ...(crossRate(document, from, to) as Rate), source: 'spec', asOf: document.asOf }),
     };
 
-    expect(await price({ from: 'USD', to: 'INR' }, 10_000n, spread)).toMatchObject({ rateText: '82.7925', amount: 827_925n }); // prettier-ignore
-    expect(await price({ from: 'INR', to: 'USD' }, 827_925n, spread)).toMatchObject({ rateText: '0.012018072289156', amount: 9_950n }); // prettier-ignore
+    expect(await price({ from: 'USD', to: 'INR' }, 10_000n, spread)).toMatchObject({ rateText: '82.7925', targetAmount: 827_925n }); // prettier-ignore
+    expect(await price({ from: 'INR', to: 'USD' }, 827_925n, spread)).toMatchObject({ rateText: '0.012018072289156', targetAmount: 9_950n }); // prettier-ignore
   });
 
   it('When the rate cannot be written, Then there is none', async () => {

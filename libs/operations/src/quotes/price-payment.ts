@@ -4,13 +4,33 @@ import { type DatedRate, noRate, type RateSource } from '../rates/rate-source.js
 import { writtenRate } from '../rates/written-rate.js';
 import type { PaidCorridor, PaymentParties } from './payment-parties.js';
 
-/** Of what arrives: a conversion never pays out more than it takes in. The caller chooses the amount, so no rounding is in its favour. */
+/** Of what arrives of an amount: a conversion never pays out more than it takes in. No rounding favours the caller, who chooses the amount. */
 export const ROUNDING: Rounding = 'down';
 /** Of the fee, at each step: it is never less than its schedule says. */
 const FEE_ROUNDING: Rounding = 'up';
 
+/** The amount of a payment that the caller chose. The other one follows from it. */
+export interface FixedAmount {
+  /** `source`: what leaves the account besides the fee. `target`: what arrives. */
+  readonly side: 'source' | 'target';
+  /** At least 1, in minor units of the currency of its side. */
+  readonly value: MinorUnits;
+  /** The field of the request that a refusal names. */
+  readonly field: 'amount' | 'targetAmount';
+}
+
 /** What one payment costs, and what arrives. */
-export interface Price extends Conversion {
+export interface Price {
+  /** What leaves the account besides the fee, in minor units of its currency. */
+  readonly amount: MinorUnits;
+  /** What arrives, in minor units of the target currency. */
+  readonly targetAmount: MinorUnits;
+  readonly fixedSide: FixedAmount['side'];
+  /**
+   * What `amount` at the rate is worth beyond `targetAmount`, in parts of a minor unit of the target currency: less than one minor unit
+   * if `amount` is fixed, less than one minor unit of the account's currency is worth if `targetAmount` is.
+   */
+  readonly remainder: Conversion['remainder'];
   /** The rate as it is shown, which is the rate that was used. */
   readonly rateText: string;
   /** Who says so since when; undefined within a currency. */
@@ -20,13 +40,13 @@ export interface Price extends Conversion {
 }
 
 /**
- * Prices a payment of an amount in the currency of the account. Asks for rates, so never call it inside a database transaction.
+ * Prices a payment of which one amount is fixed. Asks for rates, so never call it inside a database transaction.
  *
  * @throws Refusal `corridor_disabled`, `amount_below_minimum`, `amount_above_maximum`, `amount_out_of_range`, `rate_unavailable`
  */
 export async function pricePayment(
   { from, to, recipient }: PaymentParties,
-  amount: MinorUnits,
+  fixed: FixedAmount,
   rates: RateSource,
 ): Promise<Price> {
   const corridor = recipient?.corridor;
@@ -37,12 +57,41 @@ export async function pricePayment(
     if (currency === to) return rate;
     return currency === from ? rateOf(from, from, '1') : rates.rateOf(from, currency);
   };
-  if (corridor) checkLimits(amount, corridor, await rateTo(corridor.limitCurrency));
+  const amount = fixed.side === 'source' ? fixed.value : smallestAmount(fixed, rate);
+  if (corridor) checkLimits(amount, corridor, await rateTo(corridor.limitCurrency), fixed);
 
-  const converted = convert(amount, rate, ROUNDING);
-  checkArrival(converted.amount, to, corridor);
+  const converted = fixed.side === 'source' ? convertAll(amount, rate) : convertTo(fixed.value, amount, rate);
+  checkArrival(converted.targetAmount, to, corridor, fixed);
   const fee = recipient && (await feeFor(amount, corridor, rateTo));
-  return { ...converted, ...said, ...(fee !== undefined && { fee }) };
+  return { amount, fixedSide: fixed.side, ...converted, ...said, ...(fee !== undefined && { fee }) };
+}
+
+/** The smallest amount that is worth at least the target at the rate. */
+function smallestAmount({ value, field }: FixedAmount, rate: Rate): MinorUnits {
+  try {
+    return convert(value, inverse(rate), 'up').amount;
+  } catch (error) {
+    if (!(error instanceof Refusal && error.reason === 'amount_out_of_range')) throw error;
+    const message = 'The account would pay more than the books can hold. Ask for less to arrive.';
+    throw refusedFor(field, 'amount_out_of_range', message);
+  }
+}
+
+/** All of an amount, as far as whole minor units arrive. */
+function convertAll(amount: MinorUnits, rate: Rate): Pick<Price, 'targetAmount' | 'remainder'> {
+  const { amount: targetAmount, remainder } = convert(amount, rate, ROUNDING);
+  return { targetAmount, remainder };
+}
+
+/** Exactly the target. What the amount is worth beyond it is left over. */
+function convertTo(
+  targetAmount: MinorUnits,
+  amount: MinorUnits,
+  rate: Rate,
+): Pick<Price, 'targetAmount' | 'remainder'> {
+  const worth = amount * rate.numerator * 10n ** BigInt(decimalsOf(rate.to));
+  const denominator = rate.denominator * 10n ** BigInt(decimalsOf(rate.from));
+  return { targetAmount, remainder: { numerator: worth - targetAmount * denominator, denominator } };
 }
 
 /** The exact rate of the source, rounded down to the decimal that is shown; and from there on that decimal, exactly. */
@@ -55,21 +104,31 @@ async function dealtRate(from: CurrencyCode, to: CurrencyCode, rates: RateSource
 }
 
 /** Both limits are included, and compared with the exact amount: nothing is rounded into them. */
-function checkLimits(amount: MinorUnits, { limitCurrency, minimum, maximum }: PaidCorridor, rate: Rate): void {
+function checkLimits(
+  amount: MinorUnits,
+  { limitCurrency, minimum, maximum }: PaidCorridor,
+  rate: Rate,
+  { field }: FixedAmount,
+): void {
   const exact = amount * rate.numerator * 10n ** BigInt(decimalsOf(rate.to));
   const unit = rate.denominator * 10n ** BigInt(decimalsOf(rate.from));
   if (exact < minimum * unit) {
-    throw outside('amount_below_minimum', `A payment on this way must be worth at least ${shown(minimum, limitCurrency)}.`); // prettier-ignore
+    throw refusedFor(field, 'amount_below_minimum', `A payment on this way must be worth at least ${shown(minimum, limitCurrency)}.`); // prettier-ignore
   }
   if (exact > maximum * unit) {
-    throw outside('amount_above_maximum', `A payment on this way must be worth at most ${shown(maximum, limitCurrency)}.`); // prettier-ignore
+    throw refusedFor(field, 'amount_above_maximum', `A payment on this way must be worth at most ${shown(maximum, limitCurrency)}.`); // prettier-ignore
   }
 }
 
 /** At least something must arrive, and as much as the banks on the way pass on. */
-function checkArrival(arrives: MinorUnits, to: CurrencyCode, corridor: PaidCorridor | undefined): void {
+function checkArrival(
+  arrives: MinorUnits,
+  to: CurrencyCode,
+  corridor: PaidCorridor | undefined,
+  { field }: FixedAmount,
+): void {
   const least = (corridor?.payoutMethod === 'SWIFT' && corridor.swiftMinimum) || 1n;
-  if (arrives < least) throw outside('amount_below_minimum', `At least ${shown(minorUnits(least), to)} must arrive.`);
+  if (arrives < least) throw refusedFor(field, 'amount_below_minimum', `At least ${shown(minorUnits(least), to)} must arrive.`); // prettier-ignore
 }
 
 /** The schedule of the corridor in its own currency, on the amount at the rate of the payment, and back at that rate. */
@@ -87,6 +146,10 @@ async function feeFor(
 
 const shown = (amount: MinorUnits, currency: CurrencyCode) => `${toDecimal(amount, currency)} ${currency}`;
 
-function outside(reason: 'amount_below_minimum' | 'amount_above_maximum', message: string): Refusal {
-  return new Refusal(reason, message, { details: [{ path: '/amount', reason, message }] });
+function refusedFor(
+  field: FixedAmount['field'],
+  reason: 'amount_below_minimum' | 'amount_above_maximum' | 'amount_out_of_range',
+  message: string,
+): Refusal {
+  return new Refusal(reason, message, { details: [{ path: `/${field}`, reason, message }] });
 }

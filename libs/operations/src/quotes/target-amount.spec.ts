@@ -1,0 +1,178 @@
+import { convert, type CurrencyCode, decimalsOf, inverse, MINOR_UNITS_MAX, minorUnits, type MinorUnits, type Rate, rateOf, Refusal } from '@banking/domain'; // prettier-ignore
+import * as fc from 'fast-check';
+import { DEMO_RATES } from '../rates/demo-rate-source.js';
+import { NO_RATES, type RateSource } from '../rates/rate-source.js';
+import { wordOf } from '../testing/worlds.js';
+import type { PaidCorridor, PaymentParties } from './payment-parties.js';
+import { type FixedAmount, type Price, pricePayment } from './price-payment.js';
+
+/** Of 0, 2, 3 and 4 decimals. */
+const codes = fc.constantFrom<CurrencyCode>('JPY', 'USD', 'KWD', 'CLF', 'INR');
+const parts = fc.oneof(fc.bigInt({ min: 1n, max: 1_000n }), fc.bigInt({ min: 1n, max: 10n ** 18n }));
+const amounts = fc.oneof(fc.bigInt({ min: 1n, max: 100n }), fc.bigInt({ min: 1n, max: 10n ** 18n })).map(minorUnits);
+
+const leaving = (value: MinorUnits): FixedAmount => ({ side: 'source', value, field: 'amount' });
+const arriving = (value: MinorUnits): FixedAmount => ({ side: 'target', value, field: 'targetAmount' });
+/** One exact rate, whatever is asked for, and its inverse back. */
+const at = (from: CurrencyCode, numerator: bigint, denominator: bigint): RateSource => ({
+  rateOf: async (asked, to) => {
+    const rate: Rate = { from: asked, to, numerator, denominator };
+    return { ...(asked === from ? rate : inverse({ ...rate, from: to, to: asked })), source: 'spec', asOf: '2026-11-21T00:00:00Z' }; // prettier-ignore
+  },
+});
+
+async function priceOf(parties: PaymentParties, fixed: FixedAmount, rates: RateSource): Promise<Price | undefined> {
+  try {
+    return await pricePayment(parties, fixed, rates);
+  } catch (error) {
+    if (error instanceof Refusal) return undefined;
+    throw error;
+  }
+}
+
+/** Of all amounts, rates and decimals. */
+const holds = (
+  law: (
+    price: Price,
+    again: { readonly from: CurrencyCode; readonly to: CurrencyCode; readonly rate: Rate; readonly rates: RateSource },
+  ) => Promise<void> | void,
+) =>
+  // prettier-ignore
+  fc.assert(
+    fc.asyncProperty(codes, codes, parts, parts, amounts, async (from, to, numerator, denominator, target) => {
+      const rates = at(from, numerator, denominator);
+      const price = await priceOf({ from, to }, arriving(target), rates);
+      if (!price) return;
+      expect(price.targetAmount).toBe(target);
+      await law(price, { from, to, rate: rateOf(from, to, price.rateText), rates });
+    }),
+    { numRuns: 2_000 },
+  );
+
+describe('a payment of which the caller fixes what arrives', () => {
+  it('takes the smallest amount that is worth it: one minor unit less would not do', () =>
+    holds(({ amount, targetAmount, remainder }, { rate }) => {
+      // In parts that both amounts are whole numbers of.
+      const worth = rate.numerator * 10n ** BigInt(decimalsOf(rate.to));
+      const needed = targetAmount * rate.denominator * 10n ** BigInt(decimalsOf(rate.from));
+      expect(amount * worth).toBeGreaterThanOrEqual(needed);
+      expect((amount - 1n) * worth).toBeLessThan(needed);
+      expect(amount * worth - needed).toBe(remainder.numerator);
+    }));
+
+  it('pays out no more than it takes in: all of the amount would bring at least as much', () =>
+    holds(async ({ amount, targetAmount }, { from, to, rates }) => {
+      const all = await priceOf({ from, to }, leaving(amount), rates);
+      if (all) expect(targetAmount).toBeLessThanOrEqual(all.targetAmount);
+    }));
+
+  it('leaves over less than one minor unit that was taken is worth, and nothing within a currency', () =>
+    holds(({ remainder, amount, targetAmount }, { from, to, rate }) => {
+      expect(remainder.numerator).toBeGreaterThanOrEqual(0n);
+      expect(remainder.denominator).toBe(rate.denominator * 10n ** BigInt(decimalsOf(from)));
+      expect(remainder.numerator).toBeLessThan(rate.numerator * 10n ** BigInt(decimalsOf(to)));
+      if (from === to) expect([amount, remainder.numerator]).toEqual([targetAmount, 0n]);
+    }));
+
+  it('can be calculated again from the rate that is shown', () =>
+    holds(({ amount, targetAmount }, { rate }) => {
+      expect(convert(targetAmount, inverse(rate), 'up').amount).toBe(amount);
+    }));
+
+  it('brings nothing back that was not there: whichever amount of the way back is fixed', () =>
+    holds(async ({ amount, targetAmount }, { from, to, rates }) => {
+      const back = await priceOf({ from: to, to: from }, leaving(targetAmount), rates);
+      if (back) expect(back.targetAmount).toBeLessThanOrEqual(amount);
+      const asked = await priceOf({ from: to, to: from }, arriving(amount), rates);
+      if (asked) expect(asked.amount).toBeGreaterThanOrEqual(targetAmount);
+    }));
+
+  it('costs what a payment of its amount costs', () =>
+    fc.assert(
+      fc.asyncProperty(codes, codes, amounts, async (from, to, target) => {
+        const parties = { from, to, recipient: { corridor: corridor({}) } };
+        const price = await priceOf(parties, arriving(target), DEMO_RATES);
+        if (!price) return;
+        const of = await pricePayment(parties, leaving(price.amount), DEMO_RATES);
+        expect([price.fee, price.rateText, price.dated]).toEqual([of.fee, of.rateText, of.dated]);
+      }),
+    ));
+});
+
+/** The one of the demo rates to India, whose fee schedule is in dollars. */
+const corridor = (part: Partial<PaidCorridor>): PaidCorridor => ({
+  id: 1,
+  enabled: true,
+  payoutMethod: 'LOCAL',
+  limitCurrency: 'USD',
+  minimum: minorUnits(0n),
+  maximum: minorUnits(MINOR_UNITS_MAX),
+  ...part,
+});
+
+describe('Given a payment of which the caller fixes what arrives', () => {
+  const price = (target: bigint, part: Partial<PaidCorridor> = {}, from: CurrencyCode = 'USD') =>
+    pricePayment(
+      { from, to: 'INR', recipient: { corridor: corridor(part) } },
+      arriving(minorUnits(target)),
+      DEMO_RATES,
+    );
+
+  it('When a minor unit that leaves is worth many that arrive, Then exactly as many arrive as were asked for', async () => {
+    expect(await price(1_000n)).toMatchObject({
+      amount: 13n,
+      targetAmount: 1_000n,
+      rateText: '83',
+      fixedSide: 'target',
+      remainder: { numerator: 7_900n, denominator: 100n },
+    });
+    expect(await price(83n)).toMatchObject({ amount: 1n, remainder: { numerator: 0n } });
+    expect(await price(84n)).toMatchObject({ amount: 2n, targetAmount: 84n });
+  });
+
+  it('When it stays in a currency, Then as much leaves as arrives, and no source is asked', async () => {
+    const within = { from: 'EUR', to: 'EUR', recipient: {} } as const;
+
+    expect(await pricePayment(within, arriving(minorUnits(1_234n)), NO_RATES)).toMatchObject({ amount: 1_234n, targetAmount: 1_234n, fee: 0n }); // prettier-ignore
+    expect(await pricePayment(within, arriving(minorUnits(MINOR_UNITS_MAX)), NO_RATES)).toMatchObject({ amount: MINOR_UNITS_MAX }); // prettier-ignore
+  });
+
+  it('When its amount lies outside the limits, Then it is refused by the field that was given', async () => {
+    const limits = { minimum: minorUnits(1_000n), maximum: minorUnits(2_000n) };
+
+    await expect(price(82_917n, limits)).rejects.toMatchObject({
+      reason: 'amount_below_minimum',
+      message: 'A payment on this way must be worth at least 10.00 USD.',
+      details: [{ path: '/targetAmount', reason: 'amount_below_minimum' }],
+    });
+    expect(await price(82_918n, limits)).toMatchObject({ amount: 1_000n });
+    expect(await price(166_000n, limits)).toMatchObject({ amount: 2_000n });
+    await expect(price(166_001n, limits)).rejects.toMatchObject({
+      reason: 'amount_above_maximum',
+      details: [{ path: '/targetAmount' }],
+    });
+  });
+
+  it('When it goes by SWIFT, Then what arrives is compared, not what its amount would bring', async () => {
+    const swift = { payoutMethod: 'SWIFT', swiftMinimum: minorUnits(400_000n) };
+
+    // Both take 48.20 USD, of which 400,060 would arrive.
+    await expect(price(399_999n, swift)).rejects.toMatchObject({
+      reason: 'amount_below_minimum',
+      message: 'At least 4000.00 INR must arrive.',
+      details: [{ path: '/targetAmount' }],
+    });
+    expect(await price(400_000n, swift)).toMatchObject({ amount: 4_820n, targetAmount: 400_000n });
+  });
+
+  it('When its amount would be more than the books store, Then that is said', async () => {
+    const dear = pricePayment({ from: 'JPY', to: 'KWD' }, arriving(minorUnits(MINOR_UNITS_MAX)), at('JPY', 1n, 10n ** 6n)); // prettier-ignore
+
+    await expect(dear).rejects.toMatchObject({
+      reason: 'amount_out_of_range',
+      message: 'The account would pay more than the books can hold. Ask for less to arrive.',
+      details: [{ path: '/targetAmount' }],
+    });
+    expect(await wordOf(pricePayment({ from: 'USD', to: 'INR' }, arriving(minorUnits(1n)), NO_RATES))).toBe('rate_unavailable'); // prettier-ignore
+  });
+});
