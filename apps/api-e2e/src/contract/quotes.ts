@@ -1,5 +1,13 @@
 import { BankingClient } from '@banking/client';
-import { convert, type CurrencyCode, parseTransferAmount, type Quote, type QuoteWish, rateOf } from '@banking/domain';
+import {
+  convert,
+  type CurrencyCode,
+  inverse,
+  parseTransferAmount,
+  type Quote,
+  type QuoteWish,
+  rateOf,
+} from '@banking/domain';
 import { ask } from '../answers.js';
 import { ADA, EVE, type Service } from '../service.js';
 import { idOf } from '../world.js';
@@ -55,6 +63,44 @@ export function quotesContract(provide: () => Service): void {
       expect(edges).not.toHaveProperty('recipient');
     });
 
+    it.each([
+      ['Northwind Trading USD', 'INR', '1000'],
+      ['Northwind Trading USD', 'KWD', '701'],
+      ['Northwind Trading EUR', 'JPY', '12345'],
+      ['Northwind Trading JPY', 'EUR', '7'],
+      ['Northwind Trading KWD', 'IDR', '1'],
+      ['Northwind Trading GBP', 'GBP', '9223372036854775807'],
+    ])(
+      'When from %s a target in %s is asked for Then exactly that arrives, for the smallest amount',
+      async (from, to, targetAmount) => {
+        const { resource } = await view().quotes.create({ accountID: account(from), targetCurrency: to, targetAmount } as QuoteWish); // prettier-ignore
+
+        expect(mistakesIn(resource, 'Quote')).toEqual([]);
+        expect(resource.targetAmount).toBe(targetAmount);
+        const code = resource.edges.account.edges.currency.code as CurrencyCode;
+        const exact = inverse(rateOf(code, to as CurrencyCode, resource.rate));
+        expect(convert(parseTransferAmount(resource.targetAmount), exact, 'up').amount.toString()).toBe(
+          resource.amount,
+        );
+      },
+    );
+
+    it('When an order names a quote of a target Then the account pays its amount, and the target leaves us', async () => {
+      const body = toRavi({ amount: undefined, targetAmount: '20000000' });
+      const { resource: quote } = await view().quotes.create(body as QuoteWish);
+      expect(quote).toMatchObject({ amount: '240964', feeAmount: '582', targetAmount: '20000000' });
+      const paid = { accountId: usd() as never, recipientID: recipient() as never, type: 'instant', purposeCode: 'IR001', quoteID: quote.id } as const; // prettier-ignore
+
+      await expect(view().orders.place({ ...paid, amount: '240965' as never })).rejects.toMatchObject({ reason: 'quote_not_found' }); // prettier-ignore
+      const { resource: order } = await view().orders.place({ ...paid, amount: quote.amount });
+
+      const { transfers } = order.edges.executions![0]!.edges.transaction!.edges;
+      expect(transfers!.map(({ type, amount }) => [type, amount])).toEqual([
+        ['spot', '240964'],
+        ['fee', '582'],
+      ]);
+    });
+
     it('When it is to an account of another workspace Then what arrives is told, and it costs nothing', async () => {
       const eve = client(EVE).workspace(idOf(service.world, 'workspaces', 'Southwind Imports'));
       const [theirs] = (await eve.accounts.listPage()).items;
@@ -83,6 +129,13 @@ export function quotesContract(provide: () => Service): void {
     it.each<[string, () => unknown, number, string, readonly string[]]>([
       ['neither recipient nor currency', () => ({ accountID: usd(), amount: '1' }), 400, 'body_malformed', ['/recipientID', '/targetCurrency']], // prettier-ignore
       ['both', () => toRavi({ targetCurrency: 'INR' }), 400, 'body_malformed', ['/recipientID', '/targetCurrency']],
+      ['neither amount', () => toRavi({ amount: undefined }), 400, 'body_malformed', ['/amount', '/targetAmount']],
+      ['both amounts', () => toRavi({ targetAmount: '1' }), 400, 'body_malformed', ['/amount', '/targetAmount']],
+      ['a target of nothing', () => toRavi({ amount: undefined, targetAmount: '0' }), 400, 'amount_malformed', ['/targetAmount']], // prettier-ignore
+      ['a target that is a number', () => toRavi({ amount: undefined, targetAmount: 1 }), 400, 'amount_malformed', ['/targetAmount']], // prettier-ignore
+      ['a target beyond what is stored', () => toRavi({ amount: undefined, targetAmount: '9223372036854775808' }), 400, 'amount_out_of_range', ['/targetAmount']], // prettier-ignore
+      ['a target that costs more than is stored', () => inCurrency('GBP', { accountID: account('Northwind Trading JPY'), amount: undefined, targetAmount: '9223372036854775807' }), 400, 'amount_out_of_range', ['/targetAmount']], // prettier-ignore
+      ['a target under the limit', () => toRavi({ amount: undefined, targetAmount: '82917' }), 422, 'amount_below_minimum', ['/targetAmount']], // prettier-ignore
       ['no account', () => toRavi({ accountID: undefined }), 400, 'body_malformed', ['/accountID']],
       ['an account that is a text', () => toRavi({ accountID: '1' }), 400, 'body_malformed', ['/accountID']],
       ['null for the recipient', () => toRavi({ recipientID: null }), 400, 'body_malformed', ['/recipientID']],

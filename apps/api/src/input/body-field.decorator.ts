@@ -70,26 +70,31 @@ export const AMOUNT_RULES = {
 
 const AMOUNT = /^[1-9][0-9]{0,18}$/;
 
-/** Money that is to move, as transfers write it: at least one minor unit. */
-export function AmountBodyField(provenance: Provenance, description: string, example: string): PropertyDecorator {
-  const reason: RefusalReason = 'amount_out_of_range';
-  const isInRange = (value: unknown) => !isAmount(value) || BigInt(value) <= MINOR_UNITS_MAX;
-  const range = {
-    name: reason,
-    validator: { validate: isInRange, defaultMessage: () => mustBe('$property', AMOUNT_RULES.range) },
+const amountBodyField =
+  (isRequired: boolean) =>
+  (provenance: Provenance, description: string, example: string): PropertyDecorator => {
+    const reason: RefusalReason = 'amount_out_of_range';
+    const isInRange = (value: unknown) => !isAmount(value) || BigInt(value) <= MINOR_UNITS_MAX;
+    const range = {
+      name: reason,
+      validator: { validate: isInRange, defaultMessage: () => mustBe('$property', AMOUNT_RULES.range) },
+    };
+    return applyDecorators(
+      BodyField({
+        provenance,
+        isRequired,
+        schema: { type: 'string', pattern: AMOUNT.source, description, example },
+        reason: 'amount_malformed',
+        must: AMOUNT_RULES.digits,
+        isGood: isAmount,
+      }),
+      ValidateBy(range, { context: { reason } }),
+    );
   };
-  return applyDecorators(
-    BodyField({
-      provenance,
-      isRequired: true,
-      schema: { type: 'string', pattern: AMOUNT.source, description, example },
-      reason: 'amount_malformed',
-      must: AMOUNT_RULES.digits,
-      isGood: isAmount,
-    }),
-    ValidateBy(range, { context: { reason } }),
-  );
-}
+
+/** Money that is to move, as transfers write it: at least one minor unit. */
+export const AmountBodyField = amountBodyField(true);
+export const OptionalAmountBodyField = amountBodyField(false);
 
 const isAmount = (value: unknown): value is string => typeof value === 'string' && AMOUNT.test(value);
 

@@ -24,7 +24,7 @@ export class QuoteDto implements Quote {
   readonly id!: Quote['id'];
 
   @Ours()
-  @AmountField("What leaves the account besides the fee, in minor units of its currency. Debited is this and `feeAmount`.", '250000') // prettier-ignore
+  @AmountField("What leaves the account besides the fee, in minor units of its currency. Debited is this and `feeAmount`. Of a quote for a `targetAmount`, the smallest amount that covers it.", '250000') // prettier-ignore
   readonly amount!: Quote['amount'];
 
   @Field('ours', {
@@ -41,7 +41,7 @@ export class QuoteDto implements Quote {
   readonly feeAmount?: NonNullable<Quote['feeAmount']>;
 
   @Ours()
-  @AmountField('What arrives, in minor units of the target currency: `amount` at `rate`, rounded down.', '20750000') // prettier-ignore
+  @AmountField('What arrives, in minor units of the target currency: `amount` at `rate`, rounded down, or the `targetAmount` of the request.', '20750000') // prettier-ignore
   readonly targetAmount!: Quote['targetAmount'];
 
   @Ours()

@@ -19,7 +19,7 @@ export class QuotesController {
   @Operation('createQuote', {
     summary: 'Quote a payment',
     description:
-      'What a payment costs and what arrives. The price binds until `expiresAt`, by default for five minutes, and is good for one order. It promises a price, not that the account holds the money.\n\n**What is debited** is `amount` and `feeAmount`. **What arrives** is `targetAmount`: `amount` times `rate`, with the decimals of both currencies, rounded down. The rate is shown as it is used, rounded down to fifteen significant digits at most, so the sum can be done again to the last digit. A payment of which less than one minor unit would arrive is refused with `amount_below_minimum`. The fee is rounded up.\n\nWith a recipient, the payment is checked as an order will be: the account is enabled, the corridor is open, the amount lies within its limits, which are compared exactly and included, and a SWIFT payout is as large as the banks on the way ask for. The fee is that of the corridor, `"0"` where it has none and to an account of this service. With `targetCurrency` alone, only the rate is answered, and no fee.\n\nA deployment without a source of rates quotes payments within a currency only. Where money is made up, so are the rates.',
+      'What a payment costs and what arrives. The price binds until `expiresAt`, by default for five minutes, and is good for one order. It promises a price, not that the account holds the money.\n\n**What is debited** is `amount` and `feeAmount`. **What arrives** is `targetAmount`. The request fixes one of the two amounts:\n\n- With `amount`, `targetAmount` is `amount` times `rate`, with the decimals of both currencies, rounded down. A payment of which less than one minor unit would arrive is refused with `amount_below_minimum`.\n- With `targetAmount`, exactly that arrives. `amount` is the smallest amount that covers it: `targetAmount` divided by `rate`, rounded up. An order at the quote repeats the `amount` of the quote.\n\nThe rate is shown as it is used, rounded down to fifteen significant digits at most, so the sum can be done again to the last digit. The fee is rounded up.\n\nWith a recipient, the payment is checked as an order will be: the account is enabled, the corridor is open, the amount lies within its limits, which are compared exactly and included, and a SWIFT payout is as large as the banks on the way ask for. The fee is that of the corridor, `"0"` where it has none and to an account of this service. With `targetCurrency` alone, only the rate is answered, and no fee.\n\nA deployment without a source of rates quotes payments within a currency only. Where money is made up, so are the rates.',
     provenance: 'ours',
     refusals: [
       'amount_malformed',
@@ -46,6 +46,12 @@ export class QuotesController {
         summary: '100.00 EUR in yen, which have no decimals, to nobody yet',
         values: { 'Workspace-ID': 1, 'Idempotency-Key': 'quote-yen' },
         body: { accountID: 2, targetCurrency: 'JPY', amount: '10000' },
+      },
+      {
+        name: 'invoice',
+        summary: 'An invoice of 200000.00 INR: what it costs in USD',
+        values: { 'Workspace-ID': 1, 'Idempotency-Key': 'quote-invoice' },
+        body: { accountID: 1, recipientID: 2, targetAmount: '20000000' },
       },
     ],
   })
