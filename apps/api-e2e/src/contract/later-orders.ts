@@ -202,6 +202,20 @@ export function laterOrdersContract(provide: () => Service): void {
       expect(await ada.ask(target.replace('status=active', 'status=cancelled'))).toMatchObject({ status: 400, body: { reason: 'cursor_invalid' } }); // prettier-ignore
     });
 
+    it('When one is looked up by its reference Then every character of it counts', async () => {
+      const of = await ada.account();
+      const references = [`Ünïcode ${of.id}`, `  two spaces ${of.id} `, `a+b&c=d#e/${of.id}?%20`, `Case ${of.id}`];
+      const placed: Order[] = [];
+      for (const externalReference of references) placed.push((await ada.send(of.id, once({ externalReference }))).body as Order); // prettier-ignore
+
+      for (const [index, externalReference] of references.entries()) {
+        expect(await walk({ externalReference })).toEqual([placed[index]!.id]);
+      }
+      for (const externalReference of [`case ${of.id}`, `two spaces ${of.id}`, `Case ${of.id} `, `Case %`]) {
+        expect(await ada.ask(`/orders?${new URLSearchParams({ externalReference }).toString()}`)).toMatchObject({ status: 200, body: [] }); // prettier-ignore
+      }
+    });
+
     it.each([
       ['status=banana', 400, 'parameter_invalid'],
       ['externalReference=', 400, 'parameter_invalid'],
