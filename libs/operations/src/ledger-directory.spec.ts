@@ -109,12 +109,15 @@ describe('Given a user whose subject is bound', () => {
   });
 });
 
-describe('Given a user who has not finished signing up', () => {
-  it('When they sign in, Then they are known and have no role yet', async () => {
-    const { email, id } = await given('pending');
+describe('Given a user whose status is not completed', () => {
+  it.each(['pending', 'suspended', 'blocked', 'Completed', ''])(
+    'When the status is %j, Then they are recognised and have no role',
+    async (status) => {
+      const { email, id } = await given(status);
 
-    expect(await known(`s-${id}`, email)).toEqual({ id, grants: [] });
-  });
+      expect(await known(`s-${id}`, email)).toEqual({ id, grants: [] });
+    },
+  );
 });
 
 describe('Given a user who was added with their subject', () => {

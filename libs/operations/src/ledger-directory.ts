@@ -8,14 +8,14 @@ const RECOGNISE = statement<{ id: bigint }>(
    from user_identity where issuer = $1 and subject = $2`,
 );
 
-/** A user who has not finished signing up has no role yet, whatever was granted in advance. */
+/** Only a user whose status is `completed` has roles, whatever was granted. */
 const GRANTS = statement<{ workspace_id: bigint; role: RoleName; app_id: bigint }>(
   'grants_of_user',
   `select r.workspace_id, r.role, w.app_id
    from workspace_role r
    join workspace w on w.id = r.workspace_id
    join app_user u on u.id = r.user_id
-   where u.id = nullif(current_setting('app.user', true), '')::bigint and u.status <> 'pending'
+   where u.id = nullif(current_setting('app.user', true), '')::bigint and u.status = 'completed'
    order by r.workspace_id`,
 );
 

@@ -6,6 +6,8 @@ import { emptyWorld, wordOf, type World } from './testing/worlds.js';
 let world: World;
 let bank: AppId;
 const ids: Record<string, UserId> = {};
+/** Each is the name of a user with that status. */
+const WITHOUT_ROLES = ['pending', 'suspended', 'blocked'];
 
 beforeAll(async () => {
   world = await emptyWorld();
@@ -16,7 +18,7 @@ beforeAll(async () => {
     ids[name] = (await addUser(database, 'spec', { email: `${name}@bank.example`, app, status })) as UserId;
   };
   for (const name of ['admin', 'member', 'mate', 'stranger', 'loner']) await user(name);
-  await user('pending', 'Bank', 'pending');
+  for (const status of WITHOUT_ROLES) await user(status, 'Bank', status);
   await user('outsider', 'Elsewhere');
   await user('mate', 'Elsewhere');
   const [one, two] = [
@@ -32,7 +34,7 @@ beforeAll(async () => {
   await grant('mate', two);
   await grant('mate', far, 'admin');
   await grant('stranger', two);
-  await grant('pending', one, 'admin');
+  for (const status of WITHOUT_ROLES) await grant(status, one, 'admin');
 });
 afterAll(() => world.close());
 
@@ -52,7 +54,7 @@ describe('Given an app with two workspaces', () => {
       mate: ['member of One', 'member of Two'],
       stranger: ['member of Two'],
       loner: [],
-      pending: [],
+      ...Object.fromEntries(WITHOUT_ROLES.map((status) => [status, []])),
     });
   });
 
@@ -64,8 +66,8 @@ describe('Given an app with two workspaces', () => {
     expect(await seenBy('loner')).toEqual({ loner: [] });
   });
 
-  it('When a user asks who has not finished signing up, Then what was granted in advance shows them nothing', async () => {
-    expect(await seenBy('pending')).toEqual({ pending: [] });
+  it.each(WITHOUT_ROLES)('When a user asks whose status is %s, Then their grants show them nothing', async (status) => {
+    expect(await seenBy(status)).toEqual({ [status]: [] });
   });
 
   it('When an admin of another app asks who belongs to this one too, Then that role counts for nothing here', async () => {

@@ -2,13 +2,13 @@ import { Refusal, type AppId, type User, type UserId } from '@banking/domain';
 import { bind, statement, type Database } from '@banking/postgres';
 import { resource } from './edges.js';
 
-/** The actor's roles in the app. A user who has not finished signing up has none yet. */
+/** The actor's roles in the app. Only a user whose status is `completed` has any. */
 const actorRoles = `
   select mine.workspace_id, mine.role
   from workspace_role mine
   join workspace v on v.id = mine.workspace_id
   join app_user actor on actor.id = mine.user_id
-  where v.app_id = $1 and actor.id = $2 and actor.status <> 'pending'`;
+  where v.app_id = $1 and actor.id = $2 and actor.status = 'completed'`;
 
 /** What the actor may see of the app's roles: all of them for an admin of any of its workspaces, else those of shared workspaces. */
 const SCOPE_APP = statement(
@@ -32,7 +32,7 @@ const LIST_APP_USERS = statement<{ user: User }>(
               'edges', json_build_object('workspace', json_build_object('id', w.id, 'name', w.name, 'type', w.type,
                 'createdAt', rfc3339(w.created_at), 'updatedAt', rfc3339(w.updated_at)))) order by r.workspace_id) as roles
      from workspace_role r join workspace w on w.id = r.workspace_id
-     where r.user_id = u.id and u.status <> 'pending' and w.app_id = $1
+     where r.user_id = u.id and u.status = 'completed' and w.app_id = $1
        and r.workspace_id = any(nullif(current_setting('app.workspaces', true), '')::bigint[])
    ) seen on true
    where m.app_id = $1

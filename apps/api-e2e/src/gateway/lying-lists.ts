@@ -14,6 +14,8 @@ export const LISTED: readonly (readonly [what: string, email: string, status: 20
   ['of an id that has another e-mail too', 'shared@x.example', 401, [user(17, 'shared@x.example', admin), user(17, 'shares@x.example')]],
   ['one of two apps that call it by two ids', 'apart@x.example', 401, [user(18, 'apart@x.example', admin)]],
   ['pending', 'pending@x.example', 403, [user(19, 'pending@x.example', { status: 'pending', ...admin })]],
+  ['suspended', 'suspended@x.example', 403, [user(29, 'suspended@x.example', { status: 'suspended', ...admin })]],
+  ['listed without a status', 'unsaid@x.example', 200, [{ id: 30, email: 'unsaid@x.example', ...admin }]],
   ['without edges', 'bare@x.example', 403, [{ id: 20, email: 'bare@x.example' }]],
   ['without roles', 'idle@x.example', 403, [user(21, 'idle@x.example', { edges: {} })]],
   ['given a role nobody knows', 'superadmin@x.example', 403, [user(22, 'superadmin@x.example', as(roleIn(1, 'superadmin', 1)))]],

@@ -1,4 +1,4 @@
-import { Directory, type DirectoryUser, type Subject, type UserId } from '@banking/domain';
+import { Directory, type DirectoryUser, type Subject, type UserId, type WorkspaceId } from '@banking/domain';
 import { Callers } from './callers.js';
 
 /** A directory that knows users by their e-mail, and how often it has been asked. */
@@ -28,5 +28,27 @@ describe('Given callers that are remembered for a moment', () => {
 
     expect((await callers.userOf({ ...ADA, email: 'bob@b.example' }))?.id).toBe(13);
     expect(await callers.userOf({ ...ADA, email: undefined })).toBeUndefined();
+  });
+});
+
+describe('Given a user who loses the roles, by a removed grant or another status', () => {
+  it('When they call within a second, Then the roles may still count, and after a second they do not', async () => {
+    let nowMs = 1_000_000;
+    jest.spyOn(Date, 'now').mockImplementation(() => nowMs);
+    const workspaceId = 1 as WorkspaceId;
+    let grants: DirectoryUser['grants'] = [{ workspaceId, role: 'admin', appId: 1 as never }];
+    class Changing extends Directory {
+      userOf = async () => ({ id: 1 as UserId, grants });
+    }
+    const callers = new Callers(new Changing());
+    const held = async () => (await callers.userIn(ADA, workspaceId))?.grants.length;
+
+    expect(await held()).toBe(1);
+    grants = [];
+    nowMs += 999;
+    expect(await held()).toBe(1);
+    nowMs += 1;
+    expect(await held()).toBe(0);
+    jest.restoreAllMocks();
   });
 });

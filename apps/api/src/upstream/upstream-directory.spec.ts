@@ -63,6 +63,13 @@ describe('Given the user lists of an upstream', () => {
     ]);
   });
 
+  it('When the status of a user is left out, Then the grants are as listed', async () => {
+    const { status: _, ...ada } = listed(1, ADA, [['admin', 1]]);
+    const { userOf } = directoryOver(appOf(1, ada));
+
+    expect((await userOf(ADA))?.grants).toEqual([{ workspaceId: 1, role: 'admin', appId: 1 }]);
+  });
+
   it('When a user has not finished signing up, or a role is a word we do not know, Then there is no grant', async () => {
     const { userOf } = directoryOver(
       appOf(1, listed(1, ADA, [['admin', 1]], 'pending'), listed(2, 'bob@bank.example', [['owner', 1], ['Admin', 1], ['member', 2]])), // prettier-ignore

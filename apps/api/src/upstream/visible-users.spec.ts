@@ -82,6 +82,12 @@ describe('Given all users of an app with two workspaces', () => {
     expect(visibleUsers([...users, USERS[0]!], 1 as UserId)[1]).toMatchObject({ phone: '+49 30 1234' });
   });
 
+  it('When the upstream leaves the status of a user out, Then the roles count as they are listed', () => {
+    const { status: _, ...admin } = USERS[0]!;
+
+    expect(seenBy(1, [admin, ...USERS.slice(1)])).toEqual(seenBy(1));
+  });
+
   it.each(['blocked', 'deleted', 'suspended', 'Completed', ''])(
     'When the status of a user is %j, Then they hold nothing: what it means is not ours to guess',
     (status) => {
