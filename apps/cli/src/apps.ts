@@ -1,4 +1,4 @@
-import { addApp, allApps, removeApp } from '@banking/operations';
+import { addApp, allApps, removeApp, renameApp } from '@banking/operations';
 import type { Command } from 'commander';
 import { withDeployment } from './deployment.js';
 import { examples } from './help.js';
@@ -8,7 +8,7 @@ import { print, printJson, printTable } from './print.js';
 export function addAppCommands(program: Command): void {
   const app = program
     .command('app')
-    .summary('add, list and remove apps')
+    .summary('add, list, rename and remove apps')
     .description('Apps: what users and workspaces belong to.')
     .addHelpText(
       'after',
@@ -50,6 +50,24 @@ export function addAppCommands(program: Command): void {
         apps.map(({ id, name, users, workspaces, createdAt }) => [id, name, users, workspaces, createdAt]),
         'There are no apps. Add one: banking app add <name>',
       );
+    });
+
+  app
+    .command('rename')
+    .summary('give an app another name')
+    .description('Gives an app another name, which must be new. Its users and workspaces stay.')
+    .addArgument(nameArgument('<name>', 'name of the app; see banking app list'))
+    .addArgument(nameArgument('<new-name>', 'name that the app gets'))
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .addHelpText('after', examples('banking app rename "Harbour Treasury" "Harbour Finance"'))
+    .action(async (name: string, to: string, options: ChangeOptions) => {
+      const renamed = await withDeployment(async ({ database }) => {
+        await renameApp(database, actorOf(options), name, to);
+        return (await allApps(database)).find((row) => row.name === to);
+      });
+      if (options.json) printJson(renamed);
+      else print(`App ${renamed?.id} is ${to} now, and was ${name}.`);
     });
 
   app

@@ -95,6 +95,48 @@ describe('Given a deployment with its demo world', () => {
     );
   });
 
+  it('When a user is completed, suspended, resumed and renamed, Then each answer and the list show it', async () => {
+    const lou = 'lou@southwind.example';
+    await world.json('user', 'add', lou, '--app', 'Southwind', '--status', 'pending');
+    const start = await trailEnd();
+
+    const { stdout } = await world.run(['user', 'complete', lou]);
+    expect(stdout).toBe(`${lou} is completed now.\n`);
+    expect(await world.json('user', 'suspend', 'Lou@Southwind.example')).toMatchObject({
+      email: lou,
+      status: 'suspended',
+    });
+    const { stdout: list } = await world.run(['user', 'list']);
+    expect(list).toMatch(/lou@southwind\.example +suspended +business +Southwind/);
+    expect(await refusal('user', 'suspend', lou)).toMatch(
+      /^lou@southwind.example is suspended, and only a user who is completed/,
+    );
+    expect(await world.json('user', 'resume', lou, '--as', 'Rosa')).toMatchObject({ status: 'completed' });
+    const renamed = await world.run(['user', 'rename', lou, 'Lou.Reed@Southwind.example', '--as', 'Rosa']);
+    expect(renamed.stdout).toMatch(
+      /^User \d+ is lou\.reed@southwind\.example now, and was lou@southwind\.example\.\n$/,
+    );
+
+    const [me, rosa] = [`${ME}: update app_user`, 'Rosa: update app_user'];
+    expect(await trailSince(start)).toEqual([me, me, rosa, rosa]);
+  });
+
+  it('When an app and a workspace are renamed, Then each answer and the list show it', async () => {
+    await world.json('app', 'add', 'Quay');
+    const { id } = await world.json<WorkspaceRow>('workspace', 'add', 'East', '--app', 'Quay');
+
+    const { stdout } = await world.run(['app', 'rename', 'Quay', 'Pier']);
+    expect(stdout).toMatch(/^App \d+ is Pier now, and was Quay\.\n$/);
+    expect(await world.run(['workspace', 'rename', String(id), 'West'])).toMatchObject({
+      stdout: `Workspace ${id} is West now.\n`,
+    });
+
+    expect(await world.json('workspace', 'list')).toContainEqual(
+      expect.objectContaining({ id, name: 'West', app: 'Pier' }),
+    );
+    expect(await world.json('app', 'list')).toContainEqual(expect.objectContaining({ name: 'Pier', workspaces: 1 }));
+  });
+
   it('When people look, Then they see tables and sentences', async () => {
     const { stdout: list } = await world.run(['workspace', 'list']);
     const { stdout: roles } = await world.run(['grant', 'list', '--workspace', '1']);

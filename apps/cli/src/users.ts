@@ -1,6 +1,6 @@
 import { foldEmail } from '@banking/domain';
 import type { Database } from '@banking/postgres';
-import { addUser, allUsers, removeUser, type UserRow } from '@banking/operations';
+import { addUser, allUsers, completeUser, removeUser, renameUser, resumeUser, suspendUser, type UserRow } from '@banking/operations'; // prettier-ignore
 import { type Command, Option } from 'commander';
 import { withDeployment } from './deployment.js';
 import { examples } from './help.js';
@@ -19,13 +19,14 @@ interface AddOptions extends ChangeOptions {
 export function addUserCommands(program: Command): void {
   const user = program
     .command('user')
-    .summary('add, list and remove users')
+    .summary('add, list, suspend, rename and remove users')
     .description('Users: people and service accounts that call the service, known by e-mail.')
     .addHelpText(
       'after',
       examples(
         'banking user add mia@harbour.example --app "Harbour Treasury"',
         'banking user list',
+        'banking user suspend mia@harbour.example',
         'banking user remove mia@harbour.example',
       ),
     );
@@ -70,7 +71,9 @@ export function addUserCommands(program: Command): void {
   user
     .command('list')
     .summary('list the users')
-    .description('Lists the users. With --json also the subjects by which identity providers name them.')
+    .description(
+      'Lists the users with their status: only a completed user has roles. With --json also the subjects by which identity providers name them.',
+    )
     .addOption(jsonOption())
     .addHelpText('after', examples('banking user list'))
     .action(async ({ json }: { json?: boolean }) => {
@@ -86,11 +89,34 @@ export function addUserCommands(program: Command): void {
       );
     });
 
+  for (const change of STATUS_CHANGES) addStatusCommand(user, change);
+
+  user
+    .command('rename')
+    .summary('give a user another e-mail')
+    .description(
+      'Gives a user another e-mail. Bound subjects, roles and orders stay with the user. A user who has not signed in yet is ' +
+        'recognised by the new e-mail only.',
+    )
+    .addArgument(emailArgument())
+    .addArgument(nameArgument('<new-email>', 'e-mail that the user gets'))
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .addHelpText('after', examples('banking user rename mia@harbour.example mia.stone@harbour.example'))
+    .action(async (email: string, to: string, options: ChangeOptions) => {
+      const renamed = await withDeployment(async ({ database }) => {
+        await renameUser(database, actorOf(options), email, to);
+        return find(database, to);
+      });
+      if (options.json) printJson(renamed);
+      else print(`User ${renamed?.id} is ${renamed?.email} now, and was ${foldEmail(email)}.`);
+    });
+
   user
     .command('remove')
     .summary('remove a user')
     .description('Removes a user from all apps and workspaces. What they did in the books stays.')
-    .addArgument(nameArgument('<email>', 'e-mail of the user; see banking user list'))
+    .addArgument(emailArgument())
     .addOption(asOption())
     .addOption(jsonOption())
     .addHelpText('after', examples('banking user remove mia@harbour.example'))
@@ -101,9 +127,66 @@ export function addUserCommands(program: Command): void {
     });
 }
 
+interface StatusChange {
+  readonly name: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly change: typeof suspendUser;
+}
+
+const STATUS_CHANGES: readonly StatusChange[] = [
+  {
+    name: 'complete',
+    summary: 'end the sign-up of a pending user',
+    description: 'Makes a pending user completed. From then on the granted roles count.',
+    change: completeUser,
+  },
+  {
+    name: 'suspend',
+    summary: 'take all roles of a user away, until resume',
+    description:
+      'Makes a completed user suspended: recognised, and without roles. Grants stay and count again after banking user resume. ' +
+      'Orders that the user placed for later are paused when they fall due.',
+    change: suspendUser,
+  },
+  {
+    name: 'resume',
+    summary: 'give a suspended user the roles back',
+    description:
+      'Makes a suspended user completed again: the grants count at once. Orders that were paused stay paused; see banking order resume.',
+    change: resumeUser,
+  },
+];
+
+function addStatusCommand(user: Command, { name, summary, description, change }: StatusChange): void {
+  user
+    .command(name)
+    .summary(summary)
+    .description(description)
+    .addArgument(emailArgument())
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .addHelpText('after', examples(`banking user ${name} mia@harbour.example`))
+    .action(async (email: string, options: ChangeOptions) => {
+      const changed = await withDeployment(async ({ database }) => {
+        await change(database, actorOf(options), email);
+        return find(database, email);
+      });
+      if (options.json) printJson(changed);
+      else print(`${changed?.email} is ${changed?.status} now.`);
+    });
+}
+
+const emailArgument = () => nameArgument('<email>', 'e-mail of the user; see banking user list');
+
+async function find(database: Database, email: string): Promise<UserRow | undefined> {
+  const folded = foldEmail(email);
+  return (await allUsers(database)).find((row) => row.email === folded);
+}
+
 async function add(database: Database, email: string, options: AddOptions): Promise<UserRow | undefined> {
   const { app, status, type: userType, issuer, subject } = options;
-  const known = (await allUsers(database)).find((row) => row.email === foldEmail(email));
+  const known = await find(database, email);
   if (known && ((status ?? known.status) !== known.status || (userType ?? known.userType) !== known.userType)) {
     throw new Refused(
       `${known.email} is a user already, ${known.status} and ${known.userType}: leave out --status and --type to add them to ${app}.`,

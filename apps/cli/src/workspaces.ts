@@ -1,5 +1,5 @@
 import type { WorkspaceId } from '@banking/domain';
-import { addWorkspace, allWorkspaces, removeWorkspace, type WorkspaceRow } from '@banking/operations';
+import { addWorkspace, allWorkspaces, removeWorkspace, renameWorkspace, type WorkspaceRow } from '@banking/operations';
 import type { Database } from '@banking/postgres';
 import type { Command } from 'commander';
 import { withDeployment } from './deployment.js';
@@ -25,7 +25,7 @@ interface AddOptions extends ChangeOptions {
 export function addWorkspaceCommands(program: Command): void {
   const workspace = program
     .command('workspace')
-    .summary('add, list and remove workspaces')
+    .summary('add, list, rename and remove workspaces')
     .description('Workspaces: each has accounts and books of its own, and users with a role in it.')
     .addHelpText(
       'after',
@@ -70,6 +70,24 @@ export function addWorkspaceCommands(program: Command): void {
         workspaces.map(({ id, name, type, app, createdAt }) => [id, name, type, app, createdAt]),
         'There are no workspaces. Add one: banking workspace add <name> --app <app>',
       );
+    });
+
+  workspace
+    .command('rename')
+    .summary('give a workspace another name')
+    .description('Gives a workspace another name, which must be new in its app. Its books and roles stay.')
+    .addArgument(workspaceArgument())
+    .addArgument(nameArgument('<new-name>', 'name that the workspace gets'))
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .addHelpText('after', examples('banking workspace rename 4 "Harbour Logistics"'))
+    .action(async (id: WorkspaceId, name: string, options: ChangeOptions) => {
+      const renamed = await withDeployment(async ({ database }) => {
+        await renameWorkspace(database, actorOf(options), id, name);
+        return (await allWorkspaces(database)).find((row) => row.id === id);
+      });
+      if (options.json) printJson(renamed);
+      else print(`Workspace ${id} is ${name} now.`);
     });
 
   workspace

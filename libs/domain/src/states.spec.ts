@@ -74,8 +74,8 @@ describe('the steps that are promised', () => {
     ]);
   });
 
-  it('complete a user once', () => {
-    expect(steps(USER_STEPS)).toEqual(['pending>completed']);
+  it('complete a user once, and suspend and resume it', () => {
+    expect(steps(USER_STEPS)).toEqual(['pending>completed', 'completed>suspended', 'suspended>completed']);
   });
 });
 

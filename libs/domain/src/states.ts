@@ -37,11 +37,12 @@ export const EXECUTION_STEPS = {
   cancelled: [],
 } as const satisfies Steps<'scheduled' | 'pending' | 'completed' | 'failed' | 'cancelled'>;
 
-/** A user is pending until they have finished signing up; pending users are known and have no role yet. */
+/** A user is pending until the sign-up is complete. An operator suspends a user and resumes it. Only a completed user has roles. */
 export const USER_STEPS = {
   pending: ['completed'],
-  completed: [],
-} as const satisfies Steps<'pending' | 'completed'>;
+  completed: ['suspended'],
+  suspended: ['completed'],
+} as const satisfies Steps<'pending' | 'completed' | 'suspended'>;
 
 export type TransactionStatus = keyof typeof TRANSACTION_STEPS;
 export type AccountStatus = keyof typeof ACCOUNT_STEPS;

@@ -175,7 +175,7 @@ describe('Given the app’s role', () => {
     expect(removable).toEqual(['app', 'app_user', 'idempotency', 'work', 'workspace', 'workspace_role']);
   });
 
-  it('When it asks which columns it may change, Then no e-mail, subject, limit, price of money or balance is among them', async () => {
+  it('When it asks which columns it may change, Then no subject, limit, price of money or balance is among them', async () => {
     const { rows } = await world.owner.query<{ changeable: string }>(
       `select c.relname || '.' || a.attname as changeable
        from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
@@ -188,6 +188,8 @@ describe('Given the app’s role', () => {
     expect(rows.map(({ changeable }) => changeable)).toEqual([
       'account.alias',
       'account.head',
+      'app.name',
+      'app_user.email',
       'bank.country_code',
       'bank.name',
       'bank.swift_code',
@@ -230,6 +232,7 @@ describe('Given the app’s role', () => {
       'work.parked_at',
       'work.reason',
       'work.tries',
+      'workspace.name',
       'workspace_role.role',
     ]);
   });

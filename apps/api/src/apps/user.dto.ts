@@ -52,7 +52,7 @@ export class UserDto implements User {
   @TextField('E-mail, case-folded.', 'ada@northwind.example')
   readonly email!: string;
 
-  @TextField('For example `pending` or `completed`.', 'completed', false)
+  @TextField('For example `pending`, `completed` or `suspended`. Only a completed user has roles.', 'completed', false)
   readonly status?: NonNullable<User['status']>;
 
   @TextField('`personal` or `business`.', 'business', false)

@@ -11,6 +11,10 @@ export interface AppRow {
 
 const ADD_APP = statement<{ id: bigint }>('add_app', 'insert into app (name) values ($1) returning id');
 const REMOVE_APP = statement<{ id: bigint }>('remove_app', 'delete from app where name = $1 returning id');
+const RENAME_APP = statement<{ id: bigint }>(
+  'rename_app',
+  'update app set name = $2, updated_at = now() where name = $1 returning id',
+);
 const ALL_APPS = statement<{ app: AppRow }>(
   'all_apps',
   `select json_build_object('id', a.id, 'name', a.name,
@@ -39,4 +43,11 @@ export async function removeApp(database: Database, actor: string, name: string)
     inUse: `The app ${name} still has users or workspaces. Remove those first: banking user list, banking workspace list.`,
   });
   if (removed.length === 0) throw new ProvisioningError(`There is no app named ${name}. See banking app list.`);
+}
+
+/** @throws ProvisioningError when there is no such app, or another app has the new name */
+export async function renameApp(database: Database, actor: string, name: string, to: string): Promise<void> {
+  const renaming = database.write({}, [actAs(actor), bind(RENAME_APP, name, to)] as const);
+  const [, renamed] = await provisioned(renaming, { taken: `There is an app named ${to} already.` });
+  if (renamed.length === 0) throw new ProvisioningError(`There is no app named ${name}. See banking app list.`);
 }

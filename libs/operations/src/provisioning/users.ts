@@ -1,3 +1,4 @@
+import type { UserStatus } from '@banking/domain';
 import { bind, statement, type Database } from '@banking/postgres';
 import { actAs, emailOf, provisioned, ProvisioningError } from './trail.js';
 
@@ -38,6 +39,16 @@ const NAME_SUBJECT = statement(
   `insert into user_identity (issuer, subject, user_id) select $1, $2, id from app_user where email = $3`,
 );
 const REMOVE_USER = statement<{ id: bigint }>('remove_user', 'delete from app_user where email = $1 returning id');
+/** Nothing happens unless the user has the status that the change begins with. */
+const CHANGE_STATUS = statement<{ id: bigint }>(
+  'change_user_status',
+  'update app_user set status = $3, updated_at = now() where email = $1 and status = $2 returning id',
+);
+const STATUS_OF_USER = statement<{ status: string }>('status_of_user', 'select status from app_user where email = $1');
+const RENAME_USER = statement<{ id: bigint }>(
+  'rename_user',
+  'update app_user set email = $2, updated_at = now() where email = $1 returning id',
+);
 const ALL_USERS = statement<{ user: UserRow }>(
   'all_users',
   `select json_build_object('id', u.id, 'email', u.email, 'status', u.status, 'userType', u.user_type,
@@ -75,4 +86,60 @@ export async function allUsers(database: Database): Promise<readonly UserRow[]> 
 export async function removeUser(database: Database, actor: string, email: string): Promise<void> {
   const [, removed] = await database.write({}, [actAs(actor), bind(REMOVE_USER, emailOf(email))] as const);
   if (removed.length === 0) throw new ProvisioningError(`There is no user ${email}. See banking user list.`);
+}
+
+/** The changes of a status: what it must be, what it becomes, and what the user then is, in a message. */
+const STATUS_CHANGES = {
+  complete: { from: 'pending', to: 'completed', done: 'completed' },
+  suspend: { from: 'completed', to: 'suspended', done: 'suspended' },
+  resume: { from: 'suspended', to: 'completed', done: 'resumed' },
+} as const satisfies Record<string, { readonly from: UserStatus; readonly to: UserStatus; readonly done: string }>;
+
+const ADVICE: Readonly<Record<string, string>> = {
+  pending: 'To give the user the granted roles, run banking user complete.',
+  completed: 'To take the roles away, run banking user suspend.',
+  suspended: 'To give the roles back, run banking user resume.',
+};
+
+async function changeStatus(
+  database: Database,
+  actor: string,
+  wanted: string,
+  change: keyof typeof STATUS_CHANGES,
+): Promise<void> {
+  const { from, to, done } = STATUS_CHANGES[change];
+  const email = emailOf(wanted);
+  const [, changed, [user]] = await database.write({}, [
+    actAs(actor),
+    bind(CHANGE_STATUS, email, from, to),
+    bind(STATUS_OF_USER, email),
+  ] as const);
+  if (changed.length > 0) return;
+  if (!user) throw new ProvisioningError(`There is no user ${email}. See banking user list.`);
+  const advice = ADVICE[user.status] ?? 'Remove the user and add the user again.';
+  throw new ProvisioningError(`${email} is ${user.status}, and only a user who is ${from} can be ${done}. ${advice}`);
+}
+
+/** Ends the sign-up of a pending user: from then on the granted roles count. @throws ProvisioningError */
+export const completeUser = (database: Database, actor: string, email: string): Promise<void> =>
+  changeStatus(database, actor, email, 'complete');
+
+/** Takes all roles away without removing them. The user is still recognised. @throws ProvisioningError */
+export const suspendUser = (database: Database, actor: string, email: string): Promise<void> =>
+  changeStatus(database, actor, email, 'suspend');
+
+/** Gives a suspended user the roles back. @throws ProvisioningError */
+export const resumeUser = (database: Database, actor: string, email: string): Promise<void> =>
+  changeStatus(database, actor, email, 'resume');
+
+/**
+ * Gives a user another e-mail. Subjects that are bound to the user stay bound.
+ *
+ * @throws ProvisioningError when there is no such user, or another user has the new e-mail
+ */
+export async function renameUser(database: Database, actor: string, email: string, to: string): Promise<void> {
+  const [before, after] = [emailOf(email), emailOf(to)];
+  const renaming = database.write({}, [actAs(actor), bind(RENAME_USER, before, after)] as const);
+  const [, renamed] = await provisioned(renaming, { taken: `${after} is a user already. See banking user list.` });
+  if (renamed.length === 0) throw new ProvisioningError(`There is no user ${before}. See banking user list.`);
 }

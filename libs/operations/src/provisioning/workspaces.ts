@@ -17,6 +17,10 @@ const REMOVE_WORKSPACE = statement<{ id: bigint }>(
   'remove_workspace',
   'delete from workspace where id = $1 returning id',
 );
+const RENAME_WORKSPACE = statement<{ id: bigint }>(
+  'rename_workspace',
+  'update workspace set name = $2, updated_at = now() where id = $1 returning id',
+);
 const ALL_WORKSPACES = statement<{ workspace: WorkspaceRow }>(
   'all_workspaces',
   `select json_build_object('id', w.id, 'name', w.name, 'type', w.type, 'app', a.name, 'createdAt', rfc3339(w.created_at)) as workspace
@@ -50,6 +54,21 @@ export async function removeWorkspace(database: Database, actor: string, workspa
     },
   );
   if (removed.length === 0) {
+    throw new ProvisioningError(`There is no workspace ${workspaceId}. See banking workspace list.`);
+  }
+}
+
+/** @throws ProvisioningError when there is no such workspace, or its app has another workspace of the new name */
+export async function renameWorkspace(
+  database: Database,
+  actor: string,
+  workspaceId: number,
+  name: string,
+): Promise<void> {
+  const renaming = database.write({}, [actAs(actor), bind(RENAME_WORKSPACE, workspaceId, name)] as const);
+  const taken = `The app of workspace ${workspaceId} has a workspace named ${name} already.`;
+  const [, renamed] = await provisioned(renaming, { taken });
+  if (renamed.length === 0) {
     throw new ProvisioningError(`There is no workspace ${workspaceId}. See banking workspace list.`);
   }
 }
