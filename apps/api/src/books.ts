@@ -9,6 +9,7 @@ export async function openBooks(config: Config, log: Logger): Promise<Backing> {
   const warn = (line: string) => log.warn(line);
   const deployment = await openDeployment({
     ...config.deployment,
+    isService: true,
     log: (line) => log.info(line),
     warn,
   });

@@ -1,6 +1,6 @@
 import { addApp, allApps, removeApp, renameApp } from '@banking/operations';
 import type { Command } from 'commander';
-import { withDeployment } from './deployment.js';
+import { withDirectory } from './deployment.js';
 import { examples } from './help.js';
 import { actorOf, asOption, type ChangeOptions, jsonOption, nameArgument } from './inputs.js';
 import { print, printJson, printTable } from './print.js';
@@ -28,7 +28,7 @@ export function addAppCommands(program: Command): void {
     .addOption(jsonOption())
     .addHelpText('after', examples('banking app add "Harbour Treasury"'))
     .action(async (name: string, options: ChangeOptions) => {
-      const added = await withDeployment(async ({ database }) => {
+      const added = await withDirectory(async (database) => {
         const id = await addApp(database, actorOf(options), name);
         return (await allApps(database)).find((row) => row.id === id);
       });
@@ -43,7 +43,7 @@ export function addAppCommands(program: Command): void {
     .addOption(jsonOption())
     .addHelpText('after', examples('banking app list'))
     .action(async ({ json }: { json?: boolean }) => {
-      const apps = await withDeployment(({ database }) => allApps(database));
+      const apps = await withDirectory((database) => allApps(database));
       if (json) return printJson(apps);
       printTable(
         ['Id', 'Name', 'Users', 'Workspaces', 'Added'],
@@ -62,7 +62,7 @@ export function addAppCommands(program: Command): void {
     .addOption(jsonOption())
     .addHelpText('after', examples('banking app rename "Harbour Treasury" "Harbour Finance"'))
     .action(async (name: string, to: string, options: ChangeOptions) => {
-      const renamed = await withDeployment(async ({ database }) => {
+      const renamed = await withDirectory(async (database) => {
         await renameApp(database, actorOf(options), name, to);
         return (await allApps(database)).find((row) => row.name === to);
       });
@@ -79,7 +79,7 @@ export function addAppCommands(program: Command): void {
     .addOption(jsonOption())
     .addHelpText('after', examples('banking app remove "Harbour Treasury"'))
     .action(async (name: string, options: ChangeOptions) => {
-      await withDeployment(({ database }) => removeApp(database, actorOf(options), name));
+      await withDirectory((database) => removeApp(database, actorOf(options), name));
       if (options.json) printJson({ removed: name });
       else print(`Removed app ${name}.`);
     });

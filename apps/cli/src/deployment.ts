@@ -1,5 +1,6 @@
 import { constants } from 'node:os';
 import { explainAway, openDeployment, type Deployment } from '@banking/operations';
+import type { Database } from '@banking/postgres';
 import { type Config, readConfig } from './config.js';
 import { tell } from './print.js';
 
@@ -55,6 +56,18 @@ export async function withDeployment<T>(
     } finally {
       await deployment.close();
     }
+  });
+}
+
+/**
+ * The same for a command that changes or lists apps, users, workspaces and roles: it works as the provisioning role.
+ *
+ * @throws as `withDeployment` does, and DatabaseSetupError when the login may not act as that role
+ */
+export async function withDirectory<T>(work: (directory: Database) => Promise<T>): Promise<T> {
+  return withDeployment(async (deployment) => {
+    const directory = await deployment.openProvisioning();
+    return work(directory).finally(() => directory.end());
   });
 }
 

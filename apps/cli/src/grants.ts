@@ -1,7 +1,7 @@
 import { foldEmail, type RoleName, type WorkspaceId } from '@banking/domain';
 import { addGrant, allGrants, removeGrant } from '@banking/operations';
 import { type Command, Option } from 'commander';
-import { withDeployment } from './deployment.js';
+import { withDirectory } from './deployment.js';
 import { examples } from './help.js';
 import { actorOf, asOption, type ChangeOptions, jsonOption, nameArgument, workspaceOption } from './inputs.js';
 import { print, printJson, printTable } from './print.js';
@@ -43,7 +43,7 @@ export function addGrantCommands(program: Command): void {
     .addHelpText('after', examples('banking grant add mia@harbour.example --workspace 4 --role admin'))
     .action(async (email: string, options: AddOptions) => {
       const { workspace: workspaceId, role } = options;
-      const added = await withDeployment(async ({ database }) => {
+      const added = await withDirectory(async (database) => {
         const id = await addGrant(database, actorOf(options), { workspaceId, email, role });
         return (await allGrants(database)).find((row) => row.id === id);
       });
@@ -59,7 +59,7 @@ export function addGrantCommands(program: Command): void {
     .addOption(jsonOption())
     .addHelpText('after', examples('banking grant list', 'banking grant list --workspace 4'))
     .action(async ({ workspace, json }: { workspace?: WorkspaceId; json?: boolean }) => {
-      const grants = await withDeployment(async ({ database }) => {
+      const grants = await withDirectory(async (database) => {
         const chosen = new Set((await chosenWorkspaces(database, workspace)).map(({ id }) => id));
         return (await allGrants(database)).filter(({ workspaceId }) => chosen.has(workspaceId));
       });
@@ -82,7 +82,7 @@ export function addGrantCommands(program: Command): void {
     .addHelpText('after', examples('banking grant remove mia@harbour.example --workspace 4'))
     .action(async (email: string, options: RemoveOptions) => {
       const { workspace: workspaceId } = options;
-      await withDeployment(({ database }) => removeGrant(database, actorOf(options), { workspaceId, email }));
+      await withDirectory((database) => removeGrant(database, actorOf(options), { workspaceId, email }));
       if (options.json) printJson({ removed: { email: foldEmail(email), workspaceId } });
       else print(`${foldEmail(email)} has no role in workspace ${workspaceId} any more.`);
     });

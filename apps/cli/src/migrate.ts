@@ -1,5 +1,5 @@
 import { explainAway, MIGRATIONS } from '@banking/operations';
-import { APP_ROLE, migrate, OWNER_ROLE, pendingMigrations, SCHEMA } from '@banking/postgres';
+import { APP_ROLE, ensureEmbeddedLogins, migrate, OWNER_ROLE, pendingMigrations, PROVISIONING_ROLE, SCHEMA } from '@banking/postgres'; // prettier-ignore
 import type { DeploymentConfig } from '@banking/process';
 import type { Command } from 'commander';
 import { readConfig } from './config.js';
@@ -40,11 +40,14 @@ async function migrateDatabase(config: DeploymentConfig): Promise<readonly strin
     const reached = await reachDatabase(config);
     const owner = config.ownerUrl;
     const connection = owner === undefined ? reached.connection : { connectionString: owner };
-    const schema = { connection, folders: MIGRATIONS, schema: SCHEMA, ownerRole: OWNER_ROLE, appRole: APP_ROLE };
+    const roles = { ownerRole: OWNER_ROLE, appRole: APP_ROLE, provisioningRole: PROVISIONING_ROLE };
+    const schema = { connection, folders: MIGRATIONS, schema: SCHEMA, ...roles };
     try {
       return await orInterrupted(signal, async () => {
         const pending = await pendingMigrations(schema);
-        return pending.length === 0 ? [] : (await migrate({ ...schema, log: tell })).applied;
+        const { applied } = pending.length === 0 ? { applied: [] } : await migrate({ ...schema, log: tell });
+        if (config.databaseUrl === undefined) await ensureEmbeddedLogins(connection);
+        return applied;
       });
     } catch (error) {
       throw explainAway(error, owner ?? config.databaseUrl);

@@ -2,7 +2,7 @@ import { foldEmail } from '@banking/domain';
 import type { Database } from '@banking/postgres';
 import { addUser, allUsers, completeUser, removeUser, renameUser, resumeUser, suspendUser, type UserRow } from '@banking/operations'; // prettier-ignore
 import { type Command, Option } from 'commander';
-import { withDeployment } from './deployment.js';
+import { withDirectory } from './deployment.js';
 import { examples } from './help.js';
 import { actorOf, asOption, type ChangeOptions, jsonOption, nameArgument, nameOption, typeOption } from './inputs.js';
 import { print, printJson, printTable } from './print.js';
@@ -63,7 +63,7 @@ export function addUserCommands(program: Command): void {
       if ((options.issuer === undefined) !== (options.subject === undefined)) {
         command.error(`error: options '--issuer <url>' and '--subject <sub>' go together`);
       }
-      const added = await withDeployment(({ database }) => add(database, email, options));
+      const added = await withDirectory((database) => add(database, email, options));
       if (options.json) printJson(added);
       else print(`Added user ${added?.id}, ${added?.email}, to ${options.app}.`);
     });
@@ -77,7 +77,7 @@ export function addUserCommands(program: Command): void {
     .addOption(jsonOption())
     .addHelpText('after', examples('banking user list'))
     .action(async ({ json }: { json?: boolean }) => {
-      const users = await withDeployment(({ database }) => allUsers(database));
+      const users = await withDirectory((database) => allUsers(database));
       if (json) return printJson(users);
       printTable(
         ['Id', 'E-mail', 'Status', 'Type', 'Apps', 'Subjects', 'Added'],
@@ -104,7 +104,7 @@ export function addUserCommands(program: Command): void {
     .addOption(jsonOption())
     .addHelpText('after', examples('banking user rename mia@harbour.example mia.stone@harbour.example'))
     .action(async (email: string, to: string, options: ChangeOptions) => {
-      const renamed = await withDeployment(async ({ database }) => {
+      const renamed = await withDirectory(async (database) => {
         await renameUser(database, actorOf(options), email, to);
         return find(database, to);
       });
@@ -121,7 +121,7 @@ export function addUserCommands(program: Command): void {
     .addOption(jsonOption())
     .addHelpText('after', examples('banking user remove mia@harbour.example'))
     .action(async (email: string, options: ChangeOptions) => {
-      await withDeployment(({ database }) => removeUser(database, actorOf(options), email));
+      await withDirectory((database) => removeUser(database, actorOf(options), email));
       if (options.json) printJson({ removed: foldEmail(email) });
       else print(`Removed user ${foldEmail(email)}.`);
     });
@@ -168,7 +168,7 @@ function addStatusCommand(user: Command, { name, summary, description, change }:
     .addOption(jsonOption())
     .addHelpText('after', examples(`banking user ${name} mia@harbour.example`))
     .action(async (email: string, options: ChangeOptions) => {
-      const changed = await withDeployment(async ({ database }) => {
+      const changed = await withDirectory(async (database) => {
         await change(database, actorOf(options), email);
         return find(database, email);
       });

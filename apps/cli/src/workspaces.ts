@@ -2,7 +2,7 @@ import type { WorkspaceId } from '@banking/domain';
 import { addWorkspace, allWorkspaces, removeWorkspace, renameWorkspace, type WorkspaceRow } from '@banking/operations';
 import type { Database } from '@banking/postgres';
 import type { Command } from 'commander';
-import { withDeployment } from './deployment.js';
+import { withDirectory } from './deployment.js';
 import { examples } from './help.js';
 import {
   actorOf,
@@ -48,7 +48,7 @@ export function addWorkspaceCommands(program: Command): void {
     .addHelpText('after', examples('banking workspace add "Harbour Shipping" --app "Harbour Treasury"'))
     .action(async (name: string, options: AddOptions) => {
       const { app, type } = options;
-      const added = await withDeployment(async ({ database }) => {
+      const added = await withDirectory(async (database) => {
         const id = await addWorkspace(database, actorOf(options), { app, name, type });
         return (await allWorkspaces(database)).find((row) => row.id === id);
       });
@@ -63,7 +63,7 @@ export function addWorkspaceCommands(program: Command): void {
     .addOption(jsonOption())
     .addHelpText('after', examples('banking workspace list'))
     .action(async ({ json }: { json?: boolean }) => {
-      const workspaces = await withDeployment(({ database }) => allWorkspaces(database));
+      const workspaces = await withDirectory((database) => allWorkspaces(database));
       if (json) return printJson(workspaces);
       printTable(
         ['Id', 'Name', 'Type', 'App', 'Added'],
@@ -82,7 +82,7 @@ export function addWorkspaceCommands(program: Command): void {
     .addOption(jsonOption())
     .addHelpText('after', examples('banking workspace rename 4 "Harbour Logistics"'))
     .action(async (id: WorkspaceId, name: string, options: ChangeOptions) => {
-      const renamed = await withDeployment(async ({ database }) => {
+      const renamed = await withDirectory(async (database) => {
         await renameWorkspace(database, actorOf(options), id, name);
         return (await allWorkspaces(database)).find((row) => row.id === id);
       });
@@ -99,7 +99,7 @@ export function addWorkspaceCommands(program: Command): void {
     .addOption(jsonOption())
     .addHelpText('after', examples('banking workspace remove 4'))
     .action(async (id: WorkspaceId, options: ChangeOptions) => {
-      await withDeployment(({ database }) => removeWorkspace(database, actorOf(options), id));
+      await withDirectory((database) => removeWorkspace(database, actorOf(options), id));
       if (options.json) printJson({ removed: id });
       else print(`Removed workspace ${id}.`);
     });

@@ -44,6 +44,7 @@ async function start({ deployment: settings, rates, health: address }: Config): 
   const deployment = await openDeployment({
     ...settings,
     demo: false,
+    isService: true,
     prepare: false,
     log: (line) => log('info', line),
     warn: (line) => log('warn', line),

@@ -93,7 +93,7 @@ describe('Given a deployment with work that is due', () => {
   let deployment: Deployment;
 
   beforeAll(async () => {
-    deployment = await openDeployment({ dataDir, demo: false });
+    deployment = await openDeployment({ dataDir, demo: false, isSandbox: true });
   });
   afterAll(() => deployment.close());
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { QuoteId, Scope, UserId, WorkspaceId } from '@banking/domain';
 import { openBooks } from '@banking/ledger';
-import { APP_ROLE, migrate, OWNER_ROLE, SCHEMA } from '@banking/postgres';
+import { APP_ROLE, migrate, OWNER_ROLE, PROVISIONING_ROLE, SCHEMA } from '@banking/postgres';
 import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
 import { makeDemoWorld } from './demo-world/make-demo-world.js';
 import { readDemoWorld, type DemoWorld } from './demo-world/world.js';
@@ -11,7 +11,7 @@ import { LedgerBankingService } from './ledger-banking-service.js';
 import { loadReference } from './load-reference.js';
 import { MIGRATIONS } from './migrations.js';
 import { DEMO_RATES } from './rates/demo-rate-source.js';
-import { sql, wordOf } from './testing/worlds.js';
+import { openProvisioning, sql, wordOf } from './testing/worlds.js';
 
 const ROUNDS_DOWN = '-conversion-rounds-down.sql';
 /** No id of the demo world. */
@@ -34,7 +34,8 @@ let before: unknown;
 beforeAll(async () => {
   world = await freshDatabase();
   await world.owner.query(`drop schema ${SCHEMA} cascade`);
-  const schema = { connection: world.connection, schema: SCHEMA, ownerRole: OWNER_ROLE, appRole: APP_ROLE };
+  const roles = { ownerRole: OWNER_ROLE, appRole: APP_ROLE, provisioningRole: PROVISIONING_ROLE };
+  const schema = { connection: world.connection, schema: SCHEMA, ...roles };
   const older = await mkdtemp(join(tmpdir(), 'banking-older-'));
   const files = (await Promise.all(MIGRATIONS.map(async (folder) => (await readdir(folder)).map((name) => ({ folder, name }))))).flat(); // prettier-ignore
   const { name: roundsDown } = files.find(({ name }) => name.endsWith(ROUNDS_DOWN))!;
@@ -57,7 +58,7 @@ beforeAll(async () => {
 
   await loadReference(world.database);
   const books = openBooks(world.database);
-  await makeDemoWorld(books);
+  await makeDemoWorld(books, () => openProvisioning(world));
   demo = (await readDemoWorld(world.database))!;
   service = new LedgerBankingService(world.database, books, { rates: DEMO_RATES });
   ada = {

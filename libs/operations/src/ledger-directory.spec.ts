@@ -13,16 +13,16 @@ let users = 0;
 beforeAll(async () => {
   world = await emptyWorld();
   directory = new LedgerDirectory(world.database);
-  appId = await addApp(world.database, 'spec', 'Bank');
-  workspaceId = await addWorkspace(world.database, 'spec', { app: 'Bank', name: 'One' });
+  appId = await addApp(world.provisioning, 'spec', 'Bank');
+  workspaceId = await addWorkspace(world.provisioning, 'spec', { app: 'Bank', name: 'One' });
 });
 afterAll(() => world.close());
 
 /** A user of the bank with a role in its workspace. */
 async function given(status = 'completed'): Promise<{ email: string; id: number }> {
   const email = `user${++users}@bank.example`;
-  const id = await addUser(world.database, 'spec', { email, app: 'Bank', status });
-  await addGrant(world.database, 'spec', { workspaceId, email, role: 'member' });
+  const id = await addUser(world.provisioning, 'spec', { email, app: 'Bank', status });
+  await addGrant(world.provisioning, 'spec', { workspaceId, email, role: 'member' });
   return { email, id };
 }
 const known = (subject: string, email?: string, issuer = ISSUER) => directory.userOf({ issuer, subject, email });
@@ -54,7 +54,7 @@ describe('Given a user nobody has signed in as', () => {
     'When the e-mail of a stranger folds to theirs by %s, Then nobody is known and nothing is bound',
     async (_, lookAlike) => {
       for (const email of ['user@ink.example', 'kim@bank.example']) {
-        await addUser(world.database, 'spec', { email, app: 'Bank' }).catch(() => undefined);
+        await addUser(world.provisioning, 'spec', { email, app: 'Bank' }).catch(() => undefined);
       }
 
       expect(await known(`stranger ${lookAlike}`, lookAlike)).toBeUndefined();
@@ -103,7 +103,7 @@ describe('Given a user whose subject is bound', () => {
     const { email, id } = await given();
     await known(`s-${id}`, email);
 
-    await removeUser(world.database, 'spec', email);
+    await removeUser(world.provisioning, 'spec', email);
 
     expect(await known(`s-${id}`, email)).toBeUndefined();
   });
@@ -123,7 +123,7 @@ describe('Given a user whose status is not completed', () => {
 describe('Given a user who was added with their subject', () => {
   it('When it signs in without an e-mail, Then it is known', async () => {
     const identity = { issuer: ISSUER, subject: 'robot' };
-    const id = await addUser(world.database, 'spec', { email: 'robot@bank.example', app: 'Bank', identity });
+    const id = await addUser(world.provisioning, 'spec', { email: 'robot@bank.example', app: 'Bank', identity });
 
     expect(await known('robot')).toEqual({ id, grants: [] });
   });

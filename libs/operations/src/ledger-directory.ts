@@ -19,13 +19,10 @@ const GRANTS = statement<{ workspace_id: bigint; role: RoleName; app_id: bigint 
    order by r.workspace_id`,
 );
 
-/** Nothing happens when the user is known to this issuer by another subject, or the subject names another user. */
-const BIND_SUBJECT = statement<{ user_id: bigint }>(
+/** Changes nothing if the user has another subject of this issuer, or the subject is bound to another user. */
+const BIND_SUBJECT = statement<{ user_id: bigint | null }>(
   'bind_subject',
-  `insert into user_identity (issuer, subject, user_id)
-   select $1, $2, id from app_user where email = $3
-   on conflict do nothing
-   returning user_id`,
+  'select bind_subject($1, $2, $3) as user_id',
 );
 
 /** Who is who and who may do what, from our own tables. */

@@ -11,23 +11,23 @@ const WITHOUT_ROLES = ['pending', 'suspended', 'blocked'];
 
 beforeAll(async () => {
   world = await emptyWorld();
-  const { database } = world;
-  bank = (await addApp(database, 'spec', 'Bank')) as AppId;
-  await addApp(database, 'spec', 'Elsewhere');
+  const { provisioning } = world;
+  bank = (await addApp(provisioning, 'spec', 'Bank')) as AppId;
+  await addApp(provisioning, 'spec', 'Elsewhere');
   const user = async (name: string, app = 'Bank', status = 'completed') => {
-    ids[name] = (await addUser(database, 'spec', { email: `${name}@bank.example`, app, status })) as UserId;
+    ids[name] = (await addUser(provisioning, 'spec', { email: `${name}@bank.example`, app, status })) as UserId;
   };
   for (const name of ['admin', 'member', 'mate', 'stranger', 'loner']) await user(name);
   for (const status of WITHOUT_ROLES) await user(status, 'Bank', status);
   await user('outsider', 'Elsewhere');
   await user('mate', 'Elsewhere');
   const [one, two] = [
-    await addWorkspace(database, 'spec', { app: 'Bank', name: 'One' }),
-    await addWorkspace(database, 'spec', { app: 'Bank', name: 'Two' }),
+    await addWorkspace(provisioning, 'spec', { app: 'Bank', name: 'One' }),
+    await addWorkspace(provisioning, 'spec', { app: 'Bank', name: 'Two' }),
   ];
-  const far = await addWorkspace(database, 'spec', { app: 'Elsewhere', name: 'Far' });
+  const far = await addWorkspace(provisioning, 'spec', { app: 'Elsewhere', name: 'Far' });
   const grant = (name: string, workspaceId: number, role: 'member' | 'admin' = 'member') =>
-    addGrant(database, 'spec', { workspaceId, email: `${name}@bank.example`, role });
+    addGrant(provisioning, 'spec', { workspaceId, email: `${name}@bank.example`, role });
   await grant('admin', two, 'admin');
   await grant('member', one);
   await grant('mate', one);

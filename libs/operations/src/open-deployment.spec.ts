@@ -2,56 +2,34 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { verifyBooks } from '@banking/ledger';
-import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
 import { readDemoWorld } from './demo-world/world.js';
 import { DeploymentError, openDeployment, type DeploymentSettings } from './open-deployment.js';
+import { ownServer, type OwnServer } from './testing/own-server.js';
 import { sql, wordOf } from './testing/worlds.js';
 
-const PASSWORD = 'only-in-this-spec';
-
-/** The same server, in another database as another login. */
-function urlOf({ connection }: FreshDatabase, database: string, login?: string): string {
-  const { connectionString, host = '', port, user = '' } = connection;
-  const url = new URL(connectionString ?? `postgres://${user}@localhost:${port}/?host=${encodeURIComponent(host)}`);
-  url.pathname = `/${database}`;
-  if (login !== undefined) Object.assign(url, { username: login, password: PASSWORD });
-  return url.href;
-}
-
 describe('Given a server of one’s own with a database nobody has migrated', () => {
-  let server: FreshDatabase;
-  let name: string;
-  /** May act as the owner of the tables; may only serve; may do neither. */
-  let logins: { owner: string; app: string; stranger: string };
+  let server: OwnServer;
+  let database: Awaited<ReturnType<OwnServer['makeDatabase']>>;
 
   beforeAll(async () => {
-    server = await freshDatabase();
-    const { rows } = await server.owner.query<{ name: string }>('select current_database() as name');
-    name = rows[0]!.name;
-    logins = { owner: `${name}_owner`, app: `${name}_app`, stranger: `${name}_none` };
-    for (const login of Object.values(logins))
-      await server.owner.query(`create role ${login} login password '${PASSWORD}'`);
-    await server.owner.query(`grant banking_owner, banking_app to ${logins.owner}; grant banking_app to ${logins.app}`);
+    server = await ownServer();
   });
-  afterAll(async () => {
-    for (const login of Object.values(logins)) await server.owner.query(`drop role ${login}`);
-    await server.close();
-  });
-
-  let empty: string;
-  let settings: (logins: { databaseUrl?: string; ownerUrl?: string }) => DeploymentSettings;
-  let databases = 0;
+  afterAll(() => server.close());
 
   beforeEach(async () => {
-    empty = `${name}_${++databases}`;
-    await server.owner.query(`create database ${empty}`);
-    await server.owner.query(`grant create on database ${empty} to ${logins.owner}`);
-    settings = (urls) => ({ databaseUrl: urlOf(server, empty), dataDir: '/nowhere', demo: false, ...urls });
+    database = await server.makeDatabase();
   });
-  afterEach(() => server.owner.query(`drop database ${empty} with (force)`));
+  afterEach(() => database.drop());
 
-  const asOwner = () => urlOf(server, empty, logins.owner);
-  const asApp = () => urlOf(server, empty, logins.app);
+  const settings = (urls: { databaseUrl?: string; ownerUrl?: string }): DeploymentSettings => ({
+    databaseUrl: database.urlOf(),
+    dataDir: '/nowhere',
+    demo: false,
+    isSandbox: true,
+    ...urls,
+  });
+  const asOwner = () => database.urlOf('owner');
+  const asApp = () => database.urlOf('app');
 
   it('When one login migrates and another serves, Then the books work for the one that serves', async () => {
     const deployment = await openDeployment({ ...settings({ databaseUrl: asApp(), ownerUrl: asOwner() }), demo: true });
@@ -59,7 +37,7 @@ describe('Given a server of one’s own with a database nobody has migrated', ()
     const demo = await readDemoWorld(deployment.database);
     expect((await verifyBooks(deployment.database, Object.values(demo!.workspaces))).findings).toEqual([]);
     const who = await deployment.database.read({}, sql('select session_user as login, current_user as role'));
-    expect(who).toEqual({ login: logins.app, role: 'banking_app' });
+    expect(who).toEqual({ login: server.logins.app, role: 'banking_app' });
     await deployment.close();
   });
 
@@ -79,13 +57,13 @@ describe('Given a server of one’s own with a database nobody has migrated', ()
     const sentence = await wordOf(work);
     expect(sentence).toContain('The database lacks 0001-books.sql, 0002-reference.sql');
     expect(sentence).toContain('Set DATABASE_OWNER_URL to a login that may');
-    expect(sentence).not.toContain(PASSWORD);
+    expect(sentence).not.toContain(server.password);
   });
 
   it('When a login may do nothing here, Then the sentence says what it lacks', async () => {
     await (await openDeployment(settings({ databaseUrl: asOwner() }))).close();
 
-    const sentence = await wordOf(openDeployment(settings({ databaseUrl: urlOf(server, empty, logins.stranger) })));
+    const sentence = await wordOf(openDeployment(settings({ databaseUrl: database.urlOf('stranger') })));
 
     expect(sentence).toContain('grant "banking_app" to');
   });
@@ -107,13 +85,13 @@ describe('Given a server of one’s own with a database nobody has migrated', ()
   });
 
   it('When nobody answers there, Then the sentence names the server and no password', async () => {
-    const databaseUrl = `postgres://somebody:${PASSWORD}@127.0.0.1:1/bank`;
+    const databaseUrl = `postgres://somebody:${server.password}@127.0.0.1:1/bank`;
 
     const work = openDeployment(settings({ databaseUrl }));
 
     await expect(work).rejects.toBeInstanceOf(DeploymentError);
     expect(await wordOf(work)).toMatch(/^The database at 127\.0\.0\.1:1 cannot be reached/);
-    expect(await wordOf(work)).not.toContain(PASSWORD);
+    expect(await wordOf(work)).not.toContain(server.password);
   });
 });
 
@@ -128,7 +106,13 @@ describe('Given a server of one’s own with a database nobody has migrated', ()
 
   it('When it starts twice, Then the embedded one keeps the same demo world', async () => {
     const start = async () => {
-      const deployment = await openDeployment({ dataDir, demo: true, poolSize: 2, nameStatements: false });
+      const deployment = await openDeployment({
+        dataDir,
+        demo: true,
+        isSandbox: true,
+        poolSize: 2,
+        nameStatements: false,
+      });
       const demo = await readDemoWorld(deployment.database);
       const { findings } = await verifyBooks(deployment.database, Object.values(demo!.workspaces));
       await deployment.close();
@@ -151,7 +135,7 @@ describe('Given a server of one’s own with a database nobody has migrated', ()
   });
 
   it('When the demo world has been made, Then a transfer is found by its key and not among all of its workspace', async () => {
-    const deployment = await openDeployment({ dataDir, demo: true });
+    const deployment = await openDeployment({ dataDir, demo: true, isSandbox: true });
 
     const plan = await deployment.database.flight({ workspaces: [1] }, [
       sql<{ 'QUERY PLAN': string }>('explain select from transfer where workspace_id = 1 and id = 26'),
@@ -162,7 +146,7 @@ describe('Given a server of one’s own with a database nobody has migrated', ()
   });
 
   it('When a connection throws its role off, Then it has no rights at all', async () => {
-    const deployment = await openDeployment({ dataDir, demo: false });
+    const deployment = await openDeployment({ dataDir, demo: false, isSandbox: true, isService: true });
 
     const naked = deployment.database.transaction({}, async (tx) => {
       const [, rows] = await tx.flight([
@@ -178,10 +162,10 @@ describe('Given a server of one’s own with a database nobody has migrated', ()
   });
 
   it('When its tables are overwritten, Then the sentence says that it is damaged, and what to do', async () => {
-    await (await openDeployment({ dataDir, demo: true })).close();
+    await (await openDeployment({ dataDir, demo: true, isSandbox: true })).close();
     await overwriteTables(join(dataDir, 'database/base/5'));
 
-    const work = openDeployment({ dataDir, demo: true });
+    const work = openDeployment({ dataDir, demo: true, isSandbox: true });
 
     await expect(work).rejects.toBeInstanceOf(DeploymentError);
     expect(await wordOf(work)).toMatch(/^The database in DATA_DIR is damaged: .+ put a backup in its place\.$/s);

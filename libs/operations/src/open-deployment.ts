@@ -7,12 +7,14 @@ import {
   Database,
   DatabaseError,
   EMBEDDED_LOGIN,
-  ensureLogin,
+  EMBEDDED_OPERATOR_LOGIN,
+  ensureEmbeddedLogins,
   joinEmbeddedServer,
   migrate,
   MigrationError,
   OWNER_ROLE,
   pendingMigrations,
+  PROVISIONING_ROLE,
   SCHEMA,
 } from '@banking/postgres';
 import { makeDemoWorld } from './demo-world/make-demo-world.js';
@@ -27,6 +29,10 @@ export interface DeploymentSettings {
   readonly dataDir: string;
   /** Whether the demo world is made when it is not there. */
   readonly demo: boolean;
+  /** Whether money is made up here. Only then may the login of a service have more rights than the service needs. */
+  readonly isSandbox: boolean;
+  /** Whether this process serves requests or does work that is due, and is no command of an operator. Default false. */
+  readonly isService?: boolean | undefined;
   readonly poolSize?: number | undefined;
   /** Off for PgBouncer before 1.21 in transaction mode. */
   readonly nameStatements?: boolean | undefined;
@@ -46,6 +52,12 @@ export interface DeploymentSettings {
 export interface Deployment {
   readonly database: Database;
   readonly books: Books;
+  /**
+   * Opens the database as the provisioning role, which alone may change the directory. Close it before the deployment.
+   *
+   * @throws DatabaseSetupError with the SQL an administrator must run, when the login may not act as that role
+   */
+  openProvisioning(): Promise<Database>;
   /** Lets go of the database; stops the embedded server when nobody else uses it. */
   close(): Promise<void>;
 }
@@ -61,18 +73,21 @@ export class DeploymentError extends Error {
  * @throws DeploymentError, EmbeddedServerError, DatabaseSetupError, MigrationError, each with a sentence that says what to do
  */
 export async function openDeployment(settings: DeploymentSettings): Promise<Deployment> {
-  const { databaseUrl, dataDir, demo, poolSize, nameStatements, statementTimeoutMs, prepare = true, warn } = settings;
+  const { databaseUrl, dataDir, demo, isSandbox, isService = false, prepare = true, warn } = settings;
+  const { poolSize, nameStatements, statementTimeoutMs } = settings;
   const embedded =
     databaseUrl === undefined ? await joinEmbeddedServer({ dataDir, ...(warn && { log: warn }) }) : undefined;
   const connection = embedded ? embedded.connection : { connectionString: databaseUrl };
+  const openProvisioning = () => openAsProvisioning(connection, settings);
   let database: Database | undefined;
   try {
     await bringUpToDate(connection, prepare, settings);
-    if (embedded && prepare) await ensureLogin(connection, EMBEDDED_LOGIN, APP_ROLE);
+    if (embedded && prepare) await ensureEmbeddedLogins(connection);
     database = await Database.open({
-      connection: embedded ? { ...connection, user: EMBEDDED_LOGIN } : connection,
+      connection: embedded ? { ...connection, user: isService ? EMBEDDED_LOGIN : EMBEDDED_OPERATOR_LOGIN } : connection,
       role: APP_ROLE,
       schema: SCHEMA,
+      ...(isService && !isSandbox && { forbiddenRoles: [OWNER_ROLE, PROVISIONING_ROLE] }),
       ...(poolSize !== undefined && { poolSize }),
       ...(nameStatements !== undefined && { nameStatements }),
       ...(statementTimeoutMs !== undefined && { statementTimeoutMs }),
@@ -80,13 +95,14 @@ export async function openDeployment(settings: DeploymentSettings): Promise<Depl
     });
     const books = openBooks(database);
     if (prepare) await loadReference(database);
-    const isFresh = prepare && demo && (await makeDemoWorld(books));
+    const isFresh = prepare && demo && (await makeDemoWorld(books, openProvisioning));
     // A server of one's own has its own autovacuum, and an owner whom this login need not be.
     if (isFresh && embedded) await analyzeTables(connection, SCHEMA);
     const opened = database;
     return {
       database,
       books,
+      openProvisioning,
       async close() {
         await opened.end().finally(() => embedded?.leave());
       },
@@ -98,6 +114,21 @@ export async function openDeployment(settings: DeploymentSettings): Promise<Depl
   }
 }
 
+/** As a login of its own on the embedded server, else as the login that migrates, which may have more rights than the service. */
+function openAsProvisioning(
+  connection: ConnectionOptions,
+  { databaseUrl, ownerUrl, nameStatements }: DeploymentSettings,
+): Promise<Database> {
+  const external = ownerUrl === undefined ? connection : { connectionString: ownerUrl };
+  return Database.open({
+    connection: databaseUrl === undefined ? { ...connection, user: EMBEDDED_OPERATOR_LOGIN } : external,
+    role: PROVISIONING_ROLE,
+    schema: SCHEMA,
+    poolSize: 1,
+    ...(nameStatements !== undefined && { nameStatements }),
+  });
+}
+
 /** @throws DeploymentError when something is pending and may not be applied, by us or by this login */
 async function bringUpToDate(
   connection: ConnectionOptions,
@@ -105,7 +136,8 @@ async function bringUpToDate(
   { databaseUrl, ownerUrl, log }: DeploymentSettings,
 ): Promise<void> {
   const owner = ownerUrl === undefined ? connection : { connectionString: ownerUrl };
-  const schema = { connection: owner, folders: MIGRATIONS, schema: SCHEMA, ownerRole: OWNER_ROLE, appRole: APP_ROLE };
+  const roles = { ownerRole: OWNER_ROLE, appRole: APP_ROLE, provisioningRole: PROVISIONING_ROLE };
+  const schema = { connection: owner, folders: MIGRATIONS, schema: SCHEMA, ...roles };
   const pending = await pendingMigrations(schema);
   if (pending.length === 0) return;
   if (!prepare) {
@@ -120,7 +152,8 @@ async function bringUpToDate(
 /** A login that serves and may not migrate is as it should be: another one migrates. */
 function sayWhoMigrates(pending: readonly string[]): (error: unknown) => never {
   return (error) => {
-    const isNotAllowed = error instanceof MigrationError && error.cause instanceof DatabaseError;
+    const { cause } = error as { cause?: unknown };
+    const isNotAllowed = error instanceof MigrationError && cause instanceof DatabaseError && cause.code === '42501';
     if (!isNotAllowed) throw error;
     throw new DeploymentError(
       `The database lacks ${pending.join(', ')}, and the login of DATABASE_URL may not migrate. ` +

@@ -5,7 +5,7 @@ import { readDemoWorld, type DemoWorld } from './demo-world/world.js';
 import { LedgerBankingService } from './ledger-banking-service.js';
 import { DEMO_RATES } from './rates/demo-rate-source.js';
 import { NOT_DATE } from './testing/process-clock.js';
-import { emptyWorld, type World } from './testing/worlds.js';
+import { emptyWorld, openProvisioning, type World } from './testing/worlds.js';
 
 describe.each(['2001-01-01T00:00:00Z', '2099-12-31T23:59:59Z'])('Given a process whose clock says %s', (now) => {
   let world: World;
@@ -16,7 +16,7 @@ describe.each(['2001-01-01T00:00:00Z', '2099-12-31T23:59:59Z'])('Given a process
   beforeAll(async () => {
     world = await emptyWorld();
     jest.useFakeTimers({ now: Date.parse(now), doNotFake: NOT_DATE });
-    await makeDemoWorld(world.books);
+    await makeDemoWorld(world.books, () => openProvisioning(world));
     demo = (await readDemoWorld(world.database))!;
     service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES });
     ada = {

@@ -13,6 +13,8 @@ export interface DatabaseOptions {
   readonly role?: string;
   /** Where unqualified names are looked up. */
   readonly schema?: string;
+  /** Roles with more rights, which the login must not be able to take on. Without it the login may have any rights. */
+  readonly forbiddenRoles?: readonly string[];
   /** Connections at most; more than eight to ten make a hot account slower. Default 8. */
   readonly poolSize?: number;
   /** How long a caller waits for a connection. Default 1000. */
@@ -51,6 +53,7 @@ export class Database {
       connection: options.connection,
       role: options.role,
       schema: options.schema,
+      forbiddenRoles: options.forbiddenRoles,
       poolSize: options.poolSize ?? 8,
       acquireTimeoutMs: options.acquireTimeoutMs ?? 1_000,
       statementTimeoutMs: options.statementTimeoutMs ?? 4_000,

@@ -1,25 +1,40 @@
 import { Client, escapeIdentifier as quoted } from 'pg';
+import { APP_ROLE, EMBEDDED_LOGIN, EMBEDDED_OPERATOR_LOGIN, PROVISIONING_ROLE } from './names.js';
 import type { ConnectionOptions } from './session-pool.js';
 
+/** The logins of the embedded server, and the roles that each may take on. */
+const LOGINS: Readonly<Record<string, readonly string[]>> = {
+  [EMBEDDED_LOGIN]: [APP_ROLE],
+  [EMBEDDED_OPERATOR_LOGIN]: [APP_ROLE, PROVISIONING_ROLE],
+};
+
 /**
- * Makes sure that a login without any right of its own may take on a role: what serves requests then has no way up, whatever SQL
- * somebody got it to run. For a server of our own, whose administering login is a superuser.
+ * Makes sure that the logins of the embedded server exist, each with its roles and without a right of its own. Whatever SQL such a
+ * login is made to run, it cannot become the owner of the tables.
+ *
+ * @param connection of a superuser of the server, which has the roles already
  */
-export async function ensureLogin(connection: ConnectionOptions, login: string, role: string): Promise<void> {
+export async function ensureEmbeddedLogins(connection: ConnectionOptions): Promise<void> {
   const client = new Client({ ...connection, application_name: 'banking-login' });
   try {
     await client.connect();
-    const { rowCount } = await client.query(
-      `select from pg_roles where rolname = $1 and pg_has_role(oid, (select oid from pg_roles where rolname = $2), 'member')`,
-      [login, role],
-    );
-    if (rowCount === 1) return;
-    await client.query(
-      `do $$ begin create role ${quoted(login)} login nosuperuser nobypassrls noinherit;
-       exception when duplicate_object or unique_violation then null; end $$`,
-    );
-    await client.query(`grant ${quoted(role)} to ${quoted(login)}`);
+    for (const [login, roles] of Object.entries(LOGINS)) {
+      for (const role of roles) await ensureLogin(client, login, role);
+    }
   } finally {
     await client.end();
   }
+}
+
+async function ensureLogin(client: Client, login: string, role: string): Promise<void> {
+  const { rowCount } = await client.query(
+    `select from pg_roles where rolname = $1 and pg_has_role(oid, (select oid from pg_roles where rolname = $2), 'member')`,
+    [login, role],
+  );
+  if (rowCount === 1) return;
+  await client.query(
+    `do $$ begin create role ${quoted(login)} login nosuperuser nobypassrls noinherit;
+     exception when duplicate_object or unique_violation then null; end $$`,
+  );
+  await client.query(`grant ${quoted(role)} to ${quoted(login)}`);
 }

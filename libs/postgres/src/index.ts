@@ -16,8 +16,8 @@ export { CommitInDoubtError, DatabaseSetupError } from './failures.js';
 // Its schema
 export { migrate, MigrationError, pendingMigrations } from './migrate.js';
 export { analyzeTables } from './analyze-tables.js';
-export { ensureLogin } from './ensure-login.js';
-export { APP_ROLE, EMBEDDED_LOGIN, OWNER_ROLE, SCHEMA } from './names.js';
+export { ensureEmbeddedLogins } from './ensure-login.js';
+export { APP_ROLE, EMBEDDED_LOGIN, EMBEDDED_OPERATOR_LOGIN, OWNER_ROLE, PROVISIONING_ROLE, SCHEMA } from './names.js';
 
 // A server of our own
 export * from './embedded/index.js';

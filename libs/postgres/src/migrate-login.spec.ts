@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { escapeIdentifier as quoted, escapeLiteral } from 'pg';
 import { migrate, MigrationError, pendingMigrations, type MigrationOptions } from './migrate.js';
 import { emptyDatabase, type EmptyDatabase } from './testing/empty-database.js';
+import { asLogin } from './testing/published.js';
 
 let place: EmptyDatabase;
 let folder: string;
@@ -20,14 +21,10 @@ afterEach(async () => {
 
 describe('a login that is no superuser', () => {
   const password = 'only-in-this-spec';
-  const asLogin = (): MigrationOptions => {
-    const { schema, ownerRole, appRole, loginRole } = place;
-    const { connectionString, ...rest } = place.connection;
-    const options = { schema, ownerRole, appRole, folders: [folder] };
-    if (connectionString === undefined) return { ...options, connection: { ...rest, user: loginRole, password } };
-    const url = new URL(connectionString);
-    Object.assign(url, { username: loginRole, password });
-    return { ...options, connection: { ...rest, connectionString: url.href } };
+  const asMigrator = (): MigrationOptions => {
+    const { connection, schema, ownerRole, appRole, provisioningRole, loginRole } = place;
+    const roles = { schema, ownerRole, appRole, provisioningRole };
+    return { ...roles, folders: [folder], connection: asLogin(connection, loginRole, password) };
   };
   const makeLogin = (attributes: string) =>
     place.administer((client) =>
@@ -36,7 +33,7 @@ describe('a login that is no superuser', () => {
 
   it('is told what an administrator must run, and gets on once that is done', async () => {
     await makeLogin('');
-    const options = asLogin();
+    const options = asMigrator();
 
     const refused = await migrate(options).then(
       () => undefined,
@@ -46,7 +43,7 @@ describe('a login that is no superuser', () => {
     const [, ...sql] = refused.message.split('\n');
     await place.administer((client) => client.query(sql.join('\n')));
 
-    expect(sql).toHaveLength(5);
+    expect(sql).toHaveLength(8);
     expect(await migrate(options)).toEqual({ applied: ['0001-coins.sql'] });
     expect(await pendingMigrations(options)).toEqual([]);
     await place.administer((client) => client.query(`drop owned by ${quoted(place.loginRole)}`));
@@ -54,7 +51,7 @@ describe('a login that is no superuser', () => {
 
   it('is told which grant it lacks when others have migrated, and may ask once it has it', async () => {
     await makeLogin('');
-    const options = asLogin();
+    const options = asMigrator();
     await migrate({ ...options, connection: place.connection });
 
     const refused = await pendingMigrations(options).then(
@@ -69,16 +66,88 @@ describe('a login that is no superuser', () => {
     await place.administer((client) => client.query(`drop owned by ${quoted(place.loginRole)}`));
   });
 
+  it('is told what it lacks in a database of the version before, which had two roles', async () => {
+    await makeLogin('');
+    await givenTwoRoles();
+    const options = asMigrator();
+
+    const refused = await migrate(options).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    if (!(refused instanceof MigrationError)) throw new Error('the login may do more than it should');
+    const [, ...sql] = refused.message.split('\n');
+    await place.administer((client) => client.query(sql.join('\n')));
+
+    expect(sql).toHaveLength(3);
+    expect(await migrate(options)).toEqual({ applied: ['0001-coins.sql'] });
+    expect(await mayCreate()).toBe(false);
+    await place.administer((client) => client.query(`drop owned by ${quoted(place.loginRole)}`));
+  });
+
+  it('adds the third role to a database of the version before when it may make roles', async () => {
+    await makeLogin('createrole');
+    await givenTwoRoles();
+    const told: string[] = [];
+
+    expect(await migrate({ ...asMigrator(), log: (line) => told.push(line) })).toEqual({ applied: ['0001-coins.sql'] });
+
+    // It does not own the database, so it can only say what its owner has to run.
+    const [, sql = ''] = told.join().split('administrator run: ');
+    expect(sql).toMatch(/^revoke create, temporary on database /);
+    expect(await mayCreate()).toBe(true);
+    await place.administer((client) => client.query(sql.split(';')[0]!));
+    expect(await mayCreate()).toBe(false);
+    await place.administer((client) => client.query(`drop owned by ${quoted(place.loginRole)}`));
+  });
+
+  it('takes the right to make temporary tables from the roles when it owns the database', async () => {
+    await makeLogin('createrole');
+    await place.administer(async (client) => {
+      const { rows } = await client.query<{ name: string }>('select quote_ident(current_database()) as name');
+      await client.query(`alter database ${rows[0]?.name} owner to ${quoted(place.loginRole)}`);
+    });
+
+    await migrate(asMigrator());
+
+    expect(await mayCreate()).toBe(false);
+    await place.administer(async (client) => {
+      await client.query(`reassign owned by ${quoted(place.loginRole)} to current_user`);
+      await client.query(`drop owned by ${quoted(place.loginRole)}`);
+    });
+  });
+
   it('does it alone when it may make roles and schemas', async () => {
     await makeLogin('createrole');
     await place.administer(async (client) => {
       const { rows } = await client.query<{ name: string }>('select quote_ident(current_database()) as name');
       await client.query(`grant create on database ${rows[0]?.name} to ${quoted(place.loginRole)}`);
     });
-    const options = asLogin();
+    const options = asMigrator();
 
     expect(await migrate(options)).toEqual({ applied: ['0001-coins.sql'] });
 
     await place.administer((client) => client.query(`drop owned by ${quoted(place.loginRole)}`));
   });
+
+  /** What an administrator had set up for a login that migrates, before there was a third role. */
+  const givenTwoRoles = () =>
+    place.administer(async (client) => {
+      const [owner, app, login] = [place.ownerRole, place.appRole, place.loginRole].map(quoted);
+      await client.query(
+        `create role ${owner} nologin; create role ${app} nologin; grant ${owner}, ${app} to ${login}`,
+      );
+      await client.query(`create schema books authorization ${owner}`);
+    });
+
+  /** Whether the roles that serve can make schemas or temporary tables. */
+  const mayCreate = () =>
+    place.administer(async (client) => {
+      const { rows } = await client.query<{ may: boolean }>(
+        `select bool_or(has_database_privilege(rolname, current_database(), 'create, temporary')) as may
+           from pg_roles where rolname = any($1)`,
+        [[place.appRole, place.provisioningRole]],
+      );
+      return rows[0]?.may;
+    });
 });

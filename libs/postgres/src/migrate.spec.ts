@@ -23,8 +23,8 @@ async function given(files: Record<string, string>): Promise<MigrationOptions> {
   const folders = [...new Set(Object.keys(files).map((path) => join(home, path, '..')))];
   await Promise.all(folders.map((folder) => mkdir(folder, { recursive: true })));
   await Promise.all(Object.entries(files).map(([path, text]) => writeFile(join(home, path), text)));
-  const { connection, schema, ownerRole, appRole } = place;
-  return { connection, schema, ownerRole, appRole, folders };
+  const { connection, schema, ownerRole, appRole, provisioningRole } = place;
+  return { connection, schema, ownerRole, appRole, provisioningRole, folders };
 }
 
 const first = { 'ledger/0001-coins.sql': '-- Coins.\ncreate table coin (id bigint);' };

@@ -39,7 +39,7 @@ export async function migrate(options: MigrationOptions): Promise<{ applied: str
     await client.query('set statement_timeout = 0; set lock_timeout = 0');
     await client.query('select pg_advisory_lock(hashtextextended($1, 0))', [`migrate ${options.schema}`]);
     await client.query(`set lock_timeout = '2s'`);
-    await layGround(client, options);
+    await layGround(client, options, options.log);
     const applied = await actAs(client, options.ownerRole, options.schema, async () => {
       await client.query(ledgerOfMigrations(options));
       return readApplied(client);
@@ -90,9 +90,9 @@ async function withClient<T>(options: MigrationOptions, use: (client: Client) =>
   }
 }
 
-function ledgerOfMigrations({ schema, appRole }: MigrationRoles): string {
+function ledgerOfMigrations({ schema, appRole, provisioningRole }: MigrationRoles): string {
   return `
-    grant usage on schema ${quoted(schema)} to ${quoted(appRole)};
+    grant usage on schema ${quoted(schema)} to ${quoted(appRole)}, ${quoted(provisioningRole)};
     create table if not exists schema_migration (
       number int primary key,
       name text not null,

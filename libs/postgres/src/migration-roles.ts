@@ -1,11 +1,12 @@
 import { DatabaseError, escapeIdentifier as quoted, type Client } from 'pg';
 import { MigrationError } from './migration-files.js';
 
-/** Whose the tables are, who uses them, and where. */
+/** The schema, the role that owns its tables, the role that uses them and the role that changes the directory. */
 export interface MigrationRoles {
   readonly schema: string;
   readonly ownerRole: string;
   readonly appRole: string;
+  readonly provisioningRole: string;
 }
 
 /** What is there already. */
@@ -14,6 +15,9 @@ interface Ground {
   readonly version: number;
   readonly roles: readonly { readonly name: string; readonly isDangerous: boolean; readonly isOurs: boolean }[];
   readonly schemaOwner: string | null;
+  readonly database: string;
+  /** Whether the login has the rights of the owner of the database. */
+  readonly ownsDatabase: boolean;
 }
 
 const INSUFFICIENT_PRIVILEGE = '42501';
@@ -23,43 +27,70 @@ const SET_OPTION_SINCE = 160_000;
 const MADE_MEANWHILE = new Set(['42710', '23505']);
 
 /**
- * Makes sure that both roles and the schema exist and that the login may act as both roles. Changes nothing that is there.
+ * Makes sure that the roles and the schema exist, that the login may act as each role, and that the roles which serve can make
+ * neither schemas nor temporary tables in the database. Changes nothing else that is there.
+ *
+ * Only the owner of the database can take that last right away. Where the login is not, `log` receives the SQL for an administrator.
  *
  * @throws MigrationError with the SQL an administrator must run, when the login may not do it itself; or when what is
  *   there would let the app around row-level security.
  */
-export async function layGround(client: Client, roles: MigrationRoles): Promise<void> {
+export async function layGround(client: Client, roles: MigrationRoles, log?: (line: string) => void): Promise<void> {
   const ground = await survey(client, roles);
   refuseDanger(ground, roles);
   const steps = stepsFrom(ground, roles);
+  const revocation = revocationOf(ground, roles);
   for (const [at, step] of steps.entries()) {
     await client.query(step).catch((error: unknown) => {
       if (error instanceof DatabaseError && MADE_MEANWHILE.has(error.code ?? '')) return;
       if (!(error instanceof DatabaseError) || error.code !== INSUFFICIENT_PRIVILEGE) throw error;
-      const left = steps.slice(at).map((line) => `  ${line};`);
+      const left = [...steps.slice(at), revocation].map((line) => `  ${line};`);
       throw new MigrationError(
         `The login "${ground.login}" may not prepare this database. Let an administrator run, in this database:\n${left.join('\n')}`,
         { cause: error },
       );
     });
   }
+  if (!(await mayCreate(client, roles))) return;
+  if (ground.ownsDatabase) await client.query(revocation);
+  else log?.(`The roles of the service can make temporary tables. Let an administrator run: ${revocation};`);
 }
 
-async function survey(client: Client, { schema, ownerRole, appRole }: MigrationRoles): Promise<Ground> {
-  const { rows } = await client.query<{ version: number; login: string; owner: string | null }>(
+async function survey(client: Client, roles: MigrationRoles): Promise<Ground> {
+  const { rows } = await client.query<Omit<Ground, 'roles'>>(
     `select current_setting('server_version_num')::int as version, current_user as login,
-            (select nspowner::regrole::text from pg_namespace where nspname = $1) as owner`,
-    [schema],
+            (select nspowner::regrole::text from pg_namespace where nspname = $1) as "schemaOwner",
+            datname as database, pg_has_role(current_user, datdba, 'usage') as "ownsDatabase"
+       from pg_database where datname = current_database()`,
+    [roles.schema],
   );
-  const [{ version, login, owner } = { version: 0, login: '', owner: null }] = rows;
-  const mayActAs = version >= SET_OPTION_SINCE ? 'set' : 'member';
-  const roles = await client.query<Ground['roles'][number]>(
+  const [facts] = rows;
+  if (facts === undefined) throw new Error('the server does not list the database of the connection');
+  const mayActAs = facts.version >= SET_OPTION_SINCE ? 'set' : 'member';
+  const found = await client.query<Ground['roles'][number]>(
     `select rolname as name, rolsuper or rolbypassrls as "isDangerous",
             pg_has_role(current_user, oid, '${mayActAs}') as "isOurs"
        from pg_roles where rolname = any($1)`,
-    [[ownerRole, appRole]],
+    [namesOf(roles)],
   );
-  return { version, login, roles: roles.rows, schemaOwner: owner };
+  return { ...facts, roles: found.rows };
+}
+
+const namesOf = ({ ownerRole, appRole, provisioningRole }: MigrationRoles) => [ownerRole, appRole, provisioningRole];
+
+/** Whether a role that serves can make schemas or temporary tables, which PostgreSQL grants PUBLIC in every new database. */
+async function mayCreate(client: Client, { appRole, provisioningRole }: MigrationRoles): Promise<boolean> {
+  const { rowCount } = await client.query(
+    `select from pg_roles
+      where rolname = any($1) and has_database_privilege(oid, current_database(), 'create, temporary')`,
+    [[appRole, provisioningRole]],
+  );
+  return rowCount !== 0;
+}
+
+function revocationOf({ database }: Ground, { appRole, provisioningRole }: MigrationRoles): string {
+  const from = ['public', quoted(appRole), quoted(provisioningRole)].join(', ');
+  return `revoke create, temporary on database ${quoted(database)} from ${from}`;
 }
 
 function refuseDanger(ground: Ground, { schema, ownerRole }: MigrationRoles): void {
@@ -77,8 +108,9 @@ function refuseDanger(ground: Ground, { schema, ownerRole }: MigrationRoles): vo
   }
 }
 
-function stepsFrom(ground: Ground, { schema, ownerRole, appRole }: MigrationRoles): string[] {
-  const names = [ownerRole, appRole];
+function stepsFrom(ground: Ground, roles: MigrationRoles): string[] {
+  const names = namesOf(roles);
+  const { schema, ownerRole } = roles;
   const missing = names.filter((name) => !ground.roles.some((role) => role.name === name));
   const notOurs = names.filter((name) => !ground.roles.some((role) => role.name === name && role.isOurs));
   // Acting as a role is asked for each time; its rights must not come with every connection of the login.

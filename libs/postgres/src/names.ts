@@ -1,11 +1,17 @@
 /** The schema all tables of this service live in. */
 export const SCHEMA = 'banking';
 
-/** Owns the tables and runs the migrations. Nobody logs in as it. */
+/** Owns the tables and runs the migrations. No login is this role: the migration takes it on with SET ROLE, as connections do below. */
 export const OWNER_ROLE = 'banking_owner';
 
-/** What the running service may do, and no more. Nobody logs in as it: connections take it on with SET ROLE. */
+/** Holds the rights of the running service: the books and what customers instruct. It reads the directory and cannot change it. */
 export const APP_ROLE = 'banking_app';
 
-/** How the service logs in to the embedded server: it may take on the app's role and nothing else. */
+/** Changes the directory: apps, users, workspaces and roles in them. It has no right to money. */
+export const PROVISIONING_ROLE = 'banking_provisioning';
+
+/** The login of services on the embedded server: it may take on the app role and no other. */
 export const EMBEDDED_LOGIN = 'banking_login';
+
+/** The login of commands on the embedded server: it may take on the app role and the provisioning role, not the owner. */
+export const EMBEDDED_OPERATOR_LOGIN = 'banking_operator';

@@ -12,6 +12,8 @@ import { DatabaseSetupError } from './failures.js';
 export interface SessionSettings {
   readonly role: string | undefined;
   readonly schema: string | undefined;
+  /** Roles with more rights that the login must not be able to take on. Without it the login may have any rights. */
+  readonly forbiddenRoles?: readonly string[] | undefined;
   readonly applicationName: string;
   readonly statementTimeoutMs: number;
   readonly lockTimeoutMs: number;
@@ -29,9 +31,18 @@ interface Proof {
   readonly superuser: boolean;
   readonly bypass: boolean;
   readonly owned: string | null;
+  readonly login: string;
+  readonly database: string;
+  /** A forbidden role that the login could act as, or a role by which it could grant itself one. */
+  readonly reachable: string | null;
+  /** Whether the role can make schemas or temporary tables; false where no role is forbidden. */
+  readonly creates: boolean;
 }
 
 const VERSION_MIN = 150_000;
+
+/** Their members write every table, or run programs and write files as the server, which makes them superusers. */
+const PREDEFINED_ROLES = ['pg_write_all_data', 'pg_execute_server_program', 'pg_write_server_files'];
 
 /**
  * Writes down what every new connection is told, and proves with the same round trip that it keeps what is committed
@@ -41,10 +52,13 @@ const VERSION_MIN = 150_000;
  * @throws Error at once for settings that are none.
  */
 export function sessionSetup(settings: SessionSettings): (client: ClientBase) => Promise<void> {
-  const text = `${settingsSql(settings)}; ${proofSql(settings.schema)}`;
+  const text = `${settingsSql(settings)}; ${proofSql(settings)}`;
   const query = { text, query_timeout: settings.setupTimeoutMs } as QueryConfig;
   return async (client) => {
-    const results = await client.query(query).catch((error: unknown) => Promise.reject(explain(error, settings)));
+    const login = (client as { readonly user?: string }).user ?? 'login';
+    const results = await client
+      .query(query)
+      .catch((error: unknown) => Promise.reject(explain(error, settings, login)));
     const proof = (results as unknown as QueryResult<Proof>[]).at(-1)?.rows[0];
     if (proof === undefined) throw new Error('the server did not answer the questions of the session setup');
     const objection = objectionTo(proof);
@@ -80,8 +94,8 @@ function settingsSql(settings: SessionSettings): string {
     .join('; ');
 }
 
-/** The last column names a table our role could change the definition of. */
-function proofSql(schema: string | undefined): string {
+/** `owned` names a table our role could change the definition of. */
+function proofSql({ schema, forbiddenRoles }: SessionSettings): string {
   return `
     select current_setting('server_version_num')::int as version,
            current_setting('fsync') as fsync,
@@ -93,9 +107,25 @@ function proofSql(schema: string | undefined): string {
              where n.nspname = ${schema === undefined ? 'null' : escapeLiteral(schema)}
                and c.relkind in ('r', 'p')
                and pg_has_role(current_user, c.relowner, 'usage')
-             limit 1) as owned
+             limit 1) as owned,
+           session_user as login, current_database() as database,
+           ${forbiddenRoles === undefined ? 'null' : reachableSql(forbiddenRoles)} as reachable,
+           ${forbiddenRoles === undefined ? 'false' : `has_database_privilege(current_database(), 'create, temporary')`} as creates
       from pg_roles
      where rolname = current_user`;
+}
+
+/**
+ * A membership counts whatever its options: SET and INHERIT give the rights at once, ADMIN lets the login grant them to itself. Before
+ * PostgreSQL 16 CREATEROLE could grant every role that is no superuser.
+ */
+function reachableSql(forbiddenRoles: readonly string[]): string {
+  const names = [...forbiddenRoles, ...PREDEFINED_ROLES].map((name) => escapeLiteral(name));
+  return `(select r.rolname from pg_roles r
+            where pg_has_role(session_user, r.oid, 'member')
+              and (r.rolname in (${names.join(', ')}) or r.rolsuper or r.rolbypassrls
+                   or r.rolcreaterole and current_setting('server_version_num')::int < 160000)
+            order by r.rolname = session_user desc, r.rolname limit 1)`;
 }
 
 function objectionTo(proof: Proof): string | undefined {
@@ -115,17 +145,31 @@ function objectionTo(proof: Proof): string | undefined {
   if (proof.owned !== null) {
     return `The role "${role}" has the rights of the owner of table "${proof.owned}" and could drop its walls: connect as a role that owns nothing.`;
   }
+  return objectionToRights(proof);
+}
+
+function objectionToRights({ login, role, database, reachable, creates }: Proof): string | undefined {
+  if (reachable !== null) {
+    const [why, advice] =
+      reachable === login
+        ? ['is a superuser, or has BYPASSRLS or CREATEROLE,', '']
+        : [`can act as "${reachable}",`, ` Or run: revoke "${reachable}" from "${login}";`];
+    return `The login "${login}" ${why} so it has a way around the rights of "${role}": connect as a login that may take on "${role}" and no other role.${advice}`;
+  }
+  if (creates) {
+    return `The role "${role}" can make schemas or temporary tables. Let an administrator run: revoke create, temporary on database "${database}" from public, "${role}";`;
+  }
   return undefined;
 }
 
-function explain(error: unknown, settings: SessionSettings): unknown {
+function explain(error: unknown, settings: SessionSettings, login: string): unknown {
   if (!(error instanceof DatabaseError) || settings.role === undefined) return error;
   if (error.code === '22023' || error.code === '42704') {
     return new DatabaseSetupError(`There is no role "${settings.role}": run the migrations first.`, { cause: error });
   }
   if (error.code === '42501') {
     return new DatabaseSetupError(
-      `The login may not take on the role "${settings.role}": grant "${settings.role}" to the login.`,
+      `The login "${login}" may not act as "${settings.role}". Let an administrator run: grant "${settings.role}" to "${login}";`,
       { cause: error },
     );
   }

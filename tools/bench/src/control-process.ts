@@ -19,7 +19,7 @@ async function transferStatement(): Promise<Statement<{ transfer: string }>> {
 }
 
 async function main({ dataDir, answers, transferHeaders }: ControlWish): Promise<void> {
-  const { database, close } = await openDeployment({ dataDir, demo: false, prepare: false });
+  const { database, close } = await openDeployment({ dataDir, demo: false, isSandbox: true, prepare: false });
   const getTransfer = await transferStatement();
   const server = fastify();
   server.get<{ Params: { id: string } }>('/transfers/:id', async ({ params }, reply) => {

@@ -74,7 +74,7 @@ export function benchOrders(options: OrdersOptions): Promise<Result> {
 }
 
 async function compareInProcess(ground: Ground, options: OrdersOptions) {
-  const opening = { dataDir: ground.dataDir, demo: false, prepare: false };
+  const opening = { dataDir: ground.dataDir, demo: false, isSandbox: true, prepare: false };
   const ours = await openDeployment(opening);
   const theirs = await openDeployment({ ...opening, poolSize: CONTROL_CONNECTIONS }).catch(async (error: unknown) => {
     await ours.close();
@@ -200,6 +200,7 @@ async function prove(dataDir: string): Promise<void> {
   const { database, close } = await openDeployment({
     dataDir,
     demo: false,
+    isSandbox: true,
     prepare: false,
     statementTimeoutMs: VERIFY_MAX_MS,
   });

@@ -65,7 +65,8 @@ export async function makePayers(
   dataDir: string,
   { accounts, workspaces }: { readonly accounts: number; readonly workspaces: number },
 ): Promise<Payers> {
-  const deployment = await openDeployment({ dataDir, demo: true });
+  const deployment = await openDeployment({ dataDir, demo: true, isSandbox: true });
+  const directory = await deployment.openProvisioning();
   try {
     const { database, books } = deployment;
     const demo = await readDemoWorld(database);
@@ -81,13 +82,14 @@ export async function makePayers(
     const spread = await openIn(home, accounts);
     const far: Payer[] = [];
     for (let number = 1; number <= workspaces; number += 1) {
-      const id = await addWorkspace(database, ACTOR, { app: APP, name: `Branch ${number}` });
-      await addGrant(database, ACTOR, { workspaceId: id, email: ADA, role: 'admin' });
+      const id = await addWorkspace(directory, ACTOR, { app: APP, name: `Branch ${number}` });
+      await addGrant(directory, ACTOR, { workspaceId: id, email: ADA, role: 'admin' });
       far.push(...(await openIn(id as WorkspaceId, Math.ceil(accounts / workspaces))));
     }
     await placeSome(deployment, [...spread, ...far, ...hot]);
     return { accounts: spread, workspaces: far, hot };
   } finally {
+    await directory.end();
     await deployment.close();
   }
 }

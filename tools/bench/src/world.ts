@@ -51,7 +51,7 @@ export async function makeWorld(
   onProgress: (line: string) => void,
 ): Promise<World> {
   onProgress(`A database with ${transfers} transfers`);
-  const deployment = await openDeployment({ dataDir, demo: true, statementTimeoutMs: 60_000 });
+  const deployment = await openDeployment({ dataDir, demo: true, isSandbox: true, statementTimeoutMs: 60_000 });
   try {
     let tenths = 0;
     await fillBooks(deployment, transfers, (there) => {

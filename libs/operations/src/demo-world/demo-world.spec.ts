@@ -6,7 +6,7 @@ import { APP_ROLE, Database, SCHEMA } from '@banking/postgres';
 import { forgetRecipient } from '../forget-recipient.js';
 import { makeDemoWorld } from './make-demo-world.js';
 import { madeBefore, readDemoWorld } from './world.js';
-import { emptyWorld, type World } from '../testing/worlds.js';
+import { emptyWorld, openProvisioning, type World } from '../testing/worlds.js';
 
 let world: World;
 
@@ -110,7 +110,7 @@ describe('Given a database without a demo world', () => {
   });
 
   it('When it is made, Then everything has its name, and the books are proven', async () => {
-    await makeDemoWorld(world.books);
+    await makeDemoWorld(world.books, () => openProvisioning(world));
 
     const demo = (await readDemoWorld(world.database))!;
     expect(Object.keys(demo.apps)).toEqual(['Northwind Treasury', 'Southwind']);
@@ -130,7 +130,7 @@ describe('Given a database without a demo world', () => {
   });
 
   it('When it is made, Then its mark is that of its steps', async () => {
-    await makeDemoWorld(world.books);
+    await makeDemoWorld(world.books, () => openProvisioning(world));
 
     const { rows } = await world.owner.query<{ name: string }>('select name from demo_step order by name collate "C"');
     const names = rows.map(({ name }) => name);
@@ -142,24 +142,27 @@ describe('Given a database without a demo world', () => {
   it('When two processes make it at once, Then there is one', async () => {
     const other = await Database.open({ connection: world.connection, role: APP_ROLE, schema: SCHEMA, poolSize: 2 });
 
-    await Promise.all([makeDemoWorld(world.books), makeDemoWorld(openBooks(other))]);
+    await Promise.all([
+      makeDemoWorld(world.books, () => openProvisioning(world)),
+      makeDemoWorld(openBooks(other), () => openProvisioning(world)),
+    ]);
 
     await other.end();
     await expectWholeAndProven();
     const made = await content();
     await world.close();
     world = await emptyWorld();
-    await makeDemoWorld(world.books);
+    await makeDemoWorld(world.books, () => openProvisioning(world));
     expect(made).toEqual(await content());
   });
 });
 
 describe('Given a demo world that has been made', () => {
   it('When it is made again, Then nothing changes', async () => {
-    await makeDemoWorld(world.books);
+    await makeDemoWorld(world.books, () => openProvisioning(world));
     const before = [await content(), await readDemoWorld(world.database)];
 
-    await makeDemoWorld(world.books);
+    await makeDemoWorld(world.books, () => openProvisioning(world));
 
     expect([await content(), await readDemoWorld(world.database)]).toEqual(before);
   });
@@ -167,14 +170,14 @@ describe('Given a demo world that has been made', () => {
 
 describe('Given a demo world that an earlier version made', () => {
   it('When it has been used and is made again, Then it gains what it lacks, and nothing else changes', async () => {
-    await makeDemoWorld(world.books);
+    await makeDemoWorld(world.books, () => openProvisioning(world));
     await useIt();
     const whole = await content();
     await takeGatewayAway();
     const before = await everyRow();
     expect(await content()).not.toEqual(whole);
 
-    expect(await makeDemoWorld(world.books)).toBe(true);
+    expect(await makeDemoWorld(world.books, () => openProvisioning(world))).toBe(true);
 
     expect(await content()).toEqual(whole);
     const after = await everyRow();
@@ -187,11 +190,11 @@ describe('Given a demo world that an earlier version made', () => {
       directory_change: 6,
       demo_step: 6,
     });
-    expect(await makeDemoWorld(world.books)).toBe(false);
+    expect(await makeDemoWorld(world.books, () => openProvisioning(world))).toBe(false);
   });
 
   it('When it is only read, Then it is there as it was left', async () => {
-    await makeDemoWorld(world.books);
+    await makeDemoWorld(world.books, () => openProvisioning(world));
     const { users, ...others } = (await readDemoWorld(world.database))!;
     await takeGatewayAway();
 
@@ -203,7 +206,7 @@ describe('Given a demo world that an earlier version made', () => {
 
 describe('Given a start that is cut short after each of its steps', () => {
   it('When it is started again and again, Then it ends with the same world', async () => {
-    await makeDemoWorld(world.books);
+    await makeDemoWorld(world.books, () => openProvisioning(world));
     const whole = await content();
     await world.close();
     world = await emptyWorld();
@@ -212,7 +215,7 @@ describe('Given a start that is cut short after each of its steps', () => {
     let starts = 0;
     for (let isDone = false; !isDone; starts++) {
       const books = openBooks(cutShort(world.database, 1 + (starts % 15)));
-      isDone = await makeDemoWorld(books).then(
+      isDone = await makeDemoWorld(books, () => openProvisioning(world)).then(
         () => true,
         (error: Error) => {
           if (error.message !== 'cut short') throw error;

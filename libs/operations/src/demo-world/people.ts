@@ -1,4 +1,5 @@
 import type { Books } from '@banking/ledger';
+import type { Database } from '@banking/postgres';
 import {
   addApp,
   addGrant,
@@ -23,7 +24,7 @@ export interface People {
 }
 
 /** The apps, their users, the workspaces and who may do what in them. */
-export async function makePeople({ database }: Books): Promise<People> {
+export async function makePeople({ database }: Books, provisioning: Database): Promise<People> {
   const once = async (step: string, find: () => Promise<number | undefined>, make: () => Promise<number>) => {
     const before = await madeBefore(database, step);
     if (before !== undefined) return before;
@@ -34,27 +35,28 @@ export async function makePeople({ database }: Books): Promise<People> {
   const app = (name: string) =>
     once(
       `apps:${name}`,
-      async () => (await allApps(database)).find((row) => row.name === name)?.id,
-      () => addApp(database, ACTOR, name),
+      async () => (await allApps(provisioning)).find((row) => row.name === name)?.id,
+      () => addApp(provisioning, ACTOR, name),
     );
   const userOf = (step: string, email: string, of: string, status = 'completed') =>
     once(
       step,
-      async () => (await allUsers(database)).find((row) => row.email === email && row.apps.includes(of))?.id,
-      () => addUser(database, ACTOR, { email, app: of, status }),
+      async () => (await allUsers(provisioning)).find((row) => row.email === email && row.apps.includes(of))?.id,
+      () => addUser(provisioning, ACTOR, { email, app: of, status }),
     );
   const user = (email: string, of: string, status?: string) => userOf(`users:${email}`, email, of, status);
   const workspace = (name: string, of: string, type: 'personal' | 'business') =>
     once(
       `workspaces:${name}`,
-      async () => (await allWorkspaces(database)).find((row) => row.name === name && row.app === of)?.id,
-      () => addWorkspace(database, ACTOR, { app: of, name, type }),
+      async () => (await allWorkspaces(provisioning)).find((row) => row.name === name && row.app === of)?.id,
+      () => addWorkspace(provisioning, ACTOR, { app: of, name, type }),
     );
   const grant = (email: string, workspaceId: number, role: 'member' | 'admin') =>
     once(
       `grants:${email} ${workspaceId}`,
-      async () => (await allGrants(database)).find((row) => row.email === email && row.workspaceId === workspaceId)?.id,
-      () => addGrant(database, ACTOR, { workspaceId, email, role }),
+      async () =>
+        (await allGrants(provisioning)).find((row) => row.email === email && row.workspaceId === workspaceId)?.id,
+      () => addGrant(provisioning, ACTOR, { workspaceId, email, role }),
     );
 
   await app('Northwind Treasury');

@@ -9,7 +9,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-const db = () => world.database;
+const db = () => world.provisioning;
 const BANK = { app: 'Bank' };
 const ada = { ...BANK, email: 'Ada@Bank.example' };
 
@@ -170,7 +170,7 @@ describe('Given a wish that cannot be fulfilled', () => {
       type: 'CACC',
       code: 'A',
     };
-    await db().flight({ workspaces: [workspaceId] }, [openAccount(account)]);
+    await world.database.flight({ workspaces: [workspaceId] }, [openAccount(account)]);
 
     expect(await wordOf(removeWorkspace(db(), 'ops', workspaceId))).toContain(
       'still has roles, recipients or accounts',

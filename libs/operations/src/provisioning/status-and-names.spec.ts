@@ -19,9 +19,9 @@ beforeAll(async () => {
   await addWorkspace(db(), 'ops', { app: APP, name: 'Two' });
 });
 afterAll(() => world.close());
-afterEach(async () => expect(await verifyDirectory(db(), [workspaceId])).toEqual([]));
+afterEach(async () => expect(await verifyDirectory(world.database, [workspaceId])).toEqual([]));
 
-const db = () => world.database;
+const db = () => world.provisioning;
 
 /** A user with a role in the workspace. */
 async function given(status = 'completed') {

@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-const db = () => world.database;
+const db = () => world.provisioning;
 const ada = { app: 'Bank', email: 'ada@bank.example' };
 
 async function trail(): Promise<{ by: string; what: string; record: Record<string, unknown> }[]> {
@@ -68,15 +68,20 @@ describe('Given a directory that has been filled', () => {
     expect(await trail()).toEqual(before);
   });
 
-  it('When the app’s role would edit the trail, Then it has no right to; nor would its owner', async () => {
-    await expect(db().flight({}, [sql('delete from directory_change')])).rejects.toMatchObject({ code: '42501' });
-    await expect(
-      db().flight({}, [
-        sql(`insert into directory_change (changed_by, relation, action, record) values ('x', 'x', 'x', '{}')`),
-      ]),
-    ).rejects.toMatchObject({ code: '42501' });
-    await expect(world.owner.query(`update directory_change set changed_by = 'nobody'`)).rejects.toMatchObject({
-      code: 'BK003',
-    });
-  });
+  it.each(['database', 'provisioning'] as const)(
+    'When the trail is edited through %s, Then there is no right to; nor has its owner one',
+    async (role) => {
+      await expect(world[role].flight({}, [sql('delete from directory_change')])).rejects.toMatchObject({
+        code: '42501',
+      });
+      await expect(
+        world[role].flight({}, [
+          sql(`insert into directory_change (changed_by, relation, action, record) values ('x', 'x', 'x', '{}')`),
+        ]),
+      ).rejects.toMatchObject({ code: '42501' });
+      await expect(world.owner.query(`update directory_change set changed_by = 'nobody'`)).rejects.toMatchObject({
+        code: 'BK003',
+      });
+    },
+  );
 });

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { openBooks, type Books } from '@banking/ledger';
-import { bind, statement, type Bound } from '@banking/postgres';
+import { bind, Database, PROVISIONING_ROLE, SCHEMA, statement, type Bound } from '@banking/postgres';
 import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
 import { makeDemoWorld } from '../demo-world/make-demo-world.js';
 import { readDemoWorld, type DemoWorld } from '../demo-world/world.js';
@@ -9,19 +9,31 @@ import { loadReference } from '../load-reference.js';
 /** A database with its reference data and its books, and a look behind the walls. */
 export interface World extends FreshDatabase {
   readonly books: Books;
+  /** The same database as the role that changes the directory. */
+  readonly provisioning: Database;
 }
 
 export async function emptyWorld(): Promise<World> {
   const fresh = await freshDatabase();
   await loadReference(fresh.database);
-  return { ...fresh, books: openBooks(fresh.database) };
+  const provisioning = await openProvisioning(fresh);
+  const close = async () => {
+    await provisioning.end();
+    await fresh.close();
+  };
+  return { ...fresh, books: openBooks(fresh.database), provisioning, close };
 }
 
 /** The same with the demo world in it, and the ids of its people and things. */
 export async function demoWorld(): Promise<World & { readonly demo: DemoWorld }> {
   const world = await emptyWorld();
-  await makeDemoWorld(world.books);
+  await makeDemoWorld(world.books, () => openProvisioning(world));
   return { ...world, demo: (await readDemoWorld(world.database))! };
+}
+
+/** For `makeDemoWorld`, which closes what it opens. */
+export function openProvisioning({ connection }: FreshDatabase): Promise<Database> {
+  return Database.open({ connection, role: PROVISIONING_ROLE, schema: SCHEMA, poolSize: 1 });
 }
 
 /** Any SQL as a statement of a flight. */

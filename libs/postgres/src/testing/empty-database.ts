@@ -19,7 +19,8 @@ export interface EmptyDatabase extends MigrationRoles {
 export async function emptyDatabase(): Promise<EmptyDatabase> {
   const run = published();
   const name = `${run.prefix}${randomBytes(6).toString('hex')}`;
-  const [ownerRole, appRole, loginRole] = [`${name}_o`, `${name}_a`, `${name}_l`] as const;
+  const [ownerRole, appRole, provisioningRole] = [`${name}_o`, `${name}_a`, `${name}_p`] as const;
+  const loginRole = `${name}_l`;
   await administer(run.connection, (client) => client.query(`create database ${quoted(name)}`));
   const connection = inDatabase(run.connection, name);
   return {
@@ -27,12 +28,15 @@ export async function emptyDatabase(): Promise<EmptyDatabase> {
     schema: 'books',
     ownerRole,
     appRole,
+    provisioningRole,
     loginRole,
     administer: (work) => administer(connection, work),
     close: async () => {
       await dropDatabase(run, name);
       await administer(run.connection, async (client) => {
-        for (const role of [ownerRole, appRole, loginRole]) await client.query(`drop role if exists ${quoted(role)}`);
+        for (const role of [ownerRole, appRole, provisioningRole, loginRole]) {
+          await client.query(`drop role if exists ${quoted(role)}`);
+        }
       });
     },
   };

@@ -27,9 +27,11 @@ export interface FreshDatabase {
 export async function freshDatabase(options: Partial<DatabaseOptions> = {}): Promise<FreshDatabase> {
   const run = published();
   const name = `${run.prefix}${randomBytes(6).toString('hex')}`;
-  await administer(run.connection, (client) =>
-    client.query(`create database ${quoted(name)} template ${quoted(run.template)}`),
-  );
+  await administer(run.connection, async (client) => {
+    await client.query(`create database ${quoted(name)} template ${quoted(run.template)}`);
+    // A copy has the rights of every new database and not those of its template.
+    await client.query(`revoke temporary on database ${quoted(name)} from public`);
+  });
   const connection = inDatabase(run.connection, name);
   const owner = new Client({ ...connection, types: columnTypes });
   let database: Database | undefined;

@@ -42,6 +42,15 @@ export function inDatabase(connection: ConnectionOptions, database: string): Con
   return { ...rest, connectionString: url.href };
 }
 
+/** Another login in the same database. */
+export function asLogin(connection: ConnectionOptions, user: string, password: string): ConnectionOptions {
+  const { connectionString, ...rest } = connection;
+  if (connectionString === undefined) return { ...rest, user, password };
+  const url = new URL(connectionString);
+  Object.assign(url, { username: user, password });
+  return { ...rest, connectionString: url.href };
+}
+
 /** Does something as the login that administers the server. */
 export async function administer<T>(connection: ConnectionOptions, work: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client({ ...connection, types: columnTypes });

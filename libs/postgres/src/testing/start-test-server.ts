@@ -1,6 +1,6 @@
 import { escapeIdentifier as quoted } from 'pg';
 import { migrate } from '../migrate.js';
-import { APP_ROLE, OWNER_ROLE, SCHEMA } from '../names.js';
+import { APP_ROLE, OWNER_ROLE, PROVISIONING_ROLE, SCHEMA } from '../names.js';
 import type { ConnectionOptions } from '../session-pool.js';
 import { administer, dropDatabase, inDatabase, newPrefix, publish, type Published } from './published.js';
 import { joinTestServer } from './test-server.js';
@@ -35,7 +35,7 @@ export async function startTestServer(options: TestServerOptions): Promise<{ sto
 async function makeTemplate(run: Published, { folders, prepare }: TestServerOptions): Promise<void> {
   await administer(run.connection, (client) => client.query(`create database ${quoted(run.template)}`));
   const connection = inDatabase(run.connection, run.template);
-  const roles = { schema: SCHEMA, ownerRole: OWNER_ROLE, appRole: APP_ROLE };
+  const roles = { schema: SCHEMA, ownerRole: OWNER_ROLE, appRole: APP_ROLE, provisioningRole: PROVISIONING_ROLE };
   await migrate({ connection, folders, ...roles, isPartial: true });
   await prepare?.(connection);
 }

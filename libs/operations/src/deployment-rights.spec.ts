@@ -1,0 +1,145 @@
+import { copyFile, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { APP_ROLE, type ConnectionOptions, DatabaseSetupError, joinEmbeddedServer, migrate, OWNER_ROLE, PROVISIONING_ROLE, SCHEMA } from '@banking/postgres'; // prettier-ignore
+import { administer } from '@banking/postgres/testing';
+import { readDemoWorld } from './demo-world/world.js';
+import { MIGRATIONS } from './migrations.js';
+import { openDeployment, type DeploymentSettings } from './open-deployment.js';
+import { addApp, allApps } from './provisioning/index.js';
+import { ownServer, type LoginName, type OwnServer } from './testing/own-server.js';
+import { sql, wordOf } from './testing/worlds.js';
+
+describe('Given a server of one’s own with a database that has been migrated', () => {
+  let server: OwnServer;
+  let database: Awaited<ReturnType<OwnServer['makeDatabase']>>;
+
+  beforeAll(async () => {
+    server = await ownServer();
+    database = await server.makeDatabase();
+    await (await openDeployment(as('owner', { isSandbox: true }))).close();
+  });
+  afterAll(async () => {
+    await database.drop();
+    await server.close();
+  });
+
+  const as = (login: LoginName, mode: Partial<DeploymentSettings>): DeploymentSettings => ({
+    databaseUrl: database.urlOf(login),
+    dataDir: '/nowhere',
+    demo: false,
+    isSandbox: false,
+    ...mode,
+  });
+
+  it.each<[LoginName, string]>([
+    ['owner', OWNER_ROLE],
+    ['operator', PROVISIONING_ROLE],
+  ])('When a service starts outside a sandbox as the login of the %s, Then it is refused', async (login, role) => {
+    const work = openDeployment(as(login, { isService: true }));
+
+    await expect(work).rejects.toBeInstanceOf(DatabaseSetupError);
+    expect(await wordOf(work)).toContain(`The login "${server.logins[login]}" can act as "${role}"`);
+  });
+
+  it('When the roles can make temporary tables, Then a service outside a sandbox is refused until that is taken away', async () => {
+    const work = openDeployment(as('app', { isService: true }));
+
+    expect(await wordOf(work)).toContain('Let an administrator run: revoke create, temporary on database');
+    await database.query('revoke temporary on database @database from public');
+
+    await (await openDeployment(as('app', { isService: true }))).close();
+  });
+
+  it('When a service starts in a sandbox, Then it takes any login', async () => {
+    await (await openDeployment(as('owner', { isService: true, isSandbox: true }))).close();
+    const url = database.urlOf();
+    await (await openDeployment({ ...as('owner', { isService: true, isSandbox: true }), databaseUrl: url })).close();
+  });
+
+  it('When a command changes the directory as a login of an operator, Then it may, outside a sandbox too', async () => {
+    const deployment = await openDeployment(as('operator', {}));
+    const directory = await deployment.openProvisioning();
+
+    await addApp(directory, 'spec', 'Harbour');
+
+    expect(await allApps(directory)).toMatchObject([{ name: 'Harbour' }]);
+    expect(await wordOf(addApp(deployment.database, 'spec', 'Quay'))).toBe('permission denied for table app');
+    await directory.end();
+    await deployment.close();
+  });
+
+  it('When a command changes the directory as a login of a service, Then the message says what to grant', async () => {
+    const deployment = await openDeployment(as('app', {}));
+
+    const sentence = await wordOf(deployment.openProvisioning());
+
+    expect(sentence).toContain(`Let an administrator run: grant "banking_provisioning" to "${server.logins.app}";`);
+    await deployment.close();
+  });
+});
+
+// A server of one's own has other logins.
+(process.env['DATABASE_URL'] ? describe.skip : describe)('Given the embedded server', () => {
+  let dataDir: string;
+
+  beforeEach(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'banking-rights-'));
+  });
+  afterEach(() => rm(dataDir, { recursive: true, force: true }));
+
+  it('When a service and a command open it, Then each has a login of its own, and neither can become the owner', async () => {
+    const settings = { dataDir, demo: false, isSandbox: false, poolSize: 2 };
+    const service = await openDeployment({ ...settings, isService: true });
+    const command = await openDeployment(settings);
+    const directory = await command.openProvisioning();
+
+    const who = sql('select session_user as login, current_user as role');
+    expect(await service.database.read({}, who)).toEqual({ login: 'banking_login', role: APP_ROLE });
+    expect(await command.database.read({}, who)).toEqual({ login: 'banking_operator', role: APP_ROLE });
+    expect(await directory.read({}, who)).toEqual({ login: 'banking_operator', role: PROVISIONING_ROLE });
+    for (const database of [service.database, directory]) {
+      const escape = database.flight({}, [sql(`select set_config('role', '${OWNER_ROLE}', true)`)]);
+      await expect(escape).rejects.toMatchObject({ code: '42501' });
+    }
+    await directory.end();
+    await command.close();
+    await service.close();
+  });
+
+  it('When its database was made by the version before, with two roles and one login, Then the next start adds the others', async () => {
+    const { connection, leave } = await joinEmbeddedServer({ dataDir });
+    await makeTwoRoles(connection);
+    await leave();
+
+    const deployment = await openDeployment({ dataDir, demo: true, isSandbox: true, isService: true, poolSize: 2 });
+
+    expect(await readDemoWorld(deployment.database)).toBeDefined();
+    await deployment.close();
+    const command = await openDeployment({ dataDir, demo: false, isSandbox: true, prepare: false });
+    const directory = await command.openProvisioning();
+    expect(await allApps(directory)).toHaveLength(2);
+    await directory.end();
+    await command.close();
+  });
+});
+
+/** What the version before left behind: its migrations, its two roles, one login, and the rights of every new database. */
+async function makeTwoRoles(connection: ConnectionOptions): Promise<void> {
+  const older = await mkdtemp(join(tmpdir(), 'banking-older-'));
+  const lists = MIGRATIONS.map(async (folder) => (await readdir(folder)).map((name) => ({ folder, name })));
+  const files = (await Promise.all(lists)).flat();
+  const first = files.find(({ name }) => name.endsWith('-balances-of-transfers-only.sql'))!;
+  for (const { folder, name } of files) if (name < first.name) await copyFile(join(folder, name), join(older, name));
+  const roles = { ownerRole: OWNER_ROLE, appRole: APP_ROLE, provisioningRole: PROVISIONING_ROLE };
+  await migrate({ connection, schema: SCHEMA, ...roles, folders: [older] });
+  await rm(older, { recursive: true });
+  await administer(connection, (client) =>
+    client.query(`
+      drop owned by ${PROVISIONING_ROLE};
+      drop role ${PROVISIONING_ROLE};
+      grant temporary on database postgres to public;
+      create role banking_login login nosuperuser nobypassrls noinherit;
+      grant ${APP_ROLE} to banking_login`),
+  );
+}

@@ -1,0 +1,67 @@
+import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
+
+const PASSWORD = 'only-in-this-spec';
+
+/** The roles that each login of the spec is granted. */
+const LOGINS = {
+  owner: 'banking_owner, banking_app, banking_provisioning',
+  operator: 'banking_app, banking_provisioning',
+  app: 'banking_app',
+  stranger: undefined,
+} as const;
+
+export type LoginName = keyof typeof LOGINS;
+
+/** A server of one's own, with logins that have different rights. */
+export interface OwnServer {
+  readonly logins: Readonly<Record<LoginName, string>>;
+  readonly password: string;
+  /** Makes a database that has not been migrated, in which the login of the owner may make the schema. */
+  makeDatabase(): Promise<{
+    urlOf(login?: LoginName): string;
+    query(text: string): Promise<void>;
+    drop(): Promise<void>;
+  }>;
+  close(): Promise<void>;
+}
+
+export async function ownServer(): Promise<OwnServer> {
+  const server = await freshDatabase();
+  const { rows } = await server.owner.query<{ name: string }>('select current_database() as name');
+  const prefix = rows[0]!.name;
+  const logins = Object.fromEntries(
+    Object.keys(LOGINS).map((name) => [name, `${prefix}_${name}`]),
+  ) as OwnServer['logins'];
+  for (const [name, roles] of Object.entries(LOGINS)) {
+    await server.owner.query(`create role ${prefix}_${name} login password '${PASSWORD}'`);
+    if (roles !== undefined) await server.owner.query(`grant ${roles} to ${prefix}_${name}`);
+  }
+  let databases = 0;
+  return {
+    logins,
+    password: PASSWORD,
+    async makeDatabase() {
+      const name = `${prefix}_${++databases}`;
+      await server.owner.query(`create database ${name}`);
+      await server.owner.query(`grant create on database ${name} to ${logins.owner}`);
+      return {
+        urlOf: (login) => urlOf(server, name, login && logins[login]),
+        query: async (text) => void (await server.owner.query(text.replaceAll('@database', name))),
+        drop: async () => void (await server.owner.query(`drop database ${name} with (force)`)),
+      };
+    },
+    async close() {
+      for (const login of Object.values(logins)) await server.owner.query(`drop role ${login}`);
+      await server.close();
+    },
+  };
+}
+
+/** The same server, in another database, as another login. */
+function urlOf({ connection }: FreshDatabase, database: string, login?: string): string {
+  const { connectionString, host = '', port, user = '' } = connection;
+  const url = new URL(connectionString ?? `postgres://${user}@localhost:${port}/?host=${encodeURIComponent(host)}`);
+  url.pathname = `/${database}`;
+  if (login !== undefined) Object.assign(url, { username: login, password: PASSWORD });
+  return url.href;
+}

@@ -1,0 +1,138 @@
+import { escapeIdentifier as quoted } from 'pg';
+import { Database } from './database.js';
+import { DatabaseSetupError } from './failures.js';
+import { APP_ROLE, OWNER_ROLE, PROVISIONING_ROLE, SCHEMA } from './names.js';
+import { freshDatabase, type FreshDatabase } from './testing/index.js';
+import { asLogin } from './testing/published.js';
+
+const PASSWORD = 'only-in-this-spec';
+const SET_OPTION_SINCE = 160_000;
+
+let world: FreshDatabase;
+let version: number;
+let name: string;
+/** Names of roles of this spec: a login, and a role between it and another one. */
+let login: string;
+let group: string;
+
+beforeAll(async () => {
+  world = await freshDatabase();
+  const { rows } = await world.owner.query<{ name: string; version: number }>(
+    `select current_database() as name, current_setting('server_version_num')::int as version`,
+  );
+  ({ name, version } = rows[0]!);
+  [login, group] = [`${name}_login`, `${name}_group`];
+});
+afterAll(() => world.close());
+
+beforeEach(async () => {
+  await world.owner.query(`create role ${login} login password '${PASSWORD}'; create role ${group} nologin`);
+  await world.owner.query(`grant ${APP_ROLE} to ${login}`);
+});
+afterEach(() => world.owner.query(`drop owned by ${login}, ${group}; drop role ${login}, ${group}`));
+
+/** Opens the database as a service does outside a sandbox, and closes it again. */
+async function serve(): Promise<void> {
+  const database = await Database.open({
+    connection: asLogin(world.connection, login, PASSWORD),
+    role: APP_ROLE,
+    schema: SCHEMA,
+    forbiddenRoles: [OWNER_ROLE, PROVISIONING_ROLE],
+  });
+  await database.end();
+}
+
+describe('Given a login that may take on the app role', () => {
+  it('When it may take on no other role, Then it serves', async () => {
+    await serve();
+  });
+
+  it.each([
+    ['the owner', () => `grant ${OWNER_ROLE} to ${login}`, OWNER_ROLE],
+    ['the provisioning role', () => `grant ${PROVISIONING_ROLE} to ${login}`, PROVISIONING_ROLE],
+    ['the owner through another role', () => `grant ${OWNER_ROLE} to ${group}; grant ${group} to ${login}`, OWNER_ROLE],
+    ['the role that writes every table', () => `grant pg_write_all_data to ${login}`, 'pg_write_all_data'],
+    ['the role that runs programs', () => `grant pg_execute_server_program to ${login}`, 'pg_execute_server_program'],
+  ])(
+    'When it may also take on %s, Then it is refused, and the message says how to change that',
+    async (_, sql, role) => {
+      await world.owner.query(sql());
+
+      const refused: unknown = await serve().catch((error: unknown) => error);
+
+      expect(refused).toBeInstanceOf(DatabaseSetupError);
+      expect((refused as Error).message).toContain(`The login "${login}" can act as "${role}"`);
+    },
+  );
+
+  it('When it has no more than the right to grant itself the owner, Then it is refused', async () => {
+    if (version < SET_OPTION_SINCE) return;
+    await world.owner.query(`grant ${OWNER_ROLE} to ${login} with admin true, inherit false, set false`);
+
+    await expect(serve()).rejects.toThrow(`can act as "${OWNER_ROLE}"`);
+  });
+
+  it('When it may become a superuser, Then it is refused', async () => {
+    await world.owner.query(`alter role ${group} superuser; grant ${group} to ${login}`);
+
+    await expect(serve()).rejects.toThrow(`can act as "${group}"`);
+  });
+
+  it.each(['superuser', 'bypassrls'])('When it has the attribute %s, Then it is refused', async (attribute) => {
+    await world.owner.query(`alter role ${login} ${attribute}`);
+
+    await expect(serve()).rejects.toThrow(`The login "${login}" is a superuser, or has BYPASSRLS or CREATEROLE`);
+  });
+
+  it('When it may make roles, Then it is refused where that lets it grant itself the owner', async () => {
+    await world.owner.query(`alter role ${login} createrole`);
+
+    // Since PostgreSQL 16 such a login grants only roles that it has with ADMIN OPTION.
+    if (version >= SET_OPTION_SINCE) await serve();
+    else await expect(serve()).rejects.toThrow('CREATEROLE');
+  });
+
+  it.each(['temporary', 'create'])(
+    'When the app role has %s on the database, Then the SQL of the message takes it away',
+    async (right) => {
+      await world.owner.query(`grant ${right} on database ${quoted(name)} to public`);
+
+      const message = await serve().catch((error: Error) => error.message);
+      const [, sql = ''] = message?.split('administrator run: ') ?? [];
+      expect(sql).toMatch(/^revoke create, temporary on database /);
+      await world.owner.query(sql);
+
+      await serve();
+    },
+  );
+});
+
+describe('Given a login with every right', () => {
+  it('When no role is forbidden, as in a sandbox, Then it serves', async () => {
+    const database = await Database.open({ connection: world.connection, role: APP_ROLE, schema: SCHEMA });
+
+    await expect(database.ping()).resolves.toBeUndefined();
+    await database.end();
+  });
+});
+
+describe('Given a login that may not take on the role of its connections', () => {
+  it('When it connects, Then the SQL of the message lets it', async () => {
+    const open = () =>
+      Database.open({
+        connection: asLogin(world.connection, login, PASSWORD),
+        role: PROVISIONING_ROLE,
+        schema: SCHEMA,
+      });
+
+    const message = await open().then(
+      () => undefined,
+      (error: Error) => error.message,
+    );
+    const [, sql = ''] = message?.split('administrator run: ') ?? [];
+    expect(sql).toBe(`grant "${PROVISIONING_ROLE}" to "${login}";`);
+    await world.owner.query(sql);
+
+    await (await open()).end();
+  });
+});
