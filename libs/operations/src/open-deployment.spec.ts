@@ -2,6 +2,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { verifyBooks } from '@banking/ledger';
+import { administer } from '@banking/postgres/testing';
 import { readDemoWorld } from './demo-world/world.js';
 import { DeploymentError, openDeployment, type DeploymentSettings } from './open-deployment.js';
 import { ownServer, type OwnServer } from './testing/own-server.js';
@@ -58,6 +59,19 @@ describe('Given a server of one’s own with a database nobody has migrated', ()
     expect(sentence).toContain('The database lacks 0001-books.sql, 0002-reference.sql');
     expect(sentence).toContain('Set DATABASE_OWNER_URL to a login that may');
     expect(sentence).not.toContain(server.password);
+  });
+
+  it('When a session holds a table that a migration changes, Then the sentence names it, and not the login', async () => {
+    await (await openDeployment(settings({ databaseUrl: asOwner() }))).close();
+
+    const sentence = await administer({ connectionString: database.urlOf() }, async (client) => {
+      await client.query(`delete from banking.schema_migration where name like '%-paused-orders.sql'`);
+      await client.query('begin; lock table banking.customer_order in access share mode');
+      return wordOf(openDeployment(settings({ databaseUrl: asOwner() })));
+    });
+
+    expect(sentence).toMatch(/-paused-orders\.sql waited 2 s for a lock .* with locks on customer_order/);
+    expect(sentence).not.toContain('may not migrate');
   });
 
   it('When a login may do nothing here, Then the sentence says what it lacks', async () => {

@@ -1,5 +1,9 @@
-import { Client, escapeIdentifier as quoted, type QueryResult } from 'pg';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, escapeIdentifier as quoted } from 'pg';
+import { actAs } from './act-as-role.js';
+import { applyMigration, LOCK_TIMEOUT_MS } from './apply-migration.js';
 import { connectionFailureOf, outcomeOf, unavailable } from './failures.js';
+import { withLockTimeout } from './lock-timeout.js';
 import { MigrationError, readMigrations, type Migration } from './migration-files.js';
 import { layGround, type MigrationRoles } from './migration-roles.js';
 import type { ConnectionOptions } from './session-pool.js';
@@ -15,7 +19,12 @@ export interface MigrationOptions extends MigrationRoles {
   readonly log?: (line: string) => void;
   /** Allows gaps between the numbers: for the tests of a library that sees only its own folders. */
   readonly isPartial?: boolean;
+  /** How long a statement may wait for a lock. Default: 2 s in a database transaction, a minute outside. */
+  readonly lockTimeoutMs?: number;
 }
+
+/** How long a starter waits before it asks again whether another one still migrates. */
+const ASK_AGAIN_MS = 100;
 
 /** What the database remembers of a migration. */
 interface Applied {
@@ -25,29 +34,25 @@ interface Applied {
 }
 
 /**
- * Brings a database up to date: the roles and the schema, then every file that has not been applied, each in a database
- * transaction of its own, as the owner role. Several starters may do this at once; one works, the others wait.
+ * Brings a database up to date: the roles and the schema, then every file that has not been applied, as the owner role. Each runs in a
+ * database transaction of its own, or outside of one where it says so. Several starters may do this at once; one works, the others wait.
  *
  * @returns the names of the files applied now.
- * @throws MigrationError when the files or the database do not fit, or the login may not do it; the message says what to do.
- * @throws Refusal `unavailable` when the server cannot be reached, or something holds a table locked.
+ * @throws MigrationError when the files or the database do not fit, the login may not do it, or a lock was not to be had in time; the
+ *   message says what to do.
+ * @throws Refusal `unavailable` when the server cannot be reached.
  * @throws DatabaseError for a mistake in a file; that file and those after it have not been applied.
  */
 export async function migrate(options: MigrationOptions): Promise<{ applied: string[] }> {
   const files = await readMigrations(options.folders, options);
   return withClient(options, async (client) => {
-    await client.query('set statement_timeout = 0; set lock_timeout = 0');
-    await client.query('select pg_advisory_lock(hashtextextended($1, 0))', [`migrate ${options.schema}`]);
-    await client.query(`set lock_timeout = '2s'`);
-    await layGround(client, options, options.log);
-    const applied = await actAs(client, options.ownerRole, options.schema, async () => {
-      await client.query(ledgerOfMigrations(options));
-      return readApplied(client);
-    });
+    await client.query('set statement_timeout = 0');
+    await takeTurn(client, options);
+    const applied = await prepare(client, options);
     const pending = pendingOf(files, applied);
     for (const migration of pending) {
       options.log?.(`applying ${migration.name}`);
-      await apply(client, options, migration);
+      await applyMigration(client, options, migration);
     }
     return { applied: pending.map((migration) => migration.name) };
   });
@@ -90,6 +95,34 @@ async function withClient<T>(options: MigrationOptions, use: (client: Client) =>
   }
 }
 
+/**
+ * Waits until no other starter migrates this schema. It asks again and again, because a statement that waits for the lock holds a
+ * snapshot, and a concurrent build of an index in the other starter would wait for that for ever.
+ */
+async function takeTurn(client: Client, { schema, log }: MigrationOptions): Promise<void> {
+  for (let isWaiting = false; ; isWaiting = true) {
+    const { rows } = await client.query<{ taken: boolean }>(
+      'select pg_try_advisory_lock(hashtextextended($1, 0)) as taken',
+      [`migrate ${schema}`],
+    );
+    if (rows[0]?.taken) return;
+    if (!isWaiting) log?.('waiting for another process that migrates this database');
+    await sleep(ASK_AGAIN_MS);
+  }
+}
+
+/** Makes the roles, the schema and the table of what has been applied, which it reads. */
+function prepare(client: Client, options: MigrationOptions): Promise<Applied[]> {
+  const { schema, ownerRole, lockTimeoutMs: timeoutMs = LOCK_TIMEOUT_MS, log } = options;
+  return withLockTimeout(client, { timeoutMs, schema, what: 'The migration', isOutside: false }, async () => {
+    await layGround(client, options, log);
+    return actAs(client, ownerRole, schema, async () => {
+      await client.query(ledgerOfMigrations(options));
+      return readApplied(client);
+    });
+  });
+}
+
 function ledgerOfMigrations({ schema, appRole, provisioningRole }: MigrationRoles): string {
   return `
     grant usage on schema ${quoted(schema)} to ${quoted(appRole)}, ${quoted(provisioningRole)};
@@ -124,56 +157,4 @@ function pendingOf(files: readonly Migration[], applied: readonly Applied[]): Mi
     }
   }
   return files.filter((file) => !applied.some((past) => past.number === file.number));
-}
-
-async function apply(client: Client, options: MigrationOptions, migration: Migration): Promise<void> {
-  try {
-    await actAs(client, options.ownerRole, options.schema, async () => {
-      await client.query(migration.text);
-      if (client.getTransactionStatus() !== 'T') {
-        throw new MigrationError(
-          `${migration.name} must not end its database transaction: leave out begin and commit.`,
-        );
-      }
-      await client.query('insert into schema_migration (number, name, sha256) values ($1, $2, $3)', [
-        migration.number,
-        migration.name,
-        migration.sha256,
-      ]);
-    });
-  } catch (error) {
-    throw error instanceof Error ? Object.assign(error, { migration: migration.name }) : error;
-  }
-}
-
-/** @throws MigrationError when the login may not, with the SQL that lets it */
-async function takeOn(client: Client, role: string): Promise<void> {
-  try {
-    await client.query(`set local role ${quoted(role)}`);
-  } catch (error) {
-    if ((error as { code?: unknown }).code !== INSUFFICIENT_PRIVILEGE) throw error;
-    const login = quoted(client.user ?? 'login');
-    throw new MigrationError(
-      `The login ${login} may not act as ${quoted(role)}. Let an administrator run: grant ${quoted(role)} to ${login};`,
-      { cause: error },
-    );
-  }
-}
-
-const INSUFFICIENT_PRIVILEGE = '42501';
-
-/** Does work in one database transaction as another role, with the schema in front. */
-async function actAs<T>(client: Client, role: string, schema: string, work: () => Promise<T>): Promise<T> {
-  await client.query('begin');
-  try {
-    await takeOn(client, role);
-    await client.query(`set local search_path = ${quoted(schema)}`);
-    const result = await work();
-    const { command }: QueryResult = await client.query('commit');
-    if (command !== 'COMMIT') throw new MigrationError(`COMMIT answered ${command}: the migration was not applied.`);
-    return result;
-  } catch (error) {
-    await client.query('rollback').catch(() => undefined);
-    throw error;
-  }
 }

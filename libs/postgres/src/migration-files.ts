@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { objectionToStatements, statementsOutside } from './statements-outside.js';
 
 /** A folder or a database that does not fit this program. The message says what is wrong and what to do. */
 export class MigrationError extends Error {
@@ -13,6 +14,8 @@ export interface Migration {
   /** The file's name without its folder. */
   readonly name: string;
   readonly text: string;
+  /** Of a file that runs outside a database transaction, what it sends one by one; undefined for every other file. */
+  readonly statements: readonly string[] | undefined;
   /** SHA-256 of the text, in hex, with lines ending in LF. */
   readonly sha256: string;
 }
@@ -25,7 +28,7 @@ const INTENT = /^-- \S.*\w/;
  *
  * @param options.isPartial allows gaps: for the tests of a library that sees only its own folders.
  * @throws MigrationError for a file with another name, without a sentence of intent on its first line, with a number that
- *   is taken, or behind a gap.
+ *   is taken, behind a gap, or that runs outside a database transaction and may not be safe to run again.
  */
 export async function readMigrations(
   folders: readonly string[],
@@ -56,7 +59,11 @@ async function readMigration(path: string): Promise<Migration> {
   const text = (await readFile(path, 'utf8')).replaceAll('\r\n', '\n');
   if (!INTENT.test(text))
     throw new MigrationError(`${name} does not begin with a sentence of intent: "-- Why this is done."`);
-  return { number: Number(number), name, text, sha256: createHash('sha256').update(text).digest('hex') };
+  const statements = statementsOutside(text);
+  const objection = statements && objectionToStatements(statements);
+  if (objection !== undefined) throw new MigrationError(`${name} runs outside a transaction: ${objection}`);
+  const sha256 = createHash('sha256').update(text).digest('hex');
+  return { number: Number(number), name, text, statements, sha256 };
 }
 
 function fourDigits(number: number): string {

@@ -1,0 +1,53 @@
+import type { Client } from 'pg';
+import { actAs, actOutsideAs } from './act-as-role.js';
+import { withLockTimeout } from './lock-timeout.js';
+import { MigrationError, type Migration } from './migration-files.js';
+
+export interface ApplyOptions {
+  readonly schema: string;
+  readonly ownerRole: string;
+  /** How long a statement may wait for a lock. Default: 2 s in a database transaction, a minute outside. */
+  readonly lockTimeoutMs?: number;
+}
+
+/** Requests of the service wait behind a statement that waits for a table. */
+export const LOCK_TIMEOUT_MS = 2_000;
+/** A concurrent build waits for transactions that are under way and lets every other statement pass. */
+const OUTSIDE_LOCK_TIMEOUT_MS = 60_000;
+
+/**
+ * Applies one file as the owner role and records it: in one database transaction, or statement by statement where the file says that it
+ * runs outside of one. Such a file is recorded when all of it has succeeded; until then it is run again from its first statement.
+ *
+ * @throws MigrationError when the file ends its database transaction, or a lock was not to be had in time
+ * @throws DatabaseError for a mistake in the file, with its name as `migration`
+ */
+export async function applyMigration(client: Client, options: ApplyOptions, migration: Migration): Promise<void> {
+  const { ownerRole, schema } = options;
+  const { name, text, statements } = migration;
+  const isOutside = statements !== undefined;
+  const timeoutMs = options.lockTimeoutMs ?? (isOutside ? OUTSIDE_LOCK_TIMEOUT_MS : LOCK_TIMEOUT_MS);
+  const apply = async () => {
+    if (statements !== undefined) {
+      await actOutsideAs(client, ownerRole, schema, async () => {
+        for (const statement of statements) await client.query(statement);
+      });
+    }
+    await actAs(client, ownerRole, schema, async () => {
+      if (statements === undefined) await client.query(text);
+      if (client.getTransactionStatus() !== 'T') {
+        throw new MigrationError(`${name} must not end its database transaction: leave out begin and commit.`);
+      }
+      await record(client, migration);
+    });
+  };
+  try {
+    await withLockTimeout(client, { timeoutMs, schema, what: name, isOutside }, apply);
+  } catch (error) {
+    throw error instanceof Error ? Object.assign(error, { migration: name }) : error;
+  }
+}
+
+async function record(client: Client, { number, name, sha256 }: Migration): Promise<void> {
+  await client.query('insert into schema_migration (number, name, sha256) values ($1, $2, $3)', [number, name, sha256]);
+}
