@@ -5,7 +5,7 @@ export const CANARY = 'canary-3f9a1c7e';
 const SECRETS: Readonly<Record<string, RegExp>> = {
   'a token': /eyJ[A-Za-z0-9_-]{8,}/,
   'an Authorization header': /\bbearer\s+[A-Za-z0-9._~+/-]{16,}/i,
-  'an account code of ours': /\bNW\d{10}\b/,
+  'an account code of ours': /\b(?:NW\d{10}|BA\d{14,18})\b/,
   'an account number of a beneficiary': /50100123456789|DE89370400440532013000/,
   'an e-mail address': /[\w.+-]+@[\w-]+\.example\b/i,
   'a name': /Ravi Menon|Northwind Trading Berlin/,

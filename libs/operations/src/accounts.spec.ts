@@ -34,7 +34,7 @@ describe('Given a workspace that opens an account', () => {
       alias: 'Fairs',
       status: 'enabled',
       type: 'CACC',
-      code: expect.stringMatching(/^BA[0-9]{14}$/),
+      code: expect.stringMatching(/^BA[0-9]{16}$/),
       edges: { balances: [{ amount: 0 }], currency: { code: 'EUR' }, product: { id: euro } },
     });
     expect(await service.getAccount(ada, { accountId: account.id })).toEqual(account);

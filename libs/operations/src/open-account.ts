@@ -8,8 +8,8 @@ import {
   type WorkspaceId,
 } from '@banking/domain';
 import { openAccount as openInBooks } from '@banking/ledger';
-import { bind, statement, type Database } from '@banking/postgres';
-import { accountCode } from './account-code.js';
+import { bind, DatabaseError, statement, type Database } from '@banking/postgres';
+import { newAccountCode } from './account-code.js';
 import { accountRead } from './get-account.js';
 import { makeOnce } from './idempotency.js';
 
@@ -26,10 +26,39 @@ const LIST_CODE = statement(
 /** ISO 20022 cash account type of what our products are: current accounts. */
 const TYPE = 'CACC';
 
-/** @throws Refusal `product_not_found`, and those of `makeOnce` */
-export function openAccount(
+/** A random code is almost never taken. Three taken codes in a row mean that the source of randomness is broken. */
+const CODE_TRIES = 3;
+
+interface Opener {
+  readonly workspaceId: WorkspaceId;
+  readonly actor: UserId | undefined;
+}
+
+/**
+ * Opens an account under a new random code, and under another one if that code is taken.
+ *
+ * @throws Refusal `product_not_found`, and those of `makeOnce`
+ */
+export async function openAccount(
   database: Database,
-  { workspaceId, actor }: { readonly workspaceId: WorkspaceId; readonly actor: UserId | undefined },
+  opener: Opener,
+  wish: AccountWish,
+  intent: Intent,
+  newCode: () => string = newAccountCode,
+): Promise<Created<Account>> {
+  for (let triesLeft = CODE_TRIES - 1; ; triesLeft -= 1) {
+    try {
+      return await openUnder(newCode(), database, opener, wish, intent);
+    } catch (error) {
+      if (triesLeft === 0 || !isCodeTaken(error)) throw error;
+    }
+  }
+}
+
+function openUnder(
+  code: string,
+  database: Database,
+  { workspaceId, actor }: Opener,
   { productID, alias }: AccountWish,
   intent: Intent,
 ): Promise<Created<Account>> {
@@ -39,7 +68,6 @@ export function openAccount(
     if (!prepared) throw new Refusal('product_not_found');
     const id = Number(prepared.id);
     const account = { workspaceId, id, productId: productID, currencyId: prepared.currency_id, name: prepared.holder };
-    const code = accountCode(id);
     return {
       writes: [
         openInBooks({ ...account, ...(alias !== undefined && { alias }), type: TYPE, code }),
@@ -48,4 +76,11 @@ export function openAccount(
       answer: accountRead(workspaceId, id),
     };
   });
+}
+
+/** Codes are unique within a workspace and over all workspaces. */
+const CODE_CONSTRAINTS = ['account_workspace_id_code_key', 'account_code_pkey'];
+
+function isCodeTaken(error: unknown): boolean {
+  return error instanceof DatabaseError && CODE_CONSTRAINTS.includes(error.constraint ?? '');
 }

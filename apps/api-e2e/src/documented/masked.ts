@@ -1,11 +1,14 @@
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,9}Z$/;
 const DAY = /^\d{4}-\d\d-\d\d$/;
 const HASH = /^[0-9a-f]{64}$/;
+/** Account codes are random, those of the demo world aside. */
+const NEW_CODE = /^BA\d{16}$/;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
  * An answer without what differs from one demo world to the next: when things were made and count, how long work has been due, the
- * hashes, which cover the day, and the id of the request. Each is replaced by its shape, and by nothing where it does not have it.
+ * hashes, which cover the day, the codes of new accounts, and the id of the request. Each is replaced by its shape, and by nothing
+ * where it does not have it.
  */
 export function masked(value: unknown, key = ''): unknown {
   if (Array.isArray(value)) return value.map((item) => masked(item));
@@ -18,6 +21,7 @@ export function masked(value: unknown, key = ''): unknown {
     return 'a time';
   if (key === 'valueDate' && DAY.test(value)) return 'a day';
   if (key === 'hash' && HASH.test(value)) return 'a hash';
+  if (key === 'code' && NEW_CODE.test(value)) return 'a new account code';
   if (key === 'requestId' && UUID.test(value)) return 'a request id';
   return value;
 }
