@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Refusal } from '@banking/domain';
+import { hasRepeatedMember } from './repeated-members.js';
 
 /** Deeper or wider than anything an operation takes. */
 const DEPTH_MAX = 8;
@@ -31,23 +32,40 @@ function parsed({ headers }: FastifyRequest, bytes: Buffer): unknown {
   if (!JSON_TYPE.test(type) || charsets.some((charset) => charset !== 'utf-8')) {
     throw new Refusal('unsupported_media_type');
   }
-  const value = valueOf(bytes);
+  const text = textOf(bytes);
+  const value = valueOf(text);
   if (!isWithin(value, DEPTH_MAX, { left: KEYS_MAX })) {
     throw new Refusal(
       'body_malformed',
       `The body is nested deeper than ${DEPTH_MAX} levels or has more than ${KEYS_MAX} fields.`,
     );
   }
+  if (hasRepeatedMember(text, value)) {
+    throw new Refusal('body_malformed', 'The body gives a member of an object twice. Send each name once.');
+  }
   return value;
 }
 
-function valueOf(bytes: Buffer): unknown {
+function textOf(bytes: Buffer): string {
   try {
     // A byte order mark is kept, and is no JSON (RFC 8259, section 8.1).
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)) as unknown;
-  } catch (cause) {
-    throw new Refusal('body_malformed', 'The body is not JSON in UTF-8.', { cause });
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw notJson();
   }
+}
+
+function valueOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw notJson();
+  }
+}
+
+/** Without the parser's error as its cause: that error quotes the body. */
+function notJson(): Refusal {
+  return new Refusal('body_malformed', 'The body is not JSON in UTF-8.');
 }
 
 function isWithin(value: unknown, depth: number, keys: { left: number }): boolean {

@@ -1,0 +1,48 @@
+import { callOf, type Document, type Route, routesOf } from '../documented/document.js';
+import { openApiOf } from '../answers.js';
+import { ADA, serviceOfTheRun } from '../service.js';
+import { askRaw, mistakesInError } from './raw-request.js';
+
+const service = serviceOfTheRun();
+
+const escapedName = (name: string) =>
+  name.replace(/^./, (first) => `\\u${first.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+/** A body with its first member once more, in one way or another. */
+const REPEATED: Readonly<Record<string, (name: string, value: string, rest: string) => string>> = {
+  'with the same value': (name, value, rest) => `{"${name}":${value}${rest},"${name}":${value}}`,
+  'with another value': (name, value, rest) => `{"${name}":null${rest},"${name}":${value}}`,
+  'with its name escaped': (name, value, rest) => `{"${escapedName(name)}":${value}${rest},"${name}":${value}}`,
+  'one level deeper': (name, value, rest) => `{"${name}":${value}${rest},"more":{"a":1,"a":1}}`,
+  'in a list': (name, value, rest) => `{"${name}":${value}${rest},"more":[[{"a":1,"b":2,"a":3}]]}`,
+};
+
+it.each(Object.entries(REPEATED))(
+  'Given an operation that takes a body, When a member is given twice %s, Then it is refused as no JSON of ours, without its name',
+  async (_, written) => {
+    const token = await service.tokenOf(ADA);
+    const routes = routesOf((await openApiOf(service)) as unknown as Document).filter(
+      ({ operation }) => operation.requestBody,
+    );
+    expect(routes.length).toBeGreaterThanOrEqual(8);
+    for (const route of routes) {
+      const [first, ...others] = Object.entries(callOf(route).body as Record<string, unknown>);
+      const [name, value] = first ?? ['a', 1];
+      const rest = others.map(([other, one]) => `,${JSON.stringify({ [other]: one }).slice(1, -1)}`).join('');
+
+      const answer = await send(route, token, written(name, JSON.stringify(value), rest));
+
+      expect([route.operation.operationId, answer.status, mistakesInError(answer)]).toEqual([route.operation.operationId, 400, []]); // prettier-ignore
+      expect(JSON.parse(answer.body)).toMatchObject({
+        reason: 'body_malformed',
+        message: 'The body gives a member of an object twice. Send each name once.',
+      });
+    }
+  },
+);
+
+function send(route: Route, token: string, text: string) {
+  const { method, path, headers } = callOf(route);
+  const lines = Object.entries({ ...headers, Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', 'Content-Length': String(Buffer.byteLength(text)) }); // prettier-ignore
+  return askRaw(service.url, { method, path, headers: lines.map((line) => line.join(': ')), body: text });
+}

@@ -1,0 +1,124 @@
+import * as fc from 'fast-check';
+import { hasRepeatedMember } from './repeated-members.js';
+
+const isRepeatedIn = (text: string) => hasRepeatedMember(text, JSON.parse(text));
+
+describe('Given a JSON text', () => {
+  it.each([
+    '{"a":1,"a":1}',
+    '{"a":1,"b":2,"a":2}',
+    String.raw`{"a":1,"\u0061":2}`,
+    String.raw`{"\"":1,"\u0022":2}`,
+    '{"a":1 , "a"\r\n\t : 2}',
+    '{"":1,"":2}',
+    '{"__proto__":1,"__proto__":2}',
+    '{"data":{"a":{"b":1,"b":2}}}',
+    '[[{"a":1,"a":2}]]',
+    '{"a":{"x":1},"a":{"y":2}}',
+    '{"a":[[[[[[[[[[1]]]]]]]]]],"a":1}',
+    '{"1":1,"1":2}',
+    String.raw`{"\ud800":1,"\uD800":2}`,
+  ])('When it is %s, Then a member is given twice', (text) => {
+    expect(isRepeatedIn(text)).toBe(true);
+  });
+
+  it.each([
+    '{}',
+    '[]',
+    '"a"',
+    '1',
+    'null',
+    '{"a":1,"A":2}',
+    '{"a":{"a":{"a":1}},"b":[{"a":1},{"a":2}]}',
+    '["a","a","a"]',
+    '{"a":"a","b":"a"}',
+    String.raw`{"a":"\"a\":1,\"a\":2"}`,
+    String.raw`{"a":"\\","b":"\\\"a\":"}`,
+    String.raw`{"a":1,"\\u0061":2}`,
+    '{"__proto__":1,"constructor":2,"toString":3}',
+    String.raw`{"\u00e9":1,"e\u0301":2}`,
+  ])('When it is %s, Then none is', (text) => {
+    expect(isRepeatedIn(text)).toBe(false);
+  });
+
+  it('When it is any text, Then a member is given twice exactly where two names of one object are equal', () => {
+    let repeated = 0;
+    fc.assert(
+      fc.property(json, ({ text, isRepeated }) => {
+        repeated += Number(isRepeated);
+        expect(isRepeatedIn(text)).toBe(isRepeated);
+      }),
+      { numRuns: 2_000 },
+    );
+    expect(repeated).toBeGreaterThan(20);
+  });
+
+  it.each([
+    ['backslashes', `{"a":"${'\\\\'.repeat(32_000)}"}`],
+    ['spaces', `{"a"${' '.repeat(64_000)}:1}`],
+    ['spaces behind texts', `[${'"a"                  ,'.repeat(2_900)}1]`],
+    ['names', `{${'"a":1,'.repeat(10_000)}"b":1}`],
+    ['texts', `[${'"",'.repeat(21_000)}""]`],
+    ['lists', `{"a":${'['.repeat(30_000)}${']'.repeat(30_000)},"a":1}`],
+  ])('When it is 64 KiB of %s, Then it takes no longer than ten times as many bytes of ordinary bodies', (_, text) => {
+    const body = JSON.stringify({ data: Object.fromEntries(Array.from({ length: 20 }, (__, at) => [`name${at}`, 'x'.repeat(30)])) }); // prettier-ignore
+    const value: unknown = JSON.parse(text);
+    const ordinary: unknown = JSON.parse(body);
+    const millisOf = (work: () => void) => {
+      const startedAt = performance.now();
+      work();
+      return performance.now() - startedAt;
+    };
+    const fastest = (work: () => void) => Math.min(...Array.from({ length: 5 }, () => millisOf(work)));
+
+    const tenTimes = fastest(() => {
+      for (let bytes = 0; bytes < 10 * text.length; bytes += body.length) hasRepeatedMember(body, ordinary);
+    });
+
+    expect(fastest(() => hasRepeatedMember(text, value))).toBeLessThan(tenTimes);
+  });
+});
+
+/** A JSON text, and whether one of its objects has two equal names. */
+interface Json {
+  readonly text: string;
+  readonly isRepeated: boolean;
+}
+
+const space = fc.constantFrom('', '', '', ' ', '\n\t', '\r\n  ');
+
+/** A JSON string with some of its characters escaped. */
+const escaped = (value: string) =>
+  fc.infiniteStream(fc.boolean()).map((escapes) => {
+    const units = Array.from({ length: value.length }, (_, at) => value.charAt(at));
+    const written = units.map((unit) =>
+      escapes.next().value === true
+        ? `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+        : JSON.stringify(unit).slice(1, -1),
+    );
+    return `"${written.join('')}"`;
+  });
+
+const word = fc
+  .oneof(fc.constantFrom('a', 'b', '"', '\\', ':', '":', '__proto__', ''), fc.string({ maxLength: 5 }))
+  .chain((value) => escaped(value).map((text) => ({ value, text })));
+
+const { json } = fc.letrec<{ json: Json }>((tie) => ({
+  json: fc.oneof(
+    { maxDepth: 5, depthSize: 'small' },
+    fc.constantFrom('1', '-0.5e3', 'true', 'null').map((text) => ({ text, isRepeated: false })),
+    word.map(({ text }) => ({ text, isRepeated: false })),
+    fc.array(tie('json'), { maxLength: 4 }).chain((items) =>
+      space.map((gap) => ({
+        text: `[${items.map(({ text }) => `${gap}${text}${gap}`).join(',')}]`,
+        isRepeated: items.some(({ isRepeated }) => isRepeated),
+      })),
+    ),
+    fc.array(fc.tuple(word, space, tie('json')), { maxLength: 4 }).map((members) => ({
+      text: `{${members.map(([name, gap, { text }]) => `${gap}${name.text}${gap}:${gap}${text}`).join(',')}}`,
+      isRepeated:
+        new Set(members.map(([name]) => name.value)).size < members.length ||
+        members.some(([, , { isRepeated }]) => isRepeated),
+    })),
+  ),
+}));
