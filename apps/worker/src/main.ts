@@ -7,10 +7,10 @@ import {
   startWork,
 } from '@banking/operations';
 import { DatabaseSetupError, EmbeddedServerError, MigrationError } from '@banking/postgres';
-import { ConfigError } from '@banking/process';
+import { ConfigError, describeError } from '@banking/process';
 import { type Config, readConfig } from './config.js';
 import { type HealthServer, type HealthSource, serveHealth } from './health-server.js';
-import { describeError, log } from './log.js';
+import { log } from './log.js';
 import { answerArguments } from './usage.js';
 
 const HARD_EXIT_MS = 15_000;

@@ -1,33 +1,6 @@
 import pino, { type Logger } from 'pino';
+import { describeError } from '@banking/process';
 import type { Config } from '../config.js';
-
-/** What may be told of an error. The database puts rows into `detail` and `where`, so those stay out. */
-interface LoggedError {
-  readonly type: string;
-  readonly message: string;
-  readonly stack?: string | undefined;
-  readonly code?: string | undefined;
-  readonly statement?: string | undefined;
-  readonly constraint?: string | undefined;
-  readonly cause?: LoggedError | undefined;
-}
-
-const CAUSES_MAX = 4;
-
-function describe(thrown: unknown, causesLeft = CAUSES_MAX): LoggedError {
-  if (!(thrown instanceof Error)) return { type: typeof thrown, message: 'something that is no error was thrown' };
-  const { code, statement, constraint } = thrown as Error & Record<'code' | 'statement' | 'constraint', unknown>;
-  const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
-  return {
-    type: thrown.name,
-    message: thrown.message,
-    stack: thrown.stack,
-    code: text(code),
-    statement: text(statement),
-    constraint: text(constraint),
-    cause: thrown.cause === undefined || causesLeft === 0 ? undefined : describe(thrown.cause, causesLeft - 1),
-  };
-}
 
 let writtenAtMs = 0;
 let writtenAs = '';
@@ -51,7 +24,7 @@ export const loggerOptions = (level: string) => ({
   base: null,
   timestamp: isoTime,
   formatters: { level: (label: string) => ({ level: label }) },
-  serializers: { req: () => undefined, res: () => undefined, err: (thrown: unknown) => describe(thrown) },
+  serializers: { req: () => undefined, res: () => undefined, err: (thrown: unknown): object => describeError(thrown) },
 });
 
 /**
