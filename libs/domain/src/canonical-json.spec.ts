@@ -74,6 +74,36 @@ describe('canonical JSON', () => {
     },
   );
 
+  it.each<[unknown, string]>([
+    [0.5, 'not a safe integer, at ""'],
+    [{ amount: 2 ** 60 }, 'not a safe integer, at "/amount"'],
+    [{ data: [{ name: 'a' }, { name: 'Asha\ud800' }] }, 'a lone surrogate has no UTF-8 form, at "/data/1/name"'],
+    [{ data: { 'Asha\ud800': 1 } }, 'a lone surrogate has no UTF-8 form, at "/data"'],
+    [{ metadata: { '50100123456789': 0.5 } }, 'not a safe integer, at "/metadata/*"'],
+    [{ metadata: { 'Asha Rao': undefined } }, 'not a JSON value, at "/metadata/*"'],
+  ])('names the place of %j, and not the value', (value, message) => {
+    expect(() => canonicalJson(value as CanonicalValue)).toThrow(new Error(message));
+  });
+
+  it('repeats no value, wherever it stands in what is refused', () => {
+    const secret = fc.constantFrom('Zq8typed\ud800', 83.25, 2 ** 61, 12345678901234567890);
+    const holder = fc.letrec<{ holder: unknown }>((tie) => ({
+      holder: fc.oneof(
+        { maxDepth: 4 },
+        secret,
+        fc.tuple(tie('holder'), values),
+        fc.record({ a: tie('holder'), b: values }),
+      ),
+    })).holder;
+    fc.assert(
+      fc.property(holder, (value) => {
+        expect(() => canonicalJson(value as CanonicalValue)).toThrow(
+          /^(?!.*(?:Zq8|83|23058|12345))[a-zA-Z0-9,"/ *-]+$/,
+        );
+      }),
+    );
+  });
+
   it('refuses a hole in an array, which JSON.stringify would fill', () => {
     expect(() => canonicalJson(new Array(1) as CanonicalValue[])).toThrow();
   });

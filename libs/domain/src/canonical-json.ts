@@ -10,7 +10,8 @@ export type CanonicalValue =
  * re-computes a hash in another language then needs no ECMAScript number formatting.
  *
  * @throws Error for a fraction, an unsafe integer, a lone surrogate (section 3.2.2.2), or anything JSON cannot hold,
- * `undefined` included: a member that is not there is left out by whoever builds the value.
+ * `undefined` included: a member that is not there is left out by whoever builds the value. Its message says where, as a
+ * JSON Pointer, and never repeats a value.
  */
 export function canonicalJson(value: CanonicalValue): string {
   switch (typeof value) {
@@ -22,31 +23,57 @@ export function canonicalJson(value: CanonicalValue): string {
       return integer(value);
     case 'object':
       if (value === null) return 'null';
-      return isList(value) ? `[${Array.from(value, canonicalJson).join(',')}]` : members(value);
+      return isList(value) ? `[${Array.from(value, inner).join(',')}]` : members(value);
     default:
-      throw new Error(`not a JSON value: ${typeof value}`);
+      throw new NoCanonicalForm('not a JSON value');
+  }
+}
+
+/** A member name that may stand in a message: it looks like a name in a program, not like a value. */
+const SHOWN_NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/;
+
+/** Created anew at each level on the way up, so that only a value without a canonical form pays for its path. */
+class NoCanonicalForm extends Error {
+  override readonly name = 'NoCanonicalForm';
+
+  constructor(
+    readonly problem: string,
+    readonly pointer = '',
+  ) {
+    super(`${problem}, at "${pointer}"`);
+  }
+}
+
+/** @param key of the value in its object or list */
+function inner(value: CanonicalValue, key: string | number): string {
+  try {
+    return canonicalJson(value);
+  } catch (error) {
+    if (!(error instanceof NoCanonicalForm)) throw error;
+    const token = typeof key === 'number' || SHOWN_NAME.test(key) ? key : '*';
+    throw new NoCanonicalForm(error.problem, `/${token}${error.pointer}`);
   }
 }
 
 function members(value: { readonly [key: string]: CanonicalValue }): string {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
-    throw new Error('only plain objects have a canonical form');
+    throw new NoCanonicalForm('not a plain object');
   }
   const written = Object.entries(value)
     .sort(([left], [right]) => (left < right ? -1 : 1))
-    .map(([name, member]) => `${text(name)}:${canonicalJson(member)}`);
+    .map(([name, member]) => `${text(name)}:${inner(member, name)}`);
   return `{${written.join(',')}}`;
 }
 
 /** ECMAScript's own string form is the RFC's (section 3.2.2.2), except that it lets lone surrogates through. */
 function text(value: string): string {
-  if (/\p{Surrogate}/u.test(value)) throw new Error('a lone surrogate has no UTF-8 form');
+  if (/\p{Surrogate}/u.test(value)) throw new NoCanonicalForm('a lone surrogate has no UTF-8 form');
   return JSON.stringify(value);
 }
 
 function integer(value: number): string {
-  if (!Number.isSafeInteger(value)) throw new Error(`not a safe integer: ${value}`);
+  if (!Number.isSafeInteger(value)) throw new NoCanonicalForm('not a safe integer');
   return String(value === 0 ? 0 : value);
 }
 
