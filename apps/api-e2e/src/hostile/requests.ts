@@ -132,6 +132,12 @@ const PATHS: readonly HostileCase[] = [
   { what: 'a country on the former path', path: '/countries/%00/corridors', status: 404, reason: 'country_unknown' },
   ...['-1', '1e2', '0x10', '%D9%A3', '9007199254740993', '1%00'].map((limit) => ({ what: `an order with a limit of ${limit}`, path: `/accounts/1/orders/1?limit=${limit}`, status: 400, reason: 'limit_invalid' })),
   ...['%00', 'null', '..%2F', '%F0%9F%87%BA', "1'%20or%20'1'='1", 'A'.repeat(4_000)].map((cursor) => ({ what: `an order with the cursor ${cursor.slice(0, 20)}`, path: `/accounts/1/orders/1?cursor=${cursor}`, status: 400, reason: 'cursor_invalid' })),
+  ...['', '%20', '%00', 'a%0Ab', '%E2%80%AE4711', 'INV%E2%80%8B1', '%EE%80%80', '%F3%B0%80%80', '%EF%BF%BF', 'A'.repeat(141)].map((text) => ({ what: `orders with the reference ${text.slice(0, 20)}`, path: `/orders?externalReference=${text}`, status: 400, reason: 'parameter_invalid' })),
+  ...['%00', '%F3%A0%81%81', 'a'.repeat(65)].map((text) => ({ what: `transfers of the type ${text.slice(0, 20)}`, path: `/transfers?type=${text}`, status: 400, reason: 'parameter_invalid' })),
+  ...['%', '%zz', '%ED%A0%80', '%ED%A0%BD%ED%B2%A3', '%C0%80', '%C0%AF', '%E2%82', '%F4%90%80%80', '%FF'].map((text) => ({ what: `orders with a reference that is not UTF-8: ${text}`, path: `/orders?externalReference=${text}`, status: 400, reason: 'request_malformed' })),
+  { what: 'a parameter whose name is not UTF-8', path: '/orders?%ED%A0%80=1', status: 400, reason: 'request_malformed' },
+  { what: 'a query that is not UTF-8 where none is read', path: '/apps?%00=%E0%A4%A', status: 400, reason: 'request_malformed' },
+  { what: 'a parameter whose name is NUL', path: '/orders?%00=1', status: 400, reason: 'parameter_unknown' },
   { what: 'a query of 9 KiB', path: `/apps?x=${'y'.repeat(9_000)}`, status: 414, reason: 'uri_too_long' },
 ]; // prettier-ignore
 

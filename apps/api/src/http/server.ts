@@ -9,6 +9,7 @@ import type { Draining } from '../health/readiness.js';
 import { BARE_HEADERS, bodyOf } from './error-answer.js';
 import { boundHandlers } from './handler-deadline.js';
 import { readJsonBodies } from './json-body.js';
+import { hasBrokenQuery } from './query-encoding.js';
 import { allowedMethods, indexRoutes, type RouteIndex } from './route-index.js';
 import { SECURITY_HEADERS } from './security-headers.js';
 
@@ -137,6 +138,8 @@ function objectionTo(request: FastifyRequest, reply: FastifyReply, routes: Route
   // A body packed by a coding could be any size once unpacked.
   if (!['', 'identity'].includes((request.headers['content-encoding'] ?? '').toLowerCase()))
     return new Refusal('unsupported_media_type');
+  if (hasBrokenQuery(request.url))
+    return new Refusal('request_malformed', 'The query is not well-formed: check its percent-encoding.');
   const repeated = repeatedHeader(rawHeaders);
   return repeated === undefined ? undefined : new Refusal('header_repeated', `Send the header ${repeated} once.`);
 }
