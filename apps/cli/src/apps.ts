@@ -2,7 +2,7 @@ import { addApp, allApps, removeApp, renameApp } from '@banking/operations';
 import type { Command } from 'commander';
 import { withDirectory } from './deployment.js';
 import { examples } from './help.js';
-import { actorOf, asOption, type ChangeOptions, jsonOption, nameArgument } from './inputs.js';
+import { actorOf, asOption, type ChangeOptions, jsonOption, lookupArgument, nameArgument } from './inputs.js';
 import { print, printJson, printTable } from './print.js';
 
 export function addAppCommands(program: Command): void {
@@ -56,7 +56,7 @@ export function addAppCommands(program: Command): void {
     .command('rename')
     .summary('give an app another name')
     .description('Gives an app another name, which must be new. Its users and workspaces stay.')
-    .addArgument(nameArgument('<name>', 'name of the app; see banking app list'))
+    .addArgument(lookupArgument('<name>', 'name of the app; see banking app list'))
     .addArgument(nameArgument('<new-name>', 'name that the app gets'))
     .addOption(asOption())
     .addOption(jsonOption())
@@ -74,7 +74,7 @@ export function addAppCommands(program: Command): void {
     .command('remove')
     .summary('remove an app')
     .description('Removes an app that has no users and no workspaces any more.')
-    .addArgument(nameArgument('<name>', 'name of the app; see banking app list'))
+    .addArgument(lookupArgument('<name>', 'name of the app; see banking app list'))
     .addOption(asOption())
     .addOption(jsonOption())
     .addHelpText('after', examples('banking app remove "Harbour Treasury"'))

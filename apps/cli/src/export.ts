@@ -3,7 +3,7 @@ import { exportBooks } from '@banking/operations';
 import type { Command } from 'commander';
 import { withDeployment } from './deployment.js';
 import { examples } from './help.js';
-import { nameOption, workspaceOption } from './inputs.js';
+import { lookupOption, workspaceOption } from './inputs.js';
 import { makeFile } from './new-file.js';
 import { print, tell } from './print.js';
 import { tellRanges } from './tell-ranges.js';
@@ -25,7 +25,7 @@ export function addExportCommand(program: Command): void {
         'service works. A file that is there already is not replaced.',
     )
     .addOption(workspaceOption('whose books').makeOptionMandatory())
-    .addOption(nameOption('--out <file>', 'a new file, for its owner alone (standard output)'))
+    .addOption(lookupOption('--out <file>', 'a new file, for its owner alone (standard output)'))
     .addHelpText(
       'after',
       examples(

@@ -1,14 +1,25 @@
 import { userInfo } from 'node:os';
-import { parseId, type WorkspaceId } from '@banking/domain';
+import { FORBIDDEN_CHARACTERS, hasForbiddenCharacter, parseId, type WorkspaceId } from '@banking/domain';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 
-/** An argument that names something. */
+/** An argument that is stored, such as a new name. */
 export function nameArgument(name: string, description: string): Argument {
   return new Argument(name, description).argParser(parseName);
 }
 
+/** An option whose value is stored. */
 export function nameOption(flags: string, description: string): Option {
   return new Option(flags, description).argParser(parseName);
+}
+
+/** An argument that names a file or something stored already, possibly before the rule of `nameArgument`. */
+export function lookupArgument(name: string, description: string): Argument {
+  return new Argument(name, description).argParser(parseLookup);
+}
+
+/** An option that names a file or something stored already. */
+export function lookupOption(flags: string, description: string): Option {
+  return new Option(flags, description).argParser(parseLookup);
 }
 
 export function workspaceArgument(): Argument {
@@ -64,9 +75,15 @@ export function refuseRepeatedOptions(command: Command): void {
 }
 
 function parseName(text: string): string {
+  const name = parseLookup(text);
+  if (hasForbiddenCharacter(name)) throw new InvalidArgumentError(`It must not contain ${FORBIDDEN_CHARACTERS}.`);
+  return name;
+}
+
+function parseLookup(text: string): string {
   if (text.trim() === '') throw new InvalidArgumentError('It must not be empty.');
   if (text.trim() !== text) throw new InvalidArgumentError('It must not begin or end with a space.');
-  if (/\p{Cc}/u.test(text)) throw new InvalidArgumentError('It must not have control characters.');
+  if (/\p{Cc}/u.test(text)) throw new InvalidArgumentError('It must not contain control characters.');
   return text;
 }
 

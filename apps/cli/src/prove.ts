@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { ExportFault, type ExportProof, linesOf, proveExport } from '@banking/domain/proof';
 import type { Command } from 'commander';
 import { examples } from './help.js';
-import { jsonOption, nameArgument } from './inputs.js';
+import { jsonOption, lookupArgument } from './inputs.js';
 import { print, printJson, printTable, tell } from './print.js';
 import { Refused } from './refused.js';
 import { shownAmount } from './shown-amount.js';
@@ -19,7 +19,7 @@ export function addProveCommand(program: Command): void {
         'Needs no database. Exit code 1, with the line and what is wrong with it, when the file proves nothing. Whose books ' +
         'they are, compare: the hash of a transaction you saw, with the file; a head you kept, with what is printed.',
     )
-    .addArgument(nameArgument('<file>', 'an export of one workspace'))
+    .addArgument(lookupArgument('<file>', 'an export of one workspace'))
     .addOption(jsonOption())
     .addHelpText('after', examples('banking prove books.jsonl', 'gunzip -c books.jsonl.gz | banking prove /dev/stdin'))
     .action(async (file: string, { json }: { json?: boolean }) => {

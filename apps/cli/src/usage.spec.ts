@@ -99,7 +99,7 @@ describe('Given a mistake in the command line', () => {
     ['Write an id as digits', ['fund', 'London', '1.00']],
     ["missing required argument 'amount'", ['fund', '3']],
     ['visible ASCII characters', ['fund', '3', '1.00', '--key', 'two words']],
-    ['must not have control characters', ['fund', '3', '1.00', '--reference', 'a\tb']],
+    ['must not contain control', ['fund', '3', '1.00', '--reference', 'a\tb']],
     ...['0h', '25h', '1441m', '86401s', '8', 'h', '1d', '1.5h', '-1h', '8H'].map(
       (lifetime): [string, readonly string[]] => ['at most 24h', ['token', 'a@b', `--lifetime=${lifetime}`]],
     ),
@@ -107,7 +107,11 @@ describe('Given a mistake in the command line', () => {
     ['must not begin or end with a space', ['workspace', 'rename', '1', ' Logistics']],
     ['must not be empty', ['export', '--workspace', '1', '--out', '']],
     ['must not begin or end with a space', ['app', 'add', ' Harbour']],
-    ['must not have control characters', ['app', 'add', 'Har\u001bbour']],
+    ['must not contain control', ['app', 'add', 'Har\u001bbour']],
+    ['must not contain control', ['app', 'remove', 'Har\u001bbour']],
+    ['must not contain control', ['app', 'add', 'Har\u202ebour']],
+    ['must not contain control', ['workspace', 'add', 'Har\u200bbour', '--app', 'Harbour']],
+    ['must not contain control', [...USER, '--issuer', 'https://login.harbour.example', '--subject', 'pay\ue000roll']],
     ['must not be empty', ['app', 'add', 'Harbour', '--as', '']],
   ])('When it is "%s", as in %j, Then that is said with the usage, and nothing is done', async (problem, args) => {
     const { exitCode, stdout, stderr } = await world.run(args);

@@ -4,7 +4,16 @@ import { addUser, allUsers, completeUser, removeUser, renameUser, resumeUser, su
 import { type Command, Option } from 'commander';
 import { withDirectory } from './deployment.js';
 import { examples } from './help.js';
-import { actorOf, asOption, type ChangeOptions, jsonOption, nameArgument, nameOption, typeOption } from './inputs.js';
+import {
+  actorOf,
+  asOption,
+  type ChangeOptions,
+  jsonOption,
+  lookupOption,
+  nameArgument,
+  nameOption,
+  typeOption,
+} from './inputs.js';
 import { print, printJson, printTable } from './print.js';
 import { Refused } from './refused.js';
 
@@ -40,7 +49,7 @@ export function addUserCommands(program: Command): void {
         'that of a service account, name issuer and subject here.',
     )
     .addArgument(nameArgument('<email>', 'e-mail of the user'))
-    .addOption(nameOption('--app <name>', 'app the user belongs to; see banking app list').makeOptionMandatory())
+    .addOption(lookupOption('--app <name>', 'app the user belongs to; see banking app list').makeOptionMandatory())
     .addOption(
       new Option('--status <status>', 'how far the user has come; completed without it').choices([
         'completed',

@@ -9,8 +9,8 @@ import {
   asOption,
   type ChangeOptions,
   jsonOption,
+  lookupOption,
   nameArgument,
-  nameOption,
   typeOption,
   workspaceArgument,
 } from './inputs.js';
@@ -41,7 +41,7 @@ export function addWorkspaceCommands(program: Command): void {
     .summary('add a workspace to an app')
     .description('Adds a workspace to an app. Its name must be new in that app.')
     .addArgument(nameArgument('<name>', 'name of the workspace'))
-    .addOption(nameOption('--app <app>', 'app it belongs to; see banking app list').makeOptionMandatory())
+    .addOption(lookupOption('--app <app>', 'app it belongs to; see banking app list').makeOptionMandatory())
     .addOption(typeOption())
     .addOption(asOption())
     .addOption(jsonOption())

@@ -4,7 +4,7 @@ import type { AccountStatus } from './states.js';
 /** An account to be opened. */
 export interface AccountWish {
   readonly productID: ProductId;
-  /** What its owner calls it: 1 to 140 characters, none of them a control character. */
+  /** What its owner calls it: 1 to 140 characters of free text (`isFreeText`). */
   readonly alias?: string | undefined;
 }
 

@@ -24,6 +24,7 @@ export * from './resources/user.js';
 
 // What they are made of
 export * from './email.js';
+export * from './free-text.js';
 export * from './ids.js';
 export * from './intent.js';
 export * from './lists.js';

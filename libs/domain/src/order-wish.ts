@@ -12,7 +12,7 @@ export interface OrderWish {
   readonly amount: TransferAmount;
   readonly recipientID: RecipientId;
   readonly type: OrderType;
-  /** 1 to 512 characters, none of them a control character. */
+  /** 1 to 512 characters of free text (`isFreeText`). */
   readonly description?: string | undefined;
   /** A code of GET /orders/purposes: needed for a payment abroad. */
   readonly purposeCode?: string | undefined;

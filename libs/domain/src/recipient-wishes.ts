@@ -15,7 +15,7 @@ export interface CorridorQuery {
 
 /** What a workspace keeps beside a recipient for itself. */
 interface RecipientNote {
-  /** What the payer calls it: 1 to 140 characters, none of them a control character. */
+  /** What the payer calls it: 1 to 140 characters of free text (`isFreeText`). */
   readonly alias?: string | undefined;
   /** Whether it is to be offered again; true when left out. */
   readonly saved?: boolean | undefined;

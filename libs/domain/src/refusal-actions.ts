@@ -2,12 +2,13 @@ import type { RefusalReason } from './refusals.js';
 
 /** What the caller should do about each refusal, in one sentence that stands alone. */
 export const REFUSAL_ACTIONS: Readonly<Record<RefusalReason, string>> = {
-  request_malformed: 'Check the request line, the encoding of the path and the framing of the body.',
+  request_malformed: 'Check the request line, the percent-encoding of path and query, and the framing of the body.',
   header_repeated: 'Send the header once.',
   id_malformed: 'Send the id exactly as an earlier answer gave it.',
   workspace_id_required: 'Send Workspace-ID with the id of a workspace from the roles of the user.',
   workspace_id_invalid: 'Send the id of one workspace, in digits.',
-  body_malformed: 'Compare the body with the schema of the operation; details names the fields.',
+  body_malformed:
+    'Compare the body with the schema of the operation; details names the fields. Give each member of an object once.',
   parameter_unknown: 'Compare the query with the parameters of the operation; details names them.',
   parameter_invalid: 'Compare the value with the parameter of the operation; details names it.',
   limit_invalid:

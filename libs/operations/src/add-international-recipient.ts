@@ -1,6 +1,6 @@
-import { Refusal, type Created, type InternationalRecipientWish, type Intent, type Recipient, type UserId, type WorkspaceId } from '@banking/domain'; // prettier-ignore
+import { Refusal, type Created, type InternationalRecipientWish, type Intent, type Recipient, type RefusalDetail, type UserId, type WorkspaceId } from '@banking/domain'; // prettier-ignore
 import type { Database } from '@banking/postgres';
-import { bankOf, checkRecipient } from '@banking/reference';
+import { bankOf, checkBeneficiaryTexts, checkRecipient } from '@banking/reference';
 import { corridorChoice, corridorsRead, schemasOf } from './corridor-schemas.js';
 import { recipientRead } from './get-recipient.js';
 import { makeOnce } from './idempotency.js';
@@ -8,16 +8,17 @@ import { nextRecipient, recordRecipient } from './record-recipient.js';
 
 /**
  * Checks the details by the very documents that `listRecipientSchemas` answers. A corridor that is closed takes recipients: it may
- * be open when they are paid.
+ * be open when they are paid. The texts are checked before the key is read: the key holds a hash of them.
  *
  * @throws Refusal `corridor_not_found`, `recipient_invalid`, and those of `makeOnce`
  */
-export function addInternationalRecipient(
+export async function addInternationalRecipient(
   database: Database,
   { workspaceId, actor }: { readonly workspaceId: WorkspaceId; readonly actor: UserId | undefined },
   { countryCode, currencyCode, payoutMethod, data, alias, saved }: InternationalRecipientWish,
   intent: Intent,
 ): Promise<Created<Recipient>> {
+  refuseFaults(checkBeneficiaryTexts(data));
   const query = { countryCode, currencyCode, payoutMethod };
   const note = { ...(alias !== undefined && { alias }), ...(saved !== undefined && { saved }) };
   const request = { workspaceId, operation: 'addInternationalRecipient', content: { ...query, data, ...note } };
@@ -25,10 +26,7 @@ export function addInternationalRecipient(
     const choice = corridorChoice(query);
     if (!choice) throw new Refusal('corridor_not_found');
     const [corridors, [next]] = await tx.flight([corridorsRead(choice), nextRecipient] as const);
-    const details = checkRecipient(schemasOf(choice, corridors), data);
-    if (details.length > 0) {
-      throw new Refusal('recipient_invalid', details.length === 1 ? details[0]?.message : undefined, { details });
-    }
+    refuseFaults(checkRecipient(schemasOf(choice, corridors), data));
 
     const corridor = corridors.find((row) => row.beneficiary_account_type === data.beneficiaryAccountType);
     if (!corridor || !next) throw new Error('details were checked for a corridor that is not there');
@@ -42,4 +40,9 @@ export function addInternationalRecipient(
       answer: recipientRead(workspaceId, id),
     };
   });
+}
+
+function refuseFaults(details: readonly RefusalDetail[]): void {
+  if (details.length === 0) return;
+  throw new Refusal('recipient_invalid', details.length === 1 ? details[0]?.message : undefined, { details });
 }

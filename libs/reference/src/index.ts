@@ -15,5 +15,6 @@ export { DEMO_RATES_SOURCE, demoRate, type DemoRate } from './demo-rates.js';
 export { BANKS, BANKS_SOURCE, bankOf, type BankEntry } from './banks.js';
 export { PURPOSES, PURPOSES_SOURCE, purposesOf, type PurposeEntry } from './purposes.js';
 export { recipientSchemasOf, type CorridorChoice } from './recipients/recipient-schemas-of.js';
+export { checkBeneficiaryTexts } from './recipients/beneficiary-texts.js';
 export { checkRecipient } from './recipients/check-recipient.js';
 export type { FieldSchema, RecipientSchema } from './recipients/recipient-schema.js';

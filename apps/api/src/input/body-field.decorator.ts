@@ -2,9 +2,9 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ValidateBy, ValidateIf } from 'class-validator';
-import { currencyOf, isCurrencyCode, isInstant, MINOR_UNITS_MAX, type RefusalReason } from '@banking/domain';
+import { currencyOf, FORBIDDEN_CHARACTERS, isCurrencyCode, isFreeText, isInstant, MINOR_UNITS_MAX, type RefusalReason } from '@banking/domain'; // prettier-ignore
 import type { Provenance } from '../http/field.decorator.js';
-import { mustBe } from './parameter.decorator.js';
+import { freeTextRule, mustBe } from './parameter.decorator.js';
 
 interface FieldRule {
   readonly provenance: Provenance;
@@ -98,7 +98,7 @@ export const OptionalAmountBodyField = amountBodyField(false);
 
 const isAmount = (value: unknown): value is string => typeof value === 'string' && AMOUNT.test(value);
 
-/** Text for people: what a line holds, and nothing that could break out of it. */
+/** Free text on one line. */
 export const LineField = (
   provenance: Provenance,
   maxLength: number,
@@ -110,8 +110,8 @@ export const LineField = (
     provenance,
     isRequired,
     schema: { type: 'string', minLength: 1, maxLength, description, example },
-    must: lineRule(maxLength),
-    isGood: (value) => typeof value === 'string' && isLine(value, maxLength),
+    must: freeTextRule(maxLength),
+    isGood: (value) => typeof value === 'string' && isFreeText(value, maxLength),
   });
 
 const choiceField =
@@ -179,14 +179,14 @@ export const PairsField = (
         description,
         example,
       } as ApiPropertyOptions,
-      must: `an object of at most ${max.count} texts: names of ${max.name} characters at most, texts of ${max.value}, without control characters`,
+      must: `an object of at most ${max.count} texts: names of at most ${max.name} characters, texts of at most ${max.value}, neither empty nor only spaces, without ${FORBIDDEN_CHARACTERS}`,
       isGood: (value) =>
         typeof value === 'object' &&
         value !== null &&
         !Array.isArray(value) &&
         Object.entries(value).length <= max.count &&
         Object.entries(value).every(
-          ([name, text]) => isLine(name, max.name) && typeof text === 'string' && isLine(text, max.value),
+          ([name, text]) => isFreeText(name, max.name) && typeof text === 'string' && isFreeText(text, max.value),
         ),
     }),
   );
@@ -232,16 +232,3 @@ export const CodeField = (
     must: `1 to ${maxLength} letters and digits`,
     isGood: (value) => typeof value === 'string' && value.length <= maxLength && /^[A-Za-z0-9]+$/.test(value),
   });
-
-const lineRule = (maxLength: number) =>
-  `1 to ${maxLength} characters, not only spaces, none of them a control character or one that turns the direction of text`;
-
-/** Whether a text has that many characters at most and no control character, line break, half of a character or turn of direction (UAX #9). */
-function isLine(text: string, maxLength: number): boolean {
-  return (
-    text.length >= 1 &&
-    text.length <= maxLength &&
-    !/[\p{Cc}\p{Zl}\p{Zp}\p{Surrogate}\u202a-\u202e\u2066-\u2069]/u.test(text) &&
-    text.trim() !== ''
-  );
-}

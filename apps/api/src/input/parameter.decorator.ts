@@ -3,7 +3,9 @@ import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ValidateBy, ValidateIf } from 'class-validator';
 import {
+  FORBIDDEN_CHARACTERS,
   isDay,
+  isFreeText,
   isInstant,
   LIMIT_DEFAULT,
   LIMIT_MAX,
@@ -23,6 +25,10 @@ export const PARAMETER_RULES = {
   limit: `a whole number from 1 to ${LIMIT_MAX}`,
   statementLimit: `a whole number from 1 to ${STATEMENT_LIMIT_MAX}`,
 } as const;
+
+/** What free text must be, in words that follow its name. */
+export const freeTextRule = (maxLength: number) =>
+  `1 to ${maxLength} characters, not only spaces, without ${FORBIDDEN_CHARACTERS}`;
 
 export const mustBe = (name: string, rule: string) => `${name} must be ${rule}.`;
 
@@ -131,9 +137,8 @@ export const TextParameter = (provenance: Provenance, maxLength: number, descrip
     provenance,
     schema: { type: 'string', minLength: 1, maxLength, description },
     reason: 'parameter_invalid',
-    must: `1 to ${maxLength} characters, none of them a control character`,
-    read: (text) =>
-      text.length >= 1 && text.length <= maxLength && !/\p{Cc}|\p{Surrogate}/u.test(text) ? text : undefined,
+    must: freeTextRule(maxLength),
+    read: (text) => (isFreeText(text, maxLength) ? text : undefined),
   });
 
 const AnyLimitParameter = (most: number, otherwise: number, must: string, description: string): PropertyDecorator =>

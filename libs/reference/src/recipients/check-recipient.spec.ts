@@ -10,7 +10,7 @@ const CODE = 'routingCodeValue1';
 
 describe('Given what is said of the beneficiary', () => {
   it.each([
-    ['beneficiaryName', ['Müller & Söhne', '中国银行', "O'Brien, Seán", '3M', '(株) 山田', 'علی‌رضا']],
+    ['beneficiaryName', ['Müller & Söhne', '中国银行', "O'Brien, Seán", '3M', '(株) 山田', 'علیرضا']],
     ['beneficiaryAddress', ['1 Rue de la Paix, Paris', '東京都千代田区1-1', 'x'.repeat(140), '#12, Marine Drive']],
     ['beneficiaryCountryCode', ['IN', 'FR']],
   ] as const)('When %s is such a text, Then it is taken as it stands', (field, texts) => {
@@ -28,9 +28,14 @@ describe('Given what is said of the beneficiary', () => {
     ['beneficiaryName', 'Ra\u202evi', 'format'],
     ['beneficiaryName', 'Ra\ud800vi', 'format'],
     ['beneficiaryName', '\u200b', 'format'],
+    ['beneficiaryName', 'Ra\u200cvi', 'format'],
+    ['beneficiaryName', 'Ra\ue000vi', 'format'],
+    ['beneficiaryName', 'Ra\u{e0041}vi', 'format'],
+    ['beneficiaryAccountNumber', '50100123456789\n', 'format'],
     ['beneficiaryName', 'x'.repeat(141), 'too_long'],
     ['beneficiaryName', 'x'.repeat(1_000_000), 'too_long'],
     ['beneficiaryName', 7, 'type'],
+    ['beneficiaryName', 2 ** 60, 'type'],
     ['beneficiaryName', null, 'type'],
     ['beneficiaryName', ['Ravi'], 'type'],
     ['beneficiaryName', { toString: 'Ravi' }, 'type'],

@@ -1,5 +1,6 @@
 import type { RefusalDetail } from '@banking/domain';
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import { checkBeneficiaryTexts, fault, FAULTS_MAX } from './beneficiary-texts.js';
 import { CHECKS } from './check-digits.js';
 import type { Format } from './format.js';
 import { type Field, FIELDS, type RecipientSchema } from './recipient-schema.js';
@@ -7,15 +8,6 @@ import { variantOf } from './recipient-schemas-of.js';
 import type { Variant } from './variants.js';
 
 type Data = Readonly<Partial<Record<Field, string>>>;
-
-/** More than a person reads at once, and a bound on what an answer can grow to. */
-const FAULTS_MAX = 20;
-
-/** So many fields are no mistake of a person, and naming each of them would keep the process busy. */
-const FIELDS_SENT_MAX = 100;
-
-/** A key we may repeat: it looks like the name of a field, not like what stands in one. */
-const FIELD_NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/;
 
 interface Compiled {
   readonly validate: ValidateFunction;
@@ -44,8 +36,8 @@ const ajv = new Ajv2020({ strict: true, allErrors: true, ownProperties: true });
  */
 export function checkRecipient(schemas: readonly RecipientSchema[], data: unknown): RefusalDetail[] {
   if (schemas.length === 0) throw new Error('without a schema nothing can be checked');
-  if (!isRecord(data)) return [{ path: '/data', reason: 'type', message: 'data must be an object.' }];
-  if (Object.keys(data).length > FIELDS_SENT_MAX) return [unknownField('')];
+  const textFaults = checkBeneficiaryTexts(data);
+  if (textFaults.length > 0) return textFaults;
 
   let best: { faults: RefusalDetail[]; distance: number } | undefined;
   for (const schema of schemas) {
@@ -86,15 +78,12 @@ function distanceOf(errors: readonly ErrorObject[]): number {
 
 function faultOf(error: ErrorObject, schemas: readonly RecipientSchema[], schema: RecipientSchema): RefusalDetail {
   const { keyword, params, instancePath } = error;
-  if (keyword === 'additionalProperties') return unknownField(String(params['additionalProperty']));
   if (keyword === 'required') return required(params['missingProperty'] as Field, schema);
 
   const field = instancePath.slice(1) as Field;
   const { description, examples, maxLength } = schema.properties[field];
   const like = `For example: ${examples[0]}`;
   switch (keyword) {
-    case 'type':
-      return fault(field, 'type', 'must be a text in quotes.', description, like);
     case 'maxLength':
       return fault(field, 'too_long', `has more than ${maxLength} characters.`, description, like);
     case 'const':
@@ -106,18 +95,9 @@ function faultOf(error: ErrorObject, schemas: readonly RecipientSchema[], schema
   }
 }
 
-function unknownField(name: string): RefusalDetail {
-  const path = FIELD_NAME.test(name) ? `/data/${name}` : '/data';
-  return { path, reason: 'field_unknown', message: `The fields of data are ${FIELDS.join(', ')}, and no others.` };
-}
-
 function required(field: Field, schema: RecipientSchema): RefusalDetail {
   const { description, examples } = schema.properties[field];
   return fault(field, 'required', 'is required.', description, `For example: ${examples[0]}`);
-}
-
-function fault(field: Field, reason: string, ...sentences: string[]): RefusalDetail {
-  return { path: `/data/${field}`, reason, message: `${field} ${sentences.join(' ')}` };
 }
 
 /** The texts that a field can hold in this document, and in those that agree with it on every other fixed text. */
@@ -155,8 +135,4 @@ function checkedFaults({ account, routing }: Variant, data: Data): RefusalDetail
 function check(field: Field, format: Format, text: string, routingCode: string): RefusalDetail | undefined {
   const found = format.check && CHECKS[format.check](text, routingCode);
   return found && fault(field, found.reason, found.message, `For example: ${format.example}`);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

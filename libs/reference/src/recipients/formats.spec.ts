@@ -37,7 +37,6 @@ describe('Given an account number', () => {
     ['DE EUR LOCAL', 'DE8937040044053201300', 'format'],
     ['DE EUR LOCAL', 'de89370400440532013000', 'format'],
     ['DE EUR LOCAL', 'DE89 3704 0044 0532 0130 00', 'format'],
-    ['DE EUR LOCAL', 'DE89370400440532013000\n', 'format'],
     ['DE EUR LOCAL', 'FR1420041010050500013M02606', 'format'],
     ['DE EUR LOCAL', 'DE８９370400440532013000', 'format'],
     ['FR EUR LOCAL', 'FR0630006000011234567890188', 'national_check_digits'],

@@ -47,16 +47,20 @@ export interface RecipientSchema {
 }
 
 /**
- * Text that people read: nothing that is invisible or turns the text around (controls, line and paragraph separators,
- * zero-width space, bidirectional overrides, byte order mark, half a surrogate pair), no space at either end, and not
- * only ASCII punctuation. Any script, because clearings from China to Japan take names in their own. Without `\p`
- * and without looking ahead, so that engines outside of ECMA-262 read it too.
+ * The characters up to U+FFFF that free text must not contain (`hasForbiddenCharacter`), as ranges: engines outside of ECMA-262 do not
+ * all read `\p`, and read surrogate pairs in different ways. `checkBeneficiaryTexts` refuses those beyond U+FFFF.
  */
-const INVISIBLE = '\\u0000-\\u001f\\u007f-\\u009f\\u200b\\u2028-\\u202e\\u2060\\u2066-\\u2069\\ufeff\\ud800-\\udfff';
+const FORBIDDEN =
+  '\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u0890\\u0891\\u08e2\\u180e\\u200b-\\u200f' +
+  '\\u2028-\\u202e\\u2060-\\u2064\\u2066-\\u206f\\ud800-\\uf8ff\\ufdd0-\\ufdef\\ufeff\\ufff9-\\ufffb\\ufffe\\uffff';
 const PUNCTUATION = '!-\\/:-@\\[-`\\{-~';
-const EDGE = `[^ \\u00a0\\u3000${INVISIBLE}]`;
-const LETTER = `[^ \\u00a0\\u3000${INVISIBLE}${PUNCTUATION}]`;
-const TEXT = `^(?:[${PUNCTUATION}][${PUNCTUATION} ]*)?${LETTER}(?:[^${INVISIBLE}]*${EDGE})?$`;
+const EDGE = `[^ \\u00a0\\u3000${FORBIDDEN}]`;
+const LETTER = `[^ \\u00a0\\u3000${FORBIDDEN}${PUNCTUATION}]`;
+/**
+ * Text that people read: no forbidden character, no space at either end, and not only ASCII punctuation. Any script, because clearings
+ * from China to Japan take names in their own. Without looking ahead, so that engines outside of ECMA-262 read it too.
+ */
+const TEXT = `^(?:[${PUNCTUATION}][${PUNCTUATION} ]*)?${LETTER}(?:[^${FORBIDDEN}]*${EDGE})?$`;
 const TEXT_RULE = 'on one line, without spaces at either end';
 
 /** Characters of a name: the EPC's SEPA guidelines, and ISO 20022's Max140Text elsewhere. */

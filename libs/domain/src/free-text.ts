@@ -1,0 +1,22 @@
+/**
+ * The general categories Cc (control), Cf (format), Co (private use) and Cs (surrogate) of Unicode, line and paragraph separators, and
+ * noncharacters. Such characters are invisible, change the direction or the lines of the text around them, or mean something else at
+ * each receiver.
+ */
+const FORBIDDEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}]/u;
+
+/** What the rule forbids, for messages: "It must not contain …". */
+export const FORBIDDEN_CHARACTERS = 'control, format or private-use characters, or line breaks';
+
+/** Whether a text contains a character that free text must not contain. Half of a surrogate pair is one. */
+export function hasForbiddenCharacter(text: string): boolean {
+  return FORBIDDEN.test(text);
+}
+
+/**
+ * Whether a text may be stored as free text, such as a name, an alias, a description or a reference: 1 to `maxLength` UTF-16 code
+ * units, not only spaces, without forbidden characters.
+ */
+export function isFreeText(text: string, maxLength: number): boolean {
+  return text.length >= 1 && text.length <= maxLength && !hasForbiddenCharacter(text) && text.trim() !== '';
+}
