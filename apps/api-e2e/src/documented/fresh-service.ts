@@ -7,6 +7,8 @@ export interface FreshService {
   readonly url: string;
   readonly dataDir: string;
   readonly document: Document;
+  /** All it has written so far; everything once it has stopped. */
+  readonly log: string;
   tokenOf(email: string): Promise<string>;
   signal(signal: NodeJS.Signals): void;
   stop(): Promise<void>;
@@ -20,6 +22,9 @@ export async function freshService(environment: Readonly<Record<string, string>>
       url: service.url,
       dataDir: folder.path,
       document: (await (await fetch(`${service.url}/openapi.json`)).json()) as Document,
+      get log() {
+        return service.log;
+      },
       tokenOf: (email) => localToken(folder.path, email),
       signal: (signal) => service.signal(signal),
       stop: () => service.stop().finally(folder.remove),

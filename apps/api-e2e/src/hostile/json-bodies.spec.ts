@@ -1,0 +1,101 @@
+import * as fc from 'fast-check';
+import { proveDocumented } from '../answers.js';
+import { callOf, type Route, routesOf } from '../documented/document.js';
+import { freshService } from '../documented/fresh-service.js';
+import { bugsIn } from '../log-lines.js';
+import { ADA } from '../service.js';
+import { askRaw, mistakesInError } from './raw-request.js';
+
+const BODIES_PER_OPERATION = 60;
+const seed = Date.now() & 0x7fffffff;
+
+/** Every text and number of a body has one of these in it, also after `JSON.parse` has rounded the number. */
+const TEXT_MARKER = 'zq8marker';
+const NUMBER_MARKER = '3165098';
+const PLANTED = new RegExp(`${TEXT_MARKER}|${NUMBER_MARKER}`);
+
+const TEXTS = ['', '\\ud800', '\\udfff x', '\\u0000', '\\u202e', '\\ue000', '\\r\\nSet-Cookie: a', '\\udb40\\udc41', 'é', '\\u0000'.repeat(50), 'x'.repeat(5_000)]; // prettier-ignore
+const NUMBERS = ['7316509876', '-7316509876', '73165098.5', '73165098765432101234', '7.3165098e300', '7.3165098e-7', '-73165098765432101234567890']; // prettier-ignore
+const NAMES = ['__proto__', 'constructor', 'toString', 'then', 'length', '\\ud800', '\\u0000', '', 'edges', 'id', 'beneficiaryName', 'beneficiaryAccountNumber', 'beneficiaryAccountType', 'destinationCountry']; // prettier-ignore
+
+/** JSON texts of values, with names of which some mean something to the operation. */
+function jsonWith(known: readonly string[]) {
+  const name = fc.oneof(fc.constantFrom(...NAMES), ...(known.length > 0 ? [fc.constantFrom(...known)] : []));
+  const { value } = fc.letrec<{ value: string }>((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 10, depthSize: 'small', withCrossShrink: true },
+      fc.constantFrom(...TEXTS).map((text) => `"${TEXT_MARKER}${text}"`),
+      fc.constantFrom(...TEXTS).map((text) => `"${text}${TEXT_MARKER}"`),
+      fc.constantFrom(...NUMBERS),
+      fc.constantFrom('true', 'null', '{}', '[]'),
+      fc.array(tie('value'), { maxLength: 3 }).map((items) => `[${items.join(',')}]`),
+      objectOf(name, tie('value')),
+      fc.nat(500).map((depth) => `${'{"a":['.repeat(depth)}"${TEXT_MARKER}"${']}'.repeat(depth)}`),
+    ),
+  }));
+  return { name, value };
+}
+
+const objectOf = (name: fc.Arbitrary<string>, value: fc.Arbitrary<string>) =>
+  fc
+    .array(fc.tuple(name, value), { maxLength: 4 })
+    .map((members) => `{${members.map(([one, text]) => `"${one}":${text}`).join(',')}}`);
+
+/** Bodies of an operation: anything at all, or its example with some fields replaced or added. */
+function bodiesOf(route: Route): fc.Arbitrary<string> {
+  const example = Object.entries((callOf(route).body ?? {}) as Record<string, unknown>);
+  const details = example.flatMap(([, value]) => (typeof value === 'object' ? Object.entries(value ?? {}) : []));
+  const { name, value } = jsonWith(example.map(([field]) => field));
+  const changed = (
+    fields: readonly (readonly [string, unknown])[],
+    changes: readonly (readonly [string, string])[],
+  ) => {
+    const kept = fields.filter(([field]) => !changes.some(([other]) => other === field));
+    return [...kept.map(([field, one]) => [field, JSON.stringify(one)] as const), ...changes];
+  };
+  const written = (members: readonly (readonly [string, string])[]) => `{${members.map(([one, text]) => `"${one}":${text}`).join(',')}}`; // prettier-ignore
+  const changes = fc.array(fc.tuple(name, value), { minLength: 1, maxLength: 3 });
+  const inDetails = fc.array(fc.tuple(fc.constantFrom('beneficiaryName', ...details.map(([field]) => field)), value), { minLength: 1, maxLength: 2 }); // prettier-ignore
+  return fc.oneof(
+    value,
+    changes.map((some) => written(changed(example, some))),
+    inDetails.map((some) => written(changed(example, [['data', written(changed(details, some))]]))),
+  );
+}
+
+it(`Given JSON bodies of any kind (seed ${seed}), When they are sent to every operation, Then none fails the service, and no value of theirs comes back in an error or in the log`, async () => {
+  const service = await freshService();
+  const statuses = new Set<number>();
+  try {
+    const token = await service.tokenOf(ADA);
+    const routes = routesOf(service.document).filter(({ operation }) => operation.requestBody);
+    expect(routes.length).toBeGreaterThanOrEqual(8);
+    for (const route of routes) {
+      const { method, path, headers } = callOf(route);
+      const own = Object.entries(headers).filter(([name]) => name !== 'Idempotency-Key');
+      const send = async (text: string, key: readonly string[]) => {
+        const lines = [...own.map((line) => line.join(': ')), `Authorization: Bearer ${token}`, 'Content-Type: application/json', `Content-Length: ${Buffer.byteLength(text)}`, ...key]; // prettier-ignore
+        const answer = await askRaw(service.url, { method, path, headers: lines, body: text });
+        if (answer.status === undefined || answer.status >= 500) throw new Error(`${method} ${path} answered ${answer.status}: ${answer.body}`); // prettier-ignore
+        statuses.add(answer.status);
+        await proveDocumented(service, method, path, answer.status);
+        if (answer.status < 400) return;
+        expect(mistakesInError(answer)).toEqual([]);
+        expect(answer.body).not.toMatch(PLANTED);
+      };
+      const keys = fc.option(fc.uuid(), { nil: undefined });
+      await fc.assert(
+        fc.asyncProperty(bodiesOf(route), keys, (text, key) =>
+          send(text, key === undefined ? [] : [`Idempotency-Key: ${key}`]),
+        ),
+        { numRuns: BODIES_PER_OPERATION, seed },
+      );
+    }
+  } finally {
+    await service.stop();
+  }
+
+  expect([...statuses]).toEqual(expect.arrayContaining([400, 422]));
+  expect(bugsIn(service.log)).toEqual([]);
+  expect(service.log.split('\n').filter((line) => PLANTED.test(line))).toEqual([]);
+}, 240_000);
