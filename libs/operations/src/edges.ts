@@ -80,14 +80,52 @@ const remittanceJson = (m: string): string =>
 const lookedUp = (table: string, alias: string, on: string): string =>
   `left join lateral (select * from ${table} l where ${on} offset 0) ${alias} on true`;
 
+/** What the links of a transaction are read from: SQL of its workspace, its id and the transaction it reverses. */
+interface Linked {
+  readonly workspaceId: string;
+  readonly id: string;
+  readonly returnOf: string;
+  /** The order it carries out, where that is known already. */
+  readonly orderId?: string;
+}
+
+/** The row of a table of the workspace whose column has a value, of which there is one at most. */
+const onlyOne = (column: string, table: string, w: string, key: string, value: string): string =>
+  `(select l.${column} from ${table} l
+    where l.workspace_id = ${w} and l.${key} >= ${value} and l.${key} <= ${value} order by l.${key} limit 1)`;
+
+/**
+ * The links of a transaction as `key, value` pairs: the order it carries out, the transaction it reverses, the return that reverses it.
+ * Null where there is none, such as the order of a return.
+ *
+ * Each is looked up in a unique index as a range of one value, in its order. On tables without statistics, a planner may take another
+ * index that begins with the workspace for an equality, and read all of the workspace for each transaction.
+ */
+export const linksJson = ({ workspaceId: w, id, returnOf, orderId }: Linked): string =>
+  `'orderID', ${orderId ?? onlyOne('order_id', 'execution', w, 'transaction_id', id)},
+   'returnOf', ${returnOf}, 'returnedBy', ${onlyOne('id', 'transaction', w, 'return_of', id)}`;
+
+/** Of a transaction in a row. */
+interface TransactionParts {
+  readonly orderId?: string;
+  readonly accountOfTransfer?: string;
+}
+
 /** The transaction with its tracking and its customer-visible transfers; transfers of our own accounts stay ours. */
-const transactionJson = (x: string, m: string, accountOfTransfer = accountOf('s')): string =>
-  `json_build_object('id', ${x}.id, 'status', ${x}.status, 'hash', ${x}.hash, ${times(x)},
+const transactionJson = (
+  x: string,
+  m: string,
+  { orderId, accountOfTransfer = accountOf('s') }: TransactionParts = {},
+): string =>
+  `json_build_object('id', ${x}.id, 'status', ${x}.status, 'hash', ${x}.hash,
+     ${linksJson({ workspaceId: `${x}.workspace_id`, id: `${x}.id`, returnOf: `${x}.return_of`, ...(orderId !== undefined && { orderId }) })}, ${times(x)},
      'edges', json_build_object(
        'internationalRemittance', ${remittanceJson(m)},
        'transfers', (
          select json_agg(${transferJson('s', accountOfTransfer)} order by s.id)
-         from (select * from transfer l where l.workspace_id = ${x}.workspace_id and l.transaction_id = ${x}.id offset 0) s
+         from (select * from transfer l
+               where l.workspace_id = ${x}.workspace_id and l.transaction_id >= ${x}.id and l.transaction_id <= ${x}.id
+               order by l.transaction_id offset 0) s
          where s.account_version is not null)))`;
 
 /** A transfer with its account and balance, and with what else its edges shall hold (`key, json` pairs). */
@@ -154,7 +192,7 @@ export const WHOLE_ACCOUNT = {
 const executionJson = (e: string, x: string, m: string, accountOfTransfer: string): string =>
   `json_build_object('id', ${e}.id, 'sequence', ${e}.sequence, 'status', ${e}.status, 'scheduledAt', rfc3339(${e}.scheduled_at),
      'executedAt', rfc3339(${e}.executed_at), 'failureCode', ${e}.failure_code, 'failureMessage', ${e}.failure_message,
-     'edges', json_build_object('transaction', case when ${x}.id is not null then ${transactionJson(x, m, accountOfTransfer)} end))`;
+     'edges', json_build_object('transaction', case when ${x}.id is not null then ${transactionJson(x, m, { orderId: `${e}.order_id`, accountOfTransfer })} end))`;
 
 /** Which executions of an order: how many of the latest, and before which sequence if not of all. SQL, such as a parameter. */
 interface Executions {

@@ -1,4 +1,11 @@
-import { fromBalanceAmount, minorUnits, type AccountId, type Scope, type WorkspaceId } from '@banking/domain';
+import {
+  fromBalanceAmount,
+  minorUnits,
+  type AccountId,
+  type Scope,
+  type Transaction,
+  type WorkspaceId,
+} from '@banking/domain';
 import { post } from '@banking/ledger';
 import { bookMany } from './testing/many-movements.js';
 import { expectWellFormed } from './testing/resources.js';
@@ -27,9 +34,15 @@ describe('Given a statement', () => {
     const { id, name, alias, code } = account;
     expect(statement.edges.account).toEqual({ id, name, alias, code, edges: { currency: account.edges.currency } });
     expect(closing(statement)).toBe(fromBalanceAmount(account.edges.balances[0]!.amount));
+    const linksOf = ({ orderID, returnOf, returnedBy }: Transaction) => ({
+      ...(orderID && { orderID }),
+      ...(returnOf && { returnOf }),
+      ...(returnedBy && { returnedBy }),
+    });
     const told = items.map(({ edges, updatedAt: _, ...transfer }) => ({
       ...transfer,
       transactionID: edges.transaction?.id,
+      ...linksOf(edges.transaction!),
       ...(edges.recipient && { recipientName: edges.recipient.name }),
       valueDate: expect.stringMatching(/^\d{4}-\d\d-\d\d$/) as unknown,
       balanceAfter: edges.balance?.amount,

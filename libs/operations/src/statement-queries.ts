@@ -1,6 +1,6 @@
 import type { Movement, StatementAccount, StatementBasis } from '@banking/domain';
 import { bind, statement, type Statement } from '@banking/postgres';
-import { currencyJson, resource } from './edges.js';
+import { currencyJson, linksJson, resource } from './edges.js';
 
 /** A page of a statement as the database reads it. Numbers that may be longer than an integer of JSON are in digits. */
 export interface StatementRow {
@@ -19,17 +19,18 @@ const ACCOUNT = resource(
      'edges', json_build_object('currency', ${currencyJson('c')}))`,
 );
 
-/** A transfer `m` with its value date `x` and the name of its recipient. */
+/** A transfer `m` with its transaction `b` and the name of its recipient. */
 const MOVEMENT = resource(
-  `json_build_object('id', m.id, 'transactionID', m.transaction_id, 'direction', m.direction, 'amount', m.amount::text,
+  `json_build_object('id', m.id, 'transactionID', m.transaction_id,
+     ${linksJson({ workspaceId: 'm.workspace_id', id: 'm.transaction_id', returnOf: 'b.return_of' })}, 'direction', m.direction, 'amount', m.amount::text,
      'type', m.type, 'description', m.description, 'purpose', m.purpose, 'feeAmount', m.fee_amount::text,
-     'recipientName', r.name, 'valueDate', x.value_date, 'createdAt', rfc3339(m.created_at), 'version', m.account_version)`,
+     'recipientName', r.name, 'valueDate', b.value_date, 'createdAt', rfc3339(m.created_at), 'version', m.account_version)`,
 );
 
 // `offset 0` keeps these row by row, each by its whole key: without statistics of the tables the planner may join them the other
 // way round, and the time would grow with the square of the movements.
-const VALUE_DATE = `cross join lateral (select x.value_date from transaction x
-     where x.workspace_id = m.workspace_id and x.id = m.transaction_id offset 0) x`;
+const TRANSACTION = `cross join lateral (select b.value_date, b.return_of from transaction b
+     where b.workspace_id = m.workspace_id and b.id = m.transaction_id offset 0) b`;
 const RECIPIENT = `left join lateral (select r.name from recipient r
      where r.workspace_id = m.workspace_id and r.id = m.recipient_id offset 0) r on true`;
 
@@ -58,7 +59,7 @@ const BY_BOOKING = statement<StatementRow>(
      (select coalesce(json_agg(${MOVEMENT} order by m.account_version), '[]')
       from (select * from transfer
             where workspace_id = $1 and account_id = $2 and account_version > u.after and account_version <= u.version
-            order by account_version limit $7) m ${VALUE_DATE} ${RECIPIENT}) as movements
+            order by account_version limit $7) m ${TRANSACTION} ${RECIPIENT}) as movements
    from account t join currency c on c.id = t.currency_id ${bookedBefore('$3')} o ${bookedBefore('$4')} e
    cross join lateral (select greatest(o.version, $5::bigint) as after, coalesce($6::bigint, e.version) as version offset 0) u
    where t.workspace_id = $1 and t.id = $2 and t.kind = 'customer'`,
@@ -99,7 +100,7 @@ const BY_VALUE_DATE = statement<StatementRow>(
       cross join lateral (select * from transfer m
             where m.workspace_id = $1 and m.account_id = $2
               and m.account_version between x.first_version and x.last_version
-            order by m.account_version offset 0) m ${RECIPIENT}) as movements
+            order by m.account_version offset 0) m ${TRANSACTION} ${RECIPIENT}) as movements
    from account t join currency c on c.id = t.currency_id ${valuedBefore('$3')} o ${valuedBefore('$4')} e
    cross join lateral (
      select coalesce($6::bigint, t.version) as version, $5::bigint as after,

@@ -19,6 +19,7 @@ import { statementPagesContract } from './statement-pages.js';
 import { statementsContract } from './statements.js';
 import { quotesContract } from './quotes.js';
 import { listsContract } from './lists.js';
+import { transactionLinksContract } from './transaction-links.js';
 import { transfersContract } from './transfers.js';
 
 /**
@@ -47,6 +48,7 @@ export function contract(name: string, provide: () => Service): void {
       refusedOrdersContract,
       laterOrdersContract,
       sandboxContract,
+      transactionLinksContract,
       errorsContract,
       httpContract,
       healthContract,

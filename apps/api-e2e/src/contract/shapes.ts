@@ -1,3 +1,6 @@
+/** Ours. */
+const LINKS = { orderID: 'id?', returnOf: 'id?', returnedBy: 'id?' };
+
 /**
  * The tables of the published interface, field by field, with `?` where it does not require a field. What is marked
  * `ours` is additive. A kind is a word below, the name of another table, or a list of it.
@@ -142,6 +145,7 @@ const SHAPES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   Movement: {
     id: 'id',
     transactionID: 'id',
+    ...LINKS,
     direction: 'string',
     amount: 'amount',
     type: 'string',
@@ -165,19 +169,13 @@ const SHAPES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'edges.beneficiary': 'Beneficiary?',
     'edges.currency': 'Currency?',
   },
-  Bank: {
-    id: 'id',
-    name: 'string',
-    countryCode: 'string?',
-    swiftCode: 'string?',
-    createdAt: 'time?',
-    updatedAt: 'time?',
-  },
+  Bank: { id: 'id', name: 'string', countryCode: 'string?', swiftCode: 'string?', createdAt: 'time?', updatedAt: 'time?' }, // prettier-ignore
   Beneficiary: { id: 'id', data: 'object?', createdAt: 'time?', updatedAt: 'time?' },
   Transaction: {
     id: 'id',
     status: 'string',
     hash: 'hash?',
+    ...LINKS,
     createdAt: 'time?',
     updatedAt: 'time?',
     'edges.internationalRemittance': 'InternationalRemittance?',

@@ -85,6 +85,14 @@ describe('Given a statement as a table', () => {
     },
   );
 
+  it('When a movement has links, Then they are in columns of their own, and empty where there are none', () => {
+    const links = { orderID: 4, returnOf: 8, returnedBy: 12 };
+    const [, linked, plain] = read(statementOf([links as Partial<Movement>, {}]));
+
+    expect(linked).toMatchObject({ orderID: '4', returnOf: '8', returnedBy: '12' });
+    expect(plain).toMatchObject({ orderID: '', returnOf: '', returnedBy: '' });
+  });
+
   it('When the column of amounts is added up, Then it is the balance of the last row', () => {
     const amounts = fc.record({ direction: fc.constantFrom('debit', 'credit'), amount: fc.nat(1_000_000).map(String) });
     fc.assert(
@@ -143,7 +151,7 @@ describe('Given a statement as a table', () => {
 
           expect(formulas).toEqual([]);
         }
-        expect(parse(csv).map(({ length }) => length)).toEqual([19, 19, 19, 19]);
+        expect(parse(csv).map(({ length }) => length)).toEqual([22, 22, 22, 22]);
       }),
       { numRuns: 1_000 },
     );

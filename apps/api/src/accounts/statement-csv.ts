@@ -26,6 +26,9 @@ const COLUMNS = [
   'feeAmountMinorUnits',
   'balance',
   'balanceMinorUnits',
+  'orderID',
+  'returnOf',
+  'returnedBy',
 ] as const;
 
 /** A text, a number, or an amount with the sign of its direction; what is missing is an empty cell. */
@@ -97,9 +100,13 @@ function textsOf({
   description,
   purpose,
   recipientName,
+  orderID,
+  returnOf,
+  returnedBy,
 }: Movement) {
-  const optional = { description, purpose, recipientName };
-  const said = Object.entries(optional).filter(([, text]) => text !== undefined);
+  const texts = Object.entries({ description, purpose, recipientName }).filter(([, text]) => text !== undefined);
+  const links = Object.entries({ orderID, returnOf, returnedBy }).filter(([, link]) => typeof link === 'number');
+  const said = [...texts, ...links];
   return { id, transactionID, createdAt, valueDate, type, direction, ...(Object.fromEntries(said) as Row) };
 }
 

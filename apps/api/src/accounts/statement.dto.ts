@@ -1,5 +1,5 @@
 import type { Movement, Statement, StatementAccount } from '@banking/domain';
-import { AmountField, EdgeField, Field, IdField, TextField } from '../http/field.decorator.js';
+import { AmountField, EdgeField, Field, IdField, Ours, TextField } from '../http/field.decorator.js';
 import { CurrencyDto } from '../products/currency.dto.js';
 
 const BalanceField = (description: string, example: number): PropertyDecorator =>
@@ -43,6 +43,18 @@ class MovementDto implements Movement {
 
   @IdField('The transaction that executed it.', 9)
   readonly transactionID!: Movement['transactionID'];
+
+  @Ours()
+  @IdField('The order that the transaction carries out. A return has none.', 1, false)
+  readonly orderID?: NonNullable<Movement['orderID']>;
+
+  @Ours()
+  @IdField('The transaction that this one reverses, a payment or a return.', 9, false)
+  readonly returnOf?: NonNullable<Movement['returnOf']>;
+
+  @Ours()
+  @IdField('The return that reverses this transaction.', 12, false)
+  readonly returnedBy?: NonNullable<Movement['returnedBy']>;
 
   @Field('ours', { type: 'string', enum: ['debit', 'credit'], description: '`debit`: money left the account. `credit`: it arrived.', example: 'debit' }) // prettier-ignore
   readonly direction!: Movement['direction'];

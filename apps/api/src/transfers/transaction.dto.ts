@@ -1,5 +1,5 @@
 import type { InternationalRemittance, RemittanceEvent, Transaction } from '@banking/domain';
-import { EdgeField, Field, IdField, TextField, TimeField } from '../http/field.decorator.js';
+import { EdgeField, Field, IdField, Ours, TextField, TimeField } from '../http/field.decorator.js';
 import { ExecutedTransferDto } from './executed-transfer.dto.js';
 
 class RemittanceEventDto implements RemittanceEvent {
@@ -68,6 +68,18 @@ export class TransactionDto implements Transaction {
     required: false,
   })
   readonly hash?: string;
+
+  @Ours()
+  @IdField('The order it carries out. A return has none: `returnOf` leads to the transaction that has one.', 1, false)
+  readonly orderID?: NonNullable<Transaction['orderID']>;
+
+  @Ours()
+  @IdField('The transaction that it reverses, a payment or a return.', 9, false)
+  readonly returnOf?: NonNullable<Transaction['returnOf']>;
+
+  @Ours()
+  @IdField('The return that reverses it.', 12, false)
+  readonly returnedBy?: NonNullable<Transaction['returnedBy']>;
 
   @TimeField('When it was booked.')
   readonly createdAt?: NonNullable<Transaction['createdAt']>;

@@ -34,7 +34,10 @@ const PUBLISHED: Readonly<Record<string, string>> = {
   RemittanceEvent: `id: integer, status: string, message?: string, createdAt?: string, lastUpdatedAt?: string`,
 };
 
-const OURS: Readonly<Record<string, string>> = { RemittanceEvent: 'reasonCode?: string' };
+const OURS: Readonly<Record<string, string>> = {
+  RemittanceEvent: 'reasonCode?: string',
+  Transaction: 'orderID?: integer, returnOf?: integer, returnedBy?: integer',
+};
 
 const ROOM = join(__dirname, '..', '..');
 

@@ -1,5 +1,5 @@
 import type { BalanceAmount, TransferAmount } from '../amount.js';
-import type { TransactionId, TransferId } from '../ids.js';
+import type { OrderId, TransactionId, TransferId } from '../ids.js';
 import type { Timestamp } from '../timestamp.js';
 import type { Account } from './account.js';
 import type { TransferDirection, TransferType } from './transfer.js';
@@ -46,6 +46,12 @@ export interface Movement {
   /** Of the transfer. */
   readonly id: TransferId;
   readonly transactionID: TransactionId;
+  /** The order that the transaction carries out. */
+  readonly orderID?: OrderId;
+  /** The transaction that this one reverses, a payment or a return. */
+  readonly returnOf?: TransactionId;
+  /** The return that reverses this transaction. */
+  readonly returnedBy?: TransactionId;
   readonly direction: TransferDirection;
   /** In minor units of the account's currency; the direction is its sign. */
   readonly amount: TransferAmount;

@@ -1,4 +1,4 @@
-import type { RemittanceEventId, RemittanceId, TransactionId } from '../ids.js';
+import type { OrderId, RemittanceEventId, RemittanceId, TransactionId } from '../ids.js';
 import type { Open } from '../open.js';
 import type { TransactionStatus } from '../states.js';
 import type { Timestamp } from '../timestamp.js';
@@ -10,6 +10,12 @@ export interface Transaction {
   readonly status: Open<TransactionStatus>;
   /** SHA-256 in hex; see transaction-hash.ts for what is hashed and how it chains. */
   readonly hash?: string;
+  /** Ours: the order it carries out. A return has none: `returnOf` leads to the transaction that has one. */
+  readonly orderID?: OrderId;
+  /** Ours: the transaction that it reverses, a payment or a return. */
+  readonly returnOf?: TransactionId;
+  /** Ours: the return that reverses it. */
+  readonly returnedBy?: TransactionId;
   readonly createdAt?: Timestamp;
   readonly updatedAt?: Timestamp;
   readonly edges: {

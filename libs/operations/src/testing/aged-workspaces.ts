@@ -26,7 +26,8 @@ const ORDERS = ['instant', 'scheduled', 'recurring'].flatMap((type) =>
 
 /**
  * Two workspaces with `count` transfers, orders and recipients each, without statistics of the tables. One row of each kind is older
- * than `count` rows of the most frequent kind, all of one account and one recipient.
+ * than `count` rows of the most frequent kind, all of one account and one recipient. Every transaction has a return, and those of
+ * `count` transfers carry out an order each.
  *
  * The rows are written past all triggers, so the books of these workspaces do not add up.
  *
@@ -37,7 +38,7 @@ export async function agedWorkspaces(
   beforehand: (world: AgedWorld) => Promise<void> = async () => undefined,
 ) {
   const world = await demoWorld();
-  for (const table of ['transfer', 'transaction', 'customer_order', 'recipient']) {
+  for (const table of ['transfer', 'transaction', 'customer_order', 'execution', 'recipient']) {
     await world.owner.query(`alter table ${table} set (autovacuum_enabled = false)`);
   }
   const { workspaces, accounts, recipients } = world.demo;
@@ -74,6 +75,7 @@ async function fill(world: Owner, of: AgedWorkspace, count: number, most: Majori
   await addTransfers(world, of, [most.transfer], `timestamptz '2020-01-01Z'`, count);
   await addOrders(world, of, ORDERS, `timestamptz '2019-12-01Z'`, 2);
   await addOrders(world, of, [most.order], `timestamptz '2020-01-01Z'`, count);
+  await linkTransactions(world, of);
   await addRecipients(world, of, !most.isSaved, `timestamptz '2019-12-01Z'`, 2);
   await addRecipients(world, of, most.isSaved, `timestamptz '2020-01-01Z'`, count);
 }
@@ -124,6 +126,27 @@ async function addOrders(
             case when k.type = 'recurring' then 'daily' end, case when k.type = 'recurring' then 1 end
      from unnest($4::text[], $5::text[]) k(type, status), generate_series(1, $6::int) n`,
     [workspaceId, accountId, recipientId, kinds.map(([type]) => type), kinds.map(([, status]) => status), count],
+  );
+}
+
+/** Executes each order by a transaction, as far as there are as many, and returns every transaction without moving money. */
+async function linkTransactions({ owner }: Owner, { workspaceId }: AgedWorkspace): Promise<void> {
+  await owner.query(
+    `insert into execution (workspace_id, order_id, sequence, status, transaction_id, scheduled_at, executed_at)
+     select $1, o.id, 1000000, 'completed', x.id, o.created_at, o.created_at
+     from (select id, created_at, row_number() over (order by id desc) as n from customer_order where workspace_id = $1) o
+     join (select id, row_number() over (order by id desc) as n from transaction x
+           where workspace_id = $1 and not exists (
+             select from execution e where e.workspace_id = $1 and e.transaction_id = x.id)) x using (n)`,
+    [workspaceId],
+  );
+  await owner.query(
+    `insert into transaction (workspace_id, status, hash, value_date, return_of, created_at)
+     select $1, 'completed', repeat('0', 64), x.value_date, x.id, x.created_at
+     from transaction x
+     where x.workspace_id = $1
+       and not exists (select from transaction r where r.workspace_id = $1 and r.return_of = x.id)`,
+    [workspaceId],
   );
 }
 

@@ -31,19 +31,22 @@ interface Node {
   readonly Plans?: readonly Node[];
 }
 
-/** A connection of the service that explains statements it has prepared, with one plan for all values of their parameters. */
+/** How a prepared statement is planned: once for all values of its parameters, or for the values of each execution. */
+type PlanMode = 'generic' | 'custom';
+
+/** A connection of the service that explains statements it has prepared. */
 export class Explaining {
   private readonly prepared = new Set<string>();
 
   private constructor(private readonly database: Database) {}
 
-  static async open({ connection }: World): Promise<Explaining> {
+  static async open({ connection }: World, mode: PlanMode = 'generic'): Promise<Explaining> {
     const database = await Database.open({ connection, role: APP_ROLE, schema: SCHEMA, poolSize: 1 });
-    await database.flight({}, [sql('set plan_cache_mode = force_generic_plan')]);
+    await database.flight({}, [sql(`set plan_cache_mode = force_${mode}_plan`)]);
     return new Explaining(database);
   }
 
-  /** The plan is made when a statement is explained for the first time. */
+  /** A generic plan is made when a statement is explained for the first time. */
   async explain(
     workspaceId: number,
     settings: Bound<unknown>,

@@ -1,0 +1,63 @@
+import type { Scope } from '@banking/domain';
+import { analyzeTables, SCHEMA, type Bound } from '@banking/postgres';
+import { LedgerBankingService } from '../ledger-banking-service.js';
+import { agedWorkspaces, type AgedWorld } from '../testing/aged-workspaces.js';
+import { Explaining, sentBy } from '../testing/plans.js';
+
+/** Of the rows that most of a workspace are: a lookup that reads all of them touches hundreds of pages. */
+const COUNT = 20_000;
+const LIMIT = 500;
+/** One transfer or order with all its edges. */
+const MOST_BUFFERS = 40;
+
+let world: AgedWorld;
+/** The largest page of each list. */
+let asked: readonly { readonly name: string; readonly settings: Bound<unknown>; readonly bound: Bound<unknown> }[];
+
+beforeAll(async () => {
+  world = await agedWorkspaces(COUNT);
+  const { workspaceId } = world.payers;
+  const scope: Scope = { workspaceId };
+  const service = new LedgerBankingService(world.database, world.books);
+  // What the demo world made is newer.
+  const old = { limit: 1, createdTo: '2021-01-01T00:00:00Z' };
+  const [transfer] = (await service.listTransfers(scope, old)).items;
+  const [order] = (await service.listOrders(scope, old)).items;
+  const links = { orderID: expect.any(Number) as number, returnedBy: expect.any(Number) as number };
+  expect(transfer!.edges.transaction).toMatchObject(links);
+  expect(order!.edges.executions).toMatchObject([{ edges: { transaction: links } }]);
+
+  const sent = async (name: string, read: () => Promise<unknown>) => {
+    const [settings, bound] = await sentBy(world.database, read);
+    return { name, settings: settings!, bound: bound! };
+  };
+  asked = [
+    await sent('transfers', () => service.listTransfers(scope, { limit: LIMIT })),
+    await sent('orders', () => service.listOrders(scope, { limit: LIMIT })),
+  ];
+}, 240_000);
+afterAll(() => world.close());
+
+async function tooMuch(mode: 'generic' | 'custom'): Promise<readonly string[]> {
+  const explaining = await Explaining.open(world, mode);
+  const findings: string[] = [];
+  for (const { name, settings, bound } of asked) {
+    const { buffers } = await explaining.explain(world.payers.workspaceId, settings, bound);
+    if (buffers > LIMIT * MOST_BUFFERS) findings.push(`${name}: ${buffers} buffers`);
+  }
+  await explaining.close();
+  return findings;
+}
+
+describe('Given a workspace in which every transaction has its links', () => {
+  it.each(['without statistics', 'with statistics'])(
+    'When the largest pages are read %s, Then each item costs a bounded number of lookups',
+    async (statistics) => {
+      if (statistics === 'with statistics') await analyzeTables(world.connection, SCHEMA);
+
+      expect(await tooMuch('generic')).toEqual([]);
+      expect(await tooMuch('custom')).toEqual([]);
+    },
+    120_000,
+  );
+});
