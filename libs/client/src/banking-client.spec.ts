@@ -42,7 +42,7 @@ describe('Given a service that answers', () => {
     ['/products', (client: BankingClient) => client.listProducts()],
     ['/recipients/countries/DE/corridors', (client: BankingClient) => client.listCorridors({}, { country: 'DE' })],
   ])('When %s is listed, Then one GET with the token and no workspace is sent', async (path, list) => {
-    body = '[{"id":1,"name":"Euro","tomorrow":{"new":["field",null]}}]';
+    body = '[{"id":1,"name":"Euro","tomorrow":{"new":["field",null]},"edges":{}}]';
 
     expect(await list(clientWith())).toEqual(JSON.parse(body));
     expect(seen.map(({ method, url }) => `${method} ${url}`)).toEqual([`GET ${path}`]);

@@ -7,6 +7,7 @@ import {
   REFUSALS,
   isRefusalReason,
 } from '@banking/domain';
+import { addMissingEdges } from './edges.js';
 import { RemoteRefusal, ServiceError } from './errors.js';
 import { nextCursor } from './next-page.js';
 import { type Call, nameOf, type RawAnswer } from './sending.js';
@@ -40,7 +41,7 @@ const JSON_TYPE = /^application\/([\w.+-]+\+)?json[\t ]*(;|$)/i;
 
 /**
  * Reads a success as JSON of the expected outer shape. What is inside is as the service wrote it, fields this version
- * does not know included.
+ * does not know included; `edges` that it left out is `{}`.
  *
  * @throws RemoteRefusal for an error answer whose reason is known, under the status the table gives it.
  * @throws ServiceError for every other answer.
@@ -59,11 +60,19 @@ export function readAnswer(answer: Answer, shape: 'array' | 'object'): unknown {
   if (hasWideInteger(value)) throw distrusted(answer, 'it holds an integer beyond 2^53 - 1');
   const isShape = shape === 'array' ? Array.isArray(value) : isRecord(value);
   if (!isShape) throw distrusted(answer, `its body is not a JSON ${shape}`);
-  if (call.id !== undefined && (value as { id?: unknown }).id !== call.id)
-    throw distrusted(answer, 'it is of another id');
+  if (call.id !== undefined && idOf(call, value) !== call.id) throw distrusted(answer, 'it is of another id');
   const objection = answer.inspect?.({ operation: call.operation, value });
   if (objection !== undefined) throw distrusted(answer, objection);
+  addMissingEdges(call.operation, value);
   return value;
+}
+
+/** The interface shows no field of an order, so another deployment may answer one without an id. */
+const MAY_LACK_ID = ['getOrder', 'cancelOrder'];
+
+function idOf({ operation, id: asked }: Call, value: unknown): unknown {
+  const { id } = value as { readonly id?: unknown };
+  return id === undefined && MAY_LACK_ID.includes(operation) ? asked : id;
 }
 
 /** Reads what was made, and whether this request made it. @throws as readAnswer */

@@ -1,0 +1,22 @@
+/** Related records that have `edges` of their own, by their name within `edges`. */
+const WITH_EDGES = ['account', 'executions', 'internationalRemittance', 'product', 'recipient', 'roles', 'transaction', 'transfers']; // prettier-ignore
+
+/** Operations whose answer has no `edges`. */
+const WITHOUT_EDGES = ['listApps', 'listPurposes', 'listRecipientSchemas', 'moveClock'];
+
+/**
+ * Adds `edges: {}` to every record that another deployment sent without it, at every level: our types say that it is there.
+ *
+ * The loop does not recurse: the sender decides how deep an answer is nested.
+ *
+ * @param answer as `JSON.parse` made it; it is changed in place
+ */
+export function addMissingEdges(operation: string, answer: unknown): void {
+  const records = WITHOUT_EDGES.includes(operation) ? [] : [answer].flat();
+  for (const record of records) {
+    if (typeof record !== 'object' || record === null) continue;
+    const holder = record as { edges?: Readonly<Record<string, unknown>> };
+    holder.edges ??= {};
+    for (const name of WITH_EDGES) for (const inner of [holder.edges[name]].flat()) records.push(inner);
+  }
+}
