@@ -50,8 +50,8 @@ export class BankingClient extends BankingService {
     { country }: { readonly country: string },
     options?: CallOptions,
   ): Promise<readonly Corridor[]> {
-    const path = `recipients/countries/${segment(country)}/corridors`;
-    return this.#calls.list('listCorridors', everywhere(scope), path, options);
+    const formerPath = `countries/${segment(country)}/corridors`;
+    return this.#calls.movedList('listCorridors', everywhere(scope), formerPath, options);
   }
 
   async listRecipientSchemas(
@@ -59,8 +59,8 @@ export class BankingClient extends BankingService {
     query: CorridorQuery,
     options?: CallOptions,
   ): Promise<readonly RecipientSchema[]> {
-    const path = `recipients/validation-schema${search(query)}`;
-    return this.#calls.list('listRecipientSchemas', everywhere(scope), path, options);
+    const formerPath = `validation-schema${search(query)}`;
+    return this.#calls.movedList('listRecipientSchemas', everywhere(scope), formerPath, options);
   }
 
   async listRecipients(scope: Scope, query: RecipientQuery = {}, options?: CallOptions): Promise<Page<Recipient>> {

@@ -34,6 +34,12 @@ export class Calls {
     return this.#read({ operation, path, ...place }, (answer) => readAnswer(answer, 'array'), options);
   }
 
+  /** A list whose path the former revision of the interface had without `recipients/`. */
+  movedList<T>(operation: string, place: Place, formerPath: string, options?: CallOptions): Promise<readonly T[]> {
+    const call = { operation, path: `recipients/${formerPath}`, formerPath, ...place };
+    return this.#read(call, (answer) => readAnswer(answer, 'array'), options);
+  }
+
   page<T>(operation: string, place: Place, path: string, options?: CallOptions): Promise<Page<T>> {
     return this.#read({ operation, path, ...place }, readPage, options);
   }

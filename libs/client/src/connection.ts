@@ -3,6 +3,7 @@ import { type Credential, credentialOf, type CredentialOption, sendable } from '
 import { Deadline } from './deadline.js';
 import { ConnectionError, OutcomeUnknownError } from './errors.js';
 import { attemptOf, type Hooks, tell } from './hooks.js';
+import { MovedPaths } from './moved-paths.js';
 import { leavesDoubt, mayTryAgain, pauseMs, RETRIES_DEFAULT, RETRIES_MAX } from './policy.js';
 import { type Answer, type Inspect, requestIdOf } from './read-answer.js';
 import { type Call, type CallOptions, nameOf, type RequestSigner, type Transport } from './sending.js';
@@ -41,6 +42,7 @@ export class Connection {
   readonly #signer: RequestSigner | undefined;
   readonly #hooks: Hooks;
   readonly #inspect: Inspect | undefined;
+  readonly #paths = new MovedPaths();
 
   constructor({ baseUrl, token, timeoutMs, retries = RETRIES_DEFAULT, hooks = {}, ...plugs }: ConnectionOptions) {
     if (!Number.isInteger(retries) || retries < 0 || retries > RETRIES_MAX) {
@@ -73,7 +75,7 @@ export class Connection {
       for (let tries = 1; ; tries += 1) {
         let answer: Answer | undefined;
         try {
-          answer = await this.#try(call, body, tries, deadline);
+          answer = await this.#paths.send(call, (at) => this.#try(at, body, tries, deadline));
           return read(answer);
         } catch (failure) {
           const status = answer?.response.status;

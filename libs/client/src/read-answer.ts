@@ -37,6 +37,8 @@ export interface Success {
  */
 export type Inspect = (success: Success) => string | undefined;
 
+export const isJson = ({ headers }: RawAnswer) => JSON_TYPE.test(headers.get('content-type') ?? '');
+
 const JSON_TYPE = /^application\/([\w.+-]+\+)?json[\t ]*(;|$)/i;
 
 /**
@@ -51,8 +53,7 @@ export function readAnswer(answer: Answer, shape: 'array' | 'object'): unknown {
   const { status } = response;
   if (status !== 200 && status !== 201) throw failureOf(answer);
 
-  if (!JSON_TYPE.test(response.headers.get('content-type') ?? ''))
-    throw distrusted(answer, 'its Content-Type is not JSON');
+  if (!isJson(response)) throw distrusted(answer, 'its Content-Type is not JSON');
   const text = strictText(answer.bytes);
   if (text === undefined) throw distrusted(answer, 'its body is not UTF-8');
   const value = parsed(text);
@@ -118,6 +119,9 @@ function distrusted({ call, response, bytes, hide }: Answer, what: string): Serv
   const about = { status, requestId: requestIdOf(response, hide), body: hide(looseText(bytes)) };
   return new ServiceError(`${nameOf(call)} answered ${status}, but ${what}.`, about);
 }
+
+/** The reason of an error answer, empty where it gives none. */
+export const reasonOf = (answer: Answer) => failureOf(answer).reason ?? '';
 
 function failureOf({ call, response, bytes, hide }: Answer): RemoteRefusal | ServiceError {
   const { status } = response;

@@ -59,6 +59,8 @@ export interface Call extends Pick<Scope, 'workspaceId' | 'requestId'> {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Relative to the base, encoded, with its query. */
   readonly path: string;
+  /** Where the former revision of the interface had the operation. */
+  readonly formerPath?: string | undefined;
   readonly body?: object | undefined;
   readonly idempotencyKey?: string | undefined;
   /** Of the resource that is asked for. An answer that is another one is not believed. */

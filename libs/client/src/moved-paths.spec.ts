@@ -1,0 +1,139 @@
+import { BankingClient, RemoteRefusal, ServiceError } from './index.js';
+import { answers, refuses, type ScriptedService, scriptedService, type Step } from './testing/scripted-service.js';
+
+/** A 404 with the published fields alone: it does not say whether the path or the record is missing. */
+const PLAIN_404 = answers(404, { errorCode: 'invalid_request', message: 'Request parameters are invalid.' });
+const HTML_404: Step = (response) => response.writeHead(404, { 'Content-Type': 'text/html' }).end('<h1>Not found</h1>');
+const HTML_200: Step = (response) => response.writeHead(200, { 'Content-Type': 'text/html' }).end('<h1>Welcome</h1>');
+const UNKNOWN_PATH = refuses(404, 'route_not_found');
+const LIST = answers(200, []);
+
+const QUERY = { countryCode: 'DE', currencyCode: 'EUR', payoutMethod: 'LOCAL' } as const;
+const CORRIDORS = ['/recipients/countries/DE/corridors', '/countries/DE/corridors'] as const;
+const SCHEMAS = ['/recipients/validation-schema', '/validation-schema'] as const;
+
+let service: ScriptedService;
+let client: BankingClient;
+beforeEach(async () => {
+  service = await scriptedService();
+  client = new BankingClient({ baseUrl: service.url, token: 'token', retries: 0 });
+});
+afterEach(() => service.close());
+
+const paths = () => service.asked.map(({ url }) => url.split('?', 1)[0]);
+const corridors = () => client.listCorridors({}, { country: 'DE' });
+const schemas = () => client.listRecipientSchemas({}, QUERY);
+/** Answers by path: the step at the current path, and at the former one. */
+const deploys = (current: Step, former: Step) =>
+  service.script((response, asked) => (asked.url.startsWith('/recipients/') ? current : former)(response, asked));
+
+describe.each([
+  ['corridors', CORRIDORS, corridors],
+  ['schemas', SCHEMAS, schemas],
+])('Given a deployment of the former revision that is asked for %s', (_, [current, former], ask) => {
+  it.each([
+    ['without a reason', PLAIN_404],
+    ['in HTML', HTML_404],
+    ['with the reason route_not_found', UNKNOWN_PATH],
+    ['with a reason this version does not know', refuses(404, 'no_such_path')],
+  ])('asks at the former path once the current one is 404 %s, and stays there', async (_what, missing) => {
+    deploys(missing, LIST);
+
+    expect(await ask()).toEqual([]);
+    expect(await ask()).toEqual([]);
+    expect(paths()).toEqual([current, former, former]);
+  });
+
+  it('asks at the current path again once the deployment has it', async () => {
+    deploys(UNKNOWN_PATH, LIST);
+    await ask();
+    deploys(LIST, UNKNOWN_PATH);
+
+    for (let time = 0; time < 2; time += 1) expect(await ask()).toEqual([]);
+    expect(paths().slice(2)).toEqual([former, current, current]);
+  });
+
+  it('keeps the query and the headers', async () => {
+    deploys(PLAIN_404, LIST);
+    await ask();
+
+    const [first, second] = service.asked;
+    expect(second?.url.split('?')[1]).toBe(first?.url.split('?')[1]);
+    expect(second?.headers).toEqual(first?.headers);
+  });
+
+  it('gives the first answer when both paths are 404', async () => {
+    deploys(UNKNOWN_PATH, refuses(404, 'country_unknown'));
+
+    expect(await ask().catch((error: unknown) => error)).toMatchObject({ status: 404, reason: 'route_not_found' });
+    expect(paths()).toEqual([current, former]);
+  });
+
+  it.each([
+    ['forbidden', answers(403, { errorCode: 'forbidden', message: 'No.' })],
+    ['malformed', answers(400, { errorCode: 'invalid_request', message: 'No.' })],
+    ['a page of a web server', HTML_200],
+  ])('gives the first answer, and stays there, when the former path is %s', async (_what, other) => {
+    deploys(PLAIN_404, other);
+    expect(await ask().catch((error: unknown) => error)).toMatchObject({ status: 404 });
+    deploys(LIST, other);
+    await ask();
+
+    expect(paths()).toEqual([current, former, current]);
+  });
+
+  it.each([429, 500, 503])(
+    'gives the answer of the former path when it is %i: it may have the list',
+    async (status) => {
+      deploys(PLAIN_404, answers(status, { errorCode: 'x', message: 'No.' }));
+
+      expect(await ask().catch((error: unknown) => error)).toBeInstanceOf(ServiceError);
+      expect(await ask().catch((error: unknown) => error)).toMatchObject({ status });
+      expect(paths()).toEqual([current, former, current, former]);
+    },
+  );
+});
+
+describe('Given a deployment of the current revision', () => {
+  it.each([
+    ['country_unknown', corridors, CORRIDORS],
+    ['corridor_not_found', schemas, SCHEMAS],
+  ])('asks no second time for a 404 with the reason %s', async (reason, ask, [current]) => {
+    deploys(refuses(404, reason), LIST);
+
+    await expect(ask()).rejects.toBeInstanceOf(RemoteRefusal);
+    expect(paths()).toEqual([current]);
+  });
+
+  it('asks no second time for a 404 without a reason, once the current path has answered', async () => {
+    deploys(LIST, LIST);
+    await corridors();
+    deploys(PLAIN_404, LIST);
+
+    await expect(corridors()).rejects.toMatchObject({ status: 404 });
+    expect(paths()).toEqual([CORRIDORS[0], CORRIDORS[0]]);
+  });
+
+  it.each([400, 401, 403, 429, 500])('asks no second time for a %i', async (status) => {
+    deploys(answers(status, { errorCode: 'x', message: 'No.' }), LIST);
+
+    await expect(corridors()).rejects.toMatchObject({ status });
+    expect(paths()).toEqual([CORRIDORS[0]]);
+  });
+
+  it('asks no second time for an operation whose path has not moved', async () => {
+    service.script(UNKNOWN_PATH, LIST);
+
+    await expect(client.listProducts()).rejects.toMatchObject({ status: 404 });
+    expect(paths()).toEqual(['/products']);
+  });
+});
+
+describe('Given a former path and a deadline', () => {
+  it('counts both requests as one call', async () => {
+    deploys(PLAIN_404, () => undefined);
+
+    await expect(client.listCorridors({}, { country: 'DE' }, { timeoutMs: 300 })).rejects.toMatchObject({ timedOut: true }); // prettier-ignore
+    expect(paths()).toEqual([...CORRIDORS]);
+  });
+});
