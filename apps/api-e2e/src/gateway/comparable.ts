@@ -22,6 +22,13 @@ export function comparable({ status, headers, body }: Answered): Comparable {
   };
 }
 
+/** JSON without empty `edges`: a gateway adds those that its upstream has left out. */
+export function withoutEmptyEdges(text: string): string {
+  const isEmpty = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0; // prettier-ignore
+  const parsed: unknown = JSON.parse(text, (name, value: unknown) => (name === 'edges' && isEmpty(value) ? undefined : value)); // prettier-ignore
+  return JSON.stringify(parsed);
+}
+
 /** The same of what `fetch` answers. */
 export async function comparableResponse(response: Response): Promise<Comparable> {
   return comparable({ status: response.status, headers: response.headers, body: await response.text() });

@@ -13,6 +13,7 @@ import {
 import { mistakesInError } from '../hostile/raw-request.js';
 import { ADA } from '../service.js';
 import { BesiegedGateway } from './besieged-gateway.js';
+import { withoutEmptyEdges } from './comparable.js';
 import { json, roleIn } from './hostile-upstream.js';
 
 const DOCUMENT = join(__dirname, '..', '..', '..', 'api', 'openapi.json');
@@ -95,7 +96,7 @@ describe(`Given a gateway and answers that were good before they were changed (s
           const answer = await ask(route, name, isTable ? 'text/csv' : 'application/json');
 
           if (answer.status === successOf(route)) {
-            if (!isTable) expect(answer.body).toBe(JSON.stringify(given));
+            if (!isTable) expect(withoutEmptyEdges(answer.body)).toBe(withoutEmptyEdges(JSON.stringify(given)));
           } else {
             expect(answer).toMatchObject({ status: 502, body: expect.stringContaining('"upstream_error"') as string });
             expect(mistakesInError({ ...answer, closedAfterMs: 0 })).toEqual([]);

@@ -1,6 +1,7 @@
 import { mistakesIn } from '../contract/shapes.js';
 import { CANARY } from '../log-lines.js';
 import { BesiegedGateway } from './besieged-gateway.js';
+import { withoutEmptyEdges } from './comparable.js';
 import { HARMLESS_ANSWERS } from './harmless-answers.js';
 import { BROKEN_ANSWERS, FOREIGN_ANSWERS, type HostileAnswer, TOO_LONG, WRONG_FIELDS } from './hostile-answers.js';
 import { body, json } from './hostile-upstream.js';
@@ -58,7 +59,7 @@ describe('Given a gateway whose upstream cannot be believed', () => {
 
     const { status, text: passed } = await besieged.ask('/transfers/1');
 
-    expect([status, passed]).toEqual([200, JSON.stringify(JSON.parse(text))]);
+    expect([status, withoutEmptyEdges(passed)]).toEqual([200, withoutEmptyEdges(text)]);
   });
 
   it('When it sends headers of its own Then none but those of the interface reaches the caller', async () => {

@@ -23,7 +23,8 @@ export function sendCreated<T extends { readonly id: number }>(
   { resource, isReplay }: Created<T>,
   id: number = resource.id,
 ): T {
-  reply.header('location', `${at}/${id}`);
+  // Another deployment may answer an order whose id cannot be read here.
+  if (Number.isSafeInteger(id)) reply.header('location', `${at}/${id}`);
   if (isReplay) reply.header('idempotent-replayed', 'true');
   return resource;
 }

@@ -6,17 +6,26 @@ import type { Inspect } from '@banking/client';
 /** The document of our own interface, which `npm run openapi` writes and a spec holds to the routes. */
 const DOCUMENT = join(__dirname, '..', '..', 'openapi.json');
 
-/** How amounts are written: other texts may be written otherwise elsewhere, times for example. */
-const AMOUNT = '^(0|[1-9][0-9]{0,18})$';
-
 /** Deeper than any record of the interface. */
 const DEPTH_MAX = 64;
 
-/** Records of which the published interface requires no field. */
-const NOTHING_REQUIRED = ['Corridor', 'ExecutedTransfer'];
+/** How amounts are written. */
+const AMOUNT = '^(0|[1-9][0-9]{0,18})$';
 
-/** What is looked at of a schema: whether a value is of its type, within its bounds, and holds what it must. */
-const KEPT = ['type', 'required', 'minimum', 'maximum', '$ref'] as const;
+/** What the interface states of a value beside its type, and what we rely on when we calculate with it. */
+const STATED_LIMITS: Readonly<Record<string, Schema>> = {
+  'Transfer.amount': { pattern: AMOUNT },
+  'Currency.decimals': { minimum: 0, maximum: 18 },
+};
+
+/** Records that the published interface names and whose fields it does not show. */
+const NOT_SHOWN = ['Order', 'Execution', 'ExecutedTransfer', 'RecipientSchema'];
+
+/** Records of which it does not say which fields are required. */
+const NOTHING_REQUIRED = ['Corridor'];
+
+/** Records that only our document has: a deployment that answers with one has it from there. */
+const ONLY_OURS = ['Movement', 'Quote', 'QuoteEdges', 'SandboxClock', 'Statement', 'StatementAccount', 'StatementAccountEdges', 'StatementEdges']; // prettier-ignore
 
 interface Schema {
   readonly [keyword: string]: unknown;
@@ -42,11 +51,12 @@ interface DocumentedOperation {
 }
 
 /**
- * Looks at every success of an upstream before anybody gets it: the types of all fields we know, the digits of amounts, the bounds of
- * integers, and that no field is missing which the interface requires. Fields and values we do not know pass. What is wrong is
- * said by its place, never by its value.
+ * Checks every success of an upstream before a caller gets it. What the published interface states is enforced: the JSON types of its
+ * fields, the fields it requires, and {@link STATED_LIMITS}. What it leaves open passes as it is: fields of ours, fields we do not know,
+ * values such as times and statuses, and records it does not show. The objection names the place, never the value.
  *
- * The checks are made from our own OpenAPI document, each when its operation is first answered.
+ * The checks are made from our own OpenAPI document, whose `x-provenance` says what is stated. Each is compiled at the first answer of
+ * its operation.
  */
 export function answerChecks(): Inspect {
   const { paths, components } = JSON.parse(readFileSync(DOCUMENT, 'utf8')) as Document;
@@ -85,29 +95,54 @@ function successOf({ responses }: DocumentedOperation): Schema | undefined {
 }
 
 /** A schema without what only describes, and without what another deployment may do otherwise. */
-function asChecked(schema: Schema, schemas: Schemas, name?: string): Schema {
-  const kept = Object.fromEntries(KEPT.filter((keyword) => schema[keyword] !== undefined).map((keyword) => [keyword, schema[keyword]])); // prettier-ignore
-  // What callers of this family expect, and no interface states: that it is there at all is enough.
-  if (schema['x-provenance'] === 'known') return { type: schema['type'] };
-  const { properties, items, allOf, additionalProperties, pattern } = schema;
+function asChecked(schema: Schema, schemas: Schemas, name = ''): Schema {
+  if (NOT_SHOWN.includes(name)) return { type: 'object', properties: { edges: { type: 'object' } } };
+  const isOurs = ONLY_OURS.includes(name);
+  const { type, $ref, properties, items, allOf, additionalProperties } = schema;
   const inner = (one: Schema) => asChecked(one, schemas);
   return {
-    ...kept,
+    ...(type !== undefined && { type }),
+    ...($ref !== undefined && { $ref }),
     ...(typeof additionalProperties === 'object' && { additionalProperties: inner(additionalProperties) }),
     ...(properties && {
-      properties: mapped(Object.entries(properties), inner),
+      properties: mapped(
+        Object.entries(properties),
+        (field, its) =>
+        isOurs ? { ...inner(field), ...limitsOf(field) } : { ...asStated(field, schemas), ...STATED_LIMITS[`${name}.${its}`] }, // prettier-ignore
+      ),
       required: requiredOf(schema, schemas, name),
     }),
     ...(items && { items: inner(items) }),
     ...(allOf && { allOf: allOf.map(inner) }),
+  };
+}
+
+/** A field of a record that the interface shows. */
+function asStated(field: Schema, schemas: Schemas): Schema {
+  switch (field['x-provenance']) {
+    case 'ours':
+      return {};
+    // Callers of this family expect what is inside; the interface states the type alone.
+    case 'known':
+      return { type: field['type'] };
+    default:
+      return asChecked(field, schemas);
+  }
+}
+
+function limitsOf({ minimum, maximum, pattern }: Schema): Schema {
+  return {
+    ...(minimum !== undefined && { minimum }),
+    ...(maximum !== undefined && { maximum }),
     ...(pattern === AMOUNT && { pattern }),
   };
 }
 
 /** `edges` must be there only where something in it must. */
-function requiredOf({ required = [], properties = {} }: Schema, schemas: Schemas, name = ''): readonly string[] {
+function requiredOf({ required = [], properties = {} }: Schema, schemas: Schemas, name: string): readonly string[] {
   if (NOTHING_REQUIRED.includes(name)) return [];
-  return required.filter((field) => field !== 'edges' || needsSomething(properties['edges'], schemas));
+  const isStated = (field: string) => ONLY_OURS.includes(name) || properties[field]?.['x-provenance'] !== 'ours';
+  return required.filter((field) => isStated(field) && (field !== 'edges' || needsSomething(properties['edges'], schemas))); // prettier-ignore
 }
 
 function needsSomething(edges: Schema | undefined, schemas: Schemas): boolean {

@@ -233,7 +233,7 @@ describe('Given an answer of the upstream that cannot be believed', () => {
     ['does not know the outcome', refused(504, 'outcome_unknown'), 504, 'outcome_unknown'],
     ['is silent', () => undefined, 504, 'upstream_timeout'],
     ['breaks off', (request) => void request.socket.destroy(), 502, 'upstream_error'],
-    ['answers something else', { status: 201, body: { id: 1 } }, 502, 'upstream_error'],
+    ['answers something else', { status: 201, body: [{ id: 1 }] }, 502, 'upstream_error'],
   ])(
     'When it %s while something is made, Then our caller gets a key to repeat it with',
     async (_, script, status, reason) => {
