@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { type IncomingMessage, type RequestListener, type Server, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
-import { type AppId, BankingService, Refusal, type TransferId, type WorkspaceId } from '@banking/domain';
-import { BankingClient, type BankingClientOptions } from './index.js';
+import { type AccountId, type AppId, BankingService, type OrderWish, Refusal, type TransferId, type UserId, type WorkspaceId } from '@banking/domain'; // prettier-ignore
+import { BankingClient, type BankingClientOptions, type Sending } from './index.js';
 
 const TOKEN = 'eyJhbGciOiJFUzI1NiJ9.e30.c2lnbmF0dXJl';
 const SCOPE = { workspaceId: 7 as WorkspaceId };
@@ -100,6 +100,23 @@ describe('Given a service that answers', () => {
 
     await client.listProducts({});
     expect(sent).toEqual([`${origin}/products`]);
+  });
+
+  it('When a fetch is given, Then it learns for whom each call is, and the service does not', async () => {
+    const calls: Sending['call'][] = [];
+    const client = clientWith({ fetch: (input, init) => (calls.push(init.call), fetch(input, init)) });
+    const actor = 3 as UserId;
+    await client.listProducts({ actor });
+    await client.listOrders({ ...SCOPE, actor });
+    body = '{}';
+    await client.placeOrder({ ...SCOPE, actor }, { accountId: 1 as AccountId } as OrderWish);
+
+    expect(calls).toMatchObject([
+      { operation: 'listProducts', method: 'GET', actor },
+      { operation: 'listOrders', method: 'GET', actor, workspaceId: 7 },
+      { operation: 'placeOrder', method: 'POST', actor, workspaceId: 7 },
+    ]);
+    expect(seen.flatMap(({ headers }) => Object.keys(headers))).not.toContain('actor');
   });
 });
 

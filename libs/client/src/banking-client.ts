@@ -10,7 +10,8 @@ export type BankingClientOptions = ConnectionOptions;
 /**
  * The service over HTTP, as the same port the service itself answers to.
  *
- * A scope says the workspace; who asks is said by the token, so `scope.actor` is not sent. Every call has a deadline
+ * A scope says the workspace; who asks is said by the token, so `scope.actor` is not sent: only a `fetch` of your own
+ * sees it, in `call`. Every call has a deadline
  * for all its tries. What can be repeated without harm is; the README says when.
  *
  * @throws RemoteRefusal, from every method, for what the service refuses; a plain Refusal for an argument that cannot

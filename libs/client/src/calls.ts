@@ -88,16 +88,16 @@ export class Calls {
   }
 }
 
-export type Place = Pick<Call, 'workspaceId' | 'requestId'> & Pick<CallOptions, 'signal'>;
+export type Place = Pick<Call, 'workspaceId' | 'requestId' | 'actor'> & Pick<CallOptions, 'signal'>;
 
 const readRecord = (answer: Answer) => readAnswer(answer, 'object');
 
 /** Of an operation that belongs to no workspace. */
-export function everywhere({ requestId }: Scope): Place {
+export function everywhere({ requestId, actor }: Scope): Place {
   if (requestId !== undefined && !/^[\w.-]{1,128}$/.test(requestId)) {
     throw new TypeError('A requestId is 1 to 128 of A-Z, a-z, 0-9, dot, dash and underscore.');
   }
-  return { requestId };
+  return { requestId, actor };
 }
 
 /** A signal in the scope ends what is read of the workspace, and nothing that changes it. */

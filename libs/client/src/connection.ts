@@ -145,6 +145,7 @@ export class Connection {
           credentials: 'omit',
           cache: 'no-store',
           signal: deadline.signal,
+          call,
         }),
       );
       const bytes = await deadline.within(response.arrayBuffer());

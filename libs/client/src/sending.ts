@@ -18,6 +18,8 @@ export interface Sending {
   readonly credentials: 'omit';
   readonly cache: 'no-store';
   readonly signal: AbortSignal;
+  /** The call this request belongs to, for a transport that tells users apart. It is no part of the request. */
+  readonly call: Pick<Call, 'operation' | 'method' | 'workspaceId' | 'actor'>;
 }
 
 /**
@@ -53,7 +55,7 @@ export interface CallOptions {
 export type CreationOptions = Intent & CallOptions;
 
 /** One operation with what it is given: all its tries send the same. */
-export interface Call extends Pick<Scope, 'workspaceId' | 'requestId'> {
+export interface Call extends Pick<Scope, 'workspaceId' | 'requestId' | 'actor'> {
   /** The port's word for it: `placeOrder`. */
   readonly operation: string;
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
