@@ -7,6 +7,7 @@ export * from './open-deployment.js';
 export { OrderDesk, type Lane } from './orders/order-desk.js';
 export { resumeOrder } from './orders/pause-order.js';
 export { postOrders } from './orders/post-orders.js';
+export { RoundRobin } from './orders/round-robin.js';
 export { chooseRates } from './rates/choose-rates.js';
 export { DEMO_RATES } from './rates/demo-rate-source.js';
 export * from './provisioning/index.js';

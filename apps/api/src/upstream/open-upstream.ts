@@ -14,11 +14,12 @@ import { UpstreamConnection } from './upstream-connection.js';
 import { UpstreamDirectory } from './upstream-directory.js';
 import { UpstreamReadiness } from './upstream-readiness.js';
 import { readUserLists } from './read-user-lists.js';
+import { limitedFor } from './upstream-failure.js';
 import { UserLists } from './user-lists.js';
 
 /** Another deployment of the interface behind ours. What it says is believed only after it has been looked at. */
 export function openUpstream({ url, timeoutMs, credential }: UpstreamConfig, log: Logger): Backing {
-  const connection = new UpstreamConnection(log);
+  const connection = new UpstreamConnection(timeoutMs, log);
   const loop = new LoopWatch(connection.name);
   const token = credentialFrom(credential);
   const options = {
@@ -31,10 +32,15 @@ export function openUpstream({ url, timeoutMs, credential }: UpstreamConfig, log
     inspect: answerChecks(),
   };
   const asOurselves = new BankingClient(options);
-  const lists = new UserLists(() => readUserLists(asOurselves));
-  // Without the lists nobody is served, whatever else the upstream answers.
+  const lists = new UserLists(
+    () => readUserLists(asOurselves),
+    (read) => connection.holdCallersDuring(read),
+  );
+  // Without the lists nobody is served, whatever else the upstream answers. With them callers are, also while it limits our requests.
   const ask = async () => {
-    await asOurselves.listApps({});
+    await asOurselves.listApps({}).catch((error: unknown) => {
+      if (limitedFor(error) === undefined) throw error;
+    });
     await lists.find();
   };
   return {

@@ -17,6 +17,7 @@ function directoryOver(...apps: AppUsers[]) {
       world.reads += 1;
       return [...world.apps];
     },
+    (read) => read(),
     () => world.nowMs,
   );
   const directory = new UpstreamDirectory(lists, ({ userIds }) => warnings.push(userIds));

@@ -110,7 +110,10 @@ describe('Given what is between the upstream and us', () => {
     [503, 'unavailable', READ, {}],
     [503, 'unavailable', PLACE, ORDER],
   ])('When it answers %i %s to %s with a time to wait, Then our caller is told the same', async (theirs, reason, call, init) => {
-    const { status, body, retryAfter, response } = await answerTo(call, { ...refused(theirs, reason), headers: { 'retry-after': '17' } }, init);
+    // A 429 makes what comes next wait, which is not what this is about.
+    const other = await gatewayOf(upstream.url);
+    const { status, body, retryAfter, response } = await answerTo(call, { ...refused(theirs, reason), headers: { 'retry-after': '17' } }, init, other);
+    await other.close();
 
     expect({ status, reason: body['reason'], retryAfter }).toEqual({ status: theirs, reason, retryAfter: '17' });
     expect(response.headers.has('idempotency-key')).toBe(false);

@@ -22,6 +22,13 @@ export class UserListsError extends Error {
   override readonly name = 'UserListsError';
 }
 
+/** After how many seconds the user lists may be read again, where the upstream answered 429; undefined for any other failure. */
+export function limitedFor(thrown: unknown): number | undefined {
+  const cause = thrown instanceof UserListsError ? thrown.cause : thrown;
+  if (!(cause instanceof RemoteRefusal || cause instanceof ServiceError) || cause.status !== 429) return undefined;
+  return Math.max(1, cause.retryAfterSeconds ?? 1);
+}
+
 /** What only the sender of a request is to blame for, and that was us: our caller's request has passed the same checks here. */
 const OUR_OWN_STATUSES: readonly number[] = [405, 406, 408, 413, 414, 415, 431];
 const OUR_OWN_REASONS: readonly RefusalReason[] = ['workspace_id_required', 'workspace_id_invalid', 'request_malformed', 'header_repeated']; // prettier-ignore

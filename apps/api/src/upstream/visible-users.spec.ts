@@ -1,5 +1,5 @@
 import type { User, UserId } from '@banking/domain';
-import { type ListedUser, visibleUsers } from './visible-users.js';
+import { visibleUsers } from './visible-users.js';
 
 const role = (id: number, word: string, workspace: string) => ({
   id,
@@ -7,7 +7,7 @@ const role = (id: number, word: string, workspace: string) => ({
   edges: { workspace: { id: workspace === 'One' ? 1 : 2, name: workspace } },
 });
 const user = (id: number, name: string, roles: object[], status = 'completed') =>
-  ({ id, email: `${name}@bank.example`, status, edges: { roles } }) as unknown as ListedUser;
+  ({ id, email: `${name}@bank.example`, status, edges: { roles } }) as unknown as User;
 
 /** The people of the spec of our own books: the same rule has to hold for both. */
 const USERS = [
@@ -20,7 +20,7 @@ const USERS = [
 ];
 
 /** Who is seen, and in which workspaces with which role. */
-const seenBy = (id: number, users: readonly ListedUser[] = USERS) =>
+const seenBy = (id: number, users: readonly User[] = USERS) =>
   Object.fromEntries(visibleUsers(users, id as UserId).map(inShort));
 const inShort = ({ email, edges }: User) => [
   email.split('@')[0],
@@ -60,22 +60,22 @@ describe('Given all users of an app with two workspaces', () => {
     expect(seenBy(1, users)).toMatchObject({ auditor: ['auditor of Two'] });
   });
 
-  it('When a list leaves roles out, or what they stand in, Then that is a user without a role', () => {
-    const users = [...USERS, { id: 8, email: 'bare@bank.example' } as ListedUser];
+  it('When a list leaves roles out, Then that is a user without a role', () => {
+    const users = [...USERS, { id: 8, email: 'bare@bank.example', edges: {} } as User];
 
     expect(seenBy(1, users)).toMatchObject({ bare: [] });
     expect(seenBy(8, users)).toEqual({ bare: [] });
   });
 
   it('When a user has fields we do not know, Then they are passed on', () => {
-    const users = [{ ...USERS[1], edges: { ...USERS[1]?.edges, badges: 3 }, level: 'gold' } as ListedUser];
+    const users = [{ ...USERS[1], edges: { ...USERS[1]?.edges, badges: 3 }, level: 'gold' } as User];
 
     expect(visibleUsers(users, 2 as UserId)).toMatchObject([{ level: 'gold', edges: { badges: 3 } }]);
   });
 
   it('When a member sees somebody else, Then it is what the interface names: the rest was told to our credential', () => {
     const more = { phone: '+49 30 1234', edges: { roles: USERS[2]?.edges?.roles, sessions: ['token'] } };
-    const users = [USERS[1]!, { ...USERS[2], ...more } as ListedUser];
+    const users = [USERS[1]!, { ...USERS[2], ...more } as User];
 
     expect(JSON.stringify(visibleUsers(users, 2 as UserId))).not.toMatch(/phone|sessions/);
     expect(seenBy(2, users)).toEqual({ member: ['member of One'], mate: ['member of One'] });

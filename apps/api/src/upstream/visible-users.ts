@@ -1,14 +1,11 @@
 import type { Role, User, UserId, WorkspaceId } from '@banking/domain';
 
-/** A user as an upstream may list one: only its own deployments promise the lists inside. */
-export type ListedUser = Omit<User, 'edges'> & { readonly edges?: User['edges'] };
-
 /**
  * What a user holds in the app. One who has not finished signing up has nothing yet, whatever was granted in advance; and what another
  * status means, such as one for users who are blocked, is not ours to guess.
  */
-export function rolesOf({ status = 'completed', edges }: ListedUser): readonly Role[] {
-  return status === 'completed' ? (edges?.roles ?? []) : [];
+export function rolesOf({ status = 'completed', edges }: User): readonly Role[] {
+  return status === 'completed' ? (edges.roles ?? []) : [];
 }
 
 /**
@@ -18,7 +15,7 @@ export function rolesOf({ status = 'completed', edges }: ListedUser): readonly R
  *
  * @returns nothing at all for somebody who does not belong to the app
  */
-export function visibleUsers(users: readonly ListedUser[], actor: UserId): readonly User[] {
+export function visibleUsers(users: readonly User[], actor: UserId): readonly User[] {
   const self = users.find(({ id }) => id === actor);
   if (self === undefined) return [];
   const held = rolesOf(self).filter(({ role }) => role === 'admin' || role === 'member');
@@ -32,7 +29,7 @@ export function visibleUsers(users: readonly ListedUser[], actor: UserId): reado
 }
 
 /** Of somebody else a member sees what the interface names: what more an upstream tells, it told our credential, which is an admin. */
-function shown({ id, email, status, userType, createdAt }: ListedUser, roles: readonly Role[]): User {
+function shown({ id, email, status, userType, createdAt }: User, roles: readonly Role[]): User {
   return {
     id,
     email,

@@ -13,14 +13,29 @@ export class RoundRobin<K, T> {
     else this.rows.set(key, [item]);
   }
 
-  /** The next item of the key whose turn it is, which then has its turn after all others. */
-  shift(): T | undefined {
-    const [next] = this.rows;
-    if (!next) return undefined;
-    const [key, row] = next;
-    const item = row.shift();
-    this.rows.delete(key);
-    if (row.length > 0) this.rows.set(key, row);
-    return item;
+  /**
+   * The next item of the key whose turn it is, which then has its turn after all others.
+   *
+   * @param mayTake whether an item may be taken now; one that may not keeps its place and delays no other
+   */
+  shift(mayTake: (item: T) => boolean = () => true): T | undefined {
+    for (const [key, row] of this.rows) {
+      const at = row.findIndex(mayTake);
+      if (at < 0) continue;
+      const [item] = row.splice(at, 1);
+      this.rows.delete(key);
+      if (row.length > 0) this.rows.set(key, row);
+      return item;
+    }
+    return undefined;
+  }
+
+  /** Removes an item that gives up its place; the turn of its key stays. */
+  remove(key: K, item: T): void {
+    const row = this.rows.get(key);
+    const at = row?.indexOf(item) ?? -1;
+    if (row === undefined || at < 0) return;
+    row.splice(at, 1);
+    if (row.length === 0) this.rows.delete(key);
   }
 }

@@ -30,7 +30,12 @@ export async function gatewayOf(upstreamUrl: string, environment: Readonly<Recor
   await app.listen(0, '127.0.0.1');
   const url = await app.getUrl();
   const issuer = await LocalIssuer.open(dataDir);
-  const tokenOf = (email: string) => issuer.sign({ email, audience: 'banking-api', lifetimeSeconds: 600 });
+  const tokens = new Map<string, Promise<string>>();
+  const tokenOf = (email: string) => {
+    const token = tokens.get(email) ?? issuer.sign({ email, audience: 'banking-api', lifetimeSeconds: 600 });
+    tokens.set(email, token);
+    return token;
+  };
   return {
     url,
     dataDir,
