@@ -3,10 +3,10 @@ import { Refusal } from '@banking/domain';
 import { ReferenceAnswers } from './reference-answers.js';
 
 /** What the answerer sees of a reply, with what it did to it. */
-function replyTo(ifNoneMatch?: string) {
+function replyTo(ifNoneMatch?: string, actor = 1) {
   const headers: Record<string, string> = {};
   const reply = {
-    request: { headers: { 'if-none-match': ifNoneMatch } },
+    request: { headers: { 'if-none-match': ifNoneMatch }, caller: { actor } },
     status: 200,
     headers,
     header(name: string, value: string) {
@@ -49,6 +49,16 @@ describe('Given answers that are the same for everybody', () => {
     await answers.send(replyTo(), 'another', ask);
 
     expect(ask).toHaveBeenCalledTimes(2);
+  });
+
+  it('When several callers want one at once, Then none waits for the question of another, and what is answered first is for all', async () => {
+    const answers = new ReferenceAnswers();
+    const never = () => new Promise<unknown>(() => undefined);
+    void answers.send(replyTo(undefined, 1), 'one', never);
+
+    expect((await answers.send(replyTo(undefined, 2), 'one', async () => [2]))?.toString()).toBe('[2]');
+    expect((await answers.send(replyTo(undefined, 3), 'one', never))?.toString()).toBe('[2]');
+    expect((await answers.send(replyTo(undefined, 1), 'one', never))?.toString()).toBe('[2]');
   });
 
   it('When asking is refused, Then the refusal is not kept', async () => {

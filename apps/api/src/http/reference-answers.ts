@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
+import type { CalledRequest } from '../access/caller.js';
 import { Remember } from '../access/remember.js';
 
 /** A change of reference data is seen at most this much later. */
@@ -20,14 +21,16 @@ interface ReadyMade {
  */
 @Injectable()
 export class ReferenceAnswers {
-  private readonly answers = new Remember<ReadyMade>(REMEMBERED_MS, REMEMBERED_MAX);
+  private readonly answers = new Map<string, { readonly answer: ReadyMade; readonly untilMs: number }>();
+  /** By caller: at a gateway a question may wait behind others of its caller, and only of its caller. */
+  private readonly questions = new Remember<ReadyMade>(REMEMBERED_MS, REMEMBERED_MAX);
 
   /**
    * @param key what tells this answer from the others, among all operations that answer here
    * @returns what is left for the controller to send
    */
   async send(reply: FastifyReply, key: string, ask: () => Promise<unknown>): Promise<Buffer | undefined> {
-    const { bytes, etag } = await this.answers.get(key, async () => readyMade(await ask()));
+    const { bytes, etag } = this.answerTo(key) ?? (await this.questions.get(`${actorOf(reply)} ${key}`, () => this.keep(key, ask))); // prettier-ignore
     reply.header('etag', etag).header('cache-control', 'private, no-cache');
     if (isKnown(reply.request.headers['if-none-match'], etag)) {
       reply.code(304);
@@ -36,7 +39,24 @@ export class ReferenceAnswers {
     reply.header('content-type', 'application/json; charset=utf-8');
     return bytes;
   }
+
+  private answerTo(key: string): ReadyMade | undefined {
+    const kept = this.answers.get(key);
+    return kept && kept.untilMs > Date.now() ? kept.answer : undefined;
+  }
+
+  private async keep(key: string, ask: () => Promise<unknown>): Promise<ReadyMade> {
+    const untilMs = Date.now() + REMEMBERED_MS;
+    const answer = readyMade(await ask());
+    this.answers.delete(key);
+    this.answers.set(key, { answer, untilMs });
+    const oldest = this.answers.keys().next();
+    if (this.answers.size > REMEMBERED_MAX && !oldest.done) this.answers.delete(oldest.value);
+    return answer;
+  }
 }
+
+const actorOf = ({ request }: FastifyReply) => (request as CalledRequest).caller?.actor;
 
 function readyMade(answer: unknown): ReadyMade {
   const bytes = Buffer.from(JSON.stringify(answer));
