@@ -5,7 +5,8 @@ const WITH_EDGES = ['account', 'executions', 'internationalRemittance', 'product
 const WITHOUT_EDGES = ['listApps', 'listPurposes', 'listRecipientSchemas', 'moveClock'];
 
 /**
- * Adds `edges: {}` to every record that another deployment sent without it, at every level: our types say that it is there.
+ * Adds `edges: {}` to every record that another deployment sent without it, or with `null`, at every level. Our types
+ * say that it is there.
  *
  * The loop does not recurse: the sender decides how deep an answer is nested.
  *

@@ -24,7 +24,7 @@ export function comparable({ status, headers, body }: Answered): Comparable {
 
 /** JSON without empty `edges`: a gateway adds those that its upstream has left out. */
 export function withoutEmptyEdges(text: string): string {
-  const isEmpty = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0; // prettier-ignore
+  const isEmpty = (value: unknown) => value === null || JSON.stringify(value) === '{}';
   const parsed: unknown = JSON.parse(text, (name, value: unknown) => (name === 'edges' && isEmpty(value) ? undefined : value)); // prettier-ignore
   return JSON.stringify(parsed);
 }

@@ -55,6 +55,30 @@ export const DIFFERENCES: readonly Difference[] = [
     seen: ['harmless-answers.ts', 'an integer written as a decimal'],
   },
   {
+    what: '`edges` that the upstream leaves out',
+    behind: 'are `{}`',
+    why: 'our types and our document say that `edges` is there',
+    seen: ['hostile-answers.spec.ts', 'withoutEmptyEdges(passed)'],
+  },
+  {
+    what: 'Many requests of one caller at once',
+    behind: 'at most 32 run and 128 wait; further ones are refused as 429, and those that wait too long as 503',
+    why: 'one caller must not use up the connections',
+    seen: ['circuit.spec.ts', 'When one caller sends more than their share'],
+  },
+  {
+    what: 'Requests after a 429 of the upstream',
+    behind: 'wait for a second, if they are reads, or changes, of the same workspace',
+    why: 'one caller must not use up the rate',
+    seen: ['hostile-refusals.spec.ts', 'Then the next request of the workspace waits, and is answered'],
+  },
+  {
+    what: '`GET /apps`, `GET /apps/{appId}/users`',
+    behind: 'are up to 5 seconds old; while the upstream answers 429 for its user lists, up to a minute',
+    why: 'they are answered from the lists by which callers are known',
+    seen: ['real-upstream.spec.ts', 'When a role is taken away Then the gateway takes it away too'],
+  },
+  {
     what: '`/health/ready`',
     behind: 'says whether the upstream answers our credential; there is no database to ask',
     why: 'without the upstream nobody is served',

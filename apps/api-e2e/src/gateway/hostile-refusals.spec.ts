@@ -10,7 +10,8 @@ import { body, json } from './hostile-upstream.js';
 describe('Given a gateway whose upstream says no', () => {
   let besieged: BesiegedGateway;
   beforeAll(async () => {
-    besieged = await BesiegedGateway.start();
+    // After a 429 the next request waits for a second, which has to be less than half of this.
+    besieged = await BesiegedGateway.start({ UPSTREAM_TIMEOUT_MS: '10000' });
   }, 60_000);
   afterAll(() => besieged?.stop());
   afterEach(async () => {
@@ -36,6 +37,16 @@ describe('Given a gateway whose upstream says no', () => {
       expect(answer.lines.map((line) => (JSON.parse(line) as { level: string }).level)).toEqual([...(level ? [level] : []), 'info']); // prettier-ignore
     },
   );
+
+  it('When it has said 429 Then the next request of the workspace waits, and is answered', async () => {
+    besieged.upstream.trick = json({ errorCode: 'x', message: 'No.' }, 429);
+    expect((await besieged.ask('/transfers/1')).status).toBe(429);
+    besieged.upstream.asked.length = 0;
+    besieged.upstream.trick = json({ id: 1, amount: '1' });
+
+    expect((await besieged.ask('/transfers/1')).status).toBe(200);
+    expect(besieged.upstream.asked).toHaveLength(1);
+  });
 
   it('When it says a status that is in no document Then it passes in the published form', async () => {
     besieged.upstream.trick = json({ errorCode: 'teapot', message: 'Short and stout.' }, 418);

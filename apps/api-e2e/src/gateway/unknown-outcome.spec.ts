@@ -15,7 +15,7 @@ const IN_DOUBT: readonly (readonly [what: string, trick: Trick, status: 502 | 50
   ['breaks it in its body', wire(`${HEAD}Content-Length: 9\r\n\r\n{`, reset), 502],
   ['sends HTML', body('<html>', { 'content-type': 'text/html' }, 201), 502],
   ['sends half of it', body('{"id":7', JSON_TYPE, 201), 502],
-  ['sends no amount', json({ id: 7 }, 201), 502],
+  ['sends edges that are a list', json({ id: 7, edges: [] }, 201), 502],
   ['sends a list', json([ORDER], 201), 502],
   ['says 200 and nothing', body('', JSON_TYPE), 502],
   ['says 202', json(ORDER, 202), 502],
@@ -34,8 +34,9 @@ const REFUSED: readonly (readonly [what: string, trick: Trick, status: number])[
   ['409', json({ errorCode: 'conflict', message: 'No.', reason: 'idempotency_in_progress' }, 409, { 'retry-after': '1' }), 409],
   ['404', json({ errorCode: 'x', message: 'No.' }, 404), 404],
   ['503 and a reason', json({ errorCode: 'unavailable', message: 'No.', reason: 'unavailable' }, 503), 503],
-  ['429', json({ errorCode: 'x', message: 'No.' }, 429), 429],
   ['401', json({ errorCode: 'x', message: 'No.' }, 401), 503],
+  // The last one: other changes in the workspace wait for a second after it.
+  ['429', json({ errorCode: 'x', message: 'No.' }, 429), 429],
 ]; // prettier-ignore
 
 describe('Given a gateway whose upstream is sent an order', () => {
@@ -88,16 +89,6 @@ describe('Given a gateway whose upstream is sent an order', () => {
     },
   );
 
-  it.each(REFUSED)('When it refuses with %s Then nothing is in doubt, and no key is told', async (_, trick, status) => {
-    besieged.upstream.trick = trick;
-
-    const answer = await besieged.ask(PATH, { body: WISH });
-
-    expect(answer.status).toBe(status);
-    expect(answer.headers.has('idempotency-key')).toBe(false);
-    expect(besieged.upstream.asked).toHaveLength(1);
-  });
-
   it('When two callers send no key Then each has a key of its own', async () => {
     besieged.upstream.trick = json(ORDER, 201);
 
@@ -118,5 +109,15 @@ describe('Given a gateway whose upstream is sent an order', () => {
     expect(answer).toMatchObject({ status: 502, body: { reason: 'upstream_error' } });
     expect(answer.headers.has('idempotency-key')).toBe(false);
     expect(besieged.upstream.asked.map((asked) => [asked.method, asked.path])).toEqual([[method, path]]);
+  });
+
+  it.each(REFUSED)('When it refuses with %s Then nothing is in doubt, and no key is told', async (_, trick, status) => {
+    besieged.upstream.trick = trick;
+
+    const answer = await besieged.ask(PATH, { body: WISH });
+
+    expect(answer.status).toBe(status);
+    expect(answer.headers.has('idempotency-key')).toBe(false);
+    expect(besieged.upstream.asked).toHaveLength(1);
   });
 });

@@ -7,7 +7,7 @@ import { Circuit } from './circuit.js';
 import { CONCURRENT_MAX, RequestQueue } from './request-queue.js';
 
 /** Connections that only our own requests use, so that callers cannot keep us from learning who they are. */
-export const OWN_CONNECTIONS = 8;
+const OWN_CONNECTIONS = 8;
 
 /** Every bound on what an upstream can make us hold, and for how long; the time for a whole answer is the client's. */
 const LIMITS = {
