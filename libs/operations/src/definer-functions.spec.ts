@@ -13,13 +13,15 @@ const DEFINER_FUNCTIONS = [
 
 /** Functions with the rights of their caller that a role calls. All others are functions of triggers, which need no right to run. */
 const CALLED: Readonly<Record<string, readonly string[]>> = {
-  hold_work: [APP_ROLE],
-  rejected_three_in_a_row: [APP_ROLE],
-  rfc3339: [APP_ROLE, PROVISIONING_ROLE],
+  'has_forbidden_character(jsonb)': [APP_ROLE, PROVISIONING_ROLE],
+  'has_forbidden_character(text)': [APP_ROLE, PROVISIONING_ROLE],
+  'hold_work(bigint,text,bigint,bigint)': [APP_ROLE],
+  'rejected_three_in_a_row(bigint,bigint,timestamp with time zone)': [APP_ROLE],
+  'rfc3339(timestamp with time zone)': [APP_ROLE, PROVISIONING_ROLE],
 };
 
 const FUNCTIONS = `
-  select p.proname as name, p.prosecdef as "isDefiner", p.proowner::regrole::text as owner, p.proconfig as settings,
+  select p.proname as name, p.oid::regprocedure::text as signature, p.prosecdef as "isDefiner", p.proowner::regrole::text as owner, p.proconfig as settings,
          p.prorettype = 'trigger'::regtype as "isTrigger",
          array(select case when x.grantee = 0 then 'public' else x.grantee::regrole::text end
                  from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) x where x.grantee <> p.proowner
@@ -28,6 +30,7 @@ const FUNCTIONS = `
 
 interface CatalogFunction {
   readonly name: string;
+  readonly signature: string;
   readonly isDefiner: boolean;
   readonly owner: string;
   readonly settings: readonly string[] | null;
@@ -76,7 +79,21 @@ describe('Given the functions of the schema', () => {
   it('When the others are listed, Then only those that a role calls are executable', () => {
     const executable = functions.filter(({ isDefiner, executableBy }) => !isDefiner && executableBy.length > 0);
 
-    expect(Object.fromEntries(executable.map(({ name, executableBy }) => [name, executableBy]))).toEqual(CALLED);
+    expect(Object.fromEntries(executable.map(({ signature, executableBy }) => [signature, executableBy]))).toEqual(
+      CALLED,
+    );
+  });
+
+  it('When conditions of triggers, constraints, defaults or policies call one, Then the role that writes may execute it', async () => {
+    const { rows } = await world.owner.query<{ signature: string }>(
+      `select distinct p.oid::regprocedure::text as signature
+         from pg_depend d join pg_proc p on d.refclassid = 'pg_proc'::regclass and p.oid = d.refobjid
+        where d.classid in ('pg_trigger'::regclass, 'pg_constraint'::regclass, 'pg_attrdef'::regclass, 'pg_policy'::regclass)
+          and p.pronamespace = '${SCHEMA}'::regnamespace and p.prorettype <> 'trigger'::regtype
+          and not has_function_privilege('${APP_ROLE}', p.oid, 'execute')`,
+    );
+
+    expect(rows).toEqual([]);
   });
 
   it('When a migration adds one, Then no role may execute it without a grant', async () => {
