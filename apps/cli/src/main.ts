@@ -39,7 +39,7 @@ const EXPECTED = [
 const NOTES = `Configuration, by environment:
   DATA_DIR                   where the embedded database and the signing key are (.data)
   DATABASE_URL               a PostgreSQL of your own instead of the embedded one
-  DATABASE_OWNER_URL         the login that may migrate, where it is not that of DATABASE_URL
+  DATABASE_OWNER_URL         the login that may migrate and change the directory, if not DATABASE_URL
   DATABASE_NAMED_STATEMENTS  on; off for PgBouncer before 1.21 in transaction mode
   DEMO_DATA                  on or off: whether the demo world is made (on without DATABASE_URL)
   OIDC_ISSUER                the identity provider tokens come from (none: the key in DATA_DIR)

@@ -24,7 +24,7 @@ import { MIGRATIONS } from './migrations.js';
 export interface DeploymentSettings {
   /** A PostgreSQL 15 or later of one's own; without it the embedded server of `dataDir` answers. */
   readonly databaseUrl?: string | undefined;
-  /** The login that may migrate, where it is not the one of `databaseUrl`. */
+  /** The login that may migrate and change the directory, where it is not the one of `databaseUrl`. */
   readonly ownerUrl?: string | undefined;
   readonly dataDir: string;
   /** Whether the demo world is made when it is not there. */

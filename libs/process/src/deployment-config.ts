@@ -6,7 +6,7 @@ export interface DeploymentConfig {
   readonly dataDir: string;
   /** Without it the embedded server of `dataDir` is used. */
   readonly databaseUrl?: string | undefined;
-  /** The login that may migrate, where it is not the one of `databaseUrl`. */
+  /** The login that may migrate and change the directory, where it is not the one of `databaseUrl`. */
   readonly ownerUrl?: string | undefined;
   readonly poolSize: number;
   /** Off for PgBouncer before 1.21 in transaction mode. */
