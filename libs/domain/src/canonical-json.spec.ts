@@ -86,7 +86,7 @@ describe('canonical JSON', () => {
   });
 
   it('repeats no value, wherever it stands in what is refused', () => {
-    const secret = fc.constantFrom('Zq8typed\ud800', 83.25, 2 ** 61, 12345678901234567890);
+    const secret = fc.constantFrom('Zq8typed\ud800', 83.25, 2 ** 61, 1.2345e300);
     const holder = fc.letrec<{ holder: unknown }>((tie) => ({
       holder: fc.oneof(
         { maxDepth: 4 },
@@ -98,7 +98,7 @@ describe('canonical JSON', () => {
     fc.assert(
       fc.property(holder, (value) => {
         expect(() => canonicalJson(value as CanonicalValue)).toThrow(
-          /^(?!.*(?:Zq8|83|23058|12345))[a-zA-Z0-9,"/ *-]+$/,
+          /^(?!.*(?:Zq8|83|23058|1\.2345))[a-zA-Z0-9,"/ *-]+$/,
         );
       }),
     );
