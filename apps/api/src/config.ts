@@ -12,12 +12,15 @@ import {
   readIssuer,
   readRates,
 } from '@banking/process';
+import { readPublicUrl } from './http/public-url.js';
 import { readUpstream, type UpstreamConfig } from './upstream/read-upstream.js';
 
 /** Everything that can be set, typed. Units are last in the names. */
 export interface Config {
   readonly host: string;
   readonly port: number;
+  /** Under which address callers reach the service, where that is not the one it listens on. */
+  readonly publicUrl?: string | undefined;
   /** Where our own books are. A gateway uses `dataDir` alone, for the key that signs local tokens. */
   readonly deployment: DeploymentConfig;
   readonly tokens: TokenConfig;
@@ -85,6 +88,7 @@ export function readConfig(environment: Environment = process.env, isTerminal = 
   const config: Config = {
     host,
     port,
+    publicUrl: readPublicUrl(reader),
     deployment,
     tokens: readTokens(reader, host),
     logLevel: oneOf('LOG_LEVEL', LOG_LEVELS, 'info'),

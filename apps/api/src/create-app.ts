@@ -35,12 +35,12 @@ export async function createApp(
       methods: METHODS,
     });
   }
-  prepareServer(server, draining);
+  prepareServer(server, draining, config.publicUrl);
   const verifier = await TokenVerifier.open({ tokens: config.tokens, dataDir: config.deployment.dataDir });
   const parts = { config, backing, verifier, log, draining };
   const app = await NestFactory.create<NestFastifyApplication>(AppModule.of(parts), adapter, { bufferLogs: true, abortOnError: false, bodyParser: false }); // prettier-ignore
   app.useLogger(app.get(Logger));
-  if (config.docs) await serveDocs(app, backing.refusals);
+  if (config.docs) await serveDocs(app, { publicUrl: config.publicUrl, sandbox: config.sandbox, ofBacking: backing.refusals });
   await app.init();
   await server.ready();
   return app;

@@ -1,9 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import fastifyStatic from '@fastify/static';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import type { RefusalReason } from '@banking/domain';
-import { createDocument } from './openapi.js';
+import { createDocument, type Deployment } from './openapi.js';
 
 /** Everything comes from here and nothing runs that does not: no inline script, no other host. */
 const PAGE_POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"; // prettier-ignore
@@ -22,20 +22,30 @@ const ASSETS = {
   'page.js': PAGE,
 };
 
-/** Serves `/docs` and `/openapi.json`, to anybody. @param ofBacking as `createDocument` */
-export async function serveDocs(app: NestFastifyApplication, ofBacking: readonly RefusalReason[]): Promise<void> {
+/** Serves `/docs` and `/openapi.json`, to anybody. */
+export async function serveDocs(
+  app: NestFastifyApplication,
+  deployment: Deployment & { readonly sandbox: boolean },
+): Promise<void> {
   const server = app.getHttpAdapter().getInstance() as FastifyInstance;
   await server.register(fastifyStatic, { root: PAGE, serve: false });
   const forPage = (reply: FastifyReply) => reply.header('Content-Security-Policy', PAGE_POLICY);
 
   let document: string | undefined;
   server.get('/openapi.json', async (_request, reply) => {
-    document ??= JSON.stringify(createDocument(app, ofBacking));
+    document ??= JSON.stringify(createDocument(app, deployment));
     return forPage(reply).type('application/json; charset=utf-8').send(document);
   });
-  server.get('/docs', async (_request, reply) => forPage(reply).sendFile('index.html', PAGE));
+  const page = pageOf(deployment);
+  server.get('/docs', async (_request, reply) => forPage(reply).type('text/html; charset=utf-8').send(page));
   server.get('/docs/', async (_request, reply) => reply.redirect('../docs', 308));
   for (const [asset, folder] of Object.entries(ASSETS)) {
     server.get(`/docs/${asset}`, async (_request, reply) => forPage(reply).sendFile(asset, folder));
   }
+}
+
+/** The page, told whether it may keep a token in the browser. */
+function pageOf({ sandbox }: { readonly sandbox: boolean }): string {
+  const page = readFileSync(join(PAGE, 'index.html'), 'utf8');
+  return sandbox ? page.replace('data-sandbox="off"', 'data-sandbox="on"') : page;
 }

@@ -9,8 +9,9 @@ const BEFORE_ANY_OPERATION: readonly RefusalReason[] = ['route_not_found', 'meth
  * fold, so that the operations stay near.
  *
  * @param reasons what the operations refuse with; the table of errors shows these and no others
+ * @param baseUrl where the paths begin; without `PUBLIC_URL`, the address of a demo
  */
-export function introduction(reasons: ReadonlySet<RefusalReason>): string {
+export function introduction(reasons: ReadonlySet<RefusalReason>, baseUrl = 'http://127.0.0.1:3000'): string {
   const sections = [
     section('Money: every amount in one table', MONEY, true),
     section('Paying: what is done when', PAYING),
@@ -20,21 +21,23 @@ export function introduction(reasons: ReadonlySet<RefusalReason>): string {
     section('Compatibility and deprecation', COMPATIBILITY),
     section('What stated, known and ours mean', PROVENANCE),
   ];
-  return [START, ...sections].join('\n\n');
+  return [start(baseUrl), ...sections].join('\n\n');
 }
 
 /** A folded section. The first tag is one that Markdown knows as a block; the blank lines let Markdown go on inside. */
 const section = (title: string, text: string, isOpen = false) =>
   `<section><details${isOpen ? ' open' : ''}><summary>${title}</summary>\n\n${text}\n\n<section></section></details></section>`;
 
-const START = `Accounts in many currencies, recipients at home and abroad, and transfers you can follow until the money has arrived. Everything is JSON over HTTP, and every amount comes from double-entry books.
+const start = (
+  baseUrl: string,
+) => `Accounts in many currencies, recipients at home and abroad, and transfers you can follow until the money has arrived. Everything is JSON over HTTP, and every amount comes from double-entry books.
 
 ## Start in three steps
 
 1. **Get a token** from your identity provider, press **Authorize** and paste it. A demo deployment makes its own, and these two lines let you copy every example on this page into a shell:
 
    \`\`\`sh
-   export BASE_URL=http://127.0.0.1:3000
+   export BASE_URL=${baseUrl}
    export TOKEN=$(npm run -s token -- ada@northwind.example)
    \`\`\`
 

@@ -9,17 +9,21 @@ import { documentedOperation } from './documented-operation.js';
 import type { OperationObject } from './examples.js';
 import { introduction } from './introduction.js';
 
-/**
- * The OpenAPI document, made from the routes as they are declared and the answers that were recorded.
- *
- * @param ofBacking what every operation that asks the backing may be refused for besides
- */
-export function createDocument(app: INestApplication, ofBacking: readonly RefusalReason[] = []): OpenAPIObject {
+/** What of a deployment stands in its document. */
+export interface Deployment {
+  /** Under which address callers reach it, where that is known. */
+  readonly publicUrl?: string | undefined;
+  /** What every operation that asks the backing may be refused for besides. */
+  readonly ofBacking?: readonly RefusalReason[];
+}
+
+/** The OpenAPI document, made from the routes as they are declared and the answers that were recorded. */
+export function createDocument(app: INestApplication, { publicUrl, ofBacking = [] }: Deployment = {}): OpenAPIObject {
   const outline = new DocumentBuilder()
     .setTitle('Banking transfer service')
     .setVersion('1.0.0')
     .setLicense('Apache-2.0', 'https://www.apache.org/licenses/LICENSE-2.0')
-    .addServer('/', 'This deployment')
+    .addServer(publicUrl ?? '/', 'This deployment')
     .addTag('Apps', 'Your apps, who uses them, and which workspaces you may act in.')
     .addTag('Products', 'What can be held and sent: one product for each currency.')
     .addTag('Accounts', 'Where your money is, one currency each.')
@@ -45,7 +49,7 @@ export function createDocument(app: INestApplication, ofBacking: readonly Refusa
   const document = withUsedTags(withPublishedNames(SwaggerModule.createDocument(app, outline, options)));
   const drafts = completeOperations(document, ofBacking);
   document.components = { ...document.components, headers: usedHeaders(document) };
-  document.info.description = introduction(new Set(drafts.flatMap(({ refusals }) => refusals)));
+  document.info.description = introduction(new Set(drafts.flatMap(({ refusals }) => refusals)), publicUrl);
   return document;
 }
 

@@ -3,6 +3,7 @@ import { Reflector } from '@nestjs/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { catchError, type Observable, throwError } from 'rxjs';
 import { Refusal } from '@banking/domain';
+import { publicReference } from './public-url.js';
 
 /** The former paths became deprecated on this day, and may be gone from the second one on. */
 const DEPRECATED_AT = new Date('2026-11-21T00:00:00Z');
@@ -32,7 +33,7 @@ class DeprecationInterceptor implements NestInterceptor {
     reply.headers({
       Deprecation: `@${DEPRECATED_AT.getTime() / 1000}`,
       Sunset: SUNSET_AT.toUTCString(),
-      Link: `<${path}${query && `?${query}`}>; rel="successor-version"`,
+      Link: `<${publicReference(reply, path)}${query && `?${query}`}>; rel="successor-version"`,
     });
     // A request that is malformed gets the same answer whoever finds out, and most find out before us.
     const bare = (thrown: unknown) => {

@@ -10,6 +10,7 @@ import { BARE_HEADERS, bodyOf } from './error-answer.js';
 import { boundHandlers } from './handler-deadline.js';
 import { readJsonBodies } from './json-body.js';
 import { hasBrokenQuery } from './query-encoding.js';
+import { setPublicPath } from './public-url.js';
 import { allowedMethods, indexRoutes, type RouteIndex } from './route-index.js';
 import { SECURITY_HEADERS } from './security-headers.js';
 
@@ -145,7 +146,8 @@ function objectionTo(request: FastifyRequest, reply: FastifyReply, routes: Route
 }
 
 /** What happens around every request, in this order. Before the first route is registered. */
-export function prepareServer(server: FastifyInstance, draining: Draining): void {
+export function prepareServer(server: FastifyInstance, draining: Draining, publicUrl?: string): void {
+  setPublicPath(server, publicUrl);
   readJsonBodies(server);
   closeSilentConnections(server);
   const routes = indexRoutes(server);

@@ -2,6 +2,7 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Created, type Intent, isIdempotencyKey } from '@banking/domain';
 import type { CalledRequest } from '../access/caller.js';
+import { publicReference } from '../http/public-url.js';
 
 /** The caller's name for what they mean to do, as it was sent. */
 export const IntentOf = createParamDecorator((_: unknown, context: ExecutionContext): Intent => {
@@ -24,7 +25,7 @@ export function sendCreated<T extends { readonly id: number }>(
   id: number = resource.id,
 ): T {
   // Another deployment may answer an order whose id cannot be read here.
-  if (Number.isSafeInteger(id)) reply.header('location', `${at}/${id}`);
+  if (Number.isSafeInteger(id)) reply.header('location', publicReference(reply, `${at}/${id}`));
   if (isReplay) reply.header('idempotent-replayed', 'true');
   return resource;
 }

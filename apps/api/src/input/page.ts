@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import type { Page, PageQuery } from '@banking/domain';
+import { publicReference } from '../http/public-url.js';
 import { CursorParameter, LimitParameter } from './parameter.decorator.js';
 
 /** The parameters of every list. */
@@ -18,7 +19,8 @@ export function sendPage<T>(reply: FastifyReply, { items, next }: Page<T>): read
 }
 
 /**
- * Says where the next page is as a `Link` (RFC 8288): relative, so that it holds behind any proxy, with the parameters of this request.
+ * Says where the next page is as a `Link` (RFC 8288): relative to the host that was called, with the parameters of
+ * this request.
  *
  * @param next its cursor; undefined on the last page, which has no `Link`
  */
@@ -27,5 +29,5 @@ export function linkNext(reply: FastifyReply, next: string | undefined): void {
   const [path = '', query] = reply.request.url.split('?');
   const parameters = new URLSearchParams(query);
   parameters.set('cursor', next);
-  reply.header('link', `<${path}?${parameters.toString()}>; rel="next"`);
+  reply.header('link', `<${publicReference(reply, path)}?${parameters.toString()}>; rel="next"`);
 }

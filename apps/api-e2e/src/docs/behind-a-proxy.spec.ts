@@ -1,0 +1,139 @@
+import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { BankingClient } from '@banking/client';
+import { browserPath, isCi } from '../config.js';
+import { type FreshService, freshService } from '../documented/fresh-service.js';
+import { blocksOf } from '../documented/shell.js';
+import { ADA } from '../service.js';
+import { authorize, execute, launchBrowser, openPage } from './browser.js';
+import { PrefixProxy } from './prefix-proxy.js';
+
+const SCREENSHOTS = join(__dirname, '..', '..', 'test-output');
+
+const hasBrowser = browserPath() !== undefined;
+const itInBrowser = hasBrowser || isCi() ? it : it.skip;
+
+describe('Given a service behind a proxy that strips a prefix, with PUBLIC_URL', () => {
+  let proxy: PrefixProxy;
+  let service: FreshService;
+  let browser: Browser | undefined;
+  let headers: Record<string, string>;
+
+  beforeAll(async () => {
+    proxy = await PrefixProxy.start('/bank/payments');
+    service = await freshService({ PUBLIC_URL: `${proxy.url}/`, WORKER: 'off' });
+    proxy.target = service.url;
+    headers = { authorization: `Bearer ${await service.tokenOf(ADA)}`, 'workspace-id': '1' };
+    if (hasBrowser || isCi()) browser = await launchBrowser();
+  }, 180_000);
+  afterAll(async () => {
+    await browser?.close();
+    await service?.stop();
+    await proxy?.stop();
+  });
+
+  /** Follows a reference as a client does: resolved against the address that was asked (RFC 3986, section 5). */
+  const follow = (reference: string | null | undefined, asked: string) =>
+    fetch(new URL(reference ?? 'nowhere', asked), { headers });
+
+  const linkOf = (response: Response) => /<([^>]*)>/.exec(response.headers.get('link') ?? '')?.[1];
+
+  it.each([
+    ['/accounts', { productID: 2 }, 201],
+    ['/quotes', { accountID: 1, targetCurrency: 'JPY', amount: '10000' }, 201],
+    ['/accounts/1/orders', { amount: '5000', recipientID: 1, type: 'instant' }, 200],
+    ['/recipients/internal', { accountCode: 'NW0000000008' }, 201],
+    ['/sandbox/accounts/1/fundings', { amount: '1' }, 201],
+  ])('When something is created by POST %s Then its Location can be followed', async (path, body, status) => {
+    const asked = `${proxy.url}${path}`;
+    const json = { ...headers, 'content-type': 'application/json' };
+
+    const created = await fetch(asked, { method: 'POST', headers: json, body: JSON.stringify(body) });
+    const { id } = (await created.json()) as { id: number };
+    const read = await follow(created.headers.get('location'), asked);
+
+    expect(created.status).toBe(status);
+    expect([read.status, await read.json()]).toEqual([200, expect.objectContaining({ id })]);
+  });
+
+  it.each(['/transfers?limit=2', '/accounts/2/statement?from=2026-01-01&to=2036-01-01&limit=2'])(
+    'When %s has a next page Then its Link can be followed',
+    async (path) => {
+      const asked = `${proxy.url}${path}`;
+
+      const first = await fetch(asked, { headers });
+      const next = await follow(linkOf(first), asked);
+
+      expect([first.status, next.status]).toEqual([200, 200]);
+      expect(await next.text()).not.toBe(await first.text());
+    },
+  );
+
+  it.each(['/countries/IN/corridors', '/validation-schema?countryCode=IN&currencyCode=INR&payoutMethod=LOCAL'])(
+    'When the deprecated path %s is called Then the Link to its successor can be followed',
+    async (path) => {
+      const asked = `${proxy.url}${path}`;
+
+      const former = await fetch(asked, { headers });
+      const successor = await follow(linkOf(former), asked);
+
+      expect([former.status, successor.status]).toEqual([200, 200]);
+      expect(await successor.text()).toBe(await former.text());
+    },
+  );
+
+  it('When the client has the public address as its base URL Then it reads every page', async () => {
+    const { transfers } = new BankingClient({ baseUrl: proxy.url, token: await service.tokenOf(ADA) }).workspace(1);
+    const all = (await transfers.listPage({ type: 'payout', limit: 100 })).items;
+
+    const paged = [];
+    for await (const transfer of transfers.list({ type: 'payout', limit: 2 })) paged.push(transfer.id);
+
+    expect(paged).toEqual(all.map(({ id }) => id));
+    expect(paged.length).toBeGreaterThan(2);
+  });
+
+  it('When the document is read Then its server and its commands name the public address', async () => {
+    const { servers, info } = (await (await fetch(`${proxy.url}/openapi.json`)).json()) as {
+      servers: { url: string }[];
+      info: { description: string };
+    };
+
+    expect(servers.map(({ url }) => url)).toEqual([proxy.url]);
+    expect(blocksOf('sh', info.description)[0]).toContain(`export BASE_URL=${proxy.url}\n`);
+  });
+
+  it('When the docs page is asked for with a slash at its end Then the redirect stays below the prefix', async () => {
+    const { url, status } = await fetch(`${proxy.url}/docs/`);
+
+    expect([url, status]).toEqual([`${proxy.url}/docs`, 200]);
+  });
+
+  itInBrowser.each([1280, 390])(
+    'When the docs page is opened there %i pixels wide Then its operations can be tried out',
+    async (width) => {
+      const { page, complaints } = await openPage(browser!, proxy.url, width);
+      await authorize(page, await service.tokenOf(ADA));
+
+      const transfer = await execute(page, 'getTransfer');
+      const order = await execute(page, 'placeOrder');
+      await page.screenshot({ path: join(SCREENSHOTS, `docs-behind-proxy-${width}.png`), fullPage: true });
+
+      expect([transfer.status, order.status]).toEqual(['200', '200']);
+      expect(await page.locator('.info').innerText()).toContain(`export BASE_URL=${proxy.url}\n`);
+      expect(complaints).toEqual({ console: [], foreign: [] });
+      await page.context().close();
+    },
+  );
+
+  itInBrowser('When the docs page is opened without the proxy Then its operations can be tried out too', async () => {
+    const { page, complaints } = await openPage(browser!, service.url, 1280);
+    await authorize(page, await service.tokenOf(ADA));
+
+    const apps = await execute(page, 'listApps');
+
+    expect(apps.status).toBe('200');
+    expect(complaints).toEqual({ console: [], foreign: [] });
+    await page.context().close();
+  });
+});
