@@ -1,8 +1,35 @@
-/* global location, window, SwaggerUIBundle */
+/* global crypto, document, localStorage, location, window, SwaggerUIBundle */
 
-/** The document is the same everywhere: its examples name the address of a demo. Here they name where this page came from. */
-const DEMO_URL = 'http://127.0.0.1:3000';
+/** Where the paths of the service begin, as this browser reached it: also behind a proxy that removes a prefix. */
 const baseUrl = new URL('.', location.href).href.replace(/\/$/, '');
+
+/** A sandbox keeps the token in the browser, so that a reload does not ask for it again. Elsewhere it lives in memory only. */
+const isSandbox = document.documentElement.dataset.sandbox === 'on';
+if (!isSandbox) localStorage.removeItem('authorized');
+
+/** Stands in the field of an idempotency key until the reader writes a key of their own. */
+const KEY_PER_TRY = 'made-anew-for-each-try';
+
+/** The document with the address of this page, and without keys that an earlier try has used. */
+function asShownHere(text) {
+  const openapi = JSON.parse(text);
+  openapi.servers = [{ url: baseUrl, description: 'This deployment' }];
+  openapi.info.description = openapi.info.description.replace(
+    /export BASE_URL=\S+/,
+    () => `export BASE_URL=${baseUrl}`,
+  );
+  for (const { parameters = [] } of Object.values(openapi.paths).flatMap((item) => Object.values(item))) {
+    for (const parameter of parameters.filter(({ name }) => name === 'Idempotency-Key')) {
+      delete parameter.examples;
+      parameter.example = KEY_PER_TRY;
+    }
+  }
+  return JSON.stringify(openapi);
+}
+
+/** 128 random bits in hex. `crypto.randomUUID` is missing on pages that came over http. */
+const newKey = () =>
+  [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 
 /** The words of `x-provenance`, as the introduction explains them. */
 const MARKS = {
@@ -42,11 +69,18 @@ const foldedHeaders = ({ React }) => ({
   },
 });
 
+/** Keeps the token out of the form history of the browser. */
+const forgetfulInput = ({ React }) => ({
+  wrapComponents: {
+    Input: (Input) => (props) => React.createElement(Input, { ...props, autoComplete: 'off' }),
+  },
+});
+
 window.ui = SwaggerUIBundle({
   url: 'openapi.json',
   dom_id: '#swagger-ui',
   deepLinking: true,
-  persistAuthorization: true,
+  persistAuthorization: isSandbox,
   tryItOutEnabled: true,
   displayRequestDuration: true,
   showExtensions: true,
@@ -55,9 +89,13 @@ window.ui = SwaggerUIBundle({
   defaultModelExpandDepth: 3,
   docExpansion: 'list',
   validatorUrl: null,
-  plugins: [marks, foldedHeaders],
+  plugins: [marks, foldedHeaders, forgetfulInput],
+  requestInterceptor: (request) => {
+    if (request.headers['Idempotency-Key'] === KEY_PER_TRY) request.headers['Idempotency-Key'] = newKey();
+    return request;
+  },
   responseInterceptor: (response) => {
-    if (response.url.endsWith('/openapi.json')) response.text = response.text.replaceAll(DEMO_URL, baseUrl);
+    if (response.url.endsWith('/openapi.json') && response.ok) response.text = asShownHere(response.text);
     return response;
   },
 });

@@ -105,6 +105,28 @@ describe('Given the docs page in a browser', () => {
     },
   );
 
+  itInBrowser('When a reader executes what is filled in again Then each try has a key of its own', async () => {
+    const { page } = await openPage(browser, service.url, 1280);
+    await authorize(page, await service.tokenOf(ADA));
+    const keys: (string | undefined)[] = [];
+    page.on('request', (request) => {
+      if (request.method() === 'POST') keys.push(request.headers()['idempotency-key']);
+    });
+
+    for (const example of ['internal', 'monthly', 'internal']) {
+      const block = await openOperation(page, 'placeOrder');
+      await block.locator('.body-param .examples-select-element, .opblock-section-request-body .examples-select-element').first().selectOption(example); // prettier-ignore
+      expect(await execute(page, 'placeOrder')).toMatchObject({ status: '200' });
+    }
+    const own = await execute(page, 'placeOrder', { 'Idempotency-Key': 'my-own-key' });
+
+    expect(own.status).toBe('200');
+    expect(keys.slice(0, 3)).toEqual([1, 2, 3].map(() => expect.stringMatching(/^[0-9a-f]{32}$/)));
+    expect(new Set(keys).size).toBe(4);
+    expect(keys[3]).toBe('my-own-key');
+    await page.context().close();
+  });
+
   itInBrowser('When the transfer is not there Then the page shows the error as it came', async () => {
     const { page } = await openPage(browser, service.url, 390);
     await authorize(page, await service.tokenOf(ADA));

@@ -84,7 +84,7 @@ export class OrdersController {
         name: 'internal',
         summary: 'To an account of this service: completed at once',
         values: { 'Workspace-ID': 1, accountId: 1, 'Idempotency-Key': 'order-internal' },
-        body: { amount: '5000', recipientID: 1, type: 'instant', externalReference: 'FLOAT-1' },
+        body: { amount: '5000', recipientID: 1, type: 'instant', description: 'Float for payroll' },
       },
       {
         name: 'monthly',
