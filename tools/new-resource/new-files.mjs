@@ -73,15 +73,18 @@ export async function get${pascal}(database: Database, workspaceId: WorkspaceId,
 `;
 
 const dto = ({ pascal, spoken }) => `import type { ${pascal} } from '@banking/domain';
-import { IdField, TimeField } from '../http/field.decorator.js';
+import { IdField, Ours, TimeField } from '../http/field.decorator.js';
 
 export class ${pascal}Dto implements ${pascal} {
+  @Ours()
   @IdField('The ${spoken}.', 1)
   readonly id!: ${pascal}['id'];
 
+  @Ours()
   @TimeField('When it was made.')
   readonly createdAt?: NonNullable<${pascal}['createdAt']>;
 
+  @Ours()
   @TimeField('When it last changed.')
   readonly updatedAt?: NonNullable<${pascal}['updatedAt']>;
 }

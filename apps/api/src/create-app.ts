@@ -40,7 +40,8 @@ export async function createApp(
   const parts = { config, backing, verifier, log, draining };
   const app = await NestFactory.create<NestFastifyApplication>(AppModule.of(parts), adapter, { bufferLogs: true, abortOnError: false, bodyParser: false }); // prettier-ignore
   app.useLogger(app.get(Logger));
-  if (config.docs) await serveDocs(app, { publicUrl: config.publicUrl, sandbox: config.sandbox, ofBacking: backing.refusals });
+  if (config.docs)
+    await serveDocs(app, { publicUrl: config.publicUrl, sandbox: config.sandbox, ofBacking: backing.refusals });
   await app.init();
   await server.ready();
   return app;

@@ -16,31 +16,39 @@ const OwnField = (description: string, example: string, required = true): Proper
   Field('ours', { type: 'string', description, example, required });
 
 class StatementAccountEdgesDto {
+  @Ours()
   @EdgeField(() => CurrencyDto, 'The one currency the account holds.')
   readonly currency!: CurrencyDto;
 }
 
 class StatementAccountDto implements StatementAccount {
+  @Ours()
   @IdField('The account.', 2)
   readonly id!: StatementAccount['id'];
 
+  @Ours()
   @TextField('Name of the account holder.', 'Northwind Trading')
   readonly name!: string;
 
+  @Ours()
   @TextField('Nickname.', 'European suppliers', false)
   readonly alias?: string;
 
+  @Ours()
   @TextField('Account code in the core banking system.', 'NW0000000002', false)
   readonly code?: string;
 
+  @Ours()
   @EdgeField(() => StatementAccountEdgesDto, 'Related records.')
   readonly edges!: StatementAccountEdgesDto;
 }
 
 class MovementDto implements Movement {
+  @Ours()
   @IdField('The transfer.', 17)
   readonly id!: Movement['id'];
 
+  @Ours()
   @IdField('The transaction that executed it.', 9)
   readonly transactionID!: Movement['transactionID'];
 
@@ -59,6 +67,7 @@ class MovementDto implements Movement {
   @Field('ours', { type: 'string', enum: ['debit', 'credit'], description: '`debit`: money left the account. `credit`: it arrived.', example: 'debit' }) // prettier-ignore
   readonly direction!: Movement['direction'];
 
+  @Ours()
   @AmountField('Digits in minor units of the currency; `direction` is the sign.', '1875000')
   readonly amount!: Movement['amount'];
 
@@ -71,6 +80,7 @@ class MovementDto implements Movement {
   @OwnField('Purpose code as it was sent.', 'IR001', false)
   readonly purpose?: string;
 
+  @Ours()
   @AmountField('Fee charged, repeated for display: it is a movement of its own.', '1250', false)
   readonly feeAmount?: NonNullable<Movement['feeAmount']>;
 
@@ -93,6 +103,7 @@ class MovementDto implements Movement {
 }
 
 class StatementEdgesDto {
+  @Ours()
   @EdgeField(() => StatementAccountDto, 'The account, without what it holds today.')
   readonly account!: StatementAccountDto;
 }
@@ -127,6 +138,7 @@ export class StatementDto implements Statement {
   })
   readonly movements!: readonly MovementDto[];
 
+  @Ours()
   @EdgeField(() => StatementEdgesDto, 'Related records.')
   readonly edges!: StatementEdgesDto;
 }

@@ -31,6 +31,7 @@ export class AppsController {
     description:
       'Who uses an app, and in which workspaces with which role: this is where the value of `Workspace-ID` comes from.\n\nAn admin of any workspace of the app sees every user with all roles. Anyone else sees themselves and the users they share a workspace with, with the shared roles only. A user who is `pending` has no role yet.',
     provenance: 'stated',
+    statedParameters: ['appId'],
     refusals: ['id_malformed', 'app_not_found'],
     examples: [
       {

@@ -24,7 +24,6 @@ const IF_NONE_MATCH = {
   required: false,
   description: 'The `ETag` of the answer you have (RFC 9110). Where it still holds, the answer is 304 without a body.',
   schema: { type: 'string' },
-  'x-provenance': 'ours',
 } as const;
 
 const NOT_MODIFIED = { description: 'What you have still holds. There is no body.' };
@@ -36,7 +35,7 @@ export function documentedOperation(
   declared: OperationObject,
   draft: Draft,
 ): OperationObject {
-  const { hasETag, isPaged, isCreation, examples, refusals } = draft;
+  const { hasETag, isPaged, isCreation, examples, refusals, statedParameters } = draft;
   const isPublic = declared.security?.length === 0;
   const marks = {
     isPublic,
@@ -47,7 +46,8 @@ export function documentedOperation(
     isGateway: refusals.includes('upstream_error'),
     isChange: refusals.includes('outcome_unknown'),
   };
-  const parameters = pathFirst(path, [...(declared.parameters ?? []), ...(hasETag ? [IF_NONE_MATCH] : [])] as ParameterObject[]); // prettier-ignore
+  const inOrder = pathFirst(path, [...(declared.parameters ?? []), ...(hasETag ? [IF_NONE_MATCH] : [])] as ParameterObject[]); // prettier-ignore
+  const parameters = inOrder.map((parameter) => withProvenance(parameter, declared, statedParameters));
   const answers: Record<string, Answer> = {
     ...withExamples(declared.responses as Record<string, Answer>, draft),
     ...(hasETag && { 304: NOT_MODIFIED }),
@@ -70,6 +70,24 @@ export function documentedOperation(
     parameters: filledIn(parameters, examples),
     responses: Object.fromEntries(responses) as OperationObject['responses'],
   };
+}
+
+/**
+ * Marks where a parameter comes from. The path of a published operation names its parameters without showing them: callers expect
+ * them to be the ids of their resources.
+ */
+function withProvenance(
+  parameter: ParameterObject,
+  operation: OperationObject,
+  stated: readonly string[],
+): ParameterObject {
+  if ('x-provenance' in parameter || stated.includes(parameter.name)) return parameter;
+  const isOfPublishedPath = parameter.in === 'path' && (operation as Marked)['x-provenance'] === 'stated';
+  return { ...parameter, ...{ 'x-provenance': isOfPublishedPath ? 'known' : 'ours' } };
+}
+
+interface Marked {
+  readonly 'x-provenance'?: string;
 }
 
 /** In which order Nest names them depends on the compiler: those of the path come first, as they stand there. */

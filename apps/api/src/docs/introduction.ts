@@ -100,15 +100,15 @@ const COMPATIBILITY = `There is no version in the paths. What is documented stay
 
 A path that is going away is marked here, and says so in its answers: \`Deprecation\` since when, \`Sunset\` until when at least, \`Link\` with \`rel="successor-version"\` what replaces it. There is a year between the two dates. Until then it answers exactly as its successor does.`;
 
-const PROVENANCE = `This service answers a published interface, which leaves some things open. \`x-provenance\` says of every operation, and of every field the interface does not settle, where it comes from:
+const PROVENANCE = `This service answers a published interface, which leaves some things open. \`x-provenance\` says of every operation, and of every field and parameter that the interface does not settle, where it comes from:
 
 | Mark | Meaning | Rely on it |
 |---|---|---|
 | **stated** | The published interface says so. | with every implementation of it |
-| **known** | It leaves this open; callers of this family of interfaces expect it so. | with most |
+| **known** | It leaves this, or the values of this, open; callers of this family of interfaces expect it so. | with most |
 | **ours** | It says nothing; we decided. | with this service |
 
-A field without a mark is stated.`;
+A field or parameter without a mark is stated.`;
 
 function errors(reasons: ReadonlySet<RefusalReason>): string {
   const shown = new Set<string>([...reasons, ...BEFORE_ANY_OPERATION]);

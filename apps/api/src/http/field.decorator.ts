@@ -37,3 +37,6 @@ export const EdgeField = (nested: () => unknown, description: string, required =
 
 /** Put above one of these: written as a field of the published interface is, and none of it. */
 export const Ours = (): PropertyDecorator => Field('ours', {});
+
+/** The same for a field that the published interface shows, and whose values callers of its family expect. */
+export const KnownValues = (): PropertyDecorator => Field('known', {});

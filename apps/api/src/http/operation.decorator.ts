@@ -10,6 +10,8 @@ export interface OperationText {
   readonly summary: string;
   readonly description: string;
   readonly provenance: Provenance;
+  /** The parameters of path and header that the published interface shows. */
+  readonly statedParameters?: readonly string[];
   /** What the operation refuses beside what its access brings. */
   readonly refusals: readonly RefusalReason[];
   /** Calls that work in the demo world, the first of which fills in "Try it out". */
@@ -48,6 +50,7 @@ export interface Draft {
   readonly hasETag: boolean;
   readonly isPaged: boolean;
   readonly isCreation: boolean;
+  readonly statedParameters: readonly string[];
 }
 
 const ALWAYS: readonly RefusalReason[] = ['header_repeated', 'request_malformed'];
@@ -80,6 +83,7 @@ export function Operation(id: OperationId, text: OperationText): MethodDecorator
     hasETag: text.hasETag ?? false,
     isPaged: text.isPaged ?? false,
     isCreation: text.body === 'creates',
+    statedParameters: text.statedParameters ?? [],
   };
   const decorators: MethodDecorator[] = [
     SetMetadata(OPERATION, id),
@@ -119,8 +123,7 @@ const IdempotencyHeader = (): MethodDecorator =>
     description:
       'Your name for what you mean to do, such as a UUID: made once, sent with every try of it. A request that comes again with it gets the first answer and makes nothing new, for 30 days. Without it, a request repeated because its answer was lost may be carried out twice.',
     schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
-    'x-provenance': 'ours',
-  } as Parameters<typeof ApiHeader>[0]);
+  });
 
 function refusalsOf(id: OperationId, { refusals, body, isPaged }: OperationText): RefusalReason[] {
   const access = ACCESS[id];

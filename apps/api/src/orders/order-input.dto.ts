@@ -6,44 +6,44 @@ import { ChoiceParameter, IdParameter, InstantParameter, TextParameter } from '.
 const TYPES = ['instant', 'scheduled', 'recurring'] as const;
 
 export class OrderWishDto implements Omit<OrderWish, 'accountId'> {
-  @AmountBodyField('known', 'What is paid, the fee on top: digits in minor units of the account\'s currency. `"250000"` in USD is 2500.00.', '250000') // prettier-ignore
+  @AmountBodyField('ours', 'What is paid, the fee on top: digits in minor units of the account\'s currency. `"250000"` in USD is 2500.00.', '250000') // prettier-ignore
   readonly amount!: OrderWish['amount'];
 
-  @IdBodyField('known', 'Who is paid: a recipient of the workspace.', 2)
+  @IdBodyField('ours', 'Who is paid: a recipient of the workspace.', 2)
   readonly recipientID!: OrderWish['recipientID'];
 
   @RequiredChoiceField(
-    'known',
+    'ours',
     TYPES,
     '`instant` pays now, `scheduled` once at `startAt`, `recurring` from `startAt` on.',
   )
   readonly type!: OrderWish['type'];
 
-  @LineField('known', 512, 'What it is for. The recipient reads it.', 'Invoice 4711')
+  @LineField('ours', 512, 'What it is for. The recipient reads it.', 'Invoice 4711')
   readonly description?: string;
 
   @LineField('known', 35, 'A code of `GET /orders/purposes`. Needed to pay abroad.', 'IR001')
   readonly purposeCode?: string;
 
-  @ChoiceField('known', ['daily', 'weekly', 'monthly'], 'What `repeatValue` counts. Only where the order recurs.')
+  @ChoiceField('ours', ['daily', 'weekly', 'monthly'], 'What `repeatValue` counts. Only where the order recurs.')
   readonly repeatUnit?: NonNullable<OrderWish['repeatUnit']>;
 
-  @WholeNumberField('known', { minimum: 1, maximum: 366 }, 'How many of those lie between two runs. Only where the order recurs.', 1) // prettier-ignore
+  @WholeNumberField('ours', { minimum: 1, maximum: 366 }, 'How many of those lie between two runs. Only where the order recurs.', 1) // prettier-ignore
   readonly repeatValue?: number;
 
-  @InstantBodyField('known', 'The first run. Its local day and time, at its offset, are what all later ones are counted from: 31 January, monthly, is 28 February and 31 March.', '2027-01-31T09:00:00+01:00') // prettier-ignore
+  @InstantBodyField('ours', 'The first run. Its local day and time, at its offset, are what all later ones are counted from: 31 January, monthly, is 28 February and 31 March.', '2027-01-31T09:00:00+01:00') // prettier-ignore
   readonly startAt?: string;
 
-  @InstantBodyField('known', 'No run is after it. Only where the order recurs.', '2027-12-31T09:00:00+01:00')
+  @InstantBodyField('ours', 'No run is after it. Only where the order recurs.', '2027-12-31T09:00:00+01:00')
   readonly stopAt?: string;
 
-  @OptionalIdBodyField('known', 'A quote for this account, amount and recipient, whose price is paid. Only for an instant order.', 1) // prettier-ignore
+  @OptionalIdBodyField('ours', 'A quote for this account, amount and recipient, whose price is paid. Only for an instant order.', 1) // prettier-ignore
   readonly quoteID?: NonNullable<OrderWish['quoteID']>;
 
-  @LineField('known', 140, 'Your own name of the order, unique in the workspace for ever.', 'INV-4711')
+  @LineField('ours', 140, 'Your own name of the order, unique in the workspace for ever.', 'INV-4711')
   readonly externalReference?: string;
 
-  @PairsField('known', { count: 20, name: 40, value: 500 }, 'Pairs of your own, handed back as they are.', { department: 'purchasing' }) // prettier-ignore
+  @PairsField('ours', { count: 20, name: 40, value: 500 }, 'Pairs of your own, handed back as they are.', { department: 'purchasing' }) // prettier-ignore
   readonly metadata?: Readonly<Record<string, string>>;
 }
 

@@ -1,27 +1,41 @@
 import type { Execution, Order } from '@banking/domain';
 import { AccountDto } from '../accounts/account.dto.js';
-import { AmountField, EdgeField, Field, IdField, Ours, TextField, TimeField } from '../http/field.decorator.js';
+import {
+  AmountField,
+  EdgeField,
+  Field,
+  IdField,
+  KnownValues,
+  Ours,
+  TextField,
+  TimeField,
+} from '../http/field.decorator.js';
 import { RecipientDto } from '../recipients/recipient.dto.js';
 import { TransactionDto } from '../transfers/transaction.dto.js';
 
 class ExecutionEdgesDto {
+  @Ours()
   @EdgeField(() => TransactionDto, 'The transaction it made, once it has run.', false)
   readonly transaction?: TransactionDto;
 }
 
 class ExecutionDto implements Execution {
+  @Ours()
   @IdField('The execution.', 1)
   readonly id!: Execution['id'];
 
   @Field('ours', { type: 'integer', minimum: 1, description: 'Which run of the order it is: 1 for the first. A run that was missed keeps its number, so numbers may have gaps.', example: 1 }) // prettier-ignore
   readonly sequence!: number;
 
+  @Ours()
   @TextField('`scheduled`; `pending` while its transaction is; `completed`, `failed` or `cancelled`.', 'completed')
   readonly status!: Execution['status'];
 
+  @Ours()
   @TimeField('When it is or was due.')
   readonly scheduledAt?: NonNullable<Execution['scheduledAt']>;
 
+  @Ours()
   @TimeField('When the money moved.')
   readonly executedAt?: NonNullable<Execution['executedAt']>;
 
@@ -31,14 +45,17 @@ class ExecutionDto implements Execution {
   @Field('ours', { type: 'string', description: 'The same for people.', example: 'The account does not hold the amount.', required: false }) // prettier-ignore
   readonly failureMessage?: string;
 
+  @Ours()
   @EdgeField(() => ExecutionEdgesDto, 'Related records.')
   readonly edges!: ExecutionEdgesDto;
 }
 
 class OrderEdgesDto {
+  @Ours()
   @EdgeField(() => AccountDto, 'The account that pays.', false)
   readonly account?: AccountDto;
 
+  @Ours()
   @EdgeField(() => RecipientDto, 'Who is paid.', false)
   readonly recipient?: RecipientDto;
 
@@ -47,36 +64,45 @@ class OrderEdgesDto {
 }
 
 export class OrderDto implements Order {
+  @Ours()
   @IdField('The order.', 1)
   readonly id!: Order['id'];
 
+  @Ours()
   @AmountField("Of each run, without the fee: digits in minor units of the account's currency.", '250000')
   readonly amount!: Order['amount'];
 
+  @Ours()
   @TextField(
     '`active` while something is left to run; then `completed`, `cancelled` or `failed`, for good. What became of the money, its transaction says.',
     'completed',
   )
   readonly status!: Order['status'];
 
+  @Ours()
   @TextField('`instant`, `scheduled` or `recurring`.', 'instant')
   readonly type!: Order['type'];
 
+  @Ours()
   @TextField('Description.', 'Invoice 4711', false)
   readonly description?: string;
 
+  @KnownValues()
   @TextField('Purpose code as it was sent.', 'IR001', false)
   readonly purposeCode?: string;
 
+  @Ours()
   @TextField('`daily`, `weekly` or `monthly`, where the order recurs.', 'monthly', false)
   readonly repeatUnit?: NonNullable<Order['repeatUnit']>;
 
-  @Field('known', { type: 'integer', minimum: 1, maximum: 366, description: 'How many of those lie between two runs.', example: 1, required: false }) // prettier-ignore
+  @Field('ours', { type: 'integer', minimum: 1, maximum: 366, description: 'How many of those lie between two runs.', example: 1, required: false }) // prettier-ignore
   readonly repeatValue?: number;
 
+  @Ours()
   @TimeField('The first run, where it was given.')
   readonly startAt?: NonNullable<Order['startAt']>;
 
+  @Ours()
   @TimeField('No run is after it.')
   readonly stopAt?: NonNullable<Order['stopAt']>;
 
@@ -98,9 +124,11 @@ export class OrderDto implements Order {
   @Field('ours', { type: 'object', additionalProperties: { type: 'string' }, description: 'Pairs of your own.', example: { department: 'purchasing' }, required: [], selfRequired: false } as never) // prettier-ignore
   readonly metadata?: Readonly<Record<string, string>>;
 
+  @Ours()
   @TimeField('When it was placed.')
   readonly createdAt?: NonNullable<Order['createdAt']>;
 
+  @Ours()
   @TimeField('When its status last changed.')
   readonly updatedAt?: NonNullable<Order['updatedAt']>;
 

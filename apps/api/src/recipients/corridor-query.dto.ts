@@ -15,13 +15,13 @@ export class CorridorQueryDto implements CorridorQuery {
   })
   readonly currencyCode!: string;
 
-  @ChoiceParameter('ours', ['LOCAL', 'SWIFT'], 'By the network of the country, or by correspondent banks.', {
+  @ChoiceParameter('known', ['LOCAL', 'SWIFT'], 'By the network of the country, or by correspondent banks.', {
     isRequired: true,
   })
   readonly payoutMethod!: CorridorQuery['payoutMethod'];
 }
 
 export class RecipientSchemaQueryDto extends CorridorQueryDto {
-  @ChoiceParameter('ours', ['Individual', 'Corporate'], 'Only for persons, or only for companies.')
+  @ChoiceParameter('known', ['Individual', 'Corporate'], 'Only for persons, or only for companies.')
   readonly beneficiaryAccountType?: NonNullable<CorridorQuery['beneficiaryAccountType']>;
 }

@@ -1,5 +1,5 @@
 import type { Corridor } from '@banking/domain';
-import { AmountField, EdgeField, Field, IdField, TextField, TimeField } from '../http/field.decorator.js';
+import { AmountField, EdgeField, Field, IdField, KnownValues, TextField, TimeField } from '../http/field.decorator.js';
 import { CurrencyDto } from '../products/currency.dto.js';
 
 class CorridorEdgesDto {
@@ -23,12 +23,15 @@ export class CorridorDto implements Corridor {
   @IdField('Id of the currency the limits are written in.', 978, false)
   readonly limitCurrencyID?: NonNullable<Corridor['limitCurrencyID']>;
 
+  @KnownValues()
   @TextField('`LOCAL`: the network of the country. `SWIFT`: correspondent banks.', 'LOCAL', false)
   readonly payoutMethod?: NonNullable<Corridor['payoutMethod']>;
 
+  @KnownValues()
   @TextField('Who the beneficiary is: `Individual` or `Corporate`.', 'Individual', false)
   readonly beneficiaryAccountType?: NonNullable<Corridor['beneficiaryAccountType']>;
 
+  @KnownValues()
   @TextField(
     'The code that leads to the bank: `SWIFT`, `IFSC`, `SORT CODE`, `ACH CODE`, `BRANCH CODE`, `BSB CODE`, `BANK CODE`; more may come.',
     'SWIFT',

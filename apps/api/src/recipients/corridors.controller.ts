@@ -13,6 +13,7 @@ const CORRIDORS: OperationText = {
   description:
     'Every way in which money can reach a country: in which currency, by which method, to whom, within which limits and how fast. A country that exists and has none answers `[]`.\n\nLimits are in minor units of `edges.limitCurrency`, which need not be the currency that arrives.',
   provenance: 'stated',
+  statedParameters: ['country'],
   refusals: ['country_unknown'],
   hasETag: true,
   examples: [

@@ -26,10 +26,10 @@ export class InternationalRecipientDto implements Pick<InternationalRecipientWis
   })
   readonly data!: InternationalRecipientWish['data'];
 
-  @LineField('known', LINE_MAX, 'What you call them.', 'Asha, Pune')
+  @LineField('ours', LINE_MAX, 'What you call them.', 'Asha, Pune')
   readonly alias?: string;
 
-  @BooleanBodyField('known', SAVED, { default: true, example: true })
+  @BooleanBodyField('ours', SAVED, { default: true, example: true })
   readonly saved?: boolean;
 }
 

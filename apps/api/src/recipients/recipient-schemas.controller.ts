@@ -14,7 +14,7 @@ const SCHEMAS: OperationText = {
   summary: 'Ask what a corridor needs to know about a recipient',
   description:
     'What `data` of an international recipient has to hold: one JSON Schema (2020-12) for each way to write it down, persons before companies. They compile in Ajv with `strict: true` and need no plug-in.\n\n`POST /recipients/international` checks by these very documents, and by the check digits that no schema can say. Show `title`, `description` and `examples` of a field to whoever fills it in. A corridor that is closed at the moment still says what it needs.',
-  provenance: 'known',
+  provenance: 'stated',
   refusals: ['parameter_unknown', 'parameter_invalid', 'corridor_not_found'],
   hasETag: true,
   examples: [

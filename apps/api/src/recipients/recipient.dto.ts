@@ -2,7 +2,12 @@ import type { Bank, Beneficiary, Recipient } from '@banking/domain';
 import { EdgeField, Field, IdField, TextField, TimeField } from '../http/field.decorator.js';
 import { CurrencyDto } from '../products/currency.dto.js';
 
-const text = (description: string, example: string) => ({ type: 'string' as const, description, example });
+const text = (description: string, example: string) => ({
+  type: 'string' as const,
+  description,
+  example,
+  'x-provenance': 'known',
+});
 
 /** The fields that a corridor may ask for; which of them it does, its schema says. */
 export const BENEFICIARY_DATA = {

@@ -42,7 +42,7 @@ export class RecipientsController {
     summary: 'Add a recipient abroad',
     description:
       'Keeps whom to pay over a corridor. `data` is checked by the very documents that `GET /recipients/validation-schema` answers to the same query, then by check digits; `details` of a refusal point at each field, with its rule and an example. Nothing is made to fit: what is stored is what was sent.\n\nThe name shown is `beneficiaryName`, the account code `beneficiaryAccountNumber`. The bank is named where its routing code is known.',
-    provenance: 'known',
+    provenance: 'ours',
     refusals: ['parameter_unknown', 'parameter_invalid', 'corridor_not_found', 'recipient_invalid'],
     body: 'creates',
     examples: [
@@ -88,7 +88,7 @@ export class RecipientsController {
     summary: 'Add an account of this service as a recipient',
     description:
       'Keeps an account as somebody to pay, by its `code`, in this workspace or another. Of another workspace it tells that the code exists, and nothing else: the name shown is the one you give, else the alias, else the code.',
-    provenance: 'known',
+    provenance: 'ours',
     refusals: ['recipient_invalid'],
     body: 'creates',
     examples: [

@@ -1,11 +1,12 @@
 import type { InternationalRemittance, RemittanceEvent, Transaction } from '@banking/domain';
-import { EdgeField, Field, IdField, Ours, TextField, TimeField } from '../http/field.decorator.js';
+import { EdgeField, Field, IdField, KnownValues, Ours, TextField, TimeField } from '../http/field.decorator.js';
 import { ExecutedTransferDto } from './executed-transfer.dto.js';
 
 class RemittanceEventDto implements RemittanceEvent {
   @IdField('The event.', 4)
   readonly id!: RemittanceEvent['id'];
 
+  @KnownValues()
   @TextField(
     'Payment status of ISO 20022: `ACSP` on its way, `ACCC` credited to the beneficiary, `RJCT` rejected. More may come.',
     'ACCC',

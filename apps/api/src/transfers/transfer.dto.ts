@@ -1,9 +1,9 @@
 import type { Transfer } from '@banking/domain';
 import { EdgeField } from '../http/field.decorator.js';
-import { ExecutedTransferEdgesDto, TransferFieldsDto } from './executed-transfer.dto.js';
+import { TransferFieldsDto, TransferFieldsEdgesDto } from './executed-transfer.dto.js';
 import { TransactionDto } from './transaction.dto.js';
 
-class TransferEdgesDto extends ExecutedTransferEdgesDto {
+class TransferEdgesDto extends TransferFieldsEdgesDto {
   @EdgeField(() => TransactionDto, 'The transaction that executed it.', false)
   readonly transaction?: TransactionDto;
 }

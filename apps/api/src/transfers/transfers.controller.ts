@@ -23,7 +23,7 @@ export class TransfersController {
     summary: 'List transfers',
     description:
       'The transfers of the workspace, newest first, each with everything a single one has. Filters narrow the list; all that are given must hold.',
-    provenance: 'ours',
+    provenance: 'stated',
     refusals: ['parameter_invalid', 'id_malformed', 'timestamp_invalid', 'account_not_found', 'recipient_not_found'], // prettier-ignore
     isPaged: true,
     examples: [
@@ -45,6 +45,7 @@ export class TransfersController {
     description:
       'One movement of money on one account, with the balance it left there, who was paid, and the transaction that executed it: its other transfers, the fee among them, and the tracking events of a payment abroad.\n\nA payment has arrived when its transaction is `completed`. While that is `pending`, ask again. `failed` is final: the money is back as a credit of type `return`, in a transaction of its own.',
     provenance: 'stated',
+    statedParameters: ['transferId', 'Workspace-ID'],
     refusals: ['id_malformed', 'transfer_not_found'],
     examples: [
       { name: 'payout', summary: 'A payment to Berlin, tracked to its end', values: { transferId: 26, ...NORTHWIND } },
