@@ -9,7 +9,7 @@ import {
   type WorkspaceId,
 } from '@banking/domain';
 import type { Books } from '@banking/ledger';
-import { readyWord } from '@banking/payouts';
+import { readyWord, sandboxMessage } from '@banking/payouts';
 import { bind, statement } from '@banking/postgres';
 import { WHOLE_TRANSACTION } from './edges.js';
 import { commitOnce } from './idempotency.js';
@@ -43,7 +43,7 @@ export async function addTransactionEvent(
   if (!payout) throw new Refusal('transaction_not_found');
 
   const content = { status, ...(reasonCode !== undefined && { reasonCode }) };
-  const event = { ...content, message: reasonCode, providerEvent: `asked-${randomUUID()}` };
+  const event = { ...content, message: sandboxMessage(status, reasonCode), providerEvent: `asked-${randomUUID()}` };
   const { workspaces, record } = await readyWord(books, workspaceId, transactionId, event);
   const request = { workspaceId, operation: `addTransactionEvent/${transactionId}`, content };
   return commitOnce(database, workspaces, request, intent, actor, async (tx, keeping) => {

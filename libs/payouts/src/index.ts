@@ -10,6 +10,7 @@ export * from './discrepancies.js';
 // The network
 export * from './rail.js';
 export { SandboxRail } from './sandbox-rail/sandbox-rail.js';
+export { sandboxMessage } from './sandbox-rail/messages.js';
 
 // The queue
 export * from './work/claims.js';

@@ -32,7 +32,8 @@ export function sandboxContract(provide: () => Service): void {
       (edges.internationalRemittance?.edges.events ?? [])
         .filter(({ status }) => status !== 'ACSP')
         .map(({ status, reasonCode, message }) => [status, reasonCode, message]);
-    const AC04 = ['RJCT', 'AC04', 'AC04'];
+    const AC04 = ['RJCT', 'AC04', 'The payment was rejected. The account is closed.'];
+    const CREDITED = ['ACCC', undefined, 'The amount was credited to the account of the beneficiary.'];
 
     it('When it is rejected Then it has failed, the money is back but for the fee, and Location shows it', async () => {
       const before = BigInt(await ada.balanceOf(account.id));
@@ -61,7 +62,7 @@ export function sandboxContract(provide: () => Service): void {
       const { body } = await say(transactionId, { status: 'ACCC' });
 
       expect(body).toMatchObject({ status: 'failed' });
-      expect(wordsOf(body as Transaction)).toEqual([AC04, AC04, ['ACCC', undefined, undefined]]);
+      expect(wordsOf(body as Transaction)).toEqual([AC04, AC04, CREDITED]);
       expect(await ada.balanceOf(account.id)).toBe(after);
     });
 
@@ -89,7 +90,7 @@ export function sandboxContract(provide: () => Service): void {
       expect(again.headers.get('idempotent-replayed')).toBe('true');
       expect(await say(transactionId, { status: 'ACCC' }, key)).toMatchObject({ status: 422, body: { reason: 'idempotency_key_reused' } }); // prettier-ignore
       const { body } = await say(transactionId, { status: 'ACCC' });
-      expect(wordsOf(body as Transaction)).toEqual([AC04, ['ACCC', undefined, undefined]]);
+      expect(wordsOf(body as Transaction)).toEqual([AC04, CREDITED]);
     });
 
     it('When many reject it at once Then the money comes back once', async () => {
@@ -138,7 +139,7 @@ export function sandboxContract(provide: () => Service): void {
       expect(answer).toMatchObject({ status: 400, body: { reason } });
       expect(pathsOf(answer)).toEqual([...paths]);
       const { resource } = await ada.view.sandbox.addEvent({ transactionId, status: 'ACCC' });
-      expect(wordsOf(resource)).toEqual([['ACCC', undefined, undefined]]);
+      expect(wordsOf(resource)).toEqual([CREDITED]);
     });
   });
 

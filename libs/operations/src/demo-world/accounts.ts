@@ -1,5 +1,7 @@
 import { openAccount, type Books } from '@banking/ledger';
+import type { AccountId, WorkspaceId } from '@banking/domain';
 import { bind, statement, type Tx } from '@banking/postgres';
+import { changeAccount } from '../change-account.js';
 import { corridorChoice, corridorsRead } from '../corridor-schemas.js';
 import { currencyId } from '../load-reference.js';
 import { nextRecipient, recordRecipient } from '../record-recipient.js';
@@ -42,6 +44,14 @@ export async function demoAccount(
     ]);
     return { ...held, id, code };
   });
+}
+
+/** Disables an account once: an administrator who enables it again is not overruled by the next start. */
+export async function disableOnce({ database }: Books, step: string, { id, ...account }: DemoAccount): Promise<void> {
+  if ((await madeBefore(database, step)) !== undefined) return;
+  const scope = { workspaceId: account.workspaceId as WorkspaceId, actor: undefined };
+  await changeAccount(database, scope, { accountId: id as AccountId, status: 'disabled' });
+  await database.flight({}, [note(step, id)]);
 }
 
 const codeOf = (accountId: number) => `NW${String(accountId).padStart(10, '0')}`;

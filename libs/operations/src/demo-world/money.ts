@@ -1,7 +1,7 @@
 import { parseAmount, type RecipientId, type TransferAmount } from '@banking/domain';
 import type { Books } from '@banking/ledger';
-import { recordRailEvent, recordRejection } from '@banking/payouts';
-import { demoAccount, demoRecipient } from './accounts.js';
+import { recordRailEvent, recordRejection, sandboxMessage } from '@banking/payouts';
+import { demoAccount, demoRecipient, disableOnce } from './accounts.js';
 import { fund, payInternally, payOut } from './movements.js';
 import { DemoOrders, makeLaterOrders } from './orders.js';
 import type { People } from './people.js';
@@ -129,7 +129,8 @@ export async function makeMoney(books: Books, { northwind, adaPersonal, southwin
   await hear(books, northwind, refused.transactionId, ['ACSP G000', 'ACSP G001']);
   const step = 'returns:returned';
   if ((await madeBefore(books.database, step)) === undefined) {
-    const event = { providerEvent: 'demo-3', status: 'RJCT', reasonCode: 'AC04', message: 'AC04' };
+    const rejection = { status: 'RJCT', reasonCode: 'AC04', message: sandboxMessage('RJCT', 'AC04') };
+    const event = { providerEvent: 'demo-3', ...rejection };
     await recordRejection(books, northwind, refused.transactionId, event, () => [note(step, refused.transactionId)]);
   }
 
@@ -144,6 +145,14 @@ export async function makeMoney(books: Books, { northwind, adaPersonal, southwin
   });
   await hear(books, northwind, support.transactionId, ['ACSP G000', 'ACSP G001', 'ACCC']);
   await makeLaterOrders(orders, eur, berlin);
+
+  const fair = await demoAccount(books, 'more accounts:Trade fair', {
+    workspaceId: northwind,
+    currency: 'EUR',
+    name: 'Northwind Trading',
+    alias: 'Trade fair 2025',
+  });
+  await disableOnce(books, 'more disabled accounts:Trade fair', fair);
 }
 
 type DemoHolder = Parameters<typeof fund>[2];
@@ -161,7 +170,7 @@ async function hear(books: Books, workspaceId: number, transactionId: number, wo
       providerEvent: `demo-${index + 1}`,
       status,
       reasonCode,
-      message: reasonCode,
+      message: sandboxMessage(status, reasonCode),
     });
   }
 }

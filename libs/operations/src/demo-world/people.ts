@@ -17,6 +17,12 @@ const ACTOR = 'demo';
 /** What another deployment that stands in front of this one signs in as. It answers for everybody, so it may act everywhere. */
 const GATEWAY = 'gateway@northwind.example';
 
+/** What a user is, where that is not a business user who has completed. */
+interface Standing {
+  readonly status?: string;
+  readonly userType?: 'personal';
+}
+
 export interface People {
   readonly northwind: number;
   readonly adaPersonal: number;
@@ -38,13 +44,13 @@ export async function makePeople({ database }: Books, provisioning: Database): P
       async () => (await allApps(provisioning)).find((row) => row.name === name)?.id,
       () => addApp(provisioning, ACTOR, name),
     );
-  const userOf = (step: string, email: string, of: string, status = 'completed') =>
+  const userOf = (step: string, email: string, of: string, standing: Standing = {}) =>
     once(
       step,
       async () => (await allUsers(provisioning)).find((row) => row.email === email && row.apps.includes(of))?.id,
-      () => addUser(provisioning, ACTOR, { email, app: of, status }),
+      () => addUser(provisioning, ACTOR, { email, app: of, ...standing }),
     );
-  const user = (email: string, of: string, status?: string) => userOf(`users:${email}`, email, of, status);
+  const user = (email: string, of: string, standing?: Standing) => userOf(`users:${email}`, email, of, standing);
   const workspace = (name: string, of: string, type: 'personal' | 'business') =>
     once(
       `workspaces:${name}`,
@@ -63,7 +69,7 @@ export async function makePeople({ database }: Books, provisioning: Database): P
   await app('Southwind');
   await user('ada@northwind.example', 'Northwind Treasury');
   await user('bob@northwind.example', 'Northwind Treasury');
-  await user('cy@northwind.example', 'Northwind Treasury', 'pending');
+  await user('cy@northwind.example', 'Northwind Treasury', { status: 'pending', userType: 'personal' });
   await user('eve@southwind.example', 'Southwind');
   const northwind = await workspace('Northwind Trading', 'Northwind Treasury', 'business');
   const adaPersonal = await workspace('Ada personal', 'Northwind Treasury', 'personal');

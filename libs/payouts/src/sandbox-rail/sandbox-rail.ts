@@ -2,6 +2,7 @@ import { bind, statement, type Database } from '@banking/postgres';
 import type { Payment, Rail, RailWord } from '../rail.js';
 import type { RailEvent } from '../track-remittance.js';
 import { WorkError } from '../work/handle-claim.js';
+import { sandboxMessage } from './messages.js';
 import { outcomeFor, schedule } from './outcomes.js';
 
 interface EventRow {
@@ -104,8 +105,8 @@ export class SandboxRail implements Rail {
 }
 
 function eventOf({ provider_event, status, reason_code }: EventRow): RailEvent {
-  const reason = reason_code === null ? {} : { reasonCode: reason_code, message: reason_code };
-  return { providerEvent: provider_event, status, ...reason };
+  const reasonCode = reason_code ?? undefined;
+  return { providerEvent: provider_event, status, reasonCode, message: sandboxMessage(status, reasonCode) };
 }
 
 /** How a call ends that nobody answers. */
