@@ -4,7 +4,7 @@ import { CurrencyDto } from '../products/currency.dto.js';
 import { ProductDto } from '../products/product.dto.js';
 
 export class BalanceDto implements Balance {
-  @IdField('The snapshot.', 21)
+  @IdField('The snapshot.', 26)
   readonly id!: Balance['id'];
 
   @Field('stated', {
@@ -12,8 +12,8 @@ export class BalanceDto implements Balance {
     format: 'int64',
     minimum: Number.MIN_SAFE_INTEGER,
     maximum: Number.MAX_SAFE_INTEGER,
-    description: "An integer in minor units of the account's currency: `45803750` in EUR is 458037.50.",
-    example: 45803750,
+    description: "An integer in minor units of the account's currency: `46125000` in EUR is 461250.00.",
+    example: 46125000,
   })
   readonly amount!: Balance['amount'];
 

@@ -43,6 +43,7 @@ export class AccountsController {
     refusals: ['id_malformed', 'account_not_found'],
     examples: [
       { name: 'euro', summary: 'The account for European suppliers', values: { 'Workspace-ID': 1, accountId: 2 } },
+      { name: 'disabled', summary: 'One that was disabled', values: { 'Workspace-ID': 1, accountId: 21 } },
     ],
   })
   @ApiIdParam('accountId', 'An account of the workspace.')

@@ -45,7 +45,7 @@ class StatementAccountDto implements StatementAccount {
 
 class MovementDto implements Movement {
   @Ours()
-  @IdField('The transfer.', 17)
+  @IdField('The transfer.', 26)
   readonly id!: Movement['id'];
 
   @Ours()
@@ -84,7 +84,7 @@ class MovementDto implements Movement {
   @AmountField('Fee charged, repeated for display: it is a movement of its own.', '1250', false)
   readonly feeAmount?: NonNullable<Movement['feeAmount']>;
 
-  @OwnField('Name of who was paid.', 'Ravi Menon', false)
+  @OwnField('Name of who was paid.', 'Northwind Trading Berlin', false)
   readonly recipientName?: string;
 
   @Field('ours', { type: 'string', format: 'date', description: 'The day it counts.', example: '2026-11-21' })
@@ -98,7 +98,7 @@ class MovementDto implements Movement {
   })
   readonly createdAt!: Movement['createdAt'];
 
-  @BalanceField('The balance behind this movement, in the order of this statement.', 43928750)
+  @BalanceField('The balance behind this movement, in the order of this statement.', 46125000)
   readonly balanceAfter!: Movement['balanceAfter'];
 }
 
@@ -123,12 +123,12 @@ export class StatementDto implements Statement {
   })
   readonly basis!: Statement['basis'];
 
-  @BalanceField('Before the first movement: an integer in minor units of the currency.', 45803750)
+  @BalanceField('Before the first movement: an integer in minor units of the currency.', 0)
   readonly openingBalance!: Statement['openingBalance'];
 
   @BalanceField(
     'Behind the last movement, in the same units: `openingBalance` and the movements add up to it.',
-    43928750,
+    45801250,
   )
   readonly closingBalance!: Statement['closingBalance'];
 

@@ -29,8 +29,8 @@ export const ANSWER_HEADERS = {
     schema: { type: 'string', example: '"UmnHOSy_pbMjbkRjyNOEyg"' },
   },
   Location: {
-    description: 'Where what was made can be read.',
-    schema: { type: 'string', example: '/accounts/17' },
+    description: 'Where the created resource can be read: a path on the host that was called, as it stands.',
+    schema: { type: 'string', example: '/accounts/22' },
   },
   'Idempotency-Key': {
     description:

@@ -57,11 +57,18 @@ const MONEY = `No amount is ever a fraction. Every one counts the smallest unit 
 | Field | Written as | Whose smallest unit |
 |---|---|---|
 | \`Balance.amount\` | JSON integer, at most 2^53 - 1 | the account's \`edges.currency\` |
-| \`Transfer.amount\`, \`feeAmount\` | string of digits, up to 19 | the account's \`edges.currency\` |
-| \`Corridor.minimumAmount\`, \`maximumAmount\` | string of digits, inclusive | \`edges.limitCurrency\` |
+| \`Transfer.amount\`, \`Transfer.feeAmount\` | string of digits, up to 19 | the account's \`edges.currency\` |
+| \`Order.amount\` | string of digits, up to 19 | the currency of the account that pays |
+| \`Quote.amount\`, \`Quote.feeAmount\` | string of digits, up to 19 | the currency of the account that pays |
+| \`Quote.targetAmount\` | string of digits, up to 19 | \`edges.targetCurrency\` |
+| \`Statement.openingBalance\`, \`Statement.closingBalance\`, \`Movement.balanceAfter\` | JSON integer, at most 2^53 - 1 | the currency of the statement's account |
+| \`Movement.amount\`, \`Movement.feeAmount\` | string of digits, up to 19 | the currency of the statement's account |
+| \`Corridor.minimumAmount\`, \`Corridor.maximumAmount\` | string of digits, inclusive | \`edges.limitCurrency\` |
 | \`Currency.swiftMinimumWithdrawalAmount\` | string of digits | that currency |
 
 - Read the strings as big integers or decimals. A floating point number loses digits, and with them money.
+- Amounts in the body of a request are written as in the answer: strings of digits, at least \`"1"\`.
+- \`Quote.rate\` is no amount: it is a decimal between whole units.
 - An amount has no sign: \`direction\` says \`debit\` where money left the account, \`credit\` where it arrived.
 - A fee is a transfer of its own in the same transaction. \`feeAmount\` repeats it for display: do not subtract it again.`;
 

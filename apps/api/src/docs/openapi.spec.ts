@@ -22,6 +22,15 @@ describe('Given the OpenAPI document', () => {
     expect(`${JSON.stringify(document, null, 2)}\n`).toBe(committed);
   });
 
+  it('When it is read, Then it is OpenAPI 3.1 in the version of the package, and the changes of that version are written down', () => {
+    const folder = join(__dirname, '../..');
+    const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string };
+    const changes = readFileSync(join(folder, '../../docs/interface-changes.md'), 'utf8');
+
+    expect([document.openapi, document.info.version]).toEqual(['3.1.0', version]);
+    expect(/^## (\S+)/m.exec(changes)?.[1]).toBe(version);
+  });
+
   it('When an operation is listed, Then it is a row of the access matrix, and every row is listed', () => {
     const listed = operations().map(({ operation }) => operation.operationId.replace(/Formerly$/, ''));
 
@@ -108,14 +117,25 @@ describe('Given the OpenAPI document', () => {
           field,
           description: expect.any(String),
         });
-        const isNested = property.allOf ?? property.items ?? property.$ref ?? property.properties;
-        expect({ name, field, shown: property.example !== undefined || isNested !== undefined }).toEqual({
+        const isNested = property.items ?? property.$ref ?? property.properties;
+        expect({ name, field, shown: property.examples !== undefined || isNested !== undefined }).toEqual({
           name,
           field,
           shown: true,
         });
       }
     }
+  });
+
+  it('When a record holds an amount, Then the table of money of the introduction says whose unit it counts', () => {
+    const amounts = Object.entries(document.components?.schemas ?? {})
+      .filter(([name]) => !/(Wish|Change)$|^ExecutedTransfer$/.test(name))
+      .flatMap(([name, schema]) => Object.keys((schema as Schema).properties ?? {}).map((field) => `${name}.${field}`))
+      .filter((field) => /amount$|openingBalance$|closingBalance$|balanceAfter$/i.test(field));
+    const rows = (document.info.description ?? '').match(/^\| `\w+\.\w+`.*$/gm) ?? [];
+
+    expect(amounts.filter((field) => !rows.some((row) => row.includes(`\`${field}\``)))).toEqual([]);
+    expect(amounts.length).toBeGreaterThan(10);
   });
 
   it('When an answer can be a table, Then each of its examples is one', () => {
@@ -169,6 +189,6 @@ interface NamedExample {
 interface Schema {
   readonly properties?: Record<
     string,
-    { description?: string; example?: unknown; allOf?: unknown; items?: unknown; properties?: unknown; $ref?: string }
+    { description?: string; examples?: unknown; items?: unknown; properties?: unknown; $ref?: string }
   >;
 }

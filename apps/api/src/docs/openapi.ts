@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import type { RefusalReason } from '@banking/domain';
@@ -5,9 +7,14 @@ import { ACCESS } from '../access/matrix.js';
 import { ErrorDto } from '../http/error.dto.js';
 import { DRAFT, type Draft } from '../http/operation.decorator.js';
 import { ANSWER_HEADERS } from './answer-headers.js';
+import { asOpenApi31 } from './openapi-3-1.js';
 import { documentedOperation } from './documented-operation.js';
 import type { OperationObject } from './examples.js';
 import { introduction } from './introduction.js';
+
+/** That of the package: docs/interface-changes.md says what changed with each. */
+const VERSION = (JSON.parse(readFileSync(join(__dirname, '..', '..', 'package.json'), 'utf8')) as { version: string })
+  .version;
 
 /** What of a deployment stands in its document. */
 export interface Deployment {
@@ -21,7 +28,7 @@ export interface Deployment {
 export function createDocument(app: INestApplication, { publicUrl, ofBacking = [] }: Deployment = {}): OpenAPIObject {
   const outline = new DocumentBuilder()
     .setTitle('Banking transfer service')
-    .setVersion('1.0.0')
+    .setVersion(VERSION)
     .setLicense('Apache-2.0', 'https://www.apache.org/licenses/LICENSE-2.0')
     .addServer(publicUrl ?? '/', 'This deployment')
     .addTag('Apps', 'Your apps, who uses them, and which workspaces you may act in.')
@@ -50,7 +57,7 @@ export function createDocument(app: INestApplication, { publicUrl, ofBacking = [
   const drafts = completeOperations(document, ofBacking);
   document.components = { ...document.components, headers: usedHeaders(document) };
   document.info.description = introduction(new Set(drafts.flatMap(({ refusals }) => refusals)), publicUrl);
-  return document;
+  return asOpenApi31(document);
 }
 
 /** Without the headings of operations that this deployment does not have. */

@@ -84,11 +84,11 @@ export class OrderDto implements Order {
   readonly type!: Order['type'];
 
   @Ours()
-  @TextField('Description.', 'Invoice 4711', false)
+  @TextField('Description.', 'Family support', false)
   readonly description?: string;
 
   @KnownValues()
-  @TextField('Purpose code as it was sent.', 'IR001', false)
+  @TextField('Purpose code as it was sent.', 'IR002', false)
   readonly purposeCode?: string;
 
   @Ours()
@@ -118,7 +118,7 @@ export class OrderDto implements Order {
   @Field('ours', { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'The quote it was placed at.', example: 1, required: false }) // prettier-ignore
   readonly quoteID?: NonNullable<Order['quoteID']>;
 
-  @Field('ours', { type: 'string', description: 'Your own name of the order.', example: 'INV-4711', required: false })
+  @Field('ours', { type: 'string', description: 'Your own name of the order.', example: 'FAMILY-1', required: false })
   readonly externalReference?: string;
 
   @Field('ours', { type: 'object', additionalProperties: { type: 'string' }, description: 'Pairs of your own.', example: { department: 'purchasing' }, required: [], selfRequired: false } as never) // prettier-ignore

@@ -14,13 +14,13 @@ export class CorridorDto implements Corridor {
   @IdField('The corridor.', 1)
   readonly id!: Corridor['id'];
 
-  @TextField('ISO 3166-1 alpha-2 code of the destination.', 'DE', false)
+  @TextField('ISO 3166-1 alpha-2 code of the destination.', 'IN', false)
   readonly destinationCountry?: string;
 
-  @IdField('Id of the currency that arrives.', 978, false)
+  @IdField('Id of the currency that arrives.', 356, false)
   readonly destinationCurrencyID?: NonNullable<Corridor['destinationCurrencyID']>;
 
-  @IdField('Id of the currency the limits are written in.', 978, false)
+  @IdField('Id of the currency the limits are written in.', 840, false)
   readonly limitCurrencyID?: NonNullable<Corridor['limitCurrencyID']>;
 
   @KnownValues()
@@ -34,7 +34,7 @@ export class CorridorDto implements Corridor {
   @KnownValues()
   @TextField(
     'The code that leads to the bank: `SWIFT`, `IFSC`, `SORT CODE`, `ACH CODE`, `BRANCH CODE`, `BSB CODE`, `BANK CODE`; more may come.',
-    'SWIFT',
+    'IFSC',
     false,
   )
   readonly routingCodeType?: NonNullable<Corridor['routingCodeType']>;

@@ -7,7 +7,7 @@ import { RecipientDto } from '../recipients/recipient.dto.js';
 const fieldsOf = (mark: PropertyDecorator) => {
   class TransferFields {
     @mark
-    @IdField('The transfer.', 17)
+    @IdField('The transfer.', 26)
     readonly id!: Transfer['id'];
 
     @mark

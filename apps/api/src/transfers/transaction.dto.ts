@@ -3,20 +3,24 @@ import { EdgeField, Field, IdField, KnownValues, Ours, TextField, TimeField } fr
 import { ExecutedTransferDto } from './executed-transfer.dto.js';
 
 class RemittanceEventDto implements RemittanceEvent {
-  @IdField('The event.', 4)
+  @IdField('The event.', 8)
   readonly id!: RemittanceEvent['id'];
 
   @KnownValues()
   @TextField(
     'Payment status of ISO 20022: `ACSP` on its way, `ACCC` credited to the beneficiary, `RJCT` rejected. More may come.',
-    'ACCC',
+    'RJCT',
   )
   readonly status!: RemittanceEvent['status'];
 
-  @TextField('What the provider said, raw.', 'G000', false)
+  @TextField(
+    'The same for people, as the provider wrote it.',
+    'The payment was rejected. The account is closed.',
+    false,
+  )
   readonly message?: string;
 
-  @Field('ours', { type: 'string', description: "The provider's reason code, raw: `G000` to `G006`, `AC04`, …", example: 'G000', required: false }) // prettier-ignore
+  @Field('ours', { type: 'string', description: "The provider's reason code, raw: `G000` to `G006`, `AC04`, …", example: 'AC04', required: false }) // prettier-ignore
   readonly reasonCode?: string;
 
   @TimeField('When it was recorded.')

@@ -55,6 +55,7 @@ export class TransfersController {
         summary: 'One that was rejected: the transaction has failed',
         values: { transferId: 34, ...NORTHWIND },
       },
+      { name: 'return', summary: 'The credit that brought its amount back', values: { transferId: 38, ...NORTHWIND } },
       { name: 'spot', summary: 'Paid in USD to a recipient in INR', values: { transferId: 40, ...NORTHWIND } },
       { name: 'internal', summary: 'Between two accounts of the workspace', values: { transferId: 24, ...NORTHWIND } },
       { name: 'funding', summary: 'The opening credit of an account', values: { transferId: 10, ...NORTHWIND } },
