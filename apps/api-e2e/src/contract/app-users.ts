@@ -60,7 +60,7 @@ export function appUsersContract(provide: () => Service): void {
     it('When a user is pending Then the status says so, and the list of roles is there and empty', async () => {
       const answer = await list(CY, idOf(service.world, 'apps', 'Northwind Treasury'));
 
-      expect(answer.body).toMatchObject([{ email: CY, status: 'pending', userType: 'business', edges: { roles: [] } }]);
+      expect(answer.body).toMatchObject([{ email: CY, status: 'pending', userType: 'personal', edges: { roles: [] } }]);
     });
 
     it('When the app is of others or is not there Then both get the same answer', async () => {

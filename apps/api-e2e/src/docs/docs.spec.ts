@@ -51,6 +51,9 @@ describe('Given the docs page in a browser', () => {
       const operation = await openOperation(page, 'getTransfer');
       await operation.locator('details.headers').first().locator('summary').click();
       await operation.screenshot({ path: join(SCREENSHOTS, `docs-operation-${width}.png`) });
+      await operation.locator('.responses-table button').filter({ hasText: 'Schema' }).first().click();
+      await operation.locator('.json-schema-2020-12-property').first().waitFor();
+      await operation.screenshot({ path: join(SCREENSHOTS, `docs-schema-${width}.png`) });
       const isWiderThanWindow = await page.evaluate('document.documentElement.scrollWidth > window.innerWidth');
       const pale = await paleText(page);
 

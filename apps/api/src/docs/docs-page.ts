@@ -18,6 +18,7 @@ const ASSETS = {
   'favicon-32x32.png': SWAGGER_UI,
   'page.css': PAGE,
   'operations.css': PAGE,
+  'schemas.css': PAGE,
   'phone.css': PAGE,
   'page.js': PAGE,
 };
