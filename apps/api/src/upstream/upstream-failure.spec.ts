@@ -37,6 +37,12 @@ async function answerTo(call: string, script: Script, init: RequestInit = {}, by
   return { response, status: response.status, body, retryAfter: response.headers.get('retry-after') };
 }
 
+/** The same, of a gateway that nothing has been asked of, and with the usual time. */
+async function answerByAnother(call: string, script: Script, init?: RequestInit) {
+  const other = await gatewayOf(upstream.url);
+  return answerTo(call, script, init, other).finally(() => other.close());
+}
+
 const lastLine = () => gateway.lines.at(-1);
 
 const SENTENCES = {
@@ -110,10 +116,8 @@ describe('Given what is between the upstream and us', () => {
     [503, 'unavailable', READ, {}],
     [503, 'unavailable', PLACE, ORDER],
   ])('When it answers %i %s to %s with a time to wait, Then our caller is told the same', async (theirs, reason, call, init) => {
-    // A 429 makes what comes next wait, which is not what this is about.
-    const other = await gatewayOf(upstream.url);
-    const { status, body, retryAfter, response } = await answerTo(call, { ...refused(theirs, reason), headers: { 'retry-after': '17' } }, init, other);
-    await other.close();
+    // A 429 makes the next request wait, so it is another gateway's.
+    const { status, body, retryAfter, response } = await answerByAnother(call, { ...refused(theirs, reason), headers: { 'retry-after': '17' } }, init);
 
     expect({ status, reason: body['reason'], retryAfter }).toEqual({ status: theirs, reason, retryAfter: '17' });
     expect(response.headers.has('idempotency-key')).toBe(false);
@@ -157,15 +161,10 @@ describe('Given what is between the upstream and us', () => {
 
   it.each<[string, Script]>([
     ['a refusal we know', refused(404, 'app_not_found')],
-    [
-      'one we do not',
-      { status: 404, body: { errorCode: 'invalid_request', message: 'Request parameters are invalid.' } },
-    ],
+    ['one we do not', { status: 404, body: { errorCode: 'invalid_request', message: 'No.' } }],
   ])('When it answers with %s where we ask who our callers are, Then that is never their fault', async (_, script) => {
     upstream.says('GET /apps/1/users', script);
-    const other = await gatewayOf(upstream.url);
-    const { status, body } = await answerTo('GET /apps', { status: 200, body: [{ id: 1, name: 'Bank' }] }, {}, other);
-    await other.close();
+    const { status, body } = await answerByAnother('GET /apps', { status: 200, body: [{ id: 1, name: 'Bank' }] });
 
     expect({ status, reason: body['reason'] }).toEqual({ status: 502, reason: 'upstream_error' });
   });
@@ -206,10 +205,8 @@ describe('Given an answer of the upstream that cannot be believed', () => {
   });
 
   it('When it is larger than is read, Then our caller is told 502, however much time there is', async () => {
-    const patient = await gatewayOf(upstream.url);
     const script = { status: 200, body: { ...transfer, description: 'x'.repeat(17 * 1024 * 1024) } };
-    const { status, body } = await answerTo(READ, script, {}, patient);
-    await patient.close();
+    const { status, body } = await answerByAnother(READ, script);
 
     expect([status, body['reason']]).toEqual([502, 'upstream_error']);
   });
