@@ -57,7 +57,7 @@ class MovementDto implements Movement {
   readonly orderID?: NonNullable<Movement['orderID']>;
 
   @Ours()
-  @IdField('The transaction that this one reverses, a payment or a return.', 9, false)
+  @IdField('The transaction that this one reverses, a payment or a return.', 11, false)
   readonly returnOf?: NonNullable<Movement['returnOf']>;
 
   @Ours()

@@ -79,7 +79,7 @@ export class TransactionDto implements Transaction {
   readonly orderID?: NonNullable<Transaction['orderID']>;
 
   @Ours()
-  @IdField('The transaction that it reverses, a payment or a return.', 9, false)
+  @IdField('The transaction that it reverses, a payment or a return.', 11, false)
   readonly returnOf?: NonNullable<Transaction['returnOf']>;
 
   @Ours()
