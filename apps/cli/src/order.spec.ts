@@ -3,7 +3,8 @@ import { World } from './testing/world.js';
 
 const world = new World();
 let orderId: number;
-const resume = (id: number) => world.run(['order', 'resume', String(id), '--workspace', '1']);
+const resume = (id: number, ...more: readonly string[]) =>
+  world.run(['order', 'resume', String(id), '--workspace', '1', ...more]);
 
 beforeAll(async () => {
   await world.open();
@@ -35,5 +36,27 @@ describe('Given an order that is paused', () => {
     );
     expect(await resume(orderId)).toMatchObject({ exitCode: 1, stderr: `The order ${orderId} of workspace 1 is not paused.\n` }); // prettier-ignore
     expect(await resume(999_999)).toMatchObject({ exitCode: 1, stderr: 'There is no order 999999 of workspace 1.\n' });
+  });
+
+  it('When its placer has no role, Then it is resumed only for another user, and the trail says who did it', async () => {
+    const cy = `(select id from app_user where email = 'cy@northwind.example')`;
+    await world.query(
+      `update customer_order set paused_at = now(), pause_reason = 'placer_without_role', placed_by = ${cy} where id = $1`,
+      orderId,
+    );
+
+    expect(await resume(orderId)).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('(cy@northwind.example) has no role in the workspace') as string,
+    });
+    expect(await resume(orderId, '--placer', 'eve@southwind.example')).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringMatching(/^eve@southwind\.example has no role in workspace 1/) as string,
+    });
+    expect(await resume(orderId, '--placer', 'Ada@Northwind.example', '--as', 'Rosa')).toMatchObject({ exitCode: 0 });
+
+    expect(await world.query('select changed_by, after from order_change order by id desc limit 1')).toEqual([
+      { changed_by: 'Rosa', after: { status: 'active', pauseReason: null, placedBy: 1 } },
+    ]);
   });
 });

@@ -1,15 +1,14 @@
 import type { OrderId, WorkspaceId } from '@banking/domain';
-import { resumeOrder } from '@banking/operations';
+import { resumePausedOrder } from '@banking/operations';
 import { Argument, type Command } from 'commander';
 import { withDeployment } from './deployment.js';
 import { examples } from './help.js';
-import { jsonOption, parseIdOf, workspaceOption } from './inputs.js';
+import { actorOf, asOption, type ChangeOptions, jsonOption, nameOption, parseIdOf, workspaceOption } from './inputs.js';
 import { print, printJson } from './print.js';
-import { Refused } from './refused.js';
 
-interface ResumeOptions {
+interface ResumeOptions extends ChangeOptions {
   readonly workspace: WorkspaceId;
-  readonly json?: boolean;
+  readonly placer?: string;
 }
 
 export function addOrderCommands(program: Command): void {
@@ -17,8 +16,8 @@ export function addOrderCommands(program: Command): void {
     .command('order')
     .summary('resume paused orders')
     .description(
-      'Orders: a recurring one is paused when three of its payouts in a row were rejected, since each costs a fee. ' +
-        'Its next run is parked; see banking work list --parked.',
+      'Orders: one is paused when the user who placed it has no role in the workspace, and a recurring one when three of its payouts ' +
+        'in a row were rejected, since each costs a fee. The next run is parked; see banking work list --parked.',
     )
     .addHelpText('after', examples('banking order resume 12 --workspace 1'));
 
@@ -27,18 +26,27 @@ export function addOrderCommands(program: Command): void {
     .summary('let a paused order run again')
     .description(
       'Resumes a paused order: what it missed runs once, now. Rejections so far do not pause it again, three more do. ' +
+        'It runs for the user who placed it, who needs a role in the workspace, or for the user named by --placer. ' +
         'Its customer can cancel it instead.',
     )
     .addArgument(new Argument('<id>', 'id of an order').argParser(parseIdOf<OrderId>))
     .addOption(workspaceOption('id of its workspace').makeOptionMandatory())
+    .addOption(nameOption('--placer <email>', 'user with a role in the workspace, whose order it is from now on'))
+    .addOption(asOption())
     .addOption(jsonOption())
-    .addHelpText('after', examples('banking order resume 12 --workspace 1'))
-    .action(async (orderId: OrderId, { workspace: workspaceId, json }: ResumeOptions) => {
-      const outcome = await withDeployment(({ database }) => resumeOrder(database, { workspaceId, orderId }));
-      const name = `order ${orderId} of workspace ${workspaceId}`;
-      if (outcome === 'not_found') throw new Refused(`There is no ${name}.`);
-      if (outcome === 'not_paused') throw new Refused(`The ${name} is not paused.`);
+    .addHelpText(
+      'after',
+      examples(
+        'banking order resume 12 --workspace 1',
+        'banking order resume 12 --workspace 1 --placer mia@harbour.example',
+      ),
+    )
+    .action(async (orderId: OrderId, options: ResumeOptions) => {
+      const { workspace: workspaceId, placer, json } = options;
+      await withDeployment(({ database }) =>
+        resumePausedOrder(database, actorOf(options), { workspaceId, orderId, placer }),
+      );
       if (json) printJson({ workspaceId, id: orderId });
-      else print(`Resumed ${name}: what it missed is due now.`);
+      else print(`Resumed order ${orderId} of workspace ${workspaceId}: what it missed is due now.`);
     });
 }

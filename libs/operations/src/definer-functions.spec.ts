@@ -6,16 +6,20 @@ const PINNED = 'search_path=banking, pg_temp';
 /** Functions that run with the rights of the owner: their settings, and the roles that may call them or make triggers of them. */
 const DEFINER_FUNCTIONS = [
   { name: 'bind_subject', settings: [PINNED], executableBy: [APP_ROLE] },
+  { name: 'lock_role', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'move_balances', settings: [PINNED, 'enable_seqscan=off', 'enable_sort=off'], executableBy: [] },
   { name: 'trail_account', settings: [PINNED], executableBy: [] },
   { name: 'trail_directory', settings: [PINNED], executableBy: [] },
+  { name: 'trail_order', settings: [PINNED], executableBy: [] },
 ];
 
 /** Functions with the rights of their caller that a role calls. All others are functions of triggers, which need no right to run. */
 const CALLED: Readonly<Record<string, readonly string[]>> = {
   'has_forbidden_character(jsonb)': [APP_ROLE, PROVISIONING_ROLE],
   'has_forbidden_character(text)': [APP_ROLE, PROVISIONING_ROLE],
+  'has_role(bigint,bigint)': [APP_ROLE],
   'hold_work(bigint,text,bigint,bigint)': [APP_ROLE],
+  'pause_required(bigint,bigint)': [APP_ROLE],
   'rejected_three_in_a_row(bigint,bigint,timestamp with time zone)': [APP_ROLE],
   'rfc3339(timestamp with time zone)': [APP_ROLE, PROVISIONING_ROLE],
 };
@@ -129,6 +133,12 @@ const ATTACKS: Readonly<Record<string, (table: string) => readonly string[]>> = 
     `create table ${table} (id bigint)`,
     `create trigger attack after insert on ${table} for each row ${ATTACHED}.trail_directory()`,
     `insert into ${table} values (1)`,
+  ],
+  trail_order: (table) => [
+    `create table ${table} (workspace_id bigint, id bigint, status text, pause_reason text, placed_by bigint)`,
+    `create trigger attack after update on ${table} for each row ${ATTACHED}.trail_order()`,
+    `insert into ${table} values (1, 1, 'active', null, 1)`,
+    `update ${table} set placed_by = 2`,
   ],
 };
 

@@ -5,7 +5,6 @@ export * from './ledger-directory.js';
 export { MIGRATIONS } from './migrations.js';
 export * from './open-deployment.js';
 export { OrderDesk, type Lane } from './orders/order-desk.js';
-export { resumeOrder } from './orders/pause-order.js';
 export { postOrders } from './orders/post-orders.js';
 export { RoundRobin } from './orders/round-robin.js';
 export { chooseRates } from './rates/choose-rates.js';

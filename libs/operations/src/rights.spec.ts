@@ -22,7 +22,7 @@ const RIGHTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     conversion: 'insert, select',
     corridor: 'insert, select',
     currency: 'insert, select, update (code, decimals, name, symbol, updated_at)',
-    customer_order: 'insert, select, update (pause_reason, paused_at, resumed_at, status, updated_at)',
+    customer_order: 'insert, select, update (pause_reason, paused_at, placed_by, resumed_at, status, updated_at)',
     customer_order_id_seq: 'usage',
     demo_step: 'insert, select',
     directory_change: 'select (action, id, record, relation)',
@@ -32,6 +32,7 @@ const RIGHTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     execution: 'insert, select, update (executed_at, failure_code, failure_message, status, transaction_id)',
     execution_id_seq: 'usage',
     idempotency: 'delete, insert, select, update (answer, created_at, fingerprint)',
+    order_change: 'select',
     payout:
       'insert (status, transaction_id, workspace_id), select, update (fence, parked_at, reason, status, tries, updated_at)',
     product: 'insert, select',

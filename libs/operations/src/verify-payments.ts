@@ -5,7 +5,7 @@ import { ORDER_FAULTS } from './orders/verify-orders.js';
 import { RUN_TIME_CHECK, verifyRunTimes } from './orders/verify-run-times.js';
 import { DISCREPANCY_FAULTS } from './verify-discrepancies.js';
 import { type Fault, findInRanges, type RangeCheck } from './verify-ranges.js';
-import { ACCOUNT_TRAIL } from './verify-trails.js';
+import { ACCOUNT_TRAIL, ORDER_TRAIL } from './verify-trails.js';
 
 /** What must hold of returns and payouts. */
 const FAULTS: readonly RangeCheck[] = [
@@ -118,6 +118,7 @@ const FAULTS: readonly RangeCheck[] = [
   ...DISCREPANCY_FAULTS,
   ...ORDER_FAULTS,
   ACCOUNT_TRAIL,
+  ORDER_TRAIL,
 ];
 
 /**

@@ -1,8 +1,9 @@
 import type { AccountId, UserId, WorkspaceId } from '@banking/domain';
 import { LedgerBankingService } from './ledger-banking-service.js';
+import { resumePausedOrder } from './provisioning/index.js';
 import { demoWorld, sql } from './testing/worlds.js';
 import { verifyPayments } from './verify-payments.js';
-import { ACCOUNT_TRAIL, DIRECTORY_CHECK, verifyDirectory } from './verify-trails.js';
+import { ACCOUNT_TRAIL, DIRECTORY_CHECK, ORDER_TRAIL, verifyDirectory } from './verify-trails.js';
 
 let world: Awaited<ReturnType<typeof demoWorld>>;
 let northwind: number;
@@ -74,6 +75,40 @@ describe('Given an account that was changed three times', () => {
       { check: ACCOUNT_TRAIL.check, workspaceId: northwind, detail: expect.stringMatching(detail) },
     ]);
   });
+});
+
+describe('Given an order that was paused and handed to another user', () => {
+  let orderId: number;
+  beforeEach(async () => {
+    const { rows } = await world.owner.query<{ id: bigint }>(
+      `select id from customer_order where status = 'active' order by id limit 1`,
+    );
+    orderId = Number(rows[0]!.id);
+    await world.database.flight({ workspaces: [northwind] }, [
+      sql(`update customer_order set paused_at = now(), pause_reason = 'placer_without_role' where id = $1`, orderId),
+    ]);
+    await resumePausedOrder(world.database, 'ops', {
+      workspaceId: northwind,
+      orderId,
+      placer: 'ada@northwind.example',
+    });
+  });
+
+  it('When nobody has tampered with its trail, Then nothing is found', async () => {
+    expect(await verifyPayments(world.database, all())).toEqual([]);
+  });
+
+  it.each<[string, (id: number) => string, RegExp]>([
+    ['an entry is deleted', (id) => `delete from order_change where id = (select max(id) from order_change where order_id = ${id})`, /^order \d+ is not as its trail ends$/],
+    ['an entry is changed', (id) => `update order_change set after = after || '{"placedBy": 9}' where id = (select min(id) from order_change where order_id = ${id})`, /^order \d+ has a trail with a gap before entry \d+$/],
+    ['it gets another placer past the trail', (id) => `update customer_order set placed_by = 9 where id = ${id}`, /^order \d+ is not as its trail ends$/],
+  ])('When %s, Then it is found', async (_what, fault, detail) => {
+    await plant(fault(orderId));
+
+    expect(await verifyPayments(world.database, all())).toEqual([
+      { check: ORDER_TRAIL.check, workspaceId: northwind, detail: expect.stringMatching(detail) },
+    ]);
+  }); // prettier-ignore
 });
 
 describe('Given a directory', () => {

@@ -25,6 +25,26 @@ export const ACCOUNT_TRAIL: RangeCheck = {
   },
 };
 
+/** An order has entries of its pauses, of other placers and of its cancellation. Those of an older version of the program have none. */
+export const ORDER_TRAIL: RangeCheck = {
+  check: 'the audit trail of every order has no gap, and ends at its placer and its pause',
+  over: {
+    customer_order: statement<Fault>(
+      'verify_order_trail',
+      `select format('order %s %s', o.id, case
+                when c.before <> coalesce(c.previous, c.before) then format('has a trail with a gap before entry %s', c.id)
+                else 'is not as its trail ends' end) as detail
+       from customer_order o cross join lateral (
+         select e.id, e.before, e.after, lag(e.after) over by_id as previous, lead(e.id) over by_id is null as is_last
+         from order_change e where e.workspace_id = $1 and e.order_id = o.id
+         window by_id as (order by e.id)) c
+       where o.workspace_id = $1 and o.id > $2 and o.id <= $3
+         and (c.before <> coalesce(c.previous, c.before)
+           or c.is_last and c.after - 'status' <> jsonb_build_object('pauseReason', o.pause_reason, 'placedBy', o.placed_by))`,
+    ),
+  },
+};
+
 export const DIRECTORY_CHECK = 'the audit trail of the directory agrees with its rows';
 
 /** The tables of the directory, and the columns that name a row of each. The columns that may be told, where others hold a person's data. */

@@ -13,8 +13,8 @@ export type OrderType = 'instant' | 'scheduled' | 'recurring';
 /** What `repeatValue` counts. */
 export type RepeatUnit = 'daily' | 'weekly' | 'monthly';
 
-/** Why a recurring order is paused: three of its payouts in a row were rejected. */
-export type PauseReason = 'payouts_rejected';
+/** Why an order is paused: three of its payouts in a row were rejected, or the user who placed it has no role in the workspace. */
+export type PauseReason = 'payouts_rejected' | 'placer_without_role';
 
 /** A customer's instruction to pay. */
 export interface Order {

@@ -2,12 +2,12 @@ import { type AccountId, type Order, type TransferAmount, type UserId, type Work
 import { verifyBooks } from '@banking/ledger';
 import { listWork, recordEvent, retryWork, Worker } from '@banking/payouts';
 import { LedgerBankingService } from '../ledger-banking-service.js';
+import { resumePausedOrder } from '../provisioning/index.js';
 import { DEMO_RATES } from '../rates/demo-rate-source.js';
 import { workOf } from '../start-work.js';
 import { recipientAbroad } from '../testing/recipient-abroad.js';
-import { demoWorld } from '../testing/worlds.js';
+import { demoWorld, wordOf } from '../testing/worlds.js';
 import { verifyPayments } from '../verify-payments.js';
-import { resumeOrder } from './pause-order.js';
 
 let world: Awaited<ReturnType<typeof demoWorld>>;
 let service: LedgerBankingService;
@@ -66,7 +66,7 @@ async function daily(account = REJECTED) {
     orderId,
     read,
     cancel: () => service.cancelOrder(ada, { accountId, orderId }),
-    resume: () => resumeOrder(world.database, { workspaceId: ada.workspaceId, orderId }),
+    resume: () => wordOf(resumePausedOrder(world.database, 'ops', { workspaceId: ada.workspaceId, orderId })),
     /** Moves the clock to a day of March, and does what is due by then. */
     day: async (day: number) => {
       await service.moveClock(ada, { now: `${year}-03-${String(day).padStart(2, '0')}T09:00:00Z` });
@@ -180,7 +180,7 @@ describe('Given an order that is paused', () => {
     const order = await paused();
     await order.day(9);
 
-    expect(await order.resume()).toBe('resumed');
+    expect(await order.resume()).toBeUndefined();
     await work();
 
     const resumed = await order.read();
@@ -188,8 +188,8 @@ describe('Given an order that is paused', () => {
     expect(statesOf(resumed)).toEqual([...THREE, 'failed', 'scheduled']);
     for (const day of [10, 11]) expect((await order.day(day)).pausedAt).toBeUndefined();
     expect(await order.day(12)).toMatchObject(PAUSED);
-    expect(await order.resume()).toBe('resumed');
-    expect(await order.resume()).toBe('not_paused');
+    expect(await order.resume()).toBeUndefined();
+    expect(await order.resume()).toMatch(/ is not paused\.$/);
     await order.cancel();
   });
 
@@ -223,7 +223,7 @@ describe('Given an order that is paused', () => {
 
     expect([cancelled.status, cancelled.pausedAt, statesOf(cancelled)]).toEqual(['cancelled', undefined, [...THREE, 'cancelled']]); // prettier-ignore
     expect(await parked(before)).toEqual([]);
-    expect(await order.resume()).toBe('not_paused');
+    expect(await order.resume()).toMatch(/ is not paused\.$/);
   });
 
   it('When it is cancelled, resumed and retried at once, Then it ends cancelled or runs once, and no work is left parked', async () => {
@@ -244,7 +244,7 @@ describe('Given an order that is paused', () => {
 
   it('When it is of another workspace, Then it is not there', async () => {
     const order = { orderId: (await paused()).orderId, workspaceId: world.demo.workspaces['Southwind Imports']! };
-    expect(await resumeOrder(world.database, order)).toBe('not_found');
+    expect(await wordOf(resumePausedOrder(world.database, 'ops', order))).toMatch(/^There is no order \d+ of workspace \d+\.$/); // prettier-ignore
   });
 
   it('When the database is written to by hand, Then a paused order has a reason, is active, and does not run', async () => {

@@ -56,7 +56,7 @@ const READ_RUN = statement<RunRow>(
              select l.status, l.failure_code from execution l
              where (l.workspace_id, l.order_id) = (o.workspace_id, o.id) and l.sequence < e.sequence
              order by l.sequence desc limit $3) l where l.status = 'failed' and l.failure_code <> 'payout_rejected') as failed_before,
-          o.paused_at is not null or rejected_three_in_a_row(o.workspace_id, o.id, o.resumed_at) as is_paused
+          o.paused_at is not null or pause_required(o.workspace_id, o.id) is not null as is_paused
    from execution e join customer_order o on (o.workspace_id, o.id) = (e.workspace_id, e.order_id)
    where e.workspace_id = $1 and e.id = $2 and e.status = 'scheduled' and o.status = 'active'`,
 );

@@ -1,0 +1,117 @@
+import { addGrant, removeGrant, removeUser, resumePausedOrder } from './provisioning/index.js';
+import { ADA, PAUSED, placerWorld, statesOf } from './testing/placers.js';
+import { wordOf } from './testing/worlds.js';
+
+const CY = 'cy@northwind.example';
+
+let world: Awaited<ReturnType<typeof placerWorld>>;
+let workspaceId: number;
+
+beforeAll(async () => {
+  world = await placerWorld();
+  workspaceId = world.workspaceId;
+});
+afterAll(() => world.close());
+afterEach(() => world.expectInOrder());
+
+describe('Given an order that is paused because its placer has no role', () => {
+  const paused = async (type?: 'scheduled') => {
+    const placer = await world.member();
+    const order = await world.orderOf(placer.id, type);
+    await removeGrant(world.provisioning, 'ops', { workspaceId, email: placer.email });
+    expect(await order.day(1)).toMatchObject(PAUSED);
+    const resume = (email?: string) =>
+      wordOf(resumePausedOrder(world.db, 'Rosa', { workspaceId, orderId: order.orderId, placer: email }));
+    return { ...order, placer, /** The message of a refusal; undefined when it was resumed. */ resume };
+  };
+
+  it('When it is resumed for the same placer, Then that is refused until the placer has a role again', async () => {
+    const { orderId, placer, resume, read } = await paused();
+    const before = await read();
+
+    expect(await resume()).toBe(
+      `The user who placed order ${orderId} of workspace ${workspaceId} (${placer.email}) has no role in the workspace, so it would be paused ` +
+        'again. Give the user the role back, or hand the order to another user with --placer.',
+    );
+    expect(await read()).toEqual(before);
+    await addGrant(world.provisioning, 'ops', { workspaceId, email: placer.email, role: 'member' });
+    expect(await resume()).toBeUndefined();
+    await world.work();
+
+    const after = await read();
+    expect([after.pausedAt, after.pauseReason, statesOf(after)]).toEqual([undefined, undefined, ['completed', 'scheduled']]); // prettier-ignore
+  });
+
+  it('When it is handed to another user, Then it runs for that user, and its trail says who did it', async () => {
+    const { orderId, placer, resume, day } = await paused('scheduled');
+    const ada = world.ada.actor;
+
+    expect(await resume('Ada@Northwind.example')).toBeUndefined();
+
+    expect(await day(2)).toMatchObject({ status: 'completed', edges: { executions: [{ status: 'completed' }] } });
+    const login = expect.any(String) as string;
+    const state = (placedBy: number, pauseReason: string | null) => ({ status: 'active', placedBy, pauseReason });
+    expect(await world.trail(orderId)).toEqual([
+      { by: login, user_id: null, before: state(placer.id, null), after: state(placer.id, 'placer_without_role') },
+      { by: 'Rosa', user_id: null, before: state(placer.id, 'placer_without_role'), after: state(ada, null) },
+    ]);
+  });
+
+  it('When it is handed to a user without a role, or to none, Then it stays paused', async () => {
+    const { resume, read } = await paused();
+
+    for (const email of [CY, 'eve@southwind.example']) {
+      expect(await resume(email)).toBe(
+        `${email} has no role in workspace ${workspaceId}: only a completed user with a grant has one. See banking user list and banking grant list.`,
+      );
+    }
+    expect(await resume('x@x.example')).toBe('There is no user x@x.example. See banking user list.');
+    expect(await read()).toMatchObject(PAUSED);
+  });
+
+  it('When the placer was removed, Then the message says so, and another user can have the order', async () => {
+    const { orderId, placer, resume, day } = await paused();
+    await removeUser(world.provisioning, 'ops', placer.email);
+
+    expect(await resume()).toContain(`The user who placed order ${orderId} of workspace ${workspaceId} was removed`);
+    expect(await resume(ADA)).toBeUndefined();
+    expect(statesOf(await day(2))).toEqual(['completed', 'scheduled']);
+  });
+
+  it('When it is resumed between the reading of its run and the pause, Then it runs and is not paused again', async () => {
+    const { orderId, resume, read } = await paused();
+    await world.owner.query(
+      `update work w set parked_at = null, due_at = now() from execution e where e.order_id = $1 and w.kind = 'execution' and w.subject_id = e.id`,
+      [orderId],
+    );
+    world.onceReadRun(() => resume(ADA));
+
+    await world.work();
+
+    const after = await read();
+    expect([after.pausedAt, statesOf(after)]).toEqual([undefined, ['completed', 'scheduled']]);
+  });
+
+  it('When it is cancelled, Then its trail says who did it', async () => {
+    const { orderId, placer } = await paused();
+    await world.service.cancelOrder(world.ada, { accountId: world.accountId, orderId });
+
+    expect((await world.trail(orderId)).at(-1)).toMatchObject({
+      user_id: BigInt(world.ada.actor),
+      after: { status: 'cancelled', placedBy: placer.id, pauseReason: null },
+    });
+  });
+
+  it('When the database is written to by hand, Then the placer changes only with a resumption, and the trail stays', async () => {
+    const { orderId, placer } = await paused('scheduled');
+    const change = (text: string) => world.owner.query(`update customer_order set ${text} where id = $1`, [orderId]);
+    const ada = world.ada.actor;
+
+    await expect(change(`placed_by = ${ada}`)).rejects.toMatchObject({ code: 'BK004' });
+    await expect(change('placed_by = null, paused_at = null, pause_reason = null')).rejects.toMatchObject({ code: 'BK004' }); // prettier-ignore
+    await expect(change(`placed_by = ${placer.id + 1000}, paused_at = null, pause_reason = null`)).rejects.toMatchObject({ code: 'BK004' }); // prettier-ignore
+    await expect(change(`pause_reason = 'payouts_rejected'`)).rejects.toMatchObject({ constraint: 'customer_order_pause' }); // prettier-ignore
+    await expect(change(`pause_reason = 'another'`)).rejects.toMatchObject({ constraint: 'customer_order_pause' });
+    await expect(world.owner.query('update order_change set changed_by = $1', ['x'])).rejects.toMatchObject({ code: 'BK003' }); // prettier-ignore
+  });
+});
