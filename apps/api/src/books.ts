@@ -19,7 +19,7 @@ export async function openBooks(config: Config, log: Logger): Promise<Backing> {
   let work: ReturnType<typeof startWork> | undefined;
   return {
     banking,
-    directory: new LedgerDirectory(database),
+    directory: new LedgerDirectory(database, { bindsByEmail: config.bindsByEmail }),
     readiness: { check: () => database.ping(), work: async () => work?.readStatus() },
     refusals: [],
     async begin() {

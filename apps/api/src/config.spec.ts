@@ -137,4 +137,19 @@ describe('Given an environment', () => {
   it('When a URL holds a password, Then no mistake repeats it', () => {
     expect(mistakesOf({ DATABASE_URL: 'mysql://banking:hunter2@db/bank' }).join()).not.toContain('hunter2');
   });
+
+  it.each([
+    [{}, true],
+    [{ OIDC_BIND_BY_EMAIL: 'on' }, true],
+    [{ OIDC_ISSUER: 'https://login.example', OIDC_BIND_BY_EMAIL: 'off' }, false],
+  ])('When it is %j, Then whether a verified e-mail binds a subject is %p', (environment, binds) => {
+    expect(readConfig(environment, false).bindsByEmail).toBe(binds);
+  });
+
+  it.each([
+    ['there is no OIDC_ISSUER', {}, /^OIDC_BIND_BY_EMAIL is off and there is no OIDC_ISSUER\. .* set OIDC_ISSUER, or remove OIDC_BIND_BY_EMAIL\.$/],
+    ['it is a gateway', { UPSTREAM_URL: 'https://bank.example', UPSTREAM_TOKEN: 'x', OIDC_ISSUER: 'https://login.example' }, /^OIDC_BIND_BY_EMAIL is off beside UPSTREAM_URL\. .* remove OIDC_BIND_BY_EMAIL\.$/],
+  ])('When no e-mail binds a subject and %s, Then nobody could sign in, and the mistake says what to change', (_, environment, mistake) => {
+    expect(mistakesOf({ ...environment, OIDC_BIND_BY_EMAIL: 'off' })).toEqual([expect.stringMatching(mistake)]);
+  }); // prettier-ignore
 });

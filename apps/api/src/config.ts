@@ -12,6 +12,7 @@ import {
   readIssuer,
   readRates,
 } from '@banking/process';
+import { readBinding } from './access/read-binding.js';
 import { readPublicUrl } from './http/public-url.js';
 import { readUpstream, type UpstreamConfig } from './upstream/read-upstream.js';
 
@@ -24,6 +25,8 @@ export interface Config {
   /** Where our own books are. A gateway uses `dataDir` alone, for the key that signs local tokens. */
   readonly deployment: DeploymentConfig;
   readonly tokens: TokenConfig;
+  /** Whether a verified e-mail binds a subject to its user. */
+  readonly bindsByEmail: boolean;
   readonly logLevel: string;
   readonly logPretty: boolean;
   readonly docs: boolean;
@@ -91,6 +94,7 @@ export function readConfig(environment: Environment = process.env, isTerminal = 
     publicUrl: readPublicUrl(reader),
     deployment,
     tokens: readTokens(reader, host),
+    bindsByEmail: readBinding(reader),
     logLevel: oneOf('LOG_LEVEL', LOG_LEVELS, 'info'),
     logPretty: oneOf('LOG_FORMAT', ['json', 'pretty'], isTerminal ? 'pretty' : 'json') === 'pretty',
     docs: flag('DOCS', true),

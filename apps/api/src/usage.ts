@@ -12,6 +12,7 @@ Configuration, by environment; README.md says what each means:
   DATABASE_POOL_SIZE, DATABASE_NAMED_STATEMENTS            how it is talked to (8, on)
   DEMO_DATA                                                on or off: whether the demo world is made
   OIDC_ISSUER, OIDC_AUDIENCE, OIDC_TOKEN_TYPE              the identity provider and what its tokens say
+  OIDC_BIND_BY_EMAIL                                       on or off: whether a verified e-mail binds a subject to a user
   JWKS_URL, JWKS_FILE                                      its keys, where they are not found by discovery
   LOCAL_TOKENS                                             on or off: tokens of our own on any address
   UPSTREAM_URL, UPSTREAM_TIMEOUT_MS                        another deployment to answer from, without a database (10000)

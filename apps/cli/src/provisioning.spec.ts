@@ -84,6 +84,11 @@ describe('Given a deployment with its demo world', () => {
       { issuer: 'https://login.harbour.example', subject: 'payroll' },
     ]);
     expect(await refusal('user', 'add', MIA, '--app', APP, ...subject)).toMatch(/that subject is bound to a user/);
+    expect(await refusal('user', 'bind', 'bob@northwind.example', ...subject)).toMatch(/bound to another user/);
+    const { stdout } = await world.run(['user', 'bind', 'bob@northwind.example', ...subject.with(-1, '4711')]);
+    expect(stdout).toBe(
+      'bob@northwind.example is recognised by the subject 4711 of https://login.harbour.example now.\n',
+    );
   });
 
   it('When a known user joins one app more, Then they stay as they are', async () => {

@@ -1,6 +1,6 @@
 import { foldEmail } from '@banking/domain';
 import type { Database } from '@banking/postgres';
-import { addUser, allUsers, completeUser, removeUser, renameUser, resumeUser, suspendUser, type UserRow } from '@banking/operations'; // prettier-ignore
+import { addUser, allUsers, bindUser, completeUser, removeUser, renameUser, resumeUser, suspendUser, type UserRow } from '@banking/operations'; // prettier-ignore
 import { type Command, Option } from 'commander';
 import { withDirectory } from './deployment.js';
 import { examples } from './help.js';
@@ -25,10 +25,15 @@ interface AddOptions extends ChangeOptions {
   readonly subject?: string;
 }
 
+interface BindOptions extends ChangeOptions {
+  readonly issuer: string;
+  readonly subject: string;
+}
+
 export function addUserCommands(program: Command): void {
   const user = program
     .command('user')
-    .summary('add, list, suspend, rename and remove users')
+    .summary('add, list, bind, suspend, rename and remove users')
     .description('Users: people and service accounts that call the service, known by e-mail.')
     .addHelpText(
       'after',
@@ -57,8 +62,8 @@ export function addUserCommands(program: Command): void {
       ]),
     )
     .addOption(typeOption())
-    .addOption(nameOption('--issuer <url>', 'identity provider of the subject, written as in its tokens'))
-    .addOption(nameOption('--subject <sub>', 'how the identity provider names the user'))
+    .addOption(issuerOption())
+    .addOption(subjectOption())
     .addOption(asOption())
     .addOption(jsonOption())
     .addHelpText(
@@ -98,6 +103,32 @@ export function addUserCommands(program: Command): void {
       );
     });
 
+  user
+    .command('bind')
+    .summary('bind a subject to a user')
+    .description(
+      'Binds the subject by which an identity provider names a user. Needed for a user whose tokens carry no verified e-mail, and ' +
+        'for every user where OIDC_BIND_BY_EMAIL is off. A user has one subject of each issuer.',
+    )
+    .addArgument(emailArgument())
+    .addOption(issuerOption().makeOptionMandatory())
+    .addOption(subjectOption().makeOptionMandatory())
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .addHelpText(
+      'after',
+      examples('banking user bind mia@harbour.example --issuer https://login.harbour.example --subject 4711'),
+    )
+    .action(async (email: string, options: BindOptions) => {
+      const { issuer, subject } = options;
+      const bound = await withDirectory(async (database) => {
+        await bindUser(database, actorOf(options), email, { issuer, subject });
+        return find(database, email);
+      });
+      if (options.json) printJson(bound);
+      else print(`${bound?.email} is recognised by the subject ${subject} of ${issuer} now.`);
+    });
+
   for (const change of STATUS_CHANGES) addStatusCommand(user, change);
 
   user
@@ -135,6 +166,9 @@ export function addUserCommands(program: Command): void {
       else print(`Removed user ${foldEmail(email)}.`);
     });
 }
+
+const issuerOption = () => nameOption('--issuer <url>', 'identity provider of the subject, written as in its tokens');
+const subjectOption = () => nameOption('--subject <sub>', 'how the identity provider names the user');
 
 interface StatusChange {
   readonly name: string;

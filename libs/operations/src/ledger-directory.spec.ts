@@ -1,5 +1,5 @@
 import { LedgerDirectory } from './ledger-directory.js';
-import { addApp, addGrant, addUser, addWorkspace, removeUser } from './provisioning/index.js';
+import { addApp, addGrant, addUser, addWorkspace, bindUser, removeUser } from './provisioning/index.js';
 import { emptyWorld, type World } from './testing/worlds.js';
 
 const ISSUER = 'https://id.example';
@@ -126,5 +126,23 @@ describe('Given a user who was added with their subject', () => {
     const id = await addUser(world.provisioning, 'spec', { email: 'robot@bank.example', app: 'Bank', identity });
 
     expect(await known('robot')).toEqual({ id, grants: [] });
+  });
+});
+
+describe('Given a directory that binds no subject by e-mail', () => {
+  const strict = () => new LedgerDirectory(world.database, { bindsByEmail: false });
+
+  it('When a subject comes with the verified e-mail of a user, Then nobody is known and nothing is bound', async () => {
+    const { email, id } = await given();
+
+    expect(await strict().userOf({ issuer: ISSUER, subject: `s-${id}`, email })).toBeUndefined();
+    expect(await known(`s-${id}`)).toBeUndefined();
+  });
+
+  it('When the subject was provisioned, Then it is known', async () => {
+    const { email, id } = await given();
+    await bindUser(world.provisioning, 'spec', email, { issuer: ISSUER, subject: `p-${id}` });
+
+    expect((await strict().userOf({ issuer: ISSUER, subject: `p-${id}`, email }))?.id).toBe(id);
   });
 });

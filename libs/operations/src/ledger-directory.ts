@@ -27,14 +27,19 @@ const BIND_SUBJECT = statement<{ user_id: bigint | null }>(
 
 /** Who is who and who may do what, from our own tables. */
 export class LedgerDirectory extends Directory {
-  constructor(private readonly database: Database) {
+  /** @param options.bindsByEmail whether a subject that is not known is bound to the user with its verified e-mail. Default true */
+  constructor(
+    private readonly database: Database,
+    private readonly options: { readonly bindsByEmail?: boolean } = {},
+  ) {
     super();
   }
 
   async userOf(subject: Subject): Promise<DirectoryUser | undefined> {
     const known = await this.recognise(subject);
     const email = subject.email === undefined ? undefined : foldEmail(subject.email);
-    if (known || email === undefined) return known;
+    const { bindsByEmail = true } = this.options;
+    if (known || email === undefined || !bindsByEmail) return known;
     // No `write`: when it is in doubt, nothing of the request was done, and the next request binds again.
     await this.database.flight({}, [bind(BIND_SUBJECT, subject.issuer, subject.subject, email)]);
     return this.recognise(subject);

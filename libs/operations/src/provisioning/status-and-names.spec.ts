@@ -2,7 +2,7 @@ import type { Database } from '@banking/postgres';
 import { LedgerDirectory } from '../ledger-directory.js';
 import { emptyWorld, wordOf, type World } from '../testing/worlds.js';
 import { verifyDirectory } from '../verify-trails.js';
-import { addApp, addGrant, addUser, addWorkspace, allApps, allUsers, allWorkspaces, completeUser, renameApp, renameUser, renameWorkspace, resumeUser, suspendUser } from './index.js'; // prettier-ignore
+import { addApp, addGrant, addUser, addWorkspace, allApps, allUsers, allWorkspaces, bindUser, completeUser, renameApp, renameUser, renameWorkspace, resumeUser, suspendUser } from './index.js'; // prettier-ignore
 
 const APP = 'Bank';
 const ISSUER = 'https://id.example';
@@ -132,6 +132,33 @@ describe('Given a user who is renamed', () => {
     expect(await wordOf(renameUser(db(), 'ops', email, 'nobody'))).toContain('is not an e-mail address in ASCII');
     expect(await wordOf(renameUser(db(), 'ops', 'x@x.example', email))).toBe('There is no user x@x.example. See banking user list.'); // prettier-ignore
     expect((await allUsers(db())).map((row) => row.email)).toContain(email);
+  });
+});
+
+describe('Given a user whose subject is not bound', () => {
+  it('When a subject is bound by provisioning, Then it is that user without any e-mail, and the trail says who did it', async () => {
+    const { id, email } = await given();
+
+    await bindUser(db(), 'Rosa', email.toUpperCase(), { issuer: ISSUER, subject: `bound-${id}` });
+
+    expect((await signIn(`bound-${id}`))?.id).toBe(id);
+    expect(await lastChange()).toMatchObject({ by: 'Rosa', what: 'insert user_identity', record: { user_id: id } });
+  });
+
+  it('When the user has a subject, the subject a user, or there is no such user, Then the message says so', async () => {
+    const [one, other] = [await given(), await given()];
+    const subject = `bound-${one.id}`;
+    await bindUser(db(), 'ops', one.email, { issuer: ISSUER, subject });
+
+    const taken =
+      'has a subject of this issuer already, or that subject is bound to another user. See banking user list --json.';
+    expect(await wordOf(bindUser(db(), 'ops', other.email, { issuer: ISSUER, subject }))).toBe(
+      `${other.email} ${taken}`,
+    );
+    expect(await wordOf(bindUser(db(), 'ops', one.email, { issuer: ISSUER, subject: 'x' }))).toBe(
+      `${one.email} ${taken}`,
+    );
+    expect(await wordOf(bindUser(db(), 'ops', 'x@x.example', { issuer: ISSUER, subject: 'x' }))).toBe('There is no user x@x.example. See banking user list.'); // prettier-ignore
   });
 });
 

@@ -9,7 +9,13 @@ export interface NewUser {
   readonly status?: string | undefined;
   readonly userType?: 'personal' | 'business' | undefined;
   /** How the identity provider names the user, where no verified e-mail will say so: a service account, for example. */
-  readonly identity?: { readonly issuer: string; readonly subject: string } | undefined;
+  readonly identity?: Identity | undefined;
+}
+
+/** How an identity provider names a user. */
+interface Identity {
+  readonly issuer: string;
+  readonly subject: string;
 }
 
 export interface UserRow {
@@ -18,7 +24,7 @@ export interface UserRow {
   readonly status: string;
   readonly userType: string;
   readonly apps: readonly string[];
-  readonly identities: readonly { readonly issuer: string; readonly subject: string }[];
+  readonly identities: readonly Identity[];
   readonly createdAt: string;
 }
 
@@ -34,9 +40,9 @@ const JOIN_APP = statement<{ user_id: bigint }>(
    select a.id, u.id from app a, app_user u where a.name = $1 and u.email = $2
    returning user_id`,
 );
-const NAME_SUBJECT = statement(
+const NAME_SUBJECT = statement<{ user_id: bigint }>(
   'name_subject',
-  `insert into user_identity (issuer, subject, user_id) select $1, $2, id from app_user where email = $3`,
+  `insert into user_identity (issuer, subject, user_id) select $1, $2, id from app_user where email = $3 returning user_id`,
 );
 const REMOVE_USER = statement<{ id: bigint }>('remove_user', 'delete from app_user where email = $1 returning id');
 /** Nothing happens unless the user has the status that the change begins with. */
@@ -75,6 +81,24 @@ export async function addUser(database: Database, actor: string, user: NewUser):
     }),
     { taken: `${email} is a user of ${app} already, or that subject is bound to a user. See banking user list.` },
   );
+}
+
+/**
+ * Binds a subject to a user who is there already.
+ *
+ * @throws ProvisioningError when there is no such user, the user has a subject of this issuer, or the subject is bound to another user
+ */
+export async function bindUser(
+  database: Database,
+  actor: string,
+  wanted: string,
+  { issuer, subject }: Identity,
+): Promise<void> {
+  const email = emailOf(wanted);
+  const binding = database.write({}, [actAs(actor), bind(NAME_SUBJECT, issuer, subject, email)] as const);
+  const taken = `${email} has a subject of this issuer already, or that subject is bound to another user. See banking user list --json.`;
+  const [, bound] = await provisioned(binding, { taken });
+  if (bound.length === 0) throw new ProvisioningError(`There is no user ${email}. See banking user list.`);
 }
 
 export async function allUsers(database: Database): Promise<readonly UserRow[]> {

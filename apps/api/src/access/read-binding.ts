@@ -1,0 +1,17 @@
+import type { EnvironmentReader } from '@banking/process';
+
+/** Whether a verified e-mail binds a subject to its user. If not, only subjects that were provisioned are recognised. */
+export function readBinding({ text, flag, mistakes }: EnvironmentReader): boolean {
+  const bindsByEmail = flag('OIDC_BIND_BY_EMAIL', true);
+  if (bindsByEmail) return true;
+  if (text('UPSTREAM_URL') !== undefined) {
+    mistakes.push(
+      'OIDC_BIND_BY_EMAIL is off beside UPSTREAM_URL. A gateway recognises users by their verified e-mail only: remove OIDC_BIND_BY_EMAIL.',
+    );
+  } else if (text('OIDC_ISSUER') === undefined) {
+    mistakes.push(
+      'OIDC_BIND_BY_EMAIL is off and there is no OIDC_ISSUER. Local tokens are recognised by their e-mail: set OIDC_ISSUER, or remove OIDC_BIND_BY_EMAIL.',
+    );
+  }
+  return false;
+}
