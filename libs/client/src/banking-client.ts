@@ -151,6 +151,11 @@ export class BankingClient extends BankingService {
     return this.#calls.change('cancelOrder', scope, 'POST', path, { id: name.orderId }, options);
   }
 
+  async resumeOrder(scope: Scope, name: OrderName, options?: CallOptions): Promise<Order> {
+    const path = `${orderPath(name)}/resumption`;
+    return this.#calls.change('resumeOrder', scope, 'POST', path, { id: name.orderId }, options);
+  }
+
   async listAccounts(scope: Scope, query: PageQuery = {}, options?: CallOptions): Promise<Page<Account>> {
     return this.#calls.page('listAccounts', inWorkspace(scope), `accounts${search(query)}`, options);
   }

@@ -71,6 +71,8 @@ export interface WorkspaceView {
       options?: CallOptions,
     ): AsyncGenerator<Execution, void, undefined>;
     cancel(accountId: AccountId | PlainNumber, orderId: OrderId | PlainNumber, options?: CallOptions): Promise<Order>;
+    /** Lets a paused order run again. Only an administrator may; the order runs for that user from then on. */
+    resume(accountId: AccountId | PlainNumber, orderId: OrderId | PlainNumber, options?: CallOptions): Promise<Order>;
   };
   readonly transfers: Listing<Transfer, TransferQuery> & {
     get(transferId: TransferId | PlainNumber, options?: CallOptions): Promise<Transfer>;
@@ -147,6 +149,8 @@ export function viewOf(client: BankingClient, scope: Scope): WorkspaceView {
           }, query?.cursor),
         cancel: (accountId, orderId, options) =>
           client.cancelOrder(scope, { accountId, orderId } as OrderName, options),
+        resume: (accountId, orderId, options) =>
+          client.resumeOrder(scope, { accountId, orderId } as OrderName, options),
       };
     },
     get transfers(): WorkspaceView['transfers'] {

@@ -241,4 +241,12 @@ export abstract class BankingService {
    * @throws Refusal `order_not_found`, `order_not_cancellable` when nothing is left to run.
    */
   abstract cancelOrder(scope: Scope, name: OrderName): Promise<Order>;
+
+  /**
+   * POST /accounts/{accountId}/orders/{orderId}/resumption: a paused order runs again, for the user who resumes it. What it missed runs
+   * once, now.
+   *
+   * @throws Refusal `order_not_found`, `order_not_paused`.
+   */
+  abstract resumeOrder(scope: Scope, name: OrderName): Promise<Order>;
 }

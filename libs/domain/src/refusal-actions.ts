@@ -67,6 +67,7 @@ export const REFUSAL_ACTIONS: Readonly<Record<RefusalReason, string>> = {
   quote_expired: 'Ask for another quote, or place the order without one.',
   quote_used: 'Ask for another quote: each is for one order.',
   order_not_cancellable: 'Leave it: what was executed comes back, if at all, as a new transaction.',
+  order_not_paused: 'Read the order: it runs by itself, or nothing of it is left to run.',
   clock_invalid: 'Send a time that is not before the one the workspace has come to.',
   transaction_not_found: 'Use the id of the transaction of a payment abroad, and check the Workspace-ID.',
   order_not_found: 'Use an id from the list of orders, and the account it belongs to.',

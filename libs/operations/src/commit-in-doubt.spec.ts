@@ -222,3 +222,32 @@ describe('Given a cancellation whose confirmation is lost', () => {
     await expect(service.cancelOrder(ada, { accountId: from, orderId: id })).rejects.toMatchObject({ reason: 'outcome_unknown' }); // prettier-ignore
   });
 });
+
+describe('Given a resumption whose confirmation is lost', () => {
+  /** An order of the deployment itself, so that the second attempt tells the first by its placer. */
+  const paused = async () => {
+    const { resource } = await place({}, '100', { type: 'scheduled', startAt: '2099-01-01T00:00:00Z' });
+    await world.owner.query(`set session_replication_role = replica; update customer_order
+      set paused_at = now(), pause_reason = 'placer_without_role', placed_by = null where id = ${resource.id}; reset session_replication_role`);
+    return resource.id;
+  };
+
+  it.each([
+    ['was done', 'toClient', 'COMMIT'],
+    ['was not done', 'toServer', 'get_order'],
+  ] as const)('When it %s, Then it is answered with the order, which runs again', async (_, side, point) => {
+    const orderId = await paused();
+    cutOnce(side, point);
+
+    const resumed = await service.resumeOrder(ada, { accountId: from, orderId });
+
+    expect([resumed.id, resumed.status, resumed.pausedAt]).toEqual([orderId, 'active', undefined]);
+  });
+
+  it('When the database stays away, Then the outcome is unknown', async () => {
+    const orderId = await paused();
+    cutAll('COMMIT');
+
+    await expect(service.resumeOrder(ada, { accountId: from, orderId })).rejects.toMatchObject({ reason: 'outcome_unknown' }); // prettier-ignore
+  });
+});

@@ -29,6 +29,7 @@ import { listRecipientSchemas } from './list-recipient-schemas.js';
 import { listRecipients } from './list-recipients.js';
 import { listTransfers } from './list-transfers.js';
 import { CursorSeal } from './lists/cursor-seal.js';
+import { resumeOrder } from './resume-order.js';
 import { OrderDesk } from './orders/order-desk.js';
 import { NO_RATES, type RateSource } from './rates/rate-source.js';
 
@@ -131,6 +132,10 @@ export class LedgerBankingService extends BankingService {
 
   cancelOrder(scope: Scope, name: OrderName): Promise<Order> {
     return cancelOrder(this.database, acting(scope), name);
+  }
+
+  resumeOrder(scope: Scope, name: OrderName): Promise<Order> {
+    return resumeOrder(this.database, acting(scope), name);
   }
 
   listAccounts(scope: Scope, query: PageQuery = {}): Promise<Page<Account>> {

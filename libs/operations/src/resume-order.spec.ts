@@ -92,6 +92,43 @@ describe('Given an order that is paused because its placer has no role', () => {
     expect([after.pausedAt, statesOf(after)]).toEqual([undefined, ['completed', 'scheduled']]);
   });
 
+  it('When an administrator resumes it over the API, Then it runs for the administrator, and its trail says who did it', async () => {
+    const { orderId, placer, read, day } = await paused();
+
+    const resumed = await world.service.resumeOrder(world.ada, { accountId: world.accountId, orderId });
+
+    expect([resumed.status, resumed.pausedAt, resumed.pauseReason]).toEqual(['active', undefined, undefined]);
+    await world.work();
+    expect(statesOf(await read())).toEqual(['completed', 'scheduled']);
+    expect(statesOf(await day(2))).toEqual(['completed', 'completed', 'scheduled']);
+    expect((await world.trail(orderId)).at(-1)).toMatchObject({
+      user_id: BigInt(world.ada.actor),
+      before: { placedBy: placer.id },
+      after: { placedBy: world.ada.actor, pauseReason: null },
+    });
+  });
+
+  it('When it is resumed over the API by a user who has just lost the role, Then that is refused', async () => {
+    const { orderId, placer, read } = await paused();
+
+    const resuming = world.service.resumeOrder({ ...world.ada, actor: placer.id }, { accountId: world.accountId, orderId }); // prettier-ignore
+
+    expect(await wordOf(resuming)).toBe('workspace_forbidden');
+    expect(await read()).toMatchObject(PAUSED);
+  });
+
+  it('When another account or workspace names it, or it runs already, Then that is said', async () => {
+    const { orderId, resume } = await paused();
+    const { accountId, ada, service } = world;
+    const personal = { ...ada, workspaceId: world.demo.workspaces['Ada personal'] as typeof ada.workspaceId };
+    const other = world.demo.accounts['Northwind Trading EUR'] as typeof accountId;
+
+    expect(await wordOf(service.resumeOrder(ada, { accountId: other, orderId }))).toBe('order_not_found');
+    expect(await wordOf(service.resumeOrder(personal, { accountId, orderId }))).toBe('order_not_found');
+    expect(await resume(ADA)).toBeUndefined();
+    expect(await wordOf(service.resumeOrder(ada, { accountId, orderId }))).toBe('order_not_paused');
+  });
+
   it('When it is cancelled, Then its trail says who did it', async () => {
     const { orderId, placer } = await paused();
     await world.service.cancelOrder(world.ada, { accountId: world.accountId, orderId });

@@ -1,5 +1,13 @@
-import { bind, statement, type Tx } from '@banking/postgres';
+import { Refusal, type Order, type OrderName, type UserId, type WorkspaceId } from '@banking/domain';
+import { bind, CommitInDoubtError, statement, type Database, type Tx } from '@banking/postgres';
+import { orderRead } from './get-order.js';
+import { PLAN_BY_ORDER } from './lists/plan-by-order.js';
 import { EXECUTION } from './orders/order-rows.js';
+
+interface ResumingScope {
+  readonly workspaceId: WorkspaceId;
+  readonly actor: UserId | undefined;
+}
 
 /** Which order, and the user it is handed to; left out where it stays with the user who placed it. */
 interface Resumption {
@@ -11,14 +19,14 @@ interface Resumption {
 
 interface LockedOrder {
   readonly is_paused: boolean;
-  readonly placed_by: bigint | null;
+  readonly placer_id: bigint | null;
   /** The e-mail of the user who placed it; null where the user is not known or was removed. */
   readonly placer: string | null;
 }
 
 const LOCK_ORDER = statement<LockedOrder>(
   'lock_order_to_resume',
-  `select o.paused_at is not null as is_paused, o.placed_by, (select u.email from app_user u where u.id = o.placed_by) as placer
+  `select o.paused_at is not null as is_paused, o.placed_by as placer_id, (select u.email from app_user u where u.id = o.placed_by) as placer
    from customer_order o
    where o.workspace_id = $1 and o.id = $2 and o.account_id = coalesce($3, o.account_id)
    for no key update`,
@@ -52,4 +60,39 @@ export async function resume(
   ] as const);
   if (resumed) await tx.flight([bind(RELEASE_RUN, workspaceId, orderId)]);
   return { order, isResumed: resumed !== undefined };
+}
+
+/**
+ * Resumes a paused order for an administrator, who becomes its placer. After a connection that was lost around the commit it is tried
+ * once more: an order that is not paused then and has this placer was resumed by the first attempt.
+ *
+ * @throws Refusal `order_not_found`, `order_not_paused`, `workspace_forbidden` where the administrator has just lost the role, and
+ *   `outcome_unknown` where the second attempt fails as well
+ */
+export async function resumeOrder(database: Database, scope: ResumingScope, name: OrderName): Promise<Order> {
+  try {
+    return await resumeFor(database, scope, name, false);
+  } catch (error) {
+    if (!(error instanceof CommitInDoubtError)) throw error;
+    return resumeFor(database, scope, name, true).catch((second: Error) => {
+      throw second instanceof Refusal && second.reason === 'order_not_paused' ? second : error;
+    });
+  }
+}
+
+async function resumeFor(
+  database: Database,
+  { workspaceId, actor }: ResumingScope,
+  name: OrderName,
+  isRepeated: boolean,
+): Promise<Order> {
+  const scope = { workspaces: [workspaceId], ...(actor !== undefined && { user: actor }) };
+  return database.transaction(scope, async (tx) => {
+    const { order, isResumed } = await resume(tx, { workspaceId, ...name, placerId: actor });
+    if (!order) throw new Refusal('order_not_found');
+    const isDone = isResumed || (isRepeated && !order.is_paused && Number(order.placer_id) === actor);
+    if (!isDone) throw new Refusal(order.is_paused ? 'workspace_forbidden' : 'order_not_paused');
+    const [, [row]] = await tx.commit([PLAN_BY_ORDER, orderRead(workspaceId, name)] as const);
+    return row!.resource;
+  });
 }

@@ -122,6 +122,16 @@ export function laterOrdersContract(provide: () => Service): void {
       expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409, 409, 409]);
     });
 
+    it('When it is not paused Then it cannot be resumed, and stays as it is', async () => {
+      const order = await place(monthly());
+
+      const answer = await ada.ask(`/accounts/${account.id}/orders/${order.id}/resumption`, { method: 'POST' });
+
+      expect(answer).toMatchObject({ status: 409, body: { errorCode: 'conflict', reason: 'order_not_paused' } });
+      await expect(ada.view.orders.resume(account.id, order.id)).rejects.toMatchObject({ reason: 'order_not_paused' });
+      expect(await ada.view.orders.get(account.id, order.id)).toEqual(order);
+    });
+
     it('When it has paid Then it cannot be, and the money stays where it is', async () => {
       const [from, to] = [await ada.account('100'), await ada.account()];
       const { body } = await ada.send(from.id, { amount: '100', recipientID: await ada.recipientOf(to), type: 'instant' }); // prettier-ignore
@@ -139,6 +149,7 @@ export function laterOrdersContract(provide: () => Service): void {
       for (const [end, method] of [
         ['', 'GET'],
         ['/cancellation', 'POST'],
+        ['/resumption', 'POST'],
       ] as const) {
         // prettier-ignore
         const answers = [

@@ -21,6 +21,12 @@ export const ORDER_ACCESS: readonly Case[] = [
       path: (service) => `${paid(service)}/cancellation`,
       expected: [409, 409, 403, 403, 401, 401],
     },
+    {
+      operation: 'resumeOrder',
+      method: 'POST',
+      path: (service) => `${paid(service)}/resumption`,
+      expected: [409, 403, 403, 403, 401, 401],
+    },
   ]),
   ...cases('Southwind Imports', [
     { operation: 'listOrders', path: () => '/orders', expected: [403, 403, 403, 200, 401, 401] },
@@ -35,6 +41,12 @@ export const ORDER_ACCESS: readonly Case[] = [
       operation: 'cancelOrder',
       method: 'POST',
       path: (service) => `${paid(service)}/cancellation`,
+      expected: [403, 403, 403, 404, 401, 401],
+    },
+    {
+      operation: 'resumeOrder',
+      method: 'POST',
+      path: (service) => `${paid(service)}/resumption`,
       expected: [403, 403, 403, 404, 401, 401],
     },
   ]),

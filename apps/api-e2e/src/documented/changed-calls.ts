@@ -128,6 +128,8 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   order_not_found: withOrder(999_999),
   // The order of the demo world that is cancelled.
   order_not_cancellable: withOrder(4),
+  // The order of the demo world that runs once.
+  order_not_paused: withOrder(3),
   quote_unknown: pathWith('999999'),
   // With what the demo world holds, one too much.
   balance_limit_exceeded: (call, route) =>

@@ -101,6 +101,7 @@ describe('Given a gateway whose upstream is sent an order', () => {
     ['a change of an account', 'PATCH', '/accounts/1', { alias: 'x' }],
     ['forgetting a recipient', 'DELETE', '/recipients/1', undefined],
     ['a cancellation', 'POST', '/accounts/1/orders/1/cancellation', undefined],
+    ['a resumption', 'POST', '/accounts/1/orders/1/resumption', undefined],
   ])('When %s is broken off Then it was asked once, and there is no key to be told', async (_, method, path, wish) => {
     besieged.upstream.trick = wire('', reset);
 

@@ -26,6 +26,7 @@ export const ACCESS = {
   getOrder: 'member',
   placeOrder: 'member',
   cancelOrder: 'member',
+  resumeOrder: 'admin',
   listAccounts: 'member',
   getAccount: 'member',
   openAccount: 'admin',

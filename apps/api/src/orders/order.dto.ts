@@ -108,11 +108,11 @@ export class OrderDto implements Order {
 
   @Ours()
   @TimeField(
-    'Since when it is paused: it stays `active` and does not run until the bank resumes it. It can be cancelled.',
+    'Since when it is paused: it stays `active` and does not run until an administrator of the workspace or the bank resumes it. It can be cancelled.',
   )
   readonly pausedAt?: NonNullable<Order['pausedAt']>;
 
-  @Field('ours', { type: 'string', description: 'Why it is paused. `payouts_rejected`: three of its payouts in a row were rejected.', example: 'payouts_rejected', required: false }) // prettier-ignore
+  @Field('ours', { type: 'string', description: 'Why it is paused. `payouts_rejected`: three of its payouts in a row were rejected. `placer_without_role`: the user who placed it has no role in the workspace.', example: 'payouts_rejected', required: false }) // prettier-ignore
   readonly pauseReason?: NonNullable<Order['pauseReason']>;
 
   @Field('ours', { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'The quote it was placed at.', example: 1, required: false }) // prettier-ignore

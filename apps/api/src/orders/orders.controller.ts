@@ -32,7 +32,7 @@ export class OrdersController {
     refusals: ['parameter_invalid', 'id_malformed', 'timestamp_invalid', 'account_not_found', 'recipient_not_found'],
     isPaged: true,
     examples: [
-      { name: 'active', summary: 'What is still to run', values: { 'Workspace-ID': 1, status: 'active', limit: 1 } }, // prettier-ignore
+      { name: 'active', summary: 'What is still to run', values: { 'Workspace-ID': 1, status: 'active', type: 'recurring', limit: 1 } }, // prettier-ignore
     ],
   })
   @ApiOkResponse({ description: 'A page of orders.', type: [OrderDto] })
@@ -172,5 +172,28 @@ export class OrdersController {
     @Param('orderId', IdPipe) orderId: OrderId,
   ): Promise<Order> {
     return this.banking.cancelOrder(caller, { accountId, orderId });
+  }
+
+  @Post('accounts/:accountId/orders/:orderId/resumption')
+  @HttpCode(200)
+  @Operation('resumeOrder', {
+    summary: 'Resume a paused order',
+    description:
+      'The order runs again, and what it missed runs once, now. An order that shows `pausedAt` is paused: because the user who placed it has no role in the workspace, or because three of its payouts in a row were rejected. From now on it runs for the administrator who resumes it, as long as that user has a role in the workspace. Rejections so far do not pause it again. After a lost answer, `order_not_paused` may mean that it is done: read the order.',
+    provenance: 'ours',
+    refusals: ['id_malformed', 'order_not_found', 'order_not_paused'],
+    examples: [
+      { name: 'placer', summary: 'Its placer has no role', values: { 'Workspace-ID': 1, accountId: 2, orderId: 5 } },
+    ],
+  })
+  @ApiIdParam(...ACCOUNT_ID)
+  @ApiIdParam(...ORDER_ID)
+  @ApiOkResponse({ description: 'The order, which is not paused any more.', type: OrderDto })
+  resume(
+    @CalledBy() caller: Caller,
+    @Param('accountId', IdPipe) accountId: AccountId,
+    @Param('orderId', IdPipe) orderId: OrderId,
+  ): Promise<Order> {
+    return this.banking.resumeOrder(caller, { accountId, orderId });
   }
 }

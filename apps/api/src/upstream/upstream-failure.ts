@@ -51,6 +51,7 @@ const NOT_FOUND: Partial<Readonly<Record<OperationId, RefusalReason>>> = {
   placeOrder: 'account_not_found',
   getOrder: 'order_not_found',
   cancelOrder: 'order_not_found',
+  resumeOrder: 'order_not_found',
   getTransfer: 'transfer_not_found',
   addTransactionEvent: 'transaction_not_found',
 };

@@ -97,6 +97,11 @@ export const BUSINESS = {
     errorCode: 'conflict',
     meaning: 'Nothing of the order is left to cancel.',
   },
+  order_not_paused: {
+    status: 409,
+    errorCode: 'conflict',
+    meaning: 'The order is not paused.',
+  },
   clock_invalid: {
     status: 422,
     errorCode: 'unprocessable',

@@ -8,7 +8,7 @@ import type { People } from './people.js';
 import { madeBefore, note } from './world.js';
 
 /** Accounts, recipients and one transfer of every kind. Amounts are written as people write them. */
-export async function makeMoney(books: Books, { northwind, adaPersonal, southwind }: People): Promise<void> {
+export async function makeMoney(books: Books, { northwind, adaPersonal, southwind, cy }: People): Promise<void> {
   const open = (workspaceId: number, workspace: string, currency: string, alias: string) =>
     demoAccount(books, `accounts:${workspace} ${currency}`, { workspaceId, currency, name: workspace, alias });
 
@@ -144,7 +144,7 @@ export async function makeMoney(books: Books, { northwind, adaPersonal, southwin
     externalReference: 'FAMILY-1',
   });
   await hear(books, northwind, support.transactionId, ['ACSP G000', 'ACSP G001', 'ACCC']);
-  await makeLaterOrders(orders, eur, berlin);
+  await makeLaterOrders(orders, eur, berlin, cy);
 
   const fair = await demoAccount(books, 'more accounts:Trade fair', {
     workspaceId: northwind,

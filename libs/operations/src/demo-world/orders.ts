@@ -1,5 +1,6 @@
-import { Refusal, type AccountId, type Order, type OrderId, type OrderWish, type QuoteId, type RecipientId, type TransferAmount, type WorkspaceId } from '@banking/domain'; // prettier-ignore
+import { Refusal, type AccountId, type Order, type OrderId, type OrderWish, type QuoteId, type RecipientId, type TransferAmount, type UserId, type WorkspaceId } from '@banking/domain'; // prettier-ignore
 import type { Books } from '@banking/ledger';
+import { bind, statement } from '@banking/postgres';
 import { cancelOrder } from '../cancel-order.js';
 import { createQuote } from '../create-quote.js';
 import { OrderDesk } from '../orders/order-desk.js';
@@ -10,6 +11,12 @@ import { madeBefore, note } from './world.js';
 
 /** How long the quote holds, in seconds: as long as any other. */
 const QUOTE_VALID_S = 300;
+
+const PAUSE = statement(
+  'pause_demo_order',
+  `update customer_order set paused_at = statement_timestamp(), pause_reason = 'placer_without_role'
+   where workspace_id = $1 and id = $2 and status = 'active'`,
+);
 
 type Wish = Omit<OrderWish, 'accountId'>;
 
@@ -61,6 +68,19 @@ export class DemoOrders {
     await this.books.database.flight({}, [note(step, orderId)]);
   }
 
+  /** An order of a user who has no role, paused already. */
+  async pauseOnce(step: string, from: DemoAccount, wish: Wish, placer: UserId): Promise<void> {
+    const { database } = this.books;
+    if ((await madeBefore(database, step)) !== undefined) return;
+    const whole = { ...wish, accountId: from.id as AccountId };
+    const { workspaceId } = scopeOf(from);
+    const { resource } = await this.desk.place({ workspaceId, actor: placer }, whole, { idempotencyKey: keyOf(step) });
+    await database.flight({ workspaces: [workspaceId] }, [
+      bind(PAUSE, workspaceId, resource.id),
+      note(step, resource.id),
+    ]);
+  }
+
   private async place(step: string, from: DemoAccount, wish: Wish): Promise<Order> {
     const whole = { ...wish, accountId: from.id as AccountId };
     return (await this.desk.place(scopeOf(from), whole, { idempotencyKey: keyOf(step) })).resource;
@@ -75,7 +95,12 @@ export class DemoOrders {
 }
 
 /** So far ahead that nothing of them runs while somebody looks. */
-export async function makeLaterOrders(orders: DemoOrders, from: DemoAccount, recipientId: number): Promise<void> {
+export async function makeLaterOrders(
+  orders: DemoOrders,
+  from: DemoAccount,
+  recipientId: number,
+  withoutRole: number,
+): Promise<void> {
   const rent = { recipientID: recipientId as RecipientId, amount: '150000' as TransferAmount, purposeCode: 'IR001' };
   await orders.placeOnce('more orders:monthly', from, {
     ...rent,
@@ -89,6 +114,8 @@ export async function makeLaterOrders(orders: DemoOrders, from: DemoAccount, rec
   await orders.placeOnce('more orders:scheduled', from, once);
   const mistake = await orders.placeOnce('more orders:cancelled', from, { ...once, description: 'Placed by mistake' });
   await orders.cancelOnce('more cancellations:cancelled', from, mistake);
+  const paused = { ...once, description: 'Float that Cy placed' };
+  await orders.pauseOnce('more orders:paused', from, paused, withoutRole as UserId);
 }
 
 const scopeOf = ({ workspaceId }: DemoAccount) => ({ workspaceId: workspaceId as WorkspaceId, actor: undefined });

@@ -27,6 +27,8 @@ export interface People {
   readonly northwind: number;
   readonly adaPersonal: number;
   readonly southwind: number;
+  /** A user who has no role. */
+  readonly cy: number;
 }
 
 /** The apps, their users, the workspaces and who may do what in them. */
@@ -69,7 +71,7 @@ export async function makePeople({ database }: Books, provisioning: Database): P
   await app('Southwind');
   await user('ada@northwind.example', 'Northwind Treasury');
   await user('bob@northwind.example', 'Northwind Treasury');
-  await user('cy@northwind.example', 'Northwind Treasury', { status: 'pending', userType: 'personal' });
+  const cy = await user('cy@northwind.example', 'Northwind Treasury', { status: 'pending', userType: 'personal' });
   await user('eve@southwind.example', 'Southwind');
   const northwind = await workspace('Northwind Trading', 'Northwind Treasury', 'business');
   const adaPersonal = await workspace('Ada personal', 'Northwind Treasury', 'personal');
@@ -81,5 +83,5 @@ export async function makePeople({ database }: Books, provisioning: Database): P
   await user(GATEWAY, 'Northwind Treasury');
   await userOf(`memberships:${GATEWAY} Southwind`, GATEWAY, 'Southwind');
   for (const workspaceId of [northwind, adaPersonal, southwind]) await grant(GATEWAY, workspaceId, 'admin');
-  return { northwind, adaPersonal, southwind };
+  return { northwind, adaPersonal, southwind, cy };
 }
