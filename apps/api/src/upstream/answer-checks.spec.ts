@@ -115,7 +115,7 @@ describe('Given checks made from the document of our own interface', () => {
 /** What the interface leaves open: what is inside the data of a beneficiary, fields of ours, and records that it does not show. */
 const isOpen = (operation: string, at: string) =>
   /Order|RecipientSchemas$|^get(Live|Readi)ness$/.test(operation) ||
-  /\/beneficiary\/data\/|\/reasonCode$|\/edges\/transfers\//.test(at);
+  /\/beneficiary\/data\/|\/(?:reasonCode|orderID|returnOf|returnedBy)$|\/edges\/transfers\//.test(at);
 
 function withMore(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withMore);
