@@ -69,7 +69,7 @@ export function readAnswer(answer: Answer, shape: 'array' | 'object'): unknown {
 }
 
 /** The interface shows no field of an order, so another deployment may answer one without an id. */
-const MAY_LACK_ID = ['getOrder', 'cancelOrder'];
+const MAY_LACK_ID = ['getOrder', 'cancelOrder', 'resumeOrder'];
 
 function idOf({ operation, id: asked }: Call, value: unknown): unknown {
   const { id } = value as { readonly id?: unknown };

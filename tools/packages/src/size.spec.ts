@@ -93,7 +93,7 @@ describe('Given a page that loads all there is', () => {
   it.each([
     { what: 'domain', page: domain, bound: 7_500 },
     { what: 'client', page: client, bound: 9_250 },
-    { what: 'client with domain', page: client + domain, bound: 13_000 },
+    { what: 'client with domain', page: client + domain, bound: 13_250 },
     { what: 'domain and its prose', page: domain + prose, bound: 11_000 },
     { what: 'the proof of an export', page: proof, bound: 4_000 },
     { what: 'session', page: session, bound: 2_400 },
