@@ -136,14 +136,14 @@ const spec = ({
   manyKebab,
   manySpoken,
   spoken,
-}) => `import { APP_FILTER, APP_GUARD } from '@nestjs/core';
+}) => `import { APP_FILTER } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
-import { BankingService, Directory, Refusal } from '@banking/domain';
-import { AccessGuard } from '../access/access.guard.js';
+import type { FastifyInstance } from 'fastify';
+import { BankingService, type Directory, Refusal } from '@banking/domain';
+import { AccessCheck } from '../access/access-check.js';
 import { Callers } from '../access/callers.js';
 import { RateLimit } from '../access/rate-limit.js';
-import { TokenVerifier } from '../access/token-verifier.js';
 import { RefusalFilter } from '../http/refusal.filter.js';
 import { ${manyPascal}Controller } from './${manyKebab}.controller.js';
 
@@ -161,16 +161,16 @@ describe('Given the ${manySpoken} of a workspace', () => {
     const built = await Test.createTestingModule({
       controllers: [${manyPascal}Controller],
       providers: [
-        Callers,
         { provide: BankingService, useValue: { get${pascal} } },
-        { provide: Directory, useValue: { userOf: async () => ada } },
-        { provide: TokenVerifier, useValue: { subjectOf: async (subject: string) => ({ issuer: 'test', subject }) } },
-        { provide: RateLimit, useValue: new RateLimit() },
-        { provide: APP_GUARD, useClass: AccessGuard },
         { provide: APP_FILTER, useClass: RefusalFilter },
       ],
     }).compile();
-    app = built.createNestApplication<NestFastifyApplication>(new FastifyAdapter(), { logger: false });
+    const adapter = new FastifyAdapter();
+    const verifier = { subjectOf: async (subject: string) => ({ issuer: 'test', subject }) };
+    const callers = new Callers({ userOf: async () => ada } as unknown as Directory);
+    const access = new AccessCheck({ verifier, callers, rateLimit: new RateLimit() });
+    adapter.getInstance<FastifyInstance>().addHook('onRequest', (request, reply) => access.admit(request, reply));
+    app = built.createNestApplication<NestFastifyApplication>(adapter, { logger: false });
     await app.init();
     await app.getHttpAdapter().getInstance().ready();
   });

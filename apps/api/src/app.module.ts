@@ -1,13 +1,9 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { APP_FILTER, APP_GUARD } from '@nestjs/core';
+import { APP_FILTER } from '@nestjs/core';
 import { LoggerModule } from 'nestjs-pino';
 import type { Logger as Pino } from 'pino';
 import { AccountsController } from './accounts/accounts.controller.js';
 import { StatementsController } from './accounts/statements.controller.js';
-import { AccessGuard } from './access/access.guard.js';
-import { Callers } from './access/callers.js';
-import { RateLimit, requestRate } from './access/rate-limit.js';
-import { TokenVerifier } from './access/token-verifier.js';
 import { AppsController } from './apps/apps.controller.js';
 import { type Backing, BackingModule } from './backing.module.js';
 import type { Config } from './config.js';
@@ -30,7 +26,6 @@ import { TransfersController } from './transfers/transfers.controller.js';
 export interface Parts {
   readonly config: Config;
   readonly backing: Backing;
-  readonly verifier: TokenVerifier;
   readonly log: Pino;
   readonly draining: Draining;
 }
@@ -57,19 +52,15 @@ export const controllersOf = ({ sandbox }: Pick<Config, 'sandbox'>) =>
 
 @Module({})
 export class AppModule {
-  static of({ config, backing, verifier, log, draining }: Parts): DynamicModule {
+  static of({ config, backing, log, draining }: Parts): DynamicModule {
     return {
       module: AppModule,
       imports: [loggerModule(log), BackingModule.on(backing)],
       controllers: controllersOf(config),
       providers: [
-        Callers,
         ReferenceAnswers,
         { provide: Draining, useValue: draining },
-        { provide: TokenVerifier, useValue: verifier },
-        { provide: RateLimit, useValue: new RateLimit(config.rateLimit && requestRate(config.rateLimit.perSecond)) },
         { provide: OrderLimit, useValue: new OrderLimit(config.orderLimit?.perMinute) },
-        { provide: APP_GUARD, useClass: AccessGuard },
         { provide: APP_FILTER, useClass: RefusalFilter },
       ],
     };

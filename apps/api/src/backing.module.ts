@@ -1,4 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { BankingService, Directory, type RefusalReason } from '@banking/domain';
 import { openBooks } from './books.js';
@@ -12,6 +13,8 @@ export interface Backing {
   readonly readiness: Readiness;
   /** Parts of the application that only this backing needs. */
   readonly providers?: NonNullable<DynamicModule['providers']>;
+  /** Adds hooks that see every request before its access is checked. */
+  readonly watch?: ((server: FastifyInstance) => void) | undefined;
   /** What every operation that asks it may be refused for, beside what the operation names. */
   readonly refusals: readonly RefusalReason[];
   /** For the ready line: where the answers come from, where that is not here. */

@@ -11,7 +11,7 @@ import { type Config, readConfig } from './config.js';
 import { createApp } from './create-app.js';
 import { Draining } from './health/readiness.js';
 import { createLogger } from './http/logger.js';
-import { HANDLER_TIMEOUT_MS } from './http/server.js';
+import { HANDLER_TIMEOUT_MS } from './http/limits.js';
 import { answerArguments } from './usage.js';
 
 /** A load balancer learns within this time that we are going, before we stop to listen. */

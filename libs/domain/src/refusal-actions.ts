@@ -53,6 +53,7 @@ export const REFUSAL_ACTIONS: Readonly<Record<RefusalReason, string>> = {
   method_not_allowed: 'Use one of the methods in the Allow header.',
   not_acceptable: 'Accept application/json.',
   request_timeout: 'Send it again, on a new connection.',
+  precondition_failed: 'Read the file again without the condition.',
   payload_too_large: 'Send a smaller body.',
   uri_too_long: 'Send a shorter path and query.',
   unsupported_media_type: 'Send Content-Type: application/json.',

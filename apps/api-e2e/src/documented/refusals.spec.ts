@@ -40,6 +40,7 @@ const ELSEWHERE: Readonly<Record<string, readonly [spec: string, word: string]>>
   method_not_allowed: ['apps/api-e2e/src/hostile/requests.ts', "reason: 'method_not_allowed'"],
   uri_too_long: ['apps/api-e2e/src/hostile/requests.ts', "reason: 'uri_too_long'"],
   headers_too_large: ['apps/api-e2e/src/hostile/requests.ts', "reason: 'headers_too_large'"],
+  precondition_failed: ['apps/api-e2e/src/hostile/public-routes.spec.ts', "'precondition_failed'"],
   // Node answers it without a body.
   request_timeout: ['apps/api-e2e/src/hostile/framing.spec.ts', '408'],
   // Only where another deployment answers.

@@ -24,7 +24,21 @@ describe('Given a service that pages of another origin may call', () => {
     expect(answer.status).toBe(status);
     expect(answer.headers.get('access-control-allow-origin')).toBe(PAGE);
     expect(answer.headers.get('access-control-expose-headers')?.split(', ')).toEqual(
-      expect.arrayContaining(['X-Request-Id', 'Link', 'Location', 'ETag', 'Idempotent-Replayed', 'Retry-After']),
+      expect.arrayContaining([
+        'X-Request-Id',
+        'Link',
+        'Location',
+        'ETag',
+        'Idempotent-Replayed',
+        'Retry-After',
+        'RateLimit',
+        'RateLimit-Policy',
+        'Deprecation',
+        'Sunset',
+        'Idempotency-Key',
+        'WWW-Authenticate',
+        'Allow',
+      ]),
     );
     expect(answer.headers.get('vary')).toMatch(/origin/i);
   });
@@ -39,6 +53,23 @@ describe('Given a service that pages of another origin may call', () => {
     expect(answer.headers.get('access-control-allow-origin')).toBe(PAGE);
     expect(answer.headers.get('access-control-allow-methods')).toContain('POST');
     expect(answer.headers.get('access-control-allow-headers')).toMatch(/idempotency-key/i);
+    for (const name of ['x-request-id', 'content-security-policy', 'x-content-type-options']) {
+      expect([name, answer.headers.has(name)]).toEqual([name, true]);
+    }
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+  });
+
+  it.each([
+    ['/accounts', 405, 'method_not_allowed', 'GET, HEAD, POST'],
+    ['/docs', 405, 'method_not_allowed', 'GET, HEAD'],
+    ['/nowhere', 404, 'route_not_found', null],
+  ])('When OPTIONS of %s is no preflight Then it is refused in our form', async (path, status, reason, allow) => {
+    for (const headers of [{}, { origin: PAGE }, { 'access-control-request-method': 'POST' }]) {
+      const answer = await fetch(`${service.url}${path}`, { method: 'OPTIONS', headers });
+
+      expect([answer.status, answer.headers.get('allow')]).toEqual([status, allow]);
+      expect(await answer.json()).toMatchObject({ reason, requestId: answer.headers.get('x-request-id') });
+    }
   });
 
   it('When a page of yet another origin calls Then nothing allows it to read', async () => {

@@ -4,7 +4,7 @@ import type { OperationId } from './matrix.js';
 
 declare const checked: unique symbol;
 
-/** A Scope whose access has been checked. Only the guard makes one, and controllers hand nothing else to the port. */
+/** A Scope whose access has been checked. Only the access check makes one, and controllers hand nothing else to the port. */
 export type Caller = Scope & {
   readonly actor: UserId;
   readonly workspaceId?: WorkspaceId;
@@ -12,7 +12,7 @@ export type Caller = Scope & {
   readonly [checked]: true;
 };
 
-/** What the guard leaves on a request, for the controller and for the log line. */
+/** What the access check leaves on a request, for the controller and for the log line. */
 export interface CalledRequest {
   operation?: OperationId;
   caller?: Caller;
@@ -29,6 +29,6 @@ export interface CalledRequest {
 /** The checked caller of this request. */
 export const CalledBy = createParamDecorator((_: unknown, context: ExecutionContext): Caller => {
   const { caller } = context.switchToHttp().getRequest<CalledRequest>();
-  if (!caller) throw new Error('no caller: the operation is public, or the guard did not run');
+  if (!caller) throw new Error('no caller: the operation is public, or its access was not checked');
   return caller;
 });

@@ -1,5 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { Directory, type DirectoryUser, type Subject, type WorkspaceId } from '@banking/domain';
+import type { Directory, DirectoryUser, Subject, WorkspaceId } from '@banking/domain';
 import { Remember } from './remember.js';
 
 /** A role that was taken away, and a user who was not there, count for at most this long; a role that was given counts at once. */
@@ -7,11 +6,10 @@ const REMEMBERED_MS = 1_000;
 const REMEMBERED_MAX = 10_000;
 
 /** Which user a subject is, asked of the directory and remembered for a moment. */
-@Injectable()
 export class Callers {
   private readonly users = new Remember<DirectoryUser | undefined>(REMEMBERED_MS, REMEMBERED_MAX);
 
-  constructor(@Inject(Directory) private readonly directory: Directory) {}
+  constructor(private readonly directory: Directory) {}
 
   userOf(subject: Subject, wanted?: WorkspaceId): Promise<DirectoryUser | undefined> {
     return this.users.get(keyOf(subject), () => this.directory.userOf(subject, wanted));

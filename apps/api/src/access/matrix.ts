@@ -8,7 +8,7 @@ import type { RoleName } from '@banking/domain';
  */
 export type Access = 'public' | 'user' | RoleName;
 
-/** Role × operation, once: the guard, the documentation and the tests are made from it. What is not here cannot be called. */
+/** Role × operation, once: the access check, the documentation and the tests are made from it. What is not here cannot be called. */
 export const ACCESS = {
   listApps: 'user',
   listAppUsers: 'user',

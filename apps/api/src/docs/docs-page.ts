@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import fastifyStatic from '@fastify/static';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { PUBLIC_PAGE } from '../access/access-check.js';
 import { createDocument, type Deployment } from './openapi.js';
 
 /** Everything comes from here and nothing runs that does not: no inline script, no other host. */
@@ -23,25 +24,27 @@ const ASSETS = {
   'page.js': PAGE,
 };
 
+const PUBLIC = { config: { operation: PUBLIC_PAGE } } as const;
+
 /** Serves `/docs` and `/openapi.json`, to anybody. */
 export async function serveDocs(
   app: NestFastifyApplication,
   deployment: Deployment & { readonly sandbox: boolean },
 ): Promise<void> {
   const server = app.getHttpAdapter().getInstance() as FastifyInstance;
-  await server.register(fastifyStatic, { root: PAGE, serve: false });
+  await server.register(fastifyStatic, { root: PAGE, serve: false, acceptRanges: false });
   const forPage = (reply: FastifyReply) => reply.header('Content-Security-Policy', PAGE_POLICY);
 
   let document: string | undefined;
-  server.get('/openapi.json', async (_request, reply) => {
+  server.get('/openapi.json', PUBLIC, async (_request, reply) => {
     document ??= JSON.stringify(createDocument(app, deployment));
     return forPage(reply).type('application/json; charset=utf-8').send(document);
   });
   const page = pageOf(deployment);
-  server.get('/docs', async (_request, reply) => forPage(reply).type('text/html; charset=utf-8').send(page));
-  server.get('/docs/', async (_request, reply) => reply.redirect('../docs', 308));
+  server.get('/docs', PUBLIC, async (_request, reply) => forPage(reply).type('text/html; charset=utf-8').send(page));
+  server.get('/docs/', PUBLIC, async (_request, reply) => reply.redirect('../docs', 308));
   for (const [asset, folder] of Object.entries(ASSETS)) {
-    server.get(`/docs/${asset}`, async (_request, reply) => forPage(reply).sendFile(asset, folder));
+    server.get(`/docs/${asset}`, PUBLIC, async (_request, reply) => forPage(reply).sendFile(asset, folder));
   }
 }
 

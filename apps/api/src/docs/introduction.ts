@@ -1,8 +1,8 @@
 import { type RefusalReason, REFUSALS } from '@banking/domain';
 import { REFUSAL_ACTIONS } from '@banking/domain/prose';
 
-/** What can be refused before it is known which operation was meant. */
-const BEFORE_ANY_OPERATION: readonly RefusalReason[] = ['route_not_found', 'method_not_allowed', 'request_timeout', 'uri_too_long', 'headers_too_large']; // prettier-ignore
+/** Refused before it is known which operation was meant, and for the files of the docs page. */
+const OUTSIDE_OPERATIONS: readonly RefusalReason[] = ['route_not_found', 'method_not_allowed', 'request_timeout', 'precondition_failed', 'uri_too_long', 'headers_too_large']; // prettier-ignore
 
 /**
  * The first thing an integrator reads, above the operations. HTML only where Markdown has nothing for it: sections that
@@ -118,7 +118,7 @@ const PROVENANCE = `This service answers a published interface, which leaves som
 A field or parameter without a mark is stated.`;
 
 function errors(reasons: ReadonlySet<RefusalReason>): string {
-  const shown = new Set<string>([...reasons, ...BEFORE_ANY_OPERATION]);
+  const shown = new Set<string>([...reasons, ...OUTSIDE_OPERATIONS]);
   const listed = (Object.entries(REFUSALS) as [RefusalReason, (typeof REFUSALS)[RefusalReason]][])
     .filter(([reason]) => shown.has(reason))
     .sort(([, a], [, b]) => a.status - b.status);

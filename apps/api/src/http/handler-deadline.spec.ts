@@ -1,4 +1,8 @@
-import fastify from 'fastify';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import fastify, { type FastifyRequest } from 'fastify';
+import type { CalledRequest } from '../access/caller.js';
 import { boundHandlers } from './handler-deadline.js';
 
 describe('Given a bound for handlers', () => {
@@ -14,5 +18,34 @@ describe('Given a bound for handlers', () => {
     await server.close();
 
     expect(answer.json()).toMatchObject({ message: 'The answer took too long.' });
+  });
+
+  it.each([
+    ['has not arrived', '', 408],
+    ['has arrived', '{}', 504],
+  ])('When the time is over and the body of a change %s (%j), Then the status is %i', async (_, body, status) => {
+    const server = fastify();
+    const limits = { withdrawAfterMs: Infinity, answerAfterMs: Infinity, checkEveryMs: 1 };
+    boundHandlers(server, limits);
+    server.addHook('onRequest', async (called: FastifyRequest & CalledRequest) => {
+      called.caller = {} as never;
+      if (body === '') limits.answerAfterMs = 0;
+    });
+    server.post('/', () => {
+      limits.answerAfterMs = 0;
+      return new Promise(() => undefined);
+    });
+    await server.listen({ port: 0, host: '127.0.0.1' });
+    const { port } = server.server.address() as AddressInfo;
+    const headers = { 'content-type': 'application/json', 'content-length': '2' };
+    const sent = request({ port, host: '127.0.0.1', method: 'POST', headers });
+    sent.write(body);
+    sent.flushHeaders();
+
+    const [{ statusCode }] = (await once(sent, 'response')) as [IncomingMessage];
+    sent.on('error', () => undefined).destroy();
+    await server.close();
+
+    expect(statusCode).toBe(status);
   });
 });

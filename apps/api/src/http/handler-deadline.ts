@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal } from '@banking/domain';
 import type { CalledRequest } from '../access/caller.js';
+import { isBodyPending } from './unread-body.js';
 
 /** When a handler is ended. Every time is checked once in `checkEveryMs`. */
 export interface HandlerLimits {
@@ -63,11 +64,13 @@ export function boundHandlers(server: FastifyInstance, limits: HandlerLimits): v
 
 const WITHDRAWN = 'The request waited too long and was withdrawn. Nothing was done.';
 
-/** Without a caller, the request has not come past the guard: nothing was done. */
-function refusalOf({ caller, deadline }: FastifyRequest & CalledRequest): Refusal {
-  const mayHaveChanged = caller !== undefined && deadline !== undefined;
+/** A handler runs once access was checked and the body has arrived. Before, nothing was done. */
+function refusalOf(request: FastifyRequest & CalledRequest): Refusal {
+  const { caller, deadline } = request;
   const cause = new Error('the handler did not answer in time');
-  return mayHaveChanged
-    ? new Refusal('outcome_unknown', undefined, { retryAfterSeconds: 1, cause })
-    : new Refusal('unavailable', 'The answer took too long.', { cause });
+  if (caller === undefined || deadline === undefined) {
+    return new Refusal('unavailable', 'The answer took too long.', { cause });
+  }
+  if (isBodyPending(request)) return new Refusal('request_timeout');
+  return new Refusal('outcome_unknown', undefined, { retryAfterSeconds: 1, cause });
 }

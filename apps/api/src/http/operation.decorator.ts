@@ -1,7 +1,8 @@
-import { applyDecorators, SetMetadata } from '@nestjs/common';
+import { applyDecorators } from '@nestjs/common';
+import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiBearerAuth, ApiExtension, ApiHeader, ApiOperation } from '@nestjs/swagger';
+import type { FastifyContextConfig } from 'fastify';
 import type { RefusalReason } from '@banking/domain';
-import { ANSWERS_IN, OPERATION } from '../access/access.guard.js';
 import { ACCESS, isRole, type OperationId, suffices } from '../access/matrix.js';
 import { deprecationText } from './deprecation.js';
 import type { Provenance } from './field.decorator.js';
@@ -71,7 +72,7 @@ const CREATION: readonly RefusalReason[] = [
 ];
 
 /**
- * Says which operation a route is: what the guard checks and what the documentation shows come from the same line, so
+ * Says which operation a route is: what the access check reads and what the documentation shows come from the same line, so
  * they cannot differ. A route without it cannot be called.
  */
 export function Operation(id: OperationId, text: OperationText): MethodDecorator {
@@ -86,7 +87,7 @@ export function Operation(id: OperationId, text: OperationText): MethodDecorator
     statedParameters: text.statedParameters ?? [],
   };
   const decorators: MethodDecorator[] = [
-    SetMetadata(OPERATION, id),
+    RouteConfig({ operation: id, ...(text.answersIn && { answersIn: text.answersIn }) } satisfies FastifyContextConfig),
     ApiOperation({
       operationId: text.successor === undefined ? id : `${id}Formerly`,
       summary: text.summary,
@@ -101,7 +102,6 @@ export function Operation(id: OperationId, text: OperationText): MethodDecorator
     ApiExtension('x-provenance', text.provenance),
     ApiExtension(DRAFT, draft),
   ];
-  if (text.answersIn) decorators.push(SetMetadata(ANSWERS_IN, text.answersIn));
   if (access !== 'public') decorators.push(ApiBearerAuth());
   if (isRole(access)) decorators.push(WorkspaceHeader());
   if (text.body === 'creates') decorators.push(IdempotencyHeader());

@@ -1,5 +1,5 @@
 import { Controller, Delete, Get, Module, Patch, Post } from '@nestjs/common';
-import { APP_FILTER, APP_GUARD } from '@nestjs/core';
+import { APP_FILTER } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import type { FastifyInstance } from 'fastify';
@@ -13,11 +13,10 @@ import {
   type WorkspaceId,
 } from '@banking/domain';
 import { CommitInDoubtError } from '@banking/postgres';
-import { AccessGuard } from '../access/access.guard.js';
+import { AccessCheck } from '../access/access-check.js';
 import { CalledBy, type Caller } from '../access/caller.js';
 import { Callers } from '../access/callers.js';
 import { RateLimit } from '../access/rate-limit.js';
-import { TokenVerifier } from '../access/token-verifier.js';
 import { IntentOf } from '../input/creation.js';
 import { boundHandlers } from './handler-deadline.js';
 import { Operation } from './operation.decorator.js';
@@ -27,7 +26,7 @@ const text = { summary: 'A route', description: 'A route.', provenance: 'ours', 
 
 type Work = (caller: Caller) => Promise<unknown>;
 
-/** What the next handler does, and what the guard waits for before it. */
+/** What the next handler does, and what the access check waits for before it. */
 const script = { work: (async () => undefined) as Work, beforeAccess: async (): Promise<void> => undefined };
 
 @Controller()
@@ -68,14 +67,7 @@ const verifier = { subjectOf: async (subject: string): Promise<Subject> => ({ is
 
 @Module({
   controllers: [Routes],
-  providers: [
-    Callers,
-    { provide: Directory, useClass: OneUser },
-    { provide: TokenVerifier, useValue: verifier },
-    { provide: RateLimit, useValue: new RateLimit() },
-    { provide: APP_GUARD, useClass: AccessGuard },
-    { provide: APP_FILTER, useClass: RefusalFilter },
-  ],
+  providers: [{ provide: APP_FILTER, useClass: RefusalFilter }],
 })
 class RoutesModule {}
 
@@ -87,7 +79,10 @@ const lines: unknown[][] = [];
 
 beforeAll(async () => {
   const adapter = new FastifyAdapter();
-  boundHandlers(adapter.getInstance<FastifyInstance>(), limits);
+  const server = adapter.getInstance<FastifyInstance>();
+  boundHandlers(server, limits);
+  const access = new AccessCheck({ verifier, callers: new Callers(new OneUser()), rateLimit: new RateLimit() });
+  server.addHook('onRequest', (request, reply) => access.admit(request, reply));
   const built = await Test.createTestingModule({ imports: [RoutesModule] }).compile();
   const ignore = () => undefined;
   const logger = { log: ignore, error: ignore, warn: (...line: unknown[]) => void lines.push(line) };
@@ -172,7 +167,7 @@ describe('Given a handler that does not answer in time', () => {
     expect(signals).toEqual([undefined]);
   });
 
-  it('When a change has not come past the guard, Then nothing was done, and the answer is 503', async () => {
+  it('When the access of a change is not checked yet, Then nothing was done, and the answer is 503', async () => {
     script.beforeAccess = async () => {
       Object.assign(limits, { answerAfterMs: 0 });
       await never({} as Caller);

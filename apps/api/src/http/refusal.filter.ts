@@ -5,14 +5,16 @@ import type { CalledRequest } from '../access/caller.js';
 import { CredentialError } from '../access/token-verifier.js';
 import { type UpstreamFailure, upstreamFailure } from '../upstream/upstream-failure.js';
 import { BARE_HEADERS, bodyOf, type ErrorAnswer } from './error-answer.js';
+import { closeAfterDraining, mustCloseAfter } from './unread-body.js';
 
-/** What Fastify and Nest say no with before our own code does. */
+/** The rows of what libraries refuse: Fastify, Nest, and those that throw as `http-errors` does. */
 const BY_STATUS: Readonly<Record<number, RefusalReason>> = {
   400: 'request_malformed',
   404: 'route_not_found',
   405: 'method_not_allowed',
   406: 'not_acceptable',
   408: 'request_timeout',
+  412: 'precondition_failed',
   413: 'payload_too_large',
   414: 'uri_too_long',
   415: 'unsupported_media_type',
@@ -42,7 +44,8 @@ export class RefusalFilter implements ExceptionFilter {
     const idempotencyKey = failure === undefined ? keyInDoubt(refusal, request) : failure.idempotencyKey;
     if (idempotencyKey !== undefined) reply.header('Idempotency-Key', idempotencyKey);
     // After a request whose body was not read to its end, the connection cannot carry another.
-    if (refusal.status === 413) reply.header('Connection', 'close');
+    if (mustCloseAfter(request)) closeAfterDraining(request, reply);
+    else if (refusal.status === 408 || refusal.status === 413) reply.header('Connection', 'close');
     reply.code(refusal.status).type('application/json; charset=utf-8').send(bodyOf(refusal, request.id));
   }
 
@@ -88,8 +91,7 @@ function refusalOf(thrown: unknown, url: string): Refusal {
   if (thrown instanceof Refusal) return thrown;
   const status = statusOf(thrown);
   if (status === 404 && !isDecodable(url)) return new Refusal('request_malformed', undefined, { cause: thrown });
-  const reason = status === undefined ? undefined : BY_STATUS[status];
-  return new Refusal(reason ?? 'internal_error', undefined, { cause: thrown });
+  return new Refusal(reasonOf(status), undefined, { cause: thrown });
 }
 
 function isDecodable(url: string): boolean {
@@ -101,10 +103,16 @@ function isDecodable(url: string): boolean {
   }
 }
 
-/** The status of a Nest or Fastify error that says the request is at fault. What else carries a status is a bug of ours. */
+/** What a library refuses with a 4xx that has no row is a fault of the request all the same. */
+function reasonOf(status = 500): RefusalReason {
+  return BY_STATUS[status] ?? (status >= 400 && status < 500 ? 'request_malformed' : 'internal_error');
+}
+
+/** The status of an error that a library throws to refuse a request. Any other error with a status is a bug of ours. */
 function statusOf(thrown: unknown): number | undefined {
   if (thrown instanceof HttpException) return thrown.getStatus();
-  const { code, statusCode } = (thrown ?? {}) as { code?: unknown; statusCode?: unknown };
+  const { code, expose, status, statusCode } = (thrown ?? {}) as Readonly<Record<string, unknown>>;
   const isFastify = typeof code === 'string' && code.startsWith('FST_');
-  return isFastify && typeof statusCode === 'number' ? statusCode : undefined;
+  const isHttpError = typeof expose === 'boolean' && status === statusCode;
+  return (isFastify || isHttpError) && typeof statusCode === 'number' ? statusCode : undefined;
 }

@@ -1,45 +1,26 @@
 import { randomUUID } from 'node:crypto';
-import type { Server, ServerResponse } from 'node:http';
+import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
-import { type FastifyBaseLogger, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, type FastifyServerOptions, LogController } from 'fastify'; // prettier-ignore
-import { Refusal, type RefusalReason } from '@banking/domain';
+import { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, type FastifyServerOptions, LogController } from 'fastify'; // prettier-ignore
+import type { AccessCheck } from '../access/access-check.js';
 import type { CalledRequest } from '../access/caller.js';
 import type { Draining } from '../health/readiness.js';
-import { BARE_HEADERS, bodyOf } from './error-answer.js';
+import { refuseBrokenPath, refuseBrokenRequest } from './broken-requests.js';
+import { closeSilentConnections, ConnectionAge } from './connections.js';
+import { answerPreflight } from './cross-origin.js';
+import { bodyOf } from './error-answer.js';
 import { boundHandlers } from './handler-deadline.js';
 import { readJsonBodies } from './json-body.js';
-import { hasBrokenQuery } from './query-encoding.js';
+import { HANDLER_TIMEOUT_MS, LIMITS, WITHDRAW_AFTER_MS } from './limits.js';
 import { setPublicPath } from './public-url.js';
-import { allowedMethods, indexRoutes, type RouteIndex } from './route-index.js';
+import { checkHead, checkRest, routeRefusal } from './request-head.js';
+import { indexRoutes } from './route-index.js';
 import { SECURITY_HEADERS } from './security-headers.js';
-
-/** What takes longer is answered without its handler. */
-export const HANDLER_TIMEOUT_MS = 15_000;
-/** What waits longer to be carried out is withdrawn: early enough to be answered by its own handler. */
-const WITHDRAW_AFTER_MS = 12_000;
-
-/** Every bound on what a client can make the server hold, and for how long. */
-const LIMITS = {
-  bodyBytes: 64 * 1024,
-  headerBytes: 16 * 1024,
-  headers: 100,
-  urlBytes: 8 * 1024,
-  parameterLength: 100,
-  headersTimeoutMs: 10_000,
-  requestTimeoutMs: 15_000,
-  idleTimeoutMs: 30_000,
-  keepAliveTimeoutMs: 72_000,
-  checkConnectionsEveryMs: 2_000,
-  connections: 1_000,
-  requestsPerConnection: 1_000,
-} as const;
+import { Continuation, isBodyIgnored } from './unread-body.js';
 
 /** A request id we were given is kept when it cannot do harm in a log line or a header. */
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
-
-/** Headers with one value each. Sent twice, two readers could each believe another one (RFC 9110, section 5.3). */
-const SINGLE_HEADERS = new Set(['host', 'content-type', 'content-length', 'idempotency-key', 'accept']);
 
 export function createServer(logger: FastifyBaseLogger): FastifyAdapter {
   const options = {
@@ -66,7 +47,7 @@ export function createServer(logger: FastifyBaseLogger): FastifyAdapter {
     },
     clientErrorHandler: (error: Error & { code?: string }, socket: Socket) =>
       refuseBrokenRequest(error, socket, logger),
-    frameworkErrors: refuseBrokenPath,
+    frameworkErrors: refuseBrokenPath(LIMITS.parameterLength),
   };
   const adapter = new FastifyAdapter(options as FastifyServerOptions<Server>);
   const server = adapter.getInstance<FastifyInstance>();
@@ -78,89 +59,51 @@ export function createServer(logger: FastifyBaseLogger): FastifyAdapter {
   return adapter;
 }
 
-/** Whether a body comes that nobody will read: after the answer, the connection cannot carry another request. */
-function isUnread({ method, headers, is404 }: FastifyRequest): boolean {
-  const hasBody = headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
-  return hasBody && (is404 || ['GET', 'HEAD', 'OPTIONS'].includes(method));
-}
-
-function noRoute(routes: RouteIndex, { url }: FastifyRequest, reply: FastifyReply): Refusal {
-  const methods = allowedMethods(routes, url);
-  if (methods.length === 0) return new Refusal('route_not_found');
-  reply.header('Allow', methods.join(', '));
-  return new Refusal('method_not_allowed', `This path answers ${methods.join(', ')}.`);
-}
-
-/** Counts the requests of each connection. Node's own limit sends `Connection: close` too, but leaves the closing to the client. */
-class ConnectionAge {
-  private readonly requests = new WeakMap<Socket, number>();
-
-  /** Whether this request is to be the last of its connection. */
-  isOver({ raw: { socket } }: FastifyRequest): boolean {
-    const count = (this.requests.get(socket) ?? 0) + 1;
-    this.requests.set(socket, count);
-    return count >= LIMITS.requestsPerConnection;
-  }
+/** What requests are checked against before they reach a handler. */
+export interface Entry {
+  readonly access: AccessCheck;
+  readonly draining: Draining;
+  /** Whether pages of other origins may call. */
+  readonly isCrossOrigin?: boolean;
+  /** The address under which callers reach the service. */
+  readonly publicUrl?: string | undefined;
+  /** Adds hooks that see every request before its access is checked. */
+  readonly watch?: ((server: FastifyInstance) => void) | undefined;
 }
 
 /**
- * Closes, when the server closes, connections on which nothing was ever said: a browser and many a client open them in advance. Node
- * counts them among those that are busy, and would wait for them.
+ * What happens around every request, in this order: headers of every response, size of the head, route, credential, rate, workspace and
+ * role, other headers. Then Fastify reads the body. Called before the first route is registered.
  */
-function closeSilentConnections(server: FastifyInstance): void {
-  const sockets = new Set<Socket>();
-  server.server.on('connection', (socket: Socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
-  server.addHook('preClose', (done) => {
-    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
-    done();
-  });
-}
-
-function repeatedHeader(rawHeaders: readonly string[]): string | undefined {
-  const seen: string[] = [];
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = (rawHeaders[index] as string).toLowerCase();
-    if (!SINGLE_HEADERS.has(name)) continue;
-    if (seen.includes(name)) return name;
-    seen.push(name);
-  }
-  return undefined;
-}
-
-/** What is wrong with a request before anything is known of its operation. */
-function objectionTo(request: FastifyRequest, reply: FastifyReply, routes: RouteIndex): Refusal | undefined {
-  const { rawHeaders } = request.raw;
-  if (request.url.length > LIMITS.urlBytes) return new Refusal('uri_too_long');
-  if (rawHeaders.length / 2 > LIMITS.headers) return new Refusal('headers_too_large');
-  if (request.is404) return noRoute(routes, request, reply);
-  // A body packed by a coding could be any size once unpacked.
-  if (!['', 'identity'].includes((request.headers['content-encoding'] ?? '').toLowerCase()))
-    return new Refusal('unsupported_media_type');
-  if (hasBrokenQuery(request.url))
-    return new Refusal('request_malformed', 'The query is not well-formed: check its percent-encoding.');
-  const repeated = repeatedHeader(rawHeaders);
-  return repeated === undefined ? undefined : new Refusal('header_repeated', `Send the header ${repeated} once.`);
-}
-
-/** What happens around every request, in this order. Before the first route is registered. */
-export function prepareServer(server: FastifyInstance, draining: Draining, publicUrl?: string): void {
+export function prepareServer(
+  server: FastifyInstance,
+  { access, draining, isCrossOrigin = false, publicUrl, watch }: Entry,
+): void {
   setPublicPath(server, publicUrl);
   readJsonBodies(server);
   closeSilentConnections(server);
   const routes = indexRoutes(server);
   const age = new ConnectionAge();
+  const continuation = new Continuation(server.server as Server);
   boundHandlers(server, { withdrawAfterMs: WITHDRAW_AFTER_MS, answerAfterMs: HANDLER_TIMEOUT_MS });
   server.addHook('onRequest', (request, reply, done) => {
     reply.headers(SECURITY_HEADERS).header('x-request-id', request.id);
-    const isBodyUnread = isUnread(request);
-    if (age.isOver(request) || draining.begun || isBodyUnread) reply.header('connection', 'close');
-    const objection = objectionTo(request, reply, routes);
-    // What the parser finds wrong with such a body comes before what we would say.
-    if (isBodyUnread) queueMicrotask(() => done(objection));
-    else done(objection);
+    if (age.isOver(request) || draining.begun || isBodyIgnored(request)) reply.header('connection', 'close');
+    done();
+  });
+  watch?.(server);
+  // Asynchronous also where nothing is waited for: what the parser finds wrong with a body comes before what we would say.
+  server.addHook('onRequest', async (request: FastifyRequest & CalledRequest, reply) => {
+    checkHead(request);
+    if (isCrossOrigin && answerPreflight(request, reply)) return reply;
+    const refusal = routeRefusal(routes, request, reply);
+    if (refusal && request.is404) throw refusal;
+    // The route of the library for OPTIONS does not have the error handler of Nest.
+    if (refusal) return reply.code(refusal.status).send(bodyOf(refusal, request.id));
+    await access.admit(request, reply);
+    checkRest(request);
+    continuation.send(request, reply);
+    return undefined;
   });
   server.addHook('onResponse', (request: FastifyRequest & CalledRequest, reply, done) => {
     request.log.info(
@@ -178,58 +121,4 @@ export function prepareServer(server: FastifyInstance, draining: Draining, publi
     );
     done();
   });
-}
-
-/** What the router refuses before there is a route, and so before any hook. */
-function refuseBrokenPath(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
-  const isTooLong = error.code === 'FST_ERR_MAX_PARAM_LENGTH';
-  const refusal = isTooLong
-    ? new Refusal('request_malformed', `A part of the path is longer than ${LIMITS.parameterLength} characters.`)
-    : new Refusal('request_malformed', 'The path is not well-formed: check its percent-encoding.');
-  request.log.info(
-    { requestId: request.id, method: request.method, route: 'none', status: refusal.status, why: error.code },
-    'request',
-  );
-  reply
-    .headers({ ...BARE_HEADERS, 'X-Request-Id': request.id })
-    .code(refusal.status)
-    .send(bodyOf(refusal, request.id));
-}
-
-const BROKEN: Readonly<Record<string, RefusalReason>> = {
-  HPE_HEADER_OVERFLOW: 'headers_too_large',
-  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
-};
-
-/**
- * What Node's parser refuses reaches no route: the answer is written by hand, in the same form. Where the answer to an earlier
- * request of the same connection is still to come, that one goes out and this one gets none: it would be taken for the other's.
- * Where the broken bytes are the body of the request that is being answered, this is its answer, unless another has begun.
- */
-function refuseBrokenRequest(error: Error & { code?: string }, socket: Socket, logger: FastifyBaseLogger): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const refusal = new Refusal(BROKEN[error.code ?? ''] ?? 'request_malformed');
-  const requestId = randomUUID();
-  logger.info({ requestId, method: 'none', route: 'none', status: refusal.status, why: error.code }, 'request');
-  const earlier = (socket as Socket & { _httpMessage?: ServerResponse | null })._httpMessage;
-  if (earlier?.req.complete) {
-    earlier.once('finish', () => socket.end());
-    return;
-  }
-  if (earlier?.headersSent) {
-    socket.destroy();
-    return;
-  }
-  const body = JSON.stringify(bodyOf(refusal, requestId));
-  const lines = [
-    `HTTP/1.1 ${refusal.status} ${refusal.errorCode}`,
-    ...Object.entries(BARE_HEADERS).map(([name, value]) => `${name}: ${value}`),
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    `X-Request-Id: ${requestId}`,
-    'Connection: close',
-  ];
-  socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`);
 }

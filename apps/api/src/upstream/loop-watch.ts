@@ -9,12 +9,11 @@ export class LoopWatch {
   /** @param name ours in `Via` (RFC 9110, section 7.6.3), which no other process has */
   constructor(private readonly name: string) {}
 
-  watch(server: FastifyInstance): this {
+  watch(server: FastifyInstance): void {
     server.addHook('onRequest', (request, _reply, done) => {
       const isOurs = request.headers.via?.includes(this.name) === true;
       if (isOurs) this.isLoop = true;
       done(isOurs ? new Refusal('upstream_error', 'This gateway leads back to itself.') : undefined);
     });
-    return this;
   }
 }

@@ -1,4 +1,4 @@
-import { APP_GUARD, HttpAdapterHost } from '@nestjs/core';
+import { APP_GUARD } from '@nestjs/core';
 import type { Logger } from 'pino';
 import { BankingClient } from '@banking/client';
 import type { Backing } from '../backing.module.js';
@@ -50,8 +50,8 @@ export function openUpstream({ url, timeoutMs, credential }: UpstreamConfig, log
     providers: [
       { provide: APP_GUARD, useValue: new TimeLeft(timeoutMs) },
       { provide: APP_GUARD, useValue: new HangUp() },
-      { provide: LoopWatch, inject: [HttpAdapterHost], useFactory: ({ httpAdapter }: HttpAdapterHost) => loop.watch(httpAdapter.getInstance()) }, // prettier-ignore
     ],
+    watch: (server) => loop.watch(server),
     refusals: ['upstream_error', 'upstream_timeout'],
     place: new URL(url).host,
     begin: () => askFirst({ ask, token: () => token.token(), loop, log }),

@@ -1,7 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { Refusal } from '@banking/domain';
-import { HANDLER_TIMEOUT_MS } from '../http/server.js';
+import { HANDLER_TIMEOUT_MS } from '../http/limits.js';
 
 /**
  * Asks the upstream only where its answer will still find our caller: one that has waited long to be let in would be told that the

@@ -17,6 +17,11 @@ export const PROTOCOL = {
     errorCode: 'request_timeout',
     meaning: 'The request did not arrive completely in time.',
   },
+  precondition_failed: {
+    status: 412,
+    errorCode: 'precondition_failed',
+    meaning: 'A condition in a header of the request, such as If-Match, is not met.',
+  },
   payload_too_large: {
     status: 413,
     errorCode: 'payload_too_large',

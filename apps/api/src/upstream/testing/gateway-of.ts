@@ -21,6 +21,8 @@ export async function gatewayOf(upstreamUrl: string, environment: Readonly<Recor
     UPSTREAM_URL: upstreamUrl,
     UPSTREAM_TOKEN: 'ours',
     LOG_LEVEL: 'warn',
+    // All callers of a spec have one address.
+    CONNECTIONS_PER_ADDRESS: '1000',
   };
   const config = readConfig({ ...settings, ...environment }, false);
   const lines: LogLine[] = [];

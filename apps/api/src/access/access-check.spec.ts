@@ -1,21 +1,22 @@
 import { Controller, Get, Module } from '@nestjs/common';
-import { APP_FILTER, APP_GUARD } from '@nestjs/core';
+import { APP_FILTER } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
+import type { FastifyInstance } from 'fastify';
 import { Directory, Refusal, type DirectoryUser, type RoleName, type Subject } from '@banking/domain';
 import { Operation } from '../http/operation.decorator.js';
 import { RefusalFilter } from '../http/refusal.filter.js';
-import { AccessGuard } from './access.guard.js';
+import { AccessCheck } from './access-check.js';
 import { CalledBy, type Caller } from './caller.js';
 import { Callers } from './callers.js';
 import { RateLimit } from './rate-limit.js';
-import { CredentialError, TokenVerifier } from './token-verifier.js';
+import { CredentialError } from './token-verifier.js';
 
 const text = { summary: 'A route', description: 'A route.', provenance: 'ours', refusals: [] } as const;
 
 @Controller()
 class Routes {
-  // eslint-disable-next-line house/routes-declare-access -- the guard must refuse what lint has missed
+  // eslint-disable-next-line house/routes-declare-access -- the check must refuse what lint has missed
   @Get('undeclared')
   undeclared() {
     return 'reached';
@@ -60,22 +61,18 @@ const verifier = {
 
 @Module({
   controllers: [Routes],
-  providers: [
-    Callers,
-    { provide: Directory, useValue: directory },
-    { provide: TokenVerifier, useValue: verifier },
-    { provide: RateLimit, useValue: new RateLimit() },
-    { provide: APP_GUARD, useClass: AccessGuard },
-    { provide: APP_FILTER, useClass: RefusalFilter },
-  ],
+  providers: [{ provide: APP_FILTER, useClass: RefusalFilter }],
 })
-class GuardedModule {}
+class CheckedModule {}
 
-describe('Given routes behind the access guard', () => {
+describe('Given routes behind the access check', () => {
   let app: NestFastifyApplication;
   beforeAll(async () => {
-    const built = await Test.createTestingModule({ imports: [GuardedModule] }).compile();
-    app = built.createNestApplication<NestFastifyApplication>(new FastifyAdapter(), { logger: false });
+    const built = await Test.createTestingModule({ imports: [CheckedModule] }).compile();
+    const adapter = new FastifyAdapter();
+    const access = new AccessCheck({ verifier, callers: new Callers(directory), rateLimit: new RateLimit() });
+    adapter.getInstance<FastifyInstance>().addHook('onRequest', (request, reply) => access.admit(request, reply));
+    app = built.createNestApplication<NestFastifyApplication>(adapter, { logger: false });
     await app.init();
     await app.getHttpAdapter().getInstance().ready();
   });

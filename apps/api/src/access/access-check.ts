@@ -1,59 +1,73 @@
-import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
-import { Reflector } from '@nestjs/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { parseId, Refusal, type DirectoryUser, type RoleName, type Subject, type WorkspaceId } from '@banking/domain';
-import { ACCESS, isRole, type OperationId, suffices } from './matrix.js';
-import type { CalledRequest, Caller } from './caller.js';
 import { JSON_ONLY, preferredType } from '../http/accept.js';
-import { Callers } from './callers.js';
+import type { CalledRequest, Caller } from './caller.js';
+import type { Callers } from './callers.js';
 import { bearerToken, headerLines } from './credentials.js';
-import { RateLimit } from './rate-limit.js';
-import { CredentialError, TokenVerifier } from './token-verifier.js';
+import { ACCESS, isRole, type OperationId, suffices } from './matrix.js';
+import type { RateLimit } from './rate-limit.js';
+import { CredentialError, type TokenVerifier } from './token-verifier.js';
 
-/** Under this key a route says which operation it is. */
-export const OPERATION = 'operation';
+/** What the docs page and the document declare in place of an operation: they are public. */
+export const PUBLIC_PAGE = 'page';
 
-/** Under this key one says in which media types it answers, where JSON is not the only one. */
-export const ANSWERS_IN = 'answersIn';
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Which operation the route is. A route without it cannot be called. */
+    operation?: OperationId | typeof PUBLIC_PAGE;
+    /** In which media types the route answers, if JSON is not the only one. */
+    answersIn?: readonly string[];
+  }
+}
 
-/** Lets a request through to its controller only as a checked Caller: credential, then rate, then workspace and role. */
-@Injectable()
-export class AccessGuard implements CanActivate {
-  constructor(
-    private readonly reflector: Reflector,
-    private readonly verifier: TokenVerifier,
-    private readonly callers: Callers,
-    private readonly rateLimit: RateLimit,
-  ) {}
+interface Parts {
+  readonly verifier: Pick<TokenVerifier, 'subjectOf'>;
+  readonly callers: Callers;
+  readonly rateLimit: RateLimit;
+}
 
-  async canActivate(context: ExecutionContext): Promise<boolean> {
-    const operation = this.reflector.get<OperationId | undefined>(OPERATION, context.getHandler());
+type Request = FastifyRequest & CalledRequest;
+
+/**
+ * Checks the caller of every request from its head alone, in this order: credential, rate, media type of the answer, workspace, role.
+ * Nest's guards run after the body was read, so this is a hook of Fastify (`onRequest`).
+ */
+export class AccessCheck {
+  constructor(private readonly parts: Parts) {}
+
+  /**
+   * Leaves a checked Caller on the request, unless the route is public.
+   *
+   * @throws Refusal if the caller may not call the operation
+   * @throws Error if the route does not declare its operation
+   */
+  async admit(request: Request, reply: FastifyReply): Promise<void> {
+    const { operation, answersIn } = request.routeOptions.config;
+    if (operation === PUBLIC_PAGE) return;
     if (operation === undefined || !Object.hasOwn(ACCESS, operation)) {
-      throw new Error(`${context.getClass().name}.${context.getHandler().name} does not say which operation it is`);
+      throw new Error(`${request.method} ${request.routeOptions.url} does not declare its operation`);
     }
     const access = ACCESS[operation];
-    if (access === 'public') return true;
+    if (access === 'public') return;
 
-    const http = context.switchToHttp();
-    const request = http.getRequest<FastifyRequest & CalledRequest>();
     request.operation = operation;
     const { subject, user } = await this.authenticate(request);
     request.userId = user.id;
     const named = isRole(access) ? headerLines(request, 'workspace-id') : undefined;
-    this.rateLimit.take(http.getResponse<FastifyReply>(), rateKeyOf(user, named?.[0]));
-    const offered = this.reflector.get<readonly string[] | undefined>(ANSWERS_IN, context.getHandler());
-    if (offered) varyByAccept(http.getResponse<FastifyReply>());
-    if (preferredType(request.headers.accept, offered ?? JSON_ONLY) === undefined) throw new Refusal('not_acceptable');
+    this.parts.rateLimit.take(reply, rateKeyOf(user, named?.[0]));
+    if (answersIn) varyByAccept(reply);
+    if (preferredType(request.headers.accept, answersIn ?? JSON_ONLY) === undefined)
+      throw new Refusal('not_acceptable');
     const scope = isRole(access) ? await this.authorize(subject, workspaceIdOf(named), access) : { actor: user.id };
     request.caller = made({ ...scope, requestId: request.id, signal: request.deadline });
-    return true;
   }
 
-  /** @throws Refusal `not_authenticated`; why goes to the log, not to the caller */
-  private async authenticate(request: FastifyRequest): Promise<{ subject: Subject; user: DirectoryUser }> {
+  /** @throws Refusal `not_authenticated`; the log says why, the response does not */
+  private async authenticate(request: Request): Promise<{ subject: Subject; user: DirectoryUser }> {
+    const { verifier, callers } = this.parts;
     try {
-      const subject = await this.verifier.subjectOf(bearerToken(request));
-      const user = await this.callers.userOf(subject);
+      const subject = await verifier.subjectOf(bearerToken(request));
+      const user = await callers.userOf(subject);
       if (!user)
         throw new CredentialError('the token is good, but its subject is no user of ours, nor free to become one');
       return { subject, user };
@@ -65,7 +79,7 @@ export class AccessGuard implements CanActivate {
 
   /** @throws Refusal `workspace_forbidden` whether or not the workspace exists; `role_insufficient` */
   private async authorize(subject: Subject, workspaceId: WorkspaceId, needed: RoleName): Promise<CheckedScope> {
-    const user = await this.callers.userIn(subject, workspaceId);
+    const user = await this.parts.callers.userIn(subject, workspaceId);
     const grant = user?.grants.find((candidate) => candidate.workspaceId === workspaceId);
     if (!user || !grant) throw new Refusal('workspace_forbidden');
     if (!suffices(grant.role, needed)) throw new Refusal('role_insufficient');

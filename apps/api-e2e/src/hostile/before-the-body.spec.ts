@@ -1,0 +1,65 @@
+import { callOf, type Document, routesOf } from '../documented/document.js';
+import { serviceOfTheRun } from '../service.js';
+import { askRaw, mistakesInError, requestBytes, sendRaw } from './raw-request.js';
+
+const service = serviceOfTheRun();
+const { host } = new URL(service.url);
+
+/** A body, and the headers it is sent with. */
+interface SentBody {
+  readonly headers: readonly string[];
+  readonly body?: string;
+}
+
+const JSON_TYPE = 'Content-Type: application/json';
+
+const BODIES: Readonly<Record<string, SentBody>> = {
+  'no body': { headers: [] },
+  'malformed JSON': { headers: [JSON_TYPE, 'Content-Length: 1'], body: '{' },
+  'a body of 70 KiB': { headers: [JSON_TYPE, 'Content-Length: 71680'], body: ' '.repeat(71_680) },
+  'another media type': { headers: ['Content-Type: text/plain', 'Content-Length: 5'], body: 'hello' },
+  'no media type': { headers: ['Content-Length: 2'], body: '{}' },
+  'a packed body': { headers: [JSON_TYPE, 'Content-Encoding: gzip', 'Content-Length: 2'], body: '{}' },
+  'two media types': { headers: [JSON_TYPE, JSON_TYPE, 'Content-Length: 2'], body: '{}' },
+  'an invalid idempotency key': { headers: [JSON_TYPE, 'Idempotency-Key: a b', 'Content-Length: 2'], body: '{}' },
+  'a body that does not arrive': { headers: [JSON_TYPE, 'Content-Length: 100'], body: '{' },
+  'chunks that do not end': { headers: [JSON_TYPE, 'Transfer-Encoding: chunked'], body: '1\r\n{\r\n' },
+  'a body after 100 Continue': { headers: [JSON_TYPE, 'Expect: 100-continue', 'Content-Length: 2'] },
+};
+
+describe('Given every operation that needs a credential, and none', () => {
+  let routes: ReturnType<typeof routesOf>;
+
+  beforeAll(async () => {
+    const document = (await (await fetch(`${service.url}/openapi.json`)).json()) as Document;
+    routes = routesOf(document).filter(({ operation }) => operation.security.length > 0);
+    expect(routes.length).toBeGreaterThan(25);
+  });
+
+  it.each(Object.entries(BODIES))('answers %s with 401', async (_, { headers, body = '' }) => {
+    for (const route of routes) {
+      const { method, path } = callOf(route);
+
+      const answer = await askRaw(service.url, { method, path, headers, body });
+
+      expect([method, path, answer.status, answer.headers.get('www-authenticate')]).toEqual([method, path, 401, 'Bearer']); // prettier-ignore
+      expect(mistakesInError(answer)).toEqual([]);
+    }
+  });
+
+  it('closes the connection of a body without an end', async () => {
+    const { method, path } = callOf(routes.find((route) => route.operation.requestBody)!);
+    const lines = [`Host: ${host}`, JSON_TYPE, 'Transfer-Encoding: chunked'];
+    const chunk = `400\r\n${' '.repeat(1_024)}\r\n`;
+
+    // Resolves once the service has closed the connection.
+    const answer = await sendRaw(service.url, requestBytes({ method, path, headers: lines }), (socket) => {
+      const more = (): void => {
+        while (!socket.destroyed && socket.writable) if (!socket.write(chunk)) return void socket.once('drain', more);
+      };
+      more();
+    });
+
+    expect(answer.status).toBe(401);
+  });
+});

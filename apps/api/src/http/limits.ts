@@ -1,0 +1,20 @@
+/** What takes longer is answered without its handler. */
+export const HANDLER_TIMEOUT_MS = 15_000;
+/** What waits longer to be carried out is withdrawn: early enough to be answered by its own handler. */
+export const WITHDRAW_AFTER_MS = 12_000;
+
+/** Every bound on what a client can make the server hold, and for how long. */
+export const LIMITS = {
+  bodyBytes: 64 * 1024,
+  headerBytes: 16 * 1024,
+  headers: 100,
+  urlBytes: 8 * 1024,
+  parameterLength: 100,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 15_000,
+  idleTimeoutMs: 30_000,
+  keepAliveTimeoutMs: 72_000,
+  checkConnectionsEveryMs: 2_000,
+  connections: 1_000,
+  requestsPerConnection: 1_000,
+} as const;

@@ -1,0 +1,55 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Refusal } from '@banking/domain';
+import { LIMITS } from './limits.js';
+import { hasBrokenQuery } from './query-encoding.js';
+import { allowedMethods, type RouteIndex } from './route-index.js';
+
+/** Headers with one value each. Sent twice, two readers could each believe another one (RFC 9110, section 5.3). */
+const SINGLE_HEADERS = {
+  /** They say where a request goes and where it ends: 400 for everybody (RFC 9112, section 3.2). */
+  framing: new Set(['host', 'content-length']),
+  other: new Set(['content-type', 'idempotency-key', 'accept']),
+};
+
+/** @throws Refusal `uri_too_long`, `headers_too_large`, `header_repeated` */
+export function checkHead({ url, raw }: FastifyRequest): void {
+  if (url.length > LIMITS.urlBytes) throw new Refusal('uri_too_long');
+  if (raw.rawHeaders.length / 2 > LIMITS.headers) throw new Refusal('headers_too_large');
+  refuseRepeated(SINGLE_HEADERS.framing, raw.rawHeaders);
+}
+
+/**
+ * The refusal of a path or a method that is not served, with `Allow` on the reply. Which of them exist is public: the document shows them.
+ */
+export function routeRefusal(routes: RouteIndex, request: FastifyRequest, reply: FastifyReply): Refusal | undefined {
+  // If pages of other origins may call, the router has a route for OPTIONS on every path.
+  if (!request.is404 && request.method !== 'OPTIONS') return undefined;
+  const methods = allowedMethods(routes, request.url);
+  if (methods.length === 0) return new Refusal('route_not_found');
+  reply.header('Allow', methods.join(', '));
+  return new Refusal('method_not_allowed', `This path answers ${methods.join(', ')}.`);
+}
+
+/**
+ * What is left to check of the head once the caller is known.
+ *
+ * @throws Refusal `unsupported_media_type`, `request_malformed`, `header_repeated`
+ */
+export function checkRest({ headers, raw, url }: FastifyRequest): void {
+  // A body packed by a coding could be any size once unpacked.
+  if (!['', 'identity'].includes((headers['content-encoding'] ?? '').toLowerCase()))
+    throw new Refusal('unsupported_media_type');
+  if (hasBrokenQuery(url))
+    throw new Refusal('request_malformed', 'The query is not well-formed: check its percent-encoding.');
+  refuseRepeated(SINGLE_HEADERS.other, raw.rawHeaders);
+}
+
+function refuseRepeated(names: ReadonlySet<string>, rawHeaders: readonly string[]): void {
+  const seen: string[] = [];
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = (rawHeaders[index] as string).toLowerCase();
+    if (!names.has(name)) continue;
+    if (seen.includes(name)) throw new Refusal('header_repeated', `Send the header ${name} once.`);
+    seen.push(name);
+  }
+}

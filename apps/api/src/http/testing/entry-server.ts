@@ -1,0 +1,64 @@
+import type { AddressInfo } from 'node:net';
+import { Body, Controller, Get, Module, Post } from '@nestjs/common';
+import { APP_FILTER } from '@nestjs/core';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Test } from '@nestjs/testing';
+import type { FastifyInstance } from 'fastify';
+import { pino } from 'pino';
+import type { AppId, Directory, DirectoryUser, UserId, WorkspaceId } from '@banking/domain';
+import { AccessCheck } from '../../access/access-check.js';
+import { Callers } from '../../access/callers.js';
+import { RateLimit, requestRate } from '../../access/rate-limit.js';
+import { CredentialError } from '../../access/token-verifier.js';
+import { Draining } from '../../health/readiness.js';
+import { Operation } from '../../http/operation.decorator.js';
+import { RefusalFilter } from '../refusal.filter.js';
+import { createServer, type Entry, prepareServer } from '../server.js';
+
+const text = { summary: 'A route', description: 'A route.', provenance: 'ours', refusals: [] } as const;
+
+@Controller()
+class Routes {
+  @Post('accounts')
+  @Operation('openAccount', { ...text, body: 'changes' })
+  open(@Body() body: object) {
+    return { received: body };
+  }
+
+  @Get('health/live')
+  @Operation('getLiveness', text)
+  live() {
+    return { status: 'ok' };
+  }
+}
+
+@Module({ controllers: [Routes], providers: [{ provide: APP_FILTER, useClass: RefusalFilter }] })
+class RoutesModule {}
+
+const grant = (workspaceId: number, role: 'member' | 'admin') => ({ workspaceId: workspaceId as WorkspaceId, role, appId: 1 as AppId }); // prettier-ignore
+const ADA: DirectoryUser = { id: 1 as UserId, grants: [grant(7, 'admin'), grant(8, 'member')] };
+
+const verifier = {
+  async subjectOf(token: string) {
+    if (token !== 'ada') throw new CredentialError('signature');
+    return { issuer: 'test', subject: token };
+  },
+};
+
+export const AS_ADA = { authorization: 'Bearer ada', 'workspace-id': '7' };
+
+/** The entry of the service on a port of its own, with `POST /accounts` for administrators of workspace 7, and `GET /health/live`. */
+export async function entryServer({ perSecond, ...entry }: { perSecond?: number } & Partial<Entry> = {}) {
+  const adapter = createServer(pino({ level: 'silent' }));
+  const callers = new Callers({ userOf: async () => ADA } as unknown as Directory);
+  const rateLimit = new RateLimit(perSecond === undefined ? undefined : requestRate(perSecond), () => 0);
+  const access = new AccessCheck({ verifier, callers, rateLimit });
+  prepareServer(adapter.getInstance<FastifyInstance>(), { access, draining: new Draining(), ...entry });
+  const built = await Test.createTestingModule({ imports: [RoutesModule] }).compile();
+  const app = built.createNestApplication<NestFastifyApplication>(adapter, { logger: false, bodyParser: false });
+  await app.listen(0, '127.0.0.1');
+  const { port } = app.getHttpServer().address() as AddressInfo;
+  return { app, port, url: `http://127.0.0.1:${port}`, close: () => app.close() };
+}
+
+export type EntryServer = Awaited<ReturnType<typeof entryServer>>;
