@@ -1,42 +1,48 @@
+import { hash } from 'node:crypto';
 import type { AccountId, Created, Intent, Order, Scope } from '@banking/domain';
 import { type Headed, orderRate, RateLimit } from '../access/rate-limit.js';
 
 const KEYS_REMEMBERED_MAX = 100_000;
 
-/** Whose order it is, and by which key it is known again. */
-interface Placing extends Intent, Pick<Scope, 'workspaceId'> {
+/** An attempt to place an order. */
+interface Attempt extends Intent, Pick<Scope, 'workspaceId'> {
   readonly accountId: AccountId;
+  /** The order as it was sent. */
+  readonly body: object;
 }
 
 /**
- * How many orders a workspace may place, whoever places them, counted in this process. Asking again for an order that was placed is
- * not counted, also when nothing is left: it is how a lost answer is found.
+ * How many attempts to place an order a workspace has, counted in this process. Every attempt counts, also one that is refused; one that
+ * is answered with an order placed before does not. A caller who lost a response gets it again, also when no attempt is left.
  */
 export class OrderLimit {
   private readonly limit: RateLimit;
-  /** By which keys this process has answered with an order; the oldest are forgotten first. */
-  private readonly placed = new Set<string>();
+  /** Orders this process has responded with, by key, each with a digest of its body; the oldest are dropped first. */
+  private readonly placed = new Map<string, string>();
 
   constructor(perMinute: number | undefined, nowMs?: () => number) {
     this.limit = new RateLimit(perMinute === undefined ? undefined : orderRate(perMinute), nowMs);
   }
 
   /** @throws Refusal `rate_limited`, and what `place` throws */
-  async count(reply: Headed, placing: Placing, place: () => Promise<Created<Order>>): Promise<Created<Order>> {
-    const { workspaceId, accountId, idempotencyKey } = placing;
+  async count(reply: Headed, attempt: Attempt, place: () => Promise<Created<Order>>): Promise<Created<Order>> {
+    const { workspaceId, accountId, idempotencyKey, body } = attempt;
     const key = idempotencyKey === undefined ? undefined : `${workspaceId} ${accountId} ${idempotencyKey}`;
-    if (key !== undefined && this.placed.has(key)) return place();
+    const digest = key === undefined ? '' : digestOf(body);
+    if (key !== undefined && this.placed.get(key) === digest) return place();
 
     this.limit.take(reply, String(workspaceId));
     const created = await place();
     if (created.isReplay) this.limit.giveBack(String(workspaceId));
-    if (key !== undefined) this.remember(key);
+    if (key !== undefined) this.remember(key, digest);
     return created;
   }
 
-  private remember(key: string): void {
-    this.placed.add(key);
-    const oldest = this.placed.values().next();
+  private remember(key: string, digest: string): void {
+    this.placed.set(key, digest);
+    const oldest = this.placed.keys().next();
     if (this.placed.size > KEYS_REMEMBERED_MAX && !oldest.done) this.placed.delete(oldest.value);
   }
 }
+
+const digestOf = (body: object): string => hash('sha256', JSON.stringify(Object.entries(body).sort()), 'base64');

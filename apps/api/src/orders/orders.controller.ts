@@ -110,8 +110,8 @@ export class OrdersController {
     @IntentOf() intent: Intent,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
-    const placing = { ...intent, workspaceId: caller.workspaceId, accountId };
-    const placed = await this.limit.count(reply, placing, () =>
+    const attempt = { ...intent, workspaceId: caller.workspaceId, accountId, body: wish };
+    const placed = await this.limit.count(reply, attempt, () =>
       this.banking.placeOrder(caller, { ...wish, accountId }, intent),
     );
     return sendCreated(reply, `/accounts/${accountId}/orders`, placed);
