@@ -44,9 +44,17 @@ describe('Given an environment', () => {
       JWKS_FILE: 'keys.json',
     });
 
-    expect(mistakes.map((mistake) => mistake.split(' ')[0])).toEqual([
-      'DATABASE_URL', 'RATE_LIMIT_PER_SECOND', 'CORS_ORIGINS', 'PORT', 'OIDC_ISSUER', 'JWKS_URL', 'LOG_LEVEL', 'DOCS',
-    ]); // prettier-ignore
+    expect(mistakes.map((mistake) => mistake.split(' ')[0])).toEqual(['DATABASE_URL', 'PORT', 'OIDC_ISSUER', 'JWKS_URL', 'LOG_LEVEL', 'DOCS', 'CORS_ORIGINS', 'RATE_LIMIT_PER_SECOND']); // prettier-ignore
+  });
+
+  it.each([
+    ['https://app.example', 0],
+    ['https://app.example:8443, http://localhost:5173,http://127.0.0.1,http://[::1]:1', 0],
+    ['http://app.example', 1],
+    ['https://app.example,http://app.example', 1],
+    ['ftp://app.example,null,*,https://app.example/', 4],
+  ])('takes origins of CORS_ORIGINS=%s that nobody on the way can change, and refuses %i', (origins, refused) => {
+    expect(mistakesOf({ CORS_ORIGINS: origins })).toHaveLength(refused);
   });
 
   it.each([

@@ -14,10 +14,11 @@ import {
 } from '@banking/process';
 import { readBinding } from './access/read-binding.js';
 import { readPublicUrl } from './http/public-url.js';
+import { type LimitConfig, readLimits } from './read-limits.js';
 import { readUpstream, type UpstreamConfig } from './upstream/read-upstream.js';
 
 /** Everything that can be set, typed. Units are last in the names. */
-export interface Config {
+export interface Config extends LimitConfig {
   readonly host: string;
   readonly port: number;
   /** Under which address callers reach the service, where that is not the one it listens on. */
@@ -38,10 +39,6 @@ export interface Config {
   /** Another deployment that answers instead of our own books; then there is no database. */
   readonly upstream?: UpstreamConfig | undefined;
   readonly corsOrigins: readonly string[];
-  /** Requests per second for one user in one workspace; no limit without it. */
-  readonly rateLimit?: { readonly perSecond: number } | undefined;
-  /** Orders per minute of one workspace; no limit without it. */
-  readonly orderLimit?: { readonly perMinute: number } | undefined;
 }
 
 /** How payments are priced. */
@@ -79,14 +76,6 @@ export function readConfig(environment: Environment = process.env, isTerminal = 
   const host = text('HOST') ?? '127.0.0.1';
   const isGateway = text('UPSTREAM_URL') !== undefined;
   const deployment = readDeployment(reader, { isGateway });
-  const rate = whole('RATE_LIMIT_PER_SECOND', 1, 1_000_000);
-  const orders = whole('ORDER_LIMIT_PER_MINUTE', 1, 1_000_000);
-  const corsOrigins = (text('CORS_ORIGINS') ?? '').split(',').map((origin) => origin.trim()).filter(Boolean); // prettier-ignore
-  for (const origin of corsOrigins) {
-    if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
-      mistakes.push(`CORS_ORIGINS holds "${origin}". Write origins like https://app.example, separated by commas.`);
-    }
-  }
   const port = whole('PORT', 0, 65_535) ?? 3000;
   const config: Config = {
     host,
@@ -102,9 +91,8 @@ export function readConfig(environment: Environment = process.env, isTerminal = 
     quotes: readQuotes(reader),
     worker: flag('WORKER', !isGateway && text('DATABASE_URL') === undefined),
     upstream: readUpstream(reader, { host, port }),
-    corsOrigins,
-    rateLimit: rate === undefined ? undefined : { perSecond: rate },
-    orderLimit: orders === undefined ? undefined : { perMinute: orders },
+    corsOrigins: readCorsOrigins(reader),
+    ...readLimits(reader, deployment.isSandbox),
   };
   if (mistakes.length > 0) throw new ConfigError(mistakes);
   return config;
@@ -113,6 +101,18 @@ export function readConfig(environment: Environment = process.env, isTerminal = 
 function readQuotes(reader: EnvironmentReader): QuoteConfig {
   const rates = readRates(reader);
   return { validS: reader.whole('QUOTE_VALID_S', 1, 86_400) ?? 300, rates };
+}
+
+function readCorsOrigins({ text, mistakes }: EnvironmentReader): readonly string[] {
+  const origins = (text('CORS_ORIGINS') ?? '').split(',').map((origin) => origin.trim()).filter(Boolean); // prettier-ignore
+  for (const origin of origins) {
+    if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
+      mistakes.push(`CORS_ORIGINS holds "${origin}". Write origins like https://app.example, separated by commas.`);
+    } else if (!isTrustworthy(origin)) {
+      mistakes.push(`CORS_ORIGINS holds "${origin}". Write it with https: http is taken for a loopback address only.`);
+    }
+  }
+  return origins;
 }
 
 function readTokens(reader: EnvironmentReader, host: string): TokenConfig {

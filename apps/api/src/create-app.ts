@@ -22,7 +22,7 @@ export async function createApp(
   log: Pino,
   draining: Draining,
 ): Promise<NestFastifyApplication> {
-  const { corsOrigins, publicUrl, rateLimit } = config;
+  const { connectionsPerAddress, corsOrigins, publicUrl, rateLimit } = config;
   const access = new AccessCheck({
     verifier: await TokenVerifier.open({ tokens: config.tokens, dataDir: config.deployment.dataDir }),
     callers: new Callers(backing.directory),
@@ -32,7 +32,7 @@ export async function createApp(
   const isCrossOrigin = corsOrigins.length > 0;
   const server = adapter.getInstance<FastifyInstance>();
   const { watch } = backing;
-  prepareServer(server, { access, draining, isCrossOrigin, publicUrl, watch });
+  prepareServer(server, { access, draining, connectionsPerAddress, isCrossOrigin, publicUrl, watch });
   const parts = { config, backing, log, draining };
   const app = await NestFactory.create<NestFastifyApplication>(AppModule.of(parts), adapter, { bufferLogs: true, abortOnError: false, bodyParser: false }); // prettier-ignore
   app.useLogger(app.get(Logger));

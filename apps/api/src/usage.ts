@@ -20,7 +20,9 @@ Configuration, by environment; README.md says what each means:
   UPSTREAM_AUTH_URL, UPSTREAM_REFRESH_TOKEN_FILE           or a session: where it is renewed, and the file that holds it
   LOG_LEVEL, LOG_FORMAT                                    info, and pretty or json
   DOCS, CORS_ORIGINS                                       the docs page, other origins
-  RATE_LIMIT_PER_SECOND, ORDER_LIMIT_PER_MINUTE            limits for a user and for a workspace
+  RATE_LIMIT_PER_SECOND, ORDER_LIMIT_PER_MINUTE            limits for a user and for a workspace (50, 60; a sandbox has none)
+  OPEN_QUOTES_PER_WORKSPACE                                quotes neither used nor expired (100; a sandbox has no limit)
+  CONNECTIONS_PER_ADDRESS                                  connections one address may hold (250)
   SANDBOX                                                  on or off: whether money can be made up to try with
   RATES_URL, RATES_MAX_AGE_S                               where rates come from, and how old they may be (3600)
   QUOTE_VALID_S                                            how many seconds a quote holds (300)

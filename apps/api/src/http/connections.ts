@@ -29,3 +29,41 @@ export function closeSilentConnections(server: FastifyInstance): void {
     done();
   });
 }
+
+const LOGGED_EVERY_MS = 60_000;
+
+/** Closes a connection as soon as it is accepted, if its address holds `max` others. A reverse proxy is one address. */
+export function limitConnectionsPerAddress(
+  { server, log }: Pick<FastifyInstance, 'server' | 'log'>,
+  max: number,
+): void {
+  const held = new Map<string, number>();
+  let loggedAtMs = -Infinity;
+  server.on('connection', (socket: Socket) => {
+    const holder = holderOf(socket.remoteAddress ?? '');
+    const count = held.get(holder) ?? 0;
+    if (count >= max) {
+      socket.destroy();
+      if (performance.now() - loggedAtMs < LOGGED_EVERY_MS) return;
+      loggedAtMs = performance.now();
+      log.warn({ max }, 'connection refused: too many of one address');
+      return;
+    }
+    held.set(holder, count + 1);
+    socket.once('close', () => {
+      const left = (held.get(holder) ?? 1) - 1;
+      if (left > 0) held.set(holder, left);
+      else held.delete(holder);
+    });
+  });
+}
+
+/** What counts as one address: an IPv4 address, or the 64 bits of an IPv6 address that a network hands out as a whole (RFC 6177). */
+export function holderOf(address: string): string {
+  const v4 = /^::ffff:([0-9.]+)$/i.exec(address)?.[1] ?? address;
+  if (!v4.includes(':')) return v4;
+  const [before = [], after] = v4.split('::').map((part) => part.split(':').filter(Boolean));
+  const zeros = after === undefined ? 0 : 8 - before.length - after.length;
+  const groups = [...before, ...Array<string>(zeros).fill('0'), ...(after ?? [])];
+  return groups.slice(0, 4).join(':');
+}

@@ -7,7 +7,7 @@ import type { AccessCheck } from '../access/access-check.js';
 import type { CalledRequest } from '../access/caller.js';
 import type { Draining } from '../health/readiness.js';
 import { refuseBrokenPath, refuseBrokenRequest } from './broken-requests.js';
-import { closeSilentConnections, ConnectionAge } from './connections.js';
+import { closeSilentConnections, ConnectionAge, limitConnectionsPerAddress } from './connections.js';
 import { answerPreflight } from './cross-origin.js';
 import { bodyOf } from './error-answer.js';
 import { boundHandlers } from './handler-deadline.js';
@@ -63,6 +63,8 @@ export function createServer(logger: FastifyBaseLogger): FastifyAdapter {
 export interface Entry {
   readonly access: AccessCheck;
   readonly draining: Draining;
+  /** How many connections one address may hold. */
+  readonly connectionsPerAddress?: number;
   /** Whether pages of other origins may call. */
   readonly isCrossOrigin?: boolean;
   /** The address under which callers reach the service. */
@@ -77,11 +79,12 @@ export interface Entry {
  */
 export function prepareServer(
   server: FastifyInstance,
-  { access, draining, isCrossOrigin = false, publicUrl, watch }: Entry,
+  { access, draining, connectionsPerAddress = LIMITS.connections, isCrossOrigin = false, publicUrl, watch }: Entry,
 ): void {
   setPublicPath(server, publicUrl);
   readJsonBodies(server);
   closeSilentConnections(server);
+  limitConnectionsPerAddress(server, connectionsPerAddress);
   const routes = indexRoutes(server);
   const age = new ConnectionAge();
   const continuation = new Continuation(server.server as Server);
