@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { BankingService, Directory, type RefusalReason } from '@banking/domain';
 import { openBooks } from './books.js';
 import type { Config } from './config.js';
-import { READINESS, type Readiness } from './health/readiness.js';
+import { type Readiness, SharedReadiness } from './health/readiness.js';
 
 /** What answers behind the two ports. */
 export interface Backing {
@@ -50,10 +50,10 @@ export class BackingModule {
       providers: [
         { provide: BankingService, useValue: banking },
         { provide: Directory, useValue: directory },
-        { provide: READINESS, useValue: readiness },
+        { provide: SharedReadiness, useValue: new SharedReadiness(readiness) },
         ...providers,
       ],
-      exports: [BankingService, Directory, READINESS],
+      exports: [BankingService, Directory, SharedReadiness],
     };
   }
 }

@@ -4,13 +4,13 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { BankingService } from '@banking/domain';
 import { controllersOf } from '../app.module.js';
-import { Draining, READINESS } from '../health/readiness.js';
+import { Draining, SharedReadiness } from '../health/readiness.js';
 import { ReferenceAnswers } from '../http/reference-answers.js';
 import { OrderLimit } from '../orders/order-limit.js';
 import { createDocument } from './openapi.js';
 
 /** Nothing answers behind the port here: no route is ever called. */
-const unanswered = [BankingService, OrderLimit, READINESS].map((provide) => ({ provide, useValue: {} }));
+const unanswered = [BankingService, OrderLimit, SharedReadiness].map((provide) => ({ provide, useValue: {} }));
 
 @Module({ controllers: controllersOf({ sandbox: true }), providers: [...unanswered, Draining, ReferenceAnswers] })
 class DocumentedModule {}

@@ -1,9 +1,9 @@
-import { Controller, Get, Header, Inject } from '@nestjs/common';
+import { Controller, Get, Header } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { Refusal } from '@banking/domain';
 import { Field } from '../http/field.decorator.js';
 import { Operation } from '../http/operation.decorator.js';
-import { Draining, READINESS, type Readiness } from './readiness.js';
+import { Draining, SharedReadiness } from './readiness.js';
 
 class HealthDto {
   @Field('ours', { type: 'string', description: '`ok`', example: 'ok' })
@@ -43,7 +43,7 @@ class ReadinessDto extends HealthDto {
 @Controller('health')
 export class HealthController {
   constructor(
-    @Inject(READINESS) private readonly readiness: Readiness,
+    private readonly readiness: SharedReadiness,
     private readonly draining: Draining,
   ) {}
 
@@ -74,8 +74,7 @@ export class HealthController {
   @ApiOkResponse({ description: 'They can.', type: ReadinessDto })
   async ready(): Promise<ReadinessDto> {
     if (this.draining.begun) throw new Refusal('unavailable', 'The service is stopping.');
-    await this.readiness.check();
-    const work = await this.readiness.work?.();
+    const work = await this.readiness.read();
     return { status: 'ok', ...(work && { work }) };
   }
 }

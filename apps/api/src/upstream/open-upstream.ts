@@ -12,7 +12,7 @@ import { TimeLeft } from './time-left.js';
 import { UpstreamBankingService } from './upstream-banking-service.js';
 import { UpstreamConnection } from './upstream-connection.js';
 import { UpstreamDirectory } from './upstream-directory.js';
-import { UpstreamReadiness } from './upstream-readiness.js';
+import { upstreamReadiness } from './upstream-readiness.js';
 import { readUserLists } from './read-user-lists.js';
 import { limitedFor } from './upstream-failure.js';
 import { UserLists } from './user-lists.js';
@@ -46,7 +46,7 @@ export function openUpstream({ url, timeoutMs, credential }: UpstreamConfig, log
   return {
     banking: new UpstreamBankingService(options, lists),
     directory: new UpstreamDirectory(lists, (fields, message) => log.warn(fields, message)),
-    readiness: new UpstreamReadiness(ask),
+    readiness: upstreamReadiness(ask),
     providers: [
       { provide: APP_GUARD, useValue: new TimeLeft(timeoutMs) },
       { provide: APP_GUARD, useValue: new HangUp() },

@@ -1,3 +1,4 @@
+import { Refusal } from '@banking/domain';
 import { KIND, openQueue, type Queue } from '../testing/queue.js';
 import { NORTH, passTime, type World } from '../testing/world.js';
 import { openWork } from './open-work.js';
@@ -35,5 +36,27 @@ describe('Given the state of a queue', () => {
     await queue.lay(1, NORTH, '2999-01-01T00:00:00Z');
 
     expect(await queue.workerOf(async () => 'done').readStatus()).toEqual({ parked: {}, oldestDueSeconds: 0 });
+  });
+
+  it('reads a state that cannot be read once a second', async () => {
+    const worker = queue.workerOf(async () => 'done');
+    const now = jest.spyOn(performance, 'now').mockReturnValue(50_000);
+    const flight = jest.spyOn(world.database, 'flight').mockRejectedValue(new Refusal('unavailable'));
+    const refused = async () =>
+      worker.readStatus().then(
+        () => undefined,
+        ({ reason }: Refusal) => reason,
+      );
+
+    const together = await Promise.all([refused(), refused(), refused()]);
+    now.mockReturnValue(51_000);
+    const within = await refused();
+    const asked = flight.mock.calls.length;
+    flight.mockRestore();
+    now.mockReturnValue(51_001);
+
+    expect([...together, within, asked]).toEqual(['unavailable', 'unavailable', 'unavailable', 'unavailable', 1]);
+    expect(await worker.readStatus()).toEqual({ parked: {}, oldestDueSeconds: 0 });
+    now.mockRestore();
   });
 });

@@ -30,7 +30,8 @@ const BREAK_OFF_MS = 6_000;
 const DRAIN_MS = 8_000;
 const CLAIM_BACKOFF_MAX_MS = 5_000;
 const CHORE_BACKOFF_MAX_MS = 60_000;
-const STATUS_MAX_AGE_MS = 5_000;
+/** How long the state of the queue is kept, and a failure to read it. */
+const STATUS_MAX_AGE_MS = { read: 4_000, failed: 1_000 };
 
 /** What is being done right now. */
 interface Running {
@@ -45,7 +46,7 @@ export class Worker {
   private readonly claiming: Loop;
   private readonly chores: readonly Loop[];
   private heart: NodeJS.Timeout | undefined;
-  private status: { readonly atMs: number; readonly read: Promise<WorkStatus> } | undefined;
+  private status: { readonly atMs: number; readonly read: Promise<WorkStatus>; maxAgeMs: number } | undefined;
 
   constructor(private readonly options: WorkerOptions) {
     const { chores = [], idleMs = 250, onError = () => undefined } = options;
@@ -90,15 +91,14 @@ export class Worker {
     return count;
   }
 
-  /** What is parked and how long this worker's kinds of work have been due: read again after 5 s. @throws Refusal `unavailable` */
+  /** What is parked and how long this worker's kinds of work have been due: read again after 4 s, or after 1 s where that failed. @throws Refusal `unavailable` */
   async readStatus(): Promise<WorkStatus> {
     const { database, handlers } = this.options;
-    if (!this.status || performance.now() - this.status.atMs > STATUS_MAX_AGE_MS) {
-      const status = { atMs: performance.now(), read: readWorkStatus(database, Object.keys(handlers)) };
+    if (!this.status || performance.now() - this.status.atMs > this.status.maxAgeMs) {
+      const read = readWorkStatus(database, Object.keys(handlers));
+      const status = { atMs: performance.now(), read, maxAgeMs: STATUS_MAX_AGE_MS.read };
       this.status = status;
-      status.read.catch(() => {
-        if (this.status === status) this.status = undefined;
-      });
+      read.catch(() => void (status.maxAgeMs = STATUS_MAX_AGE_MS.failed));
     }
     return this.status.read;
   }
