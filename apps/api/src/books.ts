@@ -5,7 +5,7 @@ import type { Config } from './config.js';
 
 /** Our own books in PostgreSQL. What is due is done by this process too, as long as nobody runs a worker of its own. */
 export async function openBooks(config: Config, log: Logger): Promise<Backing> {
-  const { quotes, sandbox } = config;
+  const { quotes, openQuotesMax: openMax, sandbox } = config;
   const warn = (line: string) => log.warn(line);
   const deployment = await openDeployment({
     ...config.deployment,
@@ -14,7 +14,11 @@ export async function openBooks(config: Config, log: Logger): Promise<Backing> {
     warn,
   });
   const { database, books } = deployment;
-  const terms = { validS: quotes.validS, rates: chooseRates({ rates: quotes.rates, sandbox }, database, warn) };
+  const terms = {
+    validS: quotes.validS,
+    openMax,
+    rates: chooseRates({ rates: quotes.rates, sandbox }, database, warn),
+  };
   const banking = new LedgerBankingService(database, books, terms, sandbox);
   let work: ReturnType<typeof startWork> | undefined;
   return {

@@ -3,6 +3,7 @@ import { bind, statement, type Database } from '@banking/postgres';
 import { quoteRead } from './get-quote.js';
 import { answeredBefore, makeOnce } from './idempotency.js';
 import { readPaymentFacts } from './orders/payment-facts.js';
+import { checkOpenQuotes } from './quotes/open-quote-limit.js';
 import { partiesOf, payerOf, type PaymentParties } from './quotes/payment-parties.js';
 import { type FixedAmount, pricePayment, ROUNDING } from './quotes/price-payment.js';
 import type { RateSource } from './rates/rate-source.js';
@@ -22,14 +23,14 @@ const ADD_QUOTE = statement(
  * the two it may become untrue that the payment can be made, and a moment later it may anyway: an order looks again.
  *
  * @throws Refusal `body_malformed`, `amount_malformed`, `amount_out_of_range`, `currency_unknown`, those of `partiesOf`,
- *   `pricePayment` and `makeOnce`
+ *   `pricePayment`, `checkOpenQuotes` and `makeOnce`
  */
 export async function createQuote(
   database: Database,
   { workspaceId, actor }: { readonly workspaceId: WorkspaceId; readonly actor: UserId | undefined },
   { accountID, amount, targetAmount, recipientID, targetCurrency }: QuoteWish,
   intent: Intent,
-  { rates, validS }: { readonly rates: RateSource; readonly validS: number },
+  { rates, validS, openMax }: { readonly rates: RateSource; readonly validS: number; readonly openMax?: number | undefined }, // prettier-ignore
 ): Promise<Created<Quote>> {
   if ((recipientID === undefined) === (targetCurrency === undefined)) throw notOneOf('recipientID', 'targetCurrency');
   const fixed = fixedAmountOf(amount, targetAmount);
@@ -50,6 +51,7 @@ export async function createQuote(
   const parties: PaymentParties = named ? { from: payerOf(facts).from, to: named } : partiesOf(facts, accountID);
   const price = await pricePayment(parties, fixed, rates);
   return makeOnce(database, request, intent, actor, async (tx) => {
+    if (openMax !== undefined) await checkOpenQuotes(tx, workspaceId, openMax);
     const [[next]] = await tx.flight([bind(NEXT_QUOTE)] as const);
     const id = Number(next!.id);
     const { dated, fee, remainder } = price;

@@ -38,6 +38,8 @@ export interface QuoteTerms {
   readonly rates?: RateSource;
   /** How long a quote holds, in seconds, at most a day. Default 300. */
   readonly validS?: number;
+  /** How many quotes of a workspace may be open, neither used nor expired. Without it, any number. */
+  readonly openMax?: number | undefined;
 }
 
 /** The port answered from our own books. A table of contents: each operation is a file of its name. */
@@ -159,8 +161,8 @@ export class LedgerBankingService extends BankingService {
   }
 
   createQuote(scope: Scope, wish: QuoteWish, intent: Intent = {}): Promise<Created<Quote>> {
-    const { rates = NO_RATES, validS = 300 } = this.quoteTerms;
-    return createQuote(this.database, acting(scope), wish, intent, { rates, validS });
+    const { rates = NO_RATES, validS = 300, openMax } = this.quoteTerms;
+    return createQuote(this.database, acting(scope), wish, intent, { rates, validS, openMax });
   }
 
   getQuote(scope: Scope, { quoteId }: { quoteId: QuoteId }): Promise<Quote> {
