@@ -94,7 +94,7 @@ const VALUES = `- **Times** are RFC 3339 in UTC with three to nine fractional di
 - **Not yours and not there** are the same answer, byte for byte.`;
 
 const REQUESTS = `- **\`X-Request-Id\`** is in every answer, and in the body of every error as \`requestId\`. Name it when you ask for help. Send one of your own and it is kept.
-- **\`RateLimit-Policy\`** and **\`RateLimit\`** are there where the deployment sets a limit: \`"user";q=100;w=2\` allows 100 requests in 2 seconds, \`"user";r=99;t=1\` says that 99 are left and that all are back in 1 second. Requests are counted for each user in each workspace; \`"orders"\` counts the orders of a workspace, and not those that are asked for again.
+- **\`RateLimit-Policy\`** and **\`RateLimit\`** are there where the deployment sets a limit: \`"user";q=100;w=2\` allows 100 requests in 2 seconds, \`"user";r=99;t=1\` says that 99 are left and that all are back in 1 second. Requests are counted for each user in each workspace; \`"orders"\` counts the attempts of a workspace to place an order, refused ones too, but not a replay of an order that was placed.
 - **\`Retry-After\`** is in every 429 and 503: nothing was done; wait that many seconds, then send the request again. After a 504 \`outcome_unknown\` or no answer at all, what makes or changes something may have been carried out: send it again with its \`Idempotency-Key\`, or look first for its \`externalReference\`. A read may be sent again after any failure.
 - **\`ETag\`** is on answers that change rarely. Send it as \`If-None-Match\` when you ask again: 304 without a body says that yours still holds.
 - Every answer is \`application/json\`. Other origins may call from a browser where the deployment allows them.`;
