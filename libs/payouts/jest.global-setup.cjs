@@ -6,5 +6,5 @@ module.exports = async () => {
   const folders = ['../ledger/migrations', '../operations/migrations', 'migrations'].map((path) =>
     join(__dirname, path),
   );
-  globalThis.bankingTestServer = await startTestServer({ folders });
+  globalThis.bankingTestServer = await startTestServer({ folders, parameters: { 'banking.sandbox': 'on' } });
 };

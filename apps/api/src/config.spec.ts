@@ -37,6 +37,7 @@ describe('Given an environment', () => {
       LOG_LEVEL: 'loud',
       DOCS: 'yes',
       DATABASE_URL: 'mysql://db/bank',
+      SANDBOX: 'off',
       CORS_ORIGINS: 'https://a.example/path',
       RATE_LIMIT_PER_SECOND: '1.5',
       OIDC_ISSUER: 'http://issuer.example',
@@ -60,18 +61,20 @@ describe('Given an environment', () => {
   it.each([
     [{}, true],
     [{ SANDBOX: 'off' }, false],
-    [{ HOST: '0.0.0.0', LOCAL_TOKENS: 'on' }, true],
-    [{ OIDC_ISSUER: 'https://login.example' }, false],
-    [{ OIDC_ISSUER: 'https://login.example', SANDBOX: 'on' }, true],
-  ])('When it is %j, Then whether money can be made up is %p', (environment, sandbox) => {
-    expect(readConfig(environment, false).sandbox).toBe(sandbox);
-  });
+    [{ OIDC_ISSUER: 'https://login.example' }, true],
+    [{ UPSTREAM_URL: 'https://bank.example', UPSTREAM_TOKEN: 't', OIDC_ISSUER: 'https://login.example' }, false],
+  ])(
+    'When it is %j, Then whether the operations of a sandbox exist is %p',
+    (environment: Record<string, string>, sandbox) => {
+      expect(readConfig(environment, false).sandbox).toBe(sandbox);
+    },
+  );
 
   it.each([
     [{}, true],
     [{ WORKER: 'off' }, false],
-    [{ DATABASE_URL: 'postgres://db.example/banking' }, false],
-    [{ DATABASE_URL: 'postgres://db.example/banking', WORKER: 'on' }, true],
+    [{ DATABASE_URL: 'postgres://db.example/banking', SANDBOX: 'off' }, false],
+    [{ DATABASE_URL: 'postgres://db.example/banking', SANDBOX: 'off', WORKER: 'on' }, true],
   ])('When it is %j, Then whether it does what is due is %p', (environment, worker) => {
     expect(readConfig(environment, false).worker).toBe(worker);
   });
@@ -136,10 +139,10 @@ describe('Given an environment', () => {
   });
 
   it('When a database of one’s own is named, Then no demo data is made in it unless asked for', () => {
-    const url = 'postgres://banking@db.internal/banking';
+    const own = { DATABASE_URL: 'postgres://banking@db.internal/banking', SANDBOX: 'on' };
 
-    expect(readConfig({ DATABASE_URL: url }, false).deployment.demo).toBe(false);
-    expect(readConfig({ DATABASE_URL: url, DEMO_DATA: 'on' }, false).deployment.demo).toBe(true);
+    expect(readConfig(own, false).deployment.demo).toBe(false);
+    expect(readConfig({ ...own, DEMO_DATA: 'on' }, false).deployment.demo).toBe(true);
   });
 
   it('When a URL holds a password, Then no mistake repeats it', () => {

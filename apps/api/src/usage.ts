@@ -10,7 +10,7 @@ Configuration, by environment; README.md says what each means:
   DATA_DIR                                                 the embedded database and the signing key (.data)
   DATABASE_URL, DATABASE_OWNER_URL                         a PostgreSQL of your own
   DATABASE_POOL_SIZE, DATABASE_NAMED_STATEMENTS            how it is talked to (8, on)
-  DEMO_DATA                                                on or off: whether the demo world is made
+  DEMO_DATA                                                on or off: whether the demo world is made, in a sandbox
   OIDC_ISSUER, OIDC_AUDIENCE, OIDC_TOKEN_TYPE              the identity provider and what its tokens say
   OIDC_BIND_BY_EMAIL                                       on or off: whether a verified e-mail binds a subject to a user
   JWKS_URL, JWKS_FILE                                      its keys, where they are not found by discovery
@@ -23,7 +23,7 @@ Configuration, by environment; README.md says what each means:
   RATE_LIMIT_PER_SECOND, ORDER_LIMIT_PER_MINUTE            limits for a user and for a workspace (50, 60; a sandbox has none)
   OPEN_QUOTES_PER_WORKSPACE                                quotes neither used nor expired (100; a sandbox has no limit)
   CONNECTIONS_PER_ADDRESS                                  connections one address may hold (250)
-  SANDBOX                                                  on or off: whether money can be made up to try with
+  SANDBOX                                                  on for demo money, off for real money (on without DATABASE_URL)
   RATES_URL, RATES_MAX_AGE_S                               where rates come from, and how old they may be (3600)
   QUOTE_VALID_S                                            how many seconds a quote holds (300)
   WORKER                                                   on or off: whether payouts and what else is due are done here

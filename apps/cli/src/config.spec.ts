@@ -29,20 +29,22 @@ describe('Given a database of one own', () => {
   const DATABASE_URL = 'postgresql://app@db.harbour.example/banking';
 
   it('When nothing else is said, Then no demo world is made in it', () => {
-    expect(readConfig({ DATABASE_URL })).toMatchObject({ deployment: { databaseUrl: DATABASE_URL, demo: false } });
-    expect(readConfig({ DATABASE_URL, DEMO_DATA: 'on' }).deployment.demo).toBe(true);
+    expect(readConfig({ DATABASE_URL, SANDBOX: 'on' })).toMatchObject({
+      deployment: { databaseUrl: DATABASE_URL, demo: false },
+    });
+    expect(readConfig({ DATABASE_URL, SANDBOX: 'on', DEMO_DATA: 'on' }).deployment.demo).toBe(true);
   });
 
   it('When the identity provider is written, Then it is kept letter by letter', () => {
     const OIDC_ISSUER = 'https://Login.harbour.example/realm/';
-    expect(readConfig({ DATABASE_URL, OIDC_ISSUER }).issuer).toBe(OIDC_ISSUER);
+    expect(readConfig({ DATABASE_URL, SANDBOX: 'off', OIDC_ISSUER }).issuer).toBe(OIDC_ISSUER);
     expect(readConfig({ OIDC_ISSUER: 'http://127.0.0.1:9000' }).issuer).toBe('http://127.0.0.1:9000');
   });
 });
 
 describe('Given mistakes', () => {
   it.each([
-    [{ DATABASE_URL: 'mysql://db/banking' }, /^DATABASE_URL is not a URL/],
+    [{ DATABASE_URL: 'mysql://db/banking', SANDBOX: 'on' }, /^DATABASE_URL is not a URL/],
     [{ DATABASE_OWNER_URL: 'postgres://db/banking' }, /without DATABASE_URL/],
     [{ DEMO_DATA: 'true' }, /^DEMO_DATA is "true"/],
     [{ DATABASE_NAMED_STATEMENTS: 'no' }, /^DATABASE_NAMED_STATEMENTS is "no"/],
@@ -52,7 +54,12 @@ describe('Given mistakes', () => {
   });
 
   it('When there are several, Then all are named, and no URL with a password is repeated', () => {
-    const mistakes = mistakesOf({ DATABASE_URL: 'http://me:secret@db', DEMO_DATA: '1', OIDC_ISSUER: 'x' });
+    const mistakes = mistakesOf({
+      DATABASE_URL: 'http://me:secret@db',
+      SANDBOX: 'on',
+      DEMO_DATA: '1',
+      OIDC_ISSUER: 'x',
+    });
 
     expect(mistakes).toHaveLength(3);
     expect(mistakes.join()).not.toContain('secret');

@@ -50,7 +50,7 @@ describe('Given a command beside a running service', () => {
 
 describe('Given a database that cannot be reached', () => {
   it('When a command runs, Then the sentence stands alone', async () => {
-    const environment = { DATABASE_URL: 'postgres://nobody:secret@127.0.0.1:1/none' };
+    const environment = { DATABASE_URL: 'postgres://nobody:secret@127.0.0.1:1/none', SANDBOX: 'on' };
     const { exitCode, stdout, stderr } = await world.run(['app', 'list'], environment);
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });

@@ -41,6 +41,7 @@ const NOTES = `Configuration, by environment:
   DATABASE_URL               a PostgreSQL of your own instead of the embedded one
   DATABASE_OWNER_URL         the login that may migrate and change the directory, if not DATABASE_URL
   DATABASE_NAMED_STATEMENTS  on; off for PgBouncer before 1.21 in transaction mode
+  SANDBOX                    on for demo money, off for real money (on without DATABASE_URL)
   DEMO_DATA                  on or off: whether the demo world is made (on without DATABASE_URL)
   OIDC_ISSUER                the identity provider tokens come from (none: the key in DATA_DIR)
   OIDC_AUDIENCE              the audience of tokens (banking-api)

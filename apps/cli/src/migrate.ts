@@ -1,5 +1,5 @@
-import { explainAway, MIGRATIONS } from '@banking/operations';
-import { APP_ROLE, ensureEmbeddedLogins, migrate, OWNER_ROLE, pendingMigrations, PROVISIONING_ROLE, SCHEMA } from '@banking/postgres'; // prettier-ignore
+import { explainAway, migrateDeployment, missingMigrations } from '@banking/operations';
+import { ensureEmbeddedLogins } from '@banking/postgres';
 import type { DeploymentConfig } from '@banking/process';
 import type { Command } from 'commander';
 import { readConfig } from './config.js';
@@ -40,12 +40,12 @@ async function migrateDatabase(config: DeploymentConfig): Promise<readonly strin
     const reached = await reachDatabase(config);
     const owner = config.ownerUrl;
     const connection = owner === undefined ? reached.connection : { connectionString: owner };
-    const roles = { ownerRole: OWNER_ROLE, appRole: APP_ROLE, provisioningRole: PROVISIONING_ROLE };
-    const schema = { connection, folders: MIGRATIONS, schema: SCHEMA, ...roles };
+    const { isSandbox, isSandboxStated } = config;
+    const schema = { connection, isSandbox, isSandboxStated, log: tell };
     try {
       return await orInterrupted(signal, async () => {
-        const pending = await pendingMigrations(schema);
-        const { applied } = pending.length === 0 ? { applied: [] } : await migrate({ ...schema, log: tell });
+        const missing = await missingMigrations(schema);
+        const applied = missing.length === 0 ? [] : await migrateDeployment(schema);
         if (config.databaseUrl === undefined) await ensureEmbeddedLogins(connection);
         return applied;
       });

@@ -133,7 +133,7 @@ describe('Given mistakes in the environment', () => {
     const { exitCode, stdout, stderr } = await world.run(['app', 'list'], environment);
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
-    expect(stderr).toMatch(/^The configuration has 4 mistakes:\n( {2}- .*\n){4}$/);
+    expect(stderr).toMatch(/^The configuration has 3 mistakes:\n( {2}- .*\n){3}$/);
     expect(readdirSync(world.dataDir)).toEqual([]);
   });
 

@@ -24,12 +24,19 @@ describe('Given an environment of a worker', () => {
     },
   );
 
-  it.each([
-    [{ OIDC_ISSUER: 'https://login.example' }, false],
-    [{ OIDC_ISSUER: 'https://login.example', SANDBOX: 'on' }, true],
-    [{ SANDBOX: 'off' }, false],
-  ])('When it is %j, Then whether it is a sandbox is %p, as to the service', (environment, sandbox) => {
-    expect(readConfig(environment).deployment.isSandbox).toBe(sandbox);
+  it('When the settings of the service are given, Then they mean the same', () => {
+    const DATABASE_URL = 'postgres://app@127.0.0.1/banking';
+
+    expect(readConfig({ DATABASE_URL, SANDBOX: 'off', OIDC_ISSUER: 'https://login.example' }).deployment).toMatchObject(
+      {
+        databaseUrl: DATABASE_URL,
+        isSandbox: false,
+        demo: false,
+      },
+    );
+    expect(mistakesOf({ DATABASE_URL, OIDC_ISSUER: 'https://login.example' })).toEqual([
+      expect.stringMatching(/^SANDBOX is not set\./),
+    ]);
   });
 
   it.each(['https://rates.example/eur.json', 'http://127.0.0.1:8080', 'http://[::1]/', 'http://localhost/'])(
@@ -52,7 +59,7 @@ describe('Given an environment of a worker', () => {
 
   it.each([
     [{ HEALTH_PORT: '65536' }, /^HEALTH_PORT is "65536"/],
-    [{ DATABASE_URL: 'mysql://me:secret@db/banking' }, /^DATABASE_URL is not a URL/],
+    [{ DATABASE_URL: 'mysql://me:secret@db/banking', SANDBOX: 'on' }, /^DATABASE_URL is not a URL/],
     [{ DATABASE_POOL_SIZE: '1' }, /^DATABASE_POOL_SIZE is "1"/],
     [{ DATABASE_POOL_SIZE: '8.5' }, /^DATABASE_POOL_SIZE is "8.5"/],
     [{ DATABASE_NAMED_STATEMENTS: 'no' }, /^DATABASE_NAMED_STATEMENTS is "no"/],

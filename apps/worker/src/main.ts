@@ -43,6 +43,7 @@ async function start({ deployment: settings, rates, health: address }: Config): 
   const sandbox = settings.isSandbox;
   const deployment = await openDeployment({
     ...settings,
+    ownerUrl: undefined,
     demo: false,
     isService: true,
     prepare: false,

@@ -10,7 +10,8 @@ Configuration, by environment; README.md says what each means:
   DATABASE_URL                                   a PostgreSQL of your own
   DATABASE_POOL_SIZE, DATABASE_NAMED_STATEMENTS  how it is talked to (8, on)
   DATA_DIR                                       the embedded database, where there is no DATABASE_URL (.data)
-  SANDBOX                                        on or off: whether payouts go to the sandbox's network (on without OIDC_ISSUER)
+  SANDBOX                                        on for demo money, off for real money (on without DATABASE_URL)
+  DATABASE_OWNER_URL, DEMO_DATA                  read as by the service, and not used here
   RATES_URL, RATES_MAX_AGE_S                     rates for orders that run later (unset: demo rates in a sandbox, else none)
   HEALTH_PORT, HEALTH_HOST                       where GET /health/live and /health/ready are served (unset: nowhere; 127.0.0.1)
 

@@ -17,6 +17,7 @@ const WITHOUT_TENANT: Readonly<Record<string, string>> = {
   corridor: 'reference data, the same for all',
   sandbox_rail_payment: 'the memory of the sandbox’s network, which knows keys and no workspaces',
   sandbox_rail_event: 'the same: what that network says of a payment',
+  deployment_mode: 'whether the database holds demo money or real money',
   schema_migration: 'what has been applied to the schema',
 };
 

@@ -8,6 +8,7 @@ import { cancelOrder } from './cancel-order.js';
 import { changeAccount } from './change-account.js';
 import { changeRecipient } from './change-recipient.js';
 import { createQuote } from './create-quote.js';
+import { requireSandbox } from './deployment-mode.js';
 import { forgetRecipient } from './forget-recipient.js';
 import { fundAccount } from './fund-account.js';
 import { getAccount } from './get-account.js';
@@ -173,15 +174,22 @@ export class LedgerBankingService extends BankingService {
     return listTransfers(this.database, this.cursors, required(scope.workspaceId), query);
   }
 
-  fundAccount(scope: Scope, wish: FundingWish, intent: Intent = {}): Promise<Created<Transfer>> {
+  async fundAccount(scope: Scope, wish: FundingWish, intent: Intent = {}): Promise<Created<Transfer>> {
+    await requireSandbox(this.database);
     return fundAccount(this.books, acting(scope), wish, intent);
   }
 
-  addTransactionEvent(scope: Scope, wish: TransactionEventWish, intent: Intent = {}): Promise<Created<Transaction>> {
+  async addTransactionEvent(
+    scope: Scope,
+    wish: TransactionEventWish,
+    intent: Intent = {},
+  ): Promise<Created<Transaction>> {
+    await requireSandbox(this.database);
     return addTransactionEvent(this.books, acting(scope), wish, intent);
   }
 
-  moveClock(scope: Scope, change: ClockChange): Promise<SandboxClock> {
+  async moveClock(scope: Scope, change: ClockChange): Promise<SandboxClock> {
+    await requireSandbox(this.database);
     return moveClock(this.database, acting(scope), change);
   }
 }

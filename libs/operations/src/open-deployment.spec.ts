@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { verifyBooks } from '@banking/ledger';
 import { administer } from '@banking/postgres/testing';
 import { readDemoWorld } from './demo-world/world.js';
-import { DeploymentError, openDeployment, type DeploymentSettings } from './open-deployment.js';
+import { DeploymentError } from './deployment-error.js';
+import { openDeployment, type DeploymentSettings } from './open-deployment.js';
 import { ownServer, type OwnServer } from './testing/own-server.js';
 import { sql, wordOf } from './testing/worlds.js';
 

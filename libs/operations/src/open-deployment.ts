@@ -10,18 +10,18 @@ import {
   EMBEDDED_OPERATOR_LOGIN,
   ensureEmbeddedLogins,
   joinEmbeddedServer,
-  migrate,
   MigrationError,
   OWNER_ROLE,
-  pendingMigrations,
   PROVISIONING_ROLE,
   SCHEMA,
 } from '@banking/postgres';
 import { makeDemoWorld } from './demo-world/make-demo-world.js';
+import { DeploymentError } from './deployment-error.js';
+import { checkServedMode, type DeploymentMode } from './deployment-mode.js';
 import { loadReference } from './load-reference.js';
-import { MIGRATIONS } from './migrations.js';
+import { migrateDeployment, missingMigrations } from './migrate-deployment.js';
 
-export interface DeploymentSettings {
+export interface DeploymentSettings extends DeploymentMode {
   /** A PostgreSQL 15 or later of one's own; without it the embedded server of `dataDir` answers. */
   readonly databaseUrl?: string | undefined;
   /** The login that may migrate and change the directory, where it is not the one of `databaseUrl`. */
@@ -29,8 +29,6 @@ export interface DeploymentSettings {
   readonly dataDir: string;
   /** Whether the demo world is made when it is not there. */
   readonly demo: boolean;
-  /** Whether money is made up here. Only then may the login of a service have more rights than the service needs. */
-  readonly isSandbox: boolean;
   /** Whether this process serves requests or does work that is due, and is no command of an operator. Default false. */
   readonly isService?: boolean | undefined;
   readonly poolSize?: number | undefined;
@@ -62,11 +60,6 @@ export interface Deployment {
   close(): Promise<void>;
 }
 
-/** A start that cannot go on. Its message says what to do. */
-export class DeploymentError extends Error {
-  override readonly name = 'DeploymentError';
-}
-
 /**
  * Reaches the database, brings its schema and its reference data to this version, makes the demo world where it is wanted.
  *
@@ -93,6 +86,7 @@ export async function openDeployment(settings: DeploymentSettings): Promise<Depl
       ...(statementTimeoutMs !== undefined && { statementTimeoutMs }),
       onError: (error) => warn?.(`A connection to the database broke: ${error.message}`),
     });
+    await checkServedMode(database, settings);
     const books = openBooks(database);
     if (prepare) await loadReference(database);
     const isFresh = prepare && demo && (await makeDemoWorld(books, openProvisioning));
@@ -129,23 +123,22 @@ function openAsProvisioning(
   });
 }
 
-/** @throws DeploymentError when something is pending and may not be applied, by us or by this login */
+/** @throws DeploymentError when something is pending and may not be applied, by us or by this login, or the mode is the other one */
 async function bringUpToDate(
   connection: ConnectionOptions,
   prepare: boolean,
-  { databaseUrl, ownerUrl, log }: DeploymentSettings,
+  { databaseUrl, ownerUrl, isSandbox, isSandboxStated, log }: DeploymentSettings,
 ): Promise<void> {
   const owner = ownerUrl === undefined ? connection : { connectionString: ownerUrl };
-  const roles = { ownerRole: OWNER_ROLE, appRole: APP_ROLE, provisioningRole: PROVISIONING_ROLE };
-  const schema = { connection: owner, folders: MIGRATIONS, schema: SCHEMA, ...roles };
-  const pending = await pendingMigrations(schema);
+  const schema = { connection: owner, isSandbox, isSandboxStated, log };
+  const pending = await missingMigrations(schema);
   if (pending.length === 0) return;
   if (!prepare) {
     throw new DeploymentError(
       `The database lacks ${pending.join(', ')}. Run banking migrate or start the service first, or check DATA_DIR and DATABASE_URL.`,
     );
   }
-  const work = migrate({ ...schema, ...(log && { log }) });
+  const work = migrateDeployment(schema);
   await (databaseUrl !== undefined && ownerUrl === undefined ? work.catch(sayWhoMigrates(pending)) : work);
 }
 

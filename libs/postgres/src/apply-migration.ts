@@ -6,6 +6,8 @@ import { MigrationError, type Migration } from './migration-files.js';
 export interface ApplyOptions {
   readonly schema: string;
   readonly ownerRole: string;
+  /** Custom configuration parameters that migrations read with `current_setting`, such as `{ 'banking.sandbox': 'on' }`. */
+  readonly parameters?: Readonly<Record<string, string>>;
   /** How long a statement may wait for a lock. Default: 2 s in a database transaction, a minute outside. */
   readonly lockTimeoutMs?: number;
 }
@@ -34,6 +36,9 @@ export async function applyMigration(client: Client, options: ApplyOptions, migr
       });
     }
     await actAs(client, ownerRole, schema, async () => {
+      for (const parameter of Object.entries(options.parameters ?? {})) {
+        await client.query('select set_config($1, $2, true)', parameter);
+      }
       if (statements === undefined) await client.query(text);
       if (client.getTransactionStatus() !== 'T') {
         throw new MigrationError(`${name} must not end its database transaction: leave out begin and commit.`);

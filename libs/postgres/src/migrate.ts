@@ -17,6 +17,8 @@ export interface MigrationOptions extends MigrationRoles {
   readonly connection: ConnectionOptions;
   readonly folders: readonly MigrationFolder[];
   readonly log?: (line: string) => void;
+  /** Custom configuration parameters that migrations read with `current_setting`, such as `{ 'banking.sandbox': 'on' }`. */
+  readonly parameters?: Readonly<Record<string, string>>;
   /** Allows gaps between the numbers: for the tests of a library that sees only its own folders. */
   readonly isPartial?: boolean;
   /** How long a statement may wait for a lock. Default: 2 s in a database transaction, a minute outside. */

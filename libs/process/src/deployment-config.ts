@@ -15,6 +15,8 @@ export interface DeploymentConfig {
   readonly demo: boolean;
   /** Whether the database holds demo money. */
   readonly isSandbox: boolean;
+  /** False where SANDBOX is unset and `isSandbox` is a default. */
+  readonly isSandboxStated: boolean;
 }
 
 /** @param isGateway whether there is no database; then only `dataDir` and `isSandbox` have a use */
@@ -26,13 +28,26 @@ export function readDeployment(reader: EnvironmentReader, { isGateway = false } 
     mistakes.push('DATABASE_OWNER_URL is set without DATABASE_URL. Set both, or neither for the embedded database.');
   }
   const isEmbedded = text('DATABASE_URL') === undefined && !isGateway;
+  const isSandboxStated = text('SANDBOX') !== undefined;
+  // A gateway has no database. It offers the operations of a sandbox unless it is set up like a live deployment.
+  const isSandbox = flag('SANDBOX', !isGateway || text('OIDC_ISSUER') === undefined);
+  if (!isSandboxStated && !isEmbedded && !isGateway) {
+    mistakes.push(
+      'SANDBOX is not set. With DATABASE_URL, set SANDBOX=on for a database of demo money or SANDBOX=off for real money.',
+    );
+  }
+  const demo = flag('DEMO_DATA', isEmbedded && isSandbox);
+  if (demo && !isSandbox && !isGateway) {
+    mistakes.push('DEMO_DATA is on and SANDBOX is off. The demo world exists in a sandbox only: remove DEMO_DATA.');
+  }
   return {
     dataDir: resolve(text('DATA_DIR') ?? '.data'),
     databaseUrl,
     ownerUrl,
     poolSize: whole('DATABASE_POOL_SIZE', 2, 100) ?? 8,
     nameStatements: flag('DATABASE_NAMED_STATEMENTS', true),
-    demo: flag('DEMO_DATA', isEmbedded),
-    isSandbox: flag('SANDBOX', text('OIDC_ISSUER') === undefined),
+    demo,
+    isSandbox,
+    isSandboxStated,
   };
 }

@@ -8,6 +8,8 @@ import { joinTestServer } from './test-server.js';
 export interface TestServerOptions {
   /** The folders of migrations the databases of this run have. They may be a part of all: gaps are allowed. */
   readonly folders: readonly string[];
+  /** What the migrations read with `current_setting`. */
+  readonly parameters?: Readonly<Record<string, string>>;
   /** Puts into the template what every spec wants to find. Must close what it opens. */
   readonly prepare?: (connection: ConnectionOptions) => Promise<void>;
 }
@@ -32,11 +34,11 @@ export async function startTestServer(options: TestServerOptions): Promise<{ sto
   return { stop };
 }
 
-async function makeTemplate(run: Published, { folders, prepare }: TestServerOptions): Promise<void> {
+async function makeTemplate(run: Published, { folders, parameters = {}, prepare }: TestServerOptions): Promise<void> {
   await administer(run.connection, (client) => client.query(`create database ${quoted(run.template)}`));
   const connection = inDatabase(run.connection, run.template);
   const roles = { schema: SCHEMA, ownerRole: OWNER_ROLE, appRole: APP_ROLE, provisioningRole: PROVISIONING_ROLE };
-  await migrate({ connection, folders, ...roles, isPartial: true });
+  await migrate({ connection, folders, parameters, ...roles, isPartial: true });
   await prepare?.(connection);
 }
 

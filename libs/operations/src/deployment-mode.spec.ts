@@ -1,0 +1,164 @@
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { APP_ROLE, migrate, OWNER_ROLE, SCHEMA } from '@banking/postgres';
+import { DeploymentError } from './deployment-error.js';
+import { migrateDeployment, missingMigrations } from './migrate-deployment.js';
+import { MIGRATIONS } from './migrations.js';
+import { openDeployment, type DeploymentSettings } from './open-deployment.js';
+import { administer, OwnDatabases } from './testing/own-databases.js';
+import { wordOf } from './testing/worlds.js';
+
+let databases: OwnDatabases;
+let settings: DeploymentSettings;
+
+beforeAll(async () => {
+  databases = await OwnDatabases.open();
+});
+afterAll(() => databases.close());
+beforeEach(async () => {
+  settings = { databaseUrl: await databases.create(), dataDir: '/nowhere', demo: false, isSandbox: true };
+});
+
+const live = (): DeploymentSettings => ({ ...settings, isSandbox: false });
+
+const query = <Row>(text: string): Promise<Row[]> => administer(settings.databaseUrl!, text);
+
+const storedModes = () => query<{ is_sandbox: boolean }>('select is_sandbox from deployment_mode');
+
+describe('Given a database that has been made', () => {
+  it('When a process of the same mode starts, Then it opens, whether or not it may migrate', async () => {
+    await (await openDeployment(live())).close();
+
+    for (const prepare of [true, false]) await (await openDeployment({ ...live(), prepare })).close();
+    expect(await storedModes()).toEqual([{ is_sandbox: false }]);
+  });
+
+  it.each([
+    [true, 'The database is a sandbox, but SANDBOX=off. Set SANDBOX=on, or name another database by DATABASE_URL or DATA_DIR.'], // prettier-ignore
+    [false, 'The database is live, but SANDBOX=on. Set SANDBOX=off, or name another database by DATABASE_URL or DATA_DIR.'], // prettier-ignore
+  ])(
+    'When it is a sandbox (%p) and a process of the other mode starts, Then it is refused',
+    async (isSandbox, message) => {
+      await (await openDeployment({ ...settings, isSandbox })).close();
+
+      for (const prepare of [true, false]) {
+        const work = openDeployment({ ...settings, isSandbox: !isSandbox, isSandboxStated: false, prepare });
+        await expect(work).rejects.toThrow(new DeploymentError(message));
+      }
+      const connection = { connectionString: settings.databaseUrl! };
+      expect(await wordOf(missingMigrations({ connection, isSandbox: !isSandbox }))).toBe(message);
+      expect(await wordOf(migrateDeployment({ connection, isSandbox: !isSandbox }))).toBe(message);
+      expect(await storedModes()).toEqual([{ is_sandbox: isSandbox }]);
+    },
+  );
+
+  it('When its schema is older than the program, Then the mode is compared before anything is migrated', async () => {
+    await (await openDeployment(settings)).close();
+    await query(`delete from schema_migration where number = 1`);
+
+    expect(await wordOf(openDeployment(live()))).toMatch(/^The database is a sandbox, but SANDBOX=off\./);
+  });
+
+  it('When the URL of the owner leads to a database of the other mode, Then the one that is served decides', async () => {
+    const other = await databases.create();
+    await (await openDeployment(settings)).close();
+    await (await openDeployment({ ...live(), databaseUrl: other })).close();
+
+    expect(await wordOf(openDeployment({ ...live(), ownerUrl: other }))).toMatch(/^The database is a sandbox/);
+  });
+
+  it.each([
+    'insert into deployment_mode (is_sandbox) values (false)',
+    'insert into deployment_mode (id, is_sandbox) values (false, false)',
+    'update deployment_mode set is_sandbox = false',
+    'delete from deployment_mode',
+    'truncate deployment_mode',
+  ])('When even an administrator runs %s, Then it keeps its mode', async (text) => {
+    await (await openDeployment(settings)).close();
+
+    await expect(query(text)).rejects.toMatchObject({ code: expect.stringMatching(/^(BK003|23505|23514)$/) as string });
+  });
+});
+
+describe('Given a database that is being made', () => {
+  it('When processes of both modes start at once, Then those of one mode open and the others are refused', async () => {
+    const results = await Promise.allSettled(
+      [settings, live(), settings, live()].map(async (one) => {
+        await (await openDeployment(one)).close();
+        return one.isSandbox;
+      }),
+    );
+
+    const [stored] = await storedModes();
+    expect(results.map(({ status }) => status === 'fulfilled')).toEqual(
+      [true, false, true, false].map((isSandbox) => isSandbox === stored!.is_sandbox),
+    );
+    for (const result of results) {
+      if (result.status === 'rejected') expect(result.reason).toBeInstanceOf(DeploymentError);
+    }
+  });
+
+  it('When no mode is stated, Then it becomes a sandbox', async () => {
+    await (await openDeployment({ ...settings, isSandboxStated: false })).close();
+
+    expect(await storedModes()).toEqual([{ is_sandbox: true }]);
+  });
+});
+
+describe('Given a database from before the mode was stored', () => {
+  let folders: string[];
+
+  beforeAll(() => {
+    const folder = mkdtempSync(join(tmpdir(), 'before-mode-'));
+    folders = MIGRATIONS.map((original, index) => {
+      const copy = join(folder, `${index}`);
+      mkdirSync(copy);
+      for (const name of readdirSync(original)) cpSync(join(original, name), join(copy, name));
+      return copy;
+    });
+    const all = folders.flatMap((copy) => readdirSync(copy).map((name) => join(copy, name)));
+    const first = all.map((path) => basename(path)).find((name) => name.endsWith('-deployment-mode.sql'))!;
+    for (const path of all) if (basename(path) >= first) rmSync(path);
+  });
+  afterAll(() => rmSync(join(folders[0]!, '..'), { recursive: true }));
+  beforeEach(async () => {
+    const connection = { connectionString: settings.databaseUrl! };
+    await migrate({ connection, folders, schema: SCHEMA, ownerRole: OWNER_ROLE, appRole: APP_ROLE });
+  });
+
+  it('When it has no data and no mode is stated, Then it becomes a sandbox', async () => {
+    await (await openDeployment({ ...settings, isSandboxStated: false })).close();
+
+    expect(await storedModes()).toEqual([{ is_sandbox: true }]);
+  });
+
+  it('When it has data and no mode is stated, Then it is refused, and nothing is stored', async () => {
+    await query(`insert into app (id, name) values (1, 'Harbour')`);
+
+    const work = openDeployment({ ...settings, isSandboxStated: false });
+
+    await expect(work).rejects.toBeInstanceOf(DeploymentError);
+    expect(await wordOf(work)).toMatch(
+      /^The database has data, and does not yet store .+ Set SANDBOX=on for demo money/,
+    );
+    expect(await query(`select from pg_class where relname = 'deployment_mode'`)).toEqual([]);
+  });
+
+  it.each([true, false])('When it has data and is a sandbox: %p, Then that is stored', async (isSandbox) => {
+    await query(`insert into app (id, name) values (1, 'Harbour')`);
+
+    await (await openDeployment({ ...settings, isSandbox })).close();
+
+    expect(await storedModes()).toEqual([{ is_sandbox: isSandbox }]);
+  });
+
+  it('When it is said to be live and holds demo data, Then the operator is warned', async () => {
+    await query(`insert into demo_step (name, id) values ('app', 1)`);
+    const lines: string[] = [];
+
+    await (await openDeployment({ ...live(), log: (line) => lines.push(line) })).close();
+
+    expect(lines).toContainEqual(expect.stringMatching(/^this live database holds demo data/));
+  });
+});

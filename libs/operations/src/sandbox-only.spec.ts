@@ -1,0 +1,79 @@
+import type { AccountId, TransactionId, TransferAmount, WorkspaceId } from '@banking/domain';
+import { SandboxRail } from '@banking/payouts';
+import { LedgerBankingService } from './ledger-banking-service.js';
+import { openDeployment, type Deployment } from './open-deployment.js';
+import { addFunding } from './provisioning/index.js';
+import { administer, OwnDatabases } from './testing/own-databases.js';
+import { sql, wordOf } from './testing/worlds.js';
+
+const shipping = { workspaceId: 1 as WorkspaceId, actor: undefined };
+let databases: OwnDatabases;
+let deployment: Deployment;
+let service: LedgerBankingService;
+let accountId: AccountId;
+
+beforeAll(async () => {
+  databases = await OwnDatabases.open();
+  const databaseUrl = await databases.create();
+  deployment = await openDeployment({ databaseUrl, dataDir: '/nowhere', demo: false, isSandbox: false });
+  const { database, books } = deployment;
+  service = new LedgerBankingService(database, books);
+  // As the administrator, so that this spec does not depend on who may provision.
+  await administer(databaseUrl, `insert into app (id, name) values (1, 'Harbour')`);
+  await administer(databaseUrl, `insert into workspace (id, app_id, name) values (1, 1, 'Shipping')`);
+  const [product] = await service.listProducts();
+  accountId = (await service.openAccount(shipping, { productID: product!.id })).resource.id;
+});
+afterAll(async () => {
+  await deployment.close();
+  await databases.close();
+});
+
+describe('Given a live database', () => {
+  it('When an operation of the sandbox is called, Then there is no such operation, and nothing is booked', async () => {
+    const calls = [
+      service.fundAccount(shipping, { accountId, amount: '100' as TransferAmount }),
+      service.addTransactionEvent(shipping, { transactionId: 1 as TransactionId, status: 'ACCC' }),
+      service.moveClock(shipping, { now: '2099-01-01T00:00:00Z' as never }),
+    ];
+
+    expect(await Promise.all(calls.map(wordOf))).toEqual(['route_not_found', 'route_not_found', 'route_not_found']);
+    const { edges } = await service.getAccount(shipping, { accountId });
+    expect(edges.balances.map(({ amount }) => amount)).not.toContain(100);
+  });
+
+  it('When money has really arrived, Then an operator books it', async () => {
+    const { transfer } = await addFunding(deployment.books, { accountId, amount: '12.50' });
+
+    expect(transfer.type).toBe('funding');
+  });
+
+  it.each([
+    ['a moved clock', `insert into sandbox_clock (workspace_id, now) select id, now() from workspace`],
+    ['a payment of its network', `insert into sandbox_rail_payment (key, amount, currency) values ('k', 1, 'EUR')`],
+    ['an event of its network', `insert into sandbox_rail_event (key, position, provider_event, status, due_at) values ('k', 1, 'e', 'ACCC', now())`], // prettier-ignore
+    ['the demo world', `insert into demo_step (name, id) values ('app', 1)`],
+  ])('When the app writes %s, Then the database refuses it', async (_what, text) => {
+    const work = deployment.database.flight({ workspaces: [shipping.workspaceId] }, [sql(text)]);
+
+    await expect(work).rejects.toMatchObject({ code: 'BK015' });
+  });
+
+  it('When a process hands a payout to the network of the sandbox, Then the database refuses it', async () => {
+    const rail = new SandboxRail(deployment.database);
+    const payment = { key: 'k', amount: 1n, currency: 'EUR', creditor: { account: '1' } } as never;
+
+    await expect(rail.submit(payment, new AbortController().signal)).rejects.toMatchObject({ code: 'BK015' });
+  });
+
+  it('When the app tries to change the mode, Then it may not', async () => {
+    for (const text of [
+      'update deployment_mode set is_sandbox = true',
+      'delete from deployment_mode',
+      'insert into deployment_mode values (true, true)',
+    ]) {
+      // prettier-ignore
+      await expect(deployment.database.flight({}, [sql(text)])).rejects.toMatchObject({ code: '42501' });
+    }
+  });
+});

@@ -1,0 +1,83 @@
+import { resolve } from 'node:path';
+import { type DeploymentConfig, readDeployment } from './deployment-config.js';
+import { type Environment, readerOf } from './environment-reader.js';
+
+const DATABASE_URL = 'postgres://app@127.0.0.1/banking';
+
+function read(
+  environment: Environment,
+  isGateway = false,
+): DeploymentConfig & { readonly mistakes: readonly string[] } {
+  const reader = readerOf(environment);
+  return { ...readDeployment(reader, { isGateway }), mistakes: reader.mistakes };
+}
+
+describe('Given the settings of a deployment', () => {
+  it('When nothing is set, Then it is an embedded sandbox with the demo world', () => {
+    expect(read({})).toEqual({
+      dataDir: resolve('.data'),
+      databaseUrl: undefined,
+      ownerUrl: undefined,
+      poolSize: 8,
+      nameStatements: true,
+      demo: true,
+      isSandbox: true,
+      isSandboxStated: false,
+      mistakes: [],
+    });
+  });
+
+  it('When DATABASE_OWNER_URL stands alone, Then it is a mistake', () => {
+    expect(read({ DATABASE_OWNER_URL: DATABASE_URL }).mistakes).toEqual([
+      expect.stringMatching(/^DATABASE_OWNER_URL is set without DATABASE_URL\./),
+    ]);
+  });
+});
+
+describe('Given SANDBOX', () => {
+  it.each([
+    [{}, { isSandbox: true, isSandboxStated: false, demo: true }],
+    [{ OIDC_ISSUER: 'https://login.example' }, { isSandbox: true, isSandboxStated: false, demo: true }],
+    [{ SANDBOX: 'on' }, { isSandbox: true, isSandboxStated: true, demo: true }],
+    [{ SANDBOX: 'off' }, { isSandbox: false, isSandboxStated: true, demo: false }],
+    [
+      { SANDBOX: 'on', DATABASE_URL },
+      { isSandbox: true, isSandboxStated: true, demo: false },
+    ],
+    [
+      { SANDBOX: 'on', DATABASE_URL, DEMO_DATA: 'on' },
+      { isSandbox: true, demo: true },
+    ],
+    [
+      { SANDBOX: 'off', DATABASE_URL },
+      { isSandbox: false, isSandboxStated: true, demo: false },
+    ],
+    [
+      { SANDBOX: 'off', DATABASE_URL, DEMO_DATA: 'off' },
+      { isSandbox: false, demo: false },
+    ],
+  ])('When the environment is %j, Then it reads as %j', (environment, expected) => {
+    expect(read(environment as Environment)).toMatchObject({ ...expected, mistakes: [] });
+  });
+
+  it('When it is unset beside DATABASE_URL, Then the mistake says what to set', () => {
+    expect(read({ DATABASE_URL }).mistakes).toEqual([
+      'SANDBOX is not set. With DATABASE_URL, set SANDBOX=on for a database of demo money or SANDBOX=off for real money.',
+    ]);
+  });
+
+  it.each([
+    { SANDBOX: 'off', DEMO_DATA: 'on' },
+    { SANDBOX: 'off', DEMO_DATA: 'on', DATABASE_URL },
+  ])('When it is off and demo data is asked for (%j), Then that is a mistake', (environment) => {
+    expect(read(environment).mistakes).toEqual([expect.stringMatching(/^DEMO_DATA is on and SANDBOX is off\./)]);
+  });
+
+  it.each([
+    [{}, true],
+    [{ OIDC_ISSUER: 'https://login.example' }, false],
+    [{ OIDC_ISSUER: 'https://login.example', SANDBOX: 'on' }, true],
+  ])('When a gateway is set up with %j, Then whether it offers the sandbox is %p', (environment, isSandbox) => {
+    expect(read(environment as Environment, true)).toMatchObject({ isSandbox, demo: false, mistakes: [] });
+  });
+});
