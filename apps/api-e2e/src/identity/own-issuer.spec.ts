@@ -92,25 +92,6 @@ describe('Given a service that trusts an issuer by its discovery document', () =
     });
   });
 
-  describe('and no word of a sandbox', () => {
-    it('When somebody makes up money, an event or a time Then there is no such operation, and the document knows of none', async () => {
-      const headers = { authorization: `Bearer ${issuer.token('ada-1', { email: ADA, email_verified: true })}`, 'workspace-id': '1', 'content-type': 'application/json' }; // prettier-ignore
-      for (const [path, body] of [
-        ['/sandbox/accounts/1/fundings', '{"amount":"1"}'],
-        ['/sandbox/transactions/10/events', '{"status":"RJCT"}'],
-        ['/sandbox/clock', '{"now":"2060-01-31T09:00:00Z"}'],
-      ] as const) {
-        const response = await fetch(`${service.url}${path}`, { method: 'POST', headers, body });
-
-        expect(response.status).toBe(404);
-        expect(await response.json()).toMatchObject({ reason: 'route_not_found' });
-      }
-      const document = await (await fetch(`${service.url}/openapi.json`)).text();
-      expect(document).not.toMatch(/sandbox/i);
-      expect(document).toContain('"name":"Accounts"');
-    });
-  });
-
   refusesForgeries('the issuer', () =>
     Promise.resolve({ service, mint: issuer.mint('ada-1', { email: ADA, email_verified: true }) }),
   );

@@ -3,9 +3,11 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { newDataDir, RunningService } from '../running-service.js';
 import { ADA, localToken } from '../service.js';
+import { type LiveData, makeLiveData, MIA } from './live-service.js';
 
 describe('Given a service that was told where rates come from, or was not', () => {
   let folder: Awaited<ReturnType<typeof newDataDir>>;
+  let live: LiveData;
   let source: Server;
   let url: string;
   let asked: number;
@@ -13,6 +15,7 @@ describe('Given a service that was told where rates come from, or was not', () =
 
   beforeAll(async () => {
     folder = await newDataDir();
+    live = await makeLiveData();
     [asked, isDown] = [0, false];
     source = createServer((_, response) => {
       asked += 1;
@@ -33,29 +36,45 @@ describe('Given a service that was told where rates come from, or was not', () =
   afterAll(async () => {
     await once(source.close(), 'close');
     await folder.remove();
+    await live.remove();
   });
 
-  const start = (environment: Readonly<Record<string, string>>) =>
-    RunningService.start({ dataDir: folder.path, environment: { DEMO_DATA: 'on', ...environment } });
-  const quote = async (service: RunningService, targetCurrency: string, headers: Record<string, string> = {}) => {
+  /** The demo world, or a live deployment, and an account in USD there. */
+  const placeOf = (sandbox: string) =>
+    sandbox === 'on'
+      ? { dataDir: folder.path, email: ADA, accountID: 1 }
+      : { dataDir: live.dataDir, email: MIA, accountID: live.accountId };
+  type Place = ReturnType<typeof placeOf>;
+  const start = ({ dataDir }: Place, environment: Readonly<Record<string, string>>) =>
+    RunningService.start({ dataDir, environment });
+  const quote = async (
+    service: RunningService,
+    { dataDir, email, accountID }: Place,
+    targetCurrency: string,
+    headers: Record<string, string> = {},
+  ) => {
     const response = await fetch(`${service.url}/quotes`, {
       method: 'POST',
       headers: {
-        authorization: `Bearer ${await localToken(folder.path, ADA)}`,
+        authorization: `Bearer ${await localToken(dataDir, email)}`,
         'workspace-id': '1',
         'content-type': 'application/json',
         ...headers,
       },
-      body: JSON.stringify({ accountID: 1, targetCurrency, amount: '10000' }),
+      body: JSON.stringify({ accountID, targetCurrency, amount: '10000' }),
     });
     return { status: response.status, body: await response.json() };
   };
 
   it('When money is real and there is no source Then it says so at the start, and converts nothing', async () => {
-    const service = await start({ SANDBOX: 'off' });
+    const place = placeOf('off');
+    const service = await start(place, { SANDBOX: 'off' });
 
-    expect(await quote(service, 'USD')).toMatchObject({ status: 201, body: { rate: '1', targetAmount: '10000' } });
-    expect(await quote(service, 'INR')).toMatchObject({
+    expect(await quote(service, place, 'USD')).toMatchObject({
+      status: 201,
+      body: { rate: '1', targetAmount: '10000' },
+    });
+    expect(await quote(service, place, 'INR')).toMatchObject({
       status: 422,
       body: {
         reason: 'rate_unavailable',
@@ -70,18 +89,19 @@ describe('Given a service that was told where rates come from, or was not', () =
     'When there is a source and SANDBOX is %s Then that is asked, and nothing else',
     async (sandbox) => {
       [asked, isDown] = [0, false];
-      const service = await start({ SANDBOX: sandbox, RATES_URL: url, QUOTE_VALID_S: '60' });
+      const place = placeOf(sandbox);
+      const service = await start(place, { SANDBOX: sandbox, RATES_URL: url, QUOTE_VALID_S: '60' });
       const key = { 'idempotency-key': `rates-${sandbox}` };
 
-      const first = await quote(service, 'INR', key);
+      const first = await quote(service, place, 'INR', key);
       isDown = true;
-      const again = await quote(service, 'INR', key);
+      const again = await quote(service, place, 'INR', key);
 
       expect(first).toMatchObject({ status: 201, body: { rate: '79.8', targetAmount: '798000' } });
       const { createdAt, expiresAt } = first.body as { readonly createdAt: string; readonly expiresAt: string };
       expect(Date.parse(expiresAt) - Date.parse(createdAt)).toBe(60_000);
       expect(again).toEqual(first);
-      expect(await quote(service, 'GEL')).toMatchObject({ status: 422, body: { reason: 'rate_unavailable' } });
+      expect(await quote(service, place, 'GEL')).toMatchObject({ status: 422, body: { reason: 'rate_unavailable' } });
       expect(asked).toBe(1);
       await service.stop();
       expect(service.log).not.toMatch(/hunter2|RATES_URL/);

@@ -1,0 +1,100 @@
+import { bankingWith } from '../banking.js';
+import { launch } from '../launch.js';
+import { newDataDir, refusedStart, type RunningService } from '../running-service.js';
+import { localToken } from '../service.js';
+import { type LiveData, makeLiveData, MIA, startLive } from './live-service.js';
+
+const LIVE = /^The database is live, but SANDBOX=on\. Set SANDBOX=off, .+\n$/;
+
+describe('Given a live deployment', () => {
+  let data: LiveData;
+  let service: RunningService;
+
+  beforeAll(async () => {
+    data = await makeLiveData();
+    service = await startLive(data.dataDir, { WORKER: 'off' });
+  }, 120_000);
+  afterAll(async () => {
+    await service.stop();
+    await data.remove();
+  });
+
+  it('When money, an event or a time is to be made up, Then there is no such operation, nor in the document', async () => {
+    const headers = { authorization: `Bearer ${await localToken(data.dataDir, MIA)}`, 'workspace-id': '1', 'content-type': 'application/json' }; // prettier-ignore
+    for (const [path, body] of [
+      [`/sandbox/accounts/${data.accountId}/fundings`, '{"amount":"1"}'],
+      ['/sandbox/transactions/10/events', '{"status":"RJCT"}'],
+      ['/sandbox/clock', '{"now":"2060-01-31T09:00:00Z"}'],
+    ] as const) {
+      const response = await fetch(`${service.url}${path}`, { method: 'POST', headers, body });
+
+      expect(response.status).toBe(404);
+      expect(await response.json()).toMatchObject({ reason: 'route_not_found' });
+    }
+    const document = await (await fetch(`${service.url}/openapi.json`)).text();
+    expect(document).not.toMatch(/sandbox/i);
+    expect(document).toContain('"name":"Accounts"');
+  });
+
+  it.each([{}, { SANDBOX: 'on' }])(
+    'When a worker is started with %j, Then it ends before it has claimed anything',
+    async (environment) => {
+      const { ended, output } = launch('worker', { dataDir: data.dataDir, environment });
+
+      expect(await ended).toMatchObject({ code: 1 });
+      expect(output.stderr).toMatch(LIVE);
+      expect(output.stdout).not.toContain('working');
+    },
+  );
+
+  it('When a worker is started with SANDBOX=off, Then it works without the network of the sandbox', async () => {
+    const worker = launch('worker', { dataDir: data.dataDir, environment: { SANDBOX: 'off' } });
+
+    await worker.output.matched(/"sandbox":false,"msg":"working"/);
+    worker.child.kill('SIGTERM');
+    expect(await worker.ended).toMatchObject({ code: 0 });
+  });
+
+  it('When a service of a sandbox is started on it, Then it ends', async () => {
+    const { code, stdout, stderr } = await refusedStart({ dataDir: data.dataDir });
+
+    expect({ code, ready: stdout.includes('Ready on') }).toEqual({ code: 1, ready: false });
+    expect(stderr).toMatch(LIVE);
+  });
+
+  it.each([
+    ['migrate'],
+    ['verify'],
+    ['app', 'list'],
+    ['app', 'add', 'Made by mistake'],
+    ['fund', '1', '1250.00'],
+    ['order', 'resume', '1', '--workspace', '1'],
+    ['work', 'list'],
+    ['export', '--workspace', '1'],
+    ['token', MIA],
+    ['demo'],
+  ])('When the command %s %s is run for a sandbox, Then it is refused', async (...args) => {
+    const work = bankingWith({ DATA_DIR: data.dataDir }, ...args.filter((arg) => arg !== undefined));
+
+    await expect(work).rejects.toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(LIVE) as string });
+  });
+});
+
+describe('Given a database of one’s own', () => {
+  it('When SANDBOX is not set, Then neither service, worker nor command starts, and each says what to set', async () => {
+    const folder = await newDataDir();
+    const wish = { dataDir: folder.path, environment: { DATABASE_URL: 'postgres://banking@127.0.0.1:1/banking' } };
+    const worker = launch('worker', wish);
+
+    const [service, { code }] = await Promise.all([refusedStart(wish), worker.ended]);
+    const command = bankingWith({ DATA_DIR: folder.path, ...wish.environment }, 'verify');
+
+    const said =
+      /^The configuration has a mistake:\n {2}- SANDBOX is not set\. With DATABASE_URL, set SANDBOX=on .+\n$/;
+    expect([service.code, code]).toEqual([2, 2]);
+    expect(service.stderr).toMatch(said);
+    expect(worker.output.stderr).toMatch(said);
+    await expect(command).rejects.toMatchObject({ code: 2, stderr: expect.stringMatching(said) as string });
+    await folder.remove();
+  });
+});
