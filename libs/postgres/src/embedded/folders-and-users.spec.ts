@@ -20,7 +20,8 @@ const world = new World();
 afterEach(() => world.end());
 
 const asRoot = process.geteuid?.() === 0;
-const nobody: UserIds | undefined = asRoot ? { uid: 65534, gid: 65534 } : undefined;
+/** The user `daemon`, whom every system has and no test server runs as. */
+const ordinary: UserIds | undefined = asRoot ? { uid: 1, gid: 1 } : undefined;
 /** Root's cases need root; a run as somebody else says what it leaves out. */
 const itAsRoot: typeof it | typeof it.skip = asRoot ? it : it.skip;
 if (!asRoot) console.log('skipped: what only root can try (the server as another user, private homes)');
@@ -68,10 +69,10 @@ describe('Given a DATA_DIR whose path has spaces, quotes and commas', () => {
 
 describe('Given an ordinary user', () => {
   it('When it joins, Then the server runs as that user and every folder is private', async () => {
-    const dataDir = join(world.folder(nobody), 'data');
-    const uid = nobody?.uid ?? process.geteuid?.();
+    const dataDir = join(world.folder(ordinary), 'data');
+    const uid = ordinary?.uid ?? process.geteuid?.();
 
-    const service = world.process(dataDir, nobody);
+    const service = world.process(dataDir, ordinary);
     const joined = await service.hears('joined');
 
     expect(joined.started).toBe(true);
@@ -84,8 +85,8 @@ describe('Given an ordinary user', () => {
   });
 
   itAsRoot('When root joins beside it, Then they share the server, and what root leaves is still usable', async () => {
-    const dataDir = join(world.folder(nobody), 'data');
-    const service = world.process(dataDir, nobody);
+    const dataDir = join(world.folder(ordinary), 'data');
+    const service = world.process(dataDir, ordinary);
     await service.hears('joined');
 
     const root = await world.join(dataDir);
@@ -94,7 +95,7 @@ describe('Given an ordinary user', () => {
     await root.leave();
     const again = await world.join(dataDir);
     await again.leave();
-    const last = world.process(dataDir, nobody);
+    const last = world.process(dataDir, ordinary);
 
     expect([root.started, again.started, (await last.hears('joined')).started]).toEqual([false, true, true]);
     await last.leave();
@@ -104,7 +105,7 @@ describe('Given an ordinary user', () => {
     const dataDir = join(world.folder(), 'data');
     await (await world.join(dataDir)).leave();
 
-    const refused = await world.process(dataDir, nobody).hears('refused');
+    const refused = await world.process(dataDir, ordinary).hears('refused');
 
     expect(refused.text).toMatch(/^EmbeddedServerError: .*(belongs to another user|cannot be written)/);
   });
@@ -191,14 +192,14 @@ describe("Given PostgreSQL's programs", () => {
   });
 
   it('When they lie in a folder that is read-only, Then a copy gets the links', () => {
-    const [folder, home] = [world.folder(), world.folder(nobody)];
+    const [folder, home] = [world.folder(), world.folder(ordinary)];
     const found = withoutLinks(folder);
     chmodSync(join(found.native, 'lib'), 0o555);
 
     const script = `
       const { provideBinaries } = require(${JSON.stringify(resolve(__dirname, '../../dist/embedded/binaries.js'))});
       console.log(provideBinaries(${JSON.stringify(found)}, ${JSON.stringify(home)}, undefined, () => {}).initdb);`;
-    const { stdout } = spawnSync(process.execPath, ['-e', script], { ...nobody, cwd: '/', encoding: 'utf8' });
+    const { stdout } = spawnSync(process.execPath, ['-e', script], { ...ordinary, cwd: '/', encoding: 'utf8' });
     chmodSync(join(found.native, 'lib'), 0o755);
 
     expect(stdout.trim()).toBe(join(home, `binaries-${installed.version}`, 'bin', 'initdb'));

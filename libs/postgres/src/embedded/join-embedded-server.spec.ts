@@ -45,7 +45,7 @@ describe('Given an empty DATA_DIR', () => {
     expect(await setting('listen_addresses')).toBe('');
     expect(await ask(server.connection.host, 'select count(*)::int from pg_hba_file_rules')).toBe(1);
     expect(await ask(server.connection.host, "select type || ' ' || auth_method from pg_hba_file_rules")).toBe(
-      'local trust',
+      'local peer',
     );
     if (process.platform === 'linux') expect(await listeningSockets(server.connection.host)).toBe(0);
     await server.leave();

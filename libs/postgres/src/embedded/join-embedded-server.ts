@@ -17,6 +17,7 @@ import {
   stopServer,
   type Connection,
 } from './running-server.js';
+import { refuseSharedUser } from './server-user.js';
 import { startServer } from './start-server.js';
 import { watchServer } from './watch-server.js';
 
@@ -112,6 +113,7 @@ async function ensureServer(
     if (process !== undefined) recordServer(folder.run, process);
     return { connection, started: false, process };
   }
+  refuseSharedUser(folder.user);
   const binaries = provideBinaries(found, folder.home, folder.user, log);
   await ensureCluster(folder, binaries);
   return { connection, started: true, process: await startServer(folder, socketFolder, binaries, log) };
@@ -131,6 +133,12 @@ async function answersInTime(folder: DataFolder, connection: Connection): Promis
       throw new EmbeddedServerError(
         `The database server of ${folder.database} runs but cannot read its files: look into ${folder.log}, stop whoever ` +
           'uses it, put a backup in its place, and start again.',
+      );
+    }
+    if (answer === 'refused') {
+      throw new EmbeddedServerError(
+        `The database server of ${folder.database} does not accept this user: run as the user that started it or as root, ` +
+          'or stop what uses it and start again.',
       );
     }
     if (Date.now() - since >= waitMs) {

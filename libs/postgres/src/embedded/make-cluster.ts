@@ -9,9 +9,9 @@ import {
   readFileSync,
   renameSync,
   rmSync,
-  writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { writeAccessFiles } from './access-files.js';
 import { SERVER_ENV, type Binaries } from './binaries.js';
 import type { DataFolder } from './data-folder.js';
 import { diskFull, EmbeddedServerError } from './embedded-server-error.js';
@@ -19,9 +19,6 @@ import { asUser, giveTo } from './server-user.js';
 
 /** An initdb that outlived its starter may still be writing there: it ends when it finds nothing to write to. */
 const LEFT_BEHIND = { recursive: true, force: true, maxRetries: 20, retryDelay: 50 };
-
-/** Over the socket everyone is believed, because only we can enter the socket's folder; no other way in is named. */
-const HBA = 'local all all trust\n';
 
 /**
  * Under the lock: makes the database on the first start, and checks on every other one that it is
@@ -32,6 +29,7 @@ const HBA = 'local all all trust\n';
 export async function ensureCluster(folder: DataFolder, binaries: Binaries): Promise<void> {
   if (lstatSync(folder.database, { throwIfNoEntry: false }) !== undefined) {
     checkVersion(folder.database, binaries.major);
+    writeAccessFiles(folder.database, folder.user);
     return;
   }
   for (const name of readdirSync(folder.home)) {
@@ -40,9 +38,7 @@ export async function ensureCluster(folder: DataFolder, binaries: Binaries): Pro
   const half = mkdtempSync(join(folder.home, 'database-half-'));
   giveTo(folder.user, half);
   await initdb(folder, binaries, half);
-  const hba = join(half, 'pg_hba.conf');
-  writeFileSync(hba, HBA);
-  giveTo(folder.user, hba);
+  writeAccessFiles(half, folder.user);
   renameSync(half, folder.database);
   syncFolder(folder.home);
 }
@@ -72,7 +68,7 @@ function checkVersion(database: string, major: string): void {
 }
 
 async function initdb(folder: DataFolder, binaries: Binaries, half: string): Promise<void> {
-  const settings = ['--username=postgres', '--auth-local=trust', '--auth-host=reject', '--encoding=UTF8', '--locale=C'];
+  const settings = ['--username=postgres', '--auth-local=peer', '--auth-host=reject', '--encoding=UTF8', '--locale=C'];
   const locale = ['--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--data-checksums', '--set=timezone=UTC'];
   const child = spawn(binaries.initdb, [`--pgdata=${half}`, ...settings, ...locale], {
     ...asUser(folder.user),

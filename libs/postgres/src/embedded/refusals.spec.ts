@@ -18,8 +18,8 @@ const world = new World();
 afterEach(() => world.end());
 
 const root = process.geteuid?.() === 0;
-/** Somebody who is not root, to run as when we are. */
-const somebody: UserIds | undefined = root ? { uid: 65534, gid: 65534 } : undefined;
+/** The user `daemon`, whom every system has and no test server runs as. */
+const ordinary: UserIds | undefined = root ? { uid: 1, gid: 1 } : undefined;
 
 describe('Given a DATA_DIR that cannot be used', () => {
   it('When it is a file, Then that is what it says', async () => {
@@ -34,7 +34,7 @@ describe('Given a DATA_DIR that cannot be used', () => {
     const folder = world.folder();
     chmodSync(folder, 0o555);
 
-    const refused = await world.process(join(folder, 'data'), somebody).hears('refused');
+    const refused = await world.process(join(folder, 'data'), ordinary).hears('refused');
 
     expect(refused.text).toMatch(/^EmbeddedServerError: DATA_DIR .* cannot be written \(EACCES/);
   });

@@ -33,9 +33,10 @@ export function connectionOf(socketFolder: string): Connection {
 /**
  * `ready`: it takes connections. `busy`: it answers, but is starting, recovering or stopping.
  * `broken`: it answers that it can not, because files of the database are damaged or gone; waiting will not mend that.
+ * `refused`: it does not accept our operating system user.
  * `silent`: nobody answers, which proves nothing about the process.
  */
-export type Answer = 'ready' | 'busy' | 'broken' | 'silent';
+export type Answer = 'ready' | 'busy' | 'broken' | 'refused' | 'silent';
 
 /** Classes of SQLSTATE: an internal error and corrupted data, an error of the file system, a database that is not there. */
 const BROKEN = /^(?:XX|58|3D)/;
@@ -53,6 +54,7 @@ export async function askServer(connection: Connection): Promise<Answer> {
     const { code } = error as { code?: string };
     if (code === '57P03') return 'busy'; // cannot_connect_now
     if (code === '53300') return 'ready'; // too_many_connections
+    if (code === '28000') return 'refused'; // invalid_authorization_specification
     if (BROKEN.test(code ?? '')) return 'broken';
     return 'silent';
   }

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { lchownSync, lstatSync, readFileSync } from 'node:fs';
 import { EmbeddedServerError, SET_DATABASE_URL } from './embedded-server-error.js';
+import { othersRunningAs } from './processes-of-user.js';
 
 /** The user the server runs as when we are root: PostgreSQL refuses to run as root itself. */
 export interface ServerUser {
@@ -13,23 +14,58 @@ export interface ServerUser {
  * Undefined when we are not root: the server then runs as we do. As root it runs as the owner of
  * the folders given (the first that exists and is not root's: who made the database keeps it),
  * else as `postgres`, else as `nobody`.
+ *
+ * @throws EmbeddedServerError when there is no such user
  */
 export function chooseServerUser(folders: readonly string[]): ServerUser | undefined {
   if (process.geteuid?.() !== 0) return undefined;
   const users = listUsers();
+  return ownerOf(folders, users) ?? fallbackUser(users);
+}
+
+const NOBODY = 'nobody';
+
+/**
+ * Daemons of several packages run as `nobody`. A server that is started as the same user could be read and changed by them.
+ *
+ * @throws EmbeddedServerError naming the other program
+ */
+export function refuseSharedUser(user: ServerUser | undefined): void {
+  const [other] = user?.name === NOBODY ? othersRunningAs(user.uid) : [];
+  if (other === undefined) return;
+  throw new EmbeddedServerError(
+    `The database server would run as ${NOBODY}, and so does ${other.name} (process ${other.pid}), which could then read and change ` +
+      `the database: start as an ordinary user, or make a user postgres (useradd --system postgres) and give it the folder of the ` +
+      `database, if there is one, or ${SET_DATABASE_URL}.`,
+  );
+}
+
+function ownerOf(folders: readonly string[], users: readonly ServerUser[]): ServerUser | undefined {
   for (const folder of folders) {
     const stat = lstatSync(folder, { throwIfNoEntry: false });
     if (stat === undefined || stat.uid === 0) continue;
-    return { name: users.find(({ uid }) => uid === stat.uid)?.name ?? String(stat.uid), uid: stat.uid, gid: stat.gid };
+    const { uid, gid } = stat;
+    return { name: users.find((one) => one.uid === uid)?.name ?? lookUpName(uid), uid, gid };
   }
-  const user = ['postgres', '_postgres', 'nobody'].flatMap((name) => users.find((one) => one.name === name) ?? [])[0];
-  if (user === undefined || user.uid === 0) {
-    throw new EmbeddedServerError(
-      `PostgreSQL refuses to run as root, and there is no user postgres or nobody to run it as: ` +
-        `start as an ordinary user, or ${SET_DATABASE_URL}.`,
-    );
-  }
-  return user;
+  return undefined;
+}
+
+function fallbackUser(users: readonly ServerUser[]): ServerUser {
+  const user = ['postgres', '_postgres', NOBODY].flatMap((name) => users.find((one) => one.name === name) ?? [])[0];
+  if (user !== undefined && user.uid !== 0) return user;
+  throw new EmbeddedServerError(
+    `PostgreSQL refuses to run as root, and there is no user postgres or nobody to run it as: ` +
+      `start as an ordinary user, or ${SET_DATABASE_URL}.`,
+  );
+}
+
+/** The name of a user who is not in /etc/passwd but in another directory, such as on macOS or by LDAP. */
+function lookUpName(uid: number): string {
+  const { status, stdout } = spawnSync('id', ['-nu', String(uid)], {
+    encoding: 'utf8',
+    env: { PATH: '/usr/bin:/bin' },
+  });
+  return status === 0 ? stdout.trim() : String(uid);
 }
 
 /** What `spawn` needs to become that user. libuv drops every supplementary group with them. */

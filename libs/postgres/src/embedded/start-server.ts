@@ -5,7 +5,15 @@ import { SERVER_ENV, type Binaries } from './binaries.js';
 import type { DataFolder } from './data-folder.js';
 import { diskFull, EmbeddedServerError, isDiskFull } from './embedded-server-error.js';
 import { identityOf, type ProcessIdentity } from './process-identity.js';
-import { askServer, clearRemains, connectionOf, endServer, recordServer, stopServer } from './running-server.js';
+import {
+  type Answer,
+  askServer,
+  clearRemains,
+  connectionOf,
+  endServer,
+  recordServer,
+  stopServer,
+} from './running-server.js';
 import { asUser, giveTo } from './server-user.js';
 
 const LOG_BYTES_MAX = 4_000_000;
@@ -101,7 +109,8 @@ async function tryStart(
   for (;;) {
     const answer = await askServer(connection);
     if (answer === 'ready' && server !== undefined) return server;
-    if (answer === 'broken' && server !== undefined) {
+    const isLost = answer === 'broken' || answer === 'refused' || isCrashing(answer, folder.log, logged);
+    if (isLost && server !== undefined) {
       const words = readLog(folder.log, logged);
       await endServer(server);
       return words;
@@ -117,6 +126,15 @@ async function tryStart(
     }
     await sleep(Math.min(10 + (Date.now() - since) / 10, 250)); // each asking leaves a line in the log
   }
+}
+
+/** How often a server whose own processes cannot read the database begins again before it is given up. */
+const CRASHES_MAX = 3;
+
+/** Whether it answers only because it recovers from crashes, one after the other: each lasts a moment, and none would be waited out. */
+function isCrashing(answer: Answer, log: string, from: number): boolean {
+  if (answer !== 'busy') return false;
+  return readLog(log, from).split('all server processes terminated; reinitializing').length > CRASHES_MAX;
 }
 
 function refusal(folder: DataFolder, output: string): EmbeddedServerError {
