@@ -21,7 +21,7 @@ const ROOMS = {
   ledger: ['domain', 'postgres'],
   reference: ['domain'],
   payouts: ['domain', 'postgres', 'ledger'],
-  operations: ['domain', 'postgres', 'ledger', 'payouts', 'reference'],
+  operations: ['domain', 'process', 'postgres', 'ledger', 'payouts', 'reference'],
   'local-issuer': ['domain'],
   api: ['domain', 'client', 'postgres', 'operations', 'local-issuer', 'process'],
   cli: ['domain', 'client', 'postgres', 'operations', 'ledger', 'payouts', 'local-issuer', 'process'],

@@ -10,6 +10,7 @@ Configuration, by environment; README.md says what each means:
   DATA_DIR                                                 the embedded database and the signing key (.data)
   DATABASE_URL, DATABASE_OWNER_URL                         a PostgreSQL of your own
   DATABASE_POOL_SIZE, DATABASE_NAMED_STATEMENTS            how it is talked to (8, on)
+  DATABASE_TLS                                             on; off to connect to another host without proof of who answers
   DEMO_DATA                                                on or off: whether the demo world is made, in a sandbox
   OIDC_ISSUER, OIDC_AUDIENCE, OIDC_TOKEN_TYPE              the identity provider and what its tokens say
   OIDC_BIND_BY_EMAIL                                       on or off: whether a verified e-mail binds a subject to a user

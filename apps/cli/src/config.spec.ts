@@ -26,7 +26,7 @@ describe('Given an environment that says nothing', () => {
 });
 
 describe('Given a database of one own', () => {
-  const DATABASE_URL = 'postgresql://app@db.harbour.example/banking';
+  const DATABASE_URL = 'postgresql://app@db.harbour.example/banking?sslmode=verify-full';
 
   it('When nothing else is said, Then no demo world is made in it', () => {
     expect(readConfig({ DATABASE_URL, SANDBOX: 'on' })).toMatchObject({

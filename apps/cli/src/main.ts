@@ -40,6 +40,8 @@ const NOTES = `Configuration, by environment:
   DATA_DIR                   where the embedded database and the signing key are (.data)
   DATABASE_URL               a PostgreSQL of your own instead of the embedded one
   DATABASE_OWNER_URL         the login that may migrate and change the directory, if not DATABASE_URL
+  DATABASE_TLS               on; off to connect to another host without proof of who answers
+  DATABASE_POOL_SIZE         read as by the service, and not used here
   DATABASE_NAMED_STATEMENTS  on; off for PgBouncer before 1.21 in transaction mode
   SANDBOX                    on for demo money, off for real money (on without DATABASE_URL)
   DEMO_DATA                  on or off: whether the demo world is made (on without DATABASE_URL)

@@ -1,6 +1,6 @@
 import { explainAway, migrateDeployment, missingMigrations } from '@banking/operations';
 import { ensureEmbeddedLogins } from '@banking/postgres';
-import type { DeploymentConfig } from '@banking/process';
+import { connectionTo, type DeploymentConfig } from '@banking/process';
 import type { Command } from 'commander';
 import { readConfig } from './config.js';
 import { orInterrupted, untilSignal } from './deployment.js';
@@ -39,7 +39,7 @@ async function migrateDatabase(config: DeploymentConfig): Promise<readonly strin
   return untilSignal(async (signal) => {
     const reached = await reachDatabase(config);
     const owner = config.ownerUrl;
-    const connection = owner === undefined ? reached.connection : { connectionString: owner };
+    const connection = owner === undefined ? reached.connection : connectionTo(owner);
     const { isSandbox, isSandboxStated } = config;
     const schema = { connection, isSandbox, isSandboxStated, log: tell };
     try {

@@ -1,5 +1,5 @@
 import { type ConnectionOptions, joinEmbeddedServer } from '@banking/postgres';
-import type { DeploymentConfig } from '@banking/process';
+import { connectionTo, type DeploymentConfig } from '@banking/process';
 import { tell } from './print.js';
 
 /** The way to the database, whatever the state of its schema. */
@@ -12,6 +12,6 @@ export interface ReachedDatabase {
 
 /** @throws EmbeddedServerError */
 export async function reachDatabase({ databaseUrl, dataDir }: DeploymentConfig): Promise<ReachedDatabase> {
-  if (databaseUrl !== undefined) return { connection: { connectionString: databaseUrl }, leave: async () => undefined };
+  if (databaseUrl !== undefined) return { connection: connectionTo(databaseUrl), leave: async () => undefined };
   return joinEmbeddedServer({ dataDir, log: tell });
 }

@@ -25,7 +25,7 @@ describe('Given an environment of a worker', () => {
   );
 
   it('When the settings of the service are given, Then they mean the same', () => {
-    const DATABASE_URL = 'postgres://app@127.0.0.1/banking';
+    const DATABASE_URL = 'postgres://app@127.0.0.1/banking?sslmode=disable';
 
     expect(readConfig({ DATABASE_URL, SANDBOX: 'off', OIDC_ISSUER: 'https://login.example' }).deployment).toMatchObject(
       {

@@ -9,6 +9,7 @@ Options:
 Configuration, by environment; README.md says what each means:
   DATABASE_URL                                   a PostgreSQL of your own
   DATABASE_POOL_SIZE, DATABASE_NAMED_STATEMENTS  how it is talked to (8, on)
+  DATABASE_TLS                                   on; off to connect to another host without proof of who answers
   DATA_DIR                                       the embedded database, where there is no DATABASE_URL (.data)
   SANDBOX                                        on for demo money, off for real money (on without DATABASE_URL)
   DATABASE_OWNER_URL, DEMO_DATA                  read as by the service, and not used here

@@ -1,3 +1,4 @@
+import { isNativeError } from 'node:util/types';
 import { Refusal } from '@banking/domain';
 import { openBooks, type Books } from '@banking/ledger';
 import {
@@ -15,6 +16,7 @@ import {
   PROVISIONING_ROLE,
   SCHEMA,
 } from '@banking/postgres';
+import { connectionTo } from '@banking/process';
 import { makeDemoWorld } from './demo-world/make-demo-world.js';
 import { DeploymentError } from './deployment-error.js';
 import { checkServedMode, type DeploymentMode } from './deployment-mode.js';
@@ -66,11 +68,9 @@ export interface Deployment {
  * @throws DeploymentError, EmbeddedServerError, DatabaseSetupError, MigrationError, each with a sentence that says what to do
  */
 export async function openDeployment(settings: DeploymentSettings): Promise<Deployment> {
-  const { databaseUrl, dataDir, demo, isSandbox, isService = false, prepare = true, warn } = settings;
+  const { databaseUrl, demo, isSandbox, isService = false, prepare = true, warn } = settings;
   const { poolSize, nameStatements, statementTimeoutMs } = settings;
-  const embedded =
-    databaseUrl === undefined ? await joinEmbeddedServer({ dataDir, ...(warn && { log: warn }) }) : undefined;
-  const connection = embedded ? embedded.connection : { connectionString: databaseUrl };
+  const { connection, embedded } = await reach(settings);
   const openProvisioning = () => openAsProvisioning(connection, settings);
   let database: Database | undefined;
   try {
@@ -113,7 +113,7 @@ function openAsProvisioning(
   connection: ConnectionOptions,
   { databaseUrl, ownerUrl, nameStatements }: DeploymentSettings,
 ): Promise<Database> {
-  const external = ownerUrl === undefined ? connection : { connectionString: ownerUrl };
+  const external = ownerUrl === undefined ? connection : connectionTo(ownerUrl);
   return Database.open({
     connection: databaseUrl === undefined ? { ...connection, user: EMBEDDED_OPERATOR_LOGIN } : external,
     role: PROVISIONING_ROLE,
@@ -123,13 +123,24 @@ function openAsProvisioning(
   });
 }
 
+interface Reached {
+  readonly connection: ConnectionOptions;
+  readonly embedded?: Awaited<ReturnType<typeof joinEmbeddedServer>>;
+}
+
+async function reach({ databaseUrl, dataDir, warn }: DeploymentSettings): Promise<Reached> {
+  if (databaseUrl !== undefined) return { connection: connectionTo(databaseUrl) };
+  const embedded = await joinEmbeddedServer({ dataDir, ...(warn && { log: warn }) });
+  return { connection: embedded.connection, embedded };
+}
+
 /** @throws DeploymentError when something is pending and may not be applied, by us or by this login, or the mode is the other one */
 async function bringUpToDate(
   connection: ConnectionOptions,
   prepare: boolean,
   { databaseUrl, ownerUrl, isSandbox, isSandboxStated, log }: DeploymentSettings,
 ): Promise<void> {
-  const owner = ownerUrl === undefined ? connection : { connectionString: ownerUrl };
+  const owner = ownerUrl === undefined ? connection : connectionTo(ownerUrl);
   const schema = { connection: owner, isSandbox, isSandboxStated, log };
   const pending = await missingMigrations(schema);
   if (pending.length === 0) return;
@@ -179,10 +190,25 @@ export function explainAway(error: unknown, databaseUrl: string | undefined): un
   return isAway ? new DeploymentError(sentenceOf(error, databaseUrl), { cause: error }) : error;
 }
 
+/** The driver's message where the server has no TLS; it has no code. */
+const NO_TLS = 'The server does not support SSL connections';
+/** Codes of `node:tls`, such as CERT_HAS_EXPIRED, SELF_SIGNED_CERT_IN_CHAIN and UNABLE_TO_VERIFY_LEAF_SIGNATURE. */
+const UNPROVEN = /CERT|SIGNATURE/;
+
 /** Names the server, never the login or its password. */
 function sentenceOf(error: Refusal, databaseUrl: string | undefined): string {
   const server = databaseUrl === undefined ? 'The embedded database' : `The database at ${new URL(databaseUrl).host}`;
-  const why = error.cause instanceof Error ? error.cause.message : error.message;
+  const why = isNativeError(error.cause) ? error.cause.message : error.message;
+  const code = String((error.cause as NodeJS.ErrnoException | undefined)?.code);
+  if (why === NO_TLS) {
+    return `${server} offers no TLS. Switch TLS on at the server, or set DATABASE_TLS=off to connect without it.`;
+  }
+  if (UNPROVEN.test(code)) {
+    return (
+      `${server} did not prove who it is: ${why}. Connect by a name in its certificate, and set sslrootcert in the URL to the file ` +
+      'of the CA that signed it. DATABASE_TLS=off allows connecting without this proof.'
+    );
+  }
   const advice = databaseUrl === undefined ? 'Look into server.log in DATA_DIR.' : 'Check DATABASE_URL and that the server runs; without DATABASE_URL the embedded database is used.'; // prettier-ignore
   return `${server} cannot be reached: ${why}. ${advice}`;
 }

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { type DeploymentConfig, readDeployment } from './deployment-config.js';
 import { type Environment, readerOf } from './environment-reader.js';
 
-const DATABASE_URL = 'postgres://app@127.0.0.1/banking';
+const DATABASE_URL = 'postgres://app@127.0.0.1/banking?sslmode=disable';
 
 function read(
   environment: Environment,

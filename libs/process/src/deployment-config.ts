@@ -1,10 +1,11 @@
 import { resolve } from 'node:path';
+import { readDatabaseUrl } from './database-url.js';
 import type { EnvironmentReader } from './environment-reader.js';
 
 /** The settings that api, worker and cli must agree on: where the database is and what it holds. */
 export interface DeploymentConfig {
   readonly dataDir: string;
-  /** Without it the embedded server of `dataDir` is used. */
+  /** With an explicit `sslmode`. Without a URL the embedded server of `dataDir` is used. */
   readonly databaseUrl?: string | undefined;
   /** The login that may migrate and change the directory, where it is not the one of `databaseUrl`. */
   readonly ownerUrl?: string | undefined;
@@ -21,9 +22,10 @@ export interface DeploymentConfig {
 
 /** @param isGateway whether there is no database; then only `dataDir` and `isSandbox` have a use */
 export function readDeployment(reader: EnvironmentReader, { isGateway = false } = {}): DeploymentConfig {
-  const { text, flag, whole, url, mistakes } = reader;
-  const databaseUrl = url('DATABASE_URL', ['postgres:', 'postgresql:']);
-  const ownerUrl = url('DATABASE_OWNER_URL', ['postgres:', 'postgresql:']);
+  const { text, flag, whole, mistakes } = reader;
+  const isTlsRequired = flag('DATABASE_TLS', true);
+  const databaseUrl = readDatabaseUrl(reader, 'DATABASE_URL', isTlsRequired);
+  const ownerUrl = readDatabaseUrl(reader, 'DATABASE_OWNER_URL', isTlsRequired);
   if (ownerUrl !== undefined && text('DATABASE_URL') === undefined) {
     mistakes.push('DATABASE_OWNER_URL is set without DATABASE_URL. Set both, or neither for the embedded database.');
   }

@@ -32,6 +32,7 @@ const OF_OUR_BOOKS: readonly (readonly [name: string, harmless?: string])[] = [
   ['DATABASE_URL'],
   ['DATABASE_OWNER_URL'],
   ['DATABASE_POOL_SIZE'],
+  ['DATABASE_TLS'],
   ['DATABASE_NAMED_STATEMENTS'],
   ['DEMO_DATA', 'off'],
   ['WORKER', 'off'],

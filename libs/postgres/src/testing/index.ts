@@ -5,3 +5,4 @@ export { administer } from './published.js';
 export { startTestServer } from './start-test-server.js';
 export { Wire } from './wire.js';
 export { PlanProbe } from './plan-probe.js';
+export { TlsServer } from './tls-server.js';

@@ -1,0 +1,84 @@
+import { TlsServer } from '@banking/postgres/testing';
+import { DeploymentError } from './deployment-error.js';
+import { openDeployment } from './open-deployment.js';
+import { wordOf } from './testing/worlds.js';
+
+// Whoever tests against a server of their own may have no embedded one.
+const describeEmbedded = process.env['DATABASE_URL'] ? describe.skip : describe;
+
+describeEmbedded('Given a PostgreSQL that is reached over TCP', () => {
+  let server: TlsServer;
+
+  beforeAll(async () => {
+    server = await TlsServer.start();
+  }, 60_000);
+  afterAll(() => server.stop());
+
+  const open = (databaseUrl: string, ownerUrl?: string) =>
+    openDeployment({ databaseUrl, ownerUrl, dataDir: '/nowhere', demo: false, isSandbox: true });
+  const verifiedBy = (ca: 'ca.crt' | 'other-ca.crt') => `sslmode=verify-full&sslrootcert=${TlsServer.file(ca)}`;
+  const verified = verifiedBy('ca.crt');
+
+  it.each(['localhost', '127.0.0.1'])(
+    'When its certificate is for %s and signed by the CA of the URL, Then every connection has TLS',
+    async (host) => {
+      await server.show('localhost.crt');
+
+      const deployment = await open(server.url(host, verified), server.url(host, verified));
+
+      const { tls, plain } = await server.connections();
+      expect([tls > 0, plain]).toEqual([true, 0]);
+      await deployment.close();
+    },
+  );
+
+  it.each([
+    ['other-name.crt', 'ca.crt', /certificate's altnames/],
+    ['localhost.crt', undefined, /unable to .+ certificate|self.signed certificate/],
+    ['localhost.crt', 'other-ca.crt', /unable to .+ certificate|self.signed certificate/],
+  ] as const)(
+    'When it shows %s and the CA of the URL is %s, Then it is refused, with the reason and what to do',
+    async (certificate, ca, why) => {
+      const query = ca === undefined ? 'sslmode=verify-full' : verifiedBy(ca);
+      await server.show(certificate);
+
+      for (const urls of [
+        [server.url('localhost', query)],
+        [server.url('localhost', 'sslmode=disable'), server.url('localhost', query)],
+      ] as const) {
+        const work = open(...(urls as [string]));
+
+        await expect(work).rejects.toBeInstanceOf(DeploymentError);
+        const sentence = await wordOf(work);
+        expect(sentence).toMatch(/^The database at localhost:\d+ did not prove who it is: .+ set sslrootcert /);
+        expect(sentence).toMatch(why);
+        expect(sentence).not.toContain('only-in-tests');
+      }
+    },
+  );
+
+  it('When it shows the certificate of another host and only the CA is checked, Then it is accepted', async () => {
+    await server.show('other-name.crt');
+
+    await (await open(server.url('localhost', verified.replace('verify-full', 'verify-ca')))).close();
+  });
+
+  it('When it has no TLS, Then it is refused, unless TLS is switched off', async () => {
+    await server.show(undefined);
+
+    expect(await wordOf(open(server.url('localhost', verified)))).toMatch(
+      /^The database at localhost:\d+ offers no TLS\. Switch TLS on at the server, or set DATABASE_TLS=off/,
+    );
+    await (await open(server.url('localhost', 'sslmode=disable'))).close();
+  });
+
+  it('When PGSSLMODE says otherwise, Then the URL decides', async () => {
+    await server.show('localhost.crt');
+    process.env['PGSSLMODE'] = 'disable';
+    try {
+      expect(await wordOf(open(server.url('localhost', 'sslmode=verify-full')))).toMatch(/did not prove who it is/);
+    } finally {
+      delete process.env['PGSSLMODE'];
+    }
+  });
+});

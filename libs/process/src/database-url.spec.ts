@@ -1,0 +1,131 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connectionTo, readDatabaseUrl } from './database-url.js';
+import { readerOf } from './environment-reader.js';
+
+const REMOTE = 'postgres://app:hunter2@db.example/banking';
+const LOCAL = 'postgres://app@127.0.0.1/banking';
+
+function read(url: string, isTlsRequired = true) {
+  const reader = readerOf({ DATABASE_URL: url });
+  const value = readDatabaseUrl(reader, 'DATABASE_URL', isTlsRequired);
+  return {
+    mode: value === undefined ? undefined : new URL(value).searchParams.getAll('sslmode'),
+    mistakes: reader.mistakes,
+  };
+}
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'database-url-'));
+  writeFileSync(join(folder, 'text.crt'), 'no certificate');
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe('Given the URL of a database on another host', () => {
+  it.each([
+    REMOTE,
+    `${REMOTE}?sslmode=verify-full`,
+    `${REMOTE}?ssl=true`,
+    `${REMOTE}?sslrootcert=system`,
+    'postgres://app@10.0.0.5:6432/banking',
+    'postgres://app@[2001:db8::1]/banking',
+    'postgres://app@127.example.com/banking',
+    'postgres://app@localhost.example/banking',
+    // The driver connects to the host of the query.
+    'postgres://app@localhost/banking?host=db.example',
+    'postgres://app@localhost/banking?host=localhost&host=db.example',
+  ])('When it is %s, Then TLS has to prove who answers', (url) => {
+    expect(read(url)).toEqual({ mode: ['verify-full'], mistakes: [] });
+    expect(connectionTo(url).ssl).toEqual({ rejectUnauthorized: true });
+  });
+
+  it.each(['disable', 'allow', 'prefer', 'require', 'no-verify', 'verify-ca'])(
+    'When it asks for sslmode=%s, Then it is refused, unless DATABASE_TLS=off',
+    (mode) => {
+      const url = `${REMOTE}?sslmode=${mode}`;
+      const { mistakes } = read(url);
+
+      expect(mistakes).toEqual([expect.stringMatching(new RegExp(`^DATABASE_URL names another host with sslmode=${mode},.+DATABASE_TLS=off`))]); // prettier-ignore
+      expect(mistakes.join()).not.toContain('hunter2');
+      expect(read(url, false)).toEqual({ mode: [mode], mistakes: [] });
+    },
+  );
+
+  it.each([
+    ['ssl=false', 'disable'],
+    ['ssl=0', 'disable'],
+    ['ssl=no-verify', 'no-verify'],
+    ['ssl=true&sslmode=require', 'require'],
+    ['sslmode=verify-full&sslmode=disable', 'disable'],
+  ])('When it says %s, Then that counts as sslmode=%s', (query, mode) => {
+    expect(read(`${REMOTE}?${query}`).mistakes).toEqual([expect.stringContaining(`sslmode=${mode}, which`)]);
+    expect(read(`${REMOTE}?${query}`, false)).toEqual({ mode: [mode], mistakes: [] });
+  });
+
+  it('When DATABASE_TLS=off and it says nothing, Then there is no TLS', () => {
+    expect(read(REMOTE, false)).toEqual({ mode: ['disable'], mistakes: [] });
+  });
+});
+
+describe('Given the URL of a database on this machine', () => {
+  it.each([
+    LOCAL,
+    'postgres://app@localhost/banking',
+    'postgres://app@[::1]/banking',
+    'postgres://app@localhost/banking?host=/var/run/postgresql',
+    'postgres://app@%2Fvar%2Frun%2Fpostgresql/banking',
+    'postgres://app@db.example/banking?host=/var/run/postgresql',
+    'postgres:///banking',
+  ])('When it is %s, Then there is no TLS', (url) => {
+    expect(read(url)).toEqual({ mode: ['disable'], mistakes: [] });
+    expect(connectionTo(url).ssl).toBe(false);
+  });
+
+  it('When it has no host, Then none is taken from PGHOST', () => {
+    expect(connectionTo('postgres:///banking').connectionString).toBe('postgres:///banking?host=localhost');
+  });
+
+  it('When it asks for TLS, Then it gets what libpq would give', () => {
+    const modeOf = (mode: string) => connectionTo(`${LOCAL}?sslmode=${mode}`).ssl;
+
+    expect(modeOf('verify-full')).toEqual({ rejectUnauthorized: true });
+    expect(modeOf('verify-ca')).toEqual({
+      rejectUnauthorized: true,
+      checkServerIdentity: expect.any(Function) as unknown,
+    });
+    expect(modeOf('require')).toEqual({ rejectUnauthorized: false });
+    expect(modeOf('prefer')).toBe(false);
+  });
+});
+
+describe('Given a URL that names files or an unknown mode', () => {
+  it.each([
+    ['sslmode=verify', /^DATABASE_URL has an unknown sslmode/],
+    ['sslmode=constructor', /^DATABASE_URL has an unknown sslmode/],
+    ['ssl=yes', /^DATABASE_URL has an unknown sslmode/],
+    ['sslrootcert=/nowhere/ca.crt', /names by sslrootcert cannot be read \(ENOENT\)/],
+    ['sslkey=/nowhere/app.key', /names by sslkey cannot be read \(ENOENT\)/],
+  ])('When it has %s, Then that is a mistake', (query, mistake) => {
+    expect(read(`${REMOTE}?${query}`).mistakes).toEqual([expect.stringMatching(mistake)]);
+  });
+
+  it('When the file is no certificate, Then that is a mistake', () => {
+    const file = join(folder, 'text.crt');
+
+    expect(read(`${REMOTE}?sslrootcert=${file}`).mistakes).toEqual([
+      expect.stringMatching(/names by sslrootcert is not a certificate in PEM form/),
+    ]);
+  });
+
+  it('When its host is malformed, Then that is a mistake and no exception', () => {
+    expect(read('postgres://app@db%zz/banking').mistakes).toHaveLength(1);
+  });
+
+  it('When it is read for a connection, Then nothing about TLS is left in it', () => {
+    const all = 'sslmode=require&ssl=true&sslnegotiation=direct&uselibpqcompat=true&application_name=x';
+
+    expect(connectionTo(`${LOCAL}?${all}`).connectionString).toBe(`${LOCAL}?application_name=x`);
+  });
+});
