@@ -1,6 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import {
+  accessSync,
   chmodSync,
+  constants,
   copyFileSync,
   existsSync,
   mkdirSync,
@@ -15,6 +17,7 @@ import {
 import { dirname, join, relative } from 'node:path';
 import { EmbeddedServerError, SET_DATABASE_URL } from './embedded-server-error.js';
 import { isOurs } from './private-folder.js';
+import { isAlive, ownIdentity, parseIdentity, writeIdentity } from './process-identity.js';
 import { asUser, type ServerUser } from './server-user.js';
 
 /** PostgreSQL's programs as npm brought them, `native` being the folder with bin, lib and share. */
@@ -53,20 +56,20 @@ export function findPackage(): Package {
 /**
  * Programs the server's user can run. They stay in node_modules where that user can read them and
  * their links can be made; otherwise (a private home, a read-only node_modules) they are copied,
- * once per version, into a folder in `home` that only we can write to.
+ * once per version, into a folder in the first of `places` that we may write to. Nobody else can write to the copy.
  *
  * @throws EmbeddedServerError when they do not run on this system.
  */
 export function provideBinaries(
   found: Package,
-  home: string,
+  places: readonly string[],
   user: ServerUser | undefined,
   log: (line: string) => void,
 ): Binaries {
   const major = found.version.split('.')[0] ?? '';
   if (makeLinks(found.native) && complaintOf(found.native, user) === undefined) return programs(found.native, major);
 
-  const copy = join(home, `binaries-${found.version}`);
+  const copy = join(places.find(isWritable) ?? places.at(-1) ?? '', `${COPY}${found.version}`);
   if (existsSync(copy)) {
     if (!isOurs(copy, [0, process.geteuid?.() ?? -1, user?.uid ?? -1], 0o022)) {
       throw new EmbeddedServerError(`${copy} belongs to another user or is open to others: remove it and start again.`);
@@ -80,6 +83,19 @@ export function provideBinaries(
   throw new EmbeddedServerError(
     `PostgreSQL's programs from npm do not run on this system (${complaint}): ${SET_DATABASE_URL}.`,
   );
+}
+
+/** In a folder of the system, the name has to say whose it is. */
+const COPY = 'banking-postgres-';
+const HALF = `${COPY}half-`;
+
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function programs(native: string, major: string): Binaries {
@@ -117,18 +133,27 @@ function complaintOf(native: string, user: ServerUser | undefined): string | und
   return undefined;
 }
 
-/** Copies beside the goal and renames, so that a copy is whole or not there. Modes are set, not kept: npm follows the umask. */
+/**
+ * Copies beside the goal and renames, so that a copy is whole or not there. Starts with other data folders may do the same at the
+ * same time: the first to rename wins. Modes are set, not kept: npm follows the umask.
+ */
 function copyNative(native: string, goal: string): void {
   for (const name of readdirSync(dirname(goal))) {
-    if (name.startsWith('binaries-half-')) rmSync(join(dirname(goal), name), { recursive: true, force: true });
+    const copying = name.startsWith(HALF) ? parseIdentity(name.slice(HALF.length)) : undefined;
+    if (copying && !isAlive(copying)) rmSync(join(dirname(goal), name), { recursive: true, force: true });
   }
-  const half = mkdtempSync(join(dirname(goal), 'binaries-half-'));
+  const half = mkdtempSync(join(dirname(goal), `${HALF}${writeIdentity(ownIdentity())}-`));
   const inside = join(half, 'native');
   copyTree(native, inside);
   makeLinks(inside);
   chmodSync(inside, 0o755);
-  renameSync(inside, goal);
-  rmSync(half, { recursive: true, force: true });
+  try {
+    renameSync(inside, goal);
+  } catch (error) {
+    if (!existsSync(goal)) throw error;
+  } finally {
+    rmSync(half, { recursive: true, force: true });
+  }
 }
 
 function copyTree(from: string, to: string): void {

@@ -117,9 +117,14 @@ function isUsable(socketFolder: string, parents: readonly string[], user: Server
   return isOurs(socketFolder, [user?.uid ?? process.geteuid?.() ?? -1], 0o077);
 }
 
+/** The folders of the system where root may keep what the server's user has to reach; none where we are not root. */
+export function systemFolders(user: ServerUser | undefined): readonly string[] {
+  if (user === undefined) return [];
+  return SYSTEM_FOLDERS.filter((folder) => isOurs(folder, [0], 0o002) && canEnter(user, folder));
+}
+
 function makeSystemFolder(user: ServerUser | undefined, dataDir: string): string {
-  for (const parent of SYSTEM_FOLDERS) {
-    if (!isOurs(parent, [0], 0o002) || !canEnter(user, parent)) continue;
+  for (const parent of systemFolders(user)) {
     const home = mkdtempSync(join(parent, SHORT));
     try {
       chmodSync(home, 0o711);

@@ -1,16 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { join, resolve } from 'node:path';
+import { chmodSync, cpSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { findPackage, provideBinaries } from './binaries.js';
 import { chooseServerUser } from './server-user.js';
 import { ask, isServed, World, type UserIds } from './testing/world.js';
@@ -184,7 +174,7 @@ describe("Given PostgreSQL's programs", () => {
     expect(runs(join(found.native, 'bin', 'initdb'))).not.toBe(0);
 
     const user = chooseServerUser([]);
-    const binaries = provideBinaries(found, home, user, () => undefined);
+    const binaries = provideBinaries(found, [home], user, () => undefined);
 
     expect(binaries.initdb).toBe(join(found.native, 'bin', 'initdb'));
     expect(runs(binaries.initdb, user && { uid: user.uid, gid: user.gid })).toBe(0);
@@ -197,12 +187,12 @@ describe("Given PostgreSQL's programs", () => {
     chmodSync(join(found.native, 'lib'), 0o555);
 
     const script = `
-      const { provideBinaries } = require(${JSON.stringify(resolve(__dirname, '../../dist/embedded/binaries.js'))});
-      console.log(provideBinaries(${JSON.stringify(found)}, ${JSON.stringify(home)}, undefined, () => {}).initdb);`;
+      const { provideBinaries } = require(${JSON.stringify(join(world.installation(ordinary), 'dist/embedded/binaries.js'))});
+      console.log(provideBinaries(${JSON.stringify(found)}, ${JSON.stringify([home])}, undefined, () => {}).initdb);`;
     const { stdout } = spawnSync(process.execPath, ['-e', script], { ...ordinary, cwd: '/', encoding: 'utf8' });
     chmodSync(join(found.native, 'lib'), 0o755);
 
-    expect(stdout.trim()).toBe(join(home, `binaries-${installed.version}`, 'bin', 'initdb'));
+    expect(stdout.trim()).toBe(join(home, `banking-postgres-${installed.version}`, 'bin', 'initdb'));
   });
 
   itAsRoot('When they lie below a private home, Then they are copied once, whatever the umask was', () => {
@@ -212,23 +202,23 @@ describe("Given PostgreSQL's programs", () => {
     const user = chooseServerUser([]);
     const lines: string[] = [];
 
-    const first = provideBinaries(found, home, user, (line) => lines.push(line));
-    const second = provideBinaries(found, home, user, (line) => lines.push(line));
+    const first = provideBinaries(found, [home], user, (line) => lines.push(line));
+    const second = provideBinaries(found, [home], user, (line) => lines.push(line));
 
     expect(second).toEqual(first);
     expect(lines).toHaveLength(1);
-    expect(readdirSync(home)).toEqual([`binaries-${installed.version}`]);
-    expect(lstatSync(join(home, `binaries-${installed.version}`)).mode & 0o022).toBe(0);
+    expect(readdirSync(home)).toEqual([`banking-postgres-${installed.version}`]);
+    expect(lstatSync(join(home, `banking-postgres-${installed.version}`)).mode & 0o022).toBe(0);
   });
 
   itAsRoot("When the place of the copy is somebody else's, Then it is not run", () => {
     const [folder, home] = [world.folder(), world.folder()];
     const found = withoutLinks(folder);
     chmodSync(found.native, 0o700);
-    mkdirSync(join(home, `binaries-${installed.version}`));
-    chmodSync(join(home, `binaries-${installed.version}`), 0o777);
+    mkdirSync(join(home, `banking-postgres-${installed.version}`));
+    chmodSync(join(home, `banking-postgres-${installed.version}`), 0o777);
 
-    expect(() => provideBinaries(found, home, chooseServerUser([]), () => undefined)).toThrow(
+    expect(() => provideBinaries(found, [home], chooseServerUser([]), () => undefined)).toThrow(
       /open to others: remove it/,
     );
   });
@@ -243,11 +233,11 @@ describe("Given PostgreSQL's programs", () => {
     }
 
     const provide = () =>
-      provideBinaries({ ...installed, native: join(folder, 'native') }, home, undefined, () => undefined);
+      provideBinaries({ ...installed, native: join(folder, 'native') }, [home], undefined, () => undefined);
 
     expect(provide).toThrow(
       /do not run on this system \(wrong machine\): set DATABASE_URL to a PostgreSQL 15 or later/,
     );
-    expect(existsSync(join(home, 'binaries-half'))).toBe(false);
+    expect(readdirSync(home)).toEqual([`banking-postgres-${installed.version}`]);
   });
 });

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findPackage, provideBinaries } from './binaries.js';
-import { openDataFolder, openRunFolder, openSocketFolder, type DataFolder } from './data-folder.js';
+import { openDataFolder, openRunFolder, openSocketFolder, systemFolders, type DataFolder } from './data-folder.js';
 import { EmbeddedServerError, explainFileError } from './embedded-server-error.js';
 import { addHolder, removeHolder, sweepHolders } from './holders.js';
 import { underLock } from './lock.js';
@@ -114,7 +114,8 @@ async function ensureServer(
     return { connection, started: false, process };
   }
   refuseSharedUser(folder.user);
-  const binaries = provideBinaries(found, folder.home, folder.user, log);
+  const places = [...systemFolders(folder.user), folder.home];
+  const binaries = provideBinaries(found, places, folder.user, log);
   await ensureCluster(folder, binaries);
   return { connection, started: true, process: await startServer(folder, socketFolder, binaries, log) };
 }

@@ -7,7 +7,13 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { findPackage, provideBinaries, SERVER_ENV } from '../embedded/binaries.js';
-import { openDataFolder, openRunFolder, openSocketFolder, type DataFolder } from '../embedded/data-folder.js';
+import {
+  openDataFolder,
+  openRunFolder,
+  openSocketFolder,
+  systemFolders,
+  type DataFolder,
+} from '../embedded/data-folder.js';
 import { ensureCluster } from '../embedded/make-cluster.js';
 import { askServer, connectionOf, type Connection } from '../embedded/running-server.js';
 import { asUser, giveTo } from '../embedded/server-user.js';
@@ -32,7 +38,12 @@ export class TlsServer {
     chmodSync(root, 0o755);
     const { dataDir, run } = openRunFolder(join(root, 'data'));
     const folder = openDataFolder(dataDir, run, () => undefined);
-    const binaries = provideBinaries(findPackage(), folder.home, folder.user, () => undefined);
+    const binaries = provideBinaries(
+      findPackage(),
+      [...systemFolders(folder.user), folder.home],
+      folder.user,
+      () => undefined,
+    );
     await ensureCluster(folder, binaries);
     writeOwned(folder, 'pg_hba.conf', 'local all all peer map=banking\nhost all all 127.0.0.1/32 scram-sha-256\n');
     const socket = connectionOf(openSocketFolder(folder));

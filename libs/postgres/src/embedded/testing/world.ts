@@ -10,16 +10,17 @@ import {
   rmSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { joinEmbeddedServer, type EmbeddedServer } from '../join-embedded-server.js';
 import { isAlive, parseIdentity, type ProcessIdentity } from '../process-identity.js';
+import { installationFor } from './installation.js';
 import type { Said } from './joining-process.js';
 
-/** The built program: a child process cannot read TypeScript. */
-const PROGRAM = resolve(__dirname, '../../../dist/embedded/testing/joining-process.js');
+/** In the built library: a child process cannot read TypeScript. */
+const PROGRAM = 'dist/embedded/testing/joining-process.js';
 
 export interface UserIds {
   readonly uid: number;
@@ -59,10 +60,15 @@ export class World {
     return joinEmbeddedServer({ dataDir, ...(log && { log }) });
   }
 
+  /** The built library where this user can read it. */
+  installation(user: UserIds | undefined): string {
+    return installationFor(user && { name: String(user.uid), ...user }, () => this.folder());
+  }
+
   /** Joins in a process of its own. */
   process(dataDir: string, user?: UserIds): Joiner {
     this.dataDirs.add(dataDir);
-    const child = spawn(process.execPath, [PROGRAM, dataDir], {
+    const child = spawn(process.execPath, [join(this.installation(user), PROGRAM), dataDir], {
       ...user,
       cwd: '/',
       stdio: ['pipe', 'pipe', 'inherit'],
