@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { findPackage } from '../binaries.js';
@@ -39,7 +39,7 @@ function folderOf(name: string, from: string): string {
   const paths = createRequire(join(from, 'package.json')).resolve.paths(name) ?? [];
   const found = paths.map((path) => join(path, name)).find((path) => existsSync(join(path, 'package.json')));
   if (found === undefined) throw new Error(`${name} is not installed`);
-  return found;
+  return realpathSync(found);
 }
 
 function copyEmbedded(modules: string): void {
