@@ -20,6 +20,7 @@ Configuration, by environment; README.md says what each means:
   UPSTREAM_TOKEN, UPSTREAM_TOKEN_FILE                      our access token there, or the file that holds it
   UPSTREAM_AUTH_URL, UPSTREAM_REFRESH_TOKEN_FILE           or a session: where it is renewed, and the file that holds it
   LOG_LEVEL, LOG_FORMAT                                    info, and pretty or json
+  PUBLIC_URL                                               under which address callers reach the service
   DOCS, CORS_ORIGINS                                       the docs page, other origins
   RATE_LIMIT_PER_SECOND, ORDER_LIMIT_PER_MINUTE            limits for a user and for a workspace (50, 60; a sandbox has none)
   OPEN_QUOTES_PER_WORKSPACE                                quotes neither used nor expired (100; a sandbox has no limit)

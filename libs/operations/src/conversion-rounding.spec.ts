@@ -35,7 +35,8 @@ beforeAll(async () => {
   world = await freshDatabase();
   await world.owner.query(`drop schema ${SCHEMA} cascade`);
   const roles = { ownerRole: OWNER_ROLE, appRole: APP_ROLE, provisioningRole: PROVISIONING_ROLE };
-  const schema = { connection: world.connection, schema: SCHEMA, ...roles };
+  const parameters = { 'banking.sandbox': 'on' };
+  const schema = { connection: world.connection, schema: SCHEMA, parameters, ...roles };
   const older = await mkdtemp(join(tmpdir(), 'banking-older-'));
   const files = (await Promise.all(MIGRATIONS.map(async (folder) => (await readdir(folder)).map((name) => ({ folder, name }))))).flat(); // prettier-ignore
   const { name: roundsDown } = files.find(({ name }) => name.endsWith(ROUNDS_DOWN))!;

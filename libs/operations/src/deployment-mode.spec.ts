@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { APP_ROLE, migrate, OWNER_ROLE, SCHEMA } from '@banking/postgres';
+import { APP_ROLE, migrate, OWNER_ROLE, PROVISIONING_ROLE, SCHEMA } from '@banking/postgres';
 import { DeploymentError } from './deployment-error.js';
 import { migrateDeployment, missingMigrations } from './migrate-deployment.js';
 import { MIGRATIONS } from './migrations.js';
@@ -124,7 +124,8 @@ describe('Given a database from before the mode was stored', () => {
   afterAll(() => rmSync(join(folders[0]!, '..'), { recursive: true }));
   beforeEach(async () => {
     const connection = { connectionString: settings.databaseUrl! };
-    await migrate({ connection, folders, schema: SCHEMA, ownerRole: OWNER_ROLE, appRole: APP_ROLE });
+    const roles = { ownerRole: OWNER_ROLE, appRole: APP_ROLE, provisioningRole: PROVISIONING_ROLE };
+    await migrate({ connection, folders, schema: SCHEMA, ...roles });
   });
 
   it('When it has no data and no mode is stated, Then it becomes a sandbox', async () => {

@@ -17,7 +17,7 @@ describe('Given a server of one’s own with a database that has been migrated',
   beforeAll(async () => {
     server = await ownServer();
     database = await server.makeDatabase();
-    await (await openDeployment(as('owner', { isSandbox: true }))).close();
+    await (await openDeployment(as('owner', {}))).close();
   });
   afterAll(async () => {
     await database.drop();
@@ -52,9 +52,11 @@ describe('Given a server of one’s own with a database that has been migrated',
   });
 
   it('When a service starts in a sandbox, Then it takes any login', async () => {
-    await (await openDeployment(as('owner', { isService: true, isSandbox: true }))).close();
-    const url = database.urlOf();
-    await (await openDeployment({ ...as('owner', { isService: true, isSandbox: true }), databaseUrl: url })).close();
+    const sandbox = await server.makeDatabase();
+    const settings = { ...as('owner', { isService: true }), isSandbox: true };
+    await (await openDeployment({ ...settings, databaseUrl: sandbox.urlOf('owner') })).close();
+    await (await openDeployment({ ...settings, databaseUrl: sandbox.urlOf() })).close();
+    await sandbox.drop();
   });
 
   it('When a command changes the directory as a login of an operator, Then it may, outside a sandbox too', async () => {

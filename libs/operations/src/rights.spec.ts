@@ -25,6 +25,7 @@ const RIGHTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     customer_order: 'insert, select, update (pause_reason, paused_at, placed_by, resumed_at, status, updated_at)',
     customer_order_id_seq: 'usage',
     demo_step: 'insert, select',
+    deployment_mode: 'select',
     directory_change: 'select (action, id, record, relation)',
     discrepancy:
       'insert (event_id, kind, transaction_id, workspace_id), select, update (note, resolution, resolution_transaction_id, resolved_at, resolved_by)',
