@@ -27,7 +27,7 @@ end $$;
 
 create trigger append_only before update or delete on deployment_mode for each row execute function refuse_change();
 create trigger append_only_truncate before truncate on deployment_mode for each statement execute function refuse_change();
-grant select on deployment_mode to banking_app;
+grant select on deployment_mode to banking_app, banking_provisioning;
 
 -- What only a sandbox may write: moved clocks, payments of the sandbox network, the demo world.
 create function require_sandbox() returns trigger

@@ -2,9 +2,8 @@ import { Refusal } from '@banking/domain';
 import { APP_ROLE, bind, type ConnectionOptions, type Database, readTable, SCHEMA, statement } from '@banking/postgres';
 import { DeploymentError } from './deployment-error.js';
 
-/** Whether the database of a deployment holds demo money. */
 export interface DeploymentMode {
-  /** Only then may the login of a service have more rights than the service needs. */
+  /** Whether the database holds demo money. Only then may the login of a service have more rights than the service needs. */
   readonly isSandbox: boolean;
   /** False where the setting is a default. The mode of a database that already has data is not taken from a default. Default true. */
   readonly isSandboxStated?: boolean | undefined;

@@ -51,7 +51,7 @@ const schemaAt = (connection: ConnectionOptions) => ({
   provisioningRole: PROVISIONING_ROLE,
 });
 
-/** Of migration 0031, for a database with data and no mode. */
+/** Of the migration that stores the mode, for a database with data and no mode. */
 const MODE_NEEDED = 'BK014';
 
 function explainMode(error: unknown): never {

@@ -69,6 +69,7 @@ const RIGHTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     app_membership: 'insert (app_id, user_id), select',
     app_user: 'delete, insert (email, id, status, user_type), select, update (email, status, updated_at)',
     app_user_id_seq: 'usage',
+    deployment_mode: 'select',
     user_identity: 'insert (issuer, subject, user_id), select',
     workspace: 'delete, insert (app_id, id, name, type), select, update (name, updated_at)',
     workspace_id_seq: 'usage',
