@@ -65,7 +65,7 @@ describe('Given an account that was changed three times', () => {
     [
       'another account is disabled past the trail',
       (id) => `update account set status = 'disabled' where id = (
-         select max(id) from account where workspace_id = (select workspace_id from account where id = ${id}) and kind = 'customer' and id <> ${id})`,
+         select max(id) from account where workspace_id = (select workspace_id from account where id = ${id}) and kind = 'customer' and status = 'enabled' and id <> ${id})`,
       /^account \d+ is disabled, and its trail is empty$/,
     ],
   ])('When %s, Then it is found', async (_what, fault, detail) => {
