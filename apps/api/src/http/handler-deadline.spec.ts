@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import fastify, { type FastifyRequest } from 'fastify';
+import { Readable } from 'node:stream';
+import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import type { CalledRequest } from '../access/caller.js';
 import { boundHandlers } from './handler-deadline.js';
 
@@ -18,6 +19,39 @@ describe('Given a bound for handlers', () => {
     await server.close();
 
     expect(answer.json()).toMatchObject({ message: 'The answer took too long.' });
+  });
+
+  it('When the time is over and a response has begun, Then no second one is sent', async () => {
+    const server = fastify();
+    const limits = { withdrawAfterMs: Infinity, answerAfterMs: Infinity, checkEveryMs: 1 };
+    boundHandlers(server, limits);
+    const checked = new Promise<void>((resolve) => {
+      server.get('/', (_request, reply) => {
+        const body = new Readable({ read: () => undefined });
+        body.push('the first part');
+        jest.spyOn(reply, 'send');
+        void reply.send(body);
+        // Read by the check, which is then past the reply that is older.
+        Object.defineProperty(reply, 'elapsedTime', { get: () => (queueMicrotask(resolve), Infinity) });
+        replies.push(reply);
+        return reply;
+      });
+    });
+    const replies: FastifyReply[] = [];
+    await server.listen({ port: 0, host: '127.0.0.1' });
+    const { port } = server.server.address() as AddressInfo;
+    const sent = request({ port, host: '127.0.0.1' });
+    sent.end();
+
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    await once(response, 'data');
+    limits.answerAfterMs = 0;
+    await checked;
+    sent.on('error', () => undefined).destroy();
+    server.server.closeAllConnections();
+    await server.close();
+
+    expect(replies[0]!.send).toHaveBeenCalledTimes(1);
   });
 
   it.each([

@@ -52,7 +52,8 @@ export function boundHandlers(server: FastifyInstance, limits: HandlerLimits): v
     for (const reply of open) {
       if (reply.elapsedTime < limits.answerAfterMs) break;
       close(reply);
-      if (!reply.sent) reply.send(refusalOf(reply.request));
+      // A response that has begun is left alone: a second one would end the process. A caller that went away leaves such a response behind.
+      if (!reply.raw.headersSent) reply.send(refusalOf(reply.request));
     }
   }, limits.checkEveryMs ?? 1_000);
   check.unref();
