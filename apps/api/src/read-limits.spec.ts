@@ -14,7 +14,7 @@ const mistakesOf = (environment: Record<string, string>): readonly string[] => {
 describe('Given an environment', () => {
   it.each([
     [{ SANDBOX: 'off' }, 50, 60, 100],
-    [{ OIDC_ISSUER: 'https://login.example' }, 50, 60, 100],
+    [{ OIDC_ISSUER: 'https://login.example' }, undefined, undefined, undefined],
     [{ SANDBOX: 'on' }, undefined, undefined, undefined],
     [
       { SANDBOX: 'off', RATE_LIMIT_PER_SECOND: 'off', ORDER_LIMIT_PER_MINUTE: '0', OPEN_QUOTES_PER_WORKSPACE: 'off' },

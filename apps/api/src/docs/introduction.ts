@@ -56,12 +56,12 @@ const MONEY = `No amount is ever a fraction. Every one counts the smallest unit 
 
 | Field | Written as | Whose smallest unit |
 |---|---|---|
-| \`Balance.amount\` | JSON integer, at most 2^53 - 1 | the account's \`edges.currency\` |
+| \`Balance.amount\` | JSON integer, at most 2^53-1 | the account's \`edges.currency\` |
 | \`Transfer.amount\`, \`Transfer.feeAmount\` | string of digits, up to 19 | the account's \`edges.currency\` |
 | \`Order.amount\` | string of digits, up to 19 | the currency of the account that pays |
 | \`Quote.amount\`, \`Quote.feeAmount\` | string of digits, up to 19 | the currency of the account that pays |
 | \`Quote.targetAmount\` | string of digits, up to 19 | \`edges.targetCurrency\` |
-| \`Statement.openingBalance\`, \`Statement.closingBalance\`, \`Movement.balanceAfter\` | JSON integer, at most 2^53 - 1 | the currency of the statement's account |
+| \`Statement.openingBalance\`, \`Statement.closingBalance\`, \`Movement.balanceAfter\` | JSON integer, at most 2^53-1 | the currency of the statement's account |
 | \`Movement.amount\`, \`Movement.feeAmount\` | string of digits, up to 19 | the currency of the statement's account |
 | \`Corridor.minimumAmount\`, \`Corridor.maximumAmount\` | string of digits, inclusive | \`edges.limitCurrency\` |
 | \`Currency.swiftMinimumWithdrawalAmount\` | string of digits | that currency |

@@ -60,7 +60,7 @@ describe('Given a queue of requests to an upstream', () => {
 
   it('sends at most half of what runs at once for one caller, who may have as many waiting as stay free', async () => {
     const { ask, sentBy, endedBy } = queueTo();
-    for (const _ of range(1_000)) void ask(HOSTILE);
+    for (let turn = 0; turn < 1_000; turn += 1) void ask(HOSTILE);
     await settled();
 
     expect(sentBy(HOSTILE)).toBe(CONCURRENT_MAX / 2);
@@ -69,7 +69,7 @@ describe('Given a queue of requests to an upstream', () => {
 
   it('sends a request of another caller at once, beside a thousand of one', async () => {
     const { ask, sentBy } = queueTo();
-    for (const _ of range(1_000)) void ask(HOSTILE);
+    for (let turn = 0; turn < 1_000; turn += 1) void ask(HOSTILE);
     void ask(POLITE);
     await settled();
 
@@ -78,7 +78,7 @@ describe('Given a queue of requests to an upstream', () => {
 
   it('never sends more than there are connections, however many callers there are', async () => {
     const { ask, sent } = queueTo();
-    for (const actor of range(300)) for (const _ of range(5)) void ask(actor);
+    for (const actor of range(300)) for (let turn = 0; turn < 5; turn += 1) void ask(actor);
     await settled();
 
     expect(sent).toHaveLength(CONCURRENT_MAX);
@@ -98,7 +98,7 @@ describe('Given a queue of requests to an upstream', () => {
         // One connection becomes free again and again.
         await answer(0);
         const order: (number | undefined)[] = [];
-        for (const _ of turns) {
+        for (let turn = 0; turn < turns.length; turn += 1) {
           order.push(sent.at(-1)?.actor);
           await answer(sent.length - 1);
         }
@@ -111,19 +111,19 @@ describe('Given a queue of requests to an upstream', () => {
   it('delays another caller by one answer at most when every connection is taken', async () => {
     const { ask, sentBy, answer } = queueTo();
     for (const actor of range(CONCURRENT_MAX)) void ask(10 + actor);
-    for (const actor of range(5)) for (const _ of range(100)) void ask(10 + actor);
+    for (const actor of range(5)) for (let turn = 0; turn < 100; turn += 1) void ask(10 + actor);
     void ask(POLITE);
     await settled();
     expect(sentBy(POLITE)).toBe(0);
 
     // Five callers wait before it, with one turn each.
-    for (const _ of range(6)) await answer();
+    for (let turn = 0; turn < 6; turn += 1) await answer();
     expect(sentBy(POLITE)).toBe(1);
   });
 
   it('refuses a request that has waited too long, and sends nothing for it later', async () => {
     const seen = queueTo();
-    for (const _ of range(40)) void seen.ask(HOSTILE);
+    for (let turn = 0; turn < 40; turn += 1) void seen.ask(HOSTILE);
     await settled();
     expect(seen.endedBy(HOSTILE, 'unavailable 1')).toBe(0);
     jest.advanceTimersByTime(WAIT_MAX_MS);
@@ -138,8 +138,8 @@ describe('Given a queue of requests to an upstream', () => {
   it('lets a request go whose caller gives up while it waits, and its place with it', async () => {
     const seen = queueTo();
     const gone = new AbortController();
-    for (const _ of range(32)) void seen.ask(HOSTILE);
-    for (const _ of range(128)) void seen.ask(HOSTILE, 'reads', gone.signal);
+    for (let turn = 0; turn < 32; turn += 1) void seen.ask(HOSTILE);
+    for (let turn = 0; turn < 128; turn += 1) void seen.ask(HOSTILE, 'reads', gone.signal);
     void seen.ask(HOSTILE);
     await settled();
     expect(seen.endedBy(HOSTILE, 'rate_limited 1')).toBe(1);
@@ -156,7 +156,7 @@ describe('Given a queue of requests to an upstream', () => {
 
   it('says of each request whether it has waited', async () => {
     const { ask, sent, answer } = queueTo();
-    for (const _ of range(33)) void ask(HOSTILE);
+    for (let turn = 0; turn < 33; turn += 1) void ask(HOSTILE);
     await settled();
     await answer();
 
@@ -168,14 +168,14 @@ describe('Given a queue of requests to an upstream', () => {
     const { signal } = new AbortController();
     const fail = () =>
       queue.run({ actor: 1 as UserId, limitKey: '' }, signal, () => Promise.reject(new Error('broken')));
-    for (const _ of range(100)) await expect(fail()).rejects.toThrow('broken');
+    for (let turn = 0; turn < 100; turn += 1) await expect(fail()).rejects.toThrow('broken');
   });
 
   it('lets what counts against a limit wait for a second, then in turn, and nothing else', async () => {
     const { queue, ask, sent, sentBy } = queueTo();
     queue.pause('reads');
-    for (const _ of range(100)) void ask(HOSTILE);
-    for (const _ of range(2)) void ask(POLITE);
+    for (let turn = 0; turn < 100; turn += 1) void ask(HOSTILE);
+    for (let turn = 0; turn < 2; turn += 1) void ask(POLITE);
     void ask(HOSTILE, 'changes');
     await settled();
     expect([sentBy(HOSTILE), sentBy(POLITE)]).toEqual([1, 0]);
@@ -192,7 +192,7 @@ describe('Given a queue of requests to an upstream', () => {
   it('holds requests for a second and while something more urgent is done, whatever comes of it', async () => {
     const { queue, ask, sent } = queueTo();
     let end: (error?: Error) => void = () => undefined;
-    let hasBegun = false;
+    let hasBegun: boolean;
     const work = () => {
       hasBegun = true;
       return new Promise<void>((resolve, reject) => (end = (error) => (error ? reject(error) : resolve())));
