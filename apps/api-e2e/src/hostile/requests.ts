@@ -124,6 +124,7 @@ const PATHS: readonly HostileCase[] = [
   ...['/TRANSFERS/1', '/Apps', '/v1/transfers/1', '/v1/apps', '/apps/', '//apps', '/apps/1', '/apps/1/users/', '/apps/1/users/1', '/transfers/1/', '/', '/robots.txt', '/.env', '/.git/config', '/docs/../package.json', '/docs/%2e%2e/package.json', '/docs/swagger-ui.js', '/metrics', '/openapi.yaml', '/graphql', '/health', '/recipients/countries/', '/recipients/countries//corridors', '/__proto__', '/apps/%2e%2e/products'].map(
     (path) => ({ what: path, path, ...NO_ROUTE }),
   ),
+  { what: 'no country, without a token', path: '/recipients/countries//corridors', with: { Authorization: null }, ...NO_ROUTE },
   { what: 'two letters that are no country', path: '/recipients/countries/ZZ/corridors', status: 404, reason: 'country_unknown' },
   { what: 'the folder above instead of a country', path: '/recipients/countries/../corridors', status: 404, reason: 'country_unknown' },
   { what: 'a flag instead of a country', path: '/recipients/countries/%F0%9F%87%BA%F0%9F%87%B8/corridors', status: 404, reason: 'country_unknown' },

@@ -23,12 +23,15 @@ export function checkHead({ url, raw }: FastifyRequest): void {
  */
 export function routeRefusal(routes: RouteIndex, request: FastifyRequest, reply: FastifyReply): Refusal | undefined {
   // If pages of other origins may call, the router has a route for OPTIONS on every path.
-  if (!request.is404 && request.method !== 'OPTIONS') return undefined;
+  if (!request.is404 && request.method !== 'OPTIONS' && !hasEmptyParameter(request)) return undefined;
   const methods = allowedMethods(routes, request.url);
   if (methods.length === 0) return new Refusal('route_not_found');
   reply.header('Allow', methods.join(', '));
   return new Refusal('method_not_allowed', `This path answers ${methods.join(', ')}.`);
 }
+
+/** The router matches an empty part of the path; Nest answers 404 to it, but only in the handler. */
+const hasEmptyParameter = ({ params }: FastifyRequest) => Object.values(params as Record<string, string>).includes('');
 
 /**
  * What is left to check of the head once the caller is known.

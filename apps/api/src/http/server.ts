@@ -100,7 +100,7 @@ export function prepareServer(
     checkHead(request);
     if (isCrossOrigin && answerPreflight(request, reply)) return reply;
     const refusal = routeRefusal(routes, request, reply);
-    if (refusal && request.is404) throw refusal;
+    if (refusal && (request.is404 || request.method !== 'OPTIONS')) throw refusal;
     // The route of the library for OPTIONS does not have the error handler of Nest.
     if (refusal) return reply.code(refusal.status).send(bodyOf(refusal, request.id));
     await access.admit(request, reply);
