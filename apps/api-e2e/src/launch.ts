@@ -60,7 +60,9 @@ export class Output {
 /** Starts a built program in a process of its own, which ends with ours. */
 export function launch(app: 'api' | 'worker', { dataDir, environment = {}, logFile }: LaunchWish) {
   const main = join(__dirname, '..', '..', app, 'dist', 'main.js');
-  const env = { ...bareEnvironment(), PORT: '0', LOG_FORMAT: 'json', DATA_DIR: dataDir, ...environment };
+  // All callers of a spec have one address.
+  const usual = { PORT: '0', LOG_FORMAT: 'json', DATA_DIR: dataDir, CONNECTIONS_PER_ADDRESS: '1000' };
+  const env = { ...bareEnvironment(), ...usual, ...environment };
   const child = spawn(process.execPath, [main], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const output = new Output(child, logFile);
   const killWithUs = () => child.kill('SIGKILL');
