@@ -2,27 +2,35 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { APP_ROLE, migrate, OWNER_ROLE, PROVISIONING_ROLE, SCHEMA } from '@banking/postgres';
+import { administer } from '@banking/postgres/testing';
 import { DeploymentError } from './deployment-error.js';
 import { migrateDeployment, missingMigrations } from './migrate-deployment.js';
 import { MIGRATIONS } from './migrations.js';
 import { openDeployment, type DeploymentSettings } from './open-deployment.js';
-import { administer, OwnDatabases } from './testing/own-databases.js';
+import { ownServer, type OwnServer } from './testing/own-server.js';
 import { wordOf } from './testing/worlds.js';
 
-let databases: OwnDatabases;
+let server: OwnServer;
+let database: Awaited<ReturnType<OwnServer['makeDatabase']>>;
 let settings: DeploymentSettings;
 
 beforeAll(async () => {
-  databases = await OwnDatabases.open();
+  server = await ownServer();
 });
-afterAll(() => databases.close());
+afterAll(() => server.close());
 beforeEach(async () => {
-  settings = { databaseUrl: await databases.create(), dataDir: '/nowhere', demo: false, isSandbox: true };
+  database = await server.makeDatabase();
+  settings = { databaseUrl: database.urlOf(), dataDir: '/nowhere', demo: false, isSandbox: true };
 });
+afterEach(() => database.drop());
 
 const live = (): DeploymentSettings => ({ ...settings, isSandbox: false });
 
-const query = <Row>(text: string): Promise<Row[]> => administer(settings.databaseUrl!, text);
+const query = <Row extends object>(text: string): Promise<Row[]> =>
+  administer({ connectionString: settings.databaseUrl! }, async (client) => {
+    await client.query(`set search_path = ${SCHEMA}`);
+    return (await client.query<Row>(text)).rows;
+  });
 
 const storedModes = () => query<{ is_sandbox: boolean }>('select is_sandbox from deployment_mode');
 
@@ -61,11 +69,12 @@ describe('Given a database that has been made', () => {
   });
 
   it('When the URL of the owner leads to a database of the other mode, Then the one that is served decides', async () => {
-    const other = await databases.create();
+    const other = await server.makeDatabase();
     await (await openDeployment(settings)).close();
-    await (await openDeployment({ ...live(), databaseUrl: other })).close();
+    await (await openDeployment({ ...live(), databaseUrl: other.urlOf() })).close();
 
-    expect(await wordOf(openDeployment({ ...live(), ownerUrl: other }))).toMatch(/^The database is a sandbox/);
+    expect(await wordOf(openDeployment({ ...live(), ownerUrl: other.urlOf() }))).toMatch(/^The database is a sandbox/);
+    await other.drop();
   });
 
   it.each([

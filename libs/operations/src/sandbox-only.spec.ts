@@ -1,32 +1,38 @@
 import type { AccountId, TransactionId, TransferAmount, WorkspaceId } from '@banking/domain';
 import { SandboxRail } from '@banking/payouts';
+import { administer } from '@banking/postgres/testing';
 import { LedgerBankingService } from './ledger-banking-service.js';
 import { openDeployment, type Deployment } from './open-deployment.js';
 import { addFunding } from './provisioning/index.js';
-import { administer, OwnDatabases } from './testing/own-databases.js';
+import { ownServer, type OwnServer } from './testing/own-server.js';
 import { sql, wordOf } from './testing/worlds.js';
 
 const shipping = { workspaceId: 1 as WorkspaceId, actor: undefined };
-let databases: OwnDatabases;
+let server: OwnServer;
+let own: Awaited<ReturnType<OwnServer['makeDatabase']>>;
 let deployment: Deployment;
 let service: LedgerBankingService;
 let accountId: AccountId;
 
 beforeAll(async () => {
-  databases = await OwnDatabases.open();
-  const databaseUrl = await databases.create();
+  server = await ownServer();
+  own = await server.makeDatabase();
+  const databaseUrl = own.urlOf();
   deployment = await openDeployment({ databaseUrl, dataDir: '/nowhere', demo: false, isSandbox: false });
   const { database, books } = deployment;
   service = new LedgerBankingService(database, books);
   // As the administrator, so that this spec does not depend on who may provision.
-  await administer(databaseUrl, `insert into app (id, name) values (1, 'Harbour')`);
-  await administer(databaseUrl, `insert into workspace (id, app_id, name) values (1, 1, 'Shipping')`);
+  await administer({ connectionString: databaseUrl }, (client) =>
+    client.query(`insert into banking.app (id, name) values (1, 'Harbour');
+                  insert into banking.workspace (id, app_id, name) values (1, 1, 'Shipping')`),
+  );
   const [product] = await service.listProducts();
   accountId = (await service.openAccount(shipping, { productID: product!.id })).resource.id;
 });
 afterAll(async () => {
   await deployment.close();
-  await databases.close();
+  await own.drop();
+  await server.close();
 });
 
 describe('Given a live database', () => {
