@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { World } from './testing/world.js';
 
 /** Every command, as far as it must be given. */
@@ -57,7 +57,9 @@ describe('Given somebody who wants to know', () => {
   );
 
   it('When they ask for the version, Then it is all they get', async () => {
-    expect(await world.run(['--version'])).toEqual({ exitCode: 0, stdout: '0.1.0\n', stderr: '' });
+    const { version } = JSON.parse(readFileSync(join(__dirname, '../package.json'), 'utf8')) as { version: string };
+
+    expect(await world.run(['--version'])).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: '' });
   });
 });
 
