@@ -51,6 +51,14 @@ describe('Given a server of one’s own with a database that has been migrated',
     await (await openDeployment(as('app', { isService: true }))).close();
   });
 
+  it('When the login of a service owns the database, Then it is refused outside a sandbox', async () => {
+    await database.query(`alter database @database owner to ${server.logins.app}`);
+    const work = openDeployment(as('app', { isService: true }));
+
+    expect(await wordOf(work)).toContain('is a superuser, owns the database, or has BYPASSRLS or CREATEROLE');
+    await database.query('alter database @database owner to current_user');
+  });
+
   it('When a service starts in a sandbox, Then it takes any login', async () => {
     const sandbox = await server.makeDatabase();
     const settings = { ...as('owner', { isService: true }), isSandbox: true };
@@ -76,7 +84,7 @@ describe('Given a server of one’s own with a database that has been migrated',
 
     const sentence = await wordOf(deployment.openProvisioning());
 
-    expect(sentence).toContain(`Let an administrator run: grant "banking_provisioning" to "${server.logins.app}";`);
+    expect(sentence).toContain(`let an administrator run: grant "banking_provisioning" to "${server.logins.app}";`);
     await deployment.close();
   });
 });

@@ -1,6 +1,6 @@
 import { listCorridors } from './list-corridors.js';
 import { loadReference } from './load-reference.js';
-import { emptyWorld, type World } from './testing/worlds.js';
+import { emptyWorld, sql, type World } from './testing/worlds.js';
 
 const TABLES = ['currency', 'product', 'bank', 'corridor'];
 
@@ -51,5 +51,11 @@ describe('Given reference data that has been loaded', () => {
       `select name, swift_minimum_withdrawal_amount::int as least from currency where code = 'USD'`,
     );
     expect(rows).toEqual([{ name: 'US Dollar', least: 123 }]);
+  });
+
+  it('When the decimals of a currency are changed, Then the database refuses it', async () => {
+    const change = world.database.flight({}, [sql(`update currency set decimals = 0 where code = 'USD'`)]);
+
+    await expect(change).rejects.toMatchObject({ code: 'BK016' });
   });
 });

@@ -161,7 +161,7 @@ function sayWhoMigrates(pending: readonly string[]): (error: unknown) => never {
     if (!isNotAllowed) throw error;
     throw new DeploymentError(
       `The database lacks ${pending.join(', ')}, and the login of DATABASE_URL may not migrate. ` +
-        `Set DATABASE_OWNER_URL to a login that may, or make this one such a login. ${error.message}`,
+        `Set DATABASE_OWNER_URL to a login that may; in a sandbox, this one may be such a login. ${error.message}`,
       { cause: error },
     );
   };

@@ -116,14 +116,15 @@ function proofSql({ schema, forbiddenRoles }: SessionSettings): string {
 }
 
 /**
- * A membership counts whatever its options: SET and INHERIT give the rights at once, ADMIN lets the login grant them to itself. Before
+ * The owner of the database counts too, because it grants rights to make schemas and temporary tables. A membership counts whatever its options: SET and INHERIT give the rights at once, ADMIN lets the login grant them to itself. Before
  * PostgreSQL 16 CREATEROLE could grant every role that is no superuser.
  */
 function reachableSql(forbiddenRoles: readonly string[]): string {
   const names = [...forbiddenRoles, ...PREDEFINED_ROLES].map((name) => escapeLiteral(name));
   return `(select r.rolname from pg_roles r
             where pg_has_role(session_user, r.oid, 'member')
-              and (r.rolname in (${names.join(', ')}) or r.rolsuper or r.rolbypassrls
+              and (r.rolname in (${names.join(', ')}) or r.rolsuper
+                   or r.oid = (select datdba from pg_database where datname = current_database()) or r.rolbypassrls
                    or r.rolcreaterole and current_setting('server_version_num')::int < 160000)
             order by r.rolname = session_user desc, r.rolname limit 1)`;
 }
@@ -152,7 +153,7 @@ function objectionToRights({ login, role, database, reachable, creates }: Proof)
   if (reachable !== null) {
     const [why, advice] =
       reachable === login
-        ? ['is a superuser, or has BYPASSRLS or CREATEROLE,', '']
+        ? ['is a superuser, owns the database, or has BYPASSRLS or CREATEROLE,', '']
         : [`can act as "${reachable}",`, ` Or run: revoke "${reachable}" from "${login}";`];
     return `The login "${login}" ${why} so it has a way around the rights of "${role}": connect as a login that may take on "${role}" and no other role.${advice}`;
   }
@@ -169,7 +170,8 @@ function explain(error: unknown, settings: SessionSettings, login: string): unkn
   }
   if (error.code === '42501') {
     return new DatabaseSetupError(
-      `The login "${login}" may not act as "${settings.role}". Let an administrator run: grant "${settings.role}" to "${login}";`,
+      `The login "${login}" may not act as "${settings.role}". Use a login that may, or let an administrator run: grant "${settings.role}" to "${login}"; ` +
+        'Outside a sandbox, a service does not start with a login that can act as another role than its own.',
       { cause: error },
     );
   }

@@ -58,7 +58,7 @@ export class RefusalFilter implements ExceptionFilter {
   }
 
   private ofOurs(thrown: unknown, request: FastifyRequest & CalledRequest): ErrorAnswer {
-    const refusal = refusalOf(thrown, request.url);
+    const refusal = refusalOf(thrown, request);
     const { cause } = refusal;
     if (refusal.reason === 'internal_error') {
       this.logger.error({ err: thrown, requestId: request.id }, 'a bug');
@@ -87,12 +87,20 @@ const messageOf = (cause: unknown): string | undefined => (cause instanceof Erro
 const whenToRetry = ({ retryAfterSeconds = RETRY_AFTER_S.usual }: ErrorAnswer) =>
   String(Math.min(retryAfterSeconds, RETRY_AFTER_S.most));
 
-function refusalOf(thrown: unknown, url: string): Refusal {
+function refusalOf(thrown: unknown, { url, raw }: FastifyRequest): Refusal {
   if (thrown instanceof Refusal) return thrown;
+  // The connection ended or broke within the body, so its handler has not run.
+  if (!raw.complete && BROKEN_BODY.test(codeOf(thrown)))
+    return new Refusal('request_malformed', undefined, { cause: thrown });
   const status = statusOf(thrown);
   if (status === 404 && !isDecodable(url)) return new Refusal('request_malformed', undefined, { cause: thrown });
   return new Refusal(reasonOf(status), undefined, { cause: thrown });
 }
+
+/** Node's codes for a connection that was closed and for what its parser refuses. */
+const BROKEN_BODY = /^(?:ECONNRESET$|HPE_)/;
+
+const codeOf = (thrown: unknown) => String((thrown as { readonly code?: unknown } | undefined)?.code);
 
 function isDecodable(url: string): boolean {
   try {
