@@ -29,7 +29,9 @@ export function addDemoCommand(program: Command): void {
     .action(async ({ json }: { json?: boolean }) => {
       const world = await withDeployment(({ database }) => readDemoWorld(database));
       if (!world) {
-        throw new Refused('There is no demo world here. Set DEMO_DATA=on and run this command again: in a sandbox, it makes one.');
+        throw new Refused(
+          'There is no demo world here. Set DEMO_DATA=on and run this command again: in a sandbox, it makes one.',
+        );
       }
       if (json) return printJson(world);
       const rows = Object.entries(world).flatMap(([kind, ids]) =>
