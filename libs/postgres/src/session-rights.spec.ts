@@ -81,7 +81,9 @@ describe('Given a login that may take on the app role', () => {
   it.each(['superuser', 'bypassrls'])('When it has the attribute %s, Then it is refused', async (attribute) => {
     await world.owner.query(`alter role ${login} ${attribute}`);
 
-    await expect(serve()).rejects.toThrow(`The login "${login}" is a superuser, or has BYPASSRLS or CREATEROLE`);
+    await expect(serve()).rejects.toThrow(
+      `The login "${login}" is a superuser, owns the database, or has BYPASSRLS or CREATEROLE`,
+    );
   });
 
   it('When it may make roles, Then it is refused where that lets it grant itself the owner', async () => {

@@ -170,8 +170,8 @@ function explain(error: unknown, settings: SessionSettings, login: string): unkn
   }
   if (error.code === '42501') {
     return new DatabaseSetupError(
-      `The login "${login}" may not act as "${settings.role}". Use a login that may, or let an administrator run: grant "${settings.role}" to "${login}"; ` +
-        'Outside a sandbox, a service does not start with a login that can act as another role than its own.',
+      `The login "${login}" may not act as "${settings.role}". Use a login that may: a live service does not start with one that can act ` +
+        `as more than its own role. For any other login, let an administrator run: grant "${settings.role}" to "${login}";`,
       { cause: error },
     );
   }
