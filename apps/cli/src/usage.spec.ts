@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { World } from './testing/world.js';
 
 /** Every command, as far as it must be given. */
