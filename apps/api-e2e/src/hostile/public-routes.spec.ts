@@ -40,7 +40,7 @@ const TARGETS: readonly string[] = [
 
 const METHODS = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'DELETE', 'TRACE', 'PROPFIND', 'CONNECT', 'QUERY'];
 
-/** What is wrong with a response to a request that nobody should send. */
+/** What is wrong with a response to a malformed or unusual request. */
 function mistakesIn(answer: RawAnswer, method: string): string[] {
   // Where the connection is closed without a response, Node left us nothing to answer.
   if (answer.status === undefined) return method === 'CONNECT' ? [] : ['it is not answered'];

@@ -25,7 +25,7 @@ describe('Given a service with OIDC_BIND_BY_EMAIL=off', () => {
     expect((await asAda()).status).toBe(401);
     await banking(own.dataDir, 'user', 'bind', ADA, '--issuer', issuer.issuer, '--subject', 'ada-1');
     let answer = await asAda();
-    // That the subject was nobody is remembered for a second.
+    // An unknown subject is remembered for a second.
     while (answer.status === 401) answer = await asAda();
 
     expect(answer.status).toBe(200);

@@ -83,11 +83,11 @@ describe('Given a live deployment', () => {
 describe('Given a database of one’s own', () => {
   it('When SANDBOX is not set, Then neither service, worker nor command starts, and each says what to set', async () => {
     const folder = await newDataDir();
-    const wish = { dataDir: folder.path, environment: { DATABASE_URL: 'postgres://banking@127.0.0.1:1/banking' } };
-    const worker = launch('worker', wish);
+    const settings = { dataDir: folder.path, environment: { DATABASE_URL: 'postgres://banking@127.0.0.1:1/banking' } };
+    const worker = launch('worker', settings);
 
-    const [service, { code }] = await Promise.all([refusedStart(wish), worker.ended]);
-    const command = bankingWith({ DATA_DIR: folder.path, ...wish.environment }, 'verify');
+    const [service, { code }] = await Promise.all([refusedStart(settings), worker.ended]);
+    const command = bankingWith({ DATA_DIR: folder.path, ...settings.environment }, 'verify');
 
     const said =
       /^The configuration has a mistake:\n {2}- SANDBOX is not set\. With DATABASE_URL, set SANDBOX=on .+\n$/;
