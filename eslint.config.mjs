@@ -6,47 +6,16 @@ import tseslint from 'typescript-eslint';
 import describedDirectives from './tools/house-rules/lint/described-directives.mjs';
 import environmentInConfig from './tools/house-rules/lint/environment-in-config.mjs';
 import exactMoney from './tools/house-rules/lint/exact-money.mjs';
+import plainWords from './tools/house-rules/lint/plain-words.mjs';
 import routesDeclareAccess from './tools/house-rules/lint/routes-declare-access.mjs';
 import tellingNames from './tools/house-rules/lint/telling-names.mjs';
+import { DEPENDENCY_FREE, PROJECTS } from './tools/house-rules/projects.mjs';
 
-/**
- * Who may import whom: one row per project, which carries the tag `room:<name>` in its package.json.
- * Arrows run right or down, never back; a room that is not listed may not be imported.
- */
-const ROOMS = {
-  domain: [],
-  client: ['domain'],
-  process: [],
-  postgres: ['domain'],
-  ledger: ['domain', 'postgres'],
-  reference: ['domain'],
-  payouts: ['domain', 'postgres', 'ledger'],
-  operations: ['domain', 'process', 'postgres', 'ledger', 'payouts', 'reference'],
-  'local-issuer': ['domain'],
-  api: ['domain', 'client', 'postgres', 'operations', 'local-issuer', 'process'],
-  cli: ['domain', 'client', 'postgres', 'operations', 'ledger', 'payouts', 'local-issuer', 'process'],
-  worker: ['postgres', 'operations', 'process'],
-  'api-e2e': ['domain', 'client', 'postgres', 'local-issuer', 'reference'],
-  'house-rules': [],
-  packages: [],
-  bench: ['domain', 'client', 'postgres', 'ledger', 'operations', 'local-issuer'],
-};
+/** Packages for apps only: the HTTP framework and body validation. */
+const FRAMEWORK = ['@nestjs/*', 'class-validator', 'class-transformer', 'nestjs-pino', 'fastify*', '@fastify/*'];
 
-const APPS = ['api', 'cli', 'worker', 'api-e2e', 'bench'];
-
-/** Published and dependency-free, so that any team can install them anywhere, browsers included. Their specs may use more. */
-const DEPENDENCY_FREE = ['domain', 'client'];
-
-/** What only an app may know: how we are served, how a body is checked, where a log line goes. */
-const FRAMEWORK = [
-  '@nestjs/*',
-  'class-validator',
-  'class-transformer',
-  'pino*',
-  'nestjs-pino',
-  'fastify*',
-  '@fastify/*',
-];
+/** The log is made in libs/process; other libraries report through what their caller passes in. */
+const bannedIn = (name) => (name === 'process' ? FRAMEWORK : [...FRAMEWORK, 'pino*']);
 
 const moduleBoundaries = ({ specs }) => [
   'error',
@@ -54,25 +23,40 @@ const moduleBoundaries = ({ specs }) => [
     banTransitiveDependencies: true,
     // A library an app loads late is no lazy bundle: a server has its files on disk.
     checkDynamicDependenciesExceptions: ['.*'],
-    depConstraints: Object.entries(ROOMS).map(([room, mayImport]) => ({
-      sourceTag: `room:${room}`,
-      onlyDependOnLibsWithTags: mayImport.map((name) => `room:${name}`),
-      ...(APPS.includes(room) ? {} : { bannedExternalImports: FRAMEWORK }),
-      ...(DEPENDENCY_FREE.includes(room) && !specs ? { allowedExternalImports: [] } : {}),
-    })),
+    // Nx does not tell a spec from production code: the other way round is refused by the constraints below.
+    ignoredCircularDependencies: Object.entries(PROJECTS).flatMap(([name, { specsMayImport = [] }]) =>
+      specsMayImport.map((other) => [`@banking/${name}`, `@banking/${other}`]),
+    ),
+    depConstraints: [
+      ...Object.entries(PROJECTS).map(([name, { type, mayImport, specsMayImport = [] }]) => ({
+        sourceTag: `scope:${name}`,
+        onlyDependOnLibsWithTags: [...mayImport, ...(specs ? specsMayImport : [])].map((other) => `scope:${other}`),
+        ...(type === 'lib' ? { bannedExternalImports: bannedIn(name) } : {}),
+        ...(DEPENDENCY_FREE.includes(name) && !specs ? { allowedExternalImports: [] } : {}),
+      })),
+      { sourceTag: 'type:lib', onlyDependOnLibsWithTags: ['type:lib'] },
+      { sourceTag: 'type:app', onlyDependOnLibsWithTags: ['type:lib'] },
+      { sourceTag: 'type:tool', onlyDependOnLibsWithTags: ['type:lib'] },
+    ],
   },
 ];
 
-/** Our own rules. Each has its cases in tools/house-rules/src/lint-rules.spec.ts. */
+/** Rules of this repository. Their cases are in tools/house-rules/src/lint-cases.ts. */
 const HOUSE_RULES = {
   'described-directives': describedDirectives,
   'environment-in-config': environmentInConfig,
   'exact-money': exactMoney,
+  'plain-words': plainWords,
   'routes-declare-access': routesDeclareAccess,
   'telling-names': tellingNames,
 };
 
 const RUNS_ANYWHERE = 'This library runs in browsers too: use what every platform has.';
+
+/** Packages whose times decide about money. */
+const DATABASE_CLOCK_ONLY = [
+  ...['ledger', 'work-queue', 'payouts', 'rates', 'operations', 'provisioning', 'books-proof', 'demo', 'deployment'],
+];
 
 const DATABASE_CLOCK = 'Times that decide come from the clock of the database: the clock of the process may be wrong.';
 
@@ -91,6 +75,7 @@ export default defineConfig(
     linterOptions: { reportUnusedDisableDirectives: 'error', reportUnusedInlineConfigs: 'error' },
     rules: {
       'house/described-directives': 'error',
+      'house/plain-words': 'error',
       'house/telling-names': 'error',
       eqeqeq: ['error', 'always', { null: 'ignore' }],
     },
@@ -103,7 +88,7 @@ export default defineConfig(
     rules: {
       '@nx/enforce-module-boundaries': moduleBoundaries({ specs: false }),
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', ignoreRestSiblings: true }],
-      // A promise nobody waits for is money nobody knows the fate of.
+      // Without await, a failed write is lost and the caller is told that it succeeded.
       '@typescript-eslint/no-floating-promises': 'error',
       '@typescript-eslint/no-misused-promises': 'error',
       '@typescript-eslint/await-thenable': 'error',
@@ -116,7 +101,7 @@ export default defineConfig(
   },
   {
     // Tests and tools hand their own environment on to the programs they start.
-    files: ['**/config.ts', '**/*.spec.ts', 'libs/postgres/src/testing/**/*.ts', 'tools/**/*.ts'],
+    files: ['**/config.ts', '**/*.spec.ts', '**/src/testing/**/*.ts', 'tools/**/*.ts'],
     rules: { 'house/environment-in-config': 'off' },
   },
   {
@@ -125,7 +110,7 @@ export default defineConfig(
     rules: { 'house/exact-money': 'off' },
   },
   {
-    files: DEPENDENCY_FREE.map((room) => `libs/${room}/src/**/*.ts`),
+    files: DEPENDENCY_FREE.map((name) => `libs/${name}/src/**/*.ts`),
     ignores: ['**/*.spec.ts', '**/testing/**'],
     rules: {
       'no-restricted-imports': [
@@ -138,7 +123,22 @@ export default defineConfig(
     },
   },
   {
-    files: ['ledger', 'payouts', 'operations'].map((room) => `libs/${room}/src/**/*.ts`),
+    // Operations take rates from the RateSource they are given: what a deployment configures is not their decision.
+    files: ['libs/operations/src/**/*.ts'],
+    ignores: ['**/*.spec.ts', '**/testing/**'],
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        {
+          paths: [
+            { name: '@banking/rates', importNames: ['chooseRates'], message: 'Take a RateSource as an argument.' },
+          ],
+        },
+      ],
+    },
+  },
+  {
+    files: DATABASE_CLOCK_ONLY.map((name) => `libs/${name}/src/**/*.ts`),
     ignores: ['**/*.spec.ts', '**/testing/**'],
     rules: {
       'no-restricted-syntax': [
@@ -149,8 +149,14 @@ export default defineConfig(
     },
   },
   {
-    files: ['**/*.spec.ts'],
+    files: ['**/*.spec.ts', '**/testing/**/*.ts'],
     rules: { '@nx/enforce-module-boundaries': moduleBoundaries({ specs: true }) },
+  },
+
+  {
+    // The list of the words, and the cases that name them.
+    files: ['tools/house-rules/lint/retired-words.mjs', 'tools/house-rules/src/{lint-cases,words.spec}.ts'],
+    rules: { 'house/plain-words': 'off' },
   },
 
   { files: ['**/*.{js,mjs,cjs}'], languageOptions: { ecmaVersion: 2024, globals: nodeGlobals } },

@@ -7,7 +7,10 @@ module.exports = {
   ...nxPreset,
   testEnvironment: 'node',
   testEnvironmentOptions: { customExportConditions: ['@banking/source', 'node', 'require', 'default'] },
-  testMatch: ['<rootDir>/src/**/*.spec.ts'],
+  // npm run prove asks for the others.
+  testMatch: ['<rootDir>/src/**/*.spec.ts', '!**/*.prove.spec.ts'],
+  // A machine that runs everything at once is busy.
+  testTimeout: 20_000,
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   transform: {
     '^.+\\.[cm]?[tj]s$': [
@@ -26,5 +29,5 @@ module.exports = {
     ],
   },
   transformIgnorePatterns: [`/node_modules/(?!(${ESM_ONLY.join('|')})/)`],
-  reporters: ['default', `${__dirname}/tools/summary-reporter.cjs`],
+  reporters: ['default'],
 };

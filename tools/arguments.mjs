@@ -1,9 +1,9 @@
 /**
- * For a command that takes no arguments: answers whoever asks for help, and refuses everything else.
+ * Reads the arguments of a command that takes none. Prints the usage for --help, and an error for anything else.
  *
- * @returns the exit code to end with, or undefined when the command may run.
+ * @returns the exit code, or undefined if the command may run
  */
-export function answerArguments(args, usage) {
+export function exitCodeOf(args, usage) {
   if (args.length === 0) return undefined;
   if (args.length === 1 && ['--help', '-h'].includes(args[0])) {
     process.stdout.write(usage);

@@ -3,22 +3,22 @@ import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { answerArguments } from './arguments.mjs';
+import { exitCodeOf } from './arguments.mjs';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const FILE = 'apps/api/openapi.json';
 
 const USAGE = `Usage: npm run openapi
 
-Writes ${FILE} anew from the routes as they are declared. Look at the difference before you commit it:
-integrators generate code from this file, and a test holds it against the service.
+Writes ${FILE} from the declared routes. Review the difference before you commit it, because integrators
+generate code from this file. A test compares it with the service.
 
 Options:
   -h, --help  print this help
 `;
 
-const answered = answerArguments(process.argv.slice(2), USAGE);
-if (answered === undefined) {
+const exitCode = exitCodeOf(process.argv.slice(2), USAGE);
+if (exitCode === undefined) {
   execFileSync(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '--build'], {
     cwd: ROOT,
     stdio: 'inherit',
@@ -28,5 +28,5 @@ if (answered === undefined) {
   writeFileSync(join(ROOT, FILE), `${JSON.stringify(await offlineDocument(), null, 2)}\n`);
   process.stdout.write(`Wrote ${FILE}.\n`);
 } else {
-  process.exitCode = answered;
+  process.exitCode = exitCode;
 }

@@ -23,19 +23,19 @@ const CACHE = join(ROOT, 'node_modules/.cache/banking');
 const STAMP = join(CACHE, 'build-stamp');
 const LOCK = join(CACHE, 'build-lock');
 
-/** Longer than any build takes: a lock as old as this was left by a process whose number another one has now. */
+/** Longer than any build. An older lock belongs to a process that ended, whose id another process may have now. */
 const LOCK_AGE_MAX_MS = 10 * 60_000;
 
 const USAGE = `Usage: node tools/run.mjs <app> [arguments of the app]
 
-Starts an app in this process. Compiles first when a source is newer than the last build.
+Starts an app in this process. Compiles first if a source changed since the last build.
 
 Apps: ${Object.keys(APPS).join(', ')}
 
 Short forms: npm start · npm run worker · npm run -s banking -- … · npm run -s token -- <email> · npm run story · npm run bench -- …
 `;
 
-/** An end that is nobody's bug: said in one sentence, without a stack. */
+/** An expected failure: printed as one sentence, without a stack. */
 class Stop extends Error {
   constructor(message, exitCode = 1) {
     super(message);
@@ -43,15 +43,15 @@ class Stop extends Error {
   }
 }
 
-/** Everything but an app's own answer goes to standard error: `token` prints a token and nothing else. */
-function say(sentence) {
+/** Prints a line to standard error, so that standard output holds the output of the app only. */
+function report(sentence) {
   process.stderr.write(`${sentence}\n`);
 }
 
 function requireNode() {
   const [major, minor] = process.versions.node.split('.').map(Number);
   if (major > NODE_MIN[0] || (major === NODE_MIN[0] && minor >= NODE_MIN[1])) return;
-  throw new Stop(`Node ${NODE_MIN.join('.')} or newer is needed; this is ${process.versions.node}.`);
+  throw new Stop(`Node ${process.versions.node} is too old. Install Node ${NODE_MIN.join('.')} or newer.`);
 }
 
 function list(folder) {
@@ -92,7 +92,7 @@ function fingerprint() {
   return hash.digest('hex');
 }
 
-/** Is what the app loads there, and made from the sources as they are now? */
+/** Whether the app is built from the current sources. */
 function isBuilt(main, current) {
   if (!existsSync(main) || !existsSync(STAMP) || readFileSync(STAMP, 'utf8') !== current) return false;
   const { references } = JSON.parse(readFileSync(join(ROOT, 'tsconfig.json'), 'utf8'));
@@ -108,7 +108,7 @@ function isRunning(pid) {
   }
 }
 
-/** Runs a file operation that another process may have been quicker with, and tells whether it was ours. */
+/** Runs a file operation that another process may have done already. @returns whether it succeeded */
 function attempt(operation, ...expected) {
   try {
     operation();
@@ -132,7 +132,7 @@ function clearStaleLock() {
   attempt(() => rmdirSync(LOCK), 'ENOENT', 'ENOTEMPTY', 'EEXIST');
 }
 
-/** Takes the lock when it is free. The folder is the lock; the file inside says whose it is. */
+/** Takes the lock if it is free. The folder is the lock, and the file in it names its owner. */
 function takeLock() {
   if (!attempt(() => mkdirSync(LOCK), 'EEXIST')) return false;
   return attempt(() => writeFileSync(join(LOCK, String(process.pid)), ''), 'ENOENT');
@@ -146,7 +146,7 @@ function releaseLock() {
 async function withLock(work) {
   mkdirSync(CACHE, { recursive: true });
   for (let waited = 0; !takeLock(); waited += 1) {
-    if (waited === 10) say('Waiting for a build that is under way …');
+    if (waited === 10) report('Waiting for the build of another process …');
     clearStaleLock();
     await sleep(100);
   }
@@ -157,7 +157,7 @@ async function withLock(work) {
   }
 }
 
-/** Compiles everything that is out of date. A signal meant for us ends the compiler too, and then us. */
+/** Compiles all changed sources. A signal ends the compiler, then this process. */
 function compile() {
   return new Promise((done, fail) => {
     const compiler = spawn(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '--build'], {
@@ -173,9 +173,9 @@ function compile() {
     compiler.once('error', fail);
     compiler.once('exit', (code) => {
       process.off('SIGINT', end).off('SIGTERM', end);
-      if (endedBy) fail(new Stop(`The build was ended by ${endedBy}.`, endedBy === 'SIGINT' ? 130 : 143));
+      if (endedBy) fail(new Stop(`${endedBy} stopped the build.`, endedBy === 'SIGINT' ? 130 : 143));
       else if (code === 0) done();
-      else fail(new Stop('The sources do not compile; what TypeScript found stands above.'));
+      else fail(new Stop('The sources do not compile. See the errors of TypeScript above.'));
     });
   });
 }
@@ -186,18 +186,18 @@ async function build(main) {
     await withLock(() => buildAlone(main));
   } catch (error) {
     if (!['EACCES', 'EROFS'].includes(error.code) || !existsSync(main)) throw error;
-    say('This folder may not be written to: starting what was built last.');
+    report('The folder is read-only. Starting the last build.');
   }
 }
 
 async function buildAlone(main) {
-  // Read again: whoever had the lock before may have done the work, and the stamp must be older than the build.
+  // Read again: the process that held the lock may have built this, and the stamp must be older than the build.
   const current = fingerprint();
   if (isBuilt(main, current)) return;
   if (!existsSync(join(ROOT, 'node_modules/typescript'))) {
-    throw new Stop('The compiler is not installed: run npm ci first.');
+    throw new Stop('The compiler is not installed. Run npm ci first.');
   }
-  say('Building (first start or sources changed) …');
+  report('Building, because sources changed or no build exists …');
   await compile();
   const written = `${STAMP}.${process.pid}`;
   writeFileSync(written, current);
@@ -205,8 +205,8 @@ async function buildAlone(main) {
 }
 
 function mistakeIn(app) {
-  if (app === undefined) return 'say which app to start';
-  return app.startsWith('-') ? `unknown option '${app}'` : `there is no app '${app}'`;
+  if (app === undefined) return 'the app is missing';
+  return app.startsWith('-') ? `unknown option '${app}'` : `unknown app '${app}'`;
 }
 
 async function start([app, ...args]) {
@@ -217,7 +217,7 @@ async function start([app, ...args]) {
   if (!Object.hasOwn(APPS, app ?? '')) throw new Stop(`error: ${mistakeIn(app)}\n\n${USAGE.trimEnd()}`, 2);
   requireNode();
   if (!existsSync(join(ROOT, 'node_modules'))) {
-    throw new Stop('The dependencies are not installed: run npm ci first.');
+    throw new Stop('The dependencies are not installed. Run npm ci first.');
   }
 
   const main = join(ROOT, APPS[app], 'dist/main.js');
@@ -232,6 +232,6 @@ try {
   await start(process.argv.slice(2));
 } catch (error) {
   if (!(error instanceof Stop)) throw error;
-  say(error.message);
+  report(error.message);
   process.exitCode = error.exitCode;
 }

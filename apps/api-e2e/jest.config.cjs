@@ -4,5 +4,4 @@ module.exports = {
   globalSetup: '<rootDir>/jest.global-setup.cjs',
   globalTeardown: '<rootDir>/jest.global-teardown.cjs',
   testTimeout: 60_000,
-  maxWorkers: 2,
 };

@@ -1,6 +1,8 @@
+const { makeDemoTemplate } = require('../../tools/test-run/demo-template.cjs');
 const { startForTheRun } = require('./dist/service-of-the-run.js');
 
 /** One service for the run, on a database of its own with the demo world in it. */
 module.exports = async () => {
+  await makeDemoTemplate();
   globalThis.serviceOfTheRun = await startForTheRun();
 };

@@ -1,8 +1,7 @@
+const onPostgres = require('../../tools/test-run/on-postgres.cjs');
+
 module.exports = {
   preset: '../../jest.preset.js',
   displayName: 'ledger',
-  globalSetup: '<rootDir>/jest.global-setup.cjs',
-  globalTeardown: '<rootDir>/jest.global-teardown.cjs',
-  // A real server answers, on a machine that may be busy.
-  testTimeout: 30_000,
+  ...onPostgres(['libs/ledger/migrations'], {}),
 };

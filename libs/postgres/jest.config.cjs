@@ -1,6 +1,7 @@
+const onPostgres = require('../../tools/test-run/on-postgres.cjs');
+
 module.exports = {
   preset: '../../jest.preset.js',
   displayName: 'postgres',
-  globalSetup: '<rootDir>/jest.global-setup.cjs',
-  globalTeardown: '<rootDir>/jest.global-teardown.cjs',
+  ...onPostgres(['libs/postgres/test-migrations'], {}),
 };

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { bareEnvironment } from './config.js';
 
 /** One of our programs that does not end by itself, and where its data is. */
-export interface LaunchWish {
+export interface LaunchOptions {
   readonly dataDir: string;
   /** What it is configured with, beside a free port and a log of JSON lines. */
   readonly environment?: Readonly<Record<string, string>> | undefined;
@@ -58,7 +58,7 @@ export class Output {
 }
 
 /** Starts a built program in a process of its own, which ends with ours. */
-export function launch(app: 'api' | 'worker', { dataDir, environment = {}, logFile }: LaunchWish) {
+export function launch(app: 'api' | 'worker', { dataDir, environment = {}, logFile }: LaunchOptions) {
   const main = join(__dirname, '..', '..', app, 'dist', 'main.js');
   // All callers of a spec have one address.
   const usual = { PORT: '0', LOG_FORMAT: 'json', DATA_DIR: dataDir, CONNECTIONS_PER_ADDRESS: '1000' };

@@ -2,8 +2,9 @@ import type { ChildProcess } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { joinEmbeddedServer } from '@banking/postgres';
-import { type Ending, launch, type LaunchWish, type Output } from './launch.js';
+import { attachEmbeddedServer } from '@banking/embedded-postgres';
+import { copyDataDirTemplate } from '@banking/postgres/testing';
+import { type Ending, launch, type LaunchOptions, type Output } from './launch.js';
 
 /** A first start makes a database cluster and the demo world, on a machine that may have other things to do. */
 const START_MS = 120_000;
@@ -12,6 +13,8 @@ const STOP_MS = 25_000;
 
 /** The built service in a process of its own. */
 export class RunningService {
+  private isStopping = false;
+
   private constructor(
     readonly url: string,
     readonly dataDir: string,
@@ -21,13 +24,13 @@ export class RunningService {
   ) {}
 
   /** Resolves when it says that it is ready. @throws Error with all it said, when it ends before */
-  static async start(wish: LaunchWish): Promise<RunningService> {
-    const { child, ended, output } = launch('api', wish);
+  static async start(options: LaunchOptions): Promise<RunningService> {
+    const { child, ended, output } = launch('api', options);
     const deadline = setTimeout(() => child.kill('SIGKILL'), START_MS);
     try {
       const url = await Promise.race([output.matched(/^Ready on (http\S+).*\n/m), ended.then(() => undefined)]);
       if (url === undefined) throw new Error(`the service did not start:\n${output.text}`);
-      return new RunningService(url, wish.dataDir, child, ended, output);
+      return new RunningService(url, options.dataDir, child, ended, output);
     } finally {
       clearTimeout(deadline);
     }
@@ -39,26 +42,23 @@ export class RunningService {
   }
 
   /** Resolves when it has written this. */
-  async said(pattern: RegExp): Promise<string> {
+  async logged(pattern: RegExp): Promise<string> {
     return this.output.matched(pattern);
   }
 
   signal(signal: NodeJS.Signals): void {
+    this.isStopping = true;
     this.child.kill(signal);
   }
 
-  /** Asks it to stop and waits. @throws Error when it does not end by itself, with exit code 0 */
-  stop(): Promise<void> {
-    return this.endBy('SIGTERM');
-  }
-
-  /** The same as from a terminal: no load balancer has to notice first. */
-  interrupt(): Promise<void> {
-    return this.endBy('SIGINT');
-  }
-
-  private async endBy(asked: NodeJS.Signals): Promise<void> {
-    this.signal(asked);
+  /**
+   * Asks it to stop as from a terminal, which does not wait for load balancers, and waits.
+   *
+   * @throws Error when it does not end by itself, with exit code 0
+   */
+  async stop(): Promise<void> {
+    // A second signal would end it at once.
+    if (!this.isStopping) this.signal('SIGINT');
     const deadline = setTimeout(() => this.signal('SIGKILL'), STOP_MS);
     const { code, signal } = await this.ended;
     clearTimeout(deadline);
@@ -69,23 +69,38 @@ export class RunningService {
 }
 
 /** Runs the service where it is expected not to start. */
-export async function refusedStart(wish: LaunchWish): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const { child, ended, output } = launch('api', wish);
+export async function refusedStart(
+  options: LaunchOptions,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const { child, ended, output } = launch('api', options);
   const deadline = setTimeout(() => child.kill('SIGKILL'), START_MS);
-  const stopped = output.matched(/^Ready on .*\n/m).then(() => child.kill('SIGTERM'));
+  const stopped = output.matched(/^Ready on .*\n/m).then(() => child.kill('SIGINT'));
   const { code } = await Promise.race([ended, stopped.then(() => ended)]);
   clearTimeout(deadline);
   return { code, stdout: output.stdout, stderr: output.stderr };
 }
 
 /** A folder for the data of services, gone after the specs that use it. */
-export async function newDataDir(): Promise<{ path: string; remove(): Promise<void> }> {
+export interface TestDataDir {
+  readonly path: string;
+  remove(): Promise<void>;
+}
+
+/** An empty one: the first start makes the database, and in a sandbox the demo world. */
+export async function newDataDir(): Promise<TestDataDir> {
   const path = await mkdtemp(join(tmpdir(), 'banking-e2e-'));
   return { path, remove: () => rm(path, { recursive: true, force: true }) };
 }
 
-/** A service that was killed leaves its database running: whoever joins it and leaves last stops it. */
+/** One with the demo world, copied from the template of the run. */
+export async function demoDataDir(): Promise<TestDataDir> {
+  const folder = await newDataDir();
+  await copyDataDirTemplate(folder.path);
+  return folder;
+}
+
+/** A killed service leaves its database running: the last process that joins and leaves it stops it. */
 async function stopDatabase(dataDir: string): Promise<void> {
-  const server = await joinEmbeddedServer({ dataDir });
-  await server.leave();
+  const server = await attachEmbeddedServer({ dataDir });
+  await server.detach();
 }

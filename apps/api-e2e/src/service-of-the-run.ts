@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { publish } from './config.js';
 import { bugsIn, secretsIn } from './log-lines.js';
-import { newDataDir, RunningService } from './running-service.js';
+import { demoDataDir, RunningService } from './running-service.js';
 import type { PublishedService } from './service.js';
 import { readWorld } from './world.js';
 
@@ -10,7 +10,7 @@ const OUTPUT = join(__dirname, '..', 'test-output');
 
 /** For Jest's globalSetup: the service of the run, its address published to the workers by the environment. */
 export async function startForTheRun(): Promise<{ finish(): Promise<void> }> {
-  const folder = await newDataDir();
+  const folder = await demoDataDir();
   const dataDir = folder.path;
   const logFile = join(OUTPUT, 'service.log');
   mkdirSync(OUTPUT, { recursive: true });

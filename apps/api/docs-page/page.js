@@ -1,17 +1,17 @@
 /* global crypto, document, localStorage, location, window, SwaggerUIBundle */
 
-/** Where the paths of the service begin, as this browser reached it: also behind a proxy that removes a prefix. */
+/** The address of the service as this browser reached it, also behind a proxy that removes a prefix. */
 const baseUrl = new URL('.', location.href).href.replace(/\/$/, '');
 
-/** A sandbox keeps the token in the browser, so that a reload does not ask for it again. Elsewhere it lives in memory only. */
+/** A sandbox stores the token in the browser, so that a reload keeps it. Other deployments keep it in memory only. */
 const isSandbox = document.documentElement.dataset.sandbox === 'on';
 if (!isSandbox) localStorage.removeItem('authorized');
 
-/** Stands in the field of an idempotency key until the reader writes a key of their own. */
-const KEY_PER_TRY = 'made-anew-for-each-try';
+/** The placeholder in the field of an idempotency key. A request with it gets a new key. */
+const NEW_KEY = 'new-key-for-each-request';
 
-/** The document with the address of this page, and without keys that an earlier try has used. */
-function asShownHere(text) {
+/** The document with the address of this page, and without example keys that a request has used. */
+function adapted(text) {
   const openapi = JSON.parse(text);
   openapi.servers = [{ url: baseUrl, description: 'This deployment' }];
   openapi.info.description = openapi.info.description.replace(
@@ -21,24 +21,24 @@ function asShownHere(text) {
   for (const { parameters = [] } of Object.values(openapi.paths).flatMap((item) => Object.values(item))) {
     for (const parameter of parameters.filter(({ name }) => name === 'Idempotency-Key')) {
       delete parameter.examples;
-      parameter.example = KEY_PER_TRY;
+      parameter.example = NEW_KEY;
     }
   }
   return JSON.stringify(openapi);
 }
 
-/** 128 random bits in hex. `crypto.randomUUID` is missing on pages that came over http. */
+/** 128 random bits in hex. Browsers omit `crypto.randomUUID` on pages loaded over http. */
 const newKey = () =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 
-/** The words of `x-provenance`, as the introduction explains them. */
+/** The titles of the values of `x-provenance`. */
 const MARKS = {
-  stated: 'stated: in the published interface',
-  known: 'known: what callers of this family of interfaces expect',
-  ours: 'ours: decided here, where the published interface says nothing',
+  stated: 'stated: the published interface defines it',
+  known: 'known: callers of this family of interfaces expect it',
+  ours: 'ours: this service defines it',
 };
 
-/** Says beside the path of an operation where it comes from, instead of in a table of extensions below it. */
+/** Shows the provenance of an operation beside its path, instead of in a table of extensions below it. */
 const marks = ({ React, specSelectors }) => ({
   wrapComponents: {
     OperationSummaryPath: (Path) => (props) => {
@@ -49,7 +49,7 @@ const marks = ({ React, specSelectors }) => ({
         React.Fragment,
         null,
         React.createElement(Path, props),
-        operation?.get('deprecated') && mark('deprecated', 'deprecated: the description says what replaces it'),
+        operation?.get('deprecated') && mark('deprecated', 'deprecated: the description names the successor'),
         provenance && mark(provenance, MARKS[provenance]),
       );
     },
@@ -57,7 +57,7 @@ const marks = ({ React, specSelectors }) => ({
   },
 });
 
-/** Folds the headers of an answer: they matter less than what it says. */
+/** Folds the headers of a response, because its body matters more. */
 const foldedHeaders = ({ React }) => ({
   wrapComponents: {
     headers: (Headers) => (props) => {
@@ -70,7 +70,7 @@ const foldedHeaders = ({ React }) => ({
 });
 
 /** Keeps the token out of the form history of the browser. */
-const forgetfulInput = ({ React }) => ({
+const inputWithoutHistory = ({ React }) => ({
   wrapComponents: {
     Input: (Input) => (props) => React.createElement(Input, { ...props, autoComplete: 'off' }),
   },
@@ -89,13 +89,13 @@ window.ui = SwaggerUIBundle({
   defaultModelExpandDepth: 3,
   docExpansion: 'list',
   validatorUrl: null,
-  plugins: [marks, foldedHeaders, forgetfulInput],
+  plugins: [marks, foldedHeaders, inputWithoutHistory],
   requestInterceptor: (request) => {
-    if (request.headers['Idempotency-Key'] === KEY_PER_TRY) request.headers['Idempotency-Key'] = newKey();
+    if (request.headers['Idempotency-Key'] === NEW_KEY) request.headers['Idempotency-Key'] = newKey();
     return request;
   },
   responseInterceptor: (response) => {
-    if (response.url.endsWith('/openapi.json') && response.ok) response.text = asShownHere(response.text);
+    if (response.url.endsWith('/openapi.json') && response.ok) response.text = adapted(response.text);
     return response;
   },
 });

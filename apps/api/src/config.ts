@@ -10,50 +10,51 @@ import {
   readDeployment,
   readerOf,
   readIssuer,
+  readLogging,
   readRates,
 } from '@banking/process';
 import { readBinding } from './access/read-binding.js';
 import { readPublicUrl } from './http/public-url.js';
-import { type LimitConfig, readLimits } from './read-limits.js';
-import { readUpstream, type UpstreamConfig } from './upstream/read-upstream.js';
+import { LimitConfig, readLimits } from './read-limits.js';
+import { readUpstream, type UpstreamConfig } from './gateway/upstream-config.js';
 
-/** Everything that can be set, typed. Units are last in the names. */
-export interface Config extends LimitConfig {
-  readonly host: string;
-  readonly port: number;
-  /** Under which address callers reach the service, where that is not the one it listens on. */
-  readonly publicUrl?: string | undefined;
-  /** Where our own books are. A gateway uses `dataDir` alone, for the key that signs local tokens. */
-  readonly deployment: DeploymentConfig;
-  readonly tokens: TokenConfig;
+/** The configuration of the service, and the token under which Nest injects it. Names end with their unit. */
+export abstract class ApiConfig extends LimitConfig {
+  abstract readonly host: string;
+  abstract readonly port: number;
+  /** The address under which callers reach the service, if it differs from the one it listens on. */
+  abstract readonly publicUrl?: string | undefined;
+  /** The database of our own books. A gateway uses `dataDir` alone, for the key that signs local tokens. */
+  abstract readonly deployment: DeploymentConfig;
+  abstract readonly tokens: TokenConfig;
   /** Whether a verified e-mail binds a subject to its user. */
-  readonly bindsByEmail: boolean;
-  readonly logLevel: string;
-  readonly logPretty: boolean;
-  readonly docs: boolean;
+  abstract readonly bindsByEmail: boolean;
+  abstract readonly logLevel: string;
+  abstract readonly logPretty: boolean;
+  abstract readonly docs: boolean;
   /** Whether the operations under `/sandbox` exist. */
-  readonly sandbox: boolean;
-  readonly quotes: QuoteConfig;
-  /** Whether this process also does what is due: payouts, and what else waits in the queue. */
-  readonly worker: boolean;
-  /** Another deployment that answers instead of our own books; then there is no database. */
-  readonly upstream?: UpstreamConfig | undefined;
-  readonly corsOrigins: readonly string[];
+  abstract readonly sandbox: boolean;
+  abstract readonly quotes: QuoteConfig;
+  /** Whether this process also does due work, such as payouts. */
+  abstract readonly worker: boolean;
+  /** The deployment behind a gateway. A gateway has no database. */
+  abstract readonly upstream?: UpstreamConfig | undefined;
+  abstract readonly corsOrigins: readonly string[];
 }
 
 /** How payments are priced. */
 interface QuoteConfig {
-  /** How long a price holds. */
+  /** How long a price is valid. */
   readonly validS: number;
-  /** Where rates come from; left out where there is no source. */
+  /** The source of exchange rates, if there is one. */
   readonly rates?: RatesConfig | undefined;
 }
 
-/** Where bearer tokens come from and what they must say. */
+/** The issuer of bearer tokens, and the claims they must have. */
 export interface TokenConfig {
   /** The `aud` a token must carry. */
   readonly audience: string;
-  /** The `typ` a token must carry: `at+jwt` (RFC 9068), or `JWT` for providers that do not say. */
+  /** The `typ` a token must carry: `at+jwt` (RFC 9068), or `JWT` for providers that do not set it. */
   readonly type: string;
   readonly source:
     | { readonly kind: 'local' }
@@ -62,30 +63,30 @@ export interface TokenConfig {
     | { readonly kind: 'jwks-file'; readonly issuer: string; readonly file: string };
 }
 
-const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
-
 /**
- * Reads the environment, which nothing else in the service does. An empty variable counts as unset.
+ * Reads the environment. Nothing else in the service reads it. An empty variable counts as unset.
  *
  * @throws ConfigError
  */
-export function readConfig(environment: Environment = process.env, isTerminal = process.stdout.isTTY === true): Config {
+export function readConfig(
+  environment: Environment = process.env,
+  isTerminal = process.stdout.isTTY === true,
+): ApiConfig {
   const reader = readerOf(environment);
-  const { text, oneOf, flag, whole, mistakes } = reader;
+  const { text, flag, whole, mistakes } = reader;
 
   const host = text('HOST') ?? '127.0.0.1';
   const isGateway = text('UPSTREAM_URL') !== undefined;
   const deployment = readDeployment(reader, { isGateway });
   const port = whole('PORT', 0, 65_535) ?? 3000;
-  const config: Config = {
+  const config: ApiConfig = {
     host,
     port,
     publicUrl: readPublicUrl(reader),
     deployment,
     tokens: readTokens(reader, host),
     bindsByEmail: readBinding(reader),
-    logLevel: oneOf('LOG_LEVEL', LOG_LEVELS, 'info'),
-    logPretty: oneOf('LOG_FORMAT', ['json', 'pretty'], isTerminal ? 'pretty' : 'json') === 'pretty',
+    ...readLogging(reader, isTerminal),
     docs: flag('DOCS', true),
     sandbox: deployment.isSandbox,
     quotes: readQuotes(reader),
@@ -104,12 +105,13 @@ function readQuotes(reader: EnvironmentReader): QuoteConfig {
 }
 
 function readCorsOrigins({ text, mistakes }: EnvironmentReader): readonly string[] {
-  const origins = (text('CORS_ORIGINS') ?? '').split(',').map((origin) => origin.trim()).filter(Boolean); // prettier-ignore
+  const listed = (text('CORS_ORIGINS') ?? '').split(',');
+  const origins = listed.map((origin) => origin.trim()).filter(Boolean);
   for (const origin of origins) {
     if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
-      mistakes.push(`CORS_ORIGINS holds "${origin}". Write origins like https://app.example, separated by commas.`);
+      mistakes.push(`CORS_ORIGINS contains "${origin}". Write origins like https://app.example, separated by commas.`);
     } else if (!isTrustworthy(origin)) {
-      mistakes.push(`CORS_ORIGINS holds "${origin}". Write it with https: http is taken for a loopback address only.`);
+      mistakes.push(`CORS_ORIGINS contains "${origin}". Use https: http is accepted for a loopback address only.`);
     }
   }
   return origins;
@@ -123,23 +125,23 @@ function readTokens(reader: EnvironmentReader, host: string): TokenConfig {
   const jwksUrl = url('JWKS_URL', ['https:', 'http:']);
   if (jwksUrl !== undefined && !isTrustworthy(jwksUrl)) {
     mistakes.push(
-      'JWKS_URL must begin with https:// (http only on a loopback address): over http, the keys could be changed on the way.',
+      'JWKS_URL must begin with https:// (http only on a loopback address), because http does not protect the keys in transit.',
     );
   }
   const jwksFile = text('JWKS_FILE');
   if (jwksUrl !== undefined && jwksFile !== undefined) mistakes.push('JWKS_URL and JWKS_FILE are both set. Keep one.');
   if ((jwksUrl ?? jwksFile) !== undefined && issuer === undefined) {
-    mistakes.push('JWKS_URL and JWKS_FILE need OIDC_ISSUER: the issuer whose tokens the keys prove.');
+    mistakes.push('JWKS_URL and JWKS_FILE need OIDC_ISSUER, the issuer of the tokens. Set it.');
   }
   const localTokens = text('LOCAL_TOKENS');
   const localAllowed = flag('LOCAL_TOKENS', false);
   if (issuer === undefined) {
     if (localTokens === 'off') {
-      mistakes.push('LOCAL_TOKENS is off and there is no OIDC_ISSUER, so nobody could sign in. Set OIDC_ISSUER.');
+      mistakes.push('LOCAL_TOKENS is off and OIDC_ISSUER is not set, so no token would be accepted. Set OIDC_ISSUER.');
     } else if (!localAllowed && !isLoopback(host)) {
       mistakes.push(
-        `HOST is ${host} and there is no OIDC_ISSUER. Set OIDC_ISSUER to your identity provider; ` +
-          'or set LOCAL_TOKENS=on to accept tokens that the key in DATA_DIR has signed, from everywhere.',
+        `HOST is ${host} and OIDC_ISSUER is not set. Set OIDC_ISSUER to your identity provider, ` +
+          'or set LOCAL_TOKENS=on to accept tokens signed by the key in DATA_DIR from every address.',
       );
     }
     return { audience, type: 'at+jwt', source: { kind: 'local' } };

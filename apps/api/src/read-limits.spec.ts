@@ -11,7 +11,7 @@ const mistakesOf = (environment: Record<string, string>): readonly string[] => {
   }
 };
 
-describe('Given an environment', () => {
+describe('readLimits', () => {
   it.each([
     [{ SANDBOX: 'off' }, 50, 60, 100],
     [{ OIDC_ISSUER: 'https://login.example' }, undefined, undefined, undefined],
@@ -42,7 +42,7 @@ describe('Given an environment', () => {
   );
 
   it.each(['RATE_LIMIT_PER_SECOND', 'ORDER_LIMIT_PER_MINUTE', 'OPEN_QUOTES_PER_WORKSPACE'])(
-    'refuses %s unless it is a limit or off',
+    'refuses a value of %s that is neither a limit nor off',
     (name) => {
       for (const value of ['-1', '1.5', 'on', 'none', '1000001', '1e3'])
         expect(mistakesOf({ [name]: value })).toEqual([expect.stringContaining('or off for no limit')]);
@@ -50,7 +50,7 @@ describe('Given an environment', () => {
     },
   );
 
-  it('lets one address hold a quarter of the connections unless it is told otherwise', () => {
+  it('allows one address a quarter of the connections by default', () => {
     expect(readConfig({}, false).connectionsPerAddress).toBe(250);
     expect(readConfig({ CONNECTIONS_PER_ADDRESS: '1000' }, false).connectionsPerAddress).toBe(1_000);
     for (const value of ['0', 'off', '1001']) expect(mistakesOf({ CONNECTIONS_PER_ADDRESS: value })).toHaveLength(1);

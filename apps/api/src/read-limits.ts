@@ -1,21 +1,21 @@
 import type { EnvironmentReader } from '@banking/process';
 import { LIMITS } from './http/limits.js';
 
-/** How much callers may do. A limit that is left out is off. */
-export interface LimitConfig {
-  /** Requests per second for one user in one workspace. */
-  readonly rateLimit?: { readonly perSecond: number } | undefined;
+/** The limits of callers. A limit that is undefined is off. */
+export abstract class LimitConfig {
+  /** Requests per second of one user in one workspace. */
+  abstract readonly rateLimit?: { readonly perSecond: number } | undefined;
   /** Attempts per minute of one workspace to place an order. */
-  readonly orderLimit?: { readonly perMinute: number } | undefined;
-  /** How many quotes a workspace may have that are neither used nor expired. */
-  readonly openQuotesMax?: number | undefined;
-  /** How many connections one address may hold. */
-  readonly connectionsPerAddress: number;
+  abstract readonly orderLimit?: { readonly perMinute: number } | undefined;
+  /** Quotes of one workspace that are neither used nor expired. */
+  abstract readonly openQuotesMax?: number | undefined;
+  /** Open connections of one address. */
+  abstract readonly connectionsPerAddress: number;
 }
 
 const LIMIT_MAX = 1_000_000;
 
-/** Limits of callers are on by default, but for a sandbox. */
+/** Reads the limits of callers. They are on by default, except in a sandbox. */
 export function readLimits({ text, whole, mistakes }: EnvironmentReader, sandbox: boolean): LimitConfig {
   const limit = (name: string, usual: number): number | undefined => {
     const value = text(name);

@@ -6,20 +6,20 @@ import { join } from 'node:path';
 
 const MAIN = join(__dirname, '../dist/main.js');
 
-describe('Given the service on a command line', () => {
+describe('the command line of the service', () => {
   const folder = mkdtempSync(join(tmpdir(), 'api-usage-'));
   const dataDir = join(folder, 'data');
 
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  /** In an environment that would be refused, so that a start that is tried ends too. */
+  /** Starts with an environment that is refused, so that an unwanted start ends too. */
   function start(...args: string[]) {
     const env = { DATA_DIR: dataDir, PORT: 'none' };
     const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], { encoding: 'utf8', env });
     return { status, stdout, stderr };
   }
 
-  it.each(['--help', '-h'])('When %s is asked for, Then usage with every variable is printed', (option) => {
+  it.each(['--help', '-h'])('prints the usage with every variable for %s', (option) => {
     const { status, stdout, stderr } = start(option);
 
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
@@ -33,7 +33,7 @@ describe('Given the service on a command line', () => {
     ["unknown option '-p'", ['-p']],
     ['too many arguments', ['now']],
     ['too many arguments', ['--help', 'now']],
-  ])('When it is "%s", as in %j, Then that is said with the usage, and nothing is started', (mistake, args) => {
+  ])('reports "%s" for %j with the usage, and starts nothing', (mistake, args) => {
     const { status, stdout, stderr } = start(...args);
 
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
@@ -42,7 +42,7 @@ describe('Given the service on a command line', () => {
   });
 });
 
-/** The names the configuration asks for, whatever they are. */
+/** The names of all variables that the configuration reads. */
 function variablesRead(): string[] {
   const names = new Set<string>();
   const environment = new Proxy<Record<string, string>>({}, { get: (_, name) => void names.add(String(name)) });

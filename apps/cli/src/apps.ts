@@ -1,4 +1,4 @@
-import { addApp, allApps, removeApp, renameApp } from '@banking/operations';
+import { addApp, allApps, removeApp, renameApp } from '@banking/provisioning';
 import type { Command } from 'commander';
 import { withDirectory } from './deployment.js';
 import { examples } from './help.js';
@@ -9,7 +9,7 @@ export function addAppCommands(program: Command): void {
   const app = program
     .command('app')
     .summary('add, list, rename and remove apps')
-    .description('Apps: what users and workspaces belong to.')
+    .description('Manages apps. Users and workspaces belong to apps.')
     .addHelpText(
       'after',
       examples(
@@ -39,7 +39,7 @@ export function addAppCommands(program: Command): void {
   app
     .command('list')
     .summary('list the apps')
-    .description('Lists the apps, with how many users and workspaces each has.')
+    .description('Lists the apps with their numbers of users and workspaces.')
     .addOption(jsonOption())
     .addHelpText('after', examples('banking app list'))
     .action(async ({ json }: { json?: boolean }) => {
@@ -54,10 +54,10 @@ export function addAppCommands(program: Command): void {
 
   app
     .command('rename')
-    .summary('give an app another name')
-    .description('Gives an app another name, which must be new. Its users and workspaces stay.')
+    .summary('rename an app')
+    .description('Renames an app. The name must be new. Users and workspaces stay unchanged.')
     .addArgument(lookupArgument('<name>', 'name of the app; see banking app list'))
-    .addArgument(nameArgument('<new-name>', 'name that the app gets'))
+    .addArgument(nameArgument('<new-name>', 'new name of the app'))
     .addOption(asOption())
     .addOption(jsonOption())
     .addHelpText('after', examples('banking app rename "Harbour Treasury" "Harbour Finance"'))
@@ -67,13 +67,13 @@ export function addAppCommands(program: Command): void {
         return (await allApps(database)).find((row) => row.name === to);
       });
       if (options.json) printJson(renamed);
-      else print(`App ${renamed?.id} is ${to} now, and was ${name}.`);
+      else print(`Renamed app ${renamed?.id} from ${name} to ${to}.`);
     });
 
   app
     .command('remove')
     .summary('remove an app')
-    .description('Removes an app that has no users and no workspaces any more.')
+    .description('Removes an app that has neither users nor workspaces.')
     .addArgument(lookupArgument('<name>', 'name of the app; see banking app list'))
     .addOption(asOption())
     .addOption(jsonOption())

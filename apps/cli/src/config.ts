@@ -7,7 +7,7 @@ import {
   readIssuer,
 } from '@banking/process';
 
-/** Where the deployment is that a command works on, and what its tokens must say. */
+/** The deployment that a command works on, and the settings of its tokens. */
 export interface Config {
   readonly deployment: DeploymentConfig;
   /** The identity provider. Without it tokens are signed with the key of `dataDir`. */
@@ -16,8 +16,8 @@ export interface Config {
 }
 
 /**
- * Reads the environment, which nothing else in `banking` does. An empty variable counts as unset.
- * The variables mean what they mean to the service; those of its HTTP side are not looked at.
+ * Reads the environment. An empty variable counts as unset. The variables have the same meaning as for the service.
+ * Those of the HTTP interface are ignored.
  *
  * @throws ConfigError
  */

@@ -9,26 +9,26 @@ afterAll(() => world.close());
 /** What an operator reads is a sentence that says what to do: no stack, no name of a class. */
 const STACK = /^\s+at .+:\d+:\d+|node:internal|\bError:/m;
 
-describe('Given a database whose table of transfers is overwritten', () => {
+describe('a command on a damaged database', () => {
   beforeAll(async () => {
-    await world.json('demo');
+    await world.fill();
     overwriteTableWith('Float for Berlin');
   });
 
   it.each([[['verify']], [['verify', '--json']], [['verify', '--workspace', '1']]])(
-    'When banking %j reads it, Then it says that the database is damaged and what to do',
+    'reports the damage and the next step for %j',
     async (args) => {
       const { exitCode, stdout, stderr } = await world.run(args);
 
       expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
       expect(stderr).toMatch(
-        /^The database in DATA_DIR is damaged: .+\. Stop whatever uses it and put a backup in its place\.$/m,
+        /^The database in DATA_DIR is damaged: .+\. Stop every process that uses it and put a backup in its place\.$/m,
       );
       expect(stderr).not.toMatch(STACK);
     },
   );
 
-  it('When a command does not read it, Then it works', async () => {
+  it('succeeds if it does not read the damaged table', async () => {
     expect(await world.json('app', 'list')).toHaveLength(2);
   });
 });

@@ -1,4 +1,4 @@
-import type { DemoWorld } from '@banking/operations';
+import type { DemoWorld } from '@banking/demo';
 import { World } from './testing/world.js';
 
 const world = new World();
@@ -6,15 +6,15 @@ const world = new World();
 beforeAll(() => world.open());
 afterAll(() => world.close());
 
-describe('Given an empty DATA_DIR', () => {
-  it('When the demo world is not wanted, Then the refusal says how to get one', async () => {
+describe('banking demo', () => {
+  it('explains how to create the demo data if DEMO_DATA is off', async () => {
     const { exitCode, stdout, stderr } = await world.run(['demo'], { DEMO_DATA: 'off' });
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
     expect(stderr).toMatch(/Set DEMO_DATA=on/);
   });
 
-  it('When it is asked for, Then it is made, and its ids are printed by name', async () => {
+  it('creates the demo data, and prints its ids by name', async () => {
     const demo = await world.json<DemoWorld>('demo');
 
     expect(Object.keys(demo)).toEqual(['apps', 'users', 'workspaces', 'accounts', 'recipients', 'transfers']);
@@ -26,15 +26,20 @@ describe('Given an empty DATA_DIR', () => {
       'gateway@northwind.example',
     ]);
     expect(Object.keys(demo.recipients).sort()).toEqual(['internal', 'international']);
-    expect(Object.keys(demo.transfers).sort()).toEqual(
-      ['funding', 'internal', 'international', 'pending', 'returned', 'spot'], // prettier-ignore
-    );
+    expect(Object.keys(demo.transfers).sort()).toEqual([
+      'funding',
+      'internal',
+      'international',
+      'pending',
+      'returned',
+      'spot',
+    ]);
     expect(demo.accounts).toHaveProperty('Northwind Trading USD', expect.any(Number));
     const ids = Object.values(demo).flatMap((names) => Object.values(names as Record<string, number>));
     expect(ids.every((id) => Number.isSafeInteger(id) && id > 0)).toBe(true);
   });
 
-  it('When it is printed for people, Then the table has the same ids', async () => {
+  it('prints the same ids as a table without --json', async () => {
     const demo = await world.json<DemoWorld>('demo');
     const { stdout } = await world.run(['demo']);
 

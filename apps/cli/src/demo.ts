@@ -1,4 +1,4 @@
-import { readDemoWorld } from '@banking/operations';
+import { readDemoWorld } from '@banking/demo';
 import type { Command } from 'commander';
 import { withDeployment } from './deployment.js';
 import { examples } from './help.js';
@@ -6,7 +6,7 @@ import { jsonOption } from './inputs.js';
 import { printJson, printTable } from './print.js';
 import { Refused } from './refused.js';
 
-/** How the tables call one thing of each kind. */
+/** The name of one resource of each kind in the table. */
 const SINGULAR: Readonly<Record<string, string>> = {
   apps: 'app',
   users: 'user',
@@ -19,24 +19,24 @@ const SINGULAR: Readonly<Record<string, string>> = {
 export function addDemoCommand(program: Command): void {
   program
     .command('demo')
-    .summary('print the ids of the demo world')
+    .summary('print the ids of the demo data')
     .description(
-      'Prints the ids of the demo world by name: apps, users, workspaces, accounts, recipients and transfers.\n\n' +
-        'The embedded database gets that world when it is first opened; a database of your own with DEMO_DATA=on.',
+      'Prints the ids of the demo data by name: apps, users, workspaces, accounts, recipients and transfers.\n\n' +
+        'The embedded database gets the demo data when it is first opened. A PostgreSQL of your own gets it with DEMO_DATA=on.',
     )
     .addOption(jsonOption())
     .addHelpText('after', examples('npm run -s demo', "npm run -s demo -- --json | jq '.transfers.internal'"))
     .action(async ({ json }: { json?: boolean }) => {
-      const world = await withDeployment(({ database }) => readDemoWorld(database));
-      if (!world) {
+      const demo = await withDeployment(({ database }) => readDemoWorld(database));
+      if (!demo) {
         throw new Refused(
-          'There is no demo world here. Set DEMO_DATA=on and run this command again: in a sandbox, it makes one.',
+          'This deployment has no demo data. Set DEMO_DATA=on in a sandbox, and run this command again.',
         );
       }
-      if (json) return printJson(world);
-      const rows = Object.entries(world).flatMap(([kind, ids]) =>
+      if (json) return printJson(demo);
+      const rows = Object.entries(demo).flatMap(([kind, ids]) =>
         Object.entries(ids as Record<string, number>).map(([name, id]) => [SINGULAR[kind] ?? kind, name, id]),
       );
-      printTable(['Kind', 'Name', 'Id'], rows, 'The demo world is empty.');
+      printTable(['Kind', 'Name', 'Id'], rows, 'The demo data is empty.');
     });
 }

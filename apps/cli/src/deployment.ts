@@ -1,18 +1,19 @@
 import { constants } from 'node:os';
-import { explainAway, openDeployment, type Deployment } from '@banking/operations';
+import { explainFailure, openDeployment, type Deployment } from '@banking/deployment';
+import { makeDemoWorld } from '@banking/demo';
 import type { Database } from '@banking/postgres';
 import { type Config, readConfig } from './config.js';
-import { tell } from './print.js';
+import { reportProgress } from './print.js';
 
-/** A command runs one statement at a time, or two beside each other while the demo world is made. */
+/** A command runs one query at a time, or two at once while the demo data is made. */
 const POOL_SIZE = 3;
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** The command was told to stop. */
+/** A signal stopped the command. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted';
-  /** What a shell reports for a program that this signal ended. */
+  /** 128 and the number of the signal, as a shell reports it. */
   readonly exitCode: number;
 
   constructor(signal: NodeJS.Signals) {
@@ -21,38 +22,40 @@ export class Interrupted extends Error {
   }
 }
 
-/** What a command asks of the deployment beside its database. */
-interface Need {
-  /** It only looks: a database that is not up to date is refused, not mended. */
+/** How a command uses the deployment. */
+interface DeploymentUse {
+  /** The command only reads. A database without the current schema is refused, not migrated. */
   readonly changesNothing?: boolean;
   readonly statementTimeoutMs?: number;
 }
 
 /**
- * Opens the deployment of the environment for one command, beside a running service or alone, and always closes it.
+ * Opens the deployment that the environment describes, runs one command on it, and closes it. A service may run on it meanwhile.
  *
- * @throws ConfigError, whatever `openDeployment` and the work throw, and Interrupted after a signal
+ * @throws ConfigError, Interrupted after a signal, and the errors of `openDeployment` and of the work
  */
 export async function withDeployment<T>(
   work: (deployment: Deployment, config: Config) => Promise<T>,
-  need: Need = {},
+  use: DeploymentUse = {},
 ): Promise<T> {
   const config = readConfig();
   const { databaseUrl, demo } = config.deployment;
+  // The service and `banking migrate` update a database with a URL. A command adds the demo data only.
+  const prepare = use.changesNothing !== true && (databaseUrl === undefined || demo);
   return untilSignal(async (signal) => {
     const deployment = await openDeployment({
       ...config.deployment,
       poolSize: POOL_SIZE,
-      statementTimeoutMs: need.statementTimeoutMs,
-      // A database of one's own is brought up to date by the service and by `banking migrate`, not by the way.
-      prepare: need.changesNothing !== true && (databaseUrl === undefined || demo),
-      log: tell,
-      warn: tell,
+      statementTimeoutMs: use.statementTimeoutMs,
+      prepare,
+      log: reportProgress,
+      warn: reportProgress,
     });
     try {
+      if (prepare && demo) await makeDemoWorld(deployment);
       return await orInterrupted(signal, () => work(deployment, config));
     } catch (error) {
-      throw explainAway(error, databaseUrl);
+      throw explainFailure(error, databaseUrl);
     } finally {
       await deployment.close();
     }
@@ -60,9 +63,9 @@ export async function withDeployment<T>(
 }
 
 /**
- * The same for a command that changes or lists apps, users, workspaces and roles: it works as the provisioning role.
+ * Runs a command that changes or lists apps, users, workspaces and roles, as the provisioning role.
  *
- * @throws as `withDeployment` does, and DatabaseSetupError when the login may not act as that role
+ * @throws DatabaseSetupError if the login may not act as that role, and the errors of `withDeployment`
  */
 export async function withDirectory<T>(work: (directory: Database) => Promise<T>): Promise<T> {
   return withDeployment(async (deployment) => {
@@ -71,16 +74,13 @@ export async function withDirectory<T>(work: (directory: Database) => Promise<T>
   });
 }
 
-/**
- * Runs what must tidy up after itself: the first signal asks it to end, by way of the AbortSignal; a second one ends
- * the process on the spot.
- */
+/** Runs work that cleans up after itself. The first signal aborts the AbortSignal; a second one ends the process at once. */
 export async function untilSignal<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
   const stop = (signal: NodeJS.Signals) => {
     const interrupted = new Interrupted(signal);
     if (controller.signal.aborted) process.exit(interrupted.exitCode);
-    tell(`Stopping. ${signal} once more stops at once.`);
+    reportProgress(`Stopping. Send ${signal} again to stop at once.`);
     controller.abort(interrupted);
   };
   for (const signal of SIGNALS) process.on(signal, stop);
@@ -91,7 +91,7 @@ export async function untilSignal<T>(work: (signal: AbortSignal) => Promise<T>):
   }
 }
 
-/** The outcome of the work, or its end as soon as the signal comes; what it was doing is no longer waited for. */
+/** The result of the work. Rejects as soon as the signal is aborted, without waiting for the work. */
 export async function orInterrupted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   signal.throwIfAborted();
   return Promise.race([

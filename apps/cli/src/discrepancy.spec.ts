@@ -1,4 +1,5 @@
-import type { Discrepancy, QueuedWork } from '@banking/payouts';
+import type { Discrepancy } from '@banking/payouts';
+import type { QueuedWork } from '@banking/work-queue';
 import { World } from './testing/world.js';
 
 const world = new World();
@@ -6,8 +7,7 @@ let credited: Discrepancy;
 let rejected: Discrepancy;
 
 beforeAll(async () => {
-  await world.open();
-  await world.json('demo');
+  await world.openDemo();
   // A credit of the payout that was rejected, and a rejection of one that was credited, as a network would send them late.
   for (const [status, event, kind] of [
     ['completed', 'RJCT', 'credited_then_rejected'],
@@ -30,16 +30,23 @@ afterAll(() => world.close());
 const resolve = (id: number, ...how: readonly string[]) =>
   world.run(['discrepancy', 'resolve', String(id), '--workspace', '1', ...how]);
 
-describe('Given payouts with contradictory final statuses', () => {
-  it('When work is listed, Then they are there with what is parked, also as JSON', async () => {
+describe('banking discrepancy', () => {
+  it('appears in banking work list', async () => {
     const { stdout } = await world.run(['work', 'list', '--parked']);
 
-    expect(stdout).toMatch(new RegExp(`discrepancy +${credited.id} +open +0 .+ credited_then_rejected, transaction ${credited.transactionId}`)); // prettier-ignore
+    expect(stdout).toMatch(
+      new RegExp(
+        `discrepancy +${credited.id} +open +0 .+ credited_then_rejected, transaction ${credited.transactionId}`,
+      ),
+    );
     const list = await world.json<QueuedWork[]>('work', 'list');
-    expect(list.filter(({ kind }) => kind === 'discrepancy').map(({ subjectId }) => subjectId)).toEqual([credited.id, rejected.id]); // prettier-ignore
+    expect(list.filter(({ kind }) => kind === 'discrepancy').map(({ subjectId }) => subjectId)).toEqual([
+      credited.id,
+      rejected.id,
+    ]);
   });
 
-  it('When discrepancies are listed, Then each has the events of its payout', async () => {
+  it('lists each discrepancy with the events of its payout', async () => {
     const { stdout } = await world.run(['discrepancy', 'list', '--workspace', '1']);
 
     expect(stdout).toMatch(/credited_then_rejected .+ ACSP G000, .+, ACCC, RJCT AC04$/m);
@@ -50,27 +57,32 @@ describe('Given payouts with contradictory final statuses', () => {
   });
 
   it.each([
-    [[], 1, 'Say how to resolve it'],
-    [['--dismiss'], 1, 'Say with --note why'],
+    [[], 1, 'The resolution is missing. Add --return'],
+    [['--dismiss'], 1, 'A dismissal needs a reason. Add --note'],
     [['--return', '--reclaim'], 2, 'cannot be used with option'],
     [['--reclaim'], 1, 'cannot be reclaimed: its kind'],
-    [['--dismiss', '--note', 'x'.repeat(501)], 1, 'A note has at most 500 characters.'],
-  ])('When one is resolved with %j, Then it is refused with the reason', async (how, exitCode, words) => {
+    [['--dismiss', '--note', 'x'.repeat(501)], 1, 'The note has 501 characters. At most 500 are allowed.'],
+  ])('refuses to resolve with %j, and states the reason', async (how, exitCode, words) => {
     const ended = await resolve(credited.id, ...how);
 
     expect(ended).toMatchObject({ exitCode, stdout: '', stderr: expect.stringContaining(words) });
   });
 
-  it('When one is resolved, Then the money has moved, it is listed no more, and again is refused', async () => {
+  it('moves the money once, and lists the discrepancy as resolved', async () => {
     const { exitCode, stdout } = await resolve(credited.id, '--return', '--note', 'ticket 4711', '--as', 'ada');
     expect({ exitCode, stdout }).toEqual({
       exitCode: 0,
       stdout: expect.stringMatching(
-        new RegExp(`^Resolved discrepancy ${credited.id} of workspace 1: the customer has the money back, by transaction \\d+\\.\n$`), // prettier-ignore
+        new RegExp(
+          `^Resolved discrepancy ${credited.id} of workspace 1: the money was returned to the customer, by transaction \\d+\\.\n$`,
+        ),
       ),
     });
 
-    expect(await resolve(credited.id, '--return')).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('is resolved') }); // prettier-ignore
+    expect(await resolve(credited.id, '--return')).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('is resolved already'),
+    });
     expect(await resolve(rejected.id, '--reclaim')).toMatchObject({ exitCode: 0 });
     expect(await world.json('discrepancy', 'list')).toEqual([]);
     expect(await world.json('discrepancy', 'list', '--all')).toMatchObject([
@@ -81,7 +93,7 @@ describe('Given payouts with contradictory final statuses', () => {
     expect([verified, proof]).toEqual([0, expect.stringContaining('The books are in order.')]);
   });
 
-  it('When it is another workspace’s or is not there, Then that is said', async () => {
+  it('refuses a discrepancy of another workspace and an unknown one', async () => {
     const { exitCode, stderr } = await resolve(999_999, '--return');
 
     expect({ exitCode, stderr }).toEqual({

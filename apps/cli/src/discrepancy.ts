@@ -24,9 +24,9 @@ interface ResolveOptions extends ChangeOptions {
 }
 
 const NOTE_MAX = 500;
-const DONE: Readonly<Record<Resolution, string>> = {
-  returned: 'the customer has the money back',
-  reclaimed: 'the money was taken again',
+const OUTCOMES: Readonly<Record<Resolution, string>> = {
+  returned: 'the money was returned to the customer',
+  reclaimed: 'the money was taken from the account again',
   dismissed: 'no money was moved',
 };
 
@@ -35,8 +35,8 @@ export function addDiscrepancyCommands(program: Command): void {
     .command('discrepancy')
     .summary('list and resolve contradictory final statuses')
     .description(
-      'Discrepancies: a payout was credited and then rejected, rejected and then credited, or one event id arrived ' +
-        'with two statuses. The first final status has moved the money; ask the network which one is true.',
+      'Manages discrepancies: a payout was credited and then rejected, rejected and then credited, or one event id arrived ' +
+        'with two statuses. The first final status moved the money. Ask the network which status is correct.',
     )
     .addHelpText(
       'after',
@@ -45,12 +45,10 @@ export function addDiscrepancyCommands(program: Command): void {
 
   discrepancy
     .command('list')
-    .summary('list the discrepancies that are open')
-    .description(
-      'Lists the discrepancies that are open, the oldest first, with every event of their payout. At most 100.',
-    )
-    .addOption(workspaceOption('only those of this workspace'))
-    .addOption(new Option('--all', 'also those that are resolved'))
+    .summary('list the open discrepancies')
+    .description('Lists the open discrepancies, the oldest first, with the events of their payouts. At most 100.')
+    .addOption(workspaceOption('only this workspace'))
+    .addOption(new Option('--all', 'include resolved discrepancies'))
     .addOption(jsonOption())
     .addHelpText('after', examples('banking discrepancy list', 'banking discrepancy list --all --json'))
     .action(async ({ workspace, all, json }: ListOptions) => {
@@ -74,31 +72,31 @@ export function addDiscrepancyCommands(program: Command): void {
             ],
           ],
         ),
-        all ? 'There are no discrepancies.' : 'No discrepancy is open.',
+        all ? 'There are no discrepancies.' : 'There are no open discrepancies.',
       );
     });
 
   discrepancy
     .command('resolve')
-    .summary('resolve a discrepancy, once')
+    .summary('resolve a discrepancy')
     .description(
-      'Resolves a discrepancy, once. The money moves by a new, linked transaction; what is booked stays as it is.\n\n' +
-        'Where the money is gone, --return gives it back to the customer, without the fee. Where it is back, --reclaim ' +
-        'takes it from the account again; it is refused while the account does not hold it. --dismiss moves no money.',
+      'Resolves a discrepancy, once. A new, linked transaction moves the money. Booked transactions stay unchanged.\n\n' +
+        '--return gives the money of a credited payout back to the customer, without the fee. --reclaim takes returned money ' +
+        'from the account again, and fails if the balance is too low. --dismiss moves no money.',
     )
     .addArgument(new Argument('<id>', 'id of a discrepancy; see banking discrepancy list').argParser(parseIdOf<number>))
     .addOption(workspaceOption('id of its workspace').makeOptionMandatory())
     .addOption(new Option('--return', 'give the money back to the customer').conflicts(['reclaim', 'dismiss']))
     .addOption(new Option('--reclaim', 'take the returned money again').conflicts(['return', 'dismiss']))
     .addOption(new Option('--dismiss', 'close it without moving money; needs a note').conflicts(['return', 'reclaim']))
-    .addOption(nameOption('--note <text>', 'why; kept with the resolution'))
+    .addOption(nameOption('--note <text>', 'reason, stored with the resolution'))
     .addOption(asOption())
     .addOption(jsonOption())
     .addHelpText(
       'after',
       examples(
         'banking discrepancy resolve 1 --workspace 1 --return',
-        'banking discrepancy resolve 2 --workspace 1 --reclaim --note "credited, says the bank"',
+        'banking discrepancy resolve 2 --workspace 1 --reclaim --note "the bank confirms the credit"',
         'banking discrepancy resolve 3 --workspace 1 --dismiss --note "sent by mistake"',
       ),
     )
@@ -110,24 +108,25 @@ export function addDiscrepancyCommands(program: Command): void {
       const name = `discrepancy ${discrepancyId} of workspace ${workspaceId}`;
       if (outcome === 'not_found') throw new Refused(`There is no ${name}. See banking discrepancy list.`);
       if (outcome === 'already_resolved')
-        throw new Refused(`The ${name} is resolved. See banking discrepancy list --all.`);
+        throw new Refused(`The ${name} is resolved already. See banking discrepancy list --all.`);
       if (outcome === 'not_applicable') {
         throw new Refused(
-          `The ${name} cannot be ${resolution}: its kind or where its money is does not fit. See banking discrepancy resolve --help.`,
+          `The ${name} cannot be ${resolution}: its kind or the place of its money does not allow it. See banking discrepancy resolve --help.`,
         );
       }
       const { transactionId } = outcome;
       if (json) return printJson({ workspaceId, id: discrepancyId, resolution, transactionId });
       const by = transactionId === undefined ? '' : `, by transaction ${transactionId}`;
-      print(`Resolved ${name}: ${DONE[resolution]}${by}.`);
+      print(`Resolved ${name}: ${OUTCOMES[resolution]}${by}.`);
     });
 }
 
 function resolutionOf({ return: gives, reclaim, dismiss, note }: ResolveOptions): Resolution {
-  if (note !== undefined && note.length > NOTE_MAX) throw new Refused(`A note has at most ${NOTE_MAX} characters.`);
-  if (dismiss && note === undefined) throw new Refused('Say with --note why the discrepancy is dismissed.');
+  if (note !== undefined && note.length > NOTE_MAX)
+    throw new Refused(`The note has ${note.length} characters. At most ${NOTE_MAX} are allowed.`);
+  if (dismiss && note === undefined) throw new Refused('A dismissal needs a reason. Add --note <text>.');
   if (gives) return 'returned';
   if (reclaim) return 'reclaimed';
   if (dismiss) return 'dismissed';
-  throw new Refused('Say how to resolve it: --return, --reclaim or --dismiss.');
+  throw new Refused('The resolution is missing. Add --return, --reclaim or --dismiss.');
 }

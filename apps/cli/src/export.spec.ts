@@ -10,8 +10,7 @@ const folder = mkdtempSync(join(tmpdir(), 'banking-export-'));
 const books = join(folder, 'books.jsonl');
 
 beforeAll(async () => {
-  await world.open();
-  await world.json('demo');
+  await world.openDemo();
 });
 afterEach(() => readdirSync(folder).forEach((name) => rmSync(join(folder, name))));
 afterAll(async () => {
@@ -21,8 +20,8 @@ afterAll(async () => {
 
 const exportTo = (out: string, workspace = '1') => world.run(['export', '--workspace', workspace, '--out', out]);
 
-describe('Given the books of a workspace', () => {
-  it('When they are exported, Then the file is for its owner alone, and proves them', async () => {
+describe('banking export and banking prove', () => {
+  it('write a file for its owner only, and verify it', async () => {
     const { exitCode, stdout, stderr } = await exportTo(books);
     const proof = await world.json<ExportProof>('prove', books);
 
@@ -36,7 +35,7 @@ describe('Given the books of a workspace', () => {
     expect(statSync(books).mode & 0o777).toBe(0o600);
   });
 
-  it('When no file is named, Then standard output is the same lines and nothing else', async () => {
+  it('write the same lines to standard output without --out', async () => {
     await exportTo(books);
     const { exitCode, stdout, stderr } = await world.run(['export', '--workspace', '1']);
 
@@ -45,7 +44,7 @@ describe('Given the books of a workspace', () => {
     expect(lines(stdout)).toEqual(lines(readFileSync(books, 'utf8')));
   });
 
-  it('When the reader has seen enough, Then that is no failure', async () => {
+  it('succeed if the reader closes the pipe early', async () => {
     const command = world.start(['export', '--workspace', '1']);
     const closed = new Promise((done) => command.once('close', done));
     command.stdout!.destroy();
@@ -54,7 +53,7 @@ describe('Given the books of a workspace', () => {
     expect(await closed).toBe(0);
   });
 
-  it('When people prove the file, Then they see what each account ends with', async () => {
+  it('print the final balance of each account', async () => {
     await exportTo(books);
 
     const { exitCode, stdout } = await world.run(['prove', books]);
@@ -63,10 +62,12 @@ describe('Given the books of a workspace', () => {
     expect(stdout).toMatch(/^Account +Kind +Balance +Currency +Transfers +Head$/m);
     expect(stdout).toMatch(/^ +3 +customer +96000\.00 +GBP +1 +[0-9a-f]{64}$/m);
     expect(stdout).toMatch(/^ +\d+ +settlement +-96000\.00 +GBP$/m);
-    expect(stdout).toMatch(/^Every balance and every hash of workspace 1, Northwind Trading, as of 20\S+Z, is what/m);
+    expect(stdout).toMatch(
+      /^Every balance and every hash of workspace 1, Northwind Trading, as of 20\S+Z, is correct/m,
+    );
   });
 
-  it('When the file was tampered with, Then the line and what is wrong with it is said', async () => {
+  it('report the line and the fault of a changed file', async () => {
     await exportTo(books);
     writeFileSync(books, readFileSync(books, 'utf8').replace('"amount":"1875000"', '"amount":"1875001"'));
 
@@ -74,14 +75,14 @@ describe('Given the books of a workspace', () => {
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
     expect(stderr).toMatch(
-      /^.*books\.jsonl proves nothing: line \d+ has transaction \d+, which is out of balance by -1 EUR\.\n$/,
+      /^The file .*books\.jsonl is not a valid export: line \d+ has transaction \d+, which is out of balance by -1 EUR\.\n$/,
     );
   });
 
   it.each([
     ['is not there', 'nosuch.jsonl', /nosuch\.jsonl cannot be read: ENOENT.*\.\n$/],
     ['is a folder', '.', /cannot be read: EISDIR.*\.\n$/],
-  ])('When the file to prove %s, Then that is said', async (_what, name, problem) => {
+  ])('report a file that %s', async (_what, name, problem) => {
     const { exitCode, stdout, stderr } = await world.run(['prove', join(folder, name)]);
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
@@ -90,12 +91,12 @@ describe('Given the books of a workspace', () => {
   });
 });
 
-describe('Given an export that cannot be made', () => {
+describe('an export that fails', () => {
   it.each([
-    ['there is a file already', '1', 'books.jsonl', /There is a file .*books\.jsonl already, which is not replaced/],
+    ['the file exists', '1', 'books.jsonl', /^The file .*books\.jsonl exists already and is not replaced/],
     ['the workspace is unknown', '99', 'new.jsonl', /^There is no workspace 99\. See banking workspace list\.\n$/],
     ['the folder is unknown', '1', 'nosuch/new.jsonl', /new\.jsonl cannot be written: ENOENT/],
-  ])('When %s, Then that is said, and no file is made or changed', async (_what, workspace, name, problem) => {
+  ])('reports that %s, and changes no file', async (_what, workspace, name, problem) => {
     writeFileSync(books, 'kept');
 
     const { exitCode, stdout, stderr } = await exportTo(join(folder, name), workspace);
@@ -109,7 +110,7 @@ describe('Given an export that cannot be made', () => {
   it.each([
     ['a signal comes', 130, (pid: number) => process.kill(pid, 'SIGINT')],
     ['a file of that name is made', 1, () => writeFileSync(books, 'kept')],
-  ])('When %s while it is under way, Then nothing of it is left', async (_what, code, happen) => {
+  ])('leaves no file if %s meanwhile', async (_what, code, happen) => {
     await world.query('begin');
     await world.query('lock table transfer');
     const command = world.start(['export', '--workspace', '1', '--out', books]);
@@ -132,7 +133,7 @@ describe('Given an export that cannot be made', () => {
     );
   });
 
-  it('When transactions are missing, Then the books are said not to be in order', async () => {
+  it('reports missing transactions', async () => {
     await world.query('create table kept as table transfer; delete from transfer where account_version = 1');
 
     const { exitCode, stderr } = await exportTo(books);

@@ -1,15 +1,15 @@
 import type { WorkspaceId } from '@banking/domain';
-import { exportBooks } from '@banking/operations';
+import { exportBooks } from '@banking/books-proof';
 import type { Command } from 'commander';
 import { withDeployment } from './deployment.js';
 import { examples } from './help.js';
 import { lookupOption, workspaceOption } from './inputs.js';
-import { makeFile } from './new-file.js';
-import { print, tell } from './print.js';
-import { tellRanges } from './tell-ranges.js';
+import { createFile } from './new-file.js';
+import { print, reportProgress } from './print.js';
+import { reportRanges } from './verify-progress.js';
 import { chosenWorkspaces } from './workspaces.js';
 
-/** A range takes about a second. One that takes a minute is given up, so that no snapshot is held for longer. */
+/** Limits a snapshot to a minute. A range takes about a second. */
 const STATEMENT_TIMEOUT_MS = 60_000;
 
 type Write = (text: string) => Promise<void>;
@@ -17,15 +17,15 @@ type Write = (text: string) => Promise<void>;
 export function addExportCommand(program: Command): void {
   program
     .command('export')
-    .summary("write a workspace's books as lines of JSON that anyone can prove")
+    .summary('export the books of a workspace as verifiable JSON lines')
     .description(
-      'Writes the books of a workspace as lines of JSON, from which anyone re-computes every balance and every hash with ' +
-        'banking prove or @banking/domain/proof, without the bank.\n\n' +
-        'As of one instant but for the status of a transaction, which is as it is read. Changes nothing, and may run while the ' +
-        'service works. A file that is there already is not replaced.',
+      'Writes the books of a workspace as lines of JSON. banking prove and @banking/domain/proof recompute every balance and ' +
+        'every hash from them, without the database.\n\n' +
+        'The export is of one instant, except that a transaction has its status at the time it is read. Changes nothing and may ' +
+        'run beside the service. An existing file is not replaced.',
     )
-    .addOption(workspaceOption('whose books').makeOptionMandatory())
-    .addOption(lookupOption('--out <file>', 'a new file, for its owner alone (standard output)'))
+    .addOption(workspaceOption('workspace to export').makeOptionMandatory())
+    .addOption(lookupOption('--out <file>', 'new file, readable by its owner only (standard output)'))
     .addHelpText(
       'after',
       examples(
@@ -34,21 +34,21 @@ export function addExportCommand(program: Command): void {
       ),
     )
     .action(async ({ workspace, out }: { workspace: WorkspaceId; out?: string }) => {
-      if (out !== undefined) return print(await makeFile(out, (write) => exported(workspace, write)));
-      tell(await exported(workspace, toStandardOutput).catch(unlessReaderHasSeenEnough));
+      if (out !== undefined) return print(await createFile(out, (write) => exported(workspace, write)));
+      reportProgress(await exported(workspace, toStandardOutput).catch(unlessPipeClosed));
     });
 }
 
-/** Says in a sentence what was written. */
+/** @returns the report of the export, a sentence */
 async function exported(workspaceId: WorkspaceId, write: Write): Promise<string> {
-  const need = { changesNothing: true, statementTimeoutMs: STATEMENT_TIMEOUT_MS };
+  const use = { changesNothing: true, statementTimeoutMs: STATEMENT_TIMEOUT_MS };
   return withDeployment(async ({ database }) => {
     const [workspace] = await chosenWorkspaces(database, workspaceId);
-    const written = await exportBooks(database, workspace!, write, { onRange: tellRanges() });
+    const written = await exportBooks(database, workspace!, write, { onRange: reportRanges() });
     const { accounts, transactions, transfers } = written;
     const whose = `workspace ${workspaceId}, ${workspace!.name}`;
     return `Wrote the books of ${whose}: ${accounts} accounts, ${transactions} transactions, ${transfers} transfers.`;
-  }, need);
+  }, use);
 }
 
 function toStandardOutput(text: string): Promise<void> {
@@ -57,7 +57,7 @@ function toStandardOutput(text: string): Promise<void> {
   });
 }
 
-function unlessReaderHasSeenEnough(error: unknown): string {
-  if ((error as NodeJS.ErrnoException).code === 'EPIPE') return 'The reader has seen enough.';
+function unlessPipeClosed(error: unknown): string {
+  if ((error as NodeJS.ErrnoException).code === 'EPIPE') return 'The reader closed the pipe. The export is incomplete.';
   throw error;
 }

@@ -1,9 +1,9 @@
-import type { FundingRow } from '@banking/operations';
+import type { FundingRow } from '@banking/provisioning';
 import { World } from './testing/world.js';
 
 const world = new World();
 
-beforeAll(() => world.open());
+beforeAll(() => world.openDemo());
 afterAll(() => world.close());
 
 async function accountOf(name: string): Promise<string> {
@@ -13,8 +13,8 @@ async function accountOf(name: string): Promise<string> {
 
 const count = async () => Number((await world.query('select count(*) as n from transfer'))[0]?.n);
 
-describe('Given money that has arrived', () => {
-  it('When it is booked, Then it is on the account, whosever that is, with the words of its sender', async () => {
+describe('banking fund', () => {
+  it('books money on the account of any workspace, with the reference of the sender', async () => {
     const account = await accountOf('Southwind Imports USD');
 
     const booked = await world.json<FundingRow>('fund', account, '1250.5', '--reference', 'Invoice 4711');
@@ -31,16 +31,20 @@ describe('Given money that has arrived', () => {
   });
 
   it.each([
-    ['Northwind Trading JPY', '1250', /1250 JPY on account \d+ of workspace 1, Northwind Trading. That left 12001250 JPY/], // prettier-ignore
-    ['Northwind Trading KWD', '0.250', /0\.250 KWD on account \d+ .* That left 15500\.500 KWD/],
-  ])('When it is on %s, Then %s is read and shown in its decimals', async (name, amount, sentence) => {
+    [
+      'Northwind Trading JPY',
+      '1250',
+      /1250 JPY on account \d+ of workspace 1, Northwind Trading. The balance after it is 12001250 JPY/,
+    ],
+    ['Northwind Trading KWD', '0.250', /0\.250 KWD on account \d+ .* The balance after it is 15500\.500 KWD/],
+  ])('reads and prints amounts in the decimals of %s (%s)', async (name, amount, sentence) => {
     const { exitCode, stdout, stderr } = await world.run(['fund', await accountOf(name), amount]);
 
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(stdout).toMatch(sentence);
   });
 
-  it('When the same key is given again, Then it is booked once', async () => {
+  it('books once for the same key', async () => {
     const args = ['fund', await accountOf('Southwind Imports USD'), '10.00', '--key', '20261121-17'];
     const first = await world.json<FundingRow>(...args);
     const before = await count();
@@ -58,9 +62,9 @@ describe('Given money that has arrived', () => {
     ['ten', /digits with a point/],
     ['0', /more than zero/],
     ['0.00', /more than zero/],
-    ['90071992547409.92', /larger than an account may hold/],
-    ['99999999999999999999', /larger than the books can hold/],
-  ])('When the amount is %s, Then a sentence says why not, and nothing is booked', async (amount, why) => {
+    ['90071992547409.92', /would exceed the limit of 9007199254740991/],
+    ['99999999999999999999', /above the limit of 9223372036854775807 minor units/],
+  ])('refuses the amount %s, and books nothing', async (amount, why) => {
     const account = await accountOf('Southwind Imports USD');
     const before = await count();
 
@@ -71,7 +75,7 @@ describe('Given money that has arrived', () => {
     expect(await count()).toBe(before);
   });
 
-  it('When there is no such account, or it is one of our own, Then a sentence says so', async () => {
+  it('refuses an unknown account and an account of the bank', async () => {
     const [own] = await world.query(`select id from account where kind = 'settlement' limit 1`);
 
     for (const id of ['987654', String(own?.id)]) {

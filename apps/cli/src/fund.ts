@@ -1,5 +1,5 @@
 import { type AccountId, fromBalanceAmount, isIdempotencyKey, parseTransferAmount, toDecimal } from '@banking/domain';
-import { addFunding } from '@banking/operations';
+import { addFunding } from '@banking/provisioning';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { withDeployment } from './deployment.js';
 import { examples } from './help.js';
@@ -13,23 +13,21 @@ interface FundOptions {
   readonly json?: boolean;
 }
 
-/** As long as the description of an order may be. */
+/** The limit of the description of an order. */
 const REFERENCE_MAX = 512;
 
 export function addFundCommand(program: Command): void {
   program
     .command('fund')
-    .summary('book money that has arrived on an account')
+    .summary('book incoming money on an account')
     .description(
-      'Books money that has arrived: a credit of the account, completed at once, without a fee. In any deployment.\n\n' +
-        'Run twice, it books twice. With --key it books once, however often it is run.',
+      'Books incoming money: a credit of the account, completed at once, without a fee.\n\n' +
+        'Each run books once more. With --key, repeated runs book once.',
     )
     .addArgument(new Argument('<account>', 'id of an account').argParser(parseIdOf<AccountId>))
-    .addArgument(new Argument('<amount>', 'as people write it, in the currency of the account: 1250.00'))
-    .addOption(nameOption('--reference <text>', 'what the sender wrote, kept as the description of the transfer'))
-    .addOption(
-      new Option('--key <key>', 'name of what is meant, such as the id on a bank statement').argParser(parseKey),
-    ) // prettier-ignore
+    .addArgument(new Argument('<amount>', 'decimal amount in the currency of the account, such as 1250.00'))
+    .addOption(nameOption('--reference <text>', 'reference of the sender, stored as the description of the transfer'))
+    .addOption(new Option('--key <key>', 'idempotency key, such as the id on a bank statement').argParser(parseKey))
     .addOption(jsonOption())
     .addHelpText(
       'after',
@@ -38,7 +36,7 @@ export function addFundCommand(program: Command): void {
     .action(async (accountId: AccountId, amount: string, options: FundOptions) => {
       const { reference, key, json } = options;
       if (reference !== undefined && reference.length > REFERENCE_MAX) {
-        throw new Refused(`A reference has at most ${REFERENCE_MAX} characters.`);
+        throw new Refused(`The reference has ${reference.length} characters. At most ${REFERENCE_MAX} are allowed.`);
       }
       const booked = await withDeployment(({ books }) => addFunding(books, { accountId, amount, reference, key }));
       if (json) return printJson(booked);
@@ -47,7 +45,7 @@ export function addFundCommand(program: Command): void {
       const left = toDecimal(fromBalanceAmount(transfer.edges.balance?.amount ?? 0), currency);
       print(
         `${isReplay ? 'Booked before' : 'Booked'}: transfer ${transfer.id}, ${moved} ${currency} on account ${accountId} ` +
-          `of workspace ${workspaceId}, ${workspace}. That left ${left} ${currency} there.`,
+          `of workspace ${workspaceId}, ${workspace}. The balance after it is ${left} ${currency}.`,
       );
     });
 }

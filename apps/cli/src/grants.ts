@@ -1,5 +1,5 @@
 import { foldEmail, type RoleName, type WorkspaceId } from '@banking/domain';
-import { addGrant, allGrants, removeGrant } from '@banking/operations';
+import { addGrant, allGrants, removeGrant } from '@banking/provisioning';
 import { type Command, Option } from 'commander';
 import { withDirectory } from './deployment.js';
 import { examples } from './help.js';
@@ -19,7 +19,9 @@ export function addGrantCommands(program: Command): void {
   const grant = program
     .command('grant')
     .summary('add, list and remove the roles of users in workspaces')
-    .description('Grants: the role a user has in a workspace. Without one, a workspace is closed to them.')
+    .description(
+      'Manages grants. A grant gives a user a role in a workspace. Without a grant, the user has no access to the workspace.',
+    )
     .addHelpText(
       'after',
       examples(
@@ -32,12 +34,10 @@ export function addGrantCommands(program: Command): void {
   grant
     .command('add')
     .summary('give a user a role in a workspace')
-    .description('Gives a user a role in a workspace of one of their apps, in place of the role they may have there.')
+    .description('Gives a user a role in a workspace of one of their apps. An existing role is replaced.')
     .addArgument(nameArgument('<email>', 'e-mail of the user; see banking user list'))
     .addOption(workspaceOption('id of the workspace; see banking workspace list').makeOptionMandatory())
-    .addOption(
-      new Option('--role <role>', 'what the user may do there').choices(['member', 'admin']).makeOptionMandatory(),
-    )
+    .addOption(new Option('--role <role>', 'role of the user').choices(['member', 'admin']).makeOptionMandatory())
     .addOption(asOption())
     .addOption(jsonOption())
     .addHelpText('after', examples('banking grant add mia@harbour.example --workspace 4 --role admin'))
@@ -48,13 +48,13 @@ export function addGrantCommands(program: Command): void {
         return (await allGrants(database)).find((row) => row.id === id);
       });
       if (options.json) printJson(added);
-      else print(`${added?.email} is ${role} in workspace ${workspaceId}, ${added?.workspace}.`);
+      else print(`Granted ${added?.email} the role ${role} in workspace ${workspaceId}, ${added?.workspace}.`);
     });
 
   grant
     .command('list')
-    .summary('list who has which role')
-    .description('Lists who has which role, in all workspaces or in one.')
+    .summary('list the roles of users')
+    .description('Lists the roles of users in all workspaces, or in one.')
     .addOption(workspaceOption('only this workspace'))
     .addOption(jsonOption())
     .addHelpText('after', examples('banking grant list', 'banking grant list --workspace 4'))
@@ -67,14 +67,14 @@ export function addGrantCommands(program: Command): void {
       printTable(
         ['Workspace', 'Name', 'E-mail', 'Role', 'Since'],
         grants.map((row) => [row.workspaceId, row.workspace, row.email, row.role, row.createdAt]),
-        'Nobody has a role. Give one: banking grant add <email> --workspace <id> --role <role>',
+        'There are no grants. Add one: banking grant add <email> --workspace <id> --role <role>',
       );
     });
 
   grant
     .command('remove')
-    .summary('take the role of a user in a workspace away')
-    .description('Takes the role of a user in a workspace away.')
+    .summary('remove the role of a user in a workspace')
+    .description('Removes the role of a user in a workspace.')
     .addArgument(nameArgument('<email>', 'e-mail of the user; see banking grant list'))
     .addOption(workspaceOption('id of the workspace').makeOptionMandatory())
     .addOption(asOption())
@@ -84,6 +84,6 @@ export function addGrantCommands(program: Command): void {
       const { workspace: workspaceId } = options;
       await withDirectory((database) => removeGrant(database, actorOf(options), { workspaceId, email }));
       if (options.json) printJson({ removed: { email: foldEmail(email), workspaceId } });
-      else print(`${foldEmail(email)} has no role in workspace ${workspaceId} any more.`);
+      else print(`Removed the role of ${foldEmail(email)} in workspace ${workspaceId}.`);
     });
 }

@@ -2,7 +2,7 @@ import type { AddHelpTextContext } from 'commander';
 
 type HelpText = (context: AddHelpTextContext) => string;
 
-/** What only somebody who asked for help wants to read: the usage shown after a mistake is without it. */
+/** Text of the help that the usage after a mistake leaves out. */
 export function onRequest(text: string): HelpText {
   return ({ error }) => (error ? '' : `\n${text}`);
 }

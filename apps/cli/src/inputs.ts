@@ -12,12 +12,12 @@ export function nameOption(flags: string, description: string): Option {
   return new Option(flags, description).argParser(parseName);
 }
 
-/** An argument that names a file or something stored already, possibly before the rule of `nameArgument`. */
+/** An argument that names a file or a stored resource, which may be older than the rule of `nameArgument`. */
 export function lookupArgument(name: string, description: string): Argument {
   return new Argument(name, description).argParser(parseLookup);
 }
 
-/** An option that names a file or something stored already. */
+/** An option that names a file or a stored resource. */
 export function lookupOption(flags: string, description: string): Option {
   return new Option(flags, description).argParser(parseLookup);
 }
@@ -31,29 +31,29 @@ export function workspaceOption(description: string): Option {
 }
 
 export function typeOption(): Option {
-  return new Option('--type <type>', 'business without it').choices(['business', 'personal']);
+  return new Option('--type <type>', 'type (business)').choices(['business', 'personal']);
 }
 
 export function jsonOption(): Option {
   return new Option('--json', 'print JSON, for programs');
 }
 
-/** Options every command has that changes something. */
+/** Options of every command that changes data. */
 export interface ChangeOptions {
   readonly as?: string;
   readonly json?: boolean;
 }
 
 export function asOption(): Option {
-  return nameOption('--as <name>', 'who makes the change, for the trail (cli: and your user name)');
+  return nameOption('--as <name>', 'actor of the change in the audit trail (cli: and your user name)');
 }
 
-/** Who stands in the trail of a change. */
+/** The actor of a change in the audit trail. */
 export function actorOf({ as }: ChangeOptions): string {
   return as ?? `cli:${osUserName()}`;
 }
 
-/** A container may run a user id that has no name. */
+/** The name, or the id if it has no name, as in some containers. */
 function osUserName(): string {
   try {
     return userInfo().username;
@@ -62,7 +62,7 @@ function osUserName(): string {
   }
 }
 
-/** Refuses an option with a value that is given twice, which otherwise would silently mean the last. */
+/** Refuses an option with a value that is given twice, because commander would use the last value silently. */
 export function refuseRepeatedOptions(command: Command): void {
   for (const option of command.options.filter(({ required }) => required)) {
     let given = 0;

@@ -3,38 +3,34 @@ import { World, ended } from './testing/world.js';
 const world = new World();
 
 beforeAll(async () => {
-  await world.open();
-  await world.json('app', 'list');
+  await world.openDemo();
 });
 afterAll(() => world.close());
 
-describe('Given a command beside a running service', () => {
+describe('the interruption of a command', () => {
   it.each([
     ['SIGINT', 130, ['app', 'list'], 'app'],
     ['SIGTERM', 143, ['app', 'list'], 'app'],
     ['SIGHUP', 129, ['verify'], 'transfer'],
-  ] as const)(
-    'When %s comes while it waits, Then it lets go of the server and ends with %d',
-    async (signal, code, args, table) => {
-      await world.query('begin');
-      await world.query(`lock table ${table}`);
-      const command = world.start(args);
-      const end = ended(command);
-      for (let isWaiting = false; !isWaiting;) {
-        const waiting = await world.query(`select from pg_locks where relation = $1::regclass and not granted`, table);
-        isWaiting = waiting.length > 0;
-      }
+  ] as const)('leaves the server after %s and exits with code %d', async (signal, code, args, table) => {
+    await world.query('begin');
+    await world.query(`lock table ${table}`);
+    const command = world.start(args);
+    const end = ended(command);
+    for (let isWaiting = false; !isWaiting;) {
+      const waiting = await world.query(`select from pg_locks where relation = $1::regclass and not granted`, table);
+      isWaiting = waiting.length > 0;
+    }
 
-      command.kill(signal);
-      const { exitCode, stdout, stderr } = await end;
-      await world.query('rollback');
+    command.kill(signal);
+    const { exitCode, stdout, stderr } = await end;
+    await world.query('rollback');
 
-      expect({ exitCode, stdout, stderr }).toEqual({ exitCode: code, stdout: '', stderr: `Stopped by ${signal}.\n` });
-      expect(world.holders()).toBe(1);
-    },
-  );
+    expect({ exitCode, stdout, stderr }).toEqual({ exitCode: code, stdout: '', stderr: `Stopped by ${signal}.\n` });
+    expect(world.holders()).toBe(1);
+  });
 
-  it('When its reader has seen enough, Then that is no failure', async () => {
+  it('succeeds if the reader closes the pipe early', async () => {
     const command = world.start(['verify']);
     command.stdout!.destroy();
 
@@ -48,9 +44,9 @@ describe('Given a command beside a running service', () => {
   });
 });
 
-describe('Given a database that cannot be reached', () => {
-  it('When a command runs, Then the sentence stands alone', async () => {
-    const environment = { DATABASE_URL: 'postgres://nobody:secret@127.0.0.1:1/none', SANDBOX: 'on' };
+describe('a command without a reachable database', () => {
+  it('reports one sentence without a stack', async () => {
+    const environment = { DATABASE_URL: 'postgres://stranger:secret@127.0.0.1:1/none', SANDBOX: 'on' };
     const { exitCode, stdout, stderr } = await world.run(['app', 'list'], environment);
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });

@@ -5,8 +5,8 @@ const world = new World();
 beforeAll(() => world.open());
 afterAll(() => world.close());
 
-describe('Given an empty database', () => {
-  it('When it is migrated, Then every migration is named, and nothing else is made', async () => {
+describe('banking migrate', () => {
+  it('applies and names every migration, and creates no data', async () => {
     const { exitCode, stdout, stderr } = await world.run(['migrate']);
 
     const steps = await world.query('select name from schema_migration order by number');
@@ -17,12 +17,12 @@ describe('Given an empty database', () => {
     expect(await world.query('select from demo_step')).toEqual([]);
   });
 
-  it('When it is migrated again, Then there is nothing to do', async () => {
+  it('applies nothing to a current schema', async () => {
     expect(await world.run(['migrate'])).toMatchObject({ exitCode: 0, stdout: 'The schema is up to date.\n' });
     expect(await world.json('migrate')).toEqual({ applied: [] });
   });
 
-  it('When the database is newer than the program, Then that is said without a stack', async () => {
+  it('refuses a newer database without a stack', async () => {
     await world.query(`insert into schema_migration (number, name, sha256) values (9999, '9999-later.sql', '')`);
 
     const { exitCode, stdout, stderr } = await world.run(['migrate']);

@@ -1,4 +1,4 @@
-import { explainAway, migrateDeployment, missingMigrations } from '@banking/operations';
+import { explainFailure, migrateDeployment, missingMigrations } from '@banking/deployment';
 import { ensureEmbeddedLogins } from '@banking/postgres';
 import { connectionTo, type DeploymentConfig } from '@banking/process';
 import type { Command } from 'commander';
@@ -6,16 +6,16 @@ import { readConfig } from './config.js';
 import { orInterrupted, untilSignal } from './deployment.js';
 import { examples } from './help.js';
 import { jsonOption } from './inputs.js';
-import { print, printJson, tell } from './print.js';
+import { print, printJson, reportProgress } from './print.js';
 import { reachDatabase } from './reach-database.js';
 
 export function addMigrateCommand(program: Command): void {
   program
     .command('migrate')
-    .summary('bring the schema of the database up to date')
+    .summary('migrate the schema of the database')
     .description(
-      'Brings the schema of the database to this version, as the login of DATABASE_OWNER_URL where it is set.\n\n' +
-        'The service does the same when it starts; run this before it where its own login may not migrate.',
+      'Migrates the schema of the database to this version, with the login of DATABASE_OWNER_URL if it is set.\n\n' +
+        'The service migrates when it starts. If its own login may not migrate, run this command first.',
     )
     .addOption(jsonOption())
     .addHelpText(
@@ -34,14 +34,14 @@ export function addMigrateCommand(program: Command): void {
     });
 }
 
-/** The names of the migrations applied now. A login that may not migrate is welcome while there is nothing to do. */
+/** @returns the names of the migrations applied. Needs no right to migrate if none is missing. */
 async function migrateDatabase(config: DeploymentConfig): Promise<readonly string[]> {
   return untilSignal(async (signal) => {
     const reached = await reachDatabase(config);
     const owner = config.ownerUrl;
     const connection = owner === undefined ? reached.connection : connectionTo(owner);
     const { isSandbox, isSandboxStated } = config;
-    const schema = { connection, isSandbox, isSandboxStated, log: tell };
+    const schema = { connection, isSandbox, isSandboxStated, log: reportProgress };
     try {
       return await orInterrupted(signal, async () => {
         const missing = await missingMigrations(schema);
@@ -50,9 +50,9 @@ async function migrateDatabase(config: DeploymentConfig): Promise<readonly strin
         return applied;
       });
     } catch (error) {
-      throw explainAway(error, owner ?? config.databaseUrl);
+      throw explainFailure(error, owner ?? config.databaseUrl);
     } finally {
-      await reached.leave();
+      await reached.detach();
     }
   });
 }

@@ -3,22 +3,22 @@ import { type FileHandle, link, open, unlink } from 'node:fs/promises';
 import { Refused } from './refused.js';
 
 /**
- * Makes a file that nobody but its owner can read: whole, or not at all. Until the work is done it has another name; a file that is
- * there already is never replaced, also when it came in between.
+ * Creates a file that only its owner can read. It has a temporary name until the work is done, so that it is complete or absent.
+ * An existing file is never replaced, also if it was created meanwhile.
  *
- * @throws Refused when there is a file of that name, or it cannot be written
+ * @throws Refused if a file of that name exists, or the file cannot be written
  */
-export async function makeFile<T>(
+export async function createFile<T>(
   path: string,
   work: (write: (text: string) => Promise<void>) => Promise<T>,
 ): Promise<T> {
-  if (existsSync(path)) throw alreadyThere(path);
+  if (existsSync(path)) throw alreadyExists(path);
   const part = `${path}.${process.pid}.part`;
   const file = await done(path, open(part, 'wx', 0o600));
   try {
     const result = await work((text) => done(path, file.appendFile(text)));
     await done(path, closed(file));
-    // Unlike a rename, a link does not replace what is there.
+    // Unlike a rename, a link does not replace an existing file.
     await done(path, link(part, path));
     return result;
   } finally {
@@ -36,11 +36,11 @@ async function done<T>(path: string, step: Promise<T>): Promise<T> {
   try {
     return await step;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw alreadyThere(path);
-    throw new Refused(`${path} cannot be written: ${(error as Error).message}.`);
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw alreadyExists(path);
+    throw new Refused(`The file ${path} cannot be written: ${(error as Error).message}.`);
   }
 }
 
-function alreadyThere(path: string): Refused {
-  return new Refused(`There is a file ${path} already, which is not replaced. Name another one.`);
+function alreadyExists(path: string): Refused {
+  return new Refused(`The file ${path} exists already and is not replaced. Choose another name.`);
 }

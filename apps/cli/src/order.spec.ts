@@ -1,4 +1,4 @@
-import type { QueuedWork } from '@banking/payouts';
+import type { QueuedWork } from '@banking/work-queue';
 import { World } from './testing/world.js';
 
 const world = new World();
@@ -7,8 +7,7 @@ const resume = (id: number, ...more: readonly string[]) =>
   world.run(['order', 'resume', String(id), '--workspace', '1', ...more]);
 
 beforeAll(async () => {
-  await world.open();
-  await world.json('demo');
+  await world.openDemo();
   const [order] = await world.query(`
     update customer_order set paused_at = now(), pause_reason = 'payouts_rejected'
     where id = (select min(id) from customer_order where type = 'recurring' and status = 'active') returning id::int`);
@@ -21,24 +20,27 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-describe('Given an order that is paused', () => {
-  it('When it is resumed, Then its run is due, and resuming it again is refused', async () => {
+describe('banking order resume', () => {
+  it('makes the next run due, and refuses a second time', async () => {
     const [parked] = await world.json<[QueuedWork]>('work', 'list', '--parked');
 
     expect(await resume(orderId)).toEqual({
       exitCode: 0,
-      stdout: `Resumed order ${orderId} of workspace 1: what it missed is due now.\n`,
+      stdout: `Resumed order ${orderId} of workspace 1. Its next run is due now.\n`,
       stderr: '',
     });
 
     expect(await world.json('work', 'list')).toContainEqual(
       expect.objectContaining({ kind: 'execution', subjectId: parked.subjectId, state: 'waiting', tries: 0 }),
     );
-    expect(await resume(orderId)).toMatchObject({ exitCode: 1, stderr: `The order ${orderId} of workspace 1 is not paused.\n` }); // prettier-ignore
+    expect(await resume(orderId)).toMatchObject({
+      exitCode: 1,
+      stderr: `The order ${orderId} of workspace 1 is not paused.\n`,
+    });
     expect(await resume(999_999)).toMatchObject({ exitCode: 1, stderr: 'There is no order 999999 of workspace 1.\n' });
   });
 
-  it('When its placer has no role, Then it is resumed only for another user, and the trail says who did it', async () => {
+  it('requires --placer if the placer has no role, and records the actor', async () => {
     const cy = `(select id from app_user where email = 'cy@northwind.example')`;
     await world.query(
       `update customer_order set paused_at = now(), pause_reason = 'placer_without_role', placed_by = ${cy} where id = $1`,

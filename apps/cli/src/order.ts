@@ -1,5 +1,5 @@
 import type { OrderId, WorkspaceId } from '@banking/domain';
-import { resumePausedOrder } from '@banking/operations';
+import { resumePausedOrder } from '@banking/provisioning';
 import { Argument, type Command } from 'commander';
 import { withDeployment } from './deployment.js';
 import { examples } from './help.js';
@@ -16,22 +16,22 @@ export function addOrderCommands(program: Command): void {
     .command('order')
     .summary('resume paused orders')
     .description(
-      'Orders: one is paused when the user who placed it has no role in the workspace, and a recurring one when three of its payouts ' +
-        'in a row were rejected, since each costs a fee. The next run is parked; see banking work list --parked.',
+      'Manages paused orders. An order is paused if the user who placed it has no role in the workspace. A recurring order is ' +
+        'also paused after three rejected payouts in a row, because each costs a fee. The next run is parked; see banking work list --parked.',
     )
     .addHelpText('after', examples('banking order resume 12 --workspace 1'));
 
   order
     .command('resume')
-    .summary('let a paused order run again')
+    .summary('resume a paused order')
     .description(
-      'Resumes a paused order: what it missed runs once, now. Rejections so far do not pause it again, three more do. ' +
-        'It runs for the user who placed it, who needs a role in the workspace, or for the user named by --placer. ' +
-        'Its customer can cancel it instead.',
+      'Resumes a paused order. Its missed runs are made up by one run, now. The count of rejected payouts begins again. ' +
+        'The order runs for the user who placed it, or for the user of --placer, who needs a role in the workspace. ' +
+        'The customer can cancel the order instead.',
     )
     .addArgument(new Argument('<id>', 'id of an order').argParser(parseIdOf<OrderId>))
     .addOption(workspaceOption('id of its workspace').makeOptionMandatory())
-    .addOption(nameOption('--placer <email>', 'user with a role in the workspace, whose order it is from now on'))
+    .addOption(nameOption('--placer <email>', 'user with a role in the workspace who becomes the placer'))
     .addOption(asOption())
     .addOption(jsonOption())
     .addHelpText(
@@ -47,6 +47,6 @@ export function addOrderCommands(program: Command): void {
         resumePausedOrder(database, actorOf(options), { workspaceId, orderId, placer }),
       );
       if (json) printJson({ workspaceId, id: orderId });
-      else print(`Resumed order ${orderId} of workspace ${workspaceId}: what it missed is due now.`);
+      else print(`Resumed order ${orderId} of workspace ${workspaceId}. Its next run is due now.`);
     });
 }

@@ -2,8 +2,8 @@ import Table from 'cli-table3';
 
 type Cell = string | number;
 
-/** Control characters, which a name read from the database could move the terminal's cursor with. */
-// eslint-disable-next-line no-control-regex -- they are what is looked for
+/** Control characters, because a name in the database could contain codes that steer the terminal. */
+// eslint-disable-next-line no-control-regex -- the pattern searches for control characters
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g;
 
 const NO_LINES = {
@@ -12,17 +12,17 @@ const NO_LINES = {
   ...{ left: '', 'left-mid': '', mid: '', 'mid-mid': '', right: '', 'right-mid': '', middle: '  ' },
 };
 
-/** Puts the answer of a command on standard output, where nothing else is written. */
+/** Writes a line of the result to standard output, which carries nothing else. */
 export function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** For programs: one JSON document. */
-export function printJson(answer: unknown): void {
-  print(JSON.stringify(answer, null, 2));
+/** Prints the result as one JSON document, for programs. */
+export function printJson(result: unknown): void {
+  print(JSON.stringify(result, null, 2));
 }
 
-/** For people: columns under headings, numbers to the right; `none` when there are no rows. */
+/** Prints columns below headings, with numbers aligned to the right. Without rows, prints `none`. */
 export function printTable(head: readonly string[], rows: readonly (readonly Cell[])[], none: string): void {
   if (rows.length === 0) return print(none);
   const isNumeric = head.map((_, column) => rows.every((row) => typeof row[column] === 'number'));
@@ -36,12 +36,12 @@ export function printTable(head: readonly string[], rows: readonly (readonly Cel
   print(table.toString().replace(/ +$/gm, ''));
 }
 
-/** Tells people how far things are, on standard error, so that the answer stays clean; programs are not told. */
-export function tell(line: string): void {
+/** Writes a line of progress to standard error if that is a terminal, so that standard output holds the result only. */
+export function reportProgress(line: string): void {
   if (process.stderr.isTTY) process.stderr.write(`${line}\n`);
 }
 
-/** The same text with its control characters spelt out. */
+/** The text with its control characters escaped. */
 function visible(text: string): string {
   return text.replace(CONTROL, (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }

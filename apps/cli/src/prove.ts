@@ -3,21 +3,21 @@ import { ExportFault, type ExportProof, linesOf, proveExport } from '@banking/do
 import type { Command } from 'commander';
 import { examples } from './help.js';
 import { jsonOption, lookupArgument } from './inputs.js';
-import { print, printJson, printTable, tell } from './print.js';
+import { print, printJson, printTable, reportProgress } from './print.js';
 import { Refused } from './refused.js';
 import { shownAmount } from './shown-amount.js';
 
-/** Lines between two words on how far it is. */
-const TOLD_EVERY = 20_000;
+/** Lines between two reports of progress. */
+const LINES_PER_REPORT = 20_000;
 
 export function addProveCommand(program: Command): void {
   program
     .command('prove')
-    .summary('prove an export from its lines alone')
+    .summary('verify an export file')
     .description(
-      'Re-computes every balance and every hash in a file that banking export wrote, and prints what each account ends with.\n\n' +
-        'Needs no database. Exit code 1, with the line and what is wrong with it, when the file proves nothing. Whose books ' +
-        'they are, compare: the hash of a transaction you saw, with the file; a head you kept, with what is printed.',
+      'Recomputes every balance and every hash of a file of banking export, and prints the final balance and head of each account.\n\n' +
+        'Needs no database. If a line is wrong, the command names it with the fault, and the exit code is 1. To confirm the origin ' +
+        'of the file, compare it with a transaction hash or a head that you recorded earlier.',
     )
     .addArgument(lookupArgument('<file>', 'an export of one workspace'))
     .addOption(jsonOption())
@@ -30,14 +30,14 @@ export function addProveCommand(program: Command): void {
     });
 }
 
-/** @throws Refused saying which line is at fault, or that the file cannot be read */
+/** @throws Refused if a line is wrong, or the file cannot be read */
 async function proven(file: string): Promise<ExportProof> {
   try {
     return await proveExport(counted(linesOf(createReadStream(file))));
   } catch (error) {
-    if (error instanceof ExportFault) throw new Refused(`${file} proves nothing: ${error.message}.`);
+    if (error instanceof ExportFault) throw new Refused(`The file ${file} is not a valid export: ${error.message}.`);
     const { code, syscall, message } = error as NodeJS.ErrnoException;
-    if (code !== undefined && syscall !== undefined) throw new Refused(`${file} cannot be read: ${message}.`);
+    if (code !== undefined && syscall !== undefined) throw new Refused(`The file ${file} cannot be read: ${message}.`);
     throw error;
   }
 }
@@ -47,7 +47,7 @@ async function* counted(lines: AsyncIterable<string>): AsyncGenerator<string, vo
   for await (const line of lines) {
     yield line;
     count += 1;
-    if (count % TOLD_EVERY === 0) tell(`Proved ${count} lines.`);
+    if (count % LINES_PER_REPORT === 0) reportProgress(`Proved ${count} lines.`);
   }
 }
 
@@ -62,7 +62,7 @@ function printProof({ workspace, exportedAt, accounts, transactions, transfers }
   );
   print('');
   print(
-    `Every balance and every hash of workspace ${workspace.id}, ${workspace.name}, as of ${exportedAt}, is what the lines make: ` +
+    `Every balance and every hash of workspace ${workspace.id}, ${workspace.name}, as of ${exportedAt}, is correct: ` +
       `${accounts.length} accounts, ${transactions} transactions, ${transfers} transfers.`,
   );
 }

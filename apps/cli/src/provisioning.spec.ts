@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os';
-import type { AppRow, GrantRow, UserRow, WorkspaceRow } from '@banking/operations';
+import type { AppRow, GrantRow, UserRow, WorkspaceRow } from '@banking/provisioning';
 import { World } from './testing/world.js';
 
 const APP = 'Harbour Treasury';
@@ -7,7 +7,7 @@ const MIA = 'mia@harbour.example';
 const ME = `cli:${userInfo().username}`;
 const world = new World();
 
-beforeAll(() => world.open());
+beforeAll(() => world.openDemo());
 afterAll(() => world.close());
 
 /** Who has changed what since a change of the trail, oldest first. */
@@ -31,8 +31,8 @@ async function refusal(...args: readonly string[]): Promise<string> {
   return stderr;
 }
 
-describe('Given a deployment with its demo world', () => {
-  it('When app, user, workspace and grant are added and removed, Then lists and trail show it', async () => {
+describe('the commands of the directory', () => {
+  it('add and remove apps, users, workspaces and grants, recorded in lists and audit trail', async () => {
     await world.json('app', 'list');
     const start = await trailEnd();
 
@@ -74,7 +74,7 @@ describe('Given a deployment with its demo world', () => {
     ]);
   });
 
-  it('When a service account is added by its subject, Then the list knows it', async () => {
+  it('add a service account by its subject', async () => {
     await world.json('app', 'add', APP);
     const subject = ['--issuer', 'https://login.harbour.example', '--subject', 'payroll'];
     await world.json('user', 'add', 'payroll@harbour.example', '--app', APP, ...subject);
@@ -86,12 +86,10 @@ describe('Given a deployment with its demo world', () => {
     expect(await refusal('user', 'add', MIA, '--app', APP, ...subject)).toMatch(/that subject is bound to a user/);
     expect(await refusal('user', 'bind', 'bob@northwind.example', ...subject)).toMatch(/bound to another user/);
     const { stdout } = await world.run(['user', 'bind', 'bob@northwind.example', ...subject.with(-1, '4711')]);
-    expect(stdout).toBe(
-      'bob@northwind.example is recognised by the subject 4711 of https://login.harbour.example now.\n',
-    );
+    expect(stdout).toBe('Bound the subject 4711 of https://login.harbour.example to bob@northwind.example.\n');
   });
 
-  it('When a known user joins one app more, Then they stay as they are', async () => {
+  it('add an existing user to another app without changing the user', async () => {
     const bob = await world.json<UserRow>('user', 'add', 'bob@northwind.example', '--app', APP);
 
     expect(bob).toMatchObject({ status: 'completed', apps: ['Northwind Treasury', APP] });
@@ -100,13 +98,13 @@ describe('Given a deployment with its demo world', () => {
     );
   });
 
-  it('When a user is completed, suspended, resumed and renamed, Then each answer and the list show it', async () => {
+  it('complete, suspend, resume and rename a user', async () => {
     const lou = 'lou@southwind.example';
     await world.json('user', 'add', lou, '--app', 'Southwind', '--status', 'pending');
     const start = await trailEnd();
 
     const { stdout } = await world.run(['user', 'complete', lou]);
-    expect(stdout).toBe(`${lou} is completed now.\n`);
+    expect(stdout).toBe(`The status of ${lou} is now completed.\n`);
     expect(await world.json('user', 'suspend', 'Lou@Southwind.example')).toMatchObject({
       email: lou,
       status: 'suspended',
@@ -119,21 +117,21 @@ describe('Given a deployment with its demo world', () => {
     expect(await world.json('user', 'resume', lou, '--as', 'Rosa')).toMatchObject({ status: 'completed' });
     const renamed = await world.run(['user', 'rename', lou, 'Lou.Reed@Southwind.example', '--as', 'Rosa']);
     expect(renamed.stdout).toMatch(
-      /^User \d+ is lou\.reed@southwind\.example now, and was lou@southwind\.example\.\n$/,
+      /^Renamed user \d+ from lou@southwind\.example to lou\.reed@southwind\.example\.\n$/,
     );
 
     const [me, rosa] = [`${ME}: update app_user`, 'Rosa: update app_user'];
     expect(await trailSince(start)).toEqual([me, me, rosa, rosa]);
   });
 
-  it('When an app and a workspace are renamed, Then each answer and the list show it', async () => {
+  it('rename an app and a workspace', async () => {
     await world.json('app', 'add', 'Quay');
     const { id } = await world.json<WorkspaceRow>('workspace', 'add', 'East', '--app', 'Quay');
 
     const { stdout } = await world.run(['app', 'rename', 'Quay', 'Pier']);
-    expect(stdout).toMatch(/^App \d+ is Pier now, and was Quay\.\n$/);
+    expect(stdout).toMatch(/^Renamed app \d+ from Quay to Pier\.\n$/);
     expect(await world.run(['workspace', 'rename', String(id), 'West'])).toMatchObject({
-      stdout: `Workspace ${id} is West now.\n`,
+      stdout: `Renamed workspace ${id} to West.\n`,
     });
 
     expect(await world.json('workspace', 'list')).toContainEqual(
@@ -142,7 +140,7 @@ describe('Given a deployment with its demo world', () => {
     expect(await world.json('app', 'list')).toContainEqual(expect.objectContaining({ name: 'Pier', workspaces: 1 }));
   });
 
-  it('When people look, Then they see tables and sentences', async () => {
+  it('print tables and sentences without --json', async () => {
     const { stdout: list } = await world.run(['workspace', 'list']);
     const { stdout: roles } = await world.run(['grant', 'list', '--workspace', '1']);
 
@@ -151,7 +149,7 @@ describe('Given a deployment with its demo world', () => {
     expect(roles.trimEnd().split('\n')).toHaveLength(4);
   });
 
-  it('When a name holds what would steer a terminal, Then it is spelt out', async () => {
+  it('escape control characters of a name', async () => {
     await world.query(`insert into app (name) values ('Har' || chr(27) || '[31mbour')`);
 
     const { stdout } = await world.run(['app', 'list']);
@@ -159,7 +157,7 @@ describe('Given a deployment with its demo world', () => {
     expect(stdout).toContain('Har\\x1b[31mbour');
   });
 
-  it('When a wish cannot be fulfilled, Then a sentence says why', async () => {
+  it('refuse an impossible change with its reason', async () => {
     expect(await refusal('app', 'add', 'Southwind')).toBe('There is an app named Southwind already.\n');
     expect(await refusal('app', 'remove', 'Nowhere')).toMatch(/^There is no app named Nowhere/);
     expect(await refusal('app', 'remove', 'Southwind')).toMatch(/still has users or workspaces/);

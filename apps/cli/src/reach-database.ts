@@ -1,17 +1,18 @@
-import { type ConnectionOptions, joinEmbeddedServer } from '@banking/postgres';
+import { type ConnectionOptions } from '@banking/postgres';
+import { attachEmbeddedServer } from '@banking/embedded-postgres';
 import { connectionTo, type DeploymentConfig } from '@banking/process';
-import { tell } from './print.js';
+import { reportProgress } from './print.js';
 
-/** The way to the database, whatever the state of its schema. */
+/** A connection to the database, which may lack the schema. */
 export interface ReachedDatabase {
   /** As the login of DATABASE_URL, or as the superuser of the embedded server. */
   readonly connection: ConnectionOptions;
-  /** Lets go of the embedded server, and stops it when nobody else uses it. */
-  leave(): Promise<void>;
+  /** Detaches from the embedded server, and stops it when no other process uses it. */
+  detach(): Promise<void>;
 }
 
 /** @throws EmbeddedServerError */
 export async function reachDatabase({ databaseUrl, dataDir }: DeploymentConfig): Promise<ReachedDatabase> {
-  if (databaseUrl !== undefined) return { connection: connectionTo(databaseUrl), leave: async () => undefined };
-  return joinEmbeddedServer({ dataDir, log: tell });
+  if (databaseUrl !== undefined) return { connection: connectionTo(databaseUrl), detach: async () => undefined };
+  return attachEmbeddedServer({ dataDir, log: reportProgress });
 }

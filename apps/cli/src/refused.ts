@@ -1,4 +1,4 @@
-/** A wish that `banking` itself must refuse. Its message says what to do. */
+/** A request that a command refuses. The message states the fault and the next step. */
 export class Refused extends Error {
   override readonly name = 'Refused';
 }

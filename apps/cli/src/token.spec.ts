@@ -1,7 +1,7 @@
 import { createPublicKey, type JsonWebKey, verify } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { joinEmbeddedServer } from '@banking/postgres';
+import { attachEmbeddedServer } from '@banking/embedded-postgres';
 import { World } from './testing/world.js';
 
 const ADA = 'ada@northwind.example';
@@ -21,11 +21,11 @@ function open(token: string) {
 
 afterAll(() => world.close());
 
-describe('Given no server that runs', () => {
-  it('When the first token is asked for, Then it is all that is printed, and the server is stopped again', async () => {
+describe('banking token without a running server', () => {
+  it('prints the token only, and stops the server', async () => {
     const { exitCode, stdout, stderr } = await world.run(['token', ADA]);
-    const server = await joinEmbeddedServer({ dataDir: world.dataDir });
-    await server.leave();
+    const server = await attachEmbeddedServer({ dataDir: world.dataDir });
+    await server.detach();
 
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(stdout).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/);
@@ -33,10 +33,10 @@ describe('Given no server that runs', () => {
   });
 });
 
-describe('Given the demo world, beside a running service', () => {
+describe('banking token beside a running service', () => {
   beforeAll(() => world.open());
 
-  it('When a user is named, Then the token speaks for them for eight hours', async () => {
+  it('signs a token of the user for eight hours', async () => {
     const { stdout } = await world.run(['token', ADA]);
 
     const { header, claims } = open(stdout);
@@ -49,40 +49,40 @@ describe('Given the demo world, beside a running service', () => {
     ['90s', 90],
     ['15m', 900],
     ['24h', 86_400],
-  ])('When a lifetime of %s is wished, Then the token has it', async (lifetime, seconds) => {
+  ])('signs a token with a lifetime of %s', async (lifetime, seconds) => {
     const { stdout } = await world.run(['token', ADA, '--lifetime', lifetime]);
 
     const { claims } = open(stdout);
     expect(claims.exp - claims.iat).toBe(seconds);
   });
 
-  it('When the audience is set and the e-mail has capitals, Then the token says the one, and the other as known', async () => {
+  it('signs a token with the configured audience and the stored spelling of the e-mail', async () => {
     const { stdout } = await world.run(['token', 'Ada@Northwind.Example'], { OIDC_AUDIENCE: 'treasury' });
 
     expect(open(stdout).claims).toMatchObject({ aud: 'treasury', sub: ADA });
   });
 
-  it('When nobody has the e-mail, Then the refusal names the users there are to try', async () => {
-    const { exitCode, stdout, stderr } = await world.run(['token', 'nobody@northwind.example']);
+  it('names the demo users if the user does not exist', async () => {
+    const { exitCode, stdout, stderr } = await world.run(['token', 'stranger@northwind.example']);
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
     expect(stderr).toMatch(
-      /^There is no user nobody@northwind.example. See banking user list. .*ada@northwind.example/,
+      /^There is no user stranger@northwind.example. See banking user list. .*ada@northwind.example/,
     );
     expect(stderr.split('\n')).toHaveLength(2);
   });
 
-  it('When there is an identity provider, Then tokens are refused', async () => {
+  it('refuses if an identity provider issues the tokens', async () => {
     const environment = { OIDC_ISSUER: 'https://login.harbour.example' };
     const { exitCode, stdout, stderr } = await world.run(['token', ADA], environment);
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
     expect(stderr).toBe(
-      'Tokens come from your identity provider, https://login.harbour.example (OIDC_ISSUER): ask it for one.\n',
+      'The identity provider https://login.harbour.example issues the tokens (OIDC_ISSUER). Get a token from it.\n',
     );
   });
 
-  it('When the signing key is damaged, Then the refusal says what to do', async () => {
+  it('explains what to do about a damaged signing key', async () => {
     const key = join(world.dataDir, 'signing-key.json');
     writeFileSync(key, '{"kty":');
 
@@ -95,8 +95,8 @@ describe('Given the demo world, beside a running service', () => {
   });
 });
 
-describe('Given a deployment without the demo world', () => {
-  it('When nobody has the e-mail, Then the refusal names the command that lists users', async () => {
+describe('banking token without demo data', () => {
+  it('names the command that lists users if the user does not exist', async () => {
     const empty = new World();
     const { exitCode, stderr } = await empty.run(['token', ADA], { DEMO_DATA: 'off' });
     await empty.close();

@@ -1,6 +1,8 @@
 import { foldEmail } from '@banking/domain';
 import { LocalIssuer } from '@banking/local-issuer';
-import { allUsers, readDemoWorld, type Deployment } from '@banking/operations';
+import { allUsers } from '@banking/provisioning';
+import { readDemoWorld } from '@banking/demo';
+import { type Deployment } from '@banking/deployment';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { readConfig } from './config.js';
 import { withDeployment } from './deployment.js';
@@ -11,7 +13,7 @@ import { Refused } from './refused.js';
 
 const SECONDS_PER = { s: 1, m: 60, h: 3600 } as const;
 
-/** What the service accepts at most. */
+/** The limit of the service. */
 const LIFETIME_SECONDS_MAX = 24 * 3600;
 
 export function addTokenCommand(program: Command): void {
@@ -20,11 +22,11 @@ export function addTokenCommand(program: Command): void {
     .summary('print a bearer token for a user')
     .description(
       'Prints a bearer token for a user, signed with the key of DATA_DIR, and nothing else.\n\n' +
-        'Where OIDC_ISSUER is set, tokens come from that identity provider and none are made here.',
+        'If OIDC_ISSUER is set, that identity provider issues the tokens, and this command refuses.',
     )
-    .addArgument(nameArgument('<email>', 'a user of the directory; see banking user list'))
+    .addArgument(nameArgument('<email>', 'e-mail of the user; see banking user list'))
     .addOption(
-      new Option('--lifetime <duration>', 'how long the token is good for: a number with s, m or h, at most 24h')
+      new Option('--lifetime <duration>', 'validity of the token: a number with s, m or h, at most 24h')
         .argParser(parseLifetime)
         .default(8 * SECONDS_PER.h, '8h'),
     )
@@ -41,25 +43,25 @@ export function addTokenCommand(program: Command): void {
     });
 }
 
-async function tokenFor(wanted: string, lifetimeSeconds: number): Promise<string> {
+async function tokenFor(requested: string, lifetimeSeconds: number): Promise<string> {
   const config = readConfig();
   if (config.issuer !== undefined) {
-    throw new Refused(`Tokens come from your identity provider, ${config.issuer} (OIDC_ISSUER): ask it for one.`);
+    throw new Refused(`The identity provider ${config.issuer} issues the tokens (OIDC_ISSUER). Get a token from it.`);
   }
   return withDeployment(async (deployment) => {
-    const email = await knownEmail(deployment, wanted);
+    const email = await storedEmail(deployment, requested);
     const issuer = await LocalIssuer.open(config.deployment.dataDir);
     return issuer.sign({ email, audience: config.audience, lifetimeSeconds });
   });
 }
 
 /** The e-mail as the directory spells it. */
-async function knownEmail({ database }: Deployment, wanted: string): Promise<string> {
-  const user = (await allUsers(database)).find(({ email }) => email === foldEmail(wanted));
+async function storedEmail({ database }: Deployment, requested: string): Promise<string> {
+  const user = (await allUsers(database)).find(({ email }) => email === foldEmail(requested));
   if (user) return user.email;
   const demo = Object.keys((await readDemoWorld(database))?.users ?? {});
-  const hint = demo.length > 0 ? ` Users of the demo world: ${demo.join(', ')}.` : '';
-  throw new Refused(`There is no user ${wanted}. See banking user list.${hint}`);
+  const hint = demo.length > 0 ? ` Users of the demo data: ${demo.join(', ')}.` : '';
+  throw new Refused(`There is no user ${requested}. See banking user list.${hint}`);
 }
 
 function parseLifetime(text: string): number {

@@ -45,9 +45,9 @@ const world = new World();
 
 afterAll(() => world.close());
 
-describe('Given somebody who wants to know', () => {
+describe('the help of banking', () => {
   it.each(PATHS.map((path): [string, readonly string[]] => [`banking ${path.join(' ')}`.trim(), path]))(
-    'When they ask for the help of %s, Then they get usage and examples',
+    'prints usage and examples for %s --help',
     async (name, path) => {
       const { exitCode, stdout, stderr } = await world.run([...path, '--help']);
 
@@ -57,20 +57,20 @@ describe('Given somebody who wants to know', () => {
     },
   );
 
-  it('When they ask for the version, Then it is all they get', async () => {
+  it('prints the version only', async () => {
     const { version } = JSON.parse(readFileSync(join(__dirname, '../package.json'), 'utf8')) as { version: string };
 
-    expect(await world.run(['--version'])).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: '' });
+    expect(await world.runProcess(['--version'])).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: '' });
   });
 });
 
-describe('Given a mistake in the command line', () => {
+describe('a mistake in the command line', () => {
   const GRANT = ['grant', 'add', 'mia@harbour.example'];
   const USER = ['user', 'add', 'mia@harbour.example', '--app', 'Southwind'];
 
   it.each<[string, readonly string[]]>([
-    ['one of the commands above is missing', []],
-    ['one of the commands above is missing', ['grant']],
+    ['the command is missing', []],
+    ['the command is missing', ['grant']],
     ["unknown command 'nosuch'", ['nosuch']],
     ["unknown command 'nosuch'", ['app', 'nosuch']],
     ...COMMANDS.map((line): [string, readonly string[]] => ["unknown option '--nosuch'", [...line, '--nosuch']]),
@@ -91,8 +91,8 @@ describe('Given a mistake in the command line', () => {
     ['Allowed choices are member, admin', [...GRANT, '--workspace', '1', '--role', 'owner']],
     ['Allowed choices are completed, pending', [...USER, '--status', 'done']],
     ['Allowed choices are business, personal', [...USER, '--type', 'robot']],
-    ['go together', [...USER, '--issuer', 'https://login.harbour.example']],
-    ['go together', [...USER, '--subject', 'payroll']],
+    ['are needed together', [...USER, '--issuer', 'https://login.harbour.example']],
+    ['are needed together', [...USER, '--subject', 'payroll']],
     ['is given more than once', [...GRANT, '--workspace', '1', '--role', 'admin', '--role', 'member']],
     ['is given more than once', ['verify', '--workspace', '1', '--workspace', '2']],
     ['is given more than once', ['fund', '3', '1.00', '--key', 'a', '--key', 'b']],
@@ -118,7 +118,7 @@ describe('Given a mistake in the command line', () => {
     ['must not contain control', ['workspace', 'add', 'Har\u200bbour', '--app', 'Harbour']],
     ['must not contain control', [...USER, '--issuer', 'https://login.harbour.example', '--subject', 'pay\ue000roll']],
     ['must not be empty', ['app', 'add', 'Harbour', '--as', '']],
-  ])('When it is "%s", as in %j, Then that is said with the usage, and nothing is done', async (problem, args) => {
+  ])('reports "%s" with the usage for %j, and changes nothing', async (problem, args) => {
     const { exitCode, stdout, stderr } = await world.run(args);
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
@@ -130,17 +130,29 @@ describe('Given a mistake in the command line', () => {
   });
 });
 
-describe('Given mistakes in the environment', () => {
-  it('When any command runs, Then all of them are said at once, and nothing is done', async () => {
+describe('banking in a process of its own', () => {
+  it.each([[['verify', '--help']], [['grant']], [['app', 'nosuch']], [['token']]])(
+    'prints for %j what it prints in this process',
+    async (args) => {
+      expect(await world.runProcess(args)).toEqual(await world.run(args));
+    },
+  );
+});
+
+describe('mistakes in the environment', () => {
+  it('are reported together, and nothing is changed', async () => {
     const environment = { DEMO_DATA: 'yes', DATABASE_OWNER_URL: 'http://db', OIDC_ISSUER: 'login' };
-    const { exitCode, stdout, stderr } = await world.run(['app', 'list'], environment);
+    const { exitCode, stdout, stderr } = await world.runProcess(['app', 'list'], environment);
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
     expect(stderr).toMatch(/^The configuration has 3 mistakes:\n( {2}- .*\n){3}$/);
     expect(readdirSync(world.dataDir)).toEqual([]);
   });
 
-  it('When help is asked for, Then they do not matter', async () => {
-    expect(await world.run(['verify', '--help'], { DEMO_DATA: 'yes' })).toMatchObject({ exitCode: 0, stderr: '' });
+  it('do not prevent help', async () => {
+    expect(await world.runProcess(['verify', '--help'], { DEMO_DATA: 'yes' })).toMatchObject({
+      exitCode: 0,
+      stderr: '',
+    });
   });
 });

@@ -1,6 +1,16 @@
 import { foldEmail } from '@banking/domain';
 import type { Database } from '@banking/postgres';
-import { addUser, allUsers, bindUser, completeUser, removeUser, renameUser, resumeUser, suspendUser, type UserRow } from '@banking/operations'; // prettier-ignore
+import {
+  addUser,
+  allUsers,
+  bindUser,
+  completeUser,
+  removeUser,
+  renameUser,
+  resumeUser,
+  suspendUser,
+  type UserRow,
+} from '@banking/provisioning';
 import { type Command, Option } from 'commander';
 import { withDirectory } from './deployment.js';
 import { examples } from './help.js';
@@ -34,7 +44,7 @@ export function addUserCommands(program: Command): void {
   const user = program
     .command('user')
     .summary('add, list, bind, suspend, rename and remove users')
-    .description('Users: people and service accounts that call the service, known by e-mail.')
+    .description('Manages users: people and service accounts that call the service. An e-mail identifies each.')
     .addHelpText(
       'after',
       examples(
@@ -49,18 +59,13 @@ export function addUserCommands(program: Command): void {
     .command('add')
     .summary('add a user to an app')
     .description(
-      'Adds a user to an app. A user who is known already joins one app more.\n\n' +
-        'A token with the verified e-mail binds its subject to the user on first use. For a token without one, such as ' +
-        'that of a service account, name issuer and subject here.',
+      'Adds a user to an app. An existing user joins the app in addition to the present ones.\n\n' +
+        'The first token with the verified e-mail binds its subject to the user. If the tokens have no verified e-mail, ' +
+        'as those of a service account, give --issuer and --subject.',
     )
     .addArgument(nameArgument('<email>', 'e-mail of the user'))
-    .addOption(lookupOption('--app <name>', 'app the user belongs to; see banking app list').makeOptionMandatory())
-    .addOption(
-      new Option('--status <status>', 'how far the user has come; completed without it').choices([
-        'completed',
-        'pending',
-      ]),
-    )
+    .addOption(lookupOption('--app <name>', 'app that the user joins; see banking app list').makeOptionMandatory())
+    .addOption(new Option('--status <status>', 'status of the sign-up (completed)').choices(['completed', 'pending']))
     .addOption(typeOption())
     .addOption(issuerOption())
     .addOption(subjectOption())
@@ -75,7 +80,7 @@ export function addUserCommands(program: Command): void {
     )
     .action(async (email: string, options: AddOptions, command: Command) => {
       if ((options.issuer === undefined) !== (options.subject === undefined)) {
-        command.error(`error: options '--issuer <url>' and '--subject <sub>' go together`);
+        command.error(`error: options '--issuer <url>' and '--subject <sub>' are needed together`);
       }
       const added = await withDirectory((database) => add(database, email, options));
       if (options.json) printJson(added);
@@ -85,9 +90,7 @@ export function addUserCommands(program: Command): void {
   user
     .command('list')
     .summary('list the users')
-    .description(
-      'Lists the users with their status: only a completed user has roles. With --json also the subjects by which identity providers name them.',
-    )
+    .description('Lists the users with their status. Only completed users have roles. --json adds the bound subjects.')
     .addOption(jsonOption())
     .addHelpText('after', examples('banking user list'))
     .action(async ({ json }: { json?: boolean }) => {
@@ -107,8 +110,8 @@ export function addUserCommands(program: Command): void {
     .command('bind')
     .summary('bind a subject to a user')
     .description(
-      'Binds the subject by which an identity provider names a user. Needed for a user whose tokens carry no verified e-mail, and ' +
-        'for every user where OIDC_BIND_BY_EMAIL is off. A user has one subject of each issuer.',
+      'Binds the subject of an identity provider to a user. Users whose tokens have no verified e-mail need this, and all ' +
+        'users if OIDC_BIND_BY_EMAIL is off. A user has one subject of each issuer.',
     )
     .addArgument(emailArgument())
     .addOption(issuerOption().makeOptionMandatory())
@@ -126,20 +129,20 @@ export function addUserCommands(program: Command): void {
         return find(database, email);
       });
       if (options.json) printJson(bound);
-      else print(`${bound?.email} is recognised by the subject ${subject} of ${issuer} now.`);
+      else print(`Bound the subject ${subject} of ${issuer} to ${bound?.email}.`);
     });
 
   for (const change of STATUS_CHANGES) addStatusCommand(user, change);
 
   user
     .command('rename')
-    .summary('give a user another e-mail')
+    .summary('change the e-mail of a user')
     .description(
-      'Gives a user another e-mail. Bound subjects, roles and orders stay with the user. A user who has not signed in yet is ' +
-        'recognised by the new e-mail only.',
+      'Changes the e-mail of a user. Bound subjects, roles and orders stay unchanged. A user without a bound subject must ' +
+        'sign in with the new e-mail.',
     )
     .addArgument(emailArgument())
-    .addArgument(nameArgument('<new-email>', 'e-mail that the user gets'))
+    .addArgument(nameArgument('<new-email>', 'new e-mail of the user'))
     .addOption(asOption())
     .addOption(jsonOption())
     .addHelpText('after', examples('banking user rename mia@harbour.example mia.stone@harbour.example'))
@@ -149,13 +152,13 @@ export function addUserCommands(program: Command): void {
         return find(database, to);
       });
       if (options.json) printJson(renamed);
-      else print(`User ${renamed?.id} is ${renamed?.email} now, and was ${foldEmail(email)}.`);
+      else print(`Renamed user ${renamed?.id} from ${foldEmail(email)} to ${renamed?.email}.`);
     });
 
   user
     .command('remove')
     .summary('remove a user')
-    .description('Removes a user from all apps and workspaces. What they did in the books stays.')
+    .description('Removes a user from all apps and workspaces. Their transactions stay in the books.')
     .addArgument(emailArgument())
     .addOption(asOption())
     .addOption(jsonOption())
@@ -167,8 +170,8 @@ export function addUserCommands(program: Command): void {
     });
 }
 
-const issuerOption = () => nameOption('--issuer <url>', 'identity provider of the subject, written as in its tokens');
-const subjectOption = () => nameOption('--subject <sub>', 'how the identity provider names the user');
+const issuerOption = () => nameOption('--issuer <url>', 'identity provider, exactly as in the claim iss of its tokens');
+const subjectOption = () => nameOption('--subject <sub>', 'subject of the user at the identity provider');
 
 interface StatusChange {
   readonly name: string;
@@ -180,23 +183,23 @@ interface StatusChange {
 const STATUS_CHANGES: readonly StatusChange[] = [
   {
     name: 'complete',
-    summary: 'end the sign-up of a pending user',
-    description: 'Makes a pending user completed. From then on the granted roles count.',
+    summary: 'complete the sign-up of a pending user',
+    description: 'Completes a pending user. The granted roles take effect.',
     change: completeUser,
   },
   {
     name: 'suspend',
-    summary: 'take all roles of a user away, until resume',
+    summary: 'suspend the roles of a user',
     description:
-      'Makes a completed user suspended: recognised, and without roles. Grants stay and count again after banking user resume. ' +
-      'Orders that the user placed for later are paused when they fall due.',
+      'Suspends a completed user, who stays known but has no roles until banking user resume. Grants are kept. ' +
+      'Orders that the user scheduled are paused when they fall due.',
     change: suspendUser,
   },
   {
     name: 'resume',
-    summary: 'give a suspended user the roles back',
+    summary: 'restore the roles of a suspended user',
     description:
-      'Makes a suspended user completed again: the grants count at once. Orders that were paused stay paused; see banking order resume.',
+      'Makes a suspended user completed again. The grants take effect at once. Paused orders stay paused; see banking order resume.',
     change: resumeUser,
   },
 ];
@@ -216,7 +219,7 @@ function addStatusCommand(user: Command, { name, summary, description, change }:
         return find(database, email);
       });
       if (options.json) printJson(changed);
-      else print(`${changed?.email} is ${changed?.status} now.`);
+      else print(`The status of ${changed?.email} is now ${changed?.status}.`);
     });
 }
 
@@ -232,7 +235,7 @@ async function add(database: Database, email: string, options: AddOptions): Prom
   const known = await find(database, email);
   if (known && ((status ?? known.status) !== known.status || (userType ?? known.userType) !== known.userType)) {
     throw new Refused(
-      `${known.email} is a user already, ${known.status} and ${known.userType}: leave out --status and --type to add them to ${app}.`,
+      `${known.email} is a user already, ${known.status} and ${known.userType}. To add the user to ${app}, omit --status and --type.`,
     );
   }
   const identity = issuer !== undefined && subject !== undefined ? { issuer, subject } : undefined;

@@ -1,5 +1,6 @@
 import { CHECKS, INTERWORKSPACE_CHECK, type Proof } from '@banking/ledger';
-import { type Attention, type DemoWorld, DIRECTORY_CHECK, PAYMENT_CHECKS } from '@banking/operations';
+import { type Attention, DIRECTORY_CHECK, PAYMENT_CHECKS } from '@banking/books-proof';
+import { type DemoWorld } from '@banking/demo';
 import { World } from './testing/world.js';
 
 const BOOKS = ['transfer', 'transaction', 'account'];
@@ -8,7 +9,7 @@ const world = new World();
 let demo: DemoWorld;
 
 beforeAll(async () => {
-  await world.open();
+  await world.openDemo();
   demo = await world.json<DemoWorld>('demo');
   await world.query('create schema kept');
   for (const table of BOOKS) await world.query(`create table kept.${table} as table ${table}`);
@@ -35,8 +36,8 @@ async function verify(...args: readonly string[]) {
   return { exitCode, stderr, proof: JSON.parse(stdout) as Told };
 }
 
-describe('Given books nobody has meddled with', () => {
-  it('When they are verified, Then what was checked is counted, and they are in order', async () => {
+describe('banking verify of intact books', () => {
+  it('counts the checked rows without findings', async () => {
     const { exitCode, stderr, proof } = await verify();
 
     const [count] = await world.query(
@@ -57,7 +58,7 @@ describe('Given books nobody has meddled with', () => {
     );
   });
 
-  it('When people read it, Then every check is named, and the last word is good', async () => {
+  it('lists every check, and ends with the verdict', async () => {
     const { exitCode, stdout, stderr } = await world.run(['verify', '--workspace', '1']);
 
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
@@ -70,8 +71,8 @@ describe('Given books nobody has meddled with', () => {
   });
 });
 
-describe('Given work that is parked', () => {
-  it('When the books are verified, Then it is listed for an operator, and the books are in order', async () => {
+describe('banking verify with parked work', () => {
+  it('lists the work for an operator, and reports no finding', async () => {
     await world.query('create table kept.work as table work');
     await world.query(`update work set parked_at = now(), reason = 'rate_unavailable' where kind = 'execution'`);
 
@@ -89,7 +90,7 @@ describe('Given work that is parked', () => {
     expect(stdout).toMatch(/\nThe books are in order\.\n$/);
   });
 
-  it('When more of it waits than fits a screen, Then the first twenty are shown, and --json has all', async () => {
+  it('prints the first twenty entries, and all with --json', async () => {
     await world.query('create table kept.more_work as table work');
     await world.query(
       `insert into work (workspace_id, kind, subject_id, parked_at, reason)
@@ -106,8 +107,8 @@ describe('Given work that is parked', () => {
   });
 });
 
-describe('Given a DATA_DIR nobody has used', () => {
-  it('When it is verified, Then the command says so instead of making books to prove', async () => {
+describe('banking verify of an empty DATA_DIR', () => {
+  it('refuses, and creates no books', async () => {
     const fresh = new World();
 
     const { exitCode, stdout, stderr } = await fresh.run(['verify']);
@@ -118,7 +119,7 @@ describe('Given a DATA_DIR nobody has used', () => {
   });
 });
 
-describe('Given somebody who may do anything in the database', () => {
+describe('banking verify of damaged books', () => {
   const FAULTS: readonly [what: string, check: RegExp, sql: string][] = [
     ['an amount is edited', /debits equal credits/, 'update transfer set amount = amount + 1 where id = $1'],
     ['a side is deleted', /debits equal credits/, 'delete from transfer where id = $1'],
@@ -126,7 +127,11 @@ describe('Given somebody who may do anything in the database', () => {
     ['a balance is raised', /the balance of a customer account/, accountOf('balance = balance + 1')],
     ['money is made of nothing', /sum to zero/, accountOf('balance = balance + 100')],
     ['a version is raised', /its version their number/, accountOf('version = version + 1')],
-    ['a past balance is edited', /continues the one before/, 'update transfer set balance_after = balance_after + 1 where id = $1'], // prettier-ignore
+    [
+      'a past balance is edited',
+      /continues the one before/,
+      'update transfer set balance_after = balance_after + 1 where id = $1',
+    ],
     ['a version is skipped', /without a gap/, 'update transfer set account_version = 1000 where id = $1'],
     ['a floor is undercut', /under its floor/, 'update transfer set balance_after = -1 where id = $1'],
     ['a hash is changed', /the hash/, `update transaction set hash = repeat('0', 64) where id = ${OF_INTERNAL}`],
@@ -149,7 +154,7 @@ describe('Given somebody who may do anything in the database', () => {
     ],
   ];
 
-  it.each(FAULTS)('When %s, Then verifying finds it', async (_what, check, sql) => {
+  it.each(FAULTS)('reports that %s', async (_what, check, sql) => {
     await world.query(sql, demo.transfers.internal);
 
     const { exitCode, stderr, proof } = await verify();
@@ -162,11 +167,11 @@ describe('Given somebody who may do anything in the database', () => {
     );
   });
 
-  it('When every check is looked at, Then each has been made to find something', () => {
+  it('has a fault for every check', () => {
     expect(CHECKS.filter((check) => !FAULTS.some(([, pattern]) => pattern.test(check)))).toEqual([]);
   });
 
-  it('When people read it, Then they see which check found what, and where', async () => {
+  it('prints each finding with its check and workspace', async () => {
     await world.query(accountOf('balance = balance + 1'), demo.transfers.internal);
 
     const { exitCode, stdout, stderr } = await world.run(['verify']);
@@ -178,7 +183,7 @@ describe('Given somebody who may do anything in the database', () => {
     expect(stderr).toMatch(/^The books are not in order: \d+ findings\.\n$/);
   });
 
-  it('When another workspace is verified, Then its books are in order', async () => {
+  it('reports no finding in another workspace', async () => {
     await world.query(accountOf('balance = balance + 1'), demo.transfers.internal);
 
     const { exitCode, proof } = await verify('--workspace', String(demo.workspaces['Southwind Imports']));

@@ -7,40 +7,41 @@ import {
   PAYMENT_CHECKS,
   verifyDirectory,
   verifyPayments,
-} from '@banking/operations';
+} from '@banking/books-proof';
+import { readDemoBookings } from '@banking/demo';
 import type { Command } from 'commander';
 import { withDeployment } from './deployment.js';
 import { examples } from './help.js';
 import { jsonOption, workspaceOption } from './inputs.js';
-import { print, printJson, printTable, tell } from './print.js';
+import { print, printJson, printTable, reportProgress } from './print.js';
 import { Refused } from './refused.js';
 import { shownAmount } from './shown-amount.js';
-import { tellRanges } from './tell-ranges.js';
+import { reportRanges } from './verify-progress.js';
 import { chosenWorkspaces } from './workspaces.js';
 
-/** A range takes about a second. One that takes a minute is given up, so that no snapshot is held for longer. */
+/** Limits a snapshot to a minute. A range takes about a second. */
 const STATEMENT_TIMEOUT_MS = 60_000;
 
-/** What a check across workspaces needs all of them for. */
+/** Checks across workspaces, which need all of them. */
 const CHECKS_OF_ALL: readonly string[] = [INTERWORKSPACE_CHECK, DIRECTORY_CHECK];
 
 interface DeploymentProof extends Proof {
-  /** What was checked, and what could not be, because one workspace was named. */
+  /** The checks that ran, and those skipped because one workspace was named. */
   readonly checks: readonly string[];
   readonly skippedChecks: readonly string[];
-  /** True, and waiting for an operator. */
+  /** Work for an operator. It is no finding. */
   readonly attention: readonly Attention[];
 }
 
 export function addVerifyCommand(program: Command): void {
   program
     .command('verify')
-    .summary('prove the books again from their rows')
+    .summary('verify the books from their rows')
     .description(
-      'Proves the books again from their rows, every hash included, and prints what was checked and found.\n\n' +
-        'Changes nothing, and may run while the service works: it reads in ranges and holds no snapshot for long. Exit code 1 ' +
-        'when something is not as it must be. What waits for an operator, such as parked work, is listed apart, and is no ' +
-        'finding. With --workspace, what is checked across workspaces is skipped.',
+      'Recomputes the books from their rows, including every hash, and prints the checks and their findings.\n\n' +
+        'Changes nothing and may run beside the service: it reads in ranges, each in a short snapshot. Exit code 1 if there is a ' +
+        'finding. Work for an operator, such as parked work, is listed separately and is no finding. With --workspace, checks ' +
+        'across workspaces are skipped.',
     )
     .addOption(workspaceOption('only the books of this workspace'))
     .addOption(jsonOption())
@@ -54,27 +55,28 @@ export function addVerifyCommand(program: Command): void {
 }
 
 async function prove(workspaceId: WorkspaceId | undefined): Promise<DeploymentProof> {
-  const need = { changesNothing: true, statementTimeoutMs: STATEMENT_TIMEOUT_MS };
+  const use = { changesNothing: true, statementTimeoutMs: STATEMENT_TIMEOUT_MS };
   const isWhole = workspaceId === undefined;
   return withDeployment(async ({ database }) => {
     const ids = (await chosenWorkspaces(database, workspaceId)).map(({ id }) => id);
-    const onRange = tellRanges();
+    const onRange = reportRanges();
     let proven = 0;
     const onWorkspace = (id: number) => {
       proven += 1;
-      tell(`Proved the books of workspace ${id}, ${proven} of ${ids.length}.`);
+      reportProgress(`Verified the books of workspace ${id}, ${proven} of ${ids.length}.`);
     };
     const proof = await verifyBooks(database, ids, { isWhole, onWorkspace, onRange });
-    const payments = await verifyPayments(database, ids, { onRange });
+    const bookedWithoutOrder = await readDemoBookings(database);
+    const payments = await verifyPayments(database, ids, { onRange, bookedWithoutOrder });
     const directory = isWhole ? await verifyDirectory(database, ids) : [];
     const attention = await findAttention(database, ids);
     const checks = [...CHECKS, ...PAYMENT_CHECKS, ...(isWhole ? CHECKS_OF_ALL : [])];
     const findings = [...proof.findings, ...payments, ...directory];
     return { ...proof, checks, skippedChecks: isWhole ? [] : CHECKS_OF_ALL, findings, attention };
-  }, need);
+  }, use);
 }
 
-/** What waits for an operator is listed by other commands; here the first of it is enough. */
+/** Other commands list all of it. */
 const SHOWN_MAX = 20;
 
 function printProof(proof: DeploymentProof): void {
@@ -110,7 +112,7 @@ function printProof(proof: DeploymentProof): void {
   if (findings.length === 0) print('The books are in order.');
 }
 
-/** A table of its own, where there is anything in it. */
+/** Prints a table after an empty line, if it has rows. */
 function printSection(head: readonly string[], rows: Parameters<typeof printTable>[1]): void {
   if (rows.length === 0) return;
   print('');

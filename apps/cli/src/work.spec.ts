@@ -1,12 +1,11 @@
-import type { QueuedWork } from '@banking/payouts';
+import type { QueuedWork } from '@banking/work-queue';
 import { World } from './testing/world.js';
 
 const world = new World();
 let parked: QueuedWork;
 
 beforeAll(async () => {
-  await world.open();
-  await world.json('demo');
+  await world.openDemo();
   await world.query(`
     with waiting as (
       update payout set status = 'parked', parked_at = now(), reason = 'the network is unreachable'
@@ -18,9 +17,15 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-describe('Given work in the queue', () => {
-  it('When it is listed, Then what is parked comes first, with why', async () => {
-    expect(parked).toMatchObject({ workspaceId: 1, kind: 'payout', state: 'parked', tries: 10, reason: 'the network is unreachable' }); // prettier-ignore
+describe('banking work', () => {
+  it('lists parked work first, with its reason', async () => {
+    expect(parked).toMatchObject({
+      workspaceId: 1,
+      kind: 'payout',
+      state: 'parked',
+      tries: 10,
+      reason: 'the network is unreachable',
+    });
 
     const { stdout } = await world.run(['work', 'list']);
 
@@ -30,22 +35,25 @@ describe('Given work in the queue', () => {
   });
 
   it.each([
-    ['is not parked', ['other', '5'], /^No other 5 of workspace 1 is parked\. See banking work list\.$/m],
-    ['is not there', ['payout', '999999'], /^No payout 999999 of workspace 1 is parked/m],
+    ['is not parked', ['other', '5'], /^The other 5 of workspace 1 is not parked\. See banking work list\.$/m],
+    ['is not there', ['payout', '999999'], /^The payout 999999 of workspace 1 is not parked/m],
     ['has no id', ['payout', 'x1'], /Write an id as digits/],
-  ])('When what %s is retried, Then that is said', async (_what, args, words) => {
+  ])('refuses to retry work that %s', async (_what, args, words) => {
     const { exitCode, stderr } = await world.run(['work', 'retry', ...args, '--workspace', '1']);
 
     expect(exitCode).not.toBe(0);
     expect(stderr).toMatch(words);
   });
 
-  it('When what is parked is retried, Then it is due now, and its payout with it', async () => {
+  it('releases parked work and its payout, due now', async () => {
     const id = String(parked.subjectId);
 
     const { exitCode, stdout } = await world.run(['work', 'retry', 'payout', id, '--workspace', '1']);
 
-    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: `Released payout ${id} of workspace 1: it is due now.\n` }); // prettier-ignore
+    expect({ exitCode, stdout }).toEqual({
+      exitCode: 0,
+      stdout: `Released payout ${id} of workspace 1, due now.\n`,
+    });
     const released = { kind: 'payout', subjectId: parked.subjectId, state: 'waiting', tries: 0 };
     expect(await world.json('work', 'list')).toContainEqual(expect.objectContaining(released));
     expect(await world.query('select status from payout where transaction_id = $1', id)).toEqual([{ status: 'due' }]);
@@ -53,16 +61,16 @@ describe('Given work in the queue', () => {
   });
 
   it.each([
-    ['nothing is named', [], /name a kind and an id, or --all/],
-    ['a kind is named without an id', ['payout', '--workspace', '1'], /name a kind and an id, or --all/],
+    ['nothing is named', [], /arguments kind and id, or --all, are missing/],
+    ['a kind is named without an id', ['payout', '--workspace', '1'], /arguments kind and id, or --all, are missing/],
     ['a piece is named without its workspace', ['payout', '1'], /required option '--workspace <id>' not specified/],
-    ['a piece is named besides all', ['payout', '1', '--all'], /--all takes no id/],
+    ['a piece is named besides all', ['payout', '1', '--all'], /option '--all' takes no arguments/],
     [
       'a piece is named with the option of all',
       ['payout', '1', '--workspace', '1', '--kind', 'other'],
-      /'--kind <kind>' goes with --all/,
+      /option '--kind <kind>' requires '--all'/,
     ],
-  ])('When %s, Then nothing is retried, and the exit code is 2', async (_what, args, words) => {
+  ])('retries nothing if %s, with exit code 2', async (_what, args, words) => {
     const { exitCode, stderr } = await world.run(['work', 'retry', ...args]);
 
     expect(exitCode).toBe(2);
@@ -70,7 +78,7 @@ describe('Given work in the queue', () => {
   });
 });
 
-describe('Given much work that is parked', () => {
+describe('banking work retry --all', () => {
   const PARKED = 'select count(*)::int as count from work where parked_at is not null';
 
   beforeAll(() =>
@@ -80,7 +88,7 @@ describe('Given much work that is parked', () => {
       from generate_series(1, 1210) n`),
   );
 
-  it('When all of a workspace is retried, Then it is, and nothing else', async () => {
+  it('releases the work of one workspace only', async () => {
     expect(await world.json('work', 'retry', '--all', '--workspace', '2', '--kind', 'execution')).toEqual({
       released: 3,
     });
@@ -89,10 +97,10 @@ describe('Given much work that is parked', () => {
     expect(released.map(({ workspace_id }) => Number(workspace_id))).toEqual([2, 2, 2]);
   });
 
-  it('When all of a kind is retried, Then it is due over time, with all its tries, and other kinds stay', async () => {
+  it('releases the work of one kind over time, with no tries counted', async () => {
     const { exitCode, stdout } = await world.run(['work', 'retry', '--all', '--kind', 'execution']);
 
-    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'Released 1200: due at 100 pieces a second.\n' });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'Released 1200 pieces of work, at 100 a second.\n' });
     const [spread] = await world.query(`
       select max(count)::int as most, count(*)::int as seconds, sum(tries)::int as tries from (
         select count(*), sum(tries) as tries from work
@@ -104,7 +112,7 @@ describe('Given much work that is parked', () => {
     expect(await world.query(`${PARKED} and kind = 'other'`)).toEqual([{ count: 7 }]);
   });
 
-  it('When all is retried, Then payouts step back with their work, and nothing is parked any more', async () => {
+  it('releases all parked work and its payouts', async () => {
     await world.run(['work', 'retry', '--all']);
 
     expect(await world.query(PARKED)).toEqual([{ count: 0 }]);
@@ -114,7 +122,7 @@ describe('Given much work that is parked', () => {
     expect(await world.query(`select count(*)::int as count from payout where status = 'due'`)).not.toEqual([
       { count: 0 },
     ]);
-    expect((await world.run(['work', 'retry', '--all'])).stdout).toBe('Nothing is parked.\n');
+    expect((await world.run(['work', 'retry', '--all'])).stdout).toBe('No work is parked.\n');
     await world.query(`delete from work where subject_id > 700000`);
     expect((await world.run(['verify'])).exitCode).toBe(0);
   });

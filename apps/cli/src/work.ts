@@ -1,6 +1,7 @@
 import type { WorkspaceId } from '@banking/domain';
-import { listDiscrepancies, listWork, retryParkedWork, retryWork, TRIES_MAX } from '@banking/payouts';
-import { allWorkspaces } from '@banking/operations';
+import { listDiscrepancies, releaseAllParkedWork, releaseParkedWork } from '@banking/payouts';
+import { listWork, TRIES_MAX } from '@banking/work-queue';
+import { allWorkspaces } from '@banking/provisioning';
 import type { Database } from '@banking/postgres';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { withDeployment } from './deployment.js';
@@ -24,22 +25,22 @@ interface RetryOptions {
 export function addWorkCommands(program: Command): void {
   const work = program
     .command('work')
-    .summary('list what is due, and retry what is parked')
+    .summary('list the queue, and retry parked work')
     .description(
-      'Work: what is done later, such as payouts. What fails is tried again with growing delays; ' +
-        `after ${TRIES_MAX} tries it is parked until it is released here. A database, a rate source or a queue that is unavailable ` +
-        'only delays it.',
+      'Manages the work queue, such as payouts that are due. Failed work is retried with growing delays and parked after ' +
+        `${TRIES_MAX} tries. banking work retry releases it. An unavailable database, rate source or queue causes a delay and ` +
+        'counts as no try.',
     )
     .addHelpText('after', examples('banking work list --parked', 'banking work retry payout 26 --workspace 1'));
 
   work
     .command('list')
-    .summary('list what is in the queue')
+    .summary('list the queue')
     .description(
-      'Lists what waits for an operator, discrepancies that are open and what is parked, then what is in the queue, ' +
-        'the longest due first. At most 100 discrepancies and 100 pieces of work, parked ones first. A discrepancy is resolved with banking discrepancy resolve.',
+      'Lists open discrepancies, then parked work, then due work, the longest due first. At most 100 discrepancies and ' +
+        '100 pieces of work.\n\nbanking discrepancy resolve resolves a discrepancy; banking work retry releases parked work.',
     )
-    .addOption(new Option('--parked', 'only what waits for an operator'))
+    .addOption(new Option('--parked', 'only open discrepancies and parked work'))
     .addOption(jsonOption())
     .addHelpText('after', examples('banking work list --parked'))
     .action(async ({ parked, json }: ListOptions) => {
@@ -57,20 +58,22 @@ export function addWorkCommands(program: Command): void {
           ...[workspaceId, kind, subjectId, state, tries, delays],
           ...[dueAt, reason ?? ''],
         ]),
-        parked ? 'Nothing is parked.' : 'Nothing is in the queue.',
+        parked ? 'No work is parked.' : 'The queue is empty.',
       );
     });
 
   work
     .command('retry')
-    .summary('release what is parked')
+    .summary('release parked work')
     .description(
-      'Puts parked work back into the queue with all its tries: one piece, due now, or with --all everything that is parked, ' +
-        'due at 100 pieces a second. A run of a paused order is parked again: see banking order resume.',
+      'Puts parked work back into the queue, with no tries counted. One piece is due now. With --all, all parked work is ' +
+        'released, at 100 pieces a second. The run of a paused order is parked again; see banking order resume.',
     )
-    .addArgument(new Argument('[kind]', 'such as payout; see banking work list'))
-    .addArgument(new Argument('[id]', 'of what it is about: for a payout, its transaction').argParser(parseSubject))
-    .addOption(new Option('--all', 'everything that is parked'))
+    .addArgument(new Argument('[kind]', 'kind of the work, such as payout; see banking work list'))
+    .addArgument(
+      new Argument('[id]', 'id of its subject; for a payout, the id of its transaction').argParser(parseSubject),
+    )
+    .addOption(new Option('--all', 'all parked work'))
     .addOption(new Option('--kind <kind>', 'with --all: only work of this kind'))
     .addOption(workspaceOption('id of its workspace; with --all: only work of this workspace'))
     .addOption(jsonOption())
@@ -82,30 +85,37 @@ export function addWorkCommands(program: Command): void {
       async (kind: string | undefined, subjectId: number | undefined, options: RetryOptions, command: Command) => {
         const { workspace: workspaceId, all, json } = options;
         if (all) {
-          if (kind !== undefined) command.error("error: --all takes no id: name a kind with '--kind <kind>'");
+          if (kind !== undefined)
+            command.error("error: option '--all' takes no arguments. To release one kind, add '--kind <kind>'");
           const filter = { workspaceId, kind: options.kind };
-          const released = await withDeployment(({ database }) => retryParkedWork(database, filter));
+          const released = await withDeployment(({ database }) => releaseAllParkedWork(database, filter));
           if (json) return printJson({ released });
-          return print(released === 0 ? 'Nothing is parked.' : `Released ${released}: due at 100 pieces a second.`);
+          return print(released === 0 ? 'No work is parked.' : `Released ${released} pieces of work, at 100 a second.`);
         }
-        if (options.kind !== undefined) command.error("error: '--kind <kind>' goes with --all");
-        if (kind === undefined || subjectId === undefined) command.error('error: name a kind and an id, or --all'); // prettier-ignore
-        if (workspaceId === undefined) command.error("error: required option '--workspace <id>' not specified"); // prettier-ignore
+        if (options.kind !== undefined) command.error("error: option '--kind <kind>' requires '--all'");
+        if (kind === undefined || subjectId === undefined)
+          command.error('error: arguments kind and id, or --all, are missing');
+        if (workspaceId === undefined) command.error("error: required option '--workspace <id>' not specified");
         const ref = { workspaceId, kind, subjectId };
-        const isReleased = await withDeployment(({ database }) => retryWork(database, ref));
+        const isReleased = await withDeployment(({ database }) => releaseParkedWork(database, ref));
         if (!isReleased) {
-          throw new Refused(`No ${kind} ${subjectId} of workspace ${workspaceId} is parked. See banking work list.`);
+          throw new Refused(
+            `The ${kind} ${subjectId} of workspace ${workspaceId} is not parked. See banking work list.`,
+          );
         }
         if (json) printJson(ref);
-        else print(`Released ${kind} ${subjectId} of workspace ${workspaceId}: it is due now.`);
+        else print(`Released ${kind} ${subjectId} of workspace ${workspaceId}, due now.`);
       },
     );
 }
 
-/** The discrepancies that are open, as rows of the list. */
+/** Open discrepancies as rows of the list. */
 async function openDiscrepancies(database: Database) {
   const workspaces = await allWorkspaces(database);
-  const open = await listDiscrepancies(database, workspaces.map(({ id }) => id)); // prettier-ignore
+  const open = await listDiscrepancies(
+    database,
+    workspaces.map(({ id }) => id),
+  );
   return open.map(({ workspaceId, id: subjectId, kind, transactionId, openedAt }) => {
     const reason = `${kind}, transaction ${transactionId}`;
     return { workspaceId, kind: 'discrepancy', subjectId, state: 'open', tries: 0, delays: 0, dueAt: openedAt, reason };

@@ -1,5 +1,11 @@
 import type { WorkspaceId } from '@banking/domain';
-import { addWorkspace, allWorkspaces, removeWorkspace, renameWorkspace, type WorkspaceRow } from '@banking/operations';
+import {
+  addWorkspace,
+  allWorkspaces,
+  removeWorkspace,
+  renameWorkspace,
+  type WorkspaceRow,
+} from '@banking/provisioning';
 import type { Database } from '@banking/postgres';
 import type { Command } from 'commander';
 import { withDirectory } from './deployment.js';
@@ -26,7 +32,7 @@ export function addWorkspaceCommands(program: Command): void {
   const workspace = program
     .command('workspace')
     .summary('add, list, rename and remove workspaces')
-    .description('Workspaces: each has accounts and books of its own, and users with a role in it.')
+    .description('Manages workspaces. A workspace has accounts, books, and users with a role in it.')
     .addHelpText(
       'after',
       examples(
@@ -41,7 +47,9 @@ export function addWorkspaceCommands(program: Command): void {
     .summary('add a workspace to an app')
     .description('Adds a workspace to an app. Its name must be new in that app.')
     .addArgument(nameArgument('<name>', 'name of the workspace'))
-    .addOption(lookupOption('--app <app>', 'app it belongs to; see banking app list').makeOptionMandatory())
+    .addOption(
+      lookupOption('--app <app>', 'app that the workspace belongs to; see banking app list').makeOptionMandatory(),
+    )
     .addOption(typeOption())
     .addOption(asOption())
     .addOption(jsonOption())
@@ -74,10 +82,10 @@ export function addWorkspaceCommands(program: Command): void {
 
   workspace
     .command('rename')
-    .summary('give a workspace another name')
-    .description('Gives a workspace another name, which must be new in its app. Its books and roles stay.')
+    .summary('rename a workspace')
+    .description('Renames a workspace. The name must be new in its app. Books and roles stay unchanged.')
     .addArgument(workspaceArgument())
-    .addArgument(nameArgument('<new-name>', 'name that the workspace gets'))
+    .addArgument(nameArgument('<new-name>', 'new name of the workspace'))
     .addOption(asOption())
     .addOption(jsonOption())
     .addHelpText('after', examples('banking workspace rename 4 "Harbour Logistics"'))
@@ -87,13 +95,15 @@ export function addWorkspaceCommands(program: Command): void {
         return (await allWorkspaces(database)).find((row) => row.id === id);
       });
       if (options.json) printJson(renamed);
-      else print(`Workspace ${id} is ${name} now.`);
+      else print(`Renamed workspace ${id} to ${name}.`);
     });
 
   workspace
     .command('remove')
     .summary('remove a workspace')
-    .description('Removes a workspace that has no roles and never had an account: books are kept for ever.')
+    .description(
+      'Removes a workspace without roles. A workspace that ever had an account cannot be removed, because books are permanent.',
+    )
     .addArgument(workspaceArgument())
     .addOption(asOption())
     .addOption(jsonOption())
@@ -105,7 +115,7 @@ export function addWorkspaceCommands(program: Command): void {
     });
 }
 
-/** The workspaces a command looks at: all of them, or the one named. */
+/** The workspaces that a command works on: all of them, or the one of `--workspace`. */
 export async function chosenWorkspaces(
   database: Database,
   workspaceId: WorkspaceId | undefined,

@@ -12,19 +12,20 @@ function mistakesOf(environment: Record<string, string>): readonly string[] {
   }
 }
 
-describe('Given an environment of a worker', () => {
+describe('the configuration of a worker', () => {
   it.each([{}, { DATA_DIR: '', DATABASE_URL: ' ', SANDBOX: '' }])(
-    'When it says nothing, Then the embedded database is worked for',
+    'names the embedded database without variables',
     (environment) => {
-      expect(readConfig(environment)).toEqual({
+      expect(readConfig(environment, false)).toEqual({
         deployment: expect.objectContaining({ dataDir: resolve('.data'), databaseUrl: undefined, isSandbox: true }),
+        logging: { logLevel: 'info', logPretty: false },
         rates: undefined,
         health: undefined,
       });
     },
   );
 
-  it('When the settings of the service are given, Then they mean the same', () => {
+  it('reads the variables of the service with the same meaning', () => {
     const DATABASE_URL = 'postgres://app@127.0.0.1/banking?sslmode=disable';
 
     expect(readConfig({ DATABASE_URL, SANDBOX: 'off', OIDC_ISSUER: 'https://login.example' }).deployment).toMatchObject(
@@ -40,7 +41,7 @@ describe('Given an environment of a worker', () => {
   });
 
   it.each(['https://rates.example/eur.json', 'http://127.0.0.1:8080', 'http://[::1]/', 'http://localhost/'])(
-    'When rates come from %s, Then they are taken from there, for an hour',
+    'reads %s as the source of rates, valid for an hour',
     (url) => {
       expect(readConfig({ RATES_URL: url }).rates).toEqual({ url, maxAgeS: 3_600 });
     },
@@ -53,7 +54,7 @@ describe('Given an environment of a worker', () => {
       { host: '0.0.0.0', port: 0 },
     ],
     [{ HEALTH_HOST: '0.0.0.0' }, undefined],
-  ])('When it is %j, Then health is served at %j', (environment, health) => {
+  ])('reads the health address of %j as %j', (environment, health) => {
     expect(readConfig(environment as unknown as Record<string, string>).health).toEqual(health);
   });
 
@@ -67,7 +68,7 @@ describe('Given an environment of a worker', () => {
     [{ RATES_URL: 'http://me:secret@rates.example' }, /^RATES_URL must begin with https:/],
     [{ RATES_URL: 'http://127.0.0.1.rates.example' }, /^RATES_URL must begin with https:/],
     [{ RATES_MAX_AGE_S: '0' }, /^RATES_MAX_AGE_S is "0"/],
-  ])('When it is %j, Then the mistake is named, and no password', (environment, mistake) => {
+  ])('reports the mistake in %j without a password', (environment, mistake) => {
     const [only, ...more] = mistakesOf(environment as unknown as Record<string, string>);
 
     expect(more).toEqual([]);

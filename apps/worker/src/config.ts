@@ -2,33 +2,36 @@ import {
   ConfigError,
   type DeploymentConfig,
   type Environment,
+  type LogConfig,
   type RatesConfig,
+  readLogging,
   readDeployment,
   readerOf,
   readRates,
 } from '@banking/process';
 
-/** Where the deployment is whose work is done, and how. */
+/** The deployment that the worker works on, its log and its health server. */
 export interface Config {
   readonly deployment: DeploymentConfig;
-  /** Where rates come from; left out where there is no source. */
+  readonly logging: LogConfig;
+  /** The source of exchange rates, if configured. */
   readonly rates?: RatesConfig | undefined;
-  /** Where health is served; left out where it is not. */
+  /** The address of the health server, if configured. */
   readonly health?: { readonly host: string; readonly port: number } | undefined;
 }
 
 /**
- * Reads the environment, which nothing else in the worker does. An empty variable counts as unset. The variables mean what they
- * mean to the service, so that both can be given the same.
+ * Reads the environment. An empty variable counts as unset. The variables have the same meaning as for the service.
  *
  * @throws ConfigError
  */
-export function readConfig(environment: Environment = process.env): Config {
+export function readConfig(environment: Environment = process.env, isTerminal = process.stdout.isTTY === true): Config {
   const reader = readerOf(environment);
   const { text, whole, mistakes } = reader;
   const healthPort = whole('HEALTH_PORT', 0, 65_535);
   const config: Config = {
     deployment: readDeployment(reader),
+    logging: readLogging(reader, isTerminal),
     rates: readRates(reader),
     health: healthPort === undefined ? undefined : { host: text('HEALTH_HOST') ?? '127.0.0.1', port: healthPort },
   };

@@ -16,31 +16,35 @@ beforeEach(() => {
 });
 afterAll(() => server.close());
 
-async function ask(path: string, method = 'GET') {
+async function request(path: string, method = 'GET') {
   const response = await fetch(`${base}${path}`, { method });
   const text = await response.text();
-  return { status: response.status, body: text === '' ? undefined : (JSON.parse(text) as unknown), headers: response.headers }; // prettier-ignore
+  return {
+    status: response.status,
+    body: text === '' ? undefined : (JSON.parse(text) as unknown),
+    headers: response.headers,
+  };
 }
 
-describe('Given the health server of a worker', () => {
-  it('When the database answers, Then it is ready, with what is parked and how old what is due is', async () => {
-    const { headers, ...answer } = await ask('/health/ready');
+describe('the health server of a worker', () => {
+  it('is ready with the state of the queue while the database is reachable', async () => {
+    const { headers, ...response } = await request('/health/ready');
 
-    expect(answer).toEqual({ status: 200, body: { status: 'ok', work: status } });
+    expect(response).toEqual({ status: 200, body: { status: 'ok', work: status } });
     expect(headers.get('cache-control')).toBe('no-store');
   });
 
-  it('When the database cannot be reached, Then it lives and is not ready, and why is not told', async () => {
+  it('is live but not ready without a database, and omits the cause', async () => {
     isDown = true;
 
-    expect(await ask('/health/ready')).toMatchObject({ status: 503, body: { status: 'unavailable' } });
-    expect(await ask('/health/live')).toMatchObject({ status: 200, body: { status: 'ok' } });
+    expect(await request('/health/ready')).toMatchObject({ status: 503, body: { status: 'unavailable' } });
+    expect(await request('/health/live')).toMatchObject({ status: 200, body: { status: 'ok' } });
   });
 
-  it('When it has been told to stop, Then it is not ready any more', async () => {
+  it('is not ready while the worker stops', async () => {
     isStopping = true;
 
-    expect(await ask('/health/ready?verbose')).toMatchObject({ status: 503, body: { status: 'stopping' } });
+    expect(await request('/health/ready?verbose')).toMatchObject({ status: 503, body: { status: 'stopping' } });
   });
 
   it.each([
@@ -48,13 +52,15 @@ describe('Given the health server of a worker', () => {
     ['/health', 'GET', 404],
     ['/health/ready', 'POST', 405],
     ['/health/live', 'HEAD', 200],
-  ])('When %s is asked with %s, Then the answer is %i', async (path, method, expected) => {
-    expect((await ask(path, method)).status).toBe(expected);
+  ])('responds to %s %s with status %i', async (path, method, expected) => {
+    expect((await request(path, method)).status).toBe(expected);
   });
 
-  it('When the port is taken, Then that is said', async () => {
+  it('rejects a port in use', async () => {
     const source = { isStopping: () => false, readStatus: async () => status };
 
-    await expect(serveHealth({ host: '127.0.0.1', port: server.port }, source)).rejects.toMatchObject({ code: 'EADDRINUSE' }); // prettier-ignore
+    await expect(serveHealth({ host: '127.0.0.1', port: server.port }, source)).rejects.toMatchObject({
+      code: 'EADDRINUSE',
+    });
   });
 });

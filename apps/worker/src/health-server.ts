@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 
-/** What a worker answers about its work. */
+/** The state that the health server reports. */
 export interface HealthSource {
-  /** Whether the worker has been told to stop. */
+  /** Whether the worker is stopping. */
   isStopping(): boolean;
-  /** The state of the queue. Rejects when the database cannot be reached. */
+  /** The state of the queue. Rejects if the database cannot be reached. */
   readStatus(): Promise<object>;
 }
 
@@ -22,15 +22,16 @@ export interface HealthServer {
 const REQUEST_TIMEOUT_MS = 5_000;
 
 /**
- * Serves `GET /health/live` and `GET /health/ready`. Parked work is told and no reason to be unready: a restart would not release it.
+ * Serves `GET /health/live` and `GET /health/ready`. Reports parked work. The worker stays ready with parked work,
+ * because a restart would not release it.
  *
- * @throws Error of Node's when the port cannot be listened on
+ * @throws Error of `node:net` if the port cannot be listened on
  */
 export async function serveHealth({ host, port }: HealthAddress, source: HealthSource): Promise<HealthServer> {
   const server = createServer(
     { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS },
     (req, res) => {
-      void answer(req, res, source);
+      void respond(req, res, source);
     },
   );
   await new Promise<void>((resolve, reject) => {
@@ -48,7 +49,11 @@ export async function serveHealth({ host, port }: HealthAddress, source: HealthS
   };
 }
 
-async function answer({ method, url }: IncomingMessage, response: ServerResponse, source: HealthSource): Promise<void> {
+async function respond(
+  { method, url }: IncomingMessage,
+  response: ServerResponse,
+  source: HealthSource,
+): Promise<void> {
   const path = url?.split('?')[0];
   if (path !== '/health/live' && path !== '/health/ready') return send(response, 404, { status: 'not_found' });
   if (method !== 'GET' && method !== 'HEAD') {

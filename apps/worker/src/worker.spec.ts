@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { text } from 'node:stream/consumers';
-import { type Deployment, openDeployment } from '@banking/operations';
-import { bind, statement } from '@banking/postgres';
+import { type Deployment, openDeployment } from '@banking/deployment';
+import { bind, sqlStatement } from '@banking/postgres';
 import { readConfig } from './config.js';
 
 const MAIN = join(__dirname, '../dist/main.js');
@@ -22,27 +22,27 @@ interface Line {
   readonly [field: string]: unknown;
 }
 
-/** A worker that runs, and what it logs. */
+/** A running worker and its log lines. */
 class Started {
-  private readonly lines: Interface;
-  private readonly heard: Line[] = [];
+  private readonly output: Interface;
+  private readonly lines: Line[] = [];
 
   constructor(readonly process: ChildProcess) {
-    this.lines = createInterface({ input: process.stdout! });
-    this.lines.on('line', (line) => this.heard.push(JSON.parse(line) as Line));
+    this.output = createInterface({ input: process.stdout! });
+    this.output.on('line', (line) => this.lines.push(JSON.parse(line) as Line));
   }
 
-  /** The first line that says this, past or to come. */
+  /** Waits for the first line with this message, unless it is there already. */
   async line(msg: string): Promise<Line> {
     for (;;) {
-      const found = this.heard.find((line) => line.msg === msg);
-      if (found) return found;
-      await once(this.lines, 'line');
+      const match = this.lines.find((line) => line.msg === msg);
+      if (match) return match;
+      await once(this.output, 'line');
     }
   }
 }
 
-describe('Given a worker on a command line', () => {
+describe('the command line of a worker', () => {
   const dataDir = join(folder, 'none');
 
   function start(args: readonly string[], environment: Record<string, string> = {}) {
@@ -51,7 +51,7 @@ describe('Given a worker on a command line', () => {
     return { status, stdout, stderr };
   }
 
-  it.each(['--help', '-h'])('When %s is asked for, Then usage with every variable is printed', (option) => {
+  it.each(['--help', '-h'])('prints a usage with every variable for %s', (option) => {
     const { status, stdout, stderr } = start([option]);
 
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
@@ -65,7 +65,7 @@ describe('Given a worker on a command line', () => {
     ["unknown option '--port'", ['--port', '80']],
     ["unknown option '--nosuch'", ['--help', '--nosuch']],
     ['too many arguments', ['now']],
-  ])('When it is "%s", as in %j, Then that is said with the usage, and nothing is started', (mistake, args) => {
+  ])('reports "%s" with the usage for %j, and starts nothing', (mistake, args) => {
     const { status, stdout, stderr } = start(args);
 
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
@@ -73,13 +73,16 @@ describe('Given a worker on a command line', () => {
     expect(existsSync(dataDir)).toBe(false);
   });
 
-  it('When the environment is mistaken, Then that is said, and the exit code is 2', () => {
+  it('reports a mistake in the environment with exit code 2', () => {
     const { status, stderr } = start([], { SANDBOX: 'maybe' });
 
-    expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringMatching(/^The configuration has a mistake:\n {2}- SANDBOX/) }); // prettier-ignore
+    expect({ status, stderr }).toEqual({
+      status: 2,
+      stderr: expect.stringMatching(/^The configuration has a mistake:\n {2}- SANDBOX/),
+    });
   });
 
-  it('When the database has no schema yet, Then it says who makes one, and ends', async () => {
+  it('exits without a schema, and names the command that creates one', async () => {
     const child = spawn(process.execPath, [MAIN], { env: { DATA_DIR: join(folder, 'empty') }, stdio: 'pipe' });
     const [stderr, [exitCode]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
 
@@ -88,25 +91,28 @@ describe('Given a worker on a command line', () => {
   });
 });
 
-describe('Given a deployment with work that is due', () => {
+describe('a worker', () => {
   const dataDir = join(folder, 'data');
   let deployment: Deployment;
 
   beforeAll(async () => {
-    deployment = await openDeployment({ dataDir, demo: false, isSandbox: true });
+    deployment = await openDeployment({ dataDir, isSandbox: true });
   });
   afterAll(() => deployment.close());
 
-  it('When a worker is started, Then it takes the work up, says what fails, and stops when it is asked', async () => {
+  it('does due work, logs failures, and stops on SIGTERM', async () => {
     const env = { DATA_DIR: dataDir, HEALTH_PORT: '0' };
     const child = spawn(process.execPath, [MAIN], { env, stdio: ['ignore', 'pipe', 'inherit'] });
     const started = new Started(child);
     const { healthPort } = await started.line('working');
     const ready = await fetch(`http://127.0.0.1:${String(healthPort)}/health/ready`);
     expect(await ready.json()).toEqual({ status: 'ok', work: { parked: {}, oldestDueSeconds: 0 } });
-    const lay = statement('spec.lay_work', `insert into work (workspace_id, kind, subject_id) values (7, 'payout', 5)`);
+    const insertWork = sqlStatement(
+      'spec.insert_work',
+      `insert into work (workspace_id, kind, subject_id) values (7, 'payout', 5)`,
+    );
 
-    await deployment.database.flight({}, [bind(lay)]);
+    await deployment.database.pipeline({}, [bind(insertWork)]);
 
     expect(await started.line('work failed')).toMatchObject({
       level: 'warn',
@@ -121,7 +127,7 @@ describe('Given a deployment with work that is due', () => {
     expect(exitCode).toBe(0);
   });
 
-  it('When the port of its health is taken, Then it says so, and nothing is done', async () => {
+  it('refuses a health port in use before any work', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const env = { DATA_DIR: dataDir, HEALTH_PORT: String((taken.address() as AddressInfo).port) };

@@ -2,8 +2,17 @@ import { once } from 'node:events';
 import { type IncomingMessage, type RequestListener, type Server, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
-import { type AccountId, type AppId, BankingService, type OrderWish, Refusal, type TransferId, type UserId, type WorkspaceId } from '@banking/domain'; // prettier-ignore
-import { BankingClient, type BankingClientOptions, type Sending } from './index.js';
+import {
+  type AccountId,
+  type AppId,
+  BankingService,
+  type PlaceOrderInput,
+  Refusal,
+  type TransferId,
+  type UserId,
+  type WorkspaceId,
+} from '@banking/domain';
+import { BankingClient, type BankingClientOptions, type TransportRequest } from './index.js';
 
 const TOKEN = 'eyJhbGciOiJFUzI1NiJ9.e30.c2lnbmF0dXJl';
 const SCOPE = { workspaceId: 7 as WorkspaceId };
@@ -35,13 +44,13 @@ afterEach(async () => {
 const clientWith = (options: Partial<BankingClientOptions> = {}) =>
   new BankingClient({ baseUrl: origin, token: TOKEN, ...options });
 
-describe('Given a service that answers', () => {
+describe('BankingClient', () => {
   it.each([
     ['/apps', (client: BankingClient) => client.listApps()],
     ['/apps/3/users', (client: BankingClient) => client.listAppUsers({}, { appId: 3 as AppId })],
     ['/products', (client: BankingClient) => client.listProducts()],
     ['/recipients/countries/DE/corridors', (client: BankingClient) => client.listCorridors({}, { country: 'DE' })],
-  ])('When %s is listed, Then one GET with the token and no workspace is sent', async (path, list) => {
+  ])('sends one GET with the token and no workspace to list %s', async (path, list) => {
     body = '[{"id":1,"name":"Euro","tomorrow":{"new":["field",null]},"edges":{}}]';
 
     expect(await list(clientWith())).toEqual(JSON.parse(body));
@@ -50,7 +59,7 @@ describe('Given a service that answers', () => {
     expect(seen[0]?.headers).not.toHaveProperty('workspace-id');
   });
 
-  it('When a transfer is read, Then the workspace goes along and the answer comes as it was written', async () => {
+  it('sends the workspace of a transfer, and returns the body unchanged', async () => {
     body = '{"id":42,"amount":"9223372036854775807","createdAt":"2026-11-21T09:30:00.123456789Z","edges":{},"x":1.5}';
 
     expect(await clientWith().getTransfer(SCOPE, TRANSFER)).toEqual(JSON.parse(body));
@@ -59,7 +68,7 @@ describe('Given a service that answers', () => {
     expect(seen.map(({ headers }) => headers['workspace-id'])).toEqual(['7', '7']);
   });
 
-  it('When a country needs encoding, Then it stays one segment of the path', async () => {
+  it('encodes a country as one segment of the path', async () => {
     for (const country of ['d/../../apps', 'D E?x=1#y', '%2e%2e', 'Å', '...']) {
       await clientWith().listCorridors({}, { country });
       expect(decodeURIComponent(seen.at(-1)?.url?.split('/')[3] ?? '')).toBe(country);
@@ -67,13 +76,13 @@ describe('Given a service that answers', () => {
     }
   });
 
-  it.each(['/banking', '/banking/', '/a%20b/c'])('When the base is below %s, Then so are the paths', async (prefix) => {
+  it.each(['/banking', '/banking/', '/a%20b/c'])('appends paths to a base below %s', async (prefix) => {
     await clientWith({ baseUrl: new URL(prefix, origin) }).listApps();
 
     expect(seen[0]?.url).toBe(`${prefix.replace(/\/$/, '')}/apps`);
   });
 
-  it('When the token comes from a function, Then every request asks for it anew', async () => {
+  it('calls the token function for each request', async () => {
     let asked = 0;
     const client = clientWith({ token: () => Promise.resolve(`token-${++asked}`) });
     await client.listApps();
@@ -82,14 +91,14 @@ describe('Given a service that answers', () => {
     expect(seen.map(({ headers }) => headers.authorization)).toEqual(['Bearer token-1', 'Bearer token-2']);
   });
 
-  it('When no token can be had, Then the error is the one of the function, and nothing is sent', async () => {
+  it('throws the error of the token function and sends nothing', async () => {
     const client = clientWith({ token: () => Promise.reject(new Error('the issuer is closed')) });
 
     await expect(client.listApps()).rejects.toThrow('the issuer is closed');
     expect(seen).toEqual([]);
   });
 
-  it('When a fetch is given, Then it sends', async () => {
+  it('uses a custom fetch', async () => {
     const sent: string[] = [];
     const client = clientWith({
       fetch: (input, init) => {
@@ -102,14 +111,14 @@ describe('Given a service that answers', () => {
     expect(sent).toEqual([`${origin}/products`]);
   });
 
-  it('When a fetch is given, Then it learns for whom each call is, and the service does not', async () => {
-    const calls: Sending['call'][] = [];
+  it('passes the actor to a custom fetch and not to the service', async () => {
+    const calls: TransportRequest['call'][] = [];
     const client = clientWith({ fetch: (input, init) => (calls.push(init.call), fetch(input, init)) });
     const actor = 3 as UserId;
     await client.listProducts({ actor });
     await client.listOrders({ ...SCOPE, actor });
     body = '{}';
-    await client.placeOrder({ ...SCOPE, actor }, { accountId: 1 as AccountId } as OrderWish);
+    await client.placeOrder({ ...SCOPE, actor }, { accountId: 1 as AccountId } as PlaceOrderInput);
 
     expect(calls).toMatchObject([
       { operation: 'listProducts', method: 'GET', actor },
@@ -120,7 +129,7 @@ describe('Given a service that answers', () => {
   });
 });
 
-describe('Given an argument that cannot be sent', () => {
+describe('invalid argument', () => {
   const unsent = async (call: (client: BankingClient) => Promise<unknown>) => {
     const error = await call(clientWith()).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(Refusal);
@@ -128,12 +137,12 @@ describe('Given an argument that cannot be sent', () => {
     return (error as Refusal).reason;
   };
 
-  it('When the workspace is missing, Then it is refused before sending', async () => {
+  it('is refused before sending if the workspace is missing', async () => {
     expect(await unsent((client) => client.getTransfer({}, TRANSFER))).toBe('workspace_id_required');
   });
 
   it.each([0, -1, 1.5, NaN, 2 ** 53, '1\r\nX: y', '7', [7], null])(
-    'When an id is %p, Then it is refused before sending',
+    'is refused before sending if an id is %p',
     async (id) => {
       expect(await unsent((client) => client.workspace(id as number).transfers.get(42))).toBe('workspace_id_invalid');
       expect(await unsent((client) => client.workspace(7).transfers.get(id as number))).toBe('id_malformed');
@@ -141,12 +150,12 @@ describe('Given an argument that cannot be sent', () => {
     },
   );
 
-  it.each(['', '.', '..', '\ud800'])('When a country is %j, Then it is refused before sending', async (country) => {
+  it.each(['', '.', '..', '\ud800'])('is refused before sending if a country is %j', async (country) => {
     expect(await unsent((client) => client.listCorridors({}, { country }))).toBe('country_unknown');
   });
 });
 
-describe('Given options that cannot work', () => {
+describe('invalid options', () => {
   it.each([
     { baseUrl: 'banking.example' },
     { baseUrl: 'ftp://banking.example' },
@@ -160,11 +169,11 @@ describe('Given options that cannot work', () => {
     { timeoutMs: 1.5 },
     { timeoutMs: 2 ** 31 },
     { timeoutMs: Infinity },
-  ])('When %o are given, Then the constructor says so', (options) => {
+  ])('throw a TypeError for %o', (options) => {
     expect(() => clientWith(options)).toThrow(TypeError);
   });
 
-  it('When a function gives a token with a line break, Then it is not quoted', async () => {
+  it('do not quote a token with a line break', async () => {
     const error = await clientWith({ token: () => `${TOKEN}\n` })
       .listApps()
       .catch((thrown: unknown) => thrown);
@@ -175,12 +184,12 @@ describe('Given options that cannot work', () => {
   });
 });
 
-describe('Given a client', () => {
-  it('When it is injected, Then it is the port', () => {
+describe('client', () => {
+  it('is an implementation of the port', () => {
     expect(clientWith()).toBeInstanceOf(BankingService);
   });
 
-  it('When it is logged, Then the token is not', () => {
+  it('does not log its token', () => {
     expect(inspect(clientWith(), { depth: null, showHidden: true }) + JSON.stringify(clientWith())).not.toContain(
       TOKEN,
     );

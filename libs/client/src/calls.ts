@@ -1,59 +1,58 @@
-import { type Created, isIdempotencyKey, type OrderPage, type Page, Refusal, type Scope } from '@banking/domain';
-import { digits } from './arguments.js';
-import type { Connection } from './connection.js';
-import { newKey } from './policy.js';
+import { type Created, isIdempotencyKey, type Page, Refusal, type Scope } from '@banking/domain';
+import { digits } from './call-arguments.js';
+import type { HttpTransport } from './http-transport.js';
+import { newIdempotencyKey } from './new-idempotency-key.js';
 import {
-  type Answer,
-  readAnswer,
+  type ReceivedResponse,
+  readResponse,
   readCreated,
   readNothing,
-  readOrderPage,
   readPage,
   readPagedRecord,
-} from './read-answer.js';
-import type { Call, CallOptions, CreationOptions } from './sending.js';
+} from './read-response.js';
+import type { Call, CallOptions, CreationOptions } from './transport.js';
 
-/** What was made, and the key under which it was asked for: the caller's, or the one that was made for the intent. */
-export interface Made<T> extends Created<T> {
+/** A created resource with its idempotency key: the key of the caller, or the one that the client generated. */
+export interface CreationResult<T> extends Created<T> {
   readonly idempotencyKey: string;
 }
 
-/** Calls by what they are answered with. */
+/** Sends calls, and reads the response of each kind of operation. */
 export class Calls {
-  readonly #connection: Connection;
+  readonly #transport: HttpTransport;
 
-  constructor(connection: Connection) {
-    this.#connection = connection;
+  constructor(transport: HttpTransport) {
+    this.#transport = transport;
   }
 
-  #read<T>(call: Omit<Call, 'method'> & Place, read: (answer: Answer) => unknown, options?: CallOptions): Promise<T> {
-    return this.#connection.call({ ...call, method: 'GET' }, read, { signal: call.signal, ...options }) as Promise<T>;
+  #read<T>(
+    call: Omit<Call, 'method'> & CallScope,
+    read: (received: ReceivedResponse) => unknown,
+    options?: CallOptions,
+  ): Promise<T> {
+    return this.#transport.call({ ...call, method: 'GET' }, read, { signal: call.signal, ...options }) as Promise<T>;
   }
 
-  list<T>(operation: string, place: Place, path: string, options?: CallOptions): Promise<readonly T[]> {
-    return this.#read({ operation, path, ...place }, (answer) => readAnswer(answer, 'array'), options);
+  list<T>(operation: string, scope: CallScope, path: string, options?: CallOptions): Promise<readonly T[]> {
+    return this.#read({ operation, path, ...scope }, (received) => readResponse(received, 'array'), options);
   }
 
-  /** A list whose path the former revision of the interface had without `recipients/`. */
-  movedList<T>(operation: string, place: Place, formerPath: string, options?: CallOptions): Promise<readonly T[]> {
-    const call = { operation, path: `recipients/${formerPath}`, formerPath, ...place };
-    return this.#read(call, (answer) => readAnswer(answer, 'array'), options);
+  /** A list whose path had no `recipients/` in the former revision of the interface. */
+  movedList<T>(operation: string, scope: CallScope, formerPath: string, options?: CallOptions): Promise<readonly T[]> {
+    const call = { operation, path: `recipients/${formerPath}`, formerPath, ...scope };
+    return this.#read(call, (received) => readResponse(received, 'array'), options);
   }
 
-  page<T>(operation: string, place: Place, path: string, options?: CallOptions): Promise<Page<T>> {
-    return this.#read({ operation, path, ...place }, readPage, options);
+  page<T>(operation: string, scope: CallScope, path: string, options?: CallOptions): Promise<Page<T>> {
+    return this.#read({ operation, path, ...scope }, readPage, options);
   }
 
-  orderPage(operation: string, place: Place, path: string, options?: CallOptions, id?: number): Promise<OrderPage> {
-    return this.#read({ operation, path, ...place, id }, readOrderPage, options);
+  pagedRecord<T>(operation: string, scope: CallScope, path: string, options?: CallOptions, id?: number): Promise<T> {
+    return this.#read({ operation, path, ...scope, id }, readPagedRecord, options);
   }
 
-  pagedRecord<T>(operation: string, place: Place, path: string, options?: CallOptions): Promise<T> {
-    return this.#read({ operation, path, ...place }, readPagedRecord, options);
-  }
-
-  one<T>(operation: string, place: Place, path: string, options?: CallOptions, id?: number): Promise<T> {
-    return this.#read({ operation, path, ...place, id }, readRecord, options);
+  get<T>(operation: string, scope: CallScope, path: string, options?: CallOptions, id?: number): Promise<T> {
+    return this.#read({ operation, path, ...scope, id }, readRecord, options);
   }
 
   change<T>(
@@ -61,16 +60,16 @@ export class Calls {
     scope: Scope,
     method: 'POST' | 'PATCH',
     path: string,
-    what: Pick<Call, 'body' | 'id'>,
+    parts: Pick<Call, 'body' | 'id'>,
     options?: CallOptions,
   ): Promise<T> {
-    const call: Call = { operation, method, path, ...inWorkspace(scope), ...what };
-    return this.#connection.call(call, readRecord, options) as Promise<T>;
+    const call: Call = { operation, method, path, ...inWorkspace(scope), ...parts };
+    return this.#transport.call(call, readRecord, options) as Promise<T>;
   }
 
   async remove(operation: string, scope: Scope, path: string, options?: CallOptions): Promise<void> {
     const call: Call = { operation, method: 'DELETE', path, ...inWorkspace(scope) };
-    return this.#connection.call(call, readNothing, options);
+    return this.#transport.call(call, readNothing, options);
   }
 
   async create<T>(
@@ -78,32 +77,33 @@ export class Calls {
     scope: Scope,
     path: string,
     body: object,
-    { idempotencyKey = newKey(), ...options }: CreationOptions = {},
+    { idempotencyKey = newIdempotencyKey(), ...options }: CreationOptions = {},
     id?: number,
-  ): Promise<Made<T>> {
+  ): Promise<CreationResult<T>> {
     if (!isIdempotencyKey(idempotencyKey)) throw new Refusal('idempotency_key_invalid');
     const call: Call = { operation, method: 'POST', path, ...inWorkspace(scope), body, idempotencyKey, id };
-    const created = await this.#connection.call(call, readCreated, options);
+    const created = await this.#transport.call(call, readCreated, options);
     return { ...(created as Created<T>), idempotencyKey };
   }
 }
 
-export type Place = Pick<Call, 'workspaceId' | 'requestId' | 'actor'> & Pick<CallOptions, 'signal'>;
+/** The parts of a scope that become headers, or end a read. */
+export type CallScope = Pick<Call, 'workspaceId' | 'requestId' | 'actor'> & Pick<CallOptions, 'signal'>;
 
-const readRecord = (answer: Answer) => readAnswer(answer, 'object');
+const readRecord = (received: ReceivedResponse) => readResponse(received, 'object');
 
-/** Of an operation that belongs to no workspace. */
-export function everywhere({ requestId, actor }: Scope): Place {
+/** The scope of an operation without a workspace. */
+export function withoutWorkspace({ requestId, actor }: Scope): CallScope {
   if (requestId !== undefined && !/^[\w.-]{1,128}$/.test(requestId)) {
-    throw new TypeError('A requestId is 1 to 128 of A-Z, a-z, 0-9, dot, dash and underscore.');
+    throw new TypeError('A requestId must be 1 to 128 characters of A-Z, a-z, 0-9, dot, dash and underscore.');
   }
   return { requestId, actor };
 }
 
-/** A signal in the scope ends what is read of the workspace, and nothing that changes it. */
-export function inWorkspace(scope: Scope): Place {
+/** The scope of an operation in a workspace. Its signal ends reads only: a write must be finished. */
+export function inWorkspace(scope: Scope): CallScope {
   const { workspaceId, signal } = scope;
   if (workspaceId === undefined) throw new Refusal('workspace_id_required');
   digits(workspaceId, 'workspace_id_invalid');
-  return { ...everywhere(scope), workspaceId, signal };
+  return { ...withoutWorkspace(scope), workspaceId, signal };
 }

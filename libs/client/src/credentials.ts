@@ -1,12 +1,12 @@
-/** What says who is calling. Asked before every try. */
+/** A source of access tokens. The client reads it before every attempt. */
 export interface Credential {
   /** The token to send now. */
   token(): Promise<string>;
-  /** Another token, after the service answered 401 to this one; the same one where there is no other. */
+  /** Another token, after the service refused this one with 401; the same one if there is no other. */
   renewed(refused: string): Promise<string>;
 }
 
-/** A token, what gives a current one, or a session that renews itself. A function is asked again after a 401. */
+/** A token, a function that returns the current one, or a session. The client calls a function again after a 401. */
 export type CredentialOption = string | (() => string | Promise<string>) | Credential;
 
 /** @throws TypeError for a token that no header can carry */
@@ -20,10 +20,12 @@ export function credentialOf(option: CredentialOption): Credential {
   return { token: ask, renewed: ask };
 }
 
-/** The platform would quote a token it cannot send in its own message; so it is looked at first. */
+/** Checked before sending, because the platform quotes an invalid token in its error. @throws TypeError */
 export function sendable(token: string): string {
   if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token)) {
-    throw new TypeError('The access token is empty or holds what no header can carry, such as a line break.');
+    throw new TypeError(
+      'The access token is empty or contains a character that no header can carry, such as a line break.',
+    );
   }
   return token;
 }

@@ -1,62 +1,62 @@
-/** The calls under a caller's signal. They share a listener: eleven of them Node takes for a leak, and says so. */
-const callsUnder = new WeakMap<AbortSignal, Set<Deadline>>();
+/** The calls of each caller's signal. They share one listener, because Node warns of a leak at eleven. */
+const callsOf = new WeakMap<AbortSignal, Set<Deadline>>();
 
-function endCalls(this: AbortSignal): void {
-  callsUnder.get(this)?.forEach((call) => call.endWith(this.reason));
+function abortCalls(this: AbortSignal): void {
+  callsOf.get(this)?.forEach((call) => call.abort(this.reason));
 }
 
-/** The time one call has, for all its tries and the pauses between them, or less when its caller gives up. */
+/** The deadline of one call with all attempts and pauses. The signal of the caller can end it earlier. */
 export class Deadline {
   timedOut = false;
-  readonly #ending = new AbortController();
+  readonly #controller = new AbortController();
   readonly #endsAtMs: number;
   readonly #timer: ReturnType<typeof setTimeout>;
-  readonly #outer: AbortSignal | undefined;
-  #stop = () => {};
+  readonly #callerSignal: AbortSignal | undefined;
+  #reject = () => {};
 
   constructor(
     readonly timeoutMs: number,
-    outer: AbortSignal | undefined,
+    callerSignal: AbortSignal | undefined,
   ) {
     this.#endsAtMs = performance.now() + timeoutMs;
-    this.#outer = outer;
-    if (outer) {
-      const calls = callsUnder.get(outer) ?? new Set();
-      callsUnder.set(outer, calls.add(this));
-      if (calls.size === 1) outer.addEventListener('abort', endCalls);
+    this.#callerSignal = callerSignal;
+    if (callerSignal) {
+      const calls = callsOf.get(callerSignal) ?? new Set();
+      callsOf.set(callerSignal, calls.add(this));
+      if (calls.size === 1) callerSignal.addEventListener('abort', abortCalls);
     }
     this.#timer = setTimeout(() => {
       this.timedOut = true;
-      this.endWith(new DOMException('The time is over.', 'TimeoutError'));
+      this.abort(new DOMException('The deadline passed.', 'TimeoutError'));
     }, timeoutMs);
   }
 
-  /** Ends what goes on under its signal, and what is waited for. */
-  endWith(reason: unknown): void {
-    this.#ending.abort(reason);
-    this.#stop();
+  /** Aborts the signal, and rejects the promise of `within`. */
+  abort(reason: unknown): void {
+    this.#controller.abort(reason);
+    this.#reject();
   }
 
   get signal(): AbortSignal {
-    return this.#ending.signal;
+    return this.#controller.signal;
   }
 
-  /** Whether there is still time after a pause of this length. */
-  leaves(pauseMs: number): boolean {
+  /** Whether time is left after a pause of this length. */
+  allows(pauseMs: number): boolean {
     return !this.signal.aborted && performance.now() + pauseMs < this.#endsAtMs;
   }
 
-  /** Waits for it as long as there is time; for one thing at a time. @throws what the time was ended with */
+  /** Waits for one promise until the deadline. @throws the reason of the abort */
   within<T>(promise: Promise<T>): Promise<T> {
     const { signal } = this;
     return new Promise((resolve, reject) => {
-      this.#stop = () => reject(signal.reason);
-      if (signal.aborted) this.#stop();
+      this.#reject = () => reject(signal.reason);
+      if (signal.aborted) this.#reject();
       Promise.resolve(promise).then(resolve, reject);
     });
   }
 
-  /** @returns whether there is still time afterwards */
+  /** @returns whether time is left after the pause */
   async pause(ms: number): Promise<boolean> {
     let timer: ReturnType<typeof setTimeout> | undefined;
     await this.within(new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)))).catch(() =>
@@ -65,10 +65,10 @@ export class Deadline {
     return !this.signal.aborted;
   }
 
-  /** Lets go of the timer and of the caller's signal, which may live on. */
-  end(): void {
+  /** Releases the timer and the listener on the signal of the caller, which may live on. */
+  dispose(): void {
     clearTimeout(this.#timer);
-    const calls = this.#outer && callsUnder.get(this.#outer);
-    if (calls?.delete(this) && calls.size === 0) this.#outer?.removeEventListener('abort', endCalls);
+    const calls = this.#callerSignal && callsOf.get(this.#callerSignal);
+    if (calls?.delete(this) && calls.size === 0) this.#callerSignal?.removeEventListener('abort', abortCalls);
   }
 }

@@ -1,29 +1,29 @@
 import { type Ed25519Key, expectEd25519Key } from './ed25519-key.js';
-import type { RequestSigner } from './sending.js';
+import type { RequestSigner } from './transport.js';
 import { componentReader, contentDigest, requiredComponents, signatureBase } from './signature-base.js';
 import { isString, serializeBytes, serializeString } from './structured-fields.js';
 
 export interface Ed25519SignerOptions {
-  /** What the receiver knows the key by. Printable ASCII. */
+  /** The name of the key at the receiver. Printable ASCII. */
   readonly keyId: string;
-  /** One that cannot be read out again; `importEd25519Key` makes it. */
+  /** Not extractable; `importEd25519Key` makes it. */
   readonly privateKey: Ed25519Key;
-  /** For tests. The clock, unless given. */
+  /** For tests. The system clock by default. */
   readonly now?: () => Date;
-  /** For tests. 16 random bytes in base64url, unless given. */
+  /** For tests. 16 random bytes in base64url by default. */
   readonly nonce?: () => string;
 }
 
 /**
- * Signs every try of a call by HTTP Message Signatures (RFC 9421, `ed25519`), for a client's `signer`.
+ * Creates a `signer` for a client. It signs every attempt of a call with HTTP Message Signatures (RFC 9421, `ed25519`).
  *
- * Covered are method, path, query, the body by its `Content-Digest` (RFC 9530), `Workspace-ID` and `Idempotency-Key`, each
- * where there is one: whose money moves, and which intent, cannot be changed on the way. Host and token are not covered,
- * because proxies change them: have a key for each environment. `created` and `nonce` let the receiver notice a repetition.
+ * A signature covers method, path, query, the body through `Content-Digest` (RFC 9530), `Workspace-ID` and
+ * `Idempotency-Key`, each if present. It does not cover host and token, because proxies change them: use one key for each
+ * environment. `created` and `nonce` let the receiver detect a repetition.
  *
- * Needs Ed25519 of WebCrypto. Node 20.19.0 warns once on stderr that this is experimental; 20.20 and 24 do not.
+ * Requires Ed25519 of WebCrypto. Node 20.19.0 warns once on stderr that it is experimental; 20.20 and 24 do not.
  *
- * @throws TypeError for a keyId or a key that cannot be used.
+ * @throws TypeError for an invalid keyId or key.
  * @throws SignatureError, from the signer, for a request that cannot be signed.
  */
 export function ed25519Signer(options: Ed25519SignerOptions): RequestSigner {
@@ -47,7 +47,7 @@ export function ed25519Signer(options: Ed25519SignerOptions): RequestSigner {
 
 function parameter(name: string, value: unknown): string {
   if (isString(value)) return serializeString(value);
-  throw new TypeError(`The ${name} is empty or has characters that no header can carry: use printable ASCII alone.`);
+  throw new TypeError(`The ${name} must be printable ASCII, and not empty.`);
 }
 
 function randomNonce(): string {

@@ -47,29 +47,26 @@ const answering = (status: number, body: unknown, headers: Record<string, string
   answer = (response) => response.writeHead(status, { ...JSON_TYPE, ...headers }).end(bytes);
 };
 
-describe('Given a service that refuses', () => {
-  it.each(Object.keys(REFUSALS) as RefusalReason[])(
-    'When the reason is %s, Then it is the same Refusal',
-    async (reason) => {
-      const { status, errorCode } = REFUSALS[reason];
-      const details = [{ path: '/amount', reason: 'amount_malformed', message: 'Write digits.' }];
-      const body = { errorCode, message: 'In words of its own.', reason, requestId: 'r-1', details };
-      answering(status, body, { 'Retry-After': '3' });
+describe('refusal of the service', () => {
+  it.each(Object.keys(REFUSALS) as RefusalReason[])('is a RemoteRefusal for the reason %s', async (reason) => {
+    const { status, errorCode } = new Refusal(reason);
+    const details = [{ path: '/amount', reason: 'amount_malformed', message: 'Write digits.' }];
+    const body = { errorCode, message: 'In words of its own.', reason, requestId: 'r-1', details };
+    answering(status, body, { 'Retry-After': '3' });
 
-      const error = await failure<RemoteRefusal>();
+    const error = await failure<RemoteRefusal>();
 
-      expect(error).toBeInstanceOf(RemoteRefusal);
-      expect(error).toBeInstanceOf(Refusal);
-      expect(error).toMatchObject({ ...body, status, retryAfterSeconds: 3 });
-    },
-  );
+    expect(error).toBeInstanceOf(RemoteRefusal);
+    expect(error).toBeInstanceOf(Refusal);
+    expect(error).toMatchObject({ ...body, status, retryAfterSeconds: 3 });
+  });
 
-  it('When the body says little, Then the header and the table say the rest', async () => {
+  it('takes missing fields from the headers and the table', async () => {
     answering(503, { reason: 'unavailable', details: ['?'] }, { 'X-Request-Id': 'r-2', 'Retry-After': 'soon' });
 
     const error = await failure<RemoteRefusal>();
 
-    expect(error).toMatchObject({ message: REFUSALS.unavailable.meaning, requestId: 'r-2' });
+    expect(error).toMatchObject({ message: REFUSALS.unavailable.message, requestId: 'r-2' });
     expect(error).not.toHaveProperty('details');
     expect(error).not.toHaveProperty('retryAfterSeconds');
   });
@@ -77,7 +74,7 @@ describe('Given a service that refuses', () => {
   it.each([
     [new Date(Date.now() + 3_600_000).toUTCString(), 3_590, 3_600],
     ['Wed, 21 Oct 2015 07:28:00 GMT', 0, 0],
-  ])('When Retry-After is %s, Then it is read as seconds from now', async (retryAfter, from, to) => {
+  ])('reads Retry-After %s as seconds from now', async (retryAfter, from, to) => {
     answering(429, { reason: 'rate_limited' }, { 'Retry-After': retryAfter });
 
     const { retryAfterSeconds } = await failure<RemoteRefusal>();
@@ -87,8 +84,8 @@ describe('Given a service that refuses', () => {
   });
 });
 
-describe('Given an answer this version does not know', () => {
-  it('When the reason is new, Then everything it says is kept', async () => {
+describe('unexpected error response', () => {
+  it('keeps all fields of an unknown reason', async () => {
     const body = {
       errorCode: 'gone',
       message: 'It is archived.',
@@ -107,7 +104,7 @@ describe('Given an answer this version does not know', () => {
     expect(error.body).toEqual(body);
   });
 
-  it('When a known reason comes under another status, Then neither is thrown away', async () => {
+  it('keeps a known reason with another status', async () => {
     answering(410, { errorCode: 'invalid_request', message: 'No.', reason: 'transfer_not_found' });
 
     const error = await failure();
@@ -116,7 +113,7 @@ describe('Given an answer this version does not know', () => {
     expect(error).toMatchObject({ status: 410, reason: 'transfer_not_found' });
   });
 
-  it('When it has the two published fields only, Then no reason is made up', async () => {
+  it('has no reason if the body has the two published fields only', async () => {
     answering(401, { errorCode: 'invalid_request', message: 'The request parameters are invalid.' });
 
     expect(await failure()).toMatchObject({ status: 401, errorCode: 'invalid_request', reason: undefined });
@@ -128,7 +125,7 @@ describe('Given an answer this version does not know', () => {
     [400, '{"reason":["workspace_id_required"],"message":7}', 'GET /transfers/42 answered 400.'],
     [404, '{"reason":"__proto__"}', 'GET /transfers/42 answered 404.'],
     [202, '{"id":42}', 'GET /transfers/42 answered 202.'],
-  ])('When it is %i with %s, Then the error says so', async (status, body, message) => {
+  ])('names the status %i with %s', async (status, body, message) => {
     answering(status, body);
 
     const error = await failure();
@@ -137,14 +134,14 @@ describe('Given an answer this version does not know', () => {
     expect(error).toMatchObject({ status, message });
   });
 
-  it('When it has a number that would be read wrongly, Then the body stays text', async () => {
+  it('keeps the body as text if it has a number beyond 2^53 - 1', async () => {
     const body = '{"reason":"new","balance":9007199254740993}';
     answering(422, body);
 
     expect((await failure()).body).toBe(body);
   });
 
-  it('When it is a redirect, Then it is not followed', async () => {
+  it('does not follow a redirect', async () => {
     answering(307, '', { Location: '/elsewhere' });
 
     const error = await failure();
@@ -154,7 +151,7 @@ describe('Given an answer this version does not know', () => {
   });
 });
 
-describe('Given a success that cannot be trusted', () => {
+describe('invalid success', () => {
   it.each([
     ['broken JSON', '{"id":42', {}, 'not valid JSON'],
     ['an empty body', '', {}, 'not valid JSON'],
@@ -163,7 +160,7 @@ describe('Given a success that cannot be trusted', () => {
     ['an array instead of a record', '[]', {}, 'not a JSON object'],
     ['null instead of a record', 'null', {}, 'not a JSON object'],
     ['bytes that are not UTF-8', Buffer.from('7b226e223a22ff227d', 'hex'), {}, 'not UTF-8'],
-  ])('When it is %s, Then it is an error', async (_, body, headers, message) => {
+  ])('is an error if it is %s', async (_, body, headers, message) => {
     answering(200, body, { 'X-Request-Id': 'r-4', ...headers });
 
     const error = await failure();
@@ -173,13 +170,13 @@ describe('Given a success that cannot be trusted', () => {
     expect(error.body).toBe(body.toString());
   });
 
-  it('When a record comes instead of a list, Then it is an error', async () => {
+  it('is an error if a record arrives instead of a list', async () => {
     answering(200, '{}');
 
     await expect(new BankingClient({ baseUrl, token: TOKEN }).listApps()).rejects.toThrow('not a JSON array');
   });
 
-  it('When the error is logged, Then the body is not', async () => {
+  it('does not log the body', async () => {
     answering(200, '{"beneficiaryName":"Ada Lovelace"');
 
     const error = await failure();
@@ -189,11 +186,11 @@ describe('Given a success that cannot be trusted', () => {
   });
 });
 
-describe('Given a service that does not answer completely', () => {
+describe('incomplete response', () => {
   it.each([
     ['never', () => undefined],
     ['with half a body', (response: ServerResponse) => void response.writeHead(200, JSON_TYPE).write('{"id":')],
-  ])('When it answers %s, Then the time ends it', async (_, silence) => {
+  ])('ends at the timeout after %s', async (_, silence) => {
     answer = silence;
 
     const error = await failure<ConnectionError>(50);
@@ -203,7 +200,7 @@ describe('Given a service that does not answer completely', () => {
     expect(error.cause).toMatchObject({ name: 'TimeoutError' });
   });
 
-  it('When it breaks off, Then the error says so, with its cause', async () => {
+  it('is a ConnectionError with its cause if the connection breaks', async () => {
     answer = (response) => {
       response.writeHead(200, { ...JSON_TYPE, 'Content-Length': '100' }).write('{"id":42}', () => response.destroy());
     };
@@ -214,18 +211,18 @@ describe('Given a service that does not answer completely', () => {
     expect(error).toMatchObject({ timedOut: false, cause: { name: 'TypeError' } });
   });
 
-  it('When nobody listens, Then the error names the system’s word for it', async () => {
+  it('names the error code of a refused connection', async () => {
     server.close();
     await once(server, 'close');
 
     const error = await failure<ConnectionError>();
 
     expect(error).toBeInstanceOf(ConnectionError);
-    expect(error.message).toBe(`GET /transfers/42 had no complete answer from ${baseUrl}: ECONNREFUSED.`);
+    expect(error.message).toBe(`GET /transfers/42 had no complete response from ${baseUrl}: ECONNREFUSED.`);
   });
 });
 
-describe('Given a service that echoes the token', () => {
+describe('response that echoes the token', () => {
   it.each([
     [
       404,
@@ -240,7 +237,7 @@ describe('Given a service that echoes the token', () => {
     [422, { reason: 'recipient_invalid', message: 'No.', details: [{ path: 'a', reason: TOKEN, message: 'b' }] }],
     [502, `<pre>Authorization: Bearer ${TOKEN}</pre>`],
     [200, `Authorization: Bearer ${TOKEN}`],
-  ])('When it answers %i, Then no part of the error holds it', async (status, body) => {
+  ])('has no token in the error of a %i', async (status, body) => {
     answering(status, body, { 'X-Request-Id': TOKEN });
 
     const error = await failure();

@@ -1,19 +1,19 @@
 import { Refusal, type RefusalOptions, type RefusalReason } from '@banking/domain';
 
-// A process that both imports and requires this library has two copies of each class. `instanceof` holds for both: it
-// asks for a brand from the registry of all symbols. A subclass inherits the question and asks its own prototype.
+// A process that both imports and requires this library has two copies of each class. `instanceof` is true for both,
+// because it checks a brand from the registry of all symbols. A subclass checks its own prototype.
 const REMOTE_REFUSAL = Symbol.for('@banking/client/RemoteRefusal');
 const SERVICE_ERROR = Symbol.for('@banking/client/ServiceError');
 const CONNECTION_ERROR = Symbol.for('@banking/client/ConnectionError');
 const OUTCOME_UNKNOWN_ERROR = Symbol.for('@banking/client/OutcomeUnknownError');
 
 /**
- * A refusal that the service answered: the same `Refusal` as everywhere, and the id of the request that got it.
+ * A refusal of the service, with the id of its request.
  *
- * A `Refusal` that is no `RemoteRefusal` was made here, before anything was sent.
+ * A `Refusal` that is not a `RemoteRefusal` was made by the client, before anything was sent.
  */
 export class RemoteRefusal extends Refusal {
-  /** Name it when you ask for help. Missing where the answer gave none. */
+  /** Give it to support. Undefined if the response has none. */
   readonly requestId: string | undefined;
 
   constructor(
@@ -25,7 +25,7 @@ export class RemoteRefusal extends Refusal {
     this.requestId = requestId;
   }
 
-  /** What `instanceof RemoteRefusal` asks for. */
+  /** Read by `instanceof RemoteRefusal`. */
   get [REMOTE_REFUSAL](): true {
     return true;
   }
@@ -36,25 +36,25 @@ export class RemoteRefusal extends Refusal {
   }
 }
 
-/** What an answer says about itself, as far as it says it. */
+/** The fields of an unexpected response, as far as it has them. */
 export interface ServiceErrorFields {
-  /** The HTTP status; 0 for a redirect in a browser, which does not show it. */
+  /** The HTTP status; 0 for a redirect in a browser, which hides it. */
   readonly status: number;
   readonly errorCode?: string | undefined;
-  /** A word this version does not know, or knows under another status. */
+  /** A reason that this version does not know, or knows with another status. */
   readonly reason?: string | undefined;
   readonly requestId?: string | undefined;
   /** Whole seconds, from Retry-After. */
   readonly retryAfterSeconds?: number | undefined;
-  /** The body: what its JSON says, or its text where it is no JSON or its numbers cannot be trusted. */
+  /** The parsed JSON of the body, or its text if it is not JSON or has numbers beyond 2^53 - 1. */
   readonly body: unknown;
 }
 
 /**
- * An answer that is neither what was asked for nor a refusal this version knows: an unknown reason, a status of a proxy
- * in between, a redirect, a success whose body cannot be trusted.
+ * A response that is neither the expected success nor a known refusal: an unknown reason, a status of a proxy, a
+ * redirect, a success with an invalid body.
  *
- * The message is the answer's own where it has one.
+ * The message is that of the response, if it has one.
  */
 export class ServiceError extends Error implements ServiceErrorFields {
   override readonly name = 'ServiceError';
@@ -63,7 +63,7 @@ export class ServiceError extends Error implements ServiceErrorFields {
   readonly reason: string | undefined;
   readonly requestId: string | undefined;
   readonly retryAfterSeconds: number | undefined;
-  /** Not enumerable, so that a logger does not write down whose money it was: ask for it by name. */
+  /** Not enumerable, so that a logger does not record personal data. */
   declare readonly body: unknown;
 
   constructor(message: string, { body, ...fields }: ServiceErrorFields, options?: ErrorOptions) {
@@ -76,7 +76,7 @@ export class ServiceError extends Error implements ServiceErrorFields {
     Object.defineProperty(this, 'body', { value: body, enumerable: false });
   }
 
-  /** What `instanceof ServiceError` asks for. */
+  /** Read by `instanceof ServiceError`. */
   get [SERVICE_ERROR](): true {
     return true;
   }
@@ -88,14 +88,14 @@ export class ServiceError extends Error implements ServiceErrorFields {
 }
 
 /**
- * No complete answer: the service could not be reached, the connection broke, or the time was over. The platform's own
- * error is the `cause`.
+ * No complete response: the service was unreachable, the connection broke, or the deadline passed. The error of the
+ * platform is the `cause`.
  */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError';
-  /** Whether it was the time that ended it. */
+  /** Whether the deadline ended the call. */
   readonly timedOut: boolean;
-  /** Whether it is certain that the service has received nothing. A browser does not say enough to know. */
+  /** Whether the service certainly received nothing. Always false in a browser, which hides the cause. */
   readonly neverSent: boolean;
 
   constructor(
@@ -107,7 +107,7 @@ export class ConnectionError extends Error {
     this.neverSent = options.neverSent;
   }
 
-  /** What `instanceof ConnectionError` asks for. */
+  /** Read by `instanceof ConnectionError`. */
   get [CONNECTION_ERROR](): true {
     return true;
   }
@@ -119,15 +119,15 @@ export class ConnectionError extends Error {
 }
 
 /**
- * Something was to be made or changed, and whether it was is not known: no answer, a 5xx other than a 503 `unavailable`, or a success
- * that cannot be read. What ended the last try is the `cause`.
+ * A write may have been executed: no response arrived, or a 5xx other than 503 `unavailable`, or an unreadable success.
+ * The failure of the last attempt is the `cause`.
  *
- * With a key: send the same once more with this key, now or in a day; it is carried out once. Without one, read how
- * things stand.
+ * With a key, send the same request with this key, now or in a day: it is executed once. Without a key, read the current
+ * state.
  */
 export class OutcomeUnknownError extends Error {
   override readonly name = 'OutcomeUnknownError';
-  /** Of the intent, yours or the one that was made for it. Undefined for what takes none, such as a PATCH. */
+  /** The key of the caller, or the generated one. Undefined for an operation without a key, such as a PATCH. */
   readonly idempotencyKey: string | undefined;
 
   constructor(message: string, options: { readonly cause: unknown; readonly idempotencyKey: string | undefined }) {
@@ -135,7 +135,7 @@ export class OutcomeUnknownError extends Error {
     this.idempotencyKey = options.idempotencyKey;
   }
 
-  /** What `instanceof OutcomeUnknownError` asks for. */
+  /** Read by `instanceof OutcomeUnknownError`. */
   get [OUTCOME_UNKNOWN_ERROR](): true {
     return true;
   }

@@ -12,8 +12,8 @@ const clientWith = (options: Partial<BankingClientOptions> = {}) =>
 const fund = (client: BankingClient) =>
   client.workspace(7).sandbox.fund({ accountId: 1, amount: '5' } as Parameters<BankingClient['fundAccount']>[1]);
 
-describe('Given hooks', () => {
-  it('When a call takes two tries, Then each is seen before and after, and the pause between them', async () => {
+describe('hooks', () => {
+  it('are called before and after each attempt, and for the retry', async () => {
     const seen: string[] = [];
     const note = (what: string) => (event: Attempt) => seen.push(`${what} ${event.operation} ${event.attempt}`);
     service.script(dies, answers(201, { id: 1 }));
@@ -29,7 +29,7 @@ describe('Given hooks', () => {
     ]);
   });
 
-  it('When a try ends, Then it is told what a log and a metric need, and nothing of a filter', async () => {
+  it('get the fields of a log and a metric, without the query', async () => {
     const ends: AttemptEnd[] = [];
     service.script(dies, answers(200, [], { 'X-Request-Id': 'r-9' }));
     const hooks = { after: (end: AttemptEnd) => ends.push(end) };
@@ -44,7 +44,7 @@ describe('Given hooks', () => {
     expect(ends.every(({ durationMs }) => durationMs >= 0)).toBe(true);
   });
 
-  it('When a hook throws, Then the call goes on, and the platform hears of it', async () => {
+  it('do not end the call when they throw, and the platform gets the error', async () => {
     const thrown: unknown[] = [];
     const later = jest.spyOn(globalThis, 'queueMicrotask').mockImplementation((task) => {
       try {
@@ -69,8 +69,8 @@ function throwing(error: Error): () => never {
   };
 }
 
-describe('Given a credential', () => {
-  it('When the service refuses a token of a function, Then the function is asked once more', async () => {
+describe('credential', () => {
+  it('is read again after a 401, if it is a function', async () => {
     let asked = 0;
     service.script(refuses(401, 'not_authenticated'), answers(201, { id: 1 }));
 
@@ -83,14 +83,14 @@ describe('Given a credential', () => {
   it.each([
     ['fixed', 'token'],
     ['the same again', () => 'token'],
-  ])('When it is %s, Then a 401 is the answer', async (_, token) => {
+  ])('leaves the 401 as the result, if it is %s', async (_, token) => {
     service.script(refuses(401, 'not_authenticated'));
 
     await expect(fund(clientWith({ token }))).rejects.toMatchObject({ reason: 'not_authenticated' });
     expect(service.asked).toHaveLength(1);
   });
 
-  it('When the new token is refused too, Then there is no third', async () => {
+  it('is not read a third time after two 401', async () => {
     let asked = 0;
     service.script(refuses(401, 'not_authenticated'));
 
@@ -98,7 +98,7 @@ describe('Given a credential', () => {
     expect(service.asked).toHaveLength(2);
   });
 
-  it('When it renews itself, Then it is told which token was refused', async () => {
+  it('receives the refused token, if it renews itself', async () => {
     const refused: string[] = [];
     const session: Credential = {
       token: () => Promise.resolve('old'),
@@ -115,27 +115,29 @@ describe('Given a credential', () => {
     expect(service.asked.at(-1)?.headers.authorization).toBe('Bearer new');
   });
 
-  it('When no token comes in time, Then nothing is sent, and that is certain', async () => {
-    const error = await fund(clientWith({ token: () => new Promise<string>(() => {}), timeoutMs: 50, retries: 0 })).catch((thrown: unknown) => thrown); // prettier-ignore
+  it('sends nothing without a token before the deadline', async () => {
+    const error = await fund(
+      clientWith({ token: () => new Promise<string>(() => {}), timeoutMs: 50, retries: 0 }),
+    ).catch((thrown: unknown) => thrown);
 
     expect(error).toMatchObject({ name: 'ConnectionError', timedOut: true, neverSent: true });
     expect(service.asked).toEqual([]);
   });
 });
 
-describe('Given what a call may bring along', () => {
-  it('When it has a request id, Then the service is told', async () => {
+describe('options of a call', () => {
+  it('send the request id', async () => {
     await clientWith().listApps({ requestId: 'job-17.step_2' });
 
     expect(service.asked[0]?.headers['x-request-id']).toBe('job-17.step_2');
   });
 
-  it.each(['', 'a b', 'a\r\nb', 'a'.repeat(129)])('When its request id is %j, Then nothing is sent', async (requestId) => {
+  it.each(['', 'a b', 'a\r\nb', 'a'.repeat(129)])('refuse the request id %j before sending', async (requestId) => {
     await expect(clientWith().listApps({ requestId })).rejects.toThrow(TypeError);
     expect(service.asked).toEqual([]);
-  }); // prettier-ignore
+  });
 
-  it('When there is a signer, Then it sees what is sent, and signs every try anew', async () => {
+  it('pass each attempt to the signer', async () => {
     let signed = 0;
     service.script(dies, answers(201, { id: 1 }));
     const client = clientWith({
@@ -152,24 +154,31 @@ describe('Given what a call may bring along', () => {
     expect(service.asked.map(({ headers }) => headers['x-signed'])).toEqual(['{"amount":"5"} 1', '{"amount":"5"} 2']);
   });
 
-  it('When a signer gives what no header can carry, Then that is said, and nothing is sent', async () => {
+  it('refuse a signature that no header can carry, before sending', async () => {
     const signer = () => Promise.resolve({ 'X-Signed': 'two\nlines' });
 
     await expect(fund(clientWith({ signer }))).rejects.toMatchObject({ name: 'TypeError' });
     expect(service.asked).toEqual([]);
   });
 
-  it('When an answer is not taken by who inspects it, Then the error says why', async () => {
+  it('report the mistake that `inspect` finds', async () => {
     service.script(answers(200, [{ id: 'one' }]));
     const inspect = ({ operation, value }: { operation: string; value: unknown }) =>
       operation === 'listApps' && Array.isArray(value) ? '/0/id must be integer' : undefined;
 
-    await expect(clientWith({ inspect }).listApps()).rejects.toThrow('GET /apps answered 200, but /0/id must be integer.');
-  }); // prettier-ignore
+    await expect(clientWith({ inspect }).listApps()).rejects.toThrow(
+      'GET /apps answered 200, but /0/id must be integer.',
+    );
+  });
 
-  it.each([{ id: 6 }, {}, { id: '5' }])('When another account comes than was asked for, such as %j, Then it is not believed', async (other) => {
-    service.script(answers(200, other));
+  it.each([{ id: 6 }, {}, { id: '5' }])(
+    'refuse the account %j with another id than the requested one',
+    async (other) => {
+      service.script(answers(200, other));
 
-    await expect(clientWith().workspace(7).accounts.get(5)).rejects.toThrow('GET /accounts/5 answered 200, but it is of another id.');
-  }); // prettier-ignore
+      await expect(clientWith().workspace(7).accounts.get(5)).rejects.toThrow(
+        'GET /accounts/5 answered 200, but it is of another id.',
+      );
+    },
+  );
 });

@@ -1,40 +1,40 @@
-import type { Call } from './sending.js';
+import type { Call } from './transport.js';
 
-/** One try of a call. */
+/** One attempt of a call. */
 export interface Attempt {
-  /** The method of the client, a label of which there are few: `placeOrder`. */
+  /** The method of the client: `placeOrder`. It has few values, so it can label a metric. */
   readonly operation: string;
   readonly method: string;
-  /** Without its query. It holds ids. */
+  /** Without its query. It contains ids. */
   readonly path: string;
-  /** 1 for the first try. */
+  /** 1 for the first attempt. */
   readonly attempt: number;
   readonly workspaceId?: number | undefined;
-  /** The same for all tries of one intent. */
+  /** The same for all attempts of one call. */
   readonly idempotencyKey?: string | undefined;
 }
 
-/** How a try ended. */
+/** The end of an attempt. */
 export interface AttemptEnd extends Attempt {
   readonly durationMs: number;
-  /** Of the answer, where there was a complete one. */
+  /** The status of the response, if it arrived completely. */
   readonly status?: number | undefined;
-  /** Under which the service knows the request. */
+  /** The id of the request at the service. */
   readonly requestId?: string | undefined;
-  /** What kept the answer from coming. */
+  /** The failure, if no complete response arrived. */
   readonly error?: unknown;
 }
 
-/** A pause, and then another try. */
+/** A pause before another attempt. */
 export interface Retry extends Attempt {
   readonly pauseMs: number;
-  /** Why the try before it was not enough. */
+  /** The failure of the previous attempt. */
   readonly error: unknown;
 }
 
 /**
- * For logs, metrics and traces. Called in passing: nothing waits for them, and what one throws is not thrown into the
- * call, whose money may have moved, but to the platform as an uncaught error.
+ * Hooks for logs, metrics and traces. The call does not wait for them. An error of a hook becomes an uncaught error of the
+ * platform and does not end the call, because its money may have moved.
  */
 export interface Hooks {
   readonly before?: ((attempt: Attempt) => void) | undefined;
@@ -46,7 +46,7 @@ export function attemptOf({ operation, method, path, workspaceId, idempotencyKey
   return { operation, method, path: `/${path.split('?', 1)[0]}`, attempt, workspaceId, idempotencyKey };
 }
 
-export function tell<E>(hook: ((event: E) => void) | undefined, event: E): void {
+export function callHook<E>(hook: ((event: E) => void) | undefined, event: E): void {
   try {
     hook?.(event);
   } catch (error) {

@@ -1,9 +1,17 @@
-/** The published interface over HTTP, for whoever is not the service itself. */
+/** The client of the published interface over HTTP. */
 export * from './banking-client.js';
-export type { Made } from './calls.js';
+export type { CreationResult } from './calls.js';
 export type { Credential, CredentialOption } from './credentials.js';
 export * from './errors.js';
 export type { Attempt, AttemptEnd, Hooks, Retry } from './hooks.js';
-export type { Inspect, Success } from './read-answer.js';
-export type { CallOptions, CreationOptions, RawAnswer, RequestSigner, Sending, SignableRequest, Transport } from './sending.js'; // prettier-ignore
-export type { Listing, WorkspaceView } from './workspace-view.js';
+export type { Inspect, Success } from './read-response.js';
+export type {
+  CallOptions,
+  CreationOptions,
+  RawResponse,
+  RequestSigner,
+  TransportRequest,
+  SignableRequest,
+  Transport,
+} from './transport.js';
+export type { ListMethods, WorkspaceView } from './workspace-view.js';

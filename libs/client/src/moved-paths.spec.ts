@@ -30,13 +30,13 @@ const deploys = (current: Step, former: Step) =>
 describe.each([
   ['corridors', CORRIDORS, corridors],
   ['schemas', SCHEMAS, schemas],
-])('Given a deployment of the former revision that is asked for %s', (_, [current, former], ask) => {
+])('deployment of the former revision, for %s', (_, [current, former], ask) => {
   it.each([
     ['without a reason', PLAIN_404],
     ['in HTML', HTML_404],
     ['with the reason route_not_found', UNKNOWN_PATH],
     ['with a reason this version does not know', refuses(404, 'no_such_path')],
-  ])('asks at the former path once the current one is 404 %s, and stays there', async (_what, missing) => {
+  ])('uses the former path after a 404 %s of the current one', async (_what, missing) => {
     deploys(missing, LIST);
 
     expect(await ask()).toEqual([]);
@@ -44,7 +44,7 @@ describe.each([
     expect(paths()).toEqual([current, former, former]);
   });
 
-  it('asks at the current path again once the deployment has it', async () => {
+  it('uses the current path again after an upgrade of the deployment', async () => {
     deploys(UNKNOWN_PATH, LIST);
     await ask();
     deploys(LIST, UNKNOWN_PATH);
@@ -62,7 +62,7 @@ describe.each([
     expect(second?.headers).toEqual(first?.headers);
   });
 
-  it('gives the first answer when both paths are 404', async () => {
+  it('returns the first response if both paths are 404', async () => {
     deploys(UNKNOWN_PATH, refuses(404, 'country_unknown'));
 
     expect(await ask().catch((error: unknown) => error)).toMatchObject({ status: 404, reason: 'route_not_found' });
@@ -73,7 +73,7 @@ describe.each([
     ['forbidden', answers(403, { errorCode: 'forbidden', message: 'No.' })],
     ['malformed', answers(400, { errorCode: 'invalid_request', message: 'No.' })],
     ['a page of a web server', HTML_200],
-  ])('gives the first answer, and stays there, when the former path is %s', async (_what, other) => {
+  ])('returns the first response if the former path is %s', async (_what, other) => {
     deploys(PLAIN_404, other);
     expect(await ask().catch((error: unknown) => error)).toMatchObject({ status: 404 });
     deploys(LIST, other);
@@ -94,18 +94,18 @@ describe.each([
   );
 });
 
-describe('Given a deployment of the current revision', () => {
+describe('deployment of the current revision', () => {
   it.each([
     ['country_unknown', corridors, CORRIDORS],
     ['corridor_not_found', schemas, SCHEMAS],
-  ])('asks no second time for a 404 with the reason %s', async (reason, ask, [current]) => {
+  ])('sends no second request after a 404 with the reason %s', async (reason, ask, [current]) => {
     deploys(refuses(404, reason), LIST);
 
     await expect(ask()).rejects.toBeInstanceOf(RemoteRefusal);
     expect(paths()).toEqual([current]);
   });
 
-  it('asks no second time for a 404 without a reason, once the current path has answered', async () => {
+  it('sends no second request after a 404 without a reason, if the current path is known', async () => {
     deploys(LIST, LIST);
     await corridors();
     deploys(PLAIN_404, LIST);
@@ -114,14 +114,14 @@ describe('Given a deployment of the current revision', () => {
     expect(paths()).toEqual([CORRIDORS[0], CORRIDORS[0]]);
   });
 
-  it.each([400, 401, 403, 429, 500])('asks no second time for a %i', async (status) => {
+  it.each([400, 401, 403, 429, 500])('sends no second request after a %i', async (status) => {
     deploys(answers(status, { errorCode: 'x', message: 'No.' }), LIST);
 
     await expect(corridors()).rejects.toMatchObject({ status });
     expect(paths()).toEqual([CORRIDORS[0]]);
   });
 
-  it('asks no second time for an operation whose path has not moved', async () => {
+  it('sends no second request for an operation without a former path', async () => {
     service.script(UNKNOWN_PATH, LIST);
 
     await expect(client.listProducts()).rejects.toMatchObject({ status: 404 });
@@ -129,11 +129,13 @@ describe('Given a deployment of the current revision', () => {
   });
 });
 
-describe('Given a former path and a deadline', () => {
-  it('counts both requests as one call', async () => {
+describe('former path and deadline', () => {
+  it('share one deadline', async () => {
     deploys(PLAIN_404, () => undefined);
 
-    await expect(client.listCorridors({}, { country: 'DE' }, { timeoutMs: 300 })).rejects.toMatchObject({ timedOut: true }); // prettier-ignore
+    await expect(client.listCorridors({}, { country: 'DE' }, { timeoutMs: 300 })).rejects.toMatchObject({
+      timedOut: true,
+    });
     expect(paths()).toEqual([...CORRIDORS]);
   });
 });

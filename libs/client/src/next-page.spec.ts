@@ -1,6 +1,6 @@
 import { nextCursor } from './next-page.js';
 
-describe('Given the Link header of a page', () => {
+describe('Link header of a page', () => {
   it.each<[string | null, string | null | undefined]>([
     [null, undefined],
     ['', undefined],
@@ -13,7 +13,7 @@ describe('Given the Link header of a page', () => {
     ['</transfers>; rel="next"', null],
     ['</transfers?cursor=abc', undefined],
     ['</a,b;rel=next>; rel="prev"', undefined],
-  ])('When it is %j, Then the cursor is %j', (link, cursor) => {
+  ])('%j has the cursor %j', (link, cursor) => {
     expect(nextCursor(link)).toBe(cursor);
   });
 });

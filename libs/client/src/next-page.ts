@@ -2,9 +2,9 @@ const LINK = /<([^>]*)>((?:\s*;\s*[^\s;,=]+\s*(?:=\s*(?:"[^"]*"|[^\s;,"]*))?)*)/
 const REL = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]*))/i;
 
 /**
- * The cursor of the page behind an answer: of its `Link` header (RFC 8288) the target whose relation is `next`.
+ * The cursor of the next page, from the target with the relation `next` in the `Link` header (RFC 8288).
  *
- * @returns `undefined` on the last page; `null` where a next page is named without a cursor, which we cannot follow.
+ * @returns `undefined` on the last page; `null` for a next page without a cursor, which cannot be requested.
  */
 export function nextCursor(link: string | null): string | null | undefined {
   for (const [, target = '', parameters = ''] of (link ?? '').matchAll(LINK)) {

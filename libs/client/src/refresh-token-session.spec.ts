@@ -26,8 +26,8 @@ afterEach(() => service.close());
 const sessionOver = (store: TokenStore) => new RefreshTokenSession({ authUrl, store });
 const inFuture = (seconds: number) => Date.now() + seconds * 1000;
 
-describe('Given a session that somebody has signed in to', () => {
-  it('When fifty calls need a token at once, Then one refresh gives it to all', async () => {
+describe('signed-in session', () => {
+  it('refreshes once for fifty concurrent calls', async () => {
     const session = sessionOver(memoryStore('refresh-0'));
 
     const tokens = await Promise.all(Array.from({ length: 50 }, () => session.token()));
@@ -37,7 +37,7 @@ describe('Given a session that somebody has signed in to', () => {
     expect(auth.presented).toEqual(['refresh-0']);
   });
 
-  it('When fifty calls are answered with 401 at once, Then one refresh gives the next token to all', async () => {
+  it('refreshes once after fifty concurrent 401', async () => {
     const session = sessionOver(memoryStore('refresh-0'));
     await session.token();
 
@@ -47,7 +47,7 @@ describe('Given a session that somebody has signed in to', () => {
     expect(auth.presented).toEqual(['refresh-0', 'refresh-1']);
   });
 
-  it('When a 401 for an older token comes late, Then there is no second refresh', async () => {
+  it('does not refresh after a late 401 for an older token', async () => {
     const session = sessionOver(memoryStore('refresh-0'));
     await session.renewed(await session.token());
 
@@ -56,7 +56,7 @@ describe('Given a session that somebody has signed in to', () => {
     expect(auth.refreshes).toBe(2);
   });
 
-  it('When a 401 comes while its token is being replaced, Then it waits for the other', async () => {
+  it('waits for the running refresh after a 401', async () => {
     const session = sessionOver(memoryStore('refresh-0'));
     await session.token();
 
@@ -72,7 +72,7 @@ describe('Given a session that somebody has signed in to', () => {
     expect(auth.refreshes).toBe(2);
   });
 
-  it('When a late 401 comes while the newer token is being replaced too, Then it gets the newest', async () => {
+  it('returns the newest token after a late 401 during a refresh', async () => {
     const session = sessionOver(memoryStore('refresh-0'));
     await session.renewed(await session.token());
 
@@ -82,7 +82,7 @@ describe('Given a session that somebody has signed in to', () => {
     ]);
   });
 
-  it('When the program ends between refresh and use, Then the next one finds both tokens in the store', async () => {
+  it('stores both tokens before their first use', async () => {
     const store = new Shelf();
     await sessionOver(store).token();
 
@@ -93,8 +93,8 @@ describe('Given a session that somebody has signed in to', () => {
   });
 });
 
-describe('Given a store that fails', () => {
-  it('When it cannot write, Then nobody gets the token, and the next call writes before anything else', async () => {
+describe('session with a failing store', () => {
+  it('returns no token if the write fails, and writes first in the next call', async () => {
     const store = new Shelf();
     const session = sessionOver(store);
     store.failure = new Error('the disk is full');
@@ -108,7 +108,7 @@ describe('Given a store that fails', () => {
     expect(auth.presented).toEqual(['refresh-0']);
   });
 
-  it('When somebody signs in again before the next call, Then theirs is used and not overwritten', async () => {
+  it('uses the tokens of a new sign-in and does not overwrite them', async () => {
     const store = new Shelf();
     const session = sessionOver(store);
     store.failure = new Error('the disk is full');
@@ -119,7 +119,7 @@ describe('Given a store that fails', () => {
     expect(store.kept.refreshToken).toBe('refresh-of-theirs');
   });
 
-  it('When it does not come back, Then the call ends in time, and the next one finds it well again', async () => {
+  it('ends the call at the timeout of the store, and recovers in the next call', async () => {
     let reads = 0;
     const store: TokenStore = {
       ...memoryStore('refresh-0'),
@@ -127,11 +127,14 @@ describe('Given a store that fails', () => {
     };
     const session = new RefreshTokenSession({ authUrl, store, timeoutMs: 50 });
 
-    expect(await failureOf(session.token())).toMatchObject({ isOver: false, message: 'The token store did not answer in time.' }); // prettier-ignore
+    expect(await failureOf(session.token())).toMatchObject({
+      isOver: false,
+      message: 'The token store did not respond in time.',
+    });
     expect(await session.token()).toBe('access-1');
   });
 
-  it('When it cannot read, Then nothing is sent', async () => {
+  it('sends nothing if the read fails', async () => {
     const read = () => Promise.reject(new Error('the disk is gone'));
 
     expect(await failureOf(sessionOver({ ...memoryStore('refresh-0'), read }).token())).toMatchObject({
@@ -140,7 +143,7 @@ describe('Given a store that fails', () => {
     expect(auth.refreshes).toBe(0);
   });
 
-  it('When it is empty, Then signing in is what is left, and nothing is sent', async () => {
+  it('requires a sign-in if the store is empty, and sends nothing', async () => {
     const store = { ...memoryStore(''), read: async () => undefined };
 
     expect(await failureOf(sessionOver(store).token())).toMatchObject({ name: 'SessionError', isOver: true });
@@ -148,8 +151,8 @@ describe('Given a store that fails', () => {
   });
 });
 
-describe('Given two sessions over one store', () => {
-  it('When one has refreshed, Then the other takes what it got, and goes on from there', async () => {
+describe('two sessions with one store', () => {
+  it('share the tokens of a refresh', async () => {
     const store = new Shelf();
     const [one, other] = [sessionOver(store), sessionOver(store)];
     await one.token();
@@ -162,7 +165,7 @@ describe('Given two sessions over one store', () => {
     expect(auth.presented).toEqual(['refresh-0', 'refresh-1', 'refresh-2']);
   });
 
-  it('When the other was faster by a moment, Then being refused is not the end', async () => {
+  it('recover from a refused token that the other has replaced', async () => {
     const store = new Shelf();
     service.script((response) => {
       store.kept = { accessToken: 'access-1', refreshToken: 'refresh-1' };
@@ -173,8 +176,8 @@ describe('Given two sessions over one store', () => {
   });
 });
 
-describe('Given a session that the auth service has ended', () => {
-  it('When more calls come, Then they fail without asking, until the store has another refresh token', async () => {
+describe('ended session', () => {
+  it('fails without a request until the store has another refresh token', async () => {
     const store = new Shelf();
     const session = sessionOver(store);
     await session.token();
@@ -195,7 +198,7 @@ describe('Given a session that the auth service has ended', () => {
     expect(await session.token()).toBe('access-1');
   });
 
-  it('When the token lasts a little longer, Then it is not sent any more', async () => {
+  it('does not send a token that is still valid', async () => {
     auth.isEnded = true;
     const store = new Shelf({ accessToken: 'access-0', refreshToken: 'refresh-0', expiresAt: inFuture(20) });
     const session = sessionOver(store);
@@ -205,12 +208,12 @@ describe('Given a session that the auth service has ended', () => {
     expect(auth.refreshes).toBe(1);
   });
 
-  it('When an answer got lost, Then it says what may have happened, and the next refusal says it did', async () => {
+  it('reports a possible refresh after a lost response, and the end after the next refusal', async () => {
     const session = sessionOver(memoryStore('refresh-0'));
     auth.isSilent = true;
     expect(await failureOf(session.token())).toMatchObject({
       isOver: false,
-      message: expect.stringContaining('may have happened'),
+      message: expect.stringContaining('may have been executed'),
       cause: expect.objectContaining({ name: 'TypeError' }),
     });
     auth.isSilent = false;

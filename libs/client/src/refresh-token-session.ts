@@ -5,49 +5,49 @@ import { SessionError } from './session-error.js';
 import type { SessionTokens, TokenStore } from './token-store.js';
 
 export interface RefreshTokenSessionOptions {
-  /** Where the paths of the auth service begin: `https`, or `http` on a loopback address. */
+  /** The URL that the paths of the auth service are appended to: `https`, or `http` on a loopback address. */
   readonly authUrl: string | URL;
   readonly store: TokenStore;
-  /** For one refresh, from its first byte to the last of the answer. 10 000 if not said. */
+  /** For one refresh, to the last byte of the response, and for one call of the store. 10,000 by default. */
   readonly timeoutMs?: number | undefined;
-  /** How long before the end of a token the next one is obtained; at most half its life. 30 000 if not said. */
+  /** How long before its expiry a token is refreshed; at most half its lifetime. 30,000 by default. */
   readonly earlyMs?: number | undefined;
-  /** What to send with, instead of the platform's own `fetch`. It must heed `signal` and `redirect`. */
+  /** Replaces the `fetch` of the platform. It must obey `signal` and `redirect`. */
   readonly fetch?: typeof fetch | undefined;
 }
 
 /** The last refresh. */
 interface Refreshed {
   readonly tokens: FreshTokens;
-  /** What the store had before. */
+  /** The tokens of the store before. */
   readonly replaced: SessionTokens;
 }
 
 const TIMER_MAX_MS = 2_147_483_647;
 
 /**
- * The credential of whoever signed in once: short-lived access tokens, each obtained with a refresh token that is good
- * for one time (RFC 6749 section 6).
+ * A credential of short-lived access tokens. Each is obtained with a refresh token that can be used once (RFC 6749
+ * section 6).
  *
- * However many calls need a token, one refresh runs, and none of them ends it. An access token is handed out once the
- * store has what came with it, so that only a crash in the midst of a refresh can cost the session.
+ * Concurrent calls share one refresh, and none of them can abort it. The session returns an access token after the store
+ * has the new refresh token, so only a crash during a refresh can end the session.
  */
 export class RefreshTokenSession implements Credential {
   readonly #service: AuthService;
   readonly #store: TokenStore;
   readonly #earlyMs: number;
-  /** In the store, as far as we know. */
+  /** The tokens of the store, when last read or written. */
   #current: SessionTokens | undefined;
   #renewAt = 0;
-  /** The last access token of ours that was answered with 401. */
+  /** The last access token that the service refused with 401. */
   #refused: string | undefined;
-  /** What a store that failed may not have yet. */
+  /** The last refresh. A store whose write failed may not have it. */
   #latest: Refreshed | undefined;
-  /** The last refresh token that the auth service refused, and how. */
+  /** The last refresh token that the auth service refused, and its error. */
   #over: { readonly refreshToken: string; readonly error: SessionError } | undefined;
   #running: Promise<() => string> | undefined;
 
-  /** @throws TypeError for options that cannot work */
+  /** @throws TypeError for invalid options */
   constructor({
     authUrl,
     store,
@@ -56,7 +56,7 @@ export class RefreshTokenSession implements Credential {
     fetch = globalThis.fetch,
   }: RefreshTokenSessionOptions) {
     if (!(Number.isInteger(timeoutMs) && timeoutMs >= 1 && timeoutMs <= TIMER_MAX_MS && earlyMs >= 0)) {
-      throw new TypeError(`timeoutMs is a whole number from 1 to ${TIMER_MAX_MS}, earlyMs at least 0.`);
+      throw new TypeError(`timeoutMs must be a whole number from 1 to ${TIMER_MAX_MS}, and earlyMs at least 0.`);
     }
     this.#service = { url: tokensUrl(authUrl), timeoutMs, fetch };
     this.#store = store;
@@ -68,13 +68,13 @@ export class RefreshTokenSession implements Credential {
     const fresh = this.#usable(this.#renewAt);
     if (fresh !== undefined) return fresh;
     const running = (this.#running ??= this.#run());
-    // Nobody waits for the next one while this one lasts.
+    // The current token is used while it is valid, without waiting for the refresh.
     return this.#usable(this.#current?.expiresAt) ?? (await running)();
   }
 
   /** @throws SessionError */
   renewed(refused: string): Promise<string> {
-    // A late 401 is about a token that we have replaced since.
+    // A late 401 may refer to a token that was replaced since.
     if (!this.#current || this.#current.accessToken === refused) this.#refused = refused;
     return this.token();
   }
@@ -84,13 +84,13 @@ export class RefreshTokenSession implements Credential {
     return token !== this.#refused && Date.now() < until ? token : undefined;
   }
 
-  /** @returns what gives the token, or throws why there is none: nobody may be waiting for it */
+  /** @returns a function that returns the token or throws, because a refresh may have no caller that waits for it */
   async #run(): Promise<() => string> {
     try {
       const token = await this.#obtain();
       return () => token;
     } catch (error) {
-      // This was early: as long as the token lasts, nobody needs to know, and half of that time nobody asks again.
+      // The refresh was early: the current token stays in use, and the next refresh is after half of its remaining time.
       const { expiresAt = 0 } = this.#current ?? {};
       const token = this.#usable(expiresAt);
       if (token !== undefined) this.#renewAt = (Date.now() + expiresAt) / 2;
@@ -104,9 +104,9 @@ export class RefreshTokenSession implements Credential {
   }
 
   async #obtain(): Promise<string> {
-    const stored = await this.#asked(() => this.#store.read());
-    // It has not got our last tokens: writing them failed.
-    if (this.#latest && isSame(stored, this.#latest.replaced)) await this.#keep(this.#latest);
+    const stored = await this.#inStore(() => this.#store.read());
+    // The store does not have the last tokens, because writing them failed.
+    if (this.#latest && isSame(stored, this.#latest.replaced)) await this.#save(this.#latest);
     else this.#use(stored, this.#earlyMs);
 
     const current = this.#current;
@@ -124,17 +124,17 @@ export class RefreshTokenSession implements Credential {
     } catch (error) {
       if (!(error instanceof SessionError && error.isOver)) throw error;
       this.#over = { refreshToken, error };
-      // Somebody else may have been faster, and have written what they got.
+      // Another process may have refreshed first and have written its tokens.
       return this.#obtain();
     }
-    return this.#keep(this.#latest);
+    return this.#save(this.#latest);
   }
 
-  /** Nobody gets an access token before the store has the refresh token that came with it. */
-  async #keep({ tokens }: Refreshed): Promise<string> {
-    await this.#asked(() => this.#store.write(tokens));
+  /** Writes the tokens to the store before the access token is returned. */
+  async #save({ tokens }: Refreshed): Promise<string> {
+    await this.#inStore(() => this.#store.write(tokens));
     this.#refused = undefined;
-    // At most half its life, or a token of ten seconds would be renewed by every call.
+    // At most half its lifetime, or every call would refresh a token of ten seconds.
     this.#use(tokens, Math.min(this.#earlyMs, ((tokens.expiresAt ?? Infinity) - Date.now()) / 2));
     return tokens.accessToken;
   }
@@ -144,15 +144,15 @@ export class RefreshTokenSession implements Credential {
     this.#renewAt = (tokens?.expiresAt ?? Infinity) - earlyMs;
   }
 
-  async #asked<T>(store: () => Promise<T>): Promise<T> {
+  async #inStore<T>(call: () => Promise<T>): Promise<T> {
     const deadline = new Deadline(this.#service.timeoutMs, undefined);
     try {
-      return await deadline.within(store());
+      return await deadline.within(call());
     } catch (cause) {
-      const how = deadline.timedOut ? 'did not answer in time' : 'failed';
+      const how = deadline.timedOut ? 'did not respond in time' : 'failed';
       throw new SessionError(`The token store ${how}.`, { isOver: false, cause });
     } finally {
-      deadline.end();
+      deadline.dispose();
     }
   }
 }

@@ -24,28 +24,25 @@ const sessionWith = (options: Partial<RefreshTokenSessionOptions> = {}) =>
 /** All that a logger could find. */
 const shown = (value: unknown) => inspect(value, { depth: null, showHidden: true }) + JSON.stringify(value);
 
-describe('Given an auth service that gives tokens', () => {
-  it.each(['', '/', '/auth', '/auth/'])(
-    'When its paths begin at %p, Then one POST presents the token',
-    async (path) => {
-      expect(await sessionWith({ authUrl: new URL(path, authUrl) }).token()).toBe(TOKENS.accessToken);
+describe('successful refresh', () => {
+  it.each(['', '/', '/auth', '/auth/'])('sends one POST with the token for the base %p', async (path) => {
+    expect(await sessionWith({ authUrl: new URL(path, authUrl) }).token()).toBe(TOKENS.accessToken);
 
-      expect(service.asked).toEqual([
-        {
-          method: 'POST',
-          url: `${path.replace(/\/$/, '')}/sessions/tokens`,
-          headers: expect.objectContaining({ accept: 'application/json', 'content-type': 'application/json' }),
-          body: JSON.stringify({ refreshToken: REFRESH_TOKEN }),
-        },
-      ]);
-      expect(service.asked[0]?.headers).not.toHaveProperty('authorization');
-    },
-  );
+    expect(service.asked).toEqual([
+      {
+        method: 'POST',
+        url: `${path.replace(/\/$/, '')}/sessions/tokens`,
+        headers: expect.objectContaining({ accept: 'application/json', 'content-type': 'application/json' }),
+        body: JSON.stringify({ refreshToken: REFRESH_TOKEN }),
+      },
+    ]);
+    expect(service.asked[0]?.headers).not.toHaveProperty('authorization');
+  });
 
   it.each([
     ['as we spell it', { ...TOKENS, expiresIn: 900 }],
     ['as OAuth does', { access_token: TOKENS.accessToken, refresh_token: TOKENS.refreshToken, expires_in: 900 }],
-  ])('When it answers %s, Then the store gets everything', async (_spelling, body) => {
+  ])('stores all tokens of a response with %s', async (_spelling, body) => {
     service.script(answers(201, body));
     const store = new Shelf();
     const [from, , to] = [Date.now(), await sessionWith({ store }).token(), Date.now()];
@@ -55,7 +52,7 @@ describe('Given an auth service that gives tokens', () => {
     expect(store.kept?.expiresAt).toBeLessThanOrEqual(to + 900_000);
   });
 
-  it.each([[null], ['900'], [undefined]])('When its lifetime is %p, Then it counts as unknown', async (expiresIn) => {
+  it.each([[null], ['900'], [undefined]])('treats the lifetime %p as unknown', async (expiresIn) => {
     service.script(answers(200, { ...TOKENS, expiresIn }));
     const store = new Shelf();
     await sessionWith({ store }).token();
@@ -63,7 +60,7 @@ describe('Given an auth service that gives tokens', () => {
     expect(store.kept).toEqual(TOKENS);
   });
 
-  it('When it gives no other refresh token, Then the old one is kept, and the newest access token counts', async () => {
+  it('keeps the old refresh token if the response has none', async () => {
     const store = new Shelf({ refreshToken: REFRESH_TOKEN });
     const [one, other] = [sessionWith({ store }), sessionWith({ store })];
     service.script(answers(200, { accessToken: 'access-1', refreshToken: null }));
@@ -75,7 +72,7 @@ describe('Given an auth service that gives tokens', () => {
     expect(store.kept).toEqual({ accessToken: 'access-2', refreshToken: REFRESH_TOKEN });
   });
 
-  it('When it gives the refused token again, Then it is handed out and not asked for without end', async () => {
+  it('returns a token that was refused before, without an endless loop', async () => {
     const session = sessionWith();
 
     expect(await session.renewed(await session.token())).toBe(TOKENS.accessToken);
@@ -83,7 +80,7 @@ describe('Given an auth service that gives tokens', () => {
     expect(service.asked).toHaveLength(2);
   });
 
-  it('When a fetch is given, Then it sends', async () => {
+  it('uses a custom fetch', async () => {
     const sent: string[] = [];
     const fetchAndTell: typeof fetch = (input, init) => {
       sent.push(String(input));
@@ -95,8 +92,8 @@ describe('Given an auth service that gives tokens', () => {
   });
 });
 
-describe('Given an auth service that gives none', () => {
-  it.each([400, 401, 403])('When it answers %i, Then the session is over', async (status) => {
+describe('failed refresh', () => {
+  it.each([400, 401, 403])('ends the session after %i', async (status) => {
     service.script(answers(status, { error: 'invalid_grant', error_description: REFRESH_TOKEN }));
 
     const failure = await failureOf(sessionWith().token());
@@ -106,7 +103,7 @@ describe('Given an auth service that gives none', () => {
     expect(shown(failure)).not.toContain(REFRESH_TOKEN);
   });
 
-  it.each([404, 408, 429, 500, 503])('When it answers %i, Then it is worth another try', async (status) => {
+  it.each([404, 408, 429, 500, 503])('leaves the session open after %i', async (status) => {
     service.script(answers(status, TOKENS));
     const session = sessionWith();
 
@@ -127,28 +124,28 @@ describe('Given an auth service that gives none', () => {
     ['a refresh token that is no text', { ...TOKENS, refreshToken: 7 }],
     ['an empty refresh token', { ...TOKENS, refreshToken: '' }],
     ['more than any tokens need', { ...TOKENS, padding: 'x'.repeat(200_000) }],
-  ])('When it answers %s, Then it says that the refresh may have happened', async (_what, body) => {
+  ])('reports a possible refresh after a response with %s', async (_what, body) => {
     service.script(answers(200, body));
 
     const failure = await failureOf(sessionWith().token());
 
-    expect(failure).toMatchObject({ isOver: false, message: expect.stringContaining('may have happened') });
+    expect(failure).toMatchObject({ isOver: false, message: expect.stringContaining('may have been executed') });
     expect(shown(failure)).not.toMatch(/the-(access|refresh|next)/);
   });
 
   it.each(['', 'the-access-token the-next-refresh-token'])(
-    'When it answers %j, which is no JSON, Then so too',
+    'reports a possible refresh after %j, which is not JSON',
     async (sent) => {
       service.script((response) => response.writeHead(200).end(sent));
 
       const failure = await failureOf(sessionWith().token());
 
-      expect(failure).toMatchObject({ isOver: false, message: expect.stringContaining('may have happened') });
+      expect(failure).toMatchObject({ isOver: false, message: expect.stringContaining('may have been executed') });
       expect(shown(failure)).not.toMatch(/the-(access|refresh|next)/);
     },
   );
 
-  it('When its answer has no end, Then the beginning is enough', async () => {
+  it('reads only the beginning of an endless response', async () => {
     const closed = new Promise((resolve) => {
       service.script((response) => {
         const more = () => response.write('x'.repeat(10_000), more);
@@ -161,21 +158,21 @@ describe('Given an auth service that gives none', () => {
     await closed;
   });
 
-  it('When it redirects, Then the token does not follow', async () => {
+  it('does not follow a redirect', async () => {
     service.script(answers(307, '', { Location: '/elsewhere' }));
 
     expect(await failureOf(sessionWith().token())).toMatchObject({ isOver: false });
     expect(service.asked).toHaveLength(1);
   });
 
-  it('When it does not answer, Then the refresh ends in time', async () => {
+  it('ends at the timeout without a response', async () => {
     service.script(hangs);
 
     const failure = await failureOf(sessionWith({ timeoutMs: 20 }).token());
-    expect(failure).toMatchObject({ isOver: false, message: expect.stringContaining('no complete answer in time') });
+    expect(failure).toMatchObject({ isOver: false, message: expect.stringContaining('no complete response in time') });
   });
 
-  it('When nobody is there, Then the cause says so', async () => {
+  it('has the refused connection as its cause', async () => {
     await service.close();
 
     const failure = await failureOf(sessionWith().token());
@@ -183,7 +180,7 @@ describe('Given an auth service that gives none', () => {
   });
 });
 
-describe('Given options that cannot work', () => {
+describe('invalid options of a session', () => {
   it.each([
     { authUrl: 'auth.example' },
     { authUrl: 'http://auth.example' },
@@ -200,7 +197,7 @@ describe('Given options that cannot work', () => {
     { timeoutMs: 1.5 },
     { earlyMs: -1 },
     { earlyMs: NaN },
-  ])('When %o are given, Then the constructor says so and quotes nothing', (options) => {
+  ])('throw a TypeError without a value for %o', (options) => {
     expect(() => sessionWith(options)).toThrow(TypeError);
     expect(() => sessionWith(options)).toThrow(/^(?!.*secret)/);
   });
@@ -211,20 +208,20 @@ describe('Given options that cannot work', () => {
     'http://127.0.0.1',
     'http://127.9.9.9:1/a',
     'http://[::1]',
-  ])('When the authUrl is %s, Then it can be trusted', (url) => {
+  ])('accept the authUrl %s', (url) => {
     expect(() => sessionWith({ authUrl: url })).not.toThrow();
   });
 });
 
-describe('Given a session', () => {
-  it('When it is logged, Then no token is', async () => {
+describe('session', () => {
+  it('does not log its tokens', async () => {
     const session = sessionWith();
     await session.token();
 
     expect(shown(session)).not.toMatch(/the-(access|refresh|next)/);
   });
 
-  it('When it throws in a process with two copies of the library, Then the other copy knows the error', async () => {
+  it('throws errors that another copy of the library recognises', async () => {
     await jest.isolateModulesAsync(async () => {
       const other = await import('./session-error.js');
       class Expired extends SessionError {}

@@ -1,8 +1,16 @@
 import * as fc from 'fast-check';
 import { Refusal } from '@banking/domain';
 import { BankingClient, type BankingClientOptions, ConnectionError, type Retry, ServiceError } from './index.js';
-import { pauseMs } from './policy.js';
-import { answers, dies, hangs, refuses, type ScriptedService, scriptedService, type Step } from './testing/scripted-service.js'; // prettier-ignore
+import { pauseMs } from './retry-policy.js';
+import {
+  answers,
+  dies,
+  hangs,
+  refuses,
+  type ScriptedService,
+  scriptedService,
+  type Step,
+} from './testing/scripted-service.js';
 
 let service: ScriptedService;
 beforeEach(async () => {
@@ -28,55 +36,55 @@ const PASSING: readonly (readonly [string, Step])[] = [
   ['it is a 504', refuses(504, 'no_word_of_ours')],
   ['the service does not know the outcome', refuses(504, 'outcome_unknown', { 'Retry-After': '0' })],
   ['the request came too slowly', refuses(408, 'request_timeout')],
-  ['it is turned away for its rate', refuses(429, 'rate_limited', { 'Retry-After': '0' })],
+  ['it is rejected for its rate', refuses(429, 'rate_limited', { 'Retry-After': '0' })],
 ];
 
-describe('Given a service that fails for a moment', () => {
-  it.each(PASSING)('When %s on a read, Then it is read again', async (_, step) => {
+describe('retry after a transient failure', () => {
+  it.each(PASSING)('retries a read after %s', async (_, step) => {
     service.script(step, answers(200, { id: 5 }));
 
     expect(await read(clientWith())).toMatchObject({ id: 5 });
     expect(service.asked).toHaveLength(2);
   });
 
-  it.each([...PASSING, ['an earlier try still runs', refuses(409, 'idempotency_in_progress', { 'Retry-After': '0' })] as const])(
-    'When %s on a creation, Then the very same is sent again, with the same key',
-    async (_, step) => {
-      service.script(step, step, made);
+  it.each([
+    ...PASSING,
+    ['an earlier try still runs', refuses(409, 'idempotency_in_progress', { 'Retry-After': '0' })] as const,
+  ])('retries a creation with the same body and key after %s', async (_, step) => {
+    service.script(step, step, made);
 
-      const { resource, idempotencyKey } = await open(clientWith());
+    const { resource, idempotencyKey } = await open(clientWith());
 
-      expect(resource).toMatchObject({ id: 5 });
-      expect(service.asked).toHaveLength(3);
-      expect(new Set(service.asked.map(({ body }) => body))).toEqual(new Set([JSON.stringify(ALIAS)]));
-      expect(new Set(service.asked.map(({ headers }) => headers['idempotency-key']))).toEqual(new Set([idempotencyKey]));
-    },
-  ); // prettier-ignore
+    expect(resource).toMatchObject({ id: 5 });
+    expect(service.asked).toHaveLength(3);
+    expect(new Set(service.asked.map(({ body }) => body))).toEqual(new Set([JSON.stringify(ALIAS)]));
+    expect(new Set(service.asked.map(({ headers }) => headers['idempotency-key']))).toEqual(new Set([idempotencyKey]));
+  });
 
-  it('When the caller writes something else into the wish meanwhile, Then what was wished for is sent', async () => {
-    const wish = { ...ALIAS };
+  it('sends the original body if the caller changes its object meanwhile', async () => {
+    const input = { ...ALIAS };
     service.script(dies, made);
 
-    const opened = clientWith().workspace(7).accounts.open(wish);
-    Object.assign(wish, { alias: 'Holiday' });
+    const opened = clientWith().workspace(7).accounts.open(input);
+    Object.assign(input, { alias: 'Holiday' });
     await opened;
 
     expect(service.asked.map(({ body }) => body)).toEqual(Array(2).fill(JSON.stringify(ALIAS)));
   });
 
-  it.each([null, NaN, 17, {}, '', 'a b'])('When the key is %p, Then nothing is sent', async (idempotencyKey) => {
+  it.each([null, NaN, 17, {}, '', 'a b'])('refuses the key %p before sending', async (idempotencyKey) => {
     await expect(open(clientWith(), { idempotencyKey })).rejects.toMatchObject({ reason: 'idempotency_key_invalid' });
     expect(service.asked).toEqual([]);
   });
 
-  it('When the caller has a key of their own, Then that one is sent, and no other', async () => {
+  it('sends the key of the caller', async () => {
     service.script(dies, made);
 
     expect(await open(clientWith(), { idempotencyKey: 'rent-2026' })).toMatchObject({ idempotencyKey: 'rent-2026' });
     expect(service.asked.map(({ headers }) => headers['idempotency-key'])).toEqual(['rent-2026', 'rent-2026']);
   });
 
-  it('When the same is wished for twice without a key, Then those are two intents', async () => {
+  it('generates another key for a second call', async () => {
     service.script(made);
     const client = clientWith();
 
@@ -87,16 +95,16 @@ describe('Given a service that fails for a moment', () => {
   });
 
   it.each([
-    ['turned away for its rate', refuses(429, 'rate_limited', { 'Retry-After': '0' })],
+    ['rejected for its rate', refuses(429, 'rate_limited', { 'Retry-After': '0' })],
     ['unavailable', refuses(503, 'unavailable', { 'Retry-After': '0' })],
-  ])('When a change without a key is %s, Then it is sent again: it was not carried out', async (_, step) => {
+  ])('retries a change without a key if it is %s', async (_, step) => {
     service.script(step, answers(200, { id: 5 }));
 
     expect(await rename(clientWith())).toMatchObject({ id: 5 });
   });
 
-  it.each(PASSING.filter(([what]) => !['it is unavailable', 'it is turned away for its rate'].includes(what)))(
-    'When %s on a change without a key, Then it is not sent again',
+  it.each(PASSING.filter(([what]) => !['it is unavailable', 'it is rejected for its rate'].includes(what)))(
+    'does not retry a change without a key after %s',
     async (_, step) => {
       service.script(step, answers(200, { id: 5 }));
 
@@ -112,17 +120,14 @@ describe('Given a service that fails for a moment', () => {
     ['a word from tomorrow', refuses(418, 'not_a_teapot')],
     ['a redirect', (response) => response.writeHead(307, { Location: '/elsewhere' }).end()],
     ['a page of HTML', (response) => response.writeHead(200, { 'Content-Type': 'text/html' }).end('<p>Hello')],
-  ] as const satisfies readonly (readonly [string, Step])[])(
-    'When the answer is %s, Then nothing is sent again',
-    async (_, step) => {
-      service.script(step, made);
+  ] as const satisfies readonly (readonly [string, Step])[])('does not retry after %s', async (_, step) => {
+    service.script(step, made);
 
-      await expect(open(clientWith())).rejects.toThrow();
-      expect(service.asked).toHaveLength(1);
-    },
-  );
+    await expect(open(clientWith())).rejects.toThrow();
+    expect(service.asked).toHaveLength(1);
+  });
 
-  it('When nobody listens, Then even a change without a key is tried again: nothing was sent', async () => {
+  it('retries a change without a key after a refused connection', async () => {
     const retries: Retry[] = [];
     await service.close();
     const client = clientWith({ hooks: { retry: (retry) => retries.push(retry) } });
@@ -135,8 +140,8 @@ describe('Given a service that fails for a moment', () => {
   });
 });
 
-describe('Given a service that goes on failing', () => {
-  it.each([0, 1, 3])('When %i retries are wanted, Then there are that many', async (retries) => {
+describe('retry after repeated failures', () => {
+  it.each([0, 1, 3])('retries %i times', async (retries) => {
     service.script(refuses(503, 'unavailable', { 'Retry-After': '0' }));
 
     const error = await read(clientWith({ retries })).catch((thrown: unknown) => thrown);
@@ -145,14 +150,14 @@ describe('Given a service that goes on failing', () => {
     expect(service.asked).toHaveLength(retries + 1);
   });
 
-  it('When it asks for more time than there is, Then it is not asked again, and the caller is told when', async () => {
+  it('does not retry if Retry-After is beyond the deadline', async () => {
     service.script(refuses(503, 'unavailable', { 'Retry-After': '11' }));
 
     await expect(read(clientWith())).rejects.toMatchObject({ reason: 'unavailable', retryAfterSeconds: 11 });
     expect(service.asked).toHaveLength(1);
   });
 
-  it('When it asks for a second, Then the pause is at least that', async () => {
+  it('waits at least for Retry-After', async () => {
     const retries: Retry[] = [];
     service.script(refuses(429, 'rate_limited', { 'Retry-After': '1' }), answers(200, { id: 5 }));
 
@@ -162,7 +167,7 @@ describe('Given a service that goes on failing', () => {
     expect(retries[0]?.pauseMs).toBeGreaterThanOrEqual(1_000);
   });
 
-  it('When the time ends while it hangs, Then no further try is begun', async () => {
+  it('does not start an attempt after the deadline', async () => {
     service.script(dies, hangs);
 
     const error = await read(clientWith({ timeoutMs: 1_000 })).catch((thrown: unknown) => thrown);
@@ -171,16 +176,16 @@ describe('Given a service that goes on failing', () => {
     expect(service.asked).toHaveLength(2);
   });
 
-  it.each([-1, 1.5, 11, NaN])('When %p retries are wanted, Then the constructor says so', (retries) => {
+  it.each([-1, 1.5, 11, NaN])('refuses %p retries', (retries) => {
     expect(() => clientWith({ retries })).toThrow(TypeError);
   });
 });
 
-describe('Given the pause before another try', () => {
+describe('pause before a retry', () => {
   const tries = fc.integer({ min: 1, max: 10 });
   const random = fc.double({ min: 0, max: 1, noNaN: true });
 
-  it('When it is drawn, Then it is never shorter than what the service asks for, and bounded beyond that', () => {
+  it('is at least Retry-After, plus a bounded jitter', () => {
     fc.assert(
       fc.property(tries, random, fc.nat(100), (count, drawn, retryAfterSeconds) => {
         const pause = pauseMs(count, { retryAfterSeconds }, drawn) - retryAfterSeconds * 1000;
@@ -191,11 +196,11 @@ describe('Given the pause before another try', () => {
   });
 });
 
-describe('Given a list', () => {
+describe('iteration over a list', () => {
   const page = (items: unknown[], next?: string) =>
     answers(200, items, next === undefined ? {} : { Link: `</accounts?limit=2&cursor=${next}>; rel="next"` });
 
-  it('When it is walked, Then every page is asked for once, when it is needed', async () => {
+  it('requests each page once, when it is reached', async () => {
     service.script(page([{ id: 3 }, { id: 2 }], 'two'), dies, page([{ id: 1 }]));
     const seen: number[] = [];
 
@@ -205,10 +210,13 @@ describe('Given a list', () => {
     }
 
     expect(seen).toEqual([3, 2, 1]);
-    expect(service.asked.map(({ url }) => url)).toEqual(['/accounts?limit=2', ...Array(2).fill('/accounts?limit=2&cursor=two')]); // prettier-ignore
+    expect(service.asked.map(({ url }) => url)).toEqual([
+      '/accounts?limit=2',
+      ...Array(2).fill('/accounts?limit=2&cursor=two'),
+    ]);
   });
 
-  it('When the walk ends early, Then nothing more is asked for', async () => {
+  it('requests nothing after an early end', async () => {
     service.script(page([{ id: 3 }, { id: 2 }], 'two'));
 
     for await (const account of clientWith().workspace(7).accounts.list()) {
@@ -222,7 +230,7 @@ describe('Given a list', () => {
     ['itself', ['a']],
     ['the one before it', ['a', 'b']],
     ['one of long ago', ['a', 'b', 'c', 'd', 'e', 'f', 'g']],
-  ])('When a page leads back to %s, Then the walk ends with an error and not never', async (_, cursors) => {
+  ])('ends with an error if a cursor leads back to %s', async (_, cursors) => {
     let asked = 0;
     const circle: Step = (response, whole) => page([{ id: 1 }], cursors[asked++ % cursors.length])(response, whole);
     service.script(circle);

@@ -25,12 +25,12 @@ afterEach(() => service.close());
 const sessionOver = (store: TokenStore) => new RefreshTokenSession({ authUrl, store });
 const inFuture = (seconds: number) => Date.now() + seconds * 1000;
 
-describe('Given a token that says when it ends', () => {
+describe('early refresh', () => {
   it.each([
     [20, 'access-1'],
     [60, 'access-0'],
     [undefined, 'access-0'],
-  ])('When it has %p seconds left, Then %s is sent', async (seconds, token) => {
+  ])('with %p seconds left sends %s', async (seconds, token) => {
     const expiresAt = seconds && inFuture(seconds);
 
     expect(
@@ -38,21 +38,21 @@ describe('Given a token that says when it ends', () => {
     ).toBe(token);
   });
 
-  it('When it lives shorter than we are early, Then not every call renews it', async () => {
+  it('does not run for every call with a short lifetime', async () => {
     auth.expiresIn = 10;
     const session = sessionOver(memoryStore('refresh-0'));
 
     expect([await session.token(), await session.token()]).toEqual(['access-1', 'access-1']);
   });
 
-  it('When its life is over with its answer, Then every call renews it', async () => {
+  it('runs for every call if the lifetime is zero', async () => {
     auth.expiresIn = 0;
     const session = sessionOver(memoryStore('refresh-0'));
 
     expect([await session.token(), await session.token()]).toEqual(['access-1', 'access-2']);
   });
 
-  it('When it is time for the next one and the auth service hangs, Then nobody waits while the token lasts', async () => {
+  it('lets calls use the current token while the auth service hangs', async () => {
     auth.expiresIn = 100;
     const session = sessionOver(memoryStore('refresh-0'));
     await session.token();
@@ -65,7 +65,7 @@ describe('Given a token that says when it ends', () => {
     expect(tokens).toEqual(['access-1', 'access-1']);
   });
 
-  it('When an early refresh has failed, Then half of the time that is left nobody asks again', async () => {
+  it('is repeated after half of the remaining time if it failed', async () => {
     const store = new Shelf({ refreshToken: 'refresh-0', accessToken: 'access-0', expiresAt: inFuture(20) });
     service.script((response) => response.writeHead(503).end());
     const session = sessionOver(store);
@@ -76,7 +76,7 @@ describe('Given a token that says when it ends', () => {
     expect(service.asked).toHaveLength(1);
   });
 
-  it('When the early refresh fails, Then it is sent as long as it lasts and nobody has refused it', async () => {
+  it('leaves the current token in use if it fails, until a 401', async () => {
     const kept = { accessToken: 'access-0', refreshToken: 'refresh-0', expiresAt: inFuture(20) };
     const session = sessionOver(new Shelf(kept));
     auth.isSilent = true;

@@ -1,10 +1,10 @@
-// `instanceof` holds across two copies of the library, as for the errors in errors.ts.
+// `instanceof` is true for two copies of the library, as for the errors in errors.ts.
 const SESSION_ERROR = Symbol.for('@banking/client/SessionError');
 
-/** A session has no access token to give. What the store or the platform threw is the `cause`. */
+/** A session cannot return an access token. The error of the store or the platform is the `cause`. */
 export class SessionError extends Error {
   override readonly name = 'SessionError';
-  /** Whether only signing in again helps. If not, a later call may succeed. */
+  /** Whether the user has to sign in again. If not, a later call may succeed. */
   readonly isOver: boolean;
 
   constructor(message: string, { isOver, ...options }: ErrorOptions & { readonly isOver: boolean }) {
@@ -12,7 +12,7 @@ export class SessionError extends Error {
     this.isOver = isOver;
   }
 
-  /** What `instanceof SessionError` asks for. */
+  /** Read by `instanceof SessionError`. */
   get [SESSION_ERROR](): true {
     return true;
   }

@@ -78,8 +78,8 @@ class World {
   }
 }
 
-describe('Given calls, 401s and writes that fail, in any order', () => {
-  it('When they interleave, Then no refresh token is spent twice and no token handed out before it is kept', async () => {
+describe('calls, 401s and failing writes in any order', () => {
+  it('never send a refresh token twice, and never return a token before it is stored', async () => {
     const property = fc.asyncProperty(fc.scheduler(), CALLS, CIRCUMSTANCES, async (scheduler, calls, circumstances) => {
       const dieAtOnce = circumstances.lives.includes(0);
       const world = new World(circumstances, () => scheduler.schedule(Promise.resolve()));

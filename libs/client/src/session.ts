@@ -1,4 +1,4 @@
-/** A session that renews itself, as a credential: an entry of its own, for most callers have their token from elsewhere. */
+/** Sessions that refresh their access token: a separate entry, because most callers obtain a token in another way. */
 export * from './refresh-token-session.js';
 export * from './session-error.js';
 export * from './token-store.js';

@@ -1,18 +1,18 @@
-import type { SignableRequest } from './sending.js';
+import type { SignableRequest } from './transport.js';
 import { SignatureError } from './signature-error.js';
 import { serializeBytes, serializeString } from './structured-fields.js';
 
-/** What a component of a request says; undefined for one that it does not have. */
+/** Reads the value of a component of a request; undefined for a missing one. */
 export type ComponentReader = (component: string) => string | undefined;
 
-/** Whose money, and which intent: covered wherever they are sent. */
+/** The headers that a signature covers if the request has them. */
 const FIELDS = ['content-digest', 'workspace-id', 'idempotency-key'];
 
 /**
- * Reads the components of a request (RFC 9421, section 2), with more headers beside its own.
+ * Reads the components of a request (RFC 9421, section 2), with additional headers.
  *
- * @throws SignatureError, from the reader, for a header that is there with two values, or with characters that a
- *   signature base cannot hold.
+ * @throws SignatureError, from the reader, for a header with two values, or with characters that a signature base
+ *   cannot contain.
  */
 export function componentReader(
   { method, url, headers }: SignableRequest,
@@ -28,7 +28,7 @@ export function componentReader(
       case '@path':
         return url.pathname;
       case '@query':
-        // Of a request without one as well (section 2.2.7).
+        // A request without a query has the value `?` (section 2.2.7).
         return url.search || '?';
       default: {
         const values = new Set(fields.filter(([name]) => name.toLowerCase() === component).map(([, value]) => value));
@@ -40,17 +40,17 @@ export function componentReader(
   };
 }
 
-/** What a signature of this request must cover: everything whose change would make it another payment. */
+/** The components that a signature must cover: each one whose change would make another payment. */
 export function requiredComponents({ url }: SignableRequest, read: ComponentReader): readonly string[] {
-  // An empty query, which `search` does not show, is a query.
+  // `search` hides an empty query, which is a component too.
   const query = /^[^#]*\?/.test(url.href) ? ['@query'] : [];
   return ['@method', '@path', ...query, ...FIELDS.filter((field) => read(field) !== undefined)];
 }
 
 /**
- * What is signed (RFC 9421, section 2.5): a line a component, and last the parameters as they are sent.
+ * The text that is signed (RFC 9421, section 2.5): one line for each component, then the parameters as they are sent.
  *
- * @throws SignatureError for a component that the request does not have, or that is of a kind not read here.
+ * @throws SignatureError for a component that the request does not have, or of an unsupported kind.
  */
 export function signatureBase(components: readonly string[], parameters: string, read: ComponentReader): string {
   const lines = components.map((component) => {
@@ -66,7 +66,7 @@ export async function contentDigest(body: Uint8Array): Promise<string> {
   return `sha-256=${serializeBytes(await crypto.subtle.digest('SHA-256', new Uint8Array(body)))}`;
 }
 
-/** A line break in a value would begin a line of its own, and with it another component. */
+/** Refuses line breaks, which would start another component. @throws SignatureError */
 function printable(component: string, value: unknown): string {
   if (typeof value === 'string' && /^[\t\x20-\x7e]*$/.test(value)) return value;
   throw new SignatureError(`The request has a ${component} with characters outside printable ASCII.`);

@@ -1,11 +1,11 @@
-/** As with the errors of the main entry: `instanceof` holds for both copies in a process that imports and requires. */
+// `instanceof` is true for two copies of the library, as for the errors in errors.ts.
 const SIGNATURE_ERROR = Symbol.for('@banking/client/SignatureError');
 
-/** Why a request cannot be signed, or why its signature proves nothing: one sentence, without any value of the request. */
+/** A request cannot be signed, or its signature is not valid. The message contains no value of the request. */
 export class SignatureError extends Error {
   override readonly name = 'SignatureError';
 
-  /** What `instanceof SignatureError` asks for. */
+  /** Read by `instanceof SignatureError`. */
   get [SIGNATURE_ERROR](): true {
     return true;
   }

@@ -2,7 +2,7 @@ import { BankingClient } from './index.js';
 import { type Ed25519Key, ed25519Signer, SignatureError, verifyEd25519 } from './signing.js';
 import { type Asked, answers, dies, type ScriptedService, scriptedService } from './testing/scripted-service.js';
 
-describe('Given a client that signs', () => {
+describe('client with a signer', () => {
   let service: ScriptedService;
   let client: BankingClient;
   let publicKey: Ed25519Key;
@@ -27,7 +27,7 @@ describe('Given a client that signs', () => {
   const fund = () =>
     client.workspace(7).sandbox.fund({ accountId: 1, amount: '5' } as Parameters<BankingClient['fundAccount']>[1]);
 
-  it('When it reads, makes something and tries again Then every request holds, with a nonce of its own', async () => {
+  it('signs reads, creations and retries, each with another nonce', async () => {
     service.script(answers(200, []), answers(200, { id: 7 }), dies, answers(201, { id: 1 }));
     await client.listCorridors({}, { country: 'DE' });
     await client.workspace(7).orders.cancel(1, 7);
@@ -38,13 +38,13 @@ describe('Given a client that signs', () => {
     expect(new Set(all.map(({ nonce }) => nonce)).size).toBe(4);
   });
 
-  it('When something between changes whose money it is Then the receiver notices', async () => {
+  it('lets the receiver detect a changed workspace', async () => {
     await fund();
     const asked = service.asked.at(-1);
     if (asked === undefined) throw new Error('nothing was asked');
 
     await expect(verified({ ...asked, headers: { ...asked.headers, 'workspace-id': '8' } })).rejects.toThrow(
-      new SignatureError('The signature is not the one of this request with this key.'),
+      new SignatureError('The signature does not match this request and this key.'),
     );
   });
 });

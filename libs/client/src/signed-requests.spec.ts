@@ -98,7 +98,7 @@ const seen = ({ request: { method, url, headers: own, body }, headers }: Signed)
     ...[own, headers].flatMap((record) => Object.values(record).map((value) => value.trim())),
   ]);
 
-describe('Given a signed order', () => {
+describe('signed order', () => {
   let signed: Signed;
   let verify: (one: Signed) => Promise<unknown>;
 
@@ -112,11 +112,11 @@ describe('Given a signed order', () => {
     };
   });
 
-  it('When nothing is changed Then it holds', async () => {
+  it('is valid without a change', async () => {
     await expect(verify(signed)).resolves.toMatchObject({ keyId: 'test' });
   });
 
-  it.each(Object.keys(PLACES))('When one byte of %s is changed Then it is refused', async (place) => {
+  it.each(Object.keys(PLACES))('is refused after a change of one byte of %s', async (place) => {
     const characters = place === 'path' || place === 'query' ? 'aZ09/.?&=%+~-_' : PRINTABLE;
     await fc.assert(
       fc.asyncProperty(changes(characters), async (change) => {
@@ -128,7 +128,7 @@ describe('Given a signed order', () => {
     );
   });
 
-  it.each(['created', 'nonce', 'keyid'])('When the parameter %s alone is changed Then it is refused', async (name) => {
+  it.each(['created', 'nonce', 'keyid'])('is refused after a change of the parameter %s', async (name) => {
     const written = signed.headers['Signature-Input'] ?? '';
     const [whole = '', before = '', value = ''] = new RegExp(`(;${name}="?)([^;"]+)`).exec(written) ?? [];
     await fc.assert(
@@ -142,7 +142,7 @@ describe('Given a signed order', () => {
     );
   });
 
-  it('When any of its headers is taken away Then it is refused', async () => {
+  it('is refused without one of its headers', async () => {
     for (const name of Object.keys(signed.headers)) {
       const { [name]: _gone, ...headers } = signed.headers;
       await expect(verify({ ...signed, headers })).rejects.toThrow(SignatureError);
@@ -154,7 +154,7 @@ describe('Given a signed order', () => {
   });
 });
 
-describe('Given any request and any printable key id', () => {
+describe('any request with any printable keyId', () => {
   const text = fc.string({ unit: fc.constantFrom(...PRINTABLE), minLength: 1, maxLength: 20 });
   const requests: fc.Arbitrary<SignableRequest> = fc.record({
     method: fc.constantFrom('GET', 'POST', 'PATCH', 'DELETE'),
@@ -163,7 +163,7 @@ describe('Given any request and any printable key id', () => {
     body: fc.option(fc.uint8Array(), { nil: undefined }),
   });
 
-  it('When it is signed Then a receiver that has all headers together takes it, with the same words', async () => {
+  it('is accepted by a receiver that passes all headers together', async () => {
     const privateKey = await importEd25519Key(key);
     const publicKey = await importEd25519Key({ ...key, d: undefined });
     await fc.assert(

@@ -33,7 +33,7 @@ const requestOf = ({ method, url, headers, body }: Vector['request']) => ({
 const publicKeyOf = () => importEd25519Key({ kty: key.kty, crv: key.crv, x: key.x });
 const bytesOf = (signature: string) => Buffer.from(signature.slice(signature.indexOf(':')), 'base64');
 
-describe('Given the example of RFC 9421, appendix B.2.6', () => {
+describe('example of RFC 9421, appendix B.2.6', () => {
   const request = requestOf(rfc9421.request);
   const written = rfc9421.headers['Signature-Input'];
   const base = signatureBase(
@@ -42,11 +42,11 @@ describe('Given the example of RFC 9421, appendix B.2.6', () => {
     componentReader(request, rfc9421.headers),
   );
 
-  it('When its signature base is made Then it is the one of the RFC', () => {
+  it('has the signature base of the RFC', () => {
     expect(base).toBe(rfc9421.signatureBase);
   });
 
-  it('When it is signed and verified Then the signature is the one of the RFC', async () => {
+  it('has the signature of the RFC', async () => {
     const bytes = new TextEncoder().encode(base);
     const signature = await crypto.subtle.sign('Ed25519', await importEd25519Key(key), bytes);
 
@@ -54,28 +54,28 @@ describe('Given the example of RFC 9421, appendix B.2.6', () => {
     expect(await crypto.subtle.verify('Ed25519', await publicKeyOf(), signature, bytes)).toBe(true);
   });
 
-  it('When it is verified as a payment would be Then it is refused: it names no algorithm and no nonce', async () => {
+  it('is refused for a payment, because it has no algorithm and no nonce', async () => {
     const verified = verifyEd25519(request, rfc9421.headers, await publicKeyOf());
 
     await expect(verified).rejects.toThrow(new SignatureError('The signature has no parameter "nonce".'));
   });
 });
 
-describe.each(vectors)('Given the vector $name', (vector) => {
+describe.each(vectors)('vector $name', (vector) => {
   const request = requestOf(vector.request);
 
-  it('When it is signed at that time with that nonce Then exactly these headers are made', async () => {
+  it('has exactly these headers for its time and nonce', async () => {
     const privateKey = await importEd25519Key(key);
     const sign = ed25519Signer({ keyId, privateKey, now: () => new Date(created * 1000 + 999), nonce: () => nonce });
 
     expect(await sign(request)).toEqual(vector.headers);
   });
 
-  it('When it is verified Then it says who signed it and when', async () => {
+  it('is valid, with keyId and time', async () => {
     expect(await verifyEd25519(request, vector.headers, await publicKeyOf())).toEqual({ keyId, created, nonce });
   });
 
-  it('When its base is verified without the library Then the signature holds', () => {
+  it('is valid without the library', () => {
     const publicKey = createPublicKey({ key: { kty: key.kty, crv: key.crv, x: key.x }, format: 'jwk' });
 
     const signature = bytesOf(vector.headers.Signature);

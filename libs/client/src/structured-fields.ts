@@ -1,9 +1,9 @@
 import { SignatureError } from './signature-error.js';
 
-// As much of structured fields (RFC 8941) as a signature is written with. What is read must be written exactly as it
-// would be serialised here: no optional spaces, no leading zeros, no base64 that decodes to the same bytes.
+// The part of structured fields (RFC 8941) that signatures need. Input must be in canonical form: no optional spaces, no
+// leading zeros, no alternative base64 of the same bytes.
 
-/** What a parameter can say as a string (section 3.3.3), and not nothing. */
+/** Whether a value is a non-empty string of a parameter (section 3.3.3). */
 export function isString(text: unknown): text is string {
   return typeof text === 'string' && /^[\x20-\x7e]+$/.test(text);
 }
@@ -13,7 +13,7 @@ export function serializeString(text: string): string {
   return `"${text.replaceAll(/["\\]/g, '\\$&')}"`;
 }
 
-/** Bytes between colons (section 4.1.8); short ones. */
+/** A short byte sequence between colons (section 4.1.8). */
 export function serializeBytes(bytes: ArrayBuffer): string {
   return `:${btoa(String.fromCharCode(...new Uint8Array(bytes)))}:`;
 }
@@ -26,11 +26,11 @@ const PARAMETER = `;(?:created=(?:0|[1-9][0-9]{0,14})|(?:keyid|alg|nonce)=${STRI
 const SIGNATURE_INPUT = new RegExp(`^(${LABEL})=(\\((${COMPONENT}(?: ${COMPONENT})*)\\)((?:${PARAMETER})*))$`);
 const SIGNATURE = new RegExp(`^(${LABEL})=:([A-Za-z0-9+/]{86}==):$`);
 
-/** One member of `Signature-Input` (RFC 9421, section 4.1), as far as we understand it. */
+/** One member of `Signature-Input` (RFC 9421, section 4.1). */
 export interface SignatureInput {
   readonly label: string;
   readonly components: readonly string[];
-  /** Components and parameters as they were written: the last line of the signature base. */
+  /** Components and parameters as they were sent: the last line of the signature base. */
   readonly parameters: string;
   /** Seconds since 1970. */
   readonly created: number;
@@ -38,12 +38,12 @@ export interface SignatureInput {
   readonly nonce: string;
 }
 
-/** @throws SignatureError for anything but one signature with its four parameters. */
+/** @throws SignatureError unless the text is one signature with its four parameters */
 export function parseSignatureInput(text: string): SignatureInput {
   const [, label = '', parameters = '', list = '', rest = ''] = SIGNATURE_INPUT.exec(text) ?? [];
   if (label === '') {
     throw new SignatureError(
-      'The Signature-Input is not one signature over plain components with created, keyid, alg and nonce and nothing else.',
+      'The Signature-Input must be one signature over plain components with exactly created, keyid, alg and nonce.',
     );
   }
   const components = list.split(' ').map((component) => component.slice(1, -1));
@@ -53,10 +53,10 @@ export function parseSignatureInput(text: string): SignatureInput {
     const equals = parameter.indexOf('=');
     return [parameter.slice(1, equals), parameter.slice(equals + 1)] as const;
   });
-  const found = new Map(written);
-  if (found.size < written.length) throw new SignatureError('The signature has a parameter twice.');
+  const values = new Map(written);
+  if (values.size < written.length) throw new SignatureError('The signature has a parameter twice.');
   const parameter = (name: string): string => {
-    const value = found.get(name);
+    const value = values.get(name);
     if (value === undefined) throw new SignatureError(`The signature has no parameter "${name}".`);
     return value;
   };
@@ -65,11 +65,11 @@ export function parseSignatureInput(text: string): SignatureInput {
   return { label, components, parameters, created: Number(created), keyId: unquoted(keyId), nonce: unquoted(nonce) };
 }
 
-/** The 64 bytes under the label. @throws SignatureError for anything else. */
+/** The 64 bytes with the label. @throws SignatureError for any other text */
 export function parseSignature(text: string, label: string): Uint8Array<ArrayBuffer> {
-  const [, found, base64 = ''] = SIGNATURE.exec(text) ?? [];
-  if (found !== label) {
-    throw new SignatureError('The Signature is not the one of the Signature-Input, in 64 bytes of base64.');
+  const [, actual, base64 = ''] = SIGNATURE.exec(text) ?? [];
+  if (actual !== label) {
+    throw new SignatureError('The Signature must have the label of the Signature-Input and 64 bytes of base64.');
   }
   const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
   if (serializeBytes(bytes.buffer) !== `:${base64}:`) {

@@ -1,7 +1,7 @@
 import { Refusal } from '@banking/domain';
 import { ConnectionError, RemoteRefusal, ServiceError } from './index.js';
 
-describe('Given two copies of the library in one process', () => {
+describe('two copies of the library in one process', () => {
   const own = {
     RemoteRefusal: () => new RemoteRefusal('transfer_not_found', undefined, {}),
     ServiceError: () => new ServiceError('It answered 502.', { status: 502, body: '' }),
@@ -10,7 +10,7 @@ describe('Given two copies of the library in one process', () => {
   };
   const kinds = { RemoteRefusal, ServiceError, ConnectionError };
 
-  it.each(Object.keys(own) as (keyof typeof own)[])('When one throws a %s, Then the other knows it', async (name) => {
+  it.each(Object.keys(own) as (keyof typeof own)[])('recognise a %s of each other', async (name) => {
     await jest.isolateModulesAsync(async () => {
       const other = await import('./errors.js');
 
@@ -20,7 +20,7 @@ describe('Given two copies of the library in one process', () => {
     });
   });
 
-  it('When an error is of another kind, Then it is not taken for one', () => {
+  it('do not recognise errors of another kind', () => {
     const matches = Object.values(own).map((make) => Object.values(kinds).map((kind) => make() instanceof kind));
 
     expect(matches).toEqual([
@@ -31,7 +31,7 @@ describe('Given two copies of the library in one process', () => {
     expect(new Refusal('transfer_not_found') instanceof RemoteRefusal).toBe(false);
   });
 
-  it('When a caller has a kind of their own, Then it asks for itself', () => {
+  it('check a subclass of the caller by its prototype', () => {
     class Timeout extends ConnectionError {}
 
     expect(own.ConnectionError() instanceof Timeout).toBe(false);

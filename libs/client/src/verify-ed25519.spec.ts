@@ -33,27 +33,27 @@ const refused = async (verified: Promise<unknown>, sentence: string) =>
 
 const ALL = ['@method', '@path', '@query', 'content-digest', 'workspace-id', 'idempotency-key'];
 const UNREAD =
-  'The Signature-Input is not one signature over plain components with created, keyid, alg and nonce and nothing else.';
+  'The Signature-Input must be one signature over plain components with exactly created, keyid, alg and nonce.';
 
-describe('Given a receiver and whoever has the right key', () => {
-  it('When all is covered Then it takes it', async () => {
+describe('receiver with the right key', () => {
+  it('accepts a signature of all components', async () => {
     expect(await verify(await signedOver(ALL))).toEqual({ keyId: 'k', created: 1618884473, nonce: 'n' });
   });
 
-  it('When more is covered, in another order, with the parameters in another order Then it takes it', async () => {
+  it('accepts more components and another order', async () => {
     const components = [...ALL.toReversed(), '@authority', 'content-type'];
     const parameters = ';alg="ed25519";nonce="\\"\\\\";keyid="k k";created=0';
 
     expect(await verify(await signedOver(components, parameters))).toEqual({ keyId: 'k k', created: 0, nonce: '"\\' });
   });
 
-  it.each(ALL)('When %s is not covered Then it refuses', async (component) => {
+  it.each(ALL)('refuses a signature without %s', async (component) => {
     const components = ALL.filter((other) => other !== component);
 
     await refused(verify(await signedOver(components)), `The signature does not cover ${component}.`);
   });
 
-  it('When an empty query, a body or a workspace is put in Then it refuses', async () => {
+  it('refuses an added empty query, body or workspace', async () => {
     const plain: SignableRequest = { method: 'POST', url: new URL('https://bank.example/a'), headers: {} };
     const headers = await signedOver(['@method', '@path'], PARAMETERS, plain);
     await verify(headers, plain);
@@ -68,7 +68,7 @@ describe('Given a receiver and whoever has the right key', () => {
     await refused(verify(headers, elsewhere), 'The signature does not cover workspace-id.');
   });
 
-  it.each(['created', 'keyid', 'alg', 'nonce'])('When the parameter %s is missing Then it refuses', async (name) => {
+  it.each(['created', 'keyid', 'alg', 'nonce'])('refuses a signature without the parameter %s', async (name) => {
     const parameters = PARAMETERS.replace(new RegExp(`;${name}=[^;]+`), '');
 
     await refused(verify(await signedOver(ALL, parameters)), `The signature has no parameter "${name}".`);
@@ -86,15 +86,15 @@ describe('Given a receiver and whoever has the right key', () => {
     [PARAMETERS.replace('"n"', '""'), UNREAD],
     [PARAMETERS.replace('"n"', '"\\n"'), UNREAD],
     [PARAMETERS.replace('"n"', 'n'), UNREAD],
-  ])('When the parameters are %s Then it refuses', async (parameters, sentence) => {
+  ])('refuses the parameters %s', async (parameters, sentence) => {
     await refused(verify(await signedOver(ALL, parameters)), sentence);
   });
 
-  it('When a component is covered twice Then it refuses', async () => {
+  it('refuses a component that is covered twice', async () => {
     await refused(verify(await signedOver([...ALL, '@path'])), 'The signature covers a component twice.');
   });
 
-  it.each(['"@status"', '"@signature-params"', '"x-missing"'])('When it covers %s Then it refuses', async (name) => {
+  it.each(['"@status"', '"@signature-params"', '"x-missing"'])('refuses the component %s', async (name) => {
     const headers = await signedOver(ALL);
     const input = headers['Signature-Input'].replace('"@path"', `"@path" ${name}`);
 
@@ -103,7 +103,7 @@ describe('Given a receiver and whoever has the right key', () => {
   });
 
   it.each(['"@query-param";name="dry"', '"workspace-id";sf', '"Workspace-ID"', ' ', '""', 'token'])(
-    'When it lists %s Then it refuses',
+    'refuses the list %s',
     async (component) => {
       const headers = await signedOver(ALL);
       const input = headers['Signature-Input'].replace('"@path"', `"@path" ${component}`);
@@ -112,10 +112,10 @@ describe('Given a receiver and whoever has the right key', () => {
     },
   );
 
-  it('When there are two signatures Then it refuses, wherever the second stands', async () => {
+  it('refuses a second signature in any position', async () => {
     const headers = await signedOver(ALL);
     const { 'Signature-Input': input, Signature: signature } = headers;
-    const notThe = 'The Signature is not the one of the Signature-Input, in 64 bytes of base64.';
+    const notThe = 'The Signature must have the label of the Signature-Input and 64 bytes of base64.';
 
     await refused(verify({ ...headers, 'Signature-Input': `${input}, ${input.replace('sig1', 'sig2')}` }), UNREAD);
     await refused(verify({ ...headers, 'Signature-Input': `${input}, ${input}` }), UNREAD);
@@ -125,7 +125,7 @@ describe('Given a receiver and whoever has the right key', () => {
     await refused(verify(twice), 'The request has two values for signature: send one.');
   });
 
-  it('When the same 64 bytes are written in another base64 Then it refuses', async () => {
+  it('refuses base64 that is not canonical', async () => {
     const headers = await signedOver(ALL);
     const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
     const other = headers.Signature.replace(/.(?===:$)/, (last) => LETTERS[LETTERS.indexOf(last) + 1] ?? '');
@@ -135,15 +135,15 @@ describe('Given a receiver and whoever has the right key', () => {
     await refused(verify({ ...headers, Signature: other }), 'The base64 of the Signature is not canonical.');
   });
 
-  it('When the digest is of another kind or beside another Then it refuses', async () => {
+  it('refuses another or a second digest', async () => {
     const headers = await signedOver(ALL);
     const digest = headers['Content-Digest'] ?? '';
     for (const other of [digest.replace('256', '512'), `${digest}, ${digest}`, `md5=:AA==:, ${digest}`, '']) {
-      await refused(verify({ ...headers, 'Content-Digest': other }), 'The body is not the one of the Content-Digest.');
+      await refused(verify({ ...headers, 'Content-Digest': other }), 'The body does not match the Content-Digest.');
     }
   });
 
-  it('When a covered header breaks the line Then it refuses, and so does the signer', async () => {
+  it('refuses a line break in a covered header, like the signer', async () => {
     const request = { ...ORDER, headers: { 'Workspace-ID': '1\n"idempotency-key": x' } };
     const sentence = 'The request has a workspace-id with characters outside printable ASCII.';
 
@@ -151,21 +151,21 @@ describe('Given a receiver and whoever has the right key', () => {
     await refused(ed25519Signer({ keyId: 'k', privateKey: keys.privateKey })(request), sentence);
   });
 
-  it('When it has another key Then it refuses', async () => {
+  it('refuses the signature of another key', async () => {
     const other = (await crypto.subtle.generateKey('Ed25519', false, ['sign', 'verify'])) as typeof keys;
 
     const verified = verifyEd25519(ORDER, await signedOver(ALL), other.publicKey);
-    await refused(verified, 'The signature is not the one of this request with this key.');
+    await refused(verified, 'The signature does not match this request and this key.');
   });
 
-  it('When its key cannot verify Then it says which can', async () => {
+  it('throws a TypeError for a key without the usage verify', async () => {
     await expect(verifyEd25519(ORDER, await signedOver(ALL), keys.privateKey)).rejects.toThrow(
       new TypeError('The key is not an Ed25519 key with the usage "verify": make it with importEd25519Key.'),
     );
   });
 });
 
-describe('Given a receiver over HTTP', () => {
+describe('receiver over HTTP', () => {
   const bodyOf = async (incoming: IncomingMessage) => Buffer.concat(await incoming.toArray());
   const server = createServer((incoming, answer) => {
     const { method = '', url = '', headers } = incoming;
@@ -195,7 +195,7 @@ describe('Given a receiver over HTTP', () => {
     ['POST', '/orders', '{"description":"März"}'],
     ['POST', '/orders/7/cancellation', ''],
     ['POST', '/orders/7/cancellation', undefined],
-  ])('When %s %s arrives Then what was signed is what it reads', async (method, path, text) => {
+  ])('verifies the received request %s %s', async (method, path, text) => {
     const body = text === undefined ? undefined : new TextEncoder().encode(text);
     const request = { method, url: new URL(path, origin), headers: { 'Workspace-ID': ' 1' }, body };
     const made = await ed25519Signer({ keyId: 'mine', privateKey: keys.privateKey })(request);
@@ -208,8 +208,8 @@ describe('Given a receiver over HTTP', () => {
   });
 });
 
-describe('Given a signer', () => {
-  it('When it signs the same twice Then created is now and the nonce is new', async () => {
+describe('signer', () => {
+  it('uses the current time and a new nonce for each signature', async () => {
     const sign = ed25519Signer({ keyId: 'k', privateKey: keys.privateKey });
     const before = Math.floor(Date.now() / 1000);
     const [first, second] = [await verify(await sign(ORDER)), await verify(await sign(ORDER))];
@@ -220,26 +220,23 @@ describe('Given a signer', () => {
     expect(second.nonce).not.toBe(first.nonce);
   });
 
-  it.each(['', 'schlüssel', 'a\nb', 'a\tb', '\u007f', undefined])(
-    'When its key is called %j Then it says so',
-    (keyId) => {
-      expect(() => ed25519Signer({ keyId: keyId as string, privateKey: keys.privateKey })).toThrow(
-        new TypeError('The keyId is empty or has characters that no header can carry: use printable ASCII alone.'),
-      );
-    },
-  );
-
-  it('When its nonce cannot be sent Then it says so', async () => {
-    const sign = ed25519Signer({ keyId: 'k', privateKey: keys.privateKey, nonce: () => '' });
-
-    await expect(sign(ORDER)).rejects.toThrow(/^The nonce is empty/);
+  it.each(['', 'schlüssel', 'a\nb', 'a\tb', '\u007f', undefined])('refuses the keyId %j', (keyId) => {
+    expect(() => ed25519Signer({ keyId: keyId as string, privateKey: keys.privateKey })).toThrow(
+      new TypeError('The keyId must be printable ASCII, and not empty.'),
+    );
   });
 
-  it('When its key can be read out, or is no key to sign with Then it says how to make one', async () => {
+  it('refuses a nonce that no header can carry', async () => {
+    const sign = ed25519Signer({ keyId: 'k', privateKey: keys.privateKey, nonce: () => '' });
+
+    await expect(sign(ORDER)).rejects.toThrow(/^The nonce must be printable ASCII/);
+  });
+
+  it('refuses an extractable key and a key without the usage sign', async () => {
     const readable = (await crypto.subtle.generateKey('Ed25519', true, ['sign', 'verify'])) as typeof keys;
     const other = await crypto.subtle.generateKey({ name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
 
-    expect(() => ed25519Signer({ keyId: 'k', privateKey: readable.privateKey })).toThrow(/can be read out again/);
+    expect(() => ed25519Signer({ keyId: 'k', privateKey: readable.privateKey })).toThrow(/is extractable/);
     for (const privateKey of [keys.publicKey, other]) {
       expect(() => ed25519Signer({ keyId: 'k', privateKey })).toThrow(/with the usage "sign": make it with importEd/);
     }

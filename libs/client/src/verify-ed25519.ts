@@ -1,31 +1,30 @@
 import { type Ed25519Key, expectEd25519Key } from './ed25519-key.js';
-import type { SignableRequest } from './sending.js';
+import type { SignableRequest } from './transport.js';
 import { componentReader, contentDigest, requiredComponents, signatureBase } from './signature-base.js';
 import { SignatureError } from './signature-error.js';
 import { parseSignature, parseSignatureInput } from './structured-fields.js';
 
-/** What a signature that holds says about itself. */
+/** The parameters of a valid signature. */
 export interface VerifiedSignature {
-  /** Compare it with the one you know the key by. */
+  /** Compare it with the name of the key. */
   readonly keyId: string;
-  /** Seconds since 1970, by the clock of whoever signed. */
+  /** Seconds since 1970, by the clock of the signer. */
   readonly created: number;
   readonly nonce: string;
 }
 
 /**
- * What a receiver of `ed25519Signer`'s requests does: proves that the holder of the key sent exactly this request.
+ * Verifies for a receiver that the owner of the key sent exactly this request.
  *
- * Not that it is sent for the first time: that is the receiver's. Refuse a `created` that is too old or lies ahead, and a
- * `nonce` that the same key has used within that age.
+ * It does not detect a repetition. The receiver must refuse a `created` that is too old or in the future, and a `nonce`
+ * that the same key has used within that age.
  *
- * Takes other signers' order of components and parameters and further covered headers, and nothing it does not
- * understand: another label beside, another parameter or algorithm, another digest than `sha-256`, a form that is not
- * canonical.
+ * Components, parameters and additional covered headers may have any order. A second label, another parameter or
+ * algorithm, a digest other than `sha-256`, and a form that is not canonical are refused.
  *
- * @param headers those the signer made; where all headers arrive together, the same object as `request.headers`.
- * @throws SignatureError for everything that proves nothing.
- * @throws TypeError for a key that is no public Ed25519 key.
+ * @param headers of the signer; the same object as `request.headers` if all headers arrive together.
+ * @throws SignatureError if the signature is not valid for the request.
+ * @throws TypeError unless the key is a public Ed25519 key.
  */
 export async function verifyEd25519(
   request: SignableRequest,
@@ -34,7 +33,7 @@ export async function verifyEd25519(
 ): Promise<VerifiedSignature> {
   expectEd25519Key(publicKey, 'verify');
   const read = componentReader(request, headers);
-  const { label, components, parameters, ...said } = parseSignatureInput(read('signature-input') ?? '');
+  const { label, components, parameters, ...parameterValues } = parseSignatureInput(read('signature-input') ?? '');
   const signature = parseSignature(read('signature') ?? '', label);
 
   await expectDigest(request.body ?? new Uint8Array(), read('content-digest'));
@@ -42,14 +41,13 @@ export async function verifyEd25519(
   if (uncovered !== undefined) throw new SignatureError(`The signature does not cover ${uncovered}.`);
 
   const base = new TextEncoder().encode(signatureBase(components, parameters, read));
-  if (await crypto.subtle.verify('Ed25519', publicKey, signature, base)) return said;
-  throw new SignatureError('The signature is not the one of this request with this key.');
+  if (await crypto.subtle.verify('Ed25519', publicKey, signature, base)) return parameterValues;
+  throw new SignatureError('The signature does not match this request and this key.');
 }
 
-/** On the wire an empty body and none are the same, so neither needs a digest; one that is there must be right. */
+/** A body needs a digest. An empty body and none are the same on the wire, so they need none. */
 async function expectDigest(body: Uint8Array, digest: string | undefined): Promise<void> {
   if (digest === undefined && body.byteLength === 0) return;
   if (digest === undefined) throw new SignatureError('The request has a body and no Content-Digest.');
-  if (digest !== (await contentDigest(body)))
-    throw new SignatureError('The body is not the one of the Content-Digest.');
+  if (digest !== (await contentDigest(body))) throw new SignatureError('The body does not match the Content-Digest.');
 }

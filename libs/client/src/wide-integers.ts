@@ -1,8 +1,8 @@
 /**
- * Whether a value that was read from JSON holds a number beyond 2^53 - 1 either way.
+ * Whether a parsed JSON value contains a number above 2^53 - 1 or below -(2^53 - 1).
  *
- * `JSON.parse` reads 9007199254740993 as 9007199254740992 and says nothing. Which of them was meant cannot be told
- * afterwards, but both are beyond. It walks without calling itself: how deep an answer is nested is up to who sends it.
+ * `JSON.parse` silently reads 9007199254740993 as 9007199254740992. The original is lost, but both are out of range. The
+ * loop does not recurse, because the sender decides how deep a response is nested.
  */
 export function hasWideInteger(value: unknown): boolean {
   const holders: object[] = [[value]];

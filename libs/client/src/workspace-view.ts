@@ -1,69 +1,109 @@
-import type { Account, AccountChange, AccountId, AccountWish, ClockChange, Execution, FundingWish, InternalRecipientWish, InternationalRecipientWish, Movement, Order, OrderId, OrderName, OrderPage, OrderPageQuery, OrderQuery, OrderWish, Page, PageQuery, PlainNumber, Quote, QuoteId, QuoteWish, Recipient, RecipientChange, RecipientId, RecipientQuery, SandboxClock, Scope, StatementPage, StatementQuery, Transaction, TransactionEventWish, Transfer, TransferId, TransferQuery } from '@banking/domain'; // prettier-ignore
-import type { BankingClient } from './banking-client.js';
-import type { Made } from './calls.js';
-import { walk } from './pages.js';
-import type { CallOptions, CreationOptions } from './sending.js';
+import type {
+  Account,
+  AccountChange,
+  AccountId,
+  OpenAccountInput,
+  ClockChange,
+  Execution,
+  FundAccountInput,
+  AddInternalRecipientInput,
+  AddInternationalRecipientInput,
+  Movement,
+  Order,
+  OrderId,
+  OrderName,
+  OrderPage,
+  OrderPageQuery,
+  OrderQuery,
+  PlaceOrderInput,
+  Page,
+  PageQuery,
+  PlainNumber,
+  Quote,
+  QuoteId,
+  CreateQuoteInput,
+  Recipient,
+  RecipientChange,
+  RecipientId,
+  RecipientQuery,
+  SandboxClock,
+  Scope,
+  StatementPage,
+  StatementQuery,
+  Transaction,
+  AddTransactionEventInput,
+  Transfer,
+  TransferId,
+  TransferQuery,
+} from '@banking/domain';
+import type { CreationResult } from './calls.js';
+import { iteratePages } from './pages.js';
+import type { RemoteBankingService } from './remote-banking-service.js';
+import type { CallOptions, CreationOptions } from './transport.js';
 
-/** A list of one workspace, newest first. */
-export interface Listing<T, Query> {
-  /** Every item there is, page after page: `for await (const order of orders.list())`. */
+/** The methods of a list of one workspace, newest first. */
+export interface ListMethods<T, Query> {
+  /** Iterates over all items: `for await (const order of orders.list())`. */
   list(query?: Query, options?: CallOptions): AsyncGenerator<T, void, undefined>;
-  /** One page; `next` of it is the `cursor` of the one behind it. */
+  /** One page. Its `next` is the `cursor` of the following page. */
   listPage(query?: Query, options?: CallOptions): Promise<Page<T>>;
 }
 
-/** The operations of one workspace. Ids may be plain numbers here, which are checked before they are sent. */
+/** The operations of one workspace. Ids may be plain numbers, which are checked before they are sent. */
 export interface WorkspaceView {
-  readonly accounts: Listing<Account, PageQuery> & {
+  readonly accounts: ListMethods<Account, PageQuery> & {
     get(accountId: AccountId | PlainNumber, options?: CallOptions): Promise<Account>;
-    open(wish: AccountWish, options?: CreationOptions): Promise<Made<Account>>;
-    /** Gives it another alias, or disables or enables it. What is left out stays. */
+    open(input: OpenAccountInput, options?: CreationOptions): Promise<CreationResult<Account>>;
+    /** Changes the alias, or disables or enables the account. Omitted fields stay. */
     change(
       accountId: AccountId | PlainNumber,
       change: Omit<AccountChange, 'accountId'>,
       options?: CallOptions,
     ): Promise<Account>;
-    /** Between two instants by booking, between two days by value date. One page; `next` of it is the `cursor` of the one behind it. */
+    /** One page of a statement: between two instants by booking time, or between two days by value date. */
     statement(
       accountId: AccountId | PlainNumber,
       period: Omit<StatementQuery, 'accountId'>,
       options?: CallOptions,
     ): Promise<StatementPage>;
-    /** Every movement of a statement, page after page. */
+    /** Iterates over all movements of a statement. */
     movements(
       accountId: AccountId | PlainNumber,
       period: Omit<StatementQuery, 'accountId'>,
       options?: CallOptions,
     ): AsyncGenerator<Movement, void, undefined>;
   };
-  readonly recipients: Listing<Recipient, RecipientQuery> & {
+  readonly recipients: ListMethods<Recipient, RecipientQuery> & {
     get(recipientId: RecipientId | PlainNumber, options?: CallOptions): Promise<Recipient>;
-    addInternational(wish: InternationalRecipientWish, options?: CreationOptions): Promise<Made<Recipient>>;
-    addInternal(wish: InternalRecipientWish, options?: CreationOptions): Promise<Made<Recipient>>;
+    addInternational(
+      input: AddInternationalRecipientInput,
+      options?: CreationOptions,
+    ): Promise<CreationResult<Recipient>>;
+    addInternal(input: AddInternalRecipientInput, options?: CreationOptions): Promise<CreationResult<Recipient>>;
     change(
       recipientId: number,
       change: Omit<RecipientChange, 'recipientId'>,
       options?: CallOptions,
     ): Promise<Recipient>;
-    forget(recipientId: RecipientId | PlainNumber, options?: CallOptions): Promise<void>;
+    delete(recipientId: RecipientId | PlainNumber, options?: CallOptions): Promise<void>;
   };
   readonly quotes: {
-    create(wish: QuoteWish, options?: CreationOptions): Promise<Made<Quote>>;
+    create(input: CreateQuoteInput, options?: CreationOptions): Promise<CreationResult<Quote>>;
     get(quoteId: QuoteId | PlainNumber, options?: CallOptions): Promise<Quote>;
   };
-  readonly orders: Listing<Order, OrderQuery> & {
-    /** Pays. One intent is one call of this, or several with the same key: two calls without a key are two payments. */
-    place(wish: OrderWish, options?: CreationOptions): Promise<Made<Order>>;
-    /** With the latest 100 of its executions. */
+  readonly orders: ListMethods<Order, OrderQuery> & {
+    /** Places an order, which pays. Two calls without a key are two payments. */
+    place(input: PlaceOrderInput, options?: CreationOptions): Promise<CreationResult<Order>>;
+    /** The order with its latest 100 executions. */
     get(accountId: AccountId | PlainNumber, orderId: number, options?: CallOptions): Promise<Order>;
-    /** With one page of its executions; `next` of it is the `cursor` of those before. */
+    /** The order with one page of its executions. `next` is the `cursor` of the earlier ones. */
     getPage(
       accountId: AccountId | PlainNumber,
       orderId: OrderId | PlainNumber,
       query?: PageQuery,
       options?: CallOptions,
     ): Promise<OrderPage>;
-    /** Every execution of an order from the latest to the first, page after page. */
+    /** Iterates over all executions of an order, latest first. */
     executions(
       accountId: AccountId | PlainNumber,
       orderId: OrderId | PlainNumber,
@@ -71,47 +111,47 @@ export interface WorkspaceView {
       options?: CallOptions,
     ): AsyncGenerator<Execution, void, undefined>;
     cancel(accountId: AccountId | PlainNumber, orderId: OrderId | PlainNumber, options?: CallOptions): Promise<Order>;
-    /** Lets a paused order run again. Only an administrator may; the order runs for that user from then on. */
+    /** Resumes a paused order, for administrators only. It runs for that user from then on. */
     resume(accountId: AccountId | PlainNumber, orderId: OrderId | PlainNumber, options?: CallOptions): Promise<Order>;
   };
-  readonly transfers: Listing<Transfer, TransferQuery> & {
+  readonly transfers: ListMethods<Transfer, TransferQuery> & {
     get(transferId: TransferId | PlainNumber, options?: CallOptions): Promise<Transfer>;
   };
-  /** Only where the deployment has a sandbox. */
+  /** Available in a sandbox only. */
   readonly sandbox: {
-    fund(wish: FundingWish, options?: CreationOptions): Promise<Made<Transfer>>;
-    /** What the network is to say of a payment abroad. */
-    addEvent(wish: TransactionEventWish, options?: CreationOptions): Promise<Made<Transaction>>;
-    /** By which time orders run. */
+    fund(input: FundAccountInput, options?: CreationOptions): Promise<CreationResult<Transfer>>;
+    /** Simulates a status of the network for an international payment. */
+    addEvent(input: AddTransactionEventInput, options?: CreationOptions): Promise<CreationResult<Transaction>>;
+    /** Moves the clock that scheduled orders run by. */
     moveClock(change: ClockChange, options?: CallOptions): Promise<SandboxClock>;
   };
 }
 
-/** A list by how one page of it is asked for. */
-function listing<T, Query extends PageQuery>(
+/** The methods of a list, from the request of one page. */
+function listMethods<T, Query extends PageQuery>(
   page: (query: Query | undefined, options?: CallOptions) => Promise<Page<T>>,
-): Listing<T, Query> {
+): ListMethods<T, Query> {
   return {
     listPage: page,
-    list: (query, options) => walk((cursor) => page({ ...query, cursor } as Query, options), query?.cursor),
+    list: (query, options) => iteratePages((cursor) => page({ ...query, cursor } as Query, options), query?.cursor),
   };
 }
 
-/** Each part is made when it is asked for: a caller of a workspace wants one, and all of them cost as much as a call. */
-export function viewOf(client: BankingClient, scope: Scope): WorkspaceView {
+/** Creates each group when it is read: most callers use one, and creating all costs as much as a call. */
+export function viewOf(client: RemoteBankingService, scope: Scope): WorkspaceView {
   return {
     get accounts(): WorkspaceView['accounts'] {
       const statement: WorkspaceView['accounts']['statement'] = (id, period, options) =>
         client.getStatement(scope, { ...period, accountId: id as AccountId }, options);
       return {
-        ...listing<Account, PageQuery>((query, options) => client.listAccounts(scope, query, options)),
+        ...listMethods<Account, PageQuery>((query, options) => client.listAccounts(scope, query, options)),
         get: (id, options) => client.getAccount(scope, { accountId: id as AccountId }, options),
-        open: (wish, options) => client.openAccount(scope, wish, options),
+        open: (input, options) => client.openAccount(scope, input, options),
         change: (id, change, options) =>
           client.changeAccount(scope, { ...change, accountId: id as AccountId }, options),
         statement,
         movements: (id, period, options) =>
-          walk(async (cursor) => {
+          iteratePages(async (cursor) => {
             const { movements: items, next } = await statement(id, { ...period, cursor }, options);
             return { items, ...(next !== undefined && { next }) };
           }, period.cursor),
@@ -119,18 +159,18 @@ export function viewOf(client: BankingClient, scope: Scope): WorkspaceView {
     },
     get recipients(): WorkspaceView['recipients'] {
       return {
-        ...listing<Recipient, RecipientQuery>((query, options) => client.listRecipients(scope, query, options)),
+        ...listMethods<Recipient, RecipientQuery>((query, options) => client.listRecipients(scope, query, options)),
         get: (id, options) => client.getRecipient(scope, { recipientId: id as RecipientId }, options),
-        addInternational: (wish, options) => client.addInternationalRecipient(scope, wish, options),
-        addInternal: (wish, options) => client.addInternalRecipient(scope, wish, options),
+        addInternational: (input, options) => client.addInternationalRecipient(scope, input, options),
+        addInternal: (input, options) => client.addInternalRecipient(scope, input, options),
         change: (id, change, options) =>
           client.changeRecipient(scope, { ...change, recipientId: id as RecipientId }, options),
-        forget: (id, options) => client.forgetRecipient(scope, { recipientId: id as RecipientId }, options),
+        delete: (id, options) => client.deleteRecipient(scope, { recipientId: id as RecipientId }, options),
       };
     },
     get quotes(): WorkspaceView['quotes'] {
       return {
-        create: (wish, options) => client.createQuote(scope, wish, options),
+        create: (input, options) => client.createQuote(scope, input, options),
         get: (id, options) => client.getQuote(scope, { quoteId: id as QuoteId }, options),
       };
     },
@@ -138,14 +178,14 @@ export function viewOf(client: BankingClient, scope: Scope): WorkspaceView {
       const getPage: WorkspaceView['orders']['getPage'] = (accountId, orderId, query, options) =>
         client.getOrderPage(scope, { ...query, accountId, orderId } as OrderPageQuery, options);
       return {
-        ...listing<Order, OrderQuery>((query, options) => client.listOrders(scope, query, options)),
-        place: (wish, options) => client.placeOrder(scope, wish, options),
+        ...listMethods<Order, OrderQuery>((query, options) => client.listOrders(scope, query, options)),
+        place: (input, options) => client.placeOrder(scope, input, options),
         get: (accountId, orderId, options) => client.getOrder(scope, { accountId, orderId } as OrderName, options),
         getPage,
         executions: (accountId, orderId, query, options) =>
-          walk(async (cursor) => {
-            const { order, next } = await getPage(accountId, orderId, { ...query, cursor }, options);
-            return { items: [...(order.edges.executions ?? [])].reverse(), ...(next !== undefined && { next }) };
+          iteratePages(async (cursor) => {
+            const { edges, next } = await getPage(accountId, orderId, { ...query, cursor }, options);
+            return { items: [...(edges.executions ?? [])].reverse(), ...(next !== undefined && { next }) };
           }, query?.cursor),
         cancel: (accountId, orderId, options) =>
           client.cancelOrder(scope, { accountId, orderId } as OrderName, options),
@@ -155,14 +195,14 @@ export function viewOf(client: BankingClient, scope: Scope): WorkspaceView {
     },
     get transfers(): WorkspaceView['transfers'] {
       return {
-        ...listing<Transfer, TransferQuery>((query, options) => client.listTransfers(scope, query, options)),
+        ...listMethods<Transfer, TransferQuery>((query, options) => client.listTransfers(scope, query, options)),
         get: (id, options) => client.getTransfer(scope, { transferId: id as TransferId }, options),
       };
     },
     get sandbox(): WorkspaceView['sandbox'] {
       return {
-        fund: (wish, options) => client.fundAccount(scope, wish, options),
-        addEvent: (wish, options) => client.addTransactionEvent(scope, wish, options),
+        fund: (input, options) => client.fundAccount(scope, input, options),
+        addEvent: (input, options) => client.addTransactionEvent(scope, input, options),
         moveClock: (change, options) => client.moveClock(scope, change, options),
       };
     },

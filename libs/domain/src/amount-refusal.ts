@@ -1,30 +1,31 @@
 import { type RefusalRow, RowRefusal } from './refusal.js';
 
-/** The rows of the refusal table that this library gives as a reason itself: those about amounts and their currencies. */
+/** The rows that this library refuses with itself: amounts and their currencies. */
 export const AMOUNT_REFUSALS = {
   amount_malformed: {
     status: 400,
-    errorCode: 'invalid_request',
-    meaning: 'An amount is not written the way this field asks for.',
+    message: 'The amount is not in the format of this field.',
+    action:
+      'In a request, write digits in the smallest unit of the currency: no sign, no decimal point, no leading zero.',
   },
   amount_out_of_range: {
     status: 400,
-    errorCode: 'invalid_request',
-    meaning: 'An amount is larger than can be stored or shown.',
+    message: 'The amount is larger than the service can store or show.',
+    action: 'Send a smaller amount: at most 9223372036854775807 minor units, and 9007199254740991 for a balance.',
   },
   amount_too_precise: {
     status: 400,
-    errorCode: 'invalid_request',
-    meaning: 'An amount has more decimals than its currency.',
+    message: 'The amount has more decimals than its currency.',
+    action: 'Round the amount to the decimals of the currency before you send it.',
   },
   currency_unknown: {
     status: 400,
-    errorCode: 'invalid_request',
-    meaning: 'The currency is not a current ISO 4217 code with a smallest unit.',
+    message: 'The currency is not a current ISO 4217 code with a smallest unit.',
+    action: 'Send the three capital letters of a current currency, such as EUR.',
   },
 } as const satisfies Record<string, RefusalRow>;
 
-/** Refuses an amount or its currency. It is a `Refusal` to whoever catches it, and does not bring the whole table along. */
+/** Makes a refusal about an amount or its currency, without loading the whole table. `instanceof Refusal` holds for it. */
 export function amountRefusal(reason: keyof typeof AMOUNT_REFUSALS, message: string): RowRefusal {
   return new RowRefusal(reason, AMOUNT_REFUSALS[reason], message);
 }

@@ -26,7 +26,7 @@ describe('an amount of a transfer', () => {
     fc.assert(fc.property(amounts, (amount) => parseTransferAmount(toTransferAmount(amount)) === amount));
   });
 
-  it('has exactly one spelling: what is read is written back letter for letter', () => {
+  it('has exactly one spelling', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), digitsAndNoise, fc.bigInt().map(String)), (text) => {
         const amount = readOrRefused(() => parseTransferAmount(text));
@@ -42,7 +42,7 @@ describe('an amount of a transfer', () => {
     },
   );
 
-  it('is refused one above what the books store, and read at that limit', () => {
+  it('is accepted at the limit of the books and refused above it', () => {
     expect(parseTransferAmount('9223372036854775807')).toBe(MINOR_UNITS_MAX);
     expect(() => parseTransferAmount('9223372036854775808')).toThrow(
       expect.objectContaining({ reason: 'amount_out_of_range' }),
@@ -66,26 +66,26 @@ describe('an amount of a balance', () => {
     );
   });
 
-  it('turns at exactly 2^53 - 1, either way of zero', () => {
+  it('is limited to 2^53 - 1 in both directions', () => {
     expect(toBalanceAmount(minorUnits(9_007_199_254_740_991n))).toBe(9_007_199_254_740_991);
     expect(toBalanceAmount(minorUnits(-9_007_199_254_740_991n))).toBe(-9_007_199_254_740_991);
     expect(() => toBalanceAmount(minorUnits(9_007_199_254_740_992n))).toThrow(Refusal);
     expect(() => toBalanceAmount(minorUnits(-9_007_199_254_740_992n))).toThrow(Refusal);
   });
 
-  it.each([0.5, NaN, Infinity, 2 ** 53])('is a bug of the sender when it is %p, not a refusal', (amount) => {
+  it.each([0.5, NaN, Infinity, 2 ** 53])('is an error and not a refusal for %p', (amount) => {
     expect(() => fromBalanceAmount(amount)).toThrow('not a whole number of minor units');
     expect(() => fromBalanceAmount(amount)).not.toThrow(Refusal);
   });
 });
 
 describe('arithmetic', () => {
-  it('takes away what it added', () => {
+  it('subtracts what it added', () => {
     const halves = fc.bigInt({ min: -MINOR_UNITS_MAX / 2n, max: MINOR_UNITS_MAX / 2n }).map(minorUnits);
     fc.assert(fc.property(halves, halves, (left, right) => subtract(add(left, right), right) === left));
   });
 
-  it('refuses to leave the range of the books, either way', () => {
+  it('refuses a result outside the range of the books', () => {
     expect(() => add(minorUnits(MINOR_UNITS_MAX), minorUnits(1n))).toThrow(Refusal);
     expect(() => subtract(minorUnits(-MINOR_UNITS_MAX), minorUnits(1n))).toThrow(Refusal);
   });
@@ -102,11 +102,11 @@ describe('arithmetic', () => {
 });
 
 describe('an amount split by weight', () => {
-  it('loses and invents no unit', () => {
+  it('has shares that add up to the amount', () => {
     fc.assert(fc.property(amounts, weights, (amount, by) => sum(split(amount, by)) === amount));
   });
 
-  it('gives every share less than one unit away from its exact part, and nothing for no weight', () => {
+  it('has shares less than one unit away from their exact part, and none for a zero weight', () => {
     fc.assert(
       fc.property(amounts, weights, (amount, by) => {
         const total = sum(by);
@@ -124,15 +124,15 @@ describe('an amount split by weight', () => {
     expect(split(minorUnits(1n), [0n, 1n, 1n])).toEqual([0n, 1n, 0n]);
   });
 
-  it('gives nothing on top to a share that came out even', () => {
+  it('gives no additional unit to an exact share', () => {
     expect(split(minorUnits(3n), [2n, 1n, 3n])).toEqual([1n, 1n, 1n]);
   });
 
-  it.each([{ by: [] }, { by: [0n] }, { by: [2n, -1n] }])('does not take the weights $by', ({ by }) => {
+  it.each([{ by: [] }, { by: [0n] }, { by: [2n, -1n] }])('refuses the weights $by', ({ by }) => {
     expect(() => split(minorUnits(1n), by)).toThrow('weights');
   });
 
-  it('does not take a debt', () => {
+  it('refuses a negative amount', () => {
     expect(() => split(minorUnits(-1n), [1n])).toThrow('zero or more');
   });
 });

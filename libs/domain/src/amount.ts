@@ -5,7 +5,7 @@ declare const unit: unique symbol;
 /**
  * A signed whole number of a currency's smallest unit: cents for EUR, yen for JPY, fils for KWD.
  *
- * The only type arithmetic is done in. It is a `bigint`, so `<`, `===` and `+` work on it; {@link add} and
+ * The only type for arithmetic. It is a `bigint`, so `<`, `===` and `+` work on it; {@link add} and
  * {@link subtract} keep the type. Its currency always travels beside it, never inside it.
  */
 export type MinorUnits = bigint & { readonly [unit]: 'minor' };
@@ -20,29 +20,29 @@ export type TransferAmount = string & { readonly [unit]: 'transfer' };
 /**
  * An amount as balances write it: a JSON integer, minor units, at most 2^53 - 1 either way.
  *
- * At run time always a number. The second arm is never inhabited; it is there because the compiler lets a string be
- * added to anything but a symbol. With it, none of these compiles:
+ * Always a number at run time. No value has the second type of the union. It is there because the compiler adds strings to
+ * everything except symbols. With it, none of these compiles:
  * `transfer + balance` (which would join digits), `balance + balance`, `balance - 1`, `balance < 100`,
  * `const n: number = balance`. Read it with {@link fromBalanceAmount} instead.
  *
- * Still compiles, and is on the reader: `transfer + transfer` and `transfer + minorUnits` (both give a plain `string`,
- * which no function of ours takes for an amount without parsing it), and `transfer < transfer` (which compares text).
+ * These still compile: `transfer + transfer` and `transfer + minorUnits` (both give a plain `string`,
+ * which no function accepts as an amount without parsing it), and `transfer < transfer` (which compares text).
  */
 export type BalanceAmount = (number & { readonly [unit]: 'balance' }) | (symbol & { readonly [unit]: 'balance' });
 
-/** The largest amount the books store: PostgreSQL's `bigint`, 2^63 - 1. */
+/** The largest amount that the books store: PostgreSQL's `bigint`, 2^63 - 1. */
 export const MINOR_UNITS_MAX = 9_223_372_036_854_775_807n;
 
 const DIGITS = /^(?:0|[1-9][0-9]{0,18})$/;
 
 /**
- * Takes a whole number as minor units.
+ * Converts a whole number to minor units.
  *
- * @throws Refusal `amount_out_of_range` when the books could not store it, either way of zero.
+ * @throws Refusal `amount_out_of_range` above {@link MINOR_UNITS_MAX} or below its negative.
  */
 export function minorUnits(value: bigint): MinorUnits {
   if (value > MINOR_UNITS_MAX || value < -MINOR_UNITS_MAX) {
-    throw amountRefusal('amount_out_of_range', 'The amount is larger than the books can hold.');
+    throw amountRefusal('amount_out_of_range', 'The amount is above the limit of 9223372036854775807 minor units.');
   }
   return value as MinorUnits;
 }
@@ -50,7 +50,7 @@ export function minorUnits(value: bigint): MinorUnits {
 /**
  * Reads an amount as transfers and orders write it.
  *
- * `"1250"` in EUR is twelve euros fifty. One spelling per amount, without sign, point, leading zero or space, so equal
+ * `"1250"` in EUR is twelve euros fifty. Each amount has one spelling, without sign, point, leading zero or space. So equal
  * amounts are equal strings.
  *
  * @throws Refusal `amount_malformed` for any other spelling, more than nineteen digits included.
@@ -63,7 +63,7 @@ export function parseTransferAmount(text: string): MinorUnits {
   return minorUnits(BigInt(text));
 }
 
-/** Writes an amount as transfers do. It must not be negative: the direction is a field of its own. */
+/** Writes an amount as transfers do. It must not be negative, because the direction is a separate field. */
 export function toTransferAmount(amount: MinorUnits): TransferAmount {
   if (amount < 0n) throw new Error(`a transfer amount cannot be negative: ${amount}`);
   return amount.toString() as TransferAmount;
@@ -72,17 +72,20 @@ export function toTransferAmount(amount: MinorUnits): TransferAmount {
 /**
  * Writes an amount as balances do.
  *
- * @throws Refusal `amount_out_of_range` when a JSON integer would lose digits: a failed read is better than a wrong one.
+ * @throws Refusal `amount_out_of_range` beyond 2^53 - 1, because a JSON integer would lose digits.
  */
 export function toBalanceAmount(amount: MinorUnits): BalanceAmount {
   const integer = Number(amount);
   if (!Number.isSafeInteger(integer)) {
-    throw amountRefusal('amount_out_of_range', 'The balance is too large to be shown as an integer.');
+    throw amountRefusal(
+      'amount_out_of_range',
+      'The balance is above the limit of 9007199254740991 minor units for a JSON integer.',
+    );
   }
   return integer as BalanceAmount;
 }
 
-/** Reads an amount as balances write it. A fraction or an unsafe integer is a bug of whoever sent it. */
+/** Reads an amount as balances write it. @throws Error for a fraction or an unsafe integer, which no sender may produce */
 export function fromBalanceAmount(amount: BalanceAmount | number): MinorUnits {
   if (typeof amount !== 'number' || !Number.isSafeInteger(amount)) {
     throw new Error(`not a whole number of minor units: ${String(amount)}`);
@@ -93,16 +96,16 @@ export function fromBalanceAmount(amount: BalanceAmount | number): MinorUnits {
 /**
  * The sum of two amounts of one currency.
  *
- * @throws Refusal `amount_out_of_range` when the books could not store it.
+ * @throws Refusal `amount_out_of_range` if the books cannot store it.
  */
 export function add(left: MinorUnits, right: MinorUnits): MinorUnits {
   return minorUnits(left + right);
 }
 
 /**
- * What is left of the first amount without the second, of one currency; below zero when the second is larger.
+ * The difference of two amounts of one currency; below zero if the second is larger.
  *
- * @throws Refusal `amount_out_of_range` when the books could not store it.
+ * @throws Refusal `amount_out_of_range` if the books cannot store it.
  */
 export function subtract(left: MinorUnits, right: MinorUnits): MinorUnits {
   return minorUnits(left - right);
@@ -115,10 +118,10 @@ export function compare(left: MinorUnits, right: MinorUnits): -1 | 0 | 1 {
 }
 
 /**
- * Divides an amount by weight without losing or inventing a unit.
+ * Splits an amount by weights. The shares add up to the amount.
  *
- * Every share is rounded down and the units left over go one each to the first shares that lost a part of one, so the
- * shares add up to the amount, each is less than one unit away from its exact part, and a weight of zero gets nothing.
+ * Each share is rounded down. The remaining units go one each to the first shares that were rounded. So each share is less
+ * than one unit away from its exact part, and a weight of zero gets nothing.
  */
 export function split(amount: MinorUnits, weights: readonly bigint[]): MinorUnits[] {
   const total = weights.reduce((sum, weight) => sum + weight, 0n);

@@ -1,11 +1,17 @@
 import type { AccountId, AppId, QuoteId, RecipientId, TransferId } from './ids.js';
-import type { AccountChange, AccountWish, StatementQuery } from './account-wishes.js';
+import type { AccountChange, OpenAccountInput, StatementQuery } from './account-input.js';
 import type { Page, PageQuery } from './lists.js';
-import type { QuoteWish } from './quote-wish.js';
-import type { CorridorQuery, InternalRecipientWish, InternationalRecipientWish, RecipientChange, RecipientQuery } from './recipient-wishes.js'; // prettier-ignore
+import type { CreateQuoteInput } from './quote-input.js';
+import type {
+  CorridorQuery,
+  AddInternalRecipientInput,
+  AddInternationalRecipientInput,
+  RecipientChange,
+  RecipientQuery,
+} from './recipient-input.js';
 import type { Created, Intent } from './intent.js';
-import type { OrderName, OrderPage, OrderPageQuery, OrderQuery, OrderWish } from './order-wish.js';
-import type { ClockChange, FundingWish, TransactionEventWish } from './sandbox-wishes.js';
+import type { OrderName, OrderPage, OrderPageQuery, OrderQuery, PlaceOrderInput } from './order-input.js';
+import type { ClockChange, FundAccountInput, AddTransactionEventInput } from './sandbox-input.js';
 import type { Scope } from './scope.js';
 import type { Account } from './resources/account.js';
 import type { App } from './resources/app.js';
@@ -23,99 +29,99 @@ import type { User } from './resources/user.js';
 import type { TransferQuery } from './transfer-query.js';
 
 /**
- * The port: the published interface, one method per operation, in its own words.
+ * The port: the published interface, one method for each operation.
  *
- * Two things answer behind it, our own books and another deployment of the same interface. An abstract class and not
- * an interface, so that it exists at run time as the token it is injected by.
+ * It has two implementations: our own books, and another deployment of the same interface. It is an abstract class instead
+ * of an interface, because it is the injection token at run time.
  *
- * Beside what is named at each method, any of them may refuse with `not_authenticated`, `rate_limited` or
- * `unavailable`, after which nothing was done. A method that creates or changes something may also refuse with
- * `outcome_unknown`: it may have been done. Whatever is not a Refusal is a bug.
+ * Every method may also refuse with `not_authenticated`, `rate_limited` or `unavailable`; then nothing was executed. A
+ * method that writes may refuse with `outcome_unknown`: it may have been executed. Any error that is not a Refusal is
+ * unexpected.
  */
 export abstract class BankingService {
-  /** GET /apps: the apps the actor belongs to, all of them. */
+  /** GET /apps: all apps of the actor. */
   abstract listApps(scope: Scope): Promise<readonly App[]>;
 
   /**
-   * GET /apps/{appId}/users: an administrator of any workspace of the app sees every user with all roles, anyone else
-   * themselves and the users they share a workspace with, with the shared roles only.
+   * GET /apps/{appId}/users: for an administrator of any workspace of the app, all users with all roles. For other actors,
+   * themselves and the users of shared workspaces, with the shared roles only.
    *
-   * @throws Refusal `app_not_found` for an app that is not there or that the actor does not belong to.
+   * @throws Refusal `app_not_found`, also for an app that the actor does not belong to.
    */
   abstract listAppUsers(scope: Scope, query: { readonly appId: AppId }): Promise<readonly User[]>;
 
-  /** GET /products: what accounts can be opened from, all of it. */
+  /** GET /products: all products that accounts can be opened for. */
   abstract listProducts(scope: Scope): Promise<readonly Product[]>;
 
   /**
-   * GET /recipients/countries/{country}/corridors: how money can reach a country, an ISO 3166-1 code of two letters or
-   * three in any case. A country we cannot pay to has an empty list.
+   * GET /recipients/countries/{country}/corridors: the corridors to a country, an ISO 3166-1 code of two or three letters in
+   * any case. A country without corridors has an empty list.
    *
-   * @throws Refusal `country_unknown` when there is no such country.
+   * @throws Refusal `country_unknown` for a code that is not a country.
    */
   abstract listCorridors(scope: Scope, query: { readonly country: string }): Promise<readonly Corridor[]>;
 
   /**
-   * GET /recipients/validation-schema: what a corridor asks for about a beneficiary, one schema for each way to write it down. A
-   * corridor that is closed at the moment still says what it asks for.
+   * GET /recipients/validation-schema: the details that a corridor requires of a beneficiary, one schema for each form. A disabled
+   * corridor has its schemas too.
    *
-   * @throws Refusal `corridor_not_found` when there is no such corridor.
+   * @throws Refusal `corridor_not_found`.
    */
   abstract listRecipientSchemas(scope: Scope, query: CorridorQuery): Promise<readonly RecipientSchema[]>;
 
   /**
-   * GET /recipients: whom the workspace pays, newest first, without those that were forgotten.
+   * GET /recipients: the recipients of the workspace, newest first, without deleted ones.
    *
    * @throws Refusal `limit_invalid`, `cursor_invalid`.
    */
   abstract listRecipients(scope: Scope, query?: RecipientQuery): Promise<Page<Recipient>>;
 
-  /** GET /recipients/{recipientId}. @throws Refusal `recipient_not_found`, also for one that was forgotten */
+  /** GET /recipients/{recipientId}. @throws Refusal `recipient_not_found`, also for a deleted one */
   abstract getRecipient(scope: Scope, query: { readonly recipientId: RecipientId }): Promise<Recipient>;
 
   /**
-   * POST /recipients/international: keeps whom to pay over a corridor, once their details are what it asks for.
+   * POST /recipients/international: stores a recipient abroad, after its details are checked against the corridor.
    *
    * @throws Refusal `corridor_not_found`.
-   * @throws Refusal `recipient_invalid` with the fields at fault, and those of the idempotency key as `openAccount`.
+   * @throws Refusal `recipient_invalid` with the invalid fields, and those of the idempotency key as `openAccount`.
    */
   abstract addInternationalRecipient(
     scope: Scope,
-    wish: InternationalRecipientWish,
+    input: AddInternationalRecipientInput,
     intent?: Intent,
   ): Promise<Created<Recipient>>;
 
   /**
-   * POST /recipients/internal: keeps an account of this service as somebody to pay. Of an account in another workspace it tells
-   * that it is there, and nothing else.
+   * POST /recipients/internal: stores an account of this service as a recipient. Of an account in another workspace it reveals
+   * only that it exists.
    *
-   * @throws Refusal `recipient_invalid` when no account has the code, and those of the idempotency key as `openAccount`.
+   * @throws Refusal `recipient_invalid` if no account has the code, and those of the idempotency key as `openAccount`.
    */
   abstract addInternalRecipient(
     scope: Scope,
-    wish: InternalRecipientWish,
+    input: AddInternalRecipientInput,
     intent?: Intent,
   ): Promise<Created<Recipient>>;
 
-  /** PATCH /recipients/{recipientId}: what is left out stays. @throws Refusal `recipient_not_found` */
+  /** PATCH /recipients/{recipientId}: omitted fields stay. @throws Refusal `recipient_not_found` */
   abstract changeRecipient(scope: Scope, change: RecipientChange): Promise<Recipient>;
 
   /**
-   * DELETE /recipients/{recipientId}: forgets one, for good. Past transfers keep theirs.
+   * DELETE /recipients/{recipientId}: deletes a recipient permanently. Past transfers keep theirs.
    *
-   * @throws Refusal `recipient_not_found`, also when it was forgotten before.
+   * @throws Refusal `recipient_not_found`, also for one that was deleted before.
    */
-  abstract forgetRecipient(scope: Scope, query: { readonly recipientId: RecipientId }): Promise<void>;
+  abstract deleteRecipient(scope: Scope, query: { readonly recipientId: RecipientId }): Promise<void>;
 
-  /** GET /orders/purposes: why money may be sent, purpose codes with their texts. */
+  /** GET /orders/purposes: the texts of the purpose codes, by code. */
   abstract listPurposes(scope: Scope): Promise<Readonly<Record<string, string>>>;
 
   /**
    * GET /transfers/{transferId}: one transfer of the workspace.
    *
    * @throws Refusal `workspace_id_required` without a workspace in the scope.
-   * @throws Refusal `workspace_forbidden` where the backing checks access and the actor has no role there.
-   * @throws Refusal `transfer_not_found` for a transfer that is not there or that is another workspace's.
+   * @throws Refusal `workspace_forbidden` if the implementation checks access and the actor has no role in the workspace.
+   * @throws Refusal `transfer_not_found`, also for a transfer of another workspace.
    */
   abstract getTransfer(scope: Scope, query: { readonly transferId: TransferId }): Promise<Transfer>;
 
@@ -128,103 +134,102 @@ export abstract class BankingService {
   /**
    * POST /accounts: opens an account with a balance of zero.
    *
-   * @throws Refusal `product_not_found`, and those of the idempotency key: `idempotency_key_invalid`,
+   * @throws Refusal `product_unavailable`, and those of the idempotency key: `idempotency_key_invalid`,
    *   `idempotency_in_progress`, `idempotency_key_reused`.
    */
-  abstract openAccount(scope: Scope, wish: AccountWish, intent?: Intent): Promise<Created<Account>>;
+  abstract openAccount(scope: Scope, input: OpenAccountInput, intent?: Intent): Promise<Created<Account>>;
 
   /**
-   * PATCH /accounts/{accountId}: gives it another alias, or disables or enables it. What is left out stays. Who changed what and when
-   * is kept.
+   * PATCH /accounts/{accountId}: changes the alias, or disables or enables the account. Omitted fields stay. The change is
+   * recorded with its user and time.
    *
    * @throws Refusal `account_not_found`.
    */
   abstract changeAccount(scope: Scope, change: AccountChange): Promise<Account>;
 
   /**
-   * GET /accounts/{accountId}/statement: what moved on an account in a period, as of one instant: that of the first page.
+   * GET /accounts/{accountId}/statement: the movements of an account in a period, as of the instant of the first page.
    *
-   * @throws Refusal `timestamp_invalid` for what is neither an instant nor a day, for one of each, and for a period that ends before it
-   *   begins.
+   * @throws Refusal `timestamp_invalid` for a text that is neither an instant nor a day, for one of each, and for a period that
+   *   ends before it begins.
    * @throws Refusal `account_not_found`, `limit_invalid`, `cursor_invalid`.
-   * @throws Refusal `amount_out_of_range` where a balance by value date, which no rule of the books bounds, is beyond 2^53 - 1.
+   * @throws Refusal `amount_out_of_range` if a balance by value date, which the books do not limit, is beyond 2^53 - 1.
    */
   abstract getStatement(scope: Scope, query: StatementQuery): Promise<StatementPage>;
 
   /**
-   * POST /quotes: what a payment would cost and what would arrive, binding until it expires and good for one order. It promises a
-   * price, not that the account holds the money.
+   * POST /quotes: the price of a payment and the amount that arrives. A quote is binding until it expires, and valid for one
+   * order. It does not check the balance of the account.
    *
    * @throws Refusal `body_malformed` unless exactly one of `amount` and `targetAmount` is given, and exactly one of `recipientID` and
    *   `targetCurrency`; `amount_malformed`, `amount_out_of_range`, `currency_unknown`.
    * @throws Refusal `account_not_found`, `account_disabled`, `recipient_invalid`, `corridor_disabled`,
    *   `amount_below_minimum`, `amount_above_maximum`, `rate_unavailable`, and those of the idempotency key as `openAccount`.
    */
-  abstract createQuote(scope: Scope, wish: QuoteWish, intent?: Intent): Promise<Created<Quote>>;
+  abstract createQuote(scope: Scope, input: CreateQuoteInput, intent?: Intent): Promise<Created<Quote>>;
 
-  /** GET /quotes/{quoteId}: also one that has expired. @throws Refusal `quote_unknown` */
+  /** GET /quotes/{quoteId}: also an expired one. @throws Refusal `quote_not_found` */
   abstract getQuote(scope: Scope, query: { readonly quoteId: QuoteId }): Promise<Quote>;
 
   /**
    * GET /transfers: the transfers of the workspace's accounts, newest first.
    *
    * @throws Refusal `limit_invalid`, `cursor_invalid`, `timestamp_invalid`.
-   * @throws Refusal `account_not_found`, `recipient_not_found` for a filter that names another workspace's.
+   * @throws Refusal `account_not_found`, `recipient_not_found` for a filter that names a record of another workspace.
    */
   abstract listTransfers(scope: Scope, query?: TransferQuery): Promise<Page<Transfer>>;
 
   /**
-   * POST /sandbox/accounts/{accountId}/fundings: books money as if it had arrived, completed at once and without a fee. Only where a
-   * deployment has a sandbox; elsewhere money arrives by itself.
+   * POST /sandbox/accounts/{accountId}/fundings: books an incoming amount, completed at once and without a fee. In a sandbox only.
    *
    * @throws Refusal `amount_malformed`, `amount_out_of_range`, `account_not_found`, `account_disabled`, `balance_limit_exceeded`, and
    *   those of the idempotency key.
-   * @throws Refusal `route_not_found` from a service over HTTP that has no sandbox.
+   * @throws Refusal `route_not_found` from a service over HTTP without a sandbox.
    */
-  abstract fundAccount(scope: Scope, wish: FundingWish, intent?: Intent): Promise<Created<Transfer>>;
+  abstract fundAccount(scope: Scope, input: FundAccountInput, intent?: Intent): Promise<Created<Transfer>>;
 
   /**
-   * POST /sandbox/transactions/{transactionId}/events: lets the network say something of a payment abroad now. It is recorded when it
-   * is answered, with all that follows from it; a word that comes again or too late moves nothing. Where there is a sandbox.
+   * POST /sandbox/transactions/{transactionId}/events: simulates a status of the network for an international payment. The status
+   * and its effects are stored before the method returns. A repeated or late status has no effect. In a sandbox only.
    *
-   * @throws Refusal `transaction_not_found` for one that is not the workspace's or does not leave us.
-   * @throws Refusal `balance_limit_exceeded` when the account cannot take back what is rejected, and those of the idempotency key.
+   * @throws Refusal `transaction_not_found`, also for a transaction of another workspace or without a payout.
+   * @throws Refusal `balance_limit_exceeded` if the account cannot take back a rejected amount, and those of the idempotency key.
    */
   abstract addTransactionEvent(
     scope: Scope,
-    wish: TransactionEventWish,
+    input: AddTransactionEventInput,
     intent?: Intent,
   ): Promise<Created<Transaction>>;
 
   /**
-   * POST /sandbox/clock: moves the time by which the orders of the workspace run; what has become due runs at once, what was passed
-   * over once. All else keeps the real time. Where there is a sandbox.
+   * POST /sandbox/clock: moves the clock that the orders of the workspace run by. Due runs start at once; of several missed runs,
+   * one. Everything else keeps the real time. In a sandbox only.
    *
-   * @throws Refusal `timestamp_invalid`; `clock_invalid` for a time before the one it has come to, or over 100 years ahead.
+   * @throws Refusal `timestamp_invalid`; `clock_invalid` for a time before the current one, or over 100 years ahead.
    */
   abstract moveClock(scope: Scope, change: ClockChange): Promise<SandboxClock>;
 
   /**
-   * POST /accounts/{accountId}/orders: pays at once, or later, or again and again. An instant order has moved the money when it is
-   * answered, or it is refused and nothing has happened.
+   * POST /accounts/{accountId}/orders: places an order that pays at once, later or repeatedly. An instant order has moved the money
+   * when the method returns. If it is refused, nothing has changed.
    *
    * @throws Refusal `account_not_found`, `account_disabled`, `recipient_invalid`, `corridor_disabled`, `amount_malformed`,
    *   `amount_out_of_range`, `amount_below_minimum`, `amount_above_maximum`, `insufficient_funds`, `purpose_code_required`,
-   *   `purpose_code_invalid`, `schedule_invalid`, `quote_not_found`, `quote_expired`, `quote_used`, `rate_unavailable`,
+   *   `purpose_code_invalid`, `schedule_invalid`, `quote_unusable`, `quote_expired`, `quote_used`, `rate_unavailable`,
    *   `external_reference_reused`, and those of the idempotency key as `openAccount`.
    */
-  abstract placeOrder(scope: Scope, wish: OrderWish, intent?: Intent): Promise<Created<Order>>;
+  abstract placeOrder(scope: Scope, input: PlaceOrderInput, intent?: Intent): Promise<Created<Order>>;
 
   /**
    * GET /orders: the orders of the workspace, newest first, each with the latest ten of its executions.
    *
-   * @throws Refusal `account_not_found`, `recipient_not_found` for a filter that names what is not the workspace's.
+   * @throws Refusal `account_not_found`, `recipient_not_found` for a filter that names a record of another workspace.
    * @throws Refusal `limit_invalid`, `cursor_invalid`, `timestamp_invalid`.
    */
   abstract listOrders(scope: Scope, query?: OrderQuery): Promise<Page<Order>>;
 
   /**
-   * GET /accounts/{accountId}/orders/{orderId}: with its latest executions in the order of their sequence, or the page before.
+   * GET /accounts/{accountId}/orders/{orderId}: one order with a page of its executions, by sequence; the latest page first.
    *
    * @throws Refusal `order_not_found`, `limit_invalid`, `cursor_invalid`.
    */
@@ -232,19 +237,20 @@ export abstract class BankingService {
 
   /** The first page of {@link getOrderPage}. @throws Refusal `order_not_found` */
   async getOrder(scope: Scope, { accountId, orderId }: OrderName): Promise<Order> {
-    return (await this.getOrderPage(scope, { accountId, orderId })).order;
+    const { next: _, ...order } = await this.getOrderPage(scope, { accountId, orderId });
+    return order;
   }
 
   /**
-   * POST /accounts/{accountId}/orders/{orderId}/cancellation: what has not been executed never will be.
+   * POST /accounts/{accountId}/orders/{orderId}/cancellation: cancels the runs that are not executed yet.
    *
-   * @throws Refusal `order_not_found`, `order_not_cancellable` when nothing is left to run.
+   * @throws Refusal `order_not_found`, `order_not_cancellable` if no run is left.
    */
   abstract cancelOrder(scope: Scope, name: OrderName): Promise<Order>;
 
   /**
-   * POST /accounts/{accountId}/orders/{orderId}/resumption: a paused order runs again, for the user who resumes it. What it missed runs
-   * once, now.
+   * POST /accounts/{accountId}/orders/{orderId}/resumption: resumes a paused order, for the user who resumes it. Of the missed runs,
+   * one starts now.
    *
    * @throws Refusal `order_not_found`, `order_not_paused`.
    */

@@ -81,11 +81,11 @@ describe('canonical JSON', () => {
     [{ data: { 'Asha\ud800': 1 } }, 'a lone surrogate has no UTF-8 form, at "/data"'],
     [{ metadata: { '50100123456789': 0.5 } }, 'not a safe integer, at "/metadata/*"'],
     [{ metadata: { 'Asha Rao': undefined } }, 'not a JSON value, at "/metadata/*"'],
-  ])('names the place of %j, and not the value', (value, message) => {
+  ])('names the position of %j, and not the value', (value, message) => {
     expect(() => canonicalJson(value as CanonicalValue)).toThrow(new Error(message));
   });
 
-  it('repeats no value, wherever it stands in what is refused', () => {
+  it('never repeats a value in a message', () => {
     const secret = fc.constantFrom('Zq8typed\ud800', 83.25, 2 ** 61, 1.2345e300);
     const holder = fc.letrec<{ holder: unknown }>((tie) => ({
       holder: fc.oneof(
@@ -104,7 +104,7 @@ describe('canonical JSON', () => {
     );
   });
 
-  it('refuses a hole in an array, which JSON.stringify would fill', () => {
+  it('refuses a missing element of an array, which JSON.stringify would fill', () => {
     expect(() => canonicalJson(new Array(1) as CanonicalValue[])).toThrow();
   });
 });

@@ -1,17 +1,16 @@
-/** What can be canonicalised: JSON whose numbers are safe integers. */
+/** JSON with a canonical form: its numbers are safe integers. */
 export type CanonicalValue =
   string | number | boolean | null | readonly CanonicalValue[] | { readonly [key: string]: CanonicalValue };
 
 /**
- * Writes JSON in the one form of RFC 8785, so that equal values are equal bytes once encoded as UTF-8: no spaces, the
- * shortest escapes, members in the order of their names' UTF-16 code units (section 3.2.3).
+ * Writes JSON in the canonical form of RFC 8785, so that equal values are equal bytes in UTF-8: no spaces, the shortest
+ * escapes, members in the order of the UTF-16 code units of their names (section 3.2.3).
  *
- * Narrower than the RFC on purpose: a number must be a safe integer. Nothing of ours is a fraction, and whoever
- * re-computes a hash in another language then needs no ECMAScript number formatting.
+ * Stricter than the RFC: a number must be a safe integer. No value here is a fraction, and a verifier in another language
+ * needs no ECMAScript number formatting.
  *
- * @throws Error for a fraction, an unsafe integer, a lone surrogate (section 3.2.2.2), or anything JSON cannot hold,
- * `undefined` included: a member that is not there is left out by whoever builds the value. Its message says where, as a
- * JSON Pointer, and never repeats a value.
+ * @throws Error for a fraction, an unsafe integer, a lone surrogate (section 3.2.2.2), or a value outside of JSON such as
+ *   `undefined`: the caller omits missing members. The message has the JSON Pointer of the value and never the value.
  */
 export function canonicalJson(value: CanonicalValue): string {
   switch (typeof value) {
@@ -29,10 +28,10 @@ export function canonicalJson(value: CanonicalValue): string {
   }
 }
 
-/** A member name that may stand in a message: it looks like a name in a program, not like a value. */
+/** A member name that a message may contain: it looks like an identifier, not like a value. */
 const SHOWN_NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/;
 
-/** Created anew at each level on the way up, so that only a value without a canonical form pays for its path. */
+/** Rethrown at each level with a longer path, so that only invalid values cost time for their path. */
 class NoCanonicalForm extends Error {
   override readonly name = 'NoCanonicalForm';
 
@@ -66,7 +65,7 @@ function members(value: { readonly [key: string]: CanonicalValue }): string {
   return `{${written.join(',')}}`;
 }
 
-/** ECMAScript's own string form is the RFC's (section 3.2.2.2), except that it lets lone surrogates through. */
+/** `JSON.stringify` writes strings as the RFC requires (section 3.2.2.2), but it accepts lone surrogates. */
 function text(value: string): string {
   if (/\p{Surrogate}/u.test(value)) throw new NoCanonicalForm('a lone surrogate has no UTF-8 form');
   return JSON.stringify(value);

@@ -2,8 +2,8 @@ import { type MinorUnits, minorUnits } from './amount.js';
 import { type CurrencyCode, decimalsOf } from './currencies.js';
 
 /**
- * What one whole unit of `from` costs in whole units of `to`, exactly: `numerator / denominator`, both above zero.
- * Whole units, not minor ones: 1 EUR = 163.25 JPY is 16325/100, although EUR has cents and JPY has none.
+ * The exact price of one whole unit of `from` in whole units of `to`: `numerator / denominator`, both above zero. Whole units,
+ * not minor ones: 1 EUR = 163.25 JPY is 16325/100, although EUR has cents and JPY has none.
  */
 export interface Rate {
   readonly from: CurrencyCode;
@@ -13,20 +13,20 @@ export interface Rate {
 }
 
 /**
- * What happens to a part of a minor unit. `down` goes towards zero, `up` away from it, `half-up` to the nearest with
- * halves away from zero, `half-even` to the nearest with halves to the even neighbour (IEEE 754 roundTiesToEven).
- * There is no default: whoever converts says who gains.
+ * The rounding of a fraction of a minor unit. `down` rounds towards zero, `up` away from it, `half-up` to the nearest with
+ * halves away from zero, `half-even` to the nearest with halves to the even neighbour (IEEE 754 roundTiesToEven). There is no
+ * default, because the rounding decides which side gains.
  */
 export type Rounding = 'half-even' | 'half-up' | 'down' | 'up';
 
-/** A conversion, and what rounding left over. */
+/** A conversion and its remainder. */
 export interface Conversion {
   /** In minor units of the rate's `to`. */
   readonly amount: MinorUnits;
   /**
-   * What the rounded amount lacks of the exact one, in parts of a minor unit of `to`: exact = amount +
-   * numerator / denominator. Below zero where the amount was rounded away from zero (above, for an amount below
-   * zero); always less than one unit. To be booked, never dropped.
+   * The exact amount less the rounded one, in parts of a minor unit of `to`: exact = amount + numerator / denominator. Below
+   * zero if the amount was rounded away from zero (above zero for a negative amount); always less than one unit. Callers book
+   * it and never drop it.
    */
   readonly remainder: { readonly numerator: bigint; readonly denominator: bigint };
 }
@@ -36,8 +36,8 @@ const RATE = /^(0|[1-9][0-9]{0,14})(?:\.([0-9]{1,15}))?$/;
 /**
  * Reads a rate from its decimal form: `rateOf('EUR', 'JPY', '163.25')`.
  *
- * @throws Error for anything but up to fifteen digits on either side of a point, and for zero: rates come from our own
- * sources, so a bad one is a bug.
+ * @throws Error unless the text has up to fifteen digits on either side of a point and is above zero. Rates come from our own
+ *   sources, so this is an unexpected failure.
  */
 export function rateOf(from: CurrencyCode, to: CurrencyCode, text: string): Rate {
   const match = RATE.exec(text);
@@ -48,7 +48,7 @@ export function rateOf(from: CurrencyCode, to: CurrencyCode, text: string): Rate
   return rate;
 }
 
-/** The same rate the other way round, exactly. */
+/** The exact rate in the other direction. */
 export function inverse(rate: Rate): Rate {
   return { from: rate.to, to: rate.from, numerator: rate.denominator, denominator: rate.numerator };
 }
@@ -56,8 +56,8 @@ export function inverse(rate: Rate): Rate {
 /**
  * Converts an amount in minor units of `rate.from` into minor units of `rate.to`, with the decimals of both.
  *
- * @throws Refusal `amount_out_of_range` when the books could not store the result.
- * @throws Refusal `currency_unknown` when either currency has no smallest unit.
+ * @throws Refusal `amount_out_of_range` if the books cannot store the result.
+ * @throws Refusal `currency_unknown` if either currency has no smallest unit.
  */
 export function convert(amount: MinorUnits, rate: Rate, rounding: Rounding): Conversion {
   if (rate.numerator <= 0n || rate.denominator <= 0n) throw new Error('a rate must be above zero');
@@ -69,7 +69,7 @@ export function convert(amount: MinorUnits, rate: Rate, rounding: Rounding): Con
   return { amount: minorUnits(rounded), remainder: { numerator: exact - rounded * denominator, denominator } };
 }
 
-/** A quotient as a whole number. The sign is set aside, so that every rounding treats both sides of zero alike. */
+/** A rounded quotient. It rounds the magnitude, so that each rounding is symmetric around zero. */
 function divide(numerator: bigint, denominator: bigint, rounding: Rounding): bigint {
   const negative = numerator < 0n;
   const magnitude = negative ? -numerator : numerator;

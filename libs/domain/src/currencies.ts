@@ -2,20 +2,20 @@ import { amountRefusal } from './amount-refusal.js';
 import { CURRENCY_ROWS, type CurrencyRow } from './currencies.data.js';
 import type { CurrencyId } from './ids.js';
 
-/** The alphabetic code of a currency that was current in ISO 4217 at the date of {@link CURRENCY_SOURCE}. */
+/** The alphabetic code of a currency, current in ISO 4217 at the date of {@link CURRENCY_SOURCE}. */
 export type CurrencyCode = (typeof CURRENCY_ROWS)[number][0];
 
 /** One currency of ISO 4217. Its name is in `@banking/domain/prose`. */
 export interface CurrencyEntry {
   readonly code: CurrencyCode;
-  /** The numeric code, which ISO writes with three digits. It is the id of the currency in our own answers. */
+  /** The numeric code, which ISO writes with three digits. It is the id of the currency in our responses. */
   readonly numeric: CurrencyId;
   /**
-   * Digits after the point. `undefined` where the standard says "N.A.": metals, drawing rights, test codes. Nothing
-   * can be held or moved in those, because they have no smallest unit.
+   * Digits after the point. `undefined` if the standard has "N.A.": metals, drawing rights, test codes. Accounts cannot have such
+   * a currency, because it has no smallest unit.
    */
   readonly decimals: number | undefined;
-  /** The short sign people write, where there is one. Several currencies share `$`: never a key. */
+  /** The symbol, if there is one. It is not unique: several currencies share `$`. */
   readonly symbol?: string;
 }
 

@@ -1,38 +1,38 @@
 import type { AppId, UserId, WorkspaceId } from './ids.js';
 import type { RoleName } from './resources/user.js';
 
-/** Who a credential speaks for, in the words of its issuer. */
+/** The subject of a credential, as its issuer names it. */
 export interface Subject {
   readonly issuer: string;
   /** Unique within its issuer. */
   readonly subject: string;
-  /** Given only when the issuer has verified it. */
+  /** Present only if the issuer has verified it. */
   readonly email?: string | undefined;
 }
 
-/** A role in one workspace, and the app the workspace is used from. */
+/** A role in one workspace, and the app of the workspace. */
 export interface Grant {
   readonly workspaceId: WorkspaceId;
   readonly role: RoleName;
   readonly appId: AppId;
 }
 
-/** A user and everything they may do. A user who has not finished signing up has no grants. */
+/** A user with all grants. A user whose sign-up is not complete has none. */
 export interface DirectoryUser {
   readonly id: UserId;
   readonly grants: readonly Grant[];
 }
 
-/** The second port: which user a credential speaks for, and in which workspaces they have which role. */
+/** The second port: the user of a credential, with the roles in each workspace. */
 export abstract class Directory {
   /**
    * Finds the user of a subject. The first match by a verified e-mail may bind the subject to the user; after that
    * only issuer and subject count.
    *
-   * Answers `undefined` for somebody we do not know, which is not a refusal: the door decides what to say.
+   * Returns `undefined` for an unknown subject. That is not a refusal: the caller decides about the response.
    *
-   * @param wanted where a role is looked for: a directory that keeps what it has read looks again when the user has none there
-   * @throws Refusal `unavailable` when the backing cannot be reached.
+   * @param wanted the workspace of the request. A directory with a cache reads again if the cached user has no role there.
+   * @throws Refusal `unavailable` if the implementation cannot reach its data.
    */
   abstract userOf(subject: Subject, wanted?: WorkspaceId): Promise<DirectoryUser | undefined>;
 }

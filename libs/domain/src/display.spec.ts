@@ -50,13 +50,13 @@ describe('an amount a person types', () => {
     expect(() => parseAmount('1.005', 'EUR')).toThrow(
       expect.objectContaining({
         reason: 'amount_too_precise',
-        message: 'Amounts in EUR have at most 2 decimals, not 3.',
+        message: 'An amount in EUR must have at most 2 decimals, not 3.',
       }),
     );
     expect(() => parseAmount('1.0', 'JPY')).toThrow(
       expect.objectContaining({
         reason: 'amount_too_precise',
-        message: 'Amounts in JPY have no decimals, not 1.',
+        message: 'An amount in JPY must have no decimals, not 1.',
       }),
     );
   });

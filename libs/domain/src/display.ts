@@ -6,12 +6,12 @@ import type { RowRefusal } from './refusal.js';
 const DECIMAL = /^(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?$/;
 
 /**
- * Writes an amount the way people of a place write it: `formatAmount(123450n, 'EUR', 'de-DE')` is `1.234,50 €`.
+ * Formats an amount for people, by locale: `formatAmount(123450n, 'EUR', 'de-DE')` is `1.234,50 €`.
  *
- * The decimals are the currency's in ISO 4217, not those `Intl` has for it, and no digit passes through a float. The
- * text is for reading: spaces and signs differ between versions of the locale data, so never parse it.
+ * The decimals are those of ISO 4217, not those of `Intl`, and no digit passes through a float. Do not parse the text: spaces
+ * and signs differ between versions of the locale data.
  *
- * @param locale BCP 47; the reader's own when it is left out.
+ * @param locale BCP 47; the default of the platform if it is omitted.
  * @throws Refusal `currency_unknown` for a code that is not current, and for one without a smallest unit.
  */
 export function formatAmount(amount: MinorUnits, currencyCode: string, locale?: string | readonly string[]): string {
@@ -27,7 +27,7 @@ export function formatAmount(amount: MinorUnits, currencyCode: string, locale?: 
 
 /**
  * Writes an amount as a plain decimal with all decimals of its currency: 123450 in EUR is `1234.50`, in JPY `123450`,
- * in KWD `123.450`. Below zero it begins with `-`.
+ * in KWD `123.450`. A negative amount begins with `-`.
  *
  * @throws Refusal `currency_unknown` for a code that is not current, and for one without a smallest unit.
  */
@@ -42,12 +42,12 @@ export function toDecimal(amount: MinorUnits, currencyCode: string): string {
 /**
  * Reads a plain decimal in whole units of a currency: `"1234.5"` in EUR is 123450, `"-3"` in JPY is -3.
  *
- * Digits, at most one point and a leading minus; no grouping, no plus, no exponent, no spaces, no leading zero. Fewer
- * decimals than the currency has are filled up. Nothing is ever rounded, not even a zero too many.
+ * Digits, at most one point and a leading minus; no grouping, plus, exponent, spaces or leading zero. Missing decimals are zero.
+ * Additional decimals are refused and never rounded, even zeros.
  *
- * @throws Refusal `amount_too_precise` when it has more decimals than the currency.
+ * @throws Refusal `amount_too_precise` for more decimals than the currency has.
  * @throws Refusal `amount_malformed` for any other spelling.
- * @throws Refusal `amount_out_of_range` when the books could not store it.
+ * @throws Refusal `amount_out_of_range` if the books cannot store it.
  * @throws Refusal `currency_unknown` for a code that is not current, and for one without a smallest unit.
  */
 export function parseAmount(text: string, currencyCode: string): MinorUnits {
@@ -64,11 +64,12 @@ export function parseAmount(text: string, currencyCode: string): MinorUnits {
 
 function tooPrecise(currencyCode: string, decimals: number, given: number): RowRefusal {
   const allowed = decimals === 0 ? 'no decimals' : `at most ${decimals} decimals`;
-  return amountRefusal('amount_too_precise', `Amounts in ${currencyCode} have ${allowed}, not ${given}.`);
+  return amountRefusal('amount_too_precise', `An amount in ${currencyCode} must have ${allowed}, not ${given}.`);
 }
 
-/** Reading digits costs more than linear time; nothing longer than this fits the books, so it is not read at all. */
+/** Refuses long texts unread, because `BigInt` takes more than linear time. */
 function digitsToBigInt(digits: string): bigint {
-  if (digits.length > 40) throw amountRefusal('amount_out_of_range', 'The amount is larger than the books can hold.');
+  if (digits.length > 40)
+    throw amountRefusal('amount_out_of_range', 'The amount is above the limit of 9223372036854775807 minor units.');
   return BigInt(digits);
 }

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { foldEmail } from './email.js';
 
-describe('Given an e-mail address', () => {
-  it('When it is folded, Then folding again changes nothing, and every spelling of its case is the same', () => {
+describe('folded e-mail address', () => {
+  it('is the same for each case of the letters, and after folding twice', () => {
     fc.assert(
       fc.property(fc.emailAddress(), fc.func(fc.boolean()), (email, raise) => {
         const mixed = [...email].map((letter, index) => (raise(index) ? letter.toUpperCase() : letter)).join('');
@@ -13,7 +13,7 @@ describe('Given an e-mail address', () => {
     );
   });
 
-  it('When any text is folded, Then what comes back is ASCII with one @', () => {
+  it('is ASCII with one @ for any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const folded = foldEmail(text);
@@ -33,11 +33,11 @@ describe('Given an e-mail address', () => {
     'a@b@c',
     'a@b\n',
     '',
-  ])('When it is %j, Then it names nobody', (text) => {
+  ])('is undefined for %j', (text) => {
     expect(foldEmail(text)).toBeUndefined();
   });
 
-  it('When it is good, Then it is folded', () => {
+  it('is in small letters', () => {
     expect(foldEmail("Ada.O'Hara+bank@Northwind.EXAMPLE")).toBe("ada.o'hara+bank@northwind.example");
   });
 });

@@ -1,14 +1,14 @@
 /**
- * Printable ASCII on both sides of one @. Folding the letters of other scripts differs from one program to the next, and a look-alike
- * that folds to an ASCII letter (U+0130, U+212A) would let another mailbox pass for a user's: such an address names nobody here.
+ * Printable ASCII on both sides of one @. Programs fold the letters of other scripts in different ways, and a letter that folds to
+ * ASCII (U+0130, U+212A) would make another mailbox equal to a user's. So no user has such an address.
  */
 const EMAIL = /^[!-?A-~]{1,64}@[A-Za-z0-9.-]{1,255}$/;
 
 /**
- * An e-mail address as users are found by it: in ASCII, in small letters. An internationalised domain is written in its ASCII form
+ * The form of an e-mail address that identifies a user: ASCII in small letters. An internationalised domain is in its ASCII form
  * (RFC 5891, `xn--…`).
  *
- * `undefined` for a text that is not such an address.
+ * @returns undefined for any other text
  */
 export function foldEmail(text: string): string | undefined {
   if (!EMAIL.test(text)) return undefined;

@@ -5,7 +5,7 @@ import { type TransactionContent, transactionHash, type TransferContent } from '
 
 const GIFT: Move = { from: SETTLEMENT, to: 3, amount: 7n };
 
-describe('a forger who hashes anew what they edited', () => {
+describe('an edited export with recomputed hashes', () => {
   const first = (content: TransactionContent, edit: Partial<TransferContent>) => ({
     ...content,
     transfers: content.transfers.map((transfer, nth) => (nth === 0 ? { ...transfer, ...edit } : transfer)),
@@ -16,26 +16,42 @@ describe('a forger who hashes anew what they edited', () => {
   });
 
   it.each<[string, (content: TransactionContent) => TransactionContent, RegExp]>([
-    ['the link of the next', (content) => all(content, { type: 'gift' }), /^line 9 .* which does not follow the trans/],
+    [
+      'the link of the next',
+      (content) => all(content, { type: 'gift' }),
+      /^line 9 .* which does not follow the previous trans/,
+    ],
     ['a sum', (content) => first(content, { amount: '8' }), /^line 8 .* out of balance by -1 EUR$/],
     ['nothing moved', (content) => ({ ...content, transfers: [] }), /^line 8 .* without transfers$/],
     ['a stranger', (content) => all(content, { accountId: 77 }), /^line 8 .* account 77, which is not in the export$/],
     ['the workspace', (content) => ({ ...content, workspaceId: 8 }), /^line 8 .* of another workspace$/],
-    ['the currency', (content) => all(content, { currencyCode: 'USD' }), /^line 8 .* in USD on account 1, which holds/],
+    [
+      'the currency',
+      (content) => all(content, { currencyCode: 'USD' }),
+      /^line 8 .* in USD on account 1, which has another/,
+    ],
     ['the kind', (content) => all(content, { accountId: SETTLEMENT }), /^line 8 .* account of kind "settlement"$/],
-    ['a version', (content) => first(content, { accountVersion: 3 }), /^line 8 has version 3 of account 3 where 2 is/],
+    [
+      'a version',
+      (content) => first(content, { accountVersion: 3 }),
+      /^line 8 has version 3 of account 3 where 2 must/,
+    ],
     [
       'a balance',
       (content) => first(content, { balanceAfter: '0' }),
-      /^line 8 .* leaves 0 where the transfers make -14/,
+      /^line 8 .* with the balance 0 where the transfers add up to -14/,
     ],
-    ['a link cut', (content) => ({ ...content, previous: [] }), /^line 8 .* which does not link the accounts it touch/],
+    [
+      'a link cut',
+      (content) => ({ ...content, previous: [] }),
+      /^line 8 .* which does not link exactly its customer accounts/,
+    ],
     [
       'a link of an account elsewhere',
       (content) => ({ ...content, previous: [{ accountId: 4, hash: '' }] }),
-      /^line 8 .* which does not follow the transaction before it on account 3$/,
+      /^line 8 .* which does not follow the previous transaction of account 3$/,
     ],
-  ])('is given away by %s', async (_what, edit, problem) => {
+  ])('is refused because of %s', async (_what, edit, problem) => {
     const lines = await exported(Array.from({ length: 3 }, () => ({ from: 3, to: SETTLEMENT, amount: 7n })));
     const victim = lines[7]!;
     if (!('transaction' in victim)) throw new Error('line 8 is the second transaction');
@@ -47,16 +63,16 @@ describe('a forger who hashes anew what they edited', () => {
     expect(fault?.message).toMatch(problem);
   });
 
-  it('is given away by the head that was claimed, when it was the latest transaction', async () => {
+  it('is refused because of the claimed head after an edit of the latest transaction', async () => {
     const [edited, claimed] = [await exported([GIFT]), await exportedText([{ ...GIFT, amount: 8n }])];
     const accounts = edited.map(exportLine).slice(1, 6);
 
     const heads = await faultOf([claimed[0]!, ...accounts, ...claimed.slice(6)]);
 
-    expect(heads?.message).toMatch(/^line 8 ends account 1 with the balance "-8", and "-7" was claimed for it$/);
+    expect(heads?.message).toMatch(/^line 8 ends account 1 with the balance "-8" instead of the claimed "-7"$/);
   });
 
-  it('is not given away by a file that is made up as a whole, but by its heads', async () => {
+  it('is consistent if it is completely invented, but has other heads', async () => {
     const [told, made] = [await exported([GIFT]), await exported([{ ...GIFT, amount: 8n }])];
     const [seen, read] = [await proveExport(told.map(exportLine)), await proveExport(made.map(exportLine))];
 
@@ -65,18 +81,22 @@ describe('a forger who hashes anew what they edited', () => {
   });
 });
 
-describe('lines that are no export', () => {
+describe('invalid lines of an export', () => {
   it.each<[string, (lines: readonly string[]) => readonly string[], RegExp]>([
     ['none at all', () => [], /^line 1 is missing: the export was cut short$/],
     ['a statement', () => ['Dear customer'], /^line 1 is not JSON$/],
-    ['JSON of another kind', () => ['[]'], /^line 1 is no line of an export: the line is missing/],
+    ['JSON of another kind', () => ['[]'], /^line 1 is not a line of an export: the line is missing/],
     ['an unknown record', () => ['{"balance":1}'], /^line 1 is neither header, account, transaction nor end$/],
-    ['no header', (lines) => lines.slice(1), /^line 1 is no header/],
+    ['no header', (lines) => lines.slice(1), /^line 1 is not a header/],
     ['two headers', (lines) => lines.toSpliced(1, 0, lines[0]!), /^line 2 is a second header$/],
-    ['a later version', (lines) => [lines[0]!.replace('"formatVersion":1', '"formatVersion":2')], /banking-export version 1$/], // prettier-ignore
+    [
+      'a later version',
+      (lines) => [lines[0]!.replace('"formatVersion":1', '"formatVersion":2')],
+      /banking-export version 1$/,
+    ],
     ['an empty line', (lines) => [...lines, ''], /^line 9 follows the end/],
-    ['an account twice', (lines) => lines.toSpliced(2, 0, lines[1]!), /^line 3 has account 1 a second time$/],
-    ['an account late', (lines) => lines.toSpliced(7, 0, lines[1]!), /^line 8 has account 1 behind transactions$/],
+    ['an account twice', (lines) => lines.toSpliced(2, 0, lines[1]!), /^line 3 has account 1 twice$/],
+    ['an account late', (lines) => lines.toSpliced(7, 0, lines[1]!), /^line 8 has account 1 after transactions$/],
     ['a line without end', () => [' '.repeat(LINE_LENGTH_MAX + 1)], /^line 1 has more than 1000000 characters$/],
     ['a deep nest', () => [`{"account":${'['.repeat(400_000)}`], /^line 1 is not JSON$/],
     [

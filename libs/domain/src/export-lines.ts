@@ -2,64 +2,64 @@ import { canonicalJson } from './canonical-json.js';
 import type { Timestamp } from './timestamp.js';
 import { canonicalTransaction, type TransactionContent } from './transaction-hash.js';
 
-/** What the first line calls itself. */
+/** The format and version in the first line. */
 export const EXPORT_FORMAT = 'banking-export';
 export const EXPORT_VERSION = 1;
 
-/** The first line. Name and time are what the exporter says, covered by nothing. */
+/** The first line. No hash covers its name and time. */
 export interface ExportHeader {
   readonly workspace: { readonly id: number; readonly name: string };
-  /** The instant the books are shown as of. */
+  /** The instant of the exported state. */
   readonly exportedAt: Timestamp;
-  /** How many lines of each kind follow. */
+  /** The number of following lines of each kind. */
   readonly accounts: number;
   readonly transactions: number;
 }
 
-/** An account and what it is claimed to end with. These lines follow the first, in the order of their ids. */
+/** An account with its claimed final state. These lines follow the first, in the order of their ids. */
 export interface ExportedAccount {
   readonly id: number;
-  /** `customer`, or what an account of the bank's own is for: `settlement`, `fees`, `fx`, `interworkspace`. */
+  /** `customer`, or the purpose of an own account of the bank: `settlement`, `fees`, `fx`, `interworkspace`. */
   readonly kind: string;
   readonly currencyCode: string;
   /** Credits less debits: digits in minor units, with a minus sign below zero. */
   readonly balance: string;
-  /** The number of transfers of a customer's account; 0 on the bank's own. */
+  /** The number of transfers of a customer account; 0 on own accounts. */
   readonly version: number;
-  /** The hash of the latest transaction of a customer's account, `''` before its first and on the bank's own. */
+  /** The hash of the latest transaction of a customer account; `''` before its first and on own accounts. */
   readonly head: string;
 }
 
-/** A transaction, behind every one that a customer's account it touches has had before. */
+/** A transaction. It follows all earlier transactions of its customer accounts. */
 export interface ExportedTransaction {
-  /** What the hash covers. As it stands in the line, it is the very text that was hashed. */
+  /** The hashed content. Its text in the line is exactly the hashed text. */
   readonly content: TransactionContent;
   readonly hash: string;
-  /** Changes after the money moved, so the hash does not cover it; nor the two times. */
+  /** Not covered by the hash, because it changes after the money moved. The same applies to the two times. */
   readonly status: string;
   readonly createdAt: Timestamp;
   readonly updatedAt: Timestamp;
 }
 
-/** The last line, without which an export has been cut short. */
+/** The last line. Without it, the export is incomplete. */
 export interface ExportEnd {
   readonly accounts: number;
   readonly transactions: number;
   readonly transfers: number;
 }
 
-/** One line of an export; its only member says what it is. */
+/** One line of an export. Its only member names its kind. */
 export type ExportLine =
   | { readonly header: ExportHeader }
   | { readonly account: ExportedAccount }
   | { readonly transaction: ExportedTransaction }
   | { readonly end: ExportEnd };
 
-/** Writes a line of an export, without the line feed: RFC 8785 JSON, so that there is one way to write it. */
+/** Writes a line of an export in its only form, RFC 8785 JSON, without the line feed. */
 export function exportLine(line: ExportLine): string {
   if ('transaction' in line) {
     const { content, hash, status, createdAt, updatedAt } = line.transaction;
-    // `content` comes first in the order of names, and stays the text that is hashed.
+    // `content` is the first member in the order of names, and equals the hashed text.
     const others = canonicalJson({ hash, status, createdAt, updatedAt }).slice(1);
     return `{"transaction":{"content":${canonicalTransaction(content)},${others}}`;
   }

@@ -1,11 +1,11 @@
 /**
  * The general categories Cc (control), Cf (format), Co (private use) and Cs (surrogate) of Unicode, line and paragraph separators, and
- * noncharacters. Such characters are invisible, change the direction or the lines of the text around them, or mean something else at
+ * noncharacters. Such characters are invisible, change the direction or the lines of the text around them, or have another meaning at
  * each receiver.
  */
 const FORBIDDEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}]/u;
 
-/** What the rule forbids, for messages: "It must not contain …". */
+/** Names the forbidden characters in messages: "It must not contain …". */
 export const FORBIDDEN_CHARACTERS = 'control, format or private-use characters, or line breaks';
 
 /** Whether a text contains a character that free text must not contain. Half of a surrogate pair is one. */

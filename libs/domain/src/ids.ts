@@ -1,7 +1,7 @@
-declare const noun: unique symbol;
+declare const kind: unique symbol;
 
-/** A positive whole number of at most {@link ID_MAX} that names one record of one kind. */
-type Id<Noun extends string> = number & { readonly [noun]: Noun };
+/** The id of a record of one kind: a whole number from 1 to {@link ID_MAX}. */
+type Id<Kind extends string> = number & { readonly [kind]: Kind };
 
 export type AppId = Id<'App'>;
 export type UserId = Id<'User'>;
@@ -25,10 +25,10 @@ export type OrderId = Id<'Order'>;
 export type ExecutionId = Id<'Execution'>;
 export type QuoteId = Id<'Quote'>;
 
-/** A number from elsewhere where an id is taken that will be checked. The id of something else is none. */
-export type PlainNumber = number & { readonly [noun]?: never };
+/** A plain number as an argument for an id, which is checked at run time. The id of another kind does not compile. */
+export type PlainNumber = number & { readonly [kind]?: never };
 
-/** The largest id: 2^53 - 1, the largest integer that JSON carries everywhere without loss. */
+/** The largest id: 2^53 - 1, the largest integer that every JSON parser reads without loss. */
 export const ID_MAX = Number.MAX_SAFE_INTEGER;
 
 const ID = /^[1-9][0-9]{0,15}$/;
@@ -36,8 +36,8 @@ const ID = /^[1-9][0-9]{0,15}$/;
 /**
  * Reads an id from a path, a query or a header: `parseId<TransferId>('42')`.
  *
- * One spelling per id, in ASCII digits without sign, leading zero or space; `undefined` for anything else, so that each
- * door can answer with its own refusal.
+ * Each id has one spelling, in ASCII digits without sign, leading zero or space. Returns `undefined` for any other text, so that
+ * each caller can choose its refusal.
  */
 export function parseId<T extends Id<string>>(text: string): T | undefined {
   if (!ID.test(text)) return undefined;

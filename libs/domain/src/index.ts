@@ -1,4 +1,4 @@
-/** The words of the service, by topic. */
+/** The types and rules of the service, by topic. */
 
 // Money
 export * from './amount.js';
@@ -6,7 +6,7 @@ export * from './convert.js';
 export * from './currencies.js';
 export * from './display.js';
 
-// Resources as they travel
+// Resources on the wire
 export * from './resources/account.js';
 export * from './resources/app.js';
 export * from './resources/corridor.js';
@@ -22,27 +22,27 @@ export * from './resources/transaction.js';
 export * from './resources/transfer.js';
 export * from './resources/user.js';
 
-// What they are made of
+// Values and inputs
 export * from './email.js';
 export * from './free-text.js';
 export * from './ids.js';
 export * from './intent.js';
 export * from './lists.js';
-export * from './order-wish.js';
+export * from './order-input.js';
 export * from './transfer-query.js';
 export * from './open.js';
 export * from './states.js';
 export * from './timestamp.js';
 
-// Saying no
+// Refusals
 export type { ErrorBody, RefusalDetail, RefusalOptions } from './refusal.js';
 export * from './refusals.js';
 
 // The ports
-export * from './account-wishes.js';
+export * from './account-input.js';
 export * from './banking-service.js';
 export * from './scope.js';
-export * from './quote-wish.js';
-export * from './recipient-wishes.js';
-export * from './sandbox-wishes.js';
+export * from './quote-input.js';
+export * from './recipient-input.js';
+export * from './sandbox-input.js';
 export * from './directory.js';

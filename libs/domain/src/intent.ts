@@ -1,22 +1,22 @@
-/** What makes two requests one: the caller's name for what they mean to do. */
+/** Identifies one intended write, so that a retry is not a second one. */
 export interface Intent {
   /**
-   * 1 to 255 visible ASCII characters, made once for what is meant and sent with every try. Without it, a request that is repeated
-   * because its answer was lost may be carried out twice.
+   * 1 to 255 visible ASCII characters. Generated once for a request and sent with every attempt. Without a key, a retry after a lost
+   * response may execute the request twice.
    */
   readonly idempotencyKey?: string | undefined;
 }
 
-/** What was made, and whether this request made it. */
+/** A created resource, and whether an earlier request created it. */
 export interface Created<T> {
   readonly resource: T;
-  /** True for the answer of an earlier request with the same key, as it was then. */
+  /** True if an earlier request with the same key created it; `resource` is the response to that request. */
   readonly isReplay: boolean;
 }
 
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
-/** Whether a text can be an idempotency key. */
+/** Whether a text is a valid idempotency key. */
 export function isIdempotencyKey(text: string): boolean {
   return typeof text === 'string' && KEY.test(text);
 }

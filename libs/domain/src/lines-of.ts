@@ -3,8 +3,8 @@ import { ExportFault, LINE_LENGTH_MAX } from './prove-export.js';
 const LINE_FEED = 10;
 
 /**
- * Cuts bytes into lines for `proveExport`: a file's stream in Node, `file.stream()` or the body of an answer in a browser. Of a line
- * that is too long it hands on a beginning that is too long as well, and stops, so that no input fills the memory.
+ * Splits bytes into lines for `proveExport`: the stream of a file in Node, `file.stream()` or the body of a response in a browser.
+ * It ends at the beginning of a line above the length limit, so that no input fills the memory.
  *
  * @throws ExportFault for bytes that are not UTF-8
  */

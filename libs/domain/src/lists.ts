@@ -1,20 +1,26 @@
-/** How many items a page holds when nothing is said. */
+/** The default number of items in a page. */
 export const LIMIT_DEFAULT = 100;
 
-/** How many it holds at most. More is refused, never cut down: a caller who got fewer could take them for all. */
+/** The maximum number of items in a page. A larger limit is refused and never reduced, because a short page looks like the last. */
 export const LIMIT_MAX = 500;
 
-/** Which part of a list is wanted, newest first by `createdAt`, then by id. */
+/** Selects a page of a list, newest first by `createdAt`, then by id. */
 export interface PageQuery {
-  /** 1 to {@link LIMIT_MAX}; {@link LIMIT_DEFAULT} when left out. */
+  /** 1 to {@link LIMIT_MAX}; {@link LIMIT_DEFAULT} if it is omitted. */
   readonly limit?: number | undefined;
-  /** Where the page before ended: its `next`, with the same filters and the same workspace. */
+  /** The `next` of the previous page, for the same filters and workspace. */
   readonly cursor?: string | undefined;
 }
 
-/** A part of a list. Walking from page to page never skips or repeats what was there when the walk began. */
+/** A record with a page of one of its parts, such as an order with its executions. `next` is no field of the record. */
+export type PagedRecord<T> = T & {
+  /** The cursor of the next page; missing on the last. Opaque. */
+  readonly next?: string;
+};
+
+/** A page of a list. Iteration never skips or repeats an item that existed when it began. */
 export interface Page<T> {
   readonly items: readonly T[];
-  /** The cursor of the page behind this one; missing on the last. Opaque. */
+  /** The cursor of the next page; missing on the last. Opaque. */
   readonly next?: string;
 }

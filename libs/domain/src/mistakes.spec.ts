@@ -73,7 +73,7 @@ const NEIGHBOURS = {
   'passing a transfer id for a transfer id': 'service.getTransfer(scope, { transferId })',
   'leaving parts of a scope undefined': 'const s: Scope = { workspaceId, actor: undefined }',
   'an id as a number': 'const n: number = accountId',
-  'a status nobody knows yet': "user.status === 'suspended'; transfer.edges.transaction?.status === 'on_hold'",
+  'an unknown status': "user.status === 'suspended'; transfer.edges.transaction?.status === 'on_hold'",
   'converting with a rounding': "convert(minor, rateOf('EUR', 'USD', '1.0832'), 'half-even').amount < minor",
   'a reason of the table': "const reason: RefusalReason = 'insufficient_funds'; new Refusal(reason)",
 };
@@ -84,25 +84,25 @@ const SNIPPETS = Object.entries({ ...MISTAKES, ...NEIGHBOURS }).map(([name, code
   text: `${PRELUDE}\n${code};\n`,
 }));
 
-const ROOM = join(__dirname, '..');
+const PACKAGE = join(__dirname, '..');
 
 describe('the compiler', () => {
-  const complaints = compile();
+  const errors = compile();
 
   it.each(Object.keys(MISTAKES))('does not let %s through', (name) => {
-    expect(complaints.get(name)).not.toEqual([]);
-    expect(complaints.get(name)).not.toContainEqual(expect.stringContaining('Cannot find'));
+    expect(errors.get(name)).not.toEqual([]);
+    expect(errors.get(name)).not.toContainEqual(expect.stringContaining('Cannot find'));
   });
 
   it.each(Object.keys(NEIGHBOURS))('lets %s through', (name) => {
-    expect(complaints.get(name)).toEqual([]);
+    expect(errors.get(name)).toEqual([]);
   });
 });
 
 /** Compiles every snippet beside the sources, with the settings the library is built with, and says what was wrong. */
 function compile(): ReadonlyMap<string, readonly string[]> {
   const config = ts.getParsedCommandLineOfConfigFile(
-    join(ROOM, 'tsconfig.build.json'),
+    join(PACKAGE, 'tsconfig.build.json'),
     { noEmit: true },
     {
       ...ts.sys,

@@ -1,5 +1,8 @@
 /**
- * Text for which some values are known and others may come: a bank or a provider can add one at any time, and it is
- * passed on, never refused. The known ones are there for the reader and the editor.
+ * A text with known values, to which others may be added: a bank or a provider can add a value at any time. Unknown values are passed
+ * on and never refused.
  */
-export type Open<Known extends string> = Known | (string & Record<never, never>);
+export type Open<Values extends string> = Values | (string & Record<never, never>);
+
+/** The known values of an {@link Open} text. */
+export type Known<Text extends string> = Text extends string ? (string extends Text ? never : Text) : never;

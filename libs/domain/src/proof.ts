@@ -1,6 +1,6 @@
 /**
- * What a transaction's hash is made of, and proving an export of the books, for whoever does not take a bank's word for
- * them: an entry of its own, since a page that pays need not load it.
+ * The content of a transaction's hash, and the proof of an export of the books, for customers and auditors. A separate entry,
+ * so that a payment page does not load it.
  */
 export * from './canonical-json.js';
 export * from './export-lines.js';

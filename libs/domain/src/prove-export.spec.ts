@@ -25,7 +25,7 @@ const UNCOVERED = [
 ];
 
 describe('an export', () => {
-  it('proves what it holds', async () => {
+  it('proves its accounts and transactions', async () => {
     await fc.assert(
       fc.asyncProperty(moves, async (made) => {
         const proof = await proveExport(await exportedText(made));
@@ -42,7 +42,7 @@ describe('an export', () => {
     );
   });
 
-  it('is found out when any one field is another, whoever wrote the line', async () => {
+  it('is refused if one field is changed, by any writer of the line', async () => {
     await fc.assert(
       fc.asyncProperty(moves, fc.nat(), fc.nat(), async (made, nthLine, nthField) => {
         const lines = await exportedText(made);
@@ -60,7 +60,7 @@ describe('an export', () => {
     );
   });
 
-  it('is found out when a field is missing, or one more is there', async () => {
+  it('is refused if a field is missing or added', async () => {
     await fc.assert(
       fc.asyncProperty(moves, fc.nat(), fc.nat(), fc.boolean(), async (made, nthLine, nthField, isMore) => {
         const lines = await exportedText(made);
@@ -78,7 +78,7 @@ describe('an export', () => {
     );
   });
 
-  it('is found out when any one character is another, except where no hash looks', async () => {
+  it('is refused if one character is changed, except where no hash covers it', async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(), fc.nat(), fc.string({ unit: 'grapheme', maxLength: 1 }), async (nth, place, put) => {
         const lines = await exportedText(SEEN_BY_ALL);
@@ -97,7 +97,7 @@ describe('an export', () => {
     );
   });
 
-  it('is found out when a line is gone, said twice, or everything behind one is cut off', async () => {
+  it('is refused if a line is missing or repeated, or if its end is cut off', async () => {
     await fc.assert(
       fc.asyncProperty(moves, fc.nat(), async (made, nth) => {
         const lines = await exportedText(made);
@@ -113,7 +113,7 @@ describe('an export', () => {
     );
   });
 
-  it('is found out when two lines change places, unless neither knows of the other', async () => {
+  it('is refused if two dependent lines are swapped', async () => {
     await fc.assert(
       fc.asyncProperty(moves, fc.nat(), fc.nat(), async (made, one, two) => {
         const lines = await exportedText(made);

@@ -4,14 +4,14 @@ import { LineFault, readExportLine } from './read-export-line.js';
 import type { Timestamp } from './timestamp.js';
 import { transactionHash, type TransferContent } from './transaction-hash.js';
 
-/** Longer than any line an export has; one that is longer is refused unread. Characters. */
+/** The maximum length of a line in characters. A longer line is refused unread. */
 export const LINE_LENGTH_MAX = 1_000_000;
 
-/** What an export proved to be. */
+/** The result of a proof. */
 export interface ExportProof {
   readonly workspace: { readonly id: number; readonly name: string };
   readonly exportedAt: Timestamp;
-  /** In the order of the export. Compare a head with the hash of a transaction you have seen elsewhere. */
+  /** In the order of the export. Compare a head with the hash of a transaction from another source. */
   readonly accounts: readonly ProvenAccount[];
   readonly transactions: number;
   readonly transfers: number;
@@ -21,14 +21,14 @@ export interface ProvenAccount {
   readonly id: number;
   readonly kind: string;
   readonly currencyCode: string;
-  /** The sum of its transfers, credits less debits. */
+  /** The sum of its transfers: credits less debits. */
   readonly balance: MinorUnits;
   readonly version: number;
-  /** The hash its chain ends with, re-computed; `''` for an account without one. */
+  /** The recomputed hash at the end of its chain; `''` without one. */
   readonly head: string;
 }
 
-/** Why an export proves nothing: the first line at fault, counted from 1, and what is wrong with it. */
+/** An export is not valid: the number of its first invalid line, from 1, and the fault. */
 export class ExportFault extends Error {
   override readonly name = 'ExportFault';
 
@@ -41,19 +41,22 @@ export class ExportFault extends Error {
 }
 
 /**
- * Proves the books in an export from its lines alone, as `banking export` wrote them: nothing is taken from the bank but the text.
+ * Proves the books in an export from its lines alone, as `banking export` wrote them.
  *
- * In every transaction debits equal credits in each currency, and its hash is that of its content; on every customer's account
- * versions run without a gap, each balance continues the one before, and each transaction carries the hash of the one before; every
- * account ends with the balance, the version and the head that were claimed for it; nothing is missing and nothing follows the end.
+ * It checks these rules:
  *
- * Not covered by any hash, so taken as they stand: name and time of the header, the kind of an account, and status and times of a
- * transaction. And a file that was made up from beginning to end is in order too: whose books these are you know by a hash of theirs
- * that you had before.
+ * - In each transaction, debits equal credits in each currency, and the hash matches the content.
+ * - On each customer account, versions have no gap, each balance continues the previous one, and each transaction has the hash
+ *   of the previous one.
+ * - Each account ends with its claimed balance, version and head.
+ * - No line is missing, and no line follows the end.
  *
- * Keeps one entry an account in memory, whatever the number of transactions. At home in a browser.
+ * No hash covers the name and time of the header, the kind of an account, and the status and times of a transaction. A completely
+ * invented file is consistent too: compare a hash with one that you received before.
  *
- * @param lines without their line feeds; `linesOf` makes them of bytes.
+ * Memory use is one entry for each account, independent of the number of transactions. Also works in a browser.
+ *
+ * @param lines without their line feeds; `linesOf` makes them from bytes.
  * @throws ExportFault
  */
 export async function proveExport(lines: AsyncIterable<string> | Iterable<string>): Promise<ExportProof> {
@@ -71,7 +74,7 @@ export async function proveExport(lines: AsyncIterable<string> | Iterable<string
   }
 }
 
-/** An account as the transactions so far left it. */
+/** The state of an account after the transactions so far. */
 interface Chain {
   readonly claimed: ExportedAccount;
   balance: bigint;
@@ -91,7 +94,7 @@ class Replay {
     if (this.end) throw new LineFault('follows the end of the export');
     const line = readExportLine(text);
     if (this.header === undefined) {
-      if (!('header' in line)) throw new LineFault('is no header, and an export begins with one');
+      if (!('header' in line)) throw new LineFault('is not a header, and an export must begin with one');
       this.header = line.header;
     } else if ('account' in line) this.takeAccount(line.account);
     else if ('transaction' in line) await this.takeTransaction(line.transaction, this.header.workspace.id);
@@ -99,7 +102,7 @@ class Replay {
     else throw new LineFault('is a second header');
   }
 
-  /** @throws LineFault when the end has not come */
+  /** @throws LineFault without an end line */
   proof(): ExportProof {
     if (!this.header || !this.end) throw new LineFault('is missing: the export was cut short');
     const { workspace, exportedAt } = this.header;
@@ -116,8 +119,8 @@ class Replay {
   }
 
   private takeAccount(claimed: ExportedAccount): void {
-    if (this.transactions > 0) throw new LineFault(`has account ${claimed.id} behind transactions`);
-    if (this.chains.has(claimed.id)) throw new LineFault(`has account ${claimed.id} a second time`);
+    if (this.transactions > 0) throw new LineFault(`has account ${claimed.id} after transactions`);
+    if (this.chains.has(claimed.id)) throw new LineFault(`has account ${claimed.id} twice`);
     this.chains.set(claimed.id, { claimed, balance: 0n, version: 0, head: '' });
   }
 
@@ -127,45 +130,46 @@ class Replay {
     if (content.workspaceId !== workspaceId) throw new LineFault(`has ${name} of another workspace`);
     expectBalanced(name, transfers);
 
-    const touched = new Map<number, Chain>();
+    const changed = new Map<number, Chain>();
     for (const transfer of inVersionOrder(transfers)) {
       const chain = this.chains.get(transfer.accountId);
       if (!chain) throw new LineFault(`has ${name} on account ${transfer.accountId}, which is not in the export`);
-      if (isOnChain(chain, transfer)) touched.set(transfer.accountId, chain);
+      if (isOnChain(chain, transfer)) changed.set(transfer.accountId, chain);
       move(chain, transfer);
     }
 
     const links = new Map(previous.map((link) => [link.accountId, link.hash]));
-    if (links.size !== previous.length || links.size !== touched.size) {
-      throw new LineFault(`has ${name}, which does not link the accounts it touches`);
+    if (links.size !== previous.length || links.size !== changed.size) {
+      throw new LineFault(`has ${name}, which does not link exactly its customer accounts`);
     }
-    for (const [accountId, { head }] of touched) {
+    for (const [accountId, { head }] of changed) {
       if (links.get(accountId) !== head) {
-        throw new LineFault(`has ${name}, which does not follow the transaction before it on account ${accountId}`);
+        throw new LineFault(`has ${name}, which does not follow the previous transaction of account ${accountId}`);
       }
     }
-    if ((await transactionHash(content)) !== hash) throw new LineFault(`has ${name}, which does not have its hash`);
-    for (const chain of touched.values()) chain.head = hash;
+    if ((await transactionHash(content)) !== hash)
+      throw new LineFault(`has ${name}, whose hash does not match its content`);
+    for (const chain of changed.values()) chain.head = hash;
     this.transactions += 1;
     this.transfers += transfers.length;
   }
 
   private takeEnd(end: ExportEnd, header: ExportHeader): void {
     const { chains, transactions, transfers } = this;
-    const isWhole =
-      [end, header].every((said) => said.accounts === chains.size && said.transactions === transactions) &&
+    const isComplete =
+      [end, header].every((counts) => counts.accounts === chains.size && counts.transactions === transactions) &&
       end.transfers === transfers;
-    if (!isWhole) {
+    if (!isComplete) {
       const read = `${chains.size} accounts, ${transactions} transactions and ${transfers} transfers`;
-      throw new LineFault(`ends what does not have the number of lines it should: read were ${read}`);
+      throw new LineFault(`ends an export with another number of lines: it has ${read}`);
     }
     for (const { claimed, balance, version, head } of chains.values()) {
-      const has = [balance.toString(), version, head];
+      const actual = [balance.toString(), version, head];
       [claimed.balance, claimed.version, claimed.head].forEach((value, index) => {
-        if (value === has[index]) return;
-        const what = ['balance', 'version', 'head'][index];
+        if (value === actual[index]) return;
+        const field = ['balance', 'version', 'head'][index];
         throw new LineFault(
-          `ends account ${claimed.id} with the ${what} "${has[index]}", and "${value}" was claimed for it`,
+          `ends account ${claimed.id} with the ${field} "${actual[index]}" instead of the claimed "${value}"`,
         );
       });
     }
@@ -184,11 +188,11 @@ function expectBalanced(name: string, transfers: readonly TransferContent[]): vo
   }
 }
 
-/** A customer's account has a chain, and its transfers a version and a balance; the bank's own have neither. */
+/** A customer account has a chain, and its transfers have a version and a balance. Own accounts have neither. */
 function isOnChain({ claimed }: Chain, { id, accountVersion, balanceAfter }: TransferContent): boolean {
   const isCustomers = claimed.kind === 'customer';
   if ((accountVersion !== undefined) !== isCustomers || (balanceAfter !== undefined) !== isCustomers) {
-    throw new LineFault(`has transfer ${id}, which does not fit an account of kind "${claimed.kind}"`);
+    throw new LineFault(`has transfer ${id}, which does not match an account of kind "${claimed.kind}"`);
   }
   return isCustomers;
 }
@@ -196,16 +200,18 @@ function isOnChain({ claimed }: Chain, { id, accountVersion, balanceAfter }: Tra
 function move(chain: Chain, transfer: TransferContent): void {
   const { id, accountId, currencyCode, accountVersion, balanceAfter } = transfer;
   if (currencyCode !== chain.claimed.currencyCode) {
-    throw new LineFault(`has transfer ${id} in ${currencyCode} on account ${accountId}, which holds another currency`);
+    throw new LineFault(`has transfer ${id} in ${currencyCode} on account ${accountId}, which has another currency`);
   }
   chain.balance += signed(transfer);
   if (accountVersion === undefined) return;
   chain.version += 1;
   if (accountVersion !== chain.version) {
-    throw new LineFault(`has version ${accountVersion} of account ${accountId} where ${chain.version} is next`);
+    throw new LineFault(`has version ${accountVersion} of account ${accountId} where ${chain.version} must follow`);
   }
   if (balanceAfter !== chain.balance.toString()) {
-    throw new LineFault(`has transfer ${id}, which leaves ${balanceAfter} where the transfers make ${chain.balance}`);
+    throw new LineFault(
+      `has transfer ${id} with the balance ${balanceAfter} where the transfers add up to ${chain.balance}`,
+    );
   }
 }
 

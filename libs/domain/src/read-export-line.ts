@@ -11,7 +11,7 @@ import {
 import { isTimestamp, type Timestamp } from './timestamp.js';
 import type { ChainLink, TransferContent } from './transaction-hash.js';
 
-/** What is wrong with a line, for a sentence that begins with the line's number. */
+/** The fault of a line, as the end of a sentence that begins with the line number. */
 export class LineFault extends Error {}
 
 type Members = Readonly<Record<string, unknown>>;
@@ -22,7 +22,7 @@ const HEAD = /^(?:[0-9a-f]{64})?$/;
 const CURRENCY = /^[A-Z]{3}$/;
 const WORD = /./;
 const ANY = /^/;
-/** It is printed where it is proved, and must not move the cursor of a terminal there. */
+/** Without control characters, because `banking prove` prints it to a terminal. */
 const NAME = /^\P{Cc}*$/u;
 const KIND = /^[a-z]+$/;
 const DAY = /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/;
@@ -31,8 +31,8 @@ const NOT_NEGATIVE = /^(?:0|[1-9][0-9]{0,18})$/;
 const SIGNED = /^(?:0|-?[1-9][0-9]{0,37})$/;
 
 /**
- * Reads a line of an export and nothing but that: every field there, of its kind, and no other; written in the one way there is,
- * so that two readers cannot take the same line for different things.
+ * Reads a line of an export strictly: it must have every field, each of its type, no other field, and the canonical form. So two
+ * readers cannot read the same line differently.
  *
  * @throws LineFault
  */
@@ -109,7 +109,8 @@ function readTransfer(transfer: Members): TransferContent {
   const optionalText = (name: string, shape: RegExp) => optional(name, () => text(transfer, name, shape));
   const optionalId = (name: string) => optional(name, () => whole(transfer, name, ID_MIN));
   const direction = text(transfer, 'direction', WORD);
-  if (direction !== 'debit' && direction !== 'credit') throw new LineFault('has a direction that is none');
+  if (direction !== 'debit' && direction !== 'credit')
+    throw new LineFault('has a direction other than debit or credit');
   return {
     id: whole(transfer, 'id', ID_MIN),
     accountId: whole(transfer, 'accountId', ID_MIN),
@@ -157,7 +158,7 @@ function whole(owner: Members, name: string, min = 0): number {
 
 function text(owner: Members, name: string, shape: RegExp): string {
   const value = owner[name];
-  // A lone surrogate has no UTF-8 form, so nothing with one was ever hashed.
+  // A lone surrogate has no UTF-8 form, so no hashed text contains one.
   if (typeof value !== 'string' || !shape.test(value) || /\p{Surrogate}/u.test(value)) throw malformed(name);
   return value;
 }
@@ -169,5 +170,5 @@ function instant(owner: Members, name: string): Timestamp {
 }
 
 function malformed(name: string): LineFault {
-  return new LineFault(`is no line of an export: ${name} is missing or not of its kind`);
+  return new LineFault(`is not a line of an export: ${name} is missing or has the wrong type`);
 }

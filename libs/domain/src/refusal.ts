@@ -1,70 +1,80 @@
-import type { RefusalReason } from './refusals.js';
-
-/** One field of the request that is at fault. */
+/** One invalid field of the request. */
 export interface RefusalDetail {
-  /** Where it stands: a JSON Pointer into the body (RFC 6901), or the name of a parameter or header. */
+  /** A JSON Pointer into the body (RFC 6901), or the name of a parameter or header. */
   readonly path: string;
-  /** A stable word for what is wrong with it; not necessarily a row of the refusal table. */
+  /** A stable code of the mistake; not necessarily a row of the refusal table. */
   readonly reason: string;
-  /** The same in a sentence. */
+  /** The mistake in one sentence. */
   readonly message: string;
 }
 
-/** The body of every error answer: the two published fields, then ours. */
+/** The body of every error response: the two published fields, then ours. */
 export interface ErrorBody {
   readonly errorCode: string;
   readonly message: string;
-  /** One row of the refusal table. A string here, because a newer service may know more rows than this library. */
+  /** A row of the refusal table. A string here, because a newer service may have rows that this library does not. */
   readonly reason: string;
-  /** The same as the X-Request-Id header. */
+  /** Equal to the X-Request-Id header. */
   readonly requestId: string;
   readonly details?: readonly RefusalDetail[];
 }
 
-/** What a refusal may carry beside its reason. */
+/** The optional parts of a refusal. */
 export interface RefusalOptions {
   readonly details?: readonly RefusalDetail[] | undefined;
-  /** Whole seconds until trying again makes sense, for `rate_limited`, `unavailable` and `outcome_unknown`. */
+  /** Whole seconds until a retry is useful, for `rate_limited`, `unavailable` and `outcome_unknown`. */
   readonly retryAfterSeconds?: number | undefined;
   /** For the log; never sent. */
   readonly cause?: unknown;
 }
 
-/** One row of the refusal table: how a reason travels and what it means. What to do about it is in `refusal-actions.ts`. */
+/** One row of the refusal table. */
 export interface RefusalRow {
   /** HTTP status (RFC 9110). */
   readonly status: number;
-  /** The published error code. 400, 401 and 404 share `invalid_request`; from 405 to 431 it repeats the reason. */
-  readonly errorCode: string;
-  /** What happened, in one sentence a caller can read. The default message, and the documentation. */
-  readonly meaning: string;
+  /** The published error code, where it differs from that of the status. */
+  readonly errorCode?: string;
+  /** The default message of the refusal, and its description in the documentation: one sentence on what is wrong. */
+  readonly message: string;
+  /** The next step of the caller. Only the documentation prints it. */
+  readonly action: string;
 }
+
+/** The published error code of a status. Any other status has the reason as its error code. */
+const ERROR_CODES: Readonly<Record<number, string>> = {
+  400: 'invalid_request',
+  401: 'invalid_request',
+  403: 'forbidden',
+  404: 'invalid_request',
+  409: 'conflict',
+  422: 'unprocessable',
+};
 
 /** In the registry of all symbols, so that every copy of this library in a process has the same one. */
 export const REFUSAL_BRAND = Symbol.for('@banking/domain/Refusal');
 
 /**
- * A refusal made from its row, without the table it stands in: a page that only reads amounts should not have to load
- * every sentence of the service. For whoever catches it there is only `Refusal`.
+ * A refusal made from its row. It does not import the table, so a page that only reads amounts does not load every
+ * message of the service. Callers catch it as `Refusal`.
  */
-export class RowRefusal extends Error {
+export class RowRefusal<Reason extends string = string> extends Error {
   override readonly name: string = 'Refusal';
-  readonly reason: RefusalReason;
+  readonly reason: Reason;
   readonly status: number;
   readonly errorCode: string;
   readonly details?: readonly RefusalDetail[];
   readonly retryAfterSeconds?: number;
 
-  constructor(reason: RefusalReason, row: RefusalRow, message = row.meaning, options: RefusalOptions = {}) {
+  constructor(reason: Reason, row: RefusalRow, message = row.message, options: RefusalOptions = {}) {
     super(message, 'cause' in options ? { cause: options.cause } : undefined);
     this.reason = reason;
     this.status = row.status;
-    this.errorCode = row.errorCode;
+    this.errorCode = row.errorCode ?? ERROR_CODES[row.status] ?? reason;
     if (options.details !== undefined) this.details = options.details;
     if (options.retryAfterSeconds !== undefined) this.retryAfterSeconds = options.retryAfterSeconds;
   }
 
-  /** What `instanceof Refusal` asks for. */
+  /** Read by `instanceof Refusal`. */
   get [REFUSAL_BRAND](): true {
     return true;
   }

@@ -6,10 +6,10 @@ import { PROTOCOL } from './refusal-rows/protocol.js';
 import { REFUSAL_BRAND, type RefusalOptions, type RefusalRow, RowRefusal } from './refusal.js';
 
 /**
- * Every expected "no" of the service, once.
+ * The table of refusals: every expected failure of the service, one row each.
  *
- * The HTTP answers, the OpenAPI document, the client and the docs page are read from this table, so a reason that is
- * not here cannot be sent, and a reason that is here is documented. Words are stable: a caller may branch on them.
+ * HTTP responses, the OpenAPI document, the client and the documentation page are made from this table, so a reason
+ * that is not here cannot be sent. Reasons are stable: callers may branch on them.
  */
 export const REFUSALS = {
   ...MALFORMED,
@@ -19,31 +19,33 @@ export const REFUSALS = {
   ...PROTOCOL,
 } as const satisfies Record<string, RefusalRow>;
 
-/** A stable word for why a request was refused: one row of {@link REFUSALS}. */
+/** A stable code of an expected failure: one row of {@link REFUSALS}. */
 export type RefusalReason = keyof typeof REFUSALS;
 
+/** When a caller may try again whose refusal gives no other time: the value of `Retry-After` in seconds. */
+export const RETRY_AFTER_S = 1;
+
 /**
- * An expected "no": the request was understood and is refused for a reason the caller can read.
+ * An expected failure with a reason that the caller can act on. An unexpected failure is a plain `Error` and has the
+ * response `internal_error`.
  *
- * A bug is never a Refusal: it is a plain `Error` and is answered as `internal_error`.
- *
- * `instanceof Refusal` holds whichever copy of this library made it: a process that both imports and requires the
- * library has two.
+ * `instanceof Refusal` holds for every copy of this library: a process that both imports and requires the library has
+ * two.
  */
-export class Refusal extends RowRefusal {
-  /** The message is sent to the caller; without one, the meaning of the reason in the table is used. */
+export class Refusal extends RowRefusal<RefusalReason> {
+  /** @param message sent to the caller; the message of the row if it is left out */
   constructor(reason: RefusalReason, message?: string, options?: RefusalOptions) {
     super(reason, REFUSALS[reason], message, options);
   }
 
-  /** Asked of this class, the brand decides; asked of a subclass, which inherits the question, its own prototype. */
+  /** Checks the brand for this class. A subclass inherits this method and checks its own prototype. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     if (this !== Refusal) return super[Symbol.hasInstance](value);
     return (value as Partial<Refusal> | null | undefined)?.[REFUSAL_BRAND] === true;
   }
 }
 
-/** Whether a word is a row of the refusal table this version of the library knows. */
-export function isRefusalReason(word: string): word is RefusalReason {
-  return Object.hasOwn(REFUSALS, word);
+/** Whether a text is a reason of the table in this version of the library. */
+export function isRefusalReason(text: string): text is RefusalReason {
+  return Object.hasOwn(REFUSALS, text);
 }

@@ -29,7 +29,7 @@ describe.each(TABLES)('the states of %s', (_name, table) => {
     }
   });
 
-  it('are never left again once they are final', () => {
+  it('have no step from a final state', () => {
     fc.assert(
       fc.property(fc.constantFrom(...states), fc.constantFrom(...states), (from, to) => {
         return !isFinal(table, from) || !isLegalStep(table, from, to);
@@ -37,7 +37,7 @@ describe.each(TABLES)('the states of %s', (_name, table) => {
     );
   });
 
-  it('know no step from or to a word that is not among them', () => {
+  it('have no step from or to an unknown state', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.constantFrom('constructor', '__proto__', 'toString')), (word) => {
         if (states.includes(word)) return true;
@@ -50,8 +50,8 @@ describe.each(TABLES)('the states of %s', (_name, table) => {
   });
 });
 
-describe('the steps that are promised', () => {
-  it('end a transaction for good once the rail has said its last word', () => {
+describe('the published steps', () => {
+  it('end a transaction with the final status of the rail', () => {
     expect(steps(TRANSACTION_STEPS)).toEqual(['pending>completed', 'pending>failed']);
   });
 

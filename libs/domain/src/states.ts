@@ -1,9 +1,9 @@
-/** Which states may follow each state. A state that nothing follows is final. */
+/** The allowed next states of each state. A state without next states is final. */
 export type Steps<State extends string = string> = Readonly<Record<State, readonly State[]>>;
 
 /**
- * A transaction is pending until the rail's last word. Both words are final: money that comes back later is a new,
- * linked transaction.
+ * A transaction is pending until the rail reports a final status. Both are final: money that returns later is a new, linked
+ * transaction.
  */
 export const TRANSACTION_STEPS = {
   pending: ['completed', 'failed'],
@@ -11,13 +11,13 @@ export const TRANSACTION_STEPS = {
   failed: [],
 } as const satisfies Steps<'pending' | 'completed' | 'failed'>;
 
-/** An account is disabled and enabled again as often as an administrator likes. */
+/** An administrator can disable and enable an account any number of times. */
 export const ACCOUNT_STEPS = {
   enabled: ['disabled'],
   disabled: ['enabled'],
 } as const satisfies Steps<'enabled' | 'disabled'>;
 
-/** An order is active while something is left to run; completed says nothing about what the rail answered. */
+/** An order is active while a run is left. Completed says nothing about the result at the rail. */
 export const ORDER_STEPS = {
   active: ['completed', 'cancelled', 'failed'],
   completed: [],
@@ -26,8 +26,8 @@ export const ORDER_STEPS = {
 } as const satisfies Steps<'active' | 'completed' | 'cancelled' | 'failed'>;
 
 /**
- * One run of an order. It is pending while its transaction is; a run that needs no rail completes at once, and one
- * that is refused when its time comes fails without ever being pending.
+ * One run of an order. It is pending while its transaction is. A run without a rail completes at once. A run that is refused when
+ * it is due fails without being pending.
  */
 export const EXECUTION_STEPS = {
   scheduled: ['pending', 'completed', 'failed', 'cancelled'],
@@ -37,7 +37,7 @@ export const EXECUTION_STEPS = {
   cancelled: [],
 } as const satisfies Steps<'scheduled' | 'pending' | 'completed' | 'failed' | 'cancelled'>;
 
-/** A user is pending until the sign-up is complete. An operator suspends a user and resumes it. Only a completed user has roles. */
+/** A user is pending until the sign-up is complete. An operator can suspend and resume a user. Only a completed user has roles. */
 export const USER_STEPS = {
   pending: ['completed'],
   completed: ['suspended'],
@@ -50,17 +50,17 @@ export type OrderStatus = keyof typeof ORDER_STEPS;
 export type ExecutionStatus = keyof typeof EXECUTION_STEPS;
 export type UserStatus = keyof typeof USER_STEPS;
 
-/** Whether a table lets one state follow another. Staying where one is, is not a step; an unknown state has none. */
+/** Whether a table allows a step between two states. Staying in a state is not a step. An unknown state has no steps. */
 export function isLegalStep(table: Steps, from: string, to: string): boolean {
   return next(table, from).includes(to);
 }
 
-/** Whether a state is known to the table and nothing follows it. */
+/** Whether the table contains the state, without next states. */
 export function isFinal(table: Steps, state: string): boolean {
   return Object.hasOwn(table, state) && next(table, state).length === 0;
 }
 
-/** Own entries only: `constructor` is not a state of anything. */
+/** Own properties only, because `constructor` is not a state. */
 function next(table: Steps, from: string): readonly string[] {
   return Object.hasOwn(table, from) ? (table[from] ?? []) : [];
 }

@@ -86,10 +86,17 @@ describe('a day of a caller', () => {
     expect(isDay(text)).toBe(true);
   });
 
-  it.each(['2026-02-29', '0000-01-01', '2026-11-21Z', '2026-11-21T00:00:00Z', '2026-11-21\n', '26-11-21', '10000-01-01', '2026-1-1', ''])(
-    'is not %j',
-    (text) => {
-      expect(isDay(text)).toBe(false);
-    },
-  ); // prettier-ignore
+  it.each([
+    '2026-02-29',
+    '0000-01-01',
+    '2026-11-21Z',
+    '2026-11-21T00:00:00Z',
+    '2026-11-21\n',
+    '26-11-21',
+    '10000-01-01',
+    '2026-1-1',
+    '',
+  ])('is not %j', (text) => {
+    expect(isDay(text)).toBe(false);
+  });
 });

@@ -4,8 +4,8 @@ declare const kind: unique symbol;
  * An instant as it travels: RFC 3339 in UTC with `Z` and three to nine fractional digits,
  * `2026-11-21T09:30:00.000Z`.
  *
- * It stays text from end to end. A `Date` holds milliseconds only and would drop the digits that PostgreSQL or another
- * institution wrote. Two of them order as text only when they have equally many digits.
+ * It stays text from end to end. A `Date` has milliseconds only and would drop the digits that PostgreSQL or another institution
+ * wrote. Two timestamps compare as text only if they have the same number of digits.
  */
 export type Timestamp = string & { readonly [kind]: 'timestamp' };
 
@@ -24,9 +24,8 @@ const INSTANT =
   /^([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,9}))?(Z|[+-](?:0[0-9]|1[0-4]):[0-5][0-9])$/;
 
 /**
- * Whether a caller's text names an instant: RFC 3339 with an offset, `2026-11-21T09:30:00Z` or `…T10:30:00+01:00`, on a day that
- * exists. Without an offset the same text is another instant in every place, so that is none. Neither is one of the year 0, which
- * PostgreSQL does not have.
+ * Whether a text is an instant: RFC 3339 with an offset, `2026-11-21T09:30:00Z` or `…T10:30:00+01:00`, on a day that exists. A text
+ * without an offset is ambiguous and refused. So is the year 0, which PostgreSQL does not have.
  */
 export function isInstant(text: string): boolean {
   const [, local, fraction = '', offset] = INSTANT.exec(text) ?? [];
@@ -34,7 +33,7 @@ export function isInstant(text: string): boolean {
   return isTimestamp(`${local}.${fraction.padEnd(3, '0')}Z`);
 }
 
-/** Whether a caller's text names a day of the calendar, `2026-11-21`, from the year 1 on. */
+/** Whether a text is a day of the calendar, `2026-11-21`, from the year 1 on. */
 export function isDay(text: string): boolean {
   return isInstant(`${text}T00:00:00Z`);
 }

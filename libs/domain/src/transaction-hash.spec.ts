@@ -61,7 +61,7 @@ const contents: fc.Arbitrary<TransactionContent> = fc.record(
 );
 
 describe('the hash of a transaction', () => {
-  it('is SHA-256 of the canonical text in UTF-8, whoever computes it', async () => {
+  it('is SHA-256 of the canonical text in UTF-8, as node:crypto computes it', async () => {
     await fc.assert(
       fc.asyncProperty(contents, async (content) => {
         const elsewhere = createHash('sha256').update(canonicalTransaction(content), 'utf8').digest('hex');
@@ -83,7 +83,7 @@ describe('the hash of a transaction', () => {
     );
   });
 
-  it('covers everything in the content: two contents share a text only when they say the same', () => {
+  it('covers the whole content: different contents have different texts', () => {
     fc.assert(
       fc.property(contents, (content) => {
         const said = JSON.parse(canonicalTransaction(content)) as TransactionContent;
@@ -96,7 +96,7 @@ describe('the hash of a transaction', () => {
     );
   });
 
-  it('stays what it was when a status, a time or any other field is added beside the content', () => {
+  it('ignores a status, a time and any other field outside of the content', () => {
     const later = {
       ...PAYOUT,
       status: 'completed',

@@ -2,18 +2,18 @@ import { canonicalJson, type CanonicalValue } from './canonical-json.js';
 import type { TransferDirection } from './resources/transfer.js';
 
 /**
- * What a transaction's hash covers: what moved, where, to whom and why, and what each account's chain said before.
- * Status and times that change are out, so the hash stays what it was when the money moved.
+ * The content that a transaction's hash covers: its transfers, their purpose and recipient, and the previous hash of each account.
+ * It excludes the status and times that change, so the hash is permanent.
  */
 export interface TransactionContent {
   readonly workspaceId: number;
   readonly transactionId: number;
-  /** The day it counts, `2026-11-21`. */
+  /** The value date, `2026-11-21`. */
   readonly valueDate: string;
-  /** The transaction whose money this one brings back. */
+  /** The transaction that this one reverses. */
   readonly returnOf?: number | undefined;
   readonly transfers: readonly TransferContent[];
-  /** One row per customer account it touches; our own accounts have no chain. */
+  /** One entry for each customer account of the transaction. Own accounts have no chain. */
   readonly previous: readonly ChainLink[];
 }
 
@@ -30,11 +30,11 @@ export interface TransferContent {
   readonly purpose?: string | undefined;
   /** The fee of the movement, repeated for display: digits, in minor units. */
   readonly feeAmount?: string | undefined;
-  /** Who was paid. */
+  /** The recipient. */
   readonly recipientId?: number | undefined;
-  /** Counts the transfers of a customer account without a gap. Our own accounts have none. */
+  /** The number of the transfer on its customer account, without gaps. Own accounts have none. */
   readonly accountVersion?: number | undefined;
-  /** What it left on the account: digits in minor units, with a minus sign below zero. */
+  /** The balance after the transfer: digits in minor units, with a minus sign below zero. */
   readonly balanceAfter?: string | undefined;
 }
 
@@ -46,8 +46,8 @@ export interface ChainLink {
 }
 
 /**
- * The text that is hashed: RFC 8785 JSON of exactly the fields above, transfers in id order and links in account id
- * order whatever order they came in, absent fields left out. Fields of another name never take part.
+ * The text that is hashed: RFC 8785 JSON of exactly the fields above, with transfers sorted by id and links by account id.
+ * Undefined fields are omitted. Fields of other names are ignored.
  */
 export function canonicalTransaction(content: TransactionContent): string {
   return canonicalJson({
@@ -62,14 +62,14 @@ export function canonicalTransaction(content: TransactionContent): string {
   });
 }
 
-/** The hash of a transaction: SHA-256 of its canonical text in UTF-8, 64 hex digits. At home in a browser. */
+/** The hash of a transaction: SHA-256 of its canonical text in UTF-8, 64 hex digits. Also works in a browser. */
 export async function transactionHash(content: TransactionContent): Promise<string> {
   const bytes = new TextEncoder().encode(canonicalTransaction(content));
   const digest = await globalThis.crypto.subtle.digest('SHA-256', bytes);
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** Named one by one, so that a field of another name takes no part. */
+/** Selects each field by name, so that other fields are ignored. */
 function transferContent(transfer: TransferContent): CanonicalValue {
   const { id, accountId, currencyCode, direction, type, amount } = transfer;
   const { description, purpose, feeAmount, recipientId, accountVersion, balanceAfter } = transfer;
@@ -79,8 +79,8 @@ function transferContent(transfer: TransferContent): CanonicalValue {
   };
 }
 
-/** The members that are there. */
+/** The members that are not undefined. */
 function present(members: Readonly<Record<string, string | number | undefined>>) {
-  const there = Object.entries(members).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(there) as Record<string, string | number>;
+  const defined = Object.entries(members).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(defined) as Record<string, string | number>;
 }

@@ -1,15 +1,15 @@
 import type { Timestamp } from '@banking/domain';
 import type { TransactionContent } from '@banking/domain/proof';
-import { bind, statement, type Database } from '@banking/postgres';
+import { bind, sqlStatement, type Database } from '@banking/postgres';
 import { currencyCode } from './own-accounts.js';
 import { rangeKey, rangesOf, type RangeOptions } from './ranges.js';
 
-/** Transactions read at a time: each of these ranges has to fit into memory. */
+/** Transactions of a range, which must fit into memory. */
 const RANGE_TRANSACTIONS = 1_000;
 
-/** A transaction as its rows say it. */
+/** A transaction as it is stored. */
 export interface BookedTransaction {
-  /** What its hash must cover. */
+  /** The content that its hash covers. */
   readonly content: TransactionContent;
   /** The hash that is stored. */
   readonly hash: string;
@@ -46,13 +46,13 @@ interface BookedRow {
 }
 
 /**
- * Transactions in the order of their ids, each with its transfers and with the hash each of its customer accounts stood at before
- * it: that of the transaction which wrote the version before.
+ * Transactions in the order of their ids, each with its transfers and the previous hash of each of its customers' accounts: that of the
+ * transaction that wrote the version before.
  *
- * That version is looked up as the highest below, and not by its number: for the number alone the planner may read the whole account
- * by another index, once a transaction.
+ * Looks the version before up as the highest one below. For an equality, the planner may read the whole account by another index for
+ * each transaction.
  */
-const BOOKED = statement<BookedRow>(
+const BOOKED = sqlStatement<BookedRow>(
   'booked_transactions',
   `select x.id, x.hash, x.status, rfc3339(x.created_at) as created_at, rfc3339(x.updated_at) as updated_at,
           x.value_date::text as value_date, x.return_of as returned_id,
@@ -80,15 +80,15 @@ const BOOKED = statement<BookedRow>(
 
 const TRANSACTIONS = ['transactions', rangeKey('transaction')] as const;
 
-/** Reads the transactions of a workspace in the order of their ids, each range in a snapshot of its own, as `rangesOf` says. */
+/** Reads the transactions of a workspace in the order of their ids, each range in a snapshot of its own; see `rangesOf`. */
 export async function* bookedTransactions(
   database: Database,
   workspaceId: number,
   { rangeRows = RANGE_TRANSACTIONS, onRange }: RangeOptions = {},
 ): AsyncGenerator<readonly BookedTransaction[], void, undefined> {
   for await (const { after, upto } of rangesOf(database, workspaceId, TRANSACTIONS, { rangeRows, onRange })) {
-    const ask = [bind(BOOKED, workspaceId, after, upto)] as const;
-    const [rows] = await database.flight({ workspaces: [workspaceId] }, ask);
+    const query = [bind(BOOKED, workspaceId, after, upto)] as const;
+    const [rows] = await database.pipeline({ workspaces: [workspaceId] }, query);
     yield rows.map((row) => ({
       content: contentOf(workspaceId, row),
       hash: row.hash,

@@ -1,12 +1,12 @@
 import type { Timestamp } from '@banking/domain';
-import { bind, statement, type Database } from '@banking/postgres';
+import { bind, sqlStatement, type Database } from '@banking/postgres';
 import type { BookedTransaction } from './booked-transactions.js';
 import type { OwnAccountKind } from './proposal.js';
 
 /** Accounts read at a time. */
 const PORTION = 10_000;
 
-/** An account as it stood at an instant. Balances of our own accounts are not stored: theirs is the sum of their transfers. */
+/** An account at an instant. Balances of own accounts are not stored; they are sums of transfers. */
 export interface AccountAt {
   readonly id: number;
   readonly kind: OwnAccountKind | 'customer';
@@ -17,8 +17,8 @@ export interface AccountAt {
 }
 
 /**
- * How far the books of a workspace went at an instant. The books are append-only, so the rest is read later, in ranges: a transaction
- * was there if the versions it wrote on its customers' accounts were reached.
+ * The extent of a workspace's books at an instant. The books are append-only, so transactions can be read later, in ranges: a
+ * transaction was booked if its customers' accounts had reached the versions that it wrote.
  */
 export interface BooksAt {
   readonly workspaceId: number;
@@ -26,7 +26,7 @@ export interface BooksAt {
   readonly accounts: number;
   /** The version of every customer's account. */
   readonly versions: ReadonlyMap<number, number>;
-  /** What the customers' accounts held, by currency. */
+  /** The sum of the customers' balances by currency. */
   readonly held: ReadonlyMap<number, bigint>;
   readonly ownAccounts: ReadonlyMap<number, Pick<AccountAt, 'kind' | 'currencyId'>>;
 }
@@ -40,9 +40,9 @@ type AccountRow = readonly [
   head: string,
 ];
 
-const NOW = statement<{ at: Timestamp }>('books_at_now', 'select rfc3339(now()) as at');
-/** One JSON document a portion is read three times as fast as its rows, and the snapshot is held for as long as that takes. */
-const ACCOUNTS = statement<{ accounts: readonly AccountRow[] | null }>(
+const NOW = sqlStatement<{ at: Timestamp }>('books_at_now', 'select rfc3339(now()) as at');
+/** One JSON document per portion is read three times as fast as rows, which shortens the snapshot. */
+const ACCOUNTS = sqlStatement<{ accounts: readonly AccountRow[] | null }>(
   'books_at_accounts',
   `select json_agg(json_build_array(id, kind, currency_id, balance::text, version, head) order by id) as accounts
    from (select * from account where workspace_id = $1 and id > $2 order by id limit $3) a`,
@@ -51,7 +51,7 @@ const ACCOUNTS = statement<{ accounts: readonly AccountRow[] | null }>(
 /**
  * Reads the accounts of a workspace in one short snapshot.
  *
- * @param onAccount is told every account, in the order of their ids
+ * @param onAccount is called for every account, in the order of their ids
  */
 export async function booksAt(
   database: Database,
@@ -73,9 +73,9 @@ export async function booksAt(
   const at = await database.transaction(
     { workspaces: [workspaceId] },
     async (tx) => {
-      const [[now]] = await tx.flight([bind(NOW)] as const);
+      const [[now]] = await tx.pipeline([bind(NOW)] as const);
       for (let last = 0; ;) {
-        const [[portion]] = await tx.flight([bind(ACCOUNTS, workspaceId, last, PORTION)] as const);
+        const [[portion]] = await tx.pipeline([bind(ACCOUNTS, workspaceId, last, PORTION)] as const);
         const accounts = portion?.accounts ?? [];
         accounts.forEach(take);
         if (accounts.length < PORTION) break;
@@ -88,7 +88,7 @@ export async function booksAt(
   return { workspaceId, at, accounts: versions.size + ownAccounts.size, versions, held, ownAccounts };
 }
 
-/** Whether a transaction was there. One of our own accounts alone has no version: the time of its row decides. */
+/** Whether a transaction was booked. A transaction of own accounts alone has no version, so the time of its row decides. */
 export function wasBooked({ versions, at }: BooksAt, { content, createdAt }: BookedTransaction): boolean {
   const steps = content.transfers.filter(({ accountVersion }) => accountVersion !== undefined);
   if (steps.length === 0) return createdAt <= at;

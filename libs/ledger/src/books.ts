@@ -1,16 +1,16 @@
 import { resolve } from 'node:path';
 import { IdBlocks, type Database } from '@banking/postgres';
 
-/** Where the books' migrations lie, for whoever prepares a database. */
+/** The folder of the books' migrations. */
 export const LEDGER_MIGRATIONS = resolve(__dirname, '../migrations');
 
-/** Open books: the database they are kept in, and the ids reserved for what is written next. */
+/** Open books: their database, and reserved ids for the next rows. */
 export interface Books {
   readonly database: Database;
   readonly transactionIds: IdBlocks;
-  /** Transfers and the balances they leave behind share their ids. */
+  /** A transfer and the balance after it share one id. */
   readonly transferIds: IdBlocks;
-  /** Ids of our own accounts, which never change once opened. Filled as they are met. */
+  /** Ids of the workspaces' own accounts by `ownAccountKey`: a cache. An id never changes. */
   readonly ownAccounts: Map<string, number>;
 }
 

@@ -1,30 +1,31 @@
 import { transactionHash } from '@banking/domain/proof';
 import * as fc from 'fast-check';
+
 import { decide } from './decide.js';
-import { batches, deskOf, holdings, simply, wordOf } from './testing/batches.js';
+import { batches, contextOf, decideAll, decideByModel, holdings, reasonOf } from './testing/batches.js';
 import { proposal } from './testing/proposals.js';
 import { euros } from './testing/world.js';
 import type { Outcome } from './proposal.js';
 
 const transactionsOf = (outcomes: readonly Outcome[]) => outcomes.flatMap(({ posted }) => posted ?? []);
 
-describe('Given any batch on any accounts', () => {
-  it('When it is decided, Then it says and leaves what a simple model does', () => {
+describe('any batch on any accounts', () => {
+  it('has the outcomes and final balances of a simple model', () => {
     fc.assert(
       fc.property(holdings, batches, (held, batch) => {
-        const desk = deskOf(held);
+        const { context, accounts } = contextOf(held);
 
-        const outcomes = decide(desk, batch);
+        const outcomes = decideAll(context, batch);
 
-        expect([outcomes.map(wordOf), desk.held.map(({ balance }) => balance)]).toEqual(simply(held, batch));
+        expect([outcomes.map(reasonOf), accounts.map(({ balance }) => balance)]).toEqual(decideByModel(held, batch));
       }),
     );
   });
 
-  it('When it is decided, Then no movement leaves an account under its floor or beyond a safe integer', () => {
+  it('leaves no account under its floor or beyond a safe integer', () => {
     fc.assert(
       fc.property(holdings, batches, (held, batch) => {
-        for (const { transfers } of transactionsOf(decide(deskOf(held), batch))) {
+        for (const { transfers } of transactionsOf(decideAll(contextOf(held).context, batch))) {
           for (const { accountId, balanceAfter } of transfers) {
             if (balanceAfter === undefined) continue;
             expect(balanceAfter).toBeGreaterThanOrEqual(held.find(({ id }) => id === accountId)!.floor);
@@ -35,10 +36,10 @@ describe('Given any batch on any accounts', () => {
     );
   });
 
-  it('When it is decided, Then every transaction sums to zero', () => {
+  it('posts transactions that sum to zero', () => {
     fc.assert(
       fc.property(holdings, batches, (held, batch) => {
-        for (const { transfers } of transactionsOf(decide(deskOf(held), batch))) {
+        for (const { transfers } of transactionsOf(decideAll(contextOf(held).context, batch))) {
           const sum = transfers.reduce(
             (total, { leg }) => total + (leg.direction === 'credit' ? leg.amount : -leg.amount),
             0n,
@@ -49,37 +50,24 @@ describe('Given any batch on any accounts', () => {
     );
   });
 
-  it('When a proposal is refused, Then the accounts are as it found them', () => {
+  it('leaves the accounts unchanged where a proposal is refused', () => {
     fc.assert(
       fc.property(holdings, batches, (held, batch) => {
-        const desk = deskOf(held);
+        const { context, accounts } = contextOf(held);
         for (const one of batch) {
-          const before = structuredClone(desk.held);
-          const [outcome] = decide(desk, [one]);
-          if (outcome?.refused) expect(desk.held).toEqual(before);
+          const before = structuredClone(accounts);
+          const outcome = decide(context, one);
+          if (outcome.refused) expect(accounts).toEqual(before);
         }
       }),
     );
   });
 
-  it('When it is decided one by one, Then it is what it is at once', () => {
+  it('continues the versions and balances of each account without a gap', () => {
     fc.assert(
       fc.property(holdings, batches, (held, batch) => {
-        const [together, alone] = [deskOf(held), deskOf(held)];
-
-        const outcomes = decide(together, batch);
-
-        expect(batch.flatMap((one) => decide(alone, [one]))).toEqual(outcomes);
-        expect(alone.held).toEqual(together.held);
-      }),
-    );
-  });
-
-  it('When it is decided, Then versions and balances of each account continue without a gap', () => {
-    fc.assert(
-      fc.property(holdings, batches, (held, batch) => {
-        const desk = deskOf(held);
-        const transfers = transactionsOf(decide(desk, batch)).flatMap((transaction) => transaction.transfers);
+        const { context, accounts } = contextOf(held);
+        const transfers = transactionsOf(decideAll(context, batch)).flatMap((transaction) => transaction.transfers);
         for (const { id, version, balance } of held) {
           const own = transfers.filter(({ accountId }) => accountId === id);
           let running = balance;
@@ -87,7 +75,7 @@ describe('Given any batch on any accounts', () => {
             running += leg.direction === 'credit' ? leg.amount : -leg.amount;
             expect([accountVersion, balanceAfter]).toEqual([version + index + 1, running]);
           });
-          expect(desk.held.find((one) => one.id === id)).toMatchObject({
+          expect(accounts.find((one) => one.id === id)).toMatchObject({
             version: version + own.length,
             balance: running,
           });
@@ -96,12 +84,12 @@ describe('Given any batch on any accounts', () => {
     );
   });
 
-  it('When it is decided, Then anyone can make its hashes again, each on the ones before', async () => {
+  it('chains hashes that can be recomputed, each from those before', async () => {
     await fc.assert(
       fc.asyncProperty(holdings, batches, async (held, batch) => {
-        const desk = deskOf(held);
+        const { context, accounts } = contextOf(held);
         const heads = new Map(held.map(({ id, head }) => [id, head]));
-        for (const { workspaceId, id, hash, entry, transfers } of transactionsOf(decide(desk, batch))) {
+        for (const { workspaceId, id, hash, entry, transfers } of transactionsOf(decideAll(context, batch))) {
           const touched = new Set(
             transfers.flatMap(({ leg }) => (typeof leg.account === 'number' ? [leg.account] : [])),
           );
@@ -128,13 +116,13 @@ describe('Given any batch on any accounts', () => {
           expect(again).toBe(hash);
           touched.forEach((accountId) => heads.set(accountId, hash));
         }
-        expect(desk.held.map(({ head }) => head)).toEqual(held.map((account) => heads.get(account.id)));
+        expect(accounts.map(({ head }) => head)).toEqual(held.map((account) => heads.get(account.id)));
       }),
     );
   });
 });
 
-describe('Given a proposal that no caller should make', () => {
+describe('a proposal that is a programming error', () => {
   const amount = euros('10.00');
   const leg = { currencyId: 978, amount, type: 'internal' };
 
@@ -144,14 +132,14 @@ describe('Given a proposal that no caller should make', () => {
       [{ ...leg, account: 'settlement', direction: 'credit' }],
       'out of balance by 1000 in currency 978',
     ],
-    ['has no legs', [], 'a transaction has legs'],
+    ['has no legs', [], 'a transaction must have legs'],
     [
       'moves nothing',
       [
         { ...leg, amount: euros('0.00'), account: 'settlement', direction: 'credit' },
         { ...leg, amount: euros('0.00'), account: 'fees', direction: 'debit' },
       ],
-      'a leg moves more than nothing',
+      'the amount of a leg must be above zero',
     ],
     [
       'moves another currency than the account holds',
@@ -161,9 +149,14 @@ describe('Given a proposal that no caller should make', () => {
       ],
       'account 1 does not hold 840',
     ],
-  ] as const)('When it %s, Then it is a bug and not a refusal', (_what, legs, message) => {
+  ] as const)('throws an Error where it %s', (_what, legs, message) => {
     const [held] = fc.sample(holdings, 1);
+    const own = new Map(
+      [840, 978].flatMap((currency) =>
+        ['settlement', 'fees'].map((kind, at) => [`1/${currency}/${kind}`, 101 + at] as const),
+      ),
+    );
 
-    expect(() => decide(deskOf(held!), [proposal(legs)])).toThrow(message);
+    expect(() => decide(contextOf(held!, { own }).context, proposal(legs))).toThrow(message);
   });
 });

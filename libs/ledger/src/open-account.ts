@@ -1,4 +1,4 @@
-import { bind, statement, type Bound } from '@banking/postgres';
+import { bind, sqlStatement, type BoundStatement } from '@banking/postgres';
 
 /** A customer's account before its first movement. */
 export interface NewAccount {
@@ -13,19 +13,19 @@ export interface NewAccount {
   readonly alias?: string | undefined;
   /** ISO 20022 cash account type, such as `CACC`. */
   readonly type: string;
-  /** What others pay to. Unique over all workspaces. */
+  /** The account number that payers use. Unique over all workspaces. */
   readonly code: string;
 }
 
-/** Balance, version and floor are the database's: an account starts at zero with a first snapshot of its own. */
-const OPEN_ACCOUNT = statement(
+/** The database sets balance, version and floor. An account starts at zero with a first snapshot. */
+const OPEN_ACCOUNT = sqlStatement(
   'open_account',
   `insert into account (workspace_id, id, product_id, currency_id, name, alias, type, code)
    values ($1, $2, $3, $4, $5, $6, $7, $8)`,
 );
 
-/** The write that opens an account, to travel in one database transaction with what else that takes. */
-export function openAccount(account: NewAccount): Bound<unknown> {
+/** The statement that opens an account. The caller sends it in a database transaction. */
+export function openAccount(account: NewAccount): BoundStatement<unknown> {
   const { workspaceId, id, productId, currencyId, name, alias, type, code } = account;
   return bind(OPEN_ACCOUNT, workspaceId, id, productId, currencyId, name, alias ?? null, type, code);
 }

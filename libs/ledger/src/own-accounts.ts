@@ -1,13 +1,13 @@
-import { bind, statement } from '@banking/postgres';
+import { bind, sqlStatement } from '@banking/postgres';
 import { currencies } from '@banking/domain';
 import type { Books } from './books.js';
 import type { OwnAccountKind, Proposal } from './proposal.js';
 
 /**
- * In one order, whoever opens them: two batches that meet the same accounts for the first time wait instead of blocking each other.
- * Whichever of its keys an account is met by, its code or its kind, it is there already.
+ * Inserts in one order. Two batches that open the same accounts wait for each other and cannot deadlock. `on conflict` covers both
+ * unique keys, the code and the kind.
  */
-const OPEN_OWN_ACCOUNTS = statement(
+const OPEN_OWN_ACCOUNTS = sqlStatement(
   'open_own_accounts',
   `insert into account (workspace_id, kind, currency_id, name, type, code)
    select w, k, c, 'Bank', 'SACC', 'own-' || k || '-' || c
@@ -16,7 +16,7 @@ const OPEN_OWN_ACCOUNTS = statement(
    on conflict do nothing`,
 );
 
-const FIND_OWN_ACCOUNTS = statement<{ workspace_id: bigint; currency_id: number; kind: OwnAccountKind; id: bigint }>(
+const FIND_OWN_ACCOUNTS = sqlStatement<{ workspace_id: bigint; currency_id: number; kind: OwnAccountKind; id: bigint }>(
   'find_own_accounts',
   `select a.workspace_id, a.currency_id, a.kind, a.id
    from account a
@@ -28,11 +28,11 @@ export function ownAccountKey(workspaceId: number, currencyId: number, kind: Own
 }
 
 /**
- * Makes sure that our own accounts which the proposals touch exist and are known.
+ * Opens the own accounts that the proposals touch and reads their ids into the cache.
  *
- * They have no floor and are never locked; opening one outside the posting harms nothing when the posting is refused.
+ * Own accounts have no floor and are never locked. An account stays open, at zero, if the posting is refused.
  */
-export async function meetOwnAccounts(books: Books, proposals: readonly Proposal[]): Promise<void> {
+export async function ensureOwnAccounts(books: Books, proposals: readonly Proposal[]): Promise<void> {
   const missing = new Map<string, { workspaceId: number; currencyId: number; kind: OwnAccountKind }>();
   for (const { entries } of proposals) {
     for (const { workspaceId, legs } of entries) {
@@ -52,7 +52,7 @@ export async function meetOwnAccounts(books: Books, proposals: readonly Proposal
     wanted.map(({ currencyId }) => currencyId),
   ];
   const workspaces = [...new Set(wanted.map(({ workspaceId }) => workspaceId))];
-  const [, found] = await books.database.flight({ workspaces }, [
+  const [, found] = await books.database.pipeline({ workspaces }, [
     bind(OPEN_OWN_ACCOUNTS, ...values),
     bind(FIND_OWN_ACCOUNTS, ...values),
   ] as const);

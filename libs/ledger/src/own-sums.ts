@@ -1,19 +1,19 @@
-import { bind, statement, type Database, type Tx } from '@banking/postgres';
+import { bind, sqlStatement, type Database, type DbTransaction } from '@banking/postgres';
 import type { BooksAt } from './books-at.js';
 import { rangeKey, rangesOf, type Range, type RangeOptions } from './ranges.js';
 
 const TRANSACTIONS = ['own accounts', rangeKey('transaction')] as const;
 
-/** What the transfers on one of our own accounts make in a currency. */
+/** The sum of the transfers on one own account in a currency. */
 interface OwnSum {
   readonly accountId: number;
   readonly currencyId: number;
   amount: bigint;
-  /** The part of it that was inserted by the time the caller named. */
+  /** The part that was inserted by the time of the caller. */
   amountByTime: bigint;
 }
 
-/** What the transactions of an instant come to. */
+/** The sums over the transactions at an instant. */
 interface OwnSums {
   readonly transactions: number;
   readonly transfers: number;
@@ -34,7 +34,7 @@ interface Touched {
 }
 
 const touched = (name: string, and = '') =>
-  statement<Touched>(
+  sqlStatement<Touched>(
     name,
     `select t.account_id, t.currency_id, max(t.account_version) as version, count(*)::int as transfers,
             count(*) filter (where t.account_version is null)::int as unversioned,
@@ -51,17 +51,17 @@ const TOUCHED_WITHOUT = touched(
   'and not exists (select from unnest($5::bigint[]) u(id) where u.id = t.transaction_id)',
 );
 
-const COUNT = statement<{ transactions: number; is_later: boolean | null }>(
+const COUNT = sqlStatement<{ transactions: number; is_later: boolean | null }>(
   'count_transactions',
   `select count(*)::int as transactions, bool_or(created_at > $4::timestamptz) as is_later
    from transaction where workspace_id = $1 and id > $2 and id <= $3`,
 );
 
 /**
- * Transactions that came later: above the version an account had then. A version that the account has not reached even now was never
- * posted: it is no later transaction but a fault, and stays in the sum.
+ * Later transactions: above the version that an account had at the instant. A version that the account has not reached even now was never
+ * posted. It is a fault and stays in the sum.
  */
-const LATER = statement<{ id: bigint }>(
+const LATER = sqlStatement<{ id: bigint }>(
   'later_transactions',
   `select distinct t.transaction_id as id
    from unnest($5::bigint[], $6::bigint[]) u(account_id, version)
@@ -75,10 +75,9 @@ const LATER = statement<{ id: bigint }>(
 );
 
 /**
- * Sums up our own accounts and counts, over the transactions that were there at an instant: a range of transactions in a snapshot of
- * its own.
+ * Sums the own accounts and counts the transactions at an instant, each range of transactions in a snapshot of its own.
  *
- * @param byTime RFC 3339; the part of each sum that was inserted by then is told too
+ * @param byTime RFC 3339; the part of each sum that was inserted by then is returned too
  */
 export async function ownSums(
   database: Database,
@@ -91,7 +90,7 @@ export async function ownSums(
   const misfits = new Set<number>();
   let [transactions, transfers] = [0, 0];
   for await (const range of rangesOf(database, workspaceId, TRANSACTIONS, options)) {
-    const work = (tx: Tx) => readRange(tx, books, range, byTime);
+    const work = (tx: DbTransaction) => readRange(tx, books, range, byTime);
     const read = await database.transaction({ workspaces: [workspaceId] }, work, { snapshot: true });
     transactions += read.transactions;
     for (const row of read.touched) {
@@ -110,8 +109,13 @@ export async function ownSums(
   return { transactions, transfers, sums: [...sums.values()], misfits: [...misfits] };
 }
 
-async function readRange(tx: Tx, { workspaceId, versions, at }: BooksAt, { after, upto }: Range, byTime: string) {
-  const [[count], rows] = await tx.flight([
+async function readRange(
+  tx: DbTransaction,
+  { workspaceId, versions, at }: BooksAt,
+  { after, upto }: Range,
+  byTime: string,
+) {
+  const [[count], rows] = await tx.pipeline([
     bind(COUNT, workspaceId, after, upto, at),
     bind(TOUCHED, workspaceId, after, upto, byTime),
   ] as const);
@@ -123,9 +127,9 @@ async function readRange(tx: Tx, { workspaceId, versions, at }: BooksAt, { after
 
   const ids = moved.map(({ account_id }) => account_id);
   const then = moved.map(({ before }) => before);
-  const [later] = await tx.flight([bind(LATER, workspaceId, after, upto, at, ids, then)] as const);
+  const [later] = await tx.pipeline([bind(LATER, workspaceId, after, upto, at, ids, then)] as const);
   if (later.length === 0) return { transactions: count?.transactions ?? 0, touched: rows };
   const without = later.map(({ id }) => id);
-  const [before] = await tx.flight([bind(TOUCHED_WITHOUT, workspaceId, after, upto, byTime, without)] as const);
+  const [before] = await tx.pipeline([bind(TOUCHED_WITHOUT, workspaceId, after, upto, byTime, without)] as const);
   return { transactions: (count?.transactions ?? 0) - later.length, touched: before };
 }

@@ -25,8 +25,8 @@ afterEach(async () => {
 
 const range = (length: number) => Array.from({ length }, (_, index) => index);
 
-describe('Given many who post at once', () => {
-  it('When they spend one account, Then as many succeed as it can pay', async () => {
+describe('concurrent postings', () => {
+  it('spend no more than the account holds', async () => {
     const [ada, bob] = [await account(world, '10.00'), await account(world)];
 
     const work = range(40).map((at) => post(at % 2 ? world.books : others, [payment(ada, bob, euros('0.40'))]));
@@ -37,7 +37,7 @@ describe('Given many who post at once', () => {
     expect(await holding(world, bob)).toEqual({ balance: 1_000n, version: 25n });
   });
 
-  it('When they wait for each other, Then the history of no account runs backwards in time', async () => {
+  it('keep the history of each account in order of time', async () => {
     const hot = await account(world, '10.00');
     const [early, late] = [await account(world), await account(world)];
 
@@ -60,7 +60,7 @@ describe('Given many who post at once', () => {
     expect(rows).toEqual([]);
   });
 
-  it('When they pay each other in a ring, Then no money is made or lost', async () => {
+  it('keep the sum of all balances', async () => {
     const ring: number[] = [];
     while (ring.length < 6) ring.push(await account(world, '1.00'));
 
@@ -74,7 +74,7 @@ describe('Given many who post at once', () => {
     expect(rows).toEqual([{ held: '600' }]);
   });
 
-  it('When one process reserves ids for all of them, Then each has its own', async () => {
+  it('have distinct ids', async () => {
     const hot = await account(world);
 
     const work = range(30).map(() =>
@@ -89,8 +89,8 @@ describe('Given many who post at once', () => {
   });
 });
 
-describe('Given two processes whose batches name the same accounts in opposite order', () => {
-  it('When they post at once, Then none blocks the other', async () => {
+describe('two processes with the same accounts in opposite order', () => {
+  it('do not deadlock', async () => {
     const here = [await account(world, '9.00'), await account(world, '9.00'), await account(world, '9.00')];
     const there = [
       await account(world, '9.00', { workspaceId: SOUTH }),
@@ -111,12 +111,12 @@ describe('Given two processes whose batches name the same accounts in opposite o
   });
 });
 
-describe('Given own accounts that nobody has opened yet', () => {
+describe('own accounts that are not open yet', () => {
   const unopened = currencies()
     .map(({ numeric }) => numeric)
     .filter((numeric) => numeric !== EUR);
 
-  it('When many need the same ones at once, in any order, Then each is opened once', async () => {
+  it('are opened once by concurrent postings in any order', async () => {
     const batch = unopened.map((currencyId) => {
       const leg = { currencyId, amount: euros('1.00'), type: 'spot' };
       return proposal([
@@ -135,11 +135,17 @@ describe('Given own accounts that nobody has opened yet', () => {
     expect(rows).toEqual([{ opened: unopened.length * 2, wanted: unopened.length * 2 }]);
   });
 
-  it('When many meet the same one at the same moment, Then all of them find it', async () => {
+  it('are found by all concurrent postings', async () => {
     const outcomes: Outcome[] = [];
     for (const currencyId of unopened.slice(0, 30)) {
       const leg = { currencyId, amount: euros('1.00'), type: 'spot', account: 'settlement' } as const;
-      const alone = proposal([{ ...leg, direction: 'debit' }, { ...leg, direction: 'credit' }], { workspaceId: SOUTH }); // prettier-ignore
+      const alone = proposal(
+        [
+          { ...leg, direction: 'debit' },
+          { ...leg, direction: 'credit' },
+        ],
+        { workspaceId: SOUTH },
+      );
       const processes = range(12).map((at) => openBooks(at % 2 ? world.database : others.database));
       outcomes.push(...(await Promise.all(processes.map((books) => post(books, [alone])))).flat());
     }

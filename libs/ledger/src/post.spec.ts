@@ -1,19 +1,8 @@
 import { CommitInDoubtError } from '@banking/postgres';
+import { sql } from '@banking/postgres/testing';
 import { post } from './post.js';
 import { crossing, funding, payment, payout, proposal, comeback } from './testing/proposals.js';
-import {
-  account,
-  euros,
-  EUR,
-  holding,
-  NORTH,
-  openWorld,
-  posted,
-  SOUTH,
-  sql,
-  USD,
-  type World,
-} from './testing/world.js';
+import { account, euros, EUR, holding, NORTH, openWorld, posted, SOUTH, USD, type World } from './testing/world.js';
 import { verifyBooks } from './verify.js';
 
 let world: World;
@@ -25,8 +14,8 @@ afterAll(() => world.close());
 
 const books = () => world.owner.query('select id, hash from transaction order by id').then(({ rows }) => rows);
 
-describe('Given a batch with a refusal in the middle', () => {
-  it('When it is posted, Then the others are, in their order, and the refused one left nothing', async () => {
+describe('a batch with refusals', () => {
+  it('posts the others in their order', async () => {
     const [ada, bob] = [await account(world, '10.00'), await account(world)];
 
     const outcomes = await post(world.books, [
@@ -40,7 +29,7 @@ describe('Given a batch with a refusal in the middle', () => {
     expect(await holding(world, bob)).toEqual({ balance: 1_000n, version: 2n });
   });
 
-  it('When the order of two decides, Then the first has the money', async () => {
+  it('decides in the order of the batch', async () => {
     const [ada, bob] = [await account(world), await account(world)];
 
     const [early, , late] = await post(world.books, [
@@ -52,7 +41,7 @@ describe('Given a batch with a refusal in the middle', () => {
     expect([early?.refused?.reason, late?.refused]).toEqual(['insufficient_funds', undefined]);
   });
 
-  it('When all of it is refused, Then nothing is written', async () => {
+  it('writes nothing if all of it is refused', async () => {
     const [ada, before] = [await account(world), await books()];
 
     const outcomes = await post(world.books, [
@@ -65,8 +54,8 @@ describe('Given a batch with a refusal in the middle', () => {
   });
 });
 
-describe('Given one account that everybody pays to', () => {
-  it('When a batch holds nothing else, Then each movement has its version and its balance', async () => {
+describe('a batch on one account', () => {
+  it('gives each transfer its version and its balance', async () => {
     const hot = await account(world);
 
     const outcomes = await post(
@@ -82,11 +71,11 @@ describe('Given one account that everybody pays to', () => {
   });
 });
 
-describe('Given an account that has been disabled', () => {
-  it('When it is debited and credited, Then it takes only money that comes back', async () => {
+describe('a disabled account', () => {
+  it('takes returned money only', async () => {
     const ada = await account(world, '20.00');
     const disable = sql(`update account set status = 'disabled' where workspace_id = $1 and id = $2`, NORTH, ada);
-    await world.database.flight({ workspaces: [NORTH] }, [disable]);
+    await world.database.pipeline({ workspaces: [NORTH] }, [disable]);
 
     const outcomes = await post(world.books, [
       payout(ada, euros('1.00'), euros('0.10')),
@@ -103,13 +92,13 @@ describe('Given an account that has been disabled', () => {
   });
 });
 
-describe('Given accounts in two workspaces', () => {
+describe('a payment between two workspaces', () => {
   const people = async () => ({
     ada: { workspaceId: NORTH, account: await account(world, '10.00') },
     eve: { workspaceId: SOUTH, account: await account(world, '0.00', { workspaceId: SOUTH }) },
   });
 
-  it('When money passes between them, Then each workspace has its own balanced transaction', async () => {
+  it('has a balanced transaction in each workspace', async () => {
     const { ada, eve } = await people();
 
     const [outcome] = await post(world.books, [crossing(ada, eve, euros('4.00'))]);
@@ -119,12 +108,12 @@ describe('Given accounts in two workspaces', () => {
     expect((await holding(world, eve.account)).balance).toBe(400n);
   });
 
-  it('When the second entry is refused, Then the first has not happened either', async () => {
+  it('posts neither entry if the second is refused', async () => {
     const { ada, eve } = await people();
-    const nobody = { workspaceId: SOUTH, account: 999_999 };
+    const missing = { workspaceId: SOUTH, account: 999_999 };
 
     const outcomes = await post(world.books, [
-      crossing(ada, nobody, euros('4.00')),
+      crossing(ada, missing, euros('4.00')),
       crossing(ada, eve, euros('10.00')),
     ]);
 
@@ -132,7 +121,7 @@ describe('Given accounts in two workspaces', () => {
     expect(await holding(world, ada.account)).toEqual({ balance: 0n, version: 2n });
   });
 
-  it('When one is named in the other’s workspace, Then there is no such account', async () => {
+  it('does not find an account of another workspace', async () => {
     const { eve } = await people();
 
     const [outcome] = await post(world.books, [funding(eve.account, euros('1.00'), { workspaceId: NORTH })]);
@@ -141,8 +130,8 @@ describe('Given accounts in two workspaces', () => {
   });
 });
 
-describe('Given a conversion', () => {
-  it('When it is posted, Then each currency balances through our own fx accounts', async () => {
+describe('a conversion', () => {
+  it('balances each currency through the own fx accounts', async () => {
     const [from, to] = [await account(world, '100.00'), await account(world, '0.00', { currencyId: USD })];
 
     await posted(
@@ -159,33 +148,8 @@ describe('Given a conversion', () => {
   });
 });
 
-describe('Given writes that travel alongside', () => {
-  const rename = (id: number, alias: string) =>
-    sql('update account set alias = $3 where workspace_id = $1 and id = $2', NORTH, id, alias);
-  const aliasOf = async (id: number) =>
-    (await world.owner.query<{ alias: string | null }>('select alias from account where id = $1', [id])).rows[0]?.alias;
-
-  it('When the books are written, Then they are too', async () => {
-    const ada = await account(world);
-
-    await post(world.books, [funding(ada, euros('1.00'))], ([outcome]) => [rename(ada, outcome!.posted![0]!.hash)]);
-
-    expect(await aliasOf(ada)).toMatch(/^[0-9a-f]{64}$/);
-  });
-
-  it('When they fail, Then the books are as they were', async () => {
-    const ada = await account(world);
-
-    const work = post(world.books, [funding(ada, euros('1.00'))], () => [rename(ada, 'gone'), sql('select 1 / 0')]);
-
-    await expect(work).rejects.toMatchObject({ code: '22012' });
-    expect(await holding(world, ada)).toEqual({ balance: 0n, version: 0n });
-    expect(await aliasOf(ada)).toBeNull();
-  });
-});
-
-describe('Given a COMMIT whose answer is lost', () => {
-  it('When the books are written, Then the doubt is the caller’s, and nothing was posted again', async () => {
+describe('a connection lost around COMMIT', () => {
+  it('throws CommitInDoubtError and posts nothing again', async () => {
     const ada = await account(world);
     const transaction: World['database']['transaction'] = async (...work) => {
       await world.database.transaction(...work);
@@ -200,8 +164,8 @@ describe('Given a COMMIT whose answer is lost', () => {
   });
 });
 
-describe('Given all that was posted here', () => {
-  it('When the books are verified, Then nothing is found', async () => {
+describe('the books of this spec', () => {
+  it('have no findings', async () => {
     expect(await verifyBooks(world.database, [NORTH, SOUTH])).toMatchObject({ workspaces: 2, findings: [] });
   });
 });

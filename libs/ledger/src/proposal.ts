@@ -15,7 +15,7 @@ export interface Leg {
   readonly type: string;
   readonly description?: string | undefined;
   readonly purpose?: string | undefined;
-  /** Said instead of what is wrong with the account: whoever pays learns nothing of the state of somebody else's. */
+  /** Replaces the refusal of this leg, so that a payer learns nothing of the state of the payee's account. */
   readonly refusedAs?: Refusal | undefined;
   /** The fee of the movement, repeated for display; the fee itself is a leg of its own. */
   readonly feeAmount?: MinorUnits | undefined;
@@ -33,11 +33,27 @@ export interface Entry {
   readonly legs: readonly Leg[];
 }
 
-/** What is posted together or not at all: one entry, one in each workspace that money passes between, or none yet. */
+/** One unit of decision: one entry, an entry in each of two workspaces, or no entry yet. All of it is posted or nothing. */
 export interface Proposal {
   readonly entries: readonly Entry[];
-  /** A customer's account that is locked also where no money moves, so that what is written alongside has its order. */
-  readonly holds?: { readonly workspaceId: number; readonly accountId: number } | undefined;
+  /** A customer's account that is locked even if the proposal moves no money. The lock orders the caller's other writes. */
+  readonly holds?: AccountRef | undefined;
+}
+
+/** A customer's account. */
+export interface AccountRef {
+  readonly workspaceId: number;
+  readonly accountId: number;
+}
+
+export const accountKey = (workspaceId: number, accountId: number): string => `${workspaceId}/${accountId}`;
+
+/** The customers' accounts that a proposal locks, with repetitions. */
+export function customerAccountsOf({ entries, holds }: Proposal): AccountRef[] {
+  const moved = entries.flatMap(({ workspaceId, legs }) =>
+    legs.flatMap(({ account }) => (typeof account === 'number' ? [{ workspaceId, accountId: account }] : [])),
+  );
+  return holds ? [holds, ...moved] : moved;
 }
 
 /** A leg as it was written. */
@@ -58,18 +74,13 @@ export interface PostedTransaction {
   readonly transfers: readonly PostedTransfer[];
 }
 
-/**
- * A proposal's own fate: a refusal in a batch is that proposal's alone, and so is what the database rejects when the batch is posted
- * in halves. A `CommitInDoubtError` may have happened. Left out is what a gate has answered, and, where locks are not
- * waited for, what touches an account that somebody else holds: nothing of it was decided.
- */
-export type Outcome = {
-  [K in keyof Fate]: Pick<Fate, K> & { readonly [Other in Exclude<keyof Fate, K>]?: undefined };
-}[keyof Fate];
+/** The decision on a proposal: its transactions, or the reason of its refusal. */
+export type Outcome =
+  | { readonly posted: readonly PostedTransaction[]; readonly refused?: undefined }
+  | { readonly refused: Refusal; readonly posted?: undefined };
 
-interface Fate {
-  readonly posted: readonly PostedTransaction[];
-  readonly refused: Refusal;
-  readonly failed: Error;
-  readonly leftOut: 'answered' | 'locked';
+/** @throws Refusal that the proposal was refused with */
+export function requirePosted({ posted, refused }: Outcome): readonly PostedTransaction[] {
+  if (refused) throw refused;
+  return posted;
 }

@@ -1,21 +1,21 @@
-import { bind, statement, type Database, type Statement } from '@banking/postgres';
+import { bind, sqlStatement, type Database, type SqlStatement } from '@banking/postgres';
 
 /** Rows of a table that are read in one database transaction. */
 export const RANGE_ROWS = 20_000;
 
-/** How far a reader is that works in ranges. */
+/** The progress of a reader of ranges. */
 export interface RangeProgress {
   readonly workspaceId: number;
-  /** What is read, such as `transactions`. */
+  /** The kind of rows, such as `transactions`. */
   readonly reading: string;
-  /** Rows of it that were read so far. */
+  /** Rows that were read so far. */
   readonly done: number;
 }
 
 export interface RangeOptions {
   /** Default `RANGE_ROWS`. */
   readonly rangeRows?: number | undefined;
-  /** Called after each range, outside of any database transaction. The next range is read once it has resolved. */
+  /** Called after each range, outside of any database transaction. The next range is read after it resolves. */
   readonly onRange?: ((progress: RangeProgress) => void | Promise<void>) | undefined;
 }
 
@@ -25,17 +25,17 @@ export interface Range {
   readonly upto: bigint;
 }
 
-/** How the ranges of a table are found. */
+/** The queries that find the ranges of a table. */
 export interface RangeKey {
-  readonly last: Statement<{ key: bigint | null }>;
-  readonly next: Statement<{ upto: bigint | null; rows: number }>;
+  readonly last: SqlStatement<{ key: bigint | null }>;
+  readonly next: SqlStatement<{ upto: bigint | null; rows: number }>;
 }
 
 /** The statements that find the ranges of a table with a numeric key within the workspace. */
 export function rangeKey(table: string, column = 'id'): RangeKey {
   return {
-    last: statement(`last_of_${table}`, `select max(${column}) as key from ${table} where workspace_id = $1`),
-    next: statement(
+    last: sqlStatement(`last_of_${table}`, `select max(${column}) as key from ${table} where workspace_id = $1`),
+    next: sqlStatement(
       `range_of_${table}`,
       `select max(key) as upto, count(*)::int as rows
        from (select ${column} as key from ${table} where workspace_id = $1 and ${column} > $2 and ${column} <= $3
@@ -45,8 +45,8 @@ export function rangeKey(table: string, column = 'id'): RangeKey {
 }
 
 /**
- * The ranges of a table, in the order of its key. Every row that was committed before the first range is in one. Of the rows that are
- * committed later, those with a key in a range that is still to come are read too, and no row above the last key of the start.
+ * The ranges of a table in the order of its key. They contain every row that was committed before the first range, and later rows with a
+ * key in a range not yet read. No range goes beyond the last key of the start.
  */
 export async function* rangesOf(
   database: Database,

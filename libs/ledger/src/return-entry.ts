@@ -1,8 +1,8 @@
 import { minorUnits } from '@banking/domain';
-import { bind, statement, type Database } from '@banking/postgres';
+import { bind, sqlStatement, type Database } from '@banking/postgres';
 import type { Entry, Leg, OwnAccountKind } from './proposal.js';
 
-const MOVED = statement<{
+const MOVED = sqlStatement<{
   account_id: bigint;
   kind: OwnAccountKind | 'customer';
   currency_id: number;
@@ -20,16 +20,16 @@ const MOVED = statement<{
 );
 
 /**
- * The return of a transaction, to be posted: each of its transfers the other way, as type `return`, the fee kept. The customer has
- * the full debit back in the account's own currency, and the accounts a conversion went through stand where they stood. The return
- * of a return takes the money again. Its value date is the database's day.
+ * The entry that returns a transaction: each of its transfers reversed, as type `return`, without the fee. The customer gets the full
+ * debit in the account's own currency, and a conversion is reversed. The return of a return takes the money again. Its value date is
+ * the database's day.
  *
- * Transfers are never edited, so it may be made before the transaction is locked.
+ * Transfers never change, so the entry may be made before the transaction is locked.
  *
- * @throws Error when there is no such transaction.
+ * @throws Error if there is no such transaction
  */
 export async function returnEntry(database: Database, workspaceId: number, transactionId: number): Promise<Entry> {
-  const [moved] = await database.flight({ workspaces: [workspaceId] }, [
+  const [moved] = await database.pipeline({ workspaces: [workspaceId] }, [
     bind(MOVED, workspaceId, transactionId),
   ] as const);
   const [first] = moved;

@@ -25,7 +25,7 @@ async function kept() {
   return results;
 }
 
-it('Given books that were filled before, When the value dates are migrated, Then they are as if the trigger had written them', async () => {
+it('migrates the value dates of existing books as the trigger would have written them', async () => {
   for (const workspaceId of [NORTH, SOUTH]) {
     const [ada, bob] = [await account(world, '9.00', { workspaceId }), await account(world, '9.00', { workspaceId })];
     for (const day of [25, 20, 20, 22, 30, 28, 28, 1]) {

@@ -1,8 +1,10 @@
+import { SQLSTATE } from '@banking/postgres';
 import * as fc from 'fast-check';
 import { minorUnits } from '@banking/domain';
+import { sql } from '@banking/postgres/testing';
 import { post } from './post.js';
 import { funding, payment, proposal } from './testing/proposals.js';
-import { account, euros, NORTH, openWorld, plant, posted, SOUTH, sql, type World } from './testing/world.js';
+import { account, euros, NORTH, openWorld, plant, posted, SOUTH, type World } from './testing/world.js';
 import { verifyBooks } from './verify.js';
 import { VALUE_DATES_CHECK } from './verify-value-dates.js';
 
@@ -45,8 +47,8 @@ const batches = fc.array(
   { minLength: 1, maxLength: 6 },
 );
 
-describe('Given payments with value dates in any order, several in one INSERT', () => {
-  it('When the books are verified, Then the value dates kept are those of the transfers', async () => {
+describe('payments with value dates in any order, several in one INSERT', () => {
+  it('store the value dates of the transfers', async () => {
     await fc.assert(
       fc.asyncProperty(batches, async (list) => {
         const [ada, bob] = [await account(world, '10.00'), await account(world, '10.00')];
@@ -61,8 +63,8 @@ describe('Given payments with value dates in any order, several in one INSERT', 
   });
 });
 
-describe('Given an account', () => {
-  it('When transfers follow on one day, Then its run is written once', async () => {
+describe('an account', () => {
+  it('has one run for the transfers of one day', async () => {
     const [ada, bob] = [await account(world), await account(world)];
     await posted(world, funding(ada, euros('1.00')));
     for (let times = 0; times < 3; times += 1) await posted(world, payment(ada, bob, euros('0.10')));
@@ -72,7 +74,7 @@ describe('Given an account', () => {
     expect(await totalsOf(ada)).toEqual([]);
   });
 
-  it('When transfers are back-valued, Then each run begins with its balance, and the days carry their amounts', async () => {
+  it('has runs with their balances, and days with their amounts, for back-valued transfers', async () => {
     const [ada, bob] = [await account(world), await account(world)];
     await posted(world, funding(ada, euros('1.00')));
     await posted(world, dated(ada, bob, 20), dated(ada, bob, 20));
@@ -85,7 +87,7 @@ describe('Given an account', () => {
   });
 });
 
-describe('Given the app’s role', () => {
+describe('the role of the app', () => {
   it.each([
     ['writes a run', `insert into value_date_run values (1, 1, 1, '2026-01-01', 0, true)`],
     ['edits a run', 'update value_date_run set opening_balance = 0'],
@@ -94,12 +96,14 @@ describe('Given the app’s role', () => {
     ['edits a total', 'update back_valued_total set amount = 0'],
     ['removes a total', 'delete from back_valued_total'],
     ['edits the value date of an account', 'update account set value_date = null'],
-  ])('When it %s, Then it has no right to', async (_what, text) => {
-    await expect(world.database.flight({ workspaces: [NORTH] }, [sql(text)])).rejects.toMatchObject({ code: '42501' });
+  ])('has no right if it %s', async (_what, text) => {
+    await expect(world.database.pipeline({ workspaces: [NORTH] }, [sql(text)])).rejects.toMatchObject({
+      code: SQLSTATE.insufficientPrivilege,
+    });
   });
 });
 
-describe('Given a fault in the value dates behind the walls', () => {
+describe('a fault in the value dates', () => {
   let ada: number;
   beforeEach(async () => {
     ada = await account(world);
@@ -132,7 +136,7 @@ describe('Given a fault in the value dates behind the walls', () => {
     ['a total has another amount', 'update back_valued_total set amount = amount + 1 where account_id = $1'],
     ['a total too many', `insert into back_valued_total values (1, $1, '2026-03-01', 1)`],
     ['an account has a value date of its own', `update account set value_date = '2026-03-22' where id = $1`],
-  ])('When %s, Then it is found', async (_what, text) => {
+  ])('is found where %s', async (_what, text) => {
     await plant(world, text, [ada]);
 
     const found = await findings();

@@ -1,7 +1,7 @@
-import { bind, statement, type Database } from '@banking/postgres';
+import { bind, sqlStatement, type Database } from '@banking/postgres';
 import { RANGE_ROWS, rangeKey, rangesOf, type RangeOptions } from './ranges.js';
 import { HASH_CHECK } from './verify-chain.js';
-import type { NoteFault } from './verify.js';
+import type { NoteFault } from './finding.js';
 
 export const BALANCE_CHECK =
   'the balance of a customer account is the sum of its transfers, and its version their number';
@@ -17,8 +17,8 @@ const CHECK_OF = { balance: BALANCE_CHECK, version: VERSION_CHECK, floor: FLOOR_
 
 const ACCOUNTS = ['accounts', rangeKey('account')] as const;
 
-/** Accounts whose head is not the hash of the latest transaction that touched them, and those that hold what no transfer made. */
-const ACCOUNT_FAULTS = statement<Fault>(
+/** Finds accounts whose head is not the hash of their latest transaction, and accounts with a balance but no transfer. */
+const ACCOUNT_FAULTS = sqlStatement<Fault>(
   'verify_heads',
   `with latest as (
      select a.id, a.head, a.balance, a.version, t.transaction_id
@@ -37,7 +37,7 @@ const ACCOUNT_FAULTS = statement<Fault>(
    from latest where transaction_id is null and (balance, version) <> (0, 0)`,
 );
 
-/** Where a walk over the transfers of accounts is: the account, its version there, how many transfers it had and what they make. */
+/** A position in the transfers of accounts: the account, its version, and the count and sum of its transfers so far. */
 interface Place {
   readonly accountId: bigint;
   readonly version: bigint;
@@ -57,11 +57,11 @@ interface WalkedRow {
 }
 
 /**
- * The next transfers of customers' accounts, by account and version, behind the place `$2` to `$5`: each is compared with what the
- * ones before it make, and an account with what its last one makes, in one snapshot. What the place carries of earlier ranges never
- * changes. An account that may go on in the next range is compared there.
+ * Checks the next transfers of customers' accounts, by account and version, after the position `$2` to `$5`. Each transfer is compared
+ * with the sum of those before it, and an account with its last transfer, in one snapshot. The position of earlier ranges never changes.
+ * An account that may continue in the next range is compared there.
  */
-const WALK = statement<WalkedRow>(
+const WALK = sqlStatement<WalkedRow>(
   'verify_walk',
   `with step as materialized (
      select t.id, t.account_id, t.account_version, t.balance_after,
@@ -97,7 +97,7 @@ const WALK = statement<WalkedRow>(
    from size s join reached r on r.account_id = s.last`,
 );
 
-/** Proves what the customers' accounts of a workspace hold, while postings go on. */
+/** Proves the balances of the customers' accounts of a workspace, while postings go on. */
 export async function verifyAccounts(
   database: Database,
   workspaceId: number,
@@ -106,7 +106,7 @@ export async function verifyAccounts(
 ): Promise<void> {
   for await (const { after, upto } of rangesOf(database, workspaceId, ACCOUNTS, options)) {
     const ask = [bind(ACCOUNT_FAULTS, workspaceId, after, upto)] as const;
-    const [rows] = await database.flight({ workspaces: [workspaceId] }, ask);
+    const [rows] = await database.pipeline({ workspaces: [workspaceId] }, ask);
     for (const { check, detail } of rows) note(CHECK_OF[check], detail);
   }
   await walkTransfers(database, workspaceId, note, options);
@@ -123,7 +123,7 @@ async function walkTransfers(
   for (let isOver = false; !isOver;) {
     const { accountId, version, legs, total } = place;
     const ask = [bind(WALK, workspaceId, accountId, version, legs, total, rangeRows)] as const;
-    const [rows] = await database.flight({ workspaces: [workspaceId] }, ask);
+    const [rows] = await database.pipeline({ workspaces: [workspaceId] }, ask);
     isOver = true;
     for (const row of rows) {
       if (row.check !== null) note(CHECK_OF[row.check], row.detail ?? '');

@@ -2,13 +2,13 @@ import type { Database } from '@banking/postgres';
 import { type BookedTransaction, bookedTransactions } from './booked-transactions.js';
 import { hashOf } from './decide.js';
 import type { RangeOptions } from './ranges.js';
-import type { NoteFault } from './verify.js';
+import type { NoteFault } from './finding.js';
 
 export const BALANCED_CHECK = 'debits equal credits in every transaction and currency';
 export const LEGS_CHECK = 'every transaction has transfers';
 export const HASH_CHECK = 'every transaction has the hash of its content and of what came before it';
 
-/** Proves every transaction by itself. Its rows and those before it never change, so any snapshot will do. */
+/** Proves every transaction by itself, in any snapshot: its rows and those before it never change. */
 export async function verifyTransactions(
   database: Database,
   workspaceId: number,

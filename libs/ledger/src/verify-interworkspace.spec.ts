@@ -15,12 +15,12 @@ afterEach(() => world.close());
 
 const verify = () => verifyBooks(world.database, [NORTH, SOUTH], { isWhole: true });
 
-describe('Given a payment between workspaces whose sides disagree', () => {
+describe('a payment between workspaces whose sides disagree', () => {
   const SIDE = `(select transaction_id from transfer t join account a on a.id = t.account_id and a.kind = 'interworkspace' where t.workspace_id = 2)`;
 
   beforeEach(() => plant(world, `update transfer set amount = amount + 1 where transaction_id = ${SIDE}`));
 
-  it('When all workspaces are verified, Then it is found, and both transactions are named', async () => {
+  it('is found with both transactions if all workspaces are verified', async () => {
     const { findings } = await verify();
 
     const { rows } = await world.owner.query<{ id: bigint }>(`select ${SIDE} as id`);
@@ -40,13 +40,13 @@ describe('Given a payment between workspaces whose sides disagree', () => {
     expect(findings.at(-1)?.detail).toContain(`-101 in transaction ${south} of workspace 2`);
   });
 
-  it('When one workspace is verified, Then nothing is said of the others', async () => {
+  it('is not reported if one workspace is verified', async () => {
     expect((await verifyBooks(world.database, [NORTH])).findings).toEqual([]);
   });
 });
 
-describe('Given a conversion', () => {
-  it('When the books are verified, Then the positions on the fx accounts are reported and are no finding', async () => {
+describe('a conversion', () => {
+  it('is reported as a position on the fx accounts, and is no finding', async () => {
     const said = { type: 'spot' };
     await posted(
       world,

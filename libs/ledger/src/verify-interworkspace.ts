@@ -1,26 +1,26 @@
-import { bind, statement, type Database, type Tx } from '@banking/postgres';
+import { bind, sqlStatement, type Database, type DbTransaction } from '@banking/postgres';
 import { currencyCode } from './own-accounts.js';
 import { RANGE_ROWS, type RangeOptions } from './ranges.js';
 
 export const INTERWORKSPACE_CHECK = 'interworkspace balances sum to zero over all workspaces in every currency';
 
-/** Pairs that are named at most, in a currency. */
+/** How many pairs a finding names, per currency. */
 const NAMED_MAX = 20;
 const SETTLE_POLL_MS = 20;
 const SETTLE_MAX_MS = 10_000;
 
-const NOW = statement<{ at: string; next_xid: string }>(
+const NOW = sqlStatement<{ at: string; next_xid: string }>(
   'interworkspace_now',
   `select rfc3339(clock_timestamp()) as at, pg_snapshot_xmax(pg_current_snapshot())::text as next_xid`,
 );
-const IS_SETTLED = statement<{ is_settled: boolean }>(
+const IS_SETTLED = sqlStatement<{ is_settled: boolean }>(
   'interworkspace_settled',
   `select pg_snapshot_xmin(pg_current_snapshot()) >= $1::xid8 as is_settled`,
 );
 
 /**
- * An instant behind which nothing is added any more: whatever was being written then has been committed or rolled back. Both sides of
- * a payment between workspaces are inserted by one statement, so their rows have the same time, and the instant never parts them.
+ * An instant before which no row is added any more: all writes of that time are committed or rolled back. One statement inserts both
+ * sides of a payment between workspaces, so both have the same time and the instant never separates them.
  */
 export async function settledInstant(database: Database): Promise<string> {
   const now = await database.read({}, bind(NOW));
@@ -32,7 +32,7 @@ export async function settledInstant(database: Database): Promise<string> {
   return now!.at;
 }
 
-/** What one workspace's `interworkspace` accounts came to, by the settled instant. */
+/** The sum of one workspace's `interworkspace` accounts by the settled instant. */
 export interface InterworkspaceSum {
   readonly workspaceId: number;
   readonly currencyId: number;
@@ -48,14 +48,14 @@ interface Side {
   readonly created_at: string;
 }
 
-const ALL_TRANSACTIONS_END = statement<{ upto: bigint | null; rows: number }>(
+const ALL_TRANSACTIONS_END = sqlStatement<{ upto: bigint | null; rows: number }>(
   'interworkspace_range',
   `select max(id) as upto, count(*)::int as rows
    from (select x.id from unnest($1::bigint[]) w(id), lateral (
            select id from transaction where workspace_id = w.id and id > $2 order by id limit $3) x
          order by x.id limit $3) r`,
 );
-const SIDES = statement<Side>(
+const SIDES = sqlStatement<Side>(
   'interworkspace_sides',
   `select t.workspace_id, t.transaction_id, t.currency_id, rfc3339(t.created_at) as created_at,
           case t.direction when 'credit' then t.amount else -t.amount end as moved
@@ -64,7 +64,7 @@ const SIDES = statement<Side>(
      and t.transaction_id > $2 and t.transaction_id <= $3 and t.created_at <= $4::timestamptz`,
 );
 
-/** What is wrong between workspaces: nothing where the sums are zero in every currency. */
+/** The faults between workspaces: none if the sums are zero in every currency. */
 export async function interworkspaceFaults(
   database: Database,
   workspaceIds: readonly number[],
@@ -74,7 +74,7 @@ export async function interworkspaceFaults(
   const currencies = grouped(sums, ({ currencyId }) => currencyId);
   const out = [...currencies].filter(([, list]) => list.reduce((sum, { amount }) => sum + amount, 0n) !== 0n);
   if (out.length === 0) return [];
-  // Only a payment whose sides disagree is a fault. Without one, a side was missing from the first reading alone.
+  // Only a payment whose sides disagree is a fault. Otherwise a side was missing from the first read only.
   const unpaired = await unpairedSides(database, workspaceIds, options);
   return out.flatMap(([currencyId, list]) => {
     const sides = unpaired.filter(({ currency_id }) => currency_id === currencyId);
@@ -85,14 +85,16 @@ export async function interworkspaceFaults(
     return [
       `interworkspace accounts are out by ${total} ${code}: ${held}`,
       ...[...grouped(sides, ({ created_at }) => created_at)].slice(0, NAMED_MAX).map(([createdAt, pair]) => {
-        const named = pair.map((side) => `${side.moved} in transaction ${side.transaction_id} of workspace ${side.workspace_id}`); // prettier-ignore
+        const named = pair.map(
+          (side) => `${side.moved} in transaction ${side.transaction_id} of workspace ${side.workspace_id}`,
+        );
         return `interworkspace transfers of ${createdAt} in ${code} do not sum to zero: ${named.join(', ')}`;
       }),
     ];
   });
 }
 
-/** The sides of payments between workspaces that, with what was written by the same statement, do not sum to zero. */
+/** Finds sides of payments between workspaces that do not sum to zero with the other rows of their statement. */
 async function unpairedSides(
   database: Database,
   workspaceIds: readonly number[],
@@ -102,9 +104,9 @@ async function unpairedSides(
   const open = new Map<string, Side[]>();
   let after = 0n;
   for (let done = 0; ;) {
-    const work = async (tx: Tx) => {
-      const [[end]] = await tx.flight([bind(ALL_TRANSACTIONS_END, workspaceIds, after, rangeRows)] as const);
-      const [sides] = await tx.flight([bind(SIDES, workspaceIds, after, end?.upto ?? after, byTime)] as const);
+    const work = async (tx: DbTransaction) => {
+      const [[end]] = await tx.pipeline([bind(ALL_TRANSACTIONS_END, workspaceIds, after, rangeRows)] as const);
+      const [sides] = await tx.pipeline([bind(SIDES, workspaceIds, after, end?.upto ?? after, byTime)] as const);
       return { end, sides };
     };
     const { end, sides } = await database.transaction({ workspaces: workspaceIds }, work, { snapshot: true });

@@ -1,10 +1,10 @@
-import { bind, statement, type Database } from '@banking/postgres';
-import type { NoteFault } from './verify.js';
+import { bind, sqlStatement, type Database } from '@banking/postgres';
+import type { NoteFault } from './finding.js';
 
 export const VALUE_DATES_CHECK = 'the value dates kept of an account are those of its transfers';
 
-/** The next accounts whose transfers are read together: at most 100 with 200,000 transfers, and at least one. */
-const NEXT_ACCOUNTS = statement<{ upto: bigint | null }>(
+/** The next accounts of a range: at most 100 with 200,000 transfers, and at least one. */
+const NEXT_ACCOUNTS = sqlStatement<{ upto: bigint | null }>(
   'next_value_date_accounts',
   `select max(id) as upto
    from (select id, row_number() over (order by id) as nth, sum(version) over (order by id) as transfers
@@ -13,10 +13,10 @@ const NEXT_ACCOUNTS = statement<{ upto: bigint | null }>(
 );
 
 /**
- * The runs and totals by which statements are read by value date, made again from the transfers and compared. `value_date` of an account
- * is part of it: the trigger decides by it whether it writes a run.
+ * Recomputes the runs and totals for account statements by value date from the transfers, and compares them. `value_date` of an account
+ * is part of it, because the trigger decides by it whether it writes a run.
  */
-const FAULTS = statement<{ detail: string }>(
+const FAULTS = sqlStatement<{ detail: string }>(
   'verify_value_dates',
   `with dated as (
        select t.account_id, t.account_version, t.balance_after, x.value_date,
@@ -54,13 +54,13 @@ const FAULTS = statement<{ detail: string }>(
      from fault order by detail`,
 );
 
-/** Proves what statements by value date are read by. An account is compared in one snapshot, however many transfers it has. */
+/** Proves the data of account statements by value date. Each account is compared in one snapshot, whatever its number of transfers. */
 export async function verifyValueDates(database: Database, workspaceId: number, note: NoteFault): Promise<void> {
   const scope = { workspaces: [workspaceId] };
   for (let after = 0n; ;) {
     const { upto = null } = (await database.read(scope, bind(NEXT_ACCOUNTS, workspaceId, after))) ?? {};
     if (upto === null) return;
-    const [rows] = await database.flight(scope, [bind(FAULTS, workspaceId, after, upto)] as const);
+    const [rows] = await database.pipeline(scope, [bind(FAULTS, workspaceId, after, upto)] as const);
     for (const { detail } of rows) note(VALUE_DATES_CHECK, detail);
     after = upto;
   }

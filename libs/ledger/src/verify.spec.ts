@@ -32,8 +32,8 @@ afterEach(() => world.close());
 
 const verify = () => verifyBooks(world.database, [NORTH, SOUTH], { isWhole: true });
 
-describe('Given books nobody has tampered with', () => {
-  it('When they are verified, Then nothing is found, and what was looked at is counted', async () => {
+describe('intact books', () => {
+  it('have no findings, and the rows are counted', async () => {
     const seen: number[] = [];
 
     const onWorkspace = (workspaceId: number) => seen.push(workspaceId);
@@ -44,7 +44,7 @@ describe('Given books nobody has tampered with', () => {
     expect(seen).toEqual([NORTH, SOUTH]);
   });
 
-  it('When there are more transactions than are read at a time, Then all are looked at', async () => {
+  it('are verified beyond one range of transactions', async () => {
     await posted(world, ...Array.from({ length: 1_200 }, () => funding(bob, euros('0.01'))));
     // As autovacuum does before long.
     await world.owner.query('analyze');
@@ -58,7 +58,7 @@ describe('Given books nobody has tampered with', () => {
   });
 });
 
-describe('Given a fault planted behind the walls', () => {
+describe('a planted fault', () => {
   const [BALANCED, LEGS, BALANCES, VERSIONS, FLOORS, CLOSED, VALUE_DATES, HASHES] = CHECKS as [
     string,
     string,
@@ -182,7 +182,7 @@ describe('Given a fault planted behind the walls', () => {
       [HASHES],
     ],
     ['a head is edited', () => [`update account set head = repeat('0', 64) where id = $1`, [ada]], [HASHES]],
-  ])('When %s, Then it is found', async (_what, fault, checks) => {
+  ])('is found where %s', async (_what, fault, checks) => {
     await plant(world, ...fault());
 
     const { findings } = await verify();
@@ -191,7 +191,7 @@ describe('Given a fault planted behind the walls', () => {
     expect(new Set(findings.map(({ workspaceId }) => workspaceId))).toEqual(new Set([NORTH]));
   });
 
-  it('When an edited transaction is hashed anew, Then the next one of the account gives it away', async () => {
+  it('is found by the next transaction of the account if the edited transaction is hashed again', async () => {
     await plant(world, `update transfer set type = 'gift' where transaction_id = $1`, [transactionId]);
     await hashAnew(transactionId);
 
@@ -202,7 +202,7 @@ describe('Given a fault planted behind the walls', () => {
     expect(findings).toEqual([{ check: HASHES, workspaceId: NORTH, detail }]);
   });
 
-  it('When it was the latest, Then the heads of its accounts give it away', async () => {
+  it('is found by the heads of the accounts if it was the latest transaction', async () => {
     const { rows } = await world.owner.query<{ id: bigint }>('select max(id) as id from transaction');
     const latest = Number(rows[0]!.id);
     await plant(world, `update transfer set type = 'gift' where transaction_id = $1`, [latest]);

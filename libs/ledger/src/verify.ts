@@ -2,6 +2,7 @@ import type { Database } from '@banking/postgres';
 import { booksAt } from './books-at.js';
 import { currencyCode } from './own-accounts.js';
 import { ownSums } from './own-sums.js';
+import type { Finding, NoteFault } from './finding.js';
 import type { RangeOptions } from './ranges.js';
 import { BALANCE_CHECK, FLOOR_CHECK, VERSION_CHECK, verifyAccounts } from './verify-accounts.js';
 import { BALANCED_CHECK, HASH_CHECK, LEGS_CHECK, verifyTransactions } from './verify-chain.js';
@@ -13,18 +14,7 @@ import {
 } from './verify-interworkspace.js';
 import { VALUE_DATES_CHECK, verifyValueDates } from './verify-value-dates.js';
 
-/** One thing about the books that is not as it must be. */
-export interface Finding {
-  readonly check: string;
-  /** Left out where no single workspace is at fault. */
-  readonly workspaceId?: number | undefined;
-  /** The account or transaction at fault, and how. */
-  readonly detail: string;
-}
-
-export type NoteFault = (check: string, detail: string) => void;
-
-/** What a workspace's `fx` account in a currency comes to: what conversions took in less what they paid out. */
+/** The sum of a workspace's `fx` account in a currency: what conversions took in less what they paid out. */
 interface FxPosition {
   readonly workspaceId: number;
   readonly currencyCode: string;
@@ -32,7 +22,7 @@ interface FxPosition {
   readonly amount: string;
 }
 
-/** What a verification looked at. */
+/** The result of a verification. */
 export interface Proof {
   readonly workspaces: number;
   readonly accounts: number;
@@ -44,20 +34,20 @@ export interface Proof {
 }
 
 export interface VerifyOptions extends RangeOptions {
-  /** The workspaces are all there are, so what they owe each other must sum to zero. Default false. */
+  /** Whether these are all workspaces. Their debts to each other must sum to zero then. Default false. */
   readonly isWhole?: boolean | undefined;
-  /** Told each workspace once its books were proved. */
+  /** Called for each workspace after its books are proved. */
   readonly onWorkspace?: ((workspaceId: number) => void) | undefined;
 }
 
 const CLOSED_CHECK = 'the books of a workspace sum to zero in every currency';
 
 /**
- * Proves the books of the given workspaces from their rows alone: nothing remembered is trusted, every hash is made again.
+ * Proves the books of the given workspaces from their rows alone, and recomputes every hash.
  *
- * Reads in ranges, each in a database transaction of its own, so that no snapshot is held for longer than a range takes. Postings may
- * go on meanwhile: what has to add up over a workspace is summed up as of the version each account had at the start; everything else
- * is compared within one snapshot, with rows that never change.
+ * Reads in ranges, each in a database transaction of its own, so that no snapshot outlives a range. Postings may go on: sums over a
+ * workspace are as of the version that each account had at the start, and all else is compared within one snapshot, with rows that
+ * never change.
  */
 export async function verifyBooks(
   database: Database,
@@ -100,7 +90,7 @@ export async function verifyBooks(
   return { workspaces: workspaceIds.length, ...counts, fxPositions, findings };
 }
 
-/** What `verifyBooks` proves of each workspace, for whoever prints it. */
+/** What `verifyBooks` proves of each workspace, for reports. */
 export const CHECKS: readonly string[] = [
   BALANCED_CHECK,
   LEGS_CHECK,
@@ -111,5 +101,5 @@ export const CHECKS: readonly string[] = [
   VALUE_DATES_CHECK,
   HASH_CHECK,
 ];
-/** What it proves besides where the workspaces are all there are. */
+/** What it also proves with `isWhole`. */
 export { INTERWORKSPACE_CHECK };

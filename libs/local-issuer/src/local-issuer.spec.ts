@@ -4,16 +4,16 @@ import { join } from 'node:path';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import { LOCAL_ISSUER, LocalIssuer, LocalIssuerError } from './local-issuer.js';
 
-describe('Given a data folder without a signing key', () => {
+describe('local issuer', () => {
   let dataDir: string;
   beforeEach(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'local-issuer-'));
   });
   afterEach(() => rm(dataDir, { recursive: true, force: true }));
 
-  const wish = { email: 'ada@northwind.example', audience: 'banking-api', lifetimeSeconds: 60 };
+  const options = { email: 'ada@northwind.example', audience: 'banking-api', lifetimeSeconds: 60 };
 
-  it('When ten processes open it at once, Then they agree on one key, which only its owner can read', async () => {
+  it('creates one key for ten concurrent processes, readable only by its owner', async () => {
     const issuers = await Promise.all(Array.from({ length: 10 }, () => LocalIssuer.open(dataDir)));
 
     expect(new Set(issuers.map(({ keySet }) => keySet.keys[0]?.kid)).size).toBe(1);
@@ -21,22 +21,22 @@ describe('Given a data folder without a signing key', () => {
     expect((await stat(join(dataDir, 'signing-key.json'))).mode & 0o777).toBe(0o600);
   });
 
-  it('When a token is signed, Then the public half proves it and holds no secret', async () => {
+  it('signs tokens that the public key verifies, and publishes no secret', async () => {
     const issuer = await LocalIssuer.open(dataDir);
-    const token = await issuer.sign(wish);
+    const token = await issuer.sign(options);
 
     const { payload, protectedHeader } = await jwtVerify(token, createLocalJWKSet(issuer.keySet), {
       issuer: LOCAL_ISSUER,
       audience: 'banking-api',
       typ: 'at+jwt',
     });
-    expect(payload).toMatchObject({ sub: wish.email, email: wish.email, email_verified: true });
+    expect(payload).toMatchObject({ sub: options.email, email: options.email, email_verified: true });
     expect(payload.exp! - payload.iat!).toBe(60);
     expect(protectedHeader.alg).toBe('ES256');
     expect(issuer.keySet.keys[0]).not.toHaveProperty('d');
   });
 
-  it('When it is opened again, Then the key is the same', async () => {
+  it('uses the same key when it is opened again', async () => {
     const first = await LocalIssuer.open(dataDir);
     const second = await LocalIssuer.open(dataDir);
 
@@ -60,20 +60,20 @@ describe('Given a data folder without a signing key', () => {
         await mkdir(join(dataDir, 'signing-key.json'), { mode: 0o700 });
       },
     ],
-  ])('When %s, Then the key is not trusted', async (_, meddle) => {
+  ])('refuses the key if %s', async (_, change) => {
     await LocalIssuer.open(dataDir);
-    await meddle();
+    await change();
 
     await expect(LocalIssuer.open(dataDir)).rejects.toThrow(LocalIssuerError);
   });
 
-  it('When the folder is open to others before there is a key, Then none is made there to be trusted', async () => {
+  it('refuses to create a key in a folder that others can write to', async () => {
     await chmod(dataDir, 0o777);
 
     await expect(LocalIssuer.open(dataDir)).rejects.toThrow(/chmod go-w/);
   });
 
-  it('When the key is damaged, Then the error says what to do', async () => {
+  it('says what to do about a damaged key', async () => {
     await writeFile(join(dataDir, 'signing-key.json'), '{"kty":', { mode: 0o600 });
 
     await expect(LocalIssuer.open(dataDir)).rejects.toThrow(LocalIssuerError);

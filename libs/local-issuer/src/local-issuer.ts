@@ -9,23 +9,23 @@ export const LOCAL_ISSUER = 'urn:banking:local';
 const ALGORITHM = 'ES256';
 const KEY_FILE = 'signing-key.json';
 
-/** A signing key that cannot be read or written. Its message says what to do. */
+/** The signing key cannot be read or written. The message says what to do. */
 export class LocalIssuerError extends Error {
   override readonly name = 'LocalIssuerError';
 }
 
-/** What stands in a token. */
-export interface TokenWish {
-  /** Stands in the token as verified: whoever can read the key may speak for anyone. */
+/** The claims of a token. */
+export interface TokenOptions {
+  /** Marked as verified in the token, so anyone who can read the key can act as any user. */
   readonly email: string;
   readonly audience: string;
-  /** At most 24 hours, which is what the service accepts. */
+  /** At most 24 hours, the limit of the service. */
   readonly lifetimeSeconds: number;
 }
 
 /**
- * The identity provider of a deployment that has none: a key in DATA_DIR, readable by its owner alone, and tokens signed with it.
- * Made on first use; two processes that start at once agree on one key.
+ * The identity provider of a deployment without one. It signs tokens with a key in DATA_DIR that only its owner can read. The first
+ * use creates the key. Processes that start at the same time use the same key.
  */
 export class LocalIssuer {
   private constructor(
@@ -34,15 +34,15 @@ export class LocalIssuer {
     readonly keySet: { readonly keys: JWK[] },
   ) {}
 
-  /** @throws LocalIssuerError when the key cannot be read, written or understood */
+  /** @throws LocalIssuerError if the key cannot be read, written or parsed */
   static async open(dataDir: string): Promise<LocalIssuer> {
     const file = join(dataDir, KEY_FILE);
-    const text = (await readKey(dataDir, file)) ?? (await makeKey(dataDir, file));
+    const text = (await readKey(dataDir, file)) ?? (await createKey(dataDir, file));
     try {
       const key = JSON.parse(text) as JWK;
       await importJWK(key, ALGORITHM);
-      const { d: _secret, ...shown } = key;
-      return new LocalIssuer(key, { keys: [shown] });
+      const { d: _secret, ...publicKey } = key;
+      return new LocalIssuer(key, { keys: [publicKey] });
     } catch (error) {
       throw new LocalIssuerError(
         `The signing key ${file} is damaged. Remove it and start again: tokens signed with it stop working.`,
@@ -52,7 +52,7 @@ export class LocalIssuer {
   }
 
   /** A JWT access token (RFC 9068) for a user by e-mail. */
-  async sign({ email, audience, lifetimeSeconds }: TokenWish): Promise<string> {
+  async sign({ email, audience, lifetimeSeconds }: TokenOptions): Promise<string> {
     const now = Math.floor(Date.now() / 1000);
     return new SignJWT({ email, email_verified: true })
       .setProtectedHeader({ alg: ALGORITHM, typ: 'at+jwt', kid: this.key.kid ?? '' })
@@ -67,19 +67,22 @@ export class LocalIssuer {
 }
 
 /**
- * Whoever can write the key can speak for anyone: it is taken only from a file that its owner alone can read, in a folder that its owner
- * alone can write, where the owner is us or whose folder it is.
+ * Reads the key; undefined without a file. A process that can write the key can act as any user. So the file must be readable only by
+ * its owner, in a folder that only its owner can write. The owner must be this process or the owner of the folder.
+ *
+ * @throws LocalIssuerError
  */
 async function readKey(dataDir: string, file: string): Promise<string | undefined> {
   try {
     const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW);
     try {
       const [key, folder] = [await handle.stat(), await stat(dataDir)];
-      if (!key.isFile()) throw new LocalIssuerError(`The signing key ${file} is no file. Remove it and start again.`);
+      if (!key.isFile())
+        throw new LocalIssuerError(`The signing key ${file} is not a regular file. Remove it and start again.`);
       const isOurs = key.uid === process.getuid?.() || key.uid === folder.uid;
       if (!isOurs || (key.mode & 0o077) !== 0 || (folder.mode & 0o022) !== 0) {
         throw new LocalIssuerError(
-          `The signing key ${file} could have been written by others. Remove it, and let nobody else write to its folder (chmod go-w ${dataDir}).`,
+          `Other users could have written the signing key ${file}. Remove it, and make its folder writable only by its owner (chmod go-w ${dataDir}).`,
         );
       }
       return await handle.readFile('utf8');
@@ -95,8 +98,8 @@ async function readKey(dataDir: string, file: string): Promise<string | undefine
   }
 }
 
-/** Written whole beside its place, then linked there: whoever links first has made the key for all. */
-async function makeKey(dataDir: string, file: string): Promise<string> {
+/** Writes the key to a draft and links it to its place. The first link wins, and all processes use that key. */
+async function createKey(dataDir: string, file: string): Promise<string> {
   const { privateKey } = await generateKeyPair(ALGORITHM, { extractable: true });
   const key = await exportJWK(privateKey);
   const text = JSON.stringify({ ...key, alg: ALGORITHM, use: 'sig', kid: await calculateJwkThumbprint(key) });
@@ -108,8 +111,8 @@ async function makeKey(dataDir: string, file: string): Promise<string> {
     return (await readKey(dataDir, file)) ?? text;
   } catch (error) {
     if (error instanceof LocalIssuerError) throw error;
-    const theirs = (error as NodeJS.ErrnoException).code === 'EEXIST' ? await readKey(dataDir, file) : undefined;
-    if (theirs !== undefined) return theirs;
+    const existing = (error as NodeJS.ErrnoException).code === 'EEXIST' ? await readKey(dataDir, file) : undefined;
+    if (existing !== undefined) return existing;
     throw new LocalIssuerError(`The signing key ${file} cannot be written: ${(error as Error).message}.`, {
       cause: error,
     });

@@ -1,7 +1,9 @@
+import { SQLSTATE } from '@banking/postgres';
 import { hasForbiddenCharacter, type Scope, type TransferAmount, type UserId, type WorkspaceId } from '@banking/domain';
-import { fundAccount } from './fund-account.js';
+import { sql, reasonOf } from '@banking/postgres/testing';
+import { fundAccount } from './sandbox/fund-account.js';
 import { LedgerBankingService } from './ledger-banking-service.js';
-import { demoWorld, sql, wordOf } from './testing/worlds.js';
+import { demoWorld } from './testing/worlds.js';
 
 let world: Awaited<ReturnType<typeof demoWorld>>;
 let service: LedgerBankingService;
@@ -31,8 +33,8 @@ async function fromBefore(text: string, ...values: unknown[]): Promise<void> {
   }
 }
 
-describe('Given the check of free text in the database', () => {
-  it('When it is asked for every character there is, Then it says what the program says', async () => {
+describe('the check of free text in the database', () => {
+  it('agrees with the program for each character', async () => {
     const { rows } = await world.owner.query<{ code: number }>(
       `select code from generate_series(1, $1::int) code
        where code not between $2 and $3 and has_forbidden_character('a' || chr(code) || 'b')`,
@@ -54,36 +56,49 @@ describe('Given the check of free text in the database', () => {
     ['another name of a workspace', `update workspace set name = $1 where id = (select min(id) from workspace)`],
     ['the alias of an account', `update account set alias = $1 where kind = 'customer'`],
     ['the alias of a recipient', `update recipient set alias = $1 where forgotten_at is null`],
-    ['the name of a recipient', `insert into recipient (workspace_id, kind, name, account_code, currency_id) select min(id), 'internal', $1, 'A', 978 from workspace`], // prettier-ignore
-    ['a detail of a beneficiary', `insert into beneficiary (workspace_id, recipient_id, data) select workspace_id, id, jsonb_build_object('beneficiaryName', $1::text) from recipient limit 1`], // prettier-ignore
-    ['the description of an order', `insert into customer_order (workspace_id, account_id, recipient_id, amount, type, status, description) select workspace_id, account_id, recipient_id, amount, 'instant', 'active', $1 from customer_order limit 1`], // prettier-ignore
-    ['the metadata of an order', `insert into customer_order (workspace_id, account_id, recipient_id, amount, type, status, metadata) select workspace_id, account_id, recipient_id, amount, 'instant', 'active', jsonb_build_object('a', $1::text) from customer_order limit 1`], // prettier-ignore
-    ['a name in the metadata of an order', `insert into customer_order (workspace_id, account_id, recipient_id, amount, type, status, metadata) select workspace_id, account_id, recipient_id, amount, 'instant', 'active', jsonb_build_object($1::text, 'a') from customer_order limit 1`], // prettier-ignore
-  ])(
-    'When a program writes %s with such a character, Then it is refused, and without one it is not',
-    async (_, text) => {
-      const write = async (value: string) => {
-        await world.owner.query('begin');
-        await world.owner.query(`select set_config('app.workspaces', $1, true)`, [`{${Object.values(world.demo.workspaces).join()}}`]); // prettier-ignore
-        try {
-          return await world.owner.query(text, [value]).then(
-            () => undefined,
-            (error: Error & { code?: string }) => `${error.code} ${error.message}`,
-          );
-        } finally {
-          await world.owner.query('rollback');
-        }
-      };
-
-      for (const value of ['Zq8\u0001', 'Zq8\n', 'Zq8\u007f', '\\\t', 'Zq8\u202e', 'Zq8\ue000', 'Zq8\u{e0041}']) {
-        expect(await write(value)).toMatch(/^23514 text of \w+ has a control, format or private-use character$/);
+    [
+      'the name of a recipient',
+      `insert into recipient (workspace_id, kind, name, account_code, currency_id) select min(id), 'internal', $1, 'A', 978 from workspace`,
+    ],
+    [
+      'a detail of a beneficiary',
+      `insert into beneficiary (workspace_id, recipient_id, data) select workspace_id, id, jsonb_build_object('beneficiaryName', $1::text) from recipient limit 1`,
+    ],
+    [
+      'the description of an order',
+      `insert into customer_order (workspace_id, account_id, recipient_id, amount, type, status, description) select workspace_id, account_id, recipient_id, amount, 'instant', 'active', $1 from customer_order limit 1`,
+    ],
+    [
+      'the metadata of an order',
+      `insert into customer_order (workspace_id, account_id, recipient_id, amount, type, status, metadata) select workspace_id, account_id, recipient_id, amount, 'instant', 'active', jsonb_build_object('a', $1::text) from customer_order limit 1`,
+    ],
+    [
+      'a name in the metadata of an order',
+      `insert into customer_order (workspace_id, account_id, recipient_id, amount, type, status, metadata) select workspace_id, account_id, recipient_id, amount, 'instant', 'active', jsonb_build_object($1::text, 'a') from customer_order limit 1`,
+    ],
+  ])('refuses such a character in %s', async (_, text) => {
+    const write = async (value: string) => {
+      await world.owner.query('begin');
+      await world.owner.query(`select set_config('app.workspaces', $1, true)`, [
+        `{${Object.values(world.demo.workspaces).join()}}`,
+      ]);
+      try {
+        return await world.owner.query(text, [value]).then(
+          () => undefined,
+          (error: Error & { code?: string }) => `${error.code} ${error.message}`,
+        );
+      } finally {
+        await world.owner.query('rollback');
       }
-      for (const value of ['Zq8 Müller & 東京', String.raw`"Zq8\ \n \u0001`])
-        expect(await write(value)).toBeUndefined();
-    },
-  );
+    };
 
-  it('When a row holds such text from before, Then it can be read, and all else of it changed', async () => {
+    for (const value of ['Zq8\u0001', 'Zq8\n', 'Zq8\u007f', '\\\t', 'Zq8\u202e', 'Zq8\ue000', 'Zq8\u{e0041}']) {
+      expect(await write(value)).toMatch(/^23514 text of \w+ has a control, format or private-use character$/);
+    }
+    for (const value of ['Zq8 Müller & 東京', String.raw`"Zq8\ \n \u0001`]) expect(await write(value)).toBeUndefined();
+  });
+
+  it('lets other fields of an older row change', async () => {
     const [recipient] = (await service.listRecipients(ada)).items;
     const [account] = (await service.listAccounts(ada)).items;
     const old = '👩\u200d🔧';
@@ -98,22 +113,29 @@ describe('Given the check of free text in the database', () => {
     expect(await service.changeAccount(ada, { accountId: account!.id, status: 'disabled' })).toMatchObject({
       alias: old,
     });
-    expect(await service.changeAccount(ada, { accountId: account!.id, status: 'enabled', alias: 'New' })).toMatchObject({ alias: 'New' }); // prettier-ignore
+    expect(await service.changeAccount(ada, { accountId: account!.id, status: 'enabled', alias: 'New' })).toMatchObject(
+      { alias: 'New' },
+    );
   });
 
-  it('When a line break is to be booked as a description, Then the books refuse it', async () => {
+  it('refuses a line break in a description', async () => {
     const [account] = (await service.listAccounts(ada)).items;
     const fund = (description: string) =>
       fundAccount(world.books, ada, { accountId: account!.id, amount: '100' as TransferAmount, description }, {});
 
-    await expect(fund('Invoice\n4711')).rejects.toMatchObject({ code: '23514', constraint: 'transfer_description' });
+    await expect(fund('Invoice\n4711')).rejects.toMatchObject({
+      code: SQLSTATE.checkViolation,
+      constraint: 'transfer_description',
+    });
     expect(await fund('Invoice 4711')).toMatchObject({ resource: { description: 'Invoice 4711' } });
   });
 });
 
-describe('Given the details of a recipient abroad', () => {
-  const wish = (data: unknown) =>
-    ({ countryCode: 'IN', currencyCode: 'INR', payoutMethod: 'LOCAL', data }) as Parameters<LedgerBankingService['addInternationalRecipient']>[1]; // prettier-ignore
+describe('the details of an international recipient', () => {
+  const input = (data: unknown) =>
+    ({ countryCode: 'IN', currencyCode: 'INR', payoutMethod: 'LOCAL', data }) as Parameters<
+      LedgerBankingService['addInternationalRecipient']
+    >[1];
 
   it.each([
     ['a number beyond 2^53', { beneficiaryName: 2 ** 60 }],
@@ -125,9 +147,11 @@ describe('Given the details of a recipient abroad', () => {
     ['NUL', { beneficiaryName: '\0' }],
     ['a list instead of an object', []],
     ['another prototype', JSON.parse('{"__proto__":{"beneficiaryName":"Asha"}}')],
-  ])('When a value is %s, Then they are refused before anything is computed from them', async (_, data) => {
-    expect(await wordOf(service.addInternationalRecipient(ada, wish(data), { idempotencyKey: 'texts' }))).toBe('recipient_invalid'); // prettier-ignore
-    const kept = await world.database.flight(scope(), [sql(`select key from idempotency where key = 'texts'`)]);
+  ])('are refused first if a value is %s', async (_, data) => {
+    expect(await reasonOf(service.addInternationalRecipient(ada, input(data), { idempotencyKey: 'texts' }))).toBe(
+      'recipient_invalid',
+    );
+    const kept = await world.database.pipeline(scope(), [sql(`select key from idempotency where key = 'texts'`)]);
     expect(kept).toEqual([[]]);
   });
 });

@@ -1,17 +1,20 @@
-export { readDemoWorld, type DemoWorld } from './demo-world/world.js';
-export { exportBooks, ExportError } from './export-books.js';
 export * from './ledger-banking-service.js';
-export * from './ledger-directory.js';
-export { DeploymentError } from './deployment-error.js';
-export { migrateDeployment, missingMigrations } from './migrate-deployment.js';
-export * from './open-deployment.js';
-export { OrderDesk, type Lane } from './orders/order-desk.js';
+export * from './apps/ledger-directory.js';
+export { OPERATIONS_MIGRATIONS } from './migrations.js';
+export { loadReference } from './reference/load-reference.js';
+export { isSandbox } from './sandbox/require-sandbox.js';
+
+// Orders
+export { OrderService, type OrderSubmitter } from './orders/order-service.js';
+export { placeOrder } from './orders/place-order.js';
 export { postOrders } from './orders/post-orders.js';
 export { RoundRobin } from './orders/round-robin.js';
-export { chooseRates } from './rates/choose-rates.js';
-export { DEMO_RATES } from './rates/demo-rate-source.js';
-export * from './provisioning/index.js';
-export { startWork } from './start-work.js';
-export { findAttention, type Attention } from './verify-attention.js';
-export * from './verify-payments.js';
-export { DIRECTORY_CHECK, verifyDirectory } from './verify-trails.js';
+export { EXECUTION } from './orders/order-statements.js';
+export { readInstant } from './orders/instant.js';
+export { runTime } from './orders/next-run.js';
+export { startWork } from './worker/start-worker.js';
+
+// For operators and the demo data
+export { newAccountCode } from './accounts/account-code.js';
+export { resume } from './orders/resume-order.js';
+export { fundAccount } from './sandbox/fund-account.js';

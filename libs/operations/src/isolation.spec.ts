@@ -1,10 +1,12 @@
+import { SQLSTATE } from '@banking/postgres';
 import type { AccountId, AppId, TransferId, UserId, WorkspaceId } from '@banking/domain';
-import type { Bound } from '@banking/postgres';
-import { getStatement } from './get-statement.js';
-import { getTransfer } from './get-transfer.js';
-import { listAppUsers } from './list-app-users.js';
-import { CursorSeal } from './lists/cursor-seal.js';
-import { demoWorld, sql } from './testing/worlds.js';
+import type { BoundStatement } from '@banking/postgres';
+import { sql } from '@banking/postgres/testing';
+import { getStatement } from './accounts/get-statement.js';
+import { getTransfer } from './transfers/get-transfer.js';
+import { listAppUsers } from './apps/list-app-users.js';
+import { CursorSigner } from './lists/sign-cursor.js';
+import { demoWorld } from './testing/worlds.js';
 
 let world: Awaited<ReturnType<typeof demoWorld>>;
 let north: WorkspaceId;
@@ -21,27 +23,27 @@ afterAll(() => world.close());
 afterEach(() => jest.restoreAllMocks());
 
 /** The statements an operation sends, as it sends them. */
-async function sentBy(operation: () => Promise<unknown>): Promise<readonly Bound<unknown>[]> {
-  const flight = jest.spyOn(world.database, 'flight');
+async function sentBy(operation: () => Promise<unknown>): Promise<readonly BoundStatement<unknown>[]> {
+  const pipeline = jest.spyOn(world.database, 'pipeline');
   await operation();
-  const [, statements] = flight.mock.calls[0]!;
-  flight.mockRestore();
+  const [, statements] = pipeline.mock.calls[0]!;
+  pipeline.mockRestore();
   return statements;
 }
 
 /** The same statement without one of its conditions. */
 function without(
-  { statement, values }: Bound<unknown>,
+  { statement, values }: BoundStatement<unknown>,
   condition: RegExp,
   instead: string,
-): Bound<Record<string, unknown>> {
+): BoundStatement<Record<string, unknown>> {
   const text = statement.text.replace(condition, instead);
   if (text === statement.text) throw new Error(`${statement.name} has no such condition`);
   return { ...sql(text), values };
 }
 
 /** As a superuser, whom no policy binds. */
-async function unbound(statements: readonly Bound<unknown>[]): Promise<Record<string, unknown>[]> {
+async function unbound(statements: readonly BoundStatement<unknown>[]): Promise<Record<string, unknown>[]> {
   await world.owner.query('begin');
   try {
     let rows: Record<string, unknown>[] = [];
@@ -54,14 +56,14 @@ async function unbound(statements: readonly Bound<unknown>[]): Promise<Record<st
   }
 }
 
-describe('Given the statement that reads a transfer', () => {
+describe('the query of a transfer', () => {
   const send = async (workspaceId: WorkspaceId) => {
     const transferId = world.demo.transfers['international'] as TransferId;
     const [statement] = await sentBy(() => getTransfer(world.database, workspaceId, transferId).catch(() => undefined));
     return statement!;
   };
 
-  it('When its filter is removed, Then the policy alone hides what is another’s', async () => {
+  it('hides other workspaces by policy if its filter is removed', async () => {
     const open = without(await send(south), /t\.workspace_id = \$1 and/, '$1::bigint is not null and');
 
     expect(await world.database.read({ workspaces: [south] }, open)).toBeUndefined();
@@ -69,7 +71,7 @@ describe('Given the statement that reads a transfer', () => {
     expect(await world.database.read({ workspaces: [north] }, open)).toBeDefined();
   });
 
-  it('When no policy binds, Then the filter alone hides what is another’s', async () => {
+  it('hides other workspaces by filter without a policy', async () => {
     expect(await unbound([await send(south)])).toEqual([]);
     expect(await unbound([await send(north)])).toHaveLength(1);
   });
@@ -78,14 +80,18 @@ describe('Given the statement that reads a transfer', () => {
 describe.each([
   ['booking', { from: '2000-01-01T00:00:00Z', to: '2100-01-01T00:00:00Z' }],
   ['value date', { from: '2000-01-01', to: '2100-01-01' }],
-])('Given the statement that reads those of an account by %s', (_, period) => {
+])('the query of an account statement by %s', (_, period) => {
   const send = async (workspaceId: WorkspaceId) => {
     const accountId = world.demo.accounts['Northwind Trading EUR'] as AccountId;
-    const sent = await sentBy(() => getStatement(world.database, new CursorSeal(world.database), workspaceId, { accountId, ...period }).catch(() => undefined)); // prettier-ignore
+    const sent = await sentBy(() =>
+      getStatement(world.database, new CursorSigner(world.database), workspaceId, { accountId, ...period }).catch(
+        () => undefined,
+      ),
+    );
     return sent[1]!;
   };
 
-  it('When its filter is removed, Then the policy alone hides what is another’s', async () => {
+  it('hides other workspaces by policy if its filter is removed', async () => {
     const open = without(await send(south), /\w*\.?workspace_id = \$1 and/g, '$1::bigint is not null and');
 
     expect(await world.database.read({ workspaces: [south] }, open)).toBeUndefined();
@@ -93,16 +99,16 @@ describe.each([
     expect(await world.database.read({ workspaces: [north] }, open)).toBeDefined();
   });
 
-  it('When no policy binds, Then the filter alone hides what is another’s', async () => {
+  it('hides other workspaces by filter without a policy', async () => {
     expect(await unbound([await send(south)])).toEqual([]);
     expect(await unbound([await send(north)])).toMatchObject([{ opening: '0' }]);
   });
 });
 
-describe('Given the statements that list the users of an app', () => {
+describe('the query of an app’s users', () => {
   const send = () => sentBy(() => listAppUsers(world.database, bob, world.demo.apps['Northwind Treasury'] as AppId));
 
-  it('When the filter of the roles is removed, Then the policy alone hides those not shared', async () => {
+  it('hides unshared roles by policy if its filter is removed', async () => {
     const [scope, list] = await send();
     const open = without(
       list!,
@@ -110,24 +116,24 @@ describe('Given the statements that list the users of an app', () => {
       '',
     );
 
-    const [, asWritten] = await world.database.flight({ user: bob }, [scope!, list!]);
-    const [, filterless] = await world.database.flight({ user: bob }, [scope!, open]);
+    const [, asWritten] = await world.database.pipeline({ user: bob }, [scope!, list!]);
+    const [, filterless] = await world.database.pipeline({ user: bob }, [scope!, open]);
 
     expect(filterless).toEqual(asWritten);
     expect(JSON.stringify(filterless)).not.toContain('Ada personal');
     expect(JSON.stringify(await unbound([scope!, open]))).toContain('Ada personal');
   });
 
-  it('When no policy binds, Then the filter alone hides those not shared', async () => {
+  it('hides unshared roles by filter without a policy', async () => {
     const [scope, list] = await send();
 
-    const asWritten = (await world.database.flight({ user: bob }, [scope!, list!]))[1];
+    const asWritten = (await world.database.pipeline({ user: bob }, [scope!, list!]))[1];
 
     expect(await unbound([scope!, list!])).toEqual(asWritten);
   });
 });
 
-describe('Given every table of a workspace', () => {
+describe('row-level security', () => {
   const TABLES = [
     'account',
     'transaction',
@@ -140,7 +146,7 @@ describe('Given every table of a workspace', () => {
     'quote',
   ];
 
-  it.each(TABLES)('When %s is read with another scope or with none, Then nothing of it shows', async (table) => {
+  it.each(TABLES)('hides %s from another scope and from none', async (table) => {
     const seen = sql(`select count(*)::int as seen from ${table} where workspace_id = $1`, north);
 
     expect(await world.database.read({}, seen)).toEqual({ seen: 0 });
@@ -148,7 +154,7 @@ describe('Given every table of a workspace', () => {
     expect((await world.database.read({ workspaces: [north] }, seen))?.['seen']).toBeGreaterThan(0);
   });
 
-  it('When a code is looked up, Then it says which account it names, and can be written only for one’s own', async () => {
+  it('shows each account code, and accepts codes of the own workspace', async () => {
     const found = sql<{ workspace_id: bigint }>(
       'select workspace_id from account_code where account_id = $1',
       world.demo.accounts['Southwind Imports USD'],
@@ -160,7 +166,11 @@ describe('Given every table of a workspace', () => {
     );
 
     expect(await world.database.read({ workspaces: [north] }, found)).toEqual({ workspace_id: BigInt(south) });
-    await expect(world.database.read({ workspaces: [north] }, stolen)).rejects.toMatchObject({ code: '42501' });
-    await expect(world.database.read({ workspaces: [south] }, stolen)).rejects.toMatchObject({ code: '23503' });
+    await expect(world.database.read({ workspaces: [north] }, stolen)).rejects.toMatchObject({
+      code: SQLSTATE.insufficientPrivilege,
+    });
+    await expect(world.database.read({ workspaces: [south] }, stolen)).rejects.toMatchObject({
+      code: SQLSTATE.foreignKeyViolation,
+    });
   });
 });

@@ -1,56 +1,101 @@
-import { BankingService, type Order, type OrderName, type OrderPage, type OrderPageQuery, type OrderQuery, type OrderWish, type Account, type AccountChange, type AccountId, type AccountWish, type App, type AppId, type ClockChange, type Corridor, type CorridorQuery, type Created, type FundingWish, type Intent, type InternalRecipientWish, type InternationalRecipientWish, type Page, type PageQuery, type Product, type Quote, type QuoteId, type QuoteWish, type Recipient, type RecipientChange, type RecipientId, type RecipientQuery, type RecipientSchema, type SandboxClock, type Scope, type StatementPage, type StatementQuery, type Transaction, type TransactionEventWish, type Transfer, type TransferId, type TransferQuery, type User } from '@banking/domain'; // prettier-ignore
+import {
+  BankingService,
+  type Order,
+  type OrderName,
+  type OrderPage,
+  type OrderPageQuery,
+  type OrderQuery,
+  type PlaceOrderInput,
+  type Account,
+  type AccountChange,
+  type AccountId,
+  type OpenAccountInput,
+  type App,
+  type AppId,
+  type ClockChange,
+  type Corridor,
+  type CorridorQuery,
+  type Created,
+  type FundAccountInput,
+  type Intent,
+  type AddInternalRecipientInput,
+  type AddInternationalRecipientInput,
+  type Page,
+  type PageQuery,
+  type Product,
+  type Quote,
+  type QuoteId,
+  type CreateQuoteInput,
+  type Recipient,
+  type RecipientChange,
+  type RecipientId,
+  type RecipientQuery,
+  type RecipientSchema,
+  type SandboxClock,
+  type Scope,
+  type StatementPage,
+  type StatementQuery,
+  type Transaction,
+  type AddTransactionEventInput,
+  type Transfer,
+  type TransferId,
+  type TransferQuery,
+  type User,
+} from '@banking/domain';
 import { openBooks, type Books } from '@banking/ledger';
 import type { Database } from '@banking/postgres';
-import { addInternalRecipient } from './add-internal-recipient.js';
-import { addInternationalRecipient } from './add-international-recipient.js';
-import { addTransactionEvent } from './add-transaction-event.js';
-import { cancelOrder } from './cancel-order.js';
-import { changeAccount } from './change-account.js';
-import { changeRecipient } from './change-recipient.js';
-import { createQuote } from './create-quote.js';
-import { requireSandbox } from './deployment-mode.js';
-import { forgetRecipient } from './forget-recipient.js';
-import { fundAccount } from './fund-account.js';
-import { getAccount } from './get-account.js';
-import { getQuote } from './get-quote.js';
-import { getOrderPage } from './get-order.js';
-import { getRecipient } from './get-recipient.js';
-import { getStatement } from './get-statement.js';
-import { getTransfer } from './get-transfer.js';
-import { listAccounts } from './list-accounts.js';
-import { moveClock } from './move-clock.js';
-import { openAccount } from './open-account.js';
-import { listAppUsers } from './list-app-users.js';
-import { listApps } from './list-apps.js';
-import { listCorridors } from './list-corridors.js';
-import { listOrders } from './list-orders.js';
-import { listProducts } from './list-products.js';
-import { listPurposes } from './list-purposes.js';
-import { listRecipientSchemas } from './list-recipient-schemas.js';
-import { listRecipients } from './list-recipients.js';
-import { listTransfers } from './list-transfers.js';
-import { CursorSeal } from './lists/cursor-seal.js';
-import { resumeOrder } from './resume-order.js';
-import { OrderDesk } from './orders/order-desk.js';
-import { NO_RATES, type RateSource } from './rates/rate-source.js';
+import { addInternalRecipient } from './recipients/add-internal-recipient.js';
+import { addInternationalRecipient } from './recipients/add-international-recipient.js';
+import { addTransactionEvent } from './sandbox/add-transaction-event.js';
+import { cancelOrder } from './orders/cancel-order.js';
+import { changeAccount } from './accounts/change-account.js';
+import { changeRecipient } from './recipients/change-recipient.js';
+import { createQuote } from './quotes/create-quote.js';
+import { requireSandbox } from './sandbox/require-sandbox.js';
+import { deleteRecipient } from './recipients/delete-recipient.js';
+import { fundAccount } from './sandbox/fund-account.js';
+import { getAccount } from './accounts/get-account.js';
+import { getQuote } from './quotes/get-quote.js';
+import { getOrderPage } from './orders/get-order.js';
+import { getRecipient } from './recipients/get-recipient.js';
+import { getStatement } from './accounts/get-statement.js';
+import { getTransfer } from './transfers/get-transfer.js';
+import { listAccounts } from './accounts/list-accounts.js';
+import { moveClock } from './sandbox/move-clock.js';
+import { newAccountCode as randomAccountCode } from './accounts/account-code.js';
+import { openAccount } from './accounts/open-account.js';
+import { listAppUsers } from './apps/list-app-users.js';
+import { listApps } from './apps/list-apps.js';
+import { listCorridors } from './corridors/list-corridors.js';
+import { listOrders } from './orders/list-orders.js';
+import { listProducts } from './products/list-products.js';
+import { listPurposes } from './orders/list-purposes.js';
+import { listRecipientSchemas } from './recipients/list-recipient-schemas.js';
+import { listRecipients } from './recipients/list-recipients.js';
+import { listTransfers } from './transfers/list-transfers.js';
+import { CursorSigner } from './lists/sign-cursor.js';
+import { resumeOrder } from './orders/resume-order.js';
+import { OrderService } from './orders/order-service.js';
+import { placeOrder } from './orders/place-order.js';
+import { NO_RATES, type RateSource } from '@banking/rates';
 
 export interface QuoteTerms {
-  /** Where rates come from; without one, nothing is converted. */
+  /** The source of rates. Without one, conversions are refused. */
   readonly rates?: RateSource;
-  /** How long a quote holds, in seconds, at most a day. Default 300. */
+  /** How long a quote is valid, in seconds, at most a day. Default 300. */
   readonly validS?: number;
-  /** How many quotes of a workspace may be open, neither used nor expired. Without it, any number. */
+  /** How many quotes of a workspace may be open: neither used nor expired. Default: any number. */
   readonly openMax?: number | undefined;
 }
 
-/** The port answered from our own books. A table of contents: each operation is a file of its name. */
+/** The implementation of the port on our own books. Each operation is a file of its name. */
 export class LedgerBankingService extends BankingService {
-  private readonly cursors: CursorSeal;
-  /** Where its orders are placed: whoever runs them in the same process runs them there. */
-  readonly orders: OrderDesk;
+  private readonly cursors: CursorSigner;
+  /** Batches the orders of this process. A worker in the same process uses it too. */
+  readonly orders: OrderService;
 
   /**
-   * @param books of this database, where they are open already: they hold ids in reserve
+   * @param books the open books of this database; they hold reserved ids
    * @param isSandbox whether orders run by the clocks of their workspaces, which can be moved
    */
   constructor(
@@ -58,10 +103,11 @@ export class LedgerBankingService extends BankingService {
     private readonly books: Books = openBooks(database),
     private readonly quoteTerms: QuoteTerms = {},
     isSandbox = false,
+    private readonly newAccountCode: () => string = randomAccountCode,
   ) {
     super();
-    this.cursors = new CursorSeal(database);
-    this.orders = new OrderDesk(books, quoteTerms.rates ?? NO_RATES, { isSandbox });
+    this.cursors = new CursorSigner(database);
+    this.orders = new OrderService(books, quoteTerms.rates ?? NO_RATES, { isSandbox });
   }
 
   listApps(scope: Scope): Promise<readonly App[]> {
@@ -94,23 +140,26 @@ export class LedgerBankingService extends BankingService {
 
   addInternationalRecipient(
     scope: Scope,
-    wish: InternationalRecipientWish,
+    input: AddInternationalRecipientInput,
     intent: Intent = {},
   ): Promise<Created<Recipient>> {
-    // prettier-ignore
-    return addInternationalRecipient(this.database, acting(scope), wish, intent);
+    return addInternationalRecipient(this.database, acting(scope), input, intent);
   }
 
-  addInternalRecipient(scope: Scope, wish: InternalRecipientWish, intent: Intent = {}): Promise<Created<Recipient>> {
-    return addInternalRecipient(this.database, acting(scope), wish, intent);
+  addInternalRecipient(
+    scope: Scope,
+    input: AddInternalRecipientInput,
+    intent: Intent = {},
+  ): Promise<Created<Recipient>> {
+    return addInternalRecipient(this.database, acting(scope), input, intent);
   }
 
   changeRecipient(scope: Scope, change: RecipientChange): Promise<Recipient> {
     return changeRecipient(this.database, acting(scope), change);
   }
 
-  forgetRecipient(scope: Scope, { recipientId }: { recipientId: RecipientId }): Promise<void> {
-    return forgetRecipient(this.database, acting(scope), recipientId);
+  deleteRecipient(scope: Scope, { recipientId }: { recipientId: RecipientId }): Promise<void> {
+    return deleteRecipient(this.database, acting(scope), recipientId);
   }
 
   async listPurposes(): Promise<Readonly<Record<string, string>>> {
@@ -121,8 +170,8 @@ export class LedgerBankingService extends BankingService {
     return getTransfer(this.database, required(scope.workspaceId), transferId);
   }
 
-  placeOrder(scope: Scope, wish: OrderWish, intent: Intent = {}): Promise<Created<Order>> {
-    return this.orders.place({ ...acting(scope), signal: scope.signal }, wish, intent);
+  placeOrder(scope: Scope, input: PlaceOrderInput, intent: Intent = {}): Promise<Created<Order>> {
+    return placeOrder(this.orders, acting(scope), input, intent);
   }
 
   listOrders(scope: Scope, query: OrderQuery = {}): Promise<Page<Order>> {
@@ -149,8 +198,8 @@ export class LedgerBankingService extends BankingService {
     return getAccount(this.database, required(scope.workspaceId), accountId);
   }
 
-  openAccount(scope: Scope, wish: AccountWish, intent: Intent = {}): Promise<Created<Account>> {
-    return openAccount(this.database, acting(scope), wish, intent);
+  openAccount(scope: Scope, input: OpenAccountInput, intent: Intent = {}): Promise<Created<Account>> {
+    return openAccount(this.database, acting(scope), input, intent, this.newAccountCode);
   }
 
   changeAccount(scope: Scope, change: AccountChange): Promise<Account> {
@@ -161,9 +210,9 @@ export class LedgerBankingService extends BankingService {
     return getStatement(this.database, this.cursors, required(scope.workspaceId), query);
   }
 
-  createQuote(scope: Scope, wish: QuoteWish, intent: Intent = {}): Promise<Created<Quote>> {
+  createQuote(scope: Scope, input: CreateQuoteInput, intent: Intent = {}): Promise<Created<Quote>> {
     const { rates = NO_RATES, validS = 300, openMax } = this.quoteTerms;
-    return createQuote(this.database, acting(scope), wish, intent, { rates, validS, openMax });
+    return createQuote(this.database, acting(scope), input, intent, { rates, validS, openMax });
   }
 
   getQuote(scope: Scope, { quoteId }: { quoteId: QuoteId }): Promise<Quote> {
@@ -174,18 +223,18 @@ export class LedgerBankingService extends BankingService {
     return listTransfers(this.database, this.cursors, required(scope.workspaceId), query);
   }
 
-  async fundAccount(scope: Scope, wish: FundingWish, intent: Intent = {}): Promise<Created<Transfer>> {
+  async fundAccount(scope: Scope, input: FundAccountInput, intent: Intent = {}): Promise<Created<Transfer>> {
     await requireSandbox(this.database);
-    return fundAccount(this.books, acting(scope), wish, intent);
+    return fundAccount(this.books, acting(scope), input, intent);
   }
 
   async addTransactionEvent(
     scope: Scope,
-    wish: TransactionEventWish,
+    input: AddTransactionEventInput,
     intent: Intent = {},
   ): Promise<Created<Transaction>> {
     await requireSandbox(this.database);
-    return addTransactionEvent(this.books, acting(scope), wish, intent);
+    return addTransactionEvent(this.books, acting(scope), input, intent);
   }
 
   async moveClock(scope: Scope, change: ClockChange): Promise<SandboxClock> {
@@ -194,9 +243,9 @@ export class LedgerBankingService extends BankingService {
   }
 }
 
-/** A scope without what the operation needs is a bug of whoever calls the port; nothing is read for it. */
+/** A missing part of the scope is a programming error of the caller. */
 function required<T>(part: T | undefined): T {
-  if (part === undefined) throw new Error('the scope lacks what this operation needs');
+  if (part === undefined) throw new Error('the scope lacks a workspace or an actor');
   return part;
 }
 

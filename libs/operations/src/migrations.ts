@@ -1,10 +1,4 @@
 import { resolve } from 'node:path';
-import { LEDGER_MIGRATIONS } from '@banking/ledger';
-import { PAYOUT_MIGRATIONS } from '@banking/payouts';
 
-/** Every folder of migrations a deployment needs; their numbers run through all of them. */
-export const MIGRATIONS: readonly string[] = [
-  LEDGER_MIGRATIONS,
-  PAYOUT_MIGRATIONS,
-  resolve(__dirname, '../migrations'),
-];
+/** The folder of the migrations of directory, recipients, quotes, orders and idempotency records. */
+export const OPERATIONS_MIGRATIONS = resolve(__dirname, '../migrations');

@@ -2,7 +2,7 @@ import { listDiscrepancies, resolveDiscrepancy, type Resolution } from './discre
 import { openTracking } from './open-payouts.js';
 import { payoutWorker, work } from './testing/workers.js';
 import { AMOUNT, NORTH, SOUTH, faults, openWorld, payOut, type World } from './testing/world.js';
-import { recordEvent } from './track-remittance.js';
+import { recordEvent } from './record-rail-event.js';
 
 let world: World;
 let transactionId: number;
@@ -22,24 +22,28 @@ beforeEach(async () => {
 const receive = (status: string, providerEvent = `e${++events}`) =>
   recordEvent(world.books, NORTH, transactionId, { providerEvent, status });
 const open = async () =>
-  (await listDiscrepancies(world.database, [NORTH], { limit: 1_000 })).filter((one) => one.transactionId === transactionId); // prettier-ignore
+  (await listDiscrepancies(world.database, [NORTH], { limit: 1_000 })).filter(
+    (one) => one.transactionId === transactionId,
+  );
 const resolve = (discrepancyId: number, resolution: Resolution, by = 'ada') =>
   resolveDiscrepancy(world.books, { workspaceId: NORTH, discrepancyId, resolution, by, note: 'asked the bank' });
 const openId = async () => (await open())[0]?.id ?? 0;
 const resolveOpen = async (resolution: Resolution) => resolve(await openId(), resolution);
 async function balance(): Promise<bigint> {
-  const { rows } = await world.owner.query<{ balance: bigint }>('select balance from account where id = $1', [world.accounts[NORTH]]); // prettier-ignore
+  const { rows } = await world.owner.query<{ balance: bigint }>('select balance from account where id = $1', [
+    world.accounts[NORTH],
+  ]);
   return rows[0]!.balance;
 }
 async function ourAccounts(): Promise<unknown> {
   const { rows } = await world.owner.query(
-    `select account_id, currency_id, sum(case direction when 'credit' then amount else -amount end) as held
+    `select account_id, currency_id, sum(case direction when 'credit' then amount else -amount end) as total
      from transfer where account_version is null group by 1, 2
      having sum(case direction when 'credit' then amount else -amount end) <> 0 order by 1, 2`,
   );
   return rows;
 }
-/** The transactions that moved the money of the payout again, in their order. */
+/** The returns of the payout and of its returns, in order. */
 async function returns() {
   const { rows } = await world.owner.query<{ status: string; direction: string; amount: bigint; description: string }>(
     `with recursive link (id, depth) as (
@@ -52,15 +56,16 @@ async function returns() {
   return rows;
 }
 const statusOf = async () =>
-  (await world.owner.query<{ status: string }>('select status from transaction where id = $1', [transactionId])).rows[0]?.status; // prettier-ignore
+  (await world.owner.query<{ status: string }>('select status from transaction where id = $1', [transactionId])).rows[0]
+    ?.status;
 
-describe('Given a payout that was credited and then rejected', () => {
+describe('a payout that was credited and then rejected', () => {
   beforeEach(async () => {
     await receive('ACCC', 'credit');
     await receive('RJCT', 'rejection');
   });
 
-  it('When discrepancies are listed, Then it is there with all events', async () => {
+  it('is listed as a discrepancy with all events', async () => {
     expect(await open()).toEqual([
       {
         workspaceId: NORTH,
@@ -80,7 +85,7 @@ describe('Given a payout that was credited and then rejected', () => {
     expect(await listDiscrepancies(world.database, [SOUTH])).toEqual([]);
   });
 
-  it('When it is returned, Then the customer has the money, the original stays completed, and it is closed', async () => {
+  it('is resolved by a return, and stays completed', async () => {
     const before = await balance();
 
     expect(await resolveOpen('returned')).toEqual({ transactionId: expect.any(Number) });
@@ -100,7 +105,7 @@ describe('Given a payout that was credited and then rejected', () => {
     });
   });
 
-  it('When two operators return it at once, and a third dismisses it, Then one of them has, and money moved at most once', async () => {
+  it('is resolved once by three operators at once', async () => {
     const before = await balance();
     const id = await openId();
 
@@ -111,12 +116,12 @@ describe('Given a payout that was credited and then rejected', () => {
     expect(await open()).toEqual([]);
   });
 
-  it('When it is reclaimed, Then that does not fit, and nothing changes', async () => {
+  it('cannot be reclaimed', async () => {
     expect(await resolveOpen('reclaimed')).toBe('not_applicable');
     expect([await open(), await returns()]).toEqual([[expect.anything()], []]);
   });
 
-  it('When the same event arrives again after the dismissal, Then nothing opens; When another does, Then one opens', async () => {
+  it('opens a discrepancy after the dismissal for another event, and none for the same event', async () => {
     await resolveOpen('dismissed');
 
     await receive('RJCT', 'rejection');
@@ -127,13 +132,13 @@ describe('Given a payout that was credited and then rejected', () => {
   });
 });
 
-describe('Given a payout that was rejected and then credited', () => {
+describe('a payout that was rejected and then credited', () => {
   beforeEach(async () => {
     await receive('RJCT');
     await receive('ACCC');
   });
 
-  it('When it is reclaimed, Then the money is taken again by the reverse of the return', async () => {
+  it('is reclaimed by a return of the return', async () => {
     const before = await balance();
 
     await resolveOpen('reclaimed');
@@ -147,13 +152,13 @@ describe('Given a payout that was rejected and then credited', () => {
     expect(await open()).toEqual([]);
   });
 
-  it('When the account does not hold it, Then it is refused, stays open, and is reclaimed once it does', async () => {
-    const held = await balance();
+  it('is not reclaimed from an account without the funds, and is once it has them', async () => {
+    const before = await balance();
     await world.owner.query('update account set floor = balance where id = $1', [world.accounts[NORTH]]);
     try {
       await expect(resolveOpen('reclaimed')).rejects.toMatchObject({ reason: 'insufficient_funds' });
       expect([await balance(), await returns(), await open()]).toEqual([
-        held,
+        before,
         [expect.anything()],
         [expect.anything()],
       ]);
@@ -163,10 +168,10 @@ describe('Given a payout that was rejected and then credited', () => {
 
     await resolveOpen('reclaimed');
 
-    expect(await balance()).toBe(held - AMOUNT);
+    expect(await balance()).toBe(before - AMOUNT);
   });
 
-  it('When it is reclaimed and the network rejects it again, Then the money can be returned again', async () => {
+  it('can be returned again when the network rejects it after it was reclaimed', async () => {
     const before = await balance();
     await resolveOpen('reclaimed');
     await receive('RJCT');
@@ -179,8 +184,8 @@ describe('Given a payout that was rejected and then credited', () => {
   });
 });
 
-describe('Given a payout with a conversion that was rejected and then credited', () => {
-  it('When it is reclaimed, Then our own accounts are where they were before the return', async () => {
+describe('a payout with a conversion that was rejected and then credited', () => {
+  it('restores our own accounts when it is reclaimed', async () => {
     [transactionId] = (await payOut(world, { open: openTracking, by: 'spot' })) as [number];
     const before = [await balance(), await ourAccounts()];
     await receive('RJCT');
@@ -192,8 +197,8 @@ describe('Given a payout with a conversion that was rejected and then credited',
   });
 });
 
-describe('Given an event id with two statuses', () => {
-  it('When the second is final and the payout pending, Then it takes effect, and the discrepancy is open', async () => {
+describe('an event id with two statuses', () => {
+  it('opens a discrepancy, and its final status takes effect', async () => {
     await receive('ACSP', 'one');
     await receive('ACCC', 'one');
 
@@ -201,7 +206,7 @@ describe('Given an event id with two statuses', () => {
     expect(await open()).toMatchObject([{ kind: 'event_reused' }]);
   });
 
-  it('When the payout is pending, Then no money is moved, and it can be dismissed', async () => {
+  it('can only be dismissed while the payout is pending', async () => {
     await receive('ACSP', 'one');
     await receive('PDNG', 'one');
 
@@ -211,11 +216,11 @@ describe('Given an event id with two statuses', () => {
   });
 });
 
-describe('Given the network of the sandbox', () => {
+describe('a contradiction of the sandbox network', () => {
   it.each([
     ['9023', 'rejected_then_credited', 'reclaimed'],
     ['9024', 'credited_then_rejected', 'returned'],
-  ] as const)('When it is %s, Then %s is open, and can be %s', async (ending, kind, resolution) => {
+  ] as const)('with the ending %s opens %s, and can be %s', async (ending, kind, resolution) => {
     [transactionId] = (await payOut(world)) as [number];
 
     await work(world, payoutWorker(world, { to: { [transactionId]: `5010012345${ending}` } }), 12);
@@ -225,8 +230,8 @@ describe('Given the network of the sandbox', () => {
   });
 });
 
-describe('Given a discrepancy of another workspace', () => {
-  it('When it is resolved, Then it is not there', async () => {
+describe('a discrepancy of another workspace', () => {
+  it('is not found', async () => {
     await receive('ACCC');
     await receive('RJCT');
     const id = await openId();

@@ -1,20 +1,20 @@
-import { preparePosting, returnEntry, type Books } from '@banking/ledger';
-import { bind, statement, type Database } from '@banking/postgres';
+import { decide, lockAndRead, preparePosting, requirePosted, returnEntry, write, type Books } from '@banking/ledger';
+import { bind, sqlStatement, type Database } from '@banking/postgres';
 import { findPosition, lockTransaction } from './money-position.js';
 
 /** Two final statuses that exclude each other, or one event id with two statuses. */
 export type DiscrepancyKind = 'credited_then_rejected' | 'rejected_then_credited' | 'event_reused';
 
-/** How a discrepancy was resolved: the customer has the money back, it was taken again, or no money was moved. */
+/** How a discrepancy was resolved: the money was returned to the customer, it was reclaimed, or no money was moved. */
 export type Resolution = 'returned' | 'reclaimed' | 'dismissed';
 
-/** What a network said of one payout that cannot all be true. */
+/** Events of one payout that contradict each other. */
 export interface Discrepancy {
   readonly workspaceId: number;
   readonly id: number;
   readonly transactionId: number;
   readonly accountId: number;
-  /** What left the account besides the fee: minor units of the account's currency. */
+  /** The amount that left the account, without the fee: minor units of the account's currency. */
   readonly amount: string;
   /** ISO 4217. */
   readonly currencyCode: string;
@@ -35,7 +35,7 @@ export interface Discrepancy {
   readonly resolutionTransactionId?: number;
 }
 
-const LIST_DISCREPANCIES = statement<{ discrepancy: Discrepancy }>(
+const LIST_DISCREPANCIES = sqlStatement<{ discrepancy: Discrepancy }>(
   'list_discrepancies',
   `select json_strip_nulls(json_build_object(
             'workspaceId', d.workspace_id, 'id', d.id, 'transactionId', d.transaction_id,
@@ -57,24 +57,24 @@ const LIST_DISCREPANCIES = statement<{ discrepancy: Discrepancy }>(
    order by d.resolved_at is not null, d.opened_at, d.workspace_id, d.id
    limit $3`,
 );
-const FIND_DISCREPANCY = statement<{ transaction_id: bigint; kind: DiscrepancyKind; is_open: boolean }>(
+const FIND_DISCREPANCY = sqlStatement<{ transaction_id: bigint; kind: DiscrepancyKind; is_open: boolean }>(
   'find_discrepancy',
   'select transaction_id, kind, resolved_at is null as is_open from discrepancy where workspace_id = $1 and id = $2',
 );
-const RESOLVE_DISCREPANCY = statement(
+const RESOLVE_DISCREPANCY = sqlStatement(
   'resolve_discrepancy',
   `update discrepancy set resolved_at = statement_timestamp(), resolution = $3, resolved_by = $4, note = $5, resolution_transaction_id = $6
    where workspace_id = $1 and id = $2`,
 );
 
-/** The discrepancies of these workspaces: those that are open, the oldest first; then, where asked for, those that are resolved. */
+/** Lists the discrepancies of these workspaces: the open ones, the oldest first, then on request the resolved ones. */
 export async function listDiscrepancies(
   database: Database,
   workspaceIds: readonly number[],
   { includesResolved = false, limit = 100 }: { readonly includesResolved?: boolean; readonly limit?: number } = {},
 ): Promise<Discrepancy[]> {
   const query = bind(LIST_DISCREPANCIES, workspaceIds, includesResolved, limit);
-  const [rows] = await database.flight({ workspaces: workspaceIds }, [query] as const);
+  const [rows] = await database.pipeline({ workspaces: workspaceIds }, [query] as const);
   return rows.map(({ discrepancy }) => discrepancy);
 }
 
@@ -82,22 +82,22 @@ export interface ResolveDiscrepancyInput {
   readonly workspaceId: number;
   readonly discrepancyId: number;
   readonly resolution: Resolution;
-  /** Who resolves it. */
+  /** The operator who resolves it. */
   readonly by: string;
   /** Required where the discrepancy is dismissed. */
   readonly note?: string | undefined;
 }
 
-/** `not_applicable`: this resolution does not fit the kind, or the money is already where it would bring it. */
+/** `not_applicable`: this resolution does not fit the kind, or the money is already where it would move it. */
 export type ResolveOutcome =
   'not_found' | 'already_resolved' | 'not_applicable' | { readonly transactionId: number | undefined };
 
 /**
- * Resolves a discrepancy once. `returned` posts a return of the transaction that moved the money last, and so does `reclaimed`, where
- * that is a return itself. Money and resolution are committed together.
+ * Resolves a discrepancy once. `returned` and `reclaimed` post a return of the transaction that moved the money last; for `reclaimed`
+ * that one is a return itself. Money and resolution are committed together.
  *
- * @throws Refusal `insufficient_funds` where the account does not hold what is reclaimed, `balance_limit_exceeded` where it cannot
- *   hold what is returned. Nothing was written.
+ * @throws Refusal `insufficient_funds` where the balance is below the reclaimed amount, `balance_limit_exceeded` where the returned
+ *   amount exceeds the limit. Nothing was written.
  */
 export async function resolveDiscrepancy(books: Books, input: ResolveDiscrepancyInput): Promise<ResolveOutcome> {
   const { workspaceId, discrepancyId, resolution, by, note } = input;
@@ -118,7 +118,7 @@ export async function resolveDiscrepancy(books: Books, input: ResolveDiscrepancy
           { entries: [await returnEntry(database, workspaceId, Number(position.latestId))] },
         ]);
   return database.transaction({ workspaces: [workspaceId] }, async (tx): Promise<ResolveOutcome> => {
-    const [[held], [now], [latest]] = await tx.flight([
+    const [[held], [now], [latest]] = await tx.pipeline([
       lockTransaction(workspaceId, transactionId),
       find,
       findPosition(workspaceId, transactionId),
@@ -134,12 +134,11 @@ export async function resolveDiscrepancy(books: Books, input: ResolveDiscrepancy
     if (held.status === 'pending' || isMoved || latest.isBack !== isBack || !fits(now.kind, resolution))
       return 'not_applicable';
 
-    const { outcomes } = await posting.finish(tx, {
-      alongside: ([outcome]) => (outcome?.posted ? [resolve(outcome.posted[0]?.id)] : []),
-    });
-    const [outcome] = outcomes;
-    if (outcome?.refused) throw outcome.refused;
-    return { transactionId: outcome?.posted?.[0]?.id };
+    const { context } = await lockAndRead(tx, posting);
+    const posted = posting.proposals.flatMap((proposal) => requirePosted(decide(context, proposal)));
+    const postedId = posted[0]?.id;
+    await write(tx, posted, [resolve(postedId)]);
+    return { transactionId: postedId };
   });
 }
 

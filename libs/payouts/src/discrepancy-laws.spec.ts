@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { listDiscrepancies, resolveDiscrepancy, type Resolution } from './discrepancies.js';
 import { openTracking } from './open-payouts.js';
 import { AMOUNT, NORTH, faults, openWorld, payOut, type World } from './testing/world.js';
-import { recordEvent } from './track-remittance.js';
+import { recordEvent } from './record-rail-event.js';
 
 let world: World;
 
@@ -15,10 +15,12 @@ afterAll(async () => {
 });
 
 async function balance(): Promise<bigint> {
-  const { rows } = await world.owner.query<{ balance: bigint }>('select balance from account where id = $1', [world.accounts[NORTH]]); // prettier-ignore
+  const { rows } = await world.owner.query<{ balance: bigint }>('select balance from account where id = $1', [
+    world.accounts[NORTH],
+  ]);
   return rows[0]!.balance;
 }
-/** Which way the money was moved again, in order. */
+/** The directions in which returns moved the money, in order. */
 async function moves(transactionId: number): Promise<string[]> {
   const { rows } = await world.owner.query<{ direction: string }>(
     `with recursive link (id, depth) as (
@@ -46,8 +48,8 @@ const RETURNED_BEFORE: readonly (Event | Resolution)[] = [
   { providerEvent: 'a', status: 'RJCT' },
 ];
 
-describe('Given any events and any attempts to resolve, each by two operators at once', () => {
-  it('When they come in any order, Then the money is out or back, and each discrepancy is resolved at most once', async () => {
+describe('any events and resolutions, each by two operators at once', () => {
+  it('leave the money with the network or returned, and resolve each discrepancy at most once', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 10 }), async (steps) => {
         const [transactionId] = (await payOut(world, { open: openTracking })) as [number];

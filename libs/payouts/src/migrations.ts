@@ -1,4 +1,4 @@
 import { resolve } from 'node:path';
 
-/** Where the migrations of payouts and of the queue lie, for whoever prepares a database. */
+/** The folder of the migrations of payouts and of the work queue. */
 export const PAYOUT_MIGRATIONS = resolve(__dirname, '../migrations');

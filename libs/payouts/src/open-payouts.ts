@@ -1,41 +1,41 @@
-import { bind, statement, type Bound } from '@banking/postgres';
-import { openWork } from './work/open-work.js';
+import { bind, sqlStatement, type BoundStatement } from '@banking/postgres';
+import { openWork } from '@banking/work-queue';
 
-/** Whose handler carries a payout out: the kind of its work. */
+/** The kind of work that submits a payout. */
 export const PAYOUT = 'payout';
 
-/** A transaction that leaves us, or has left. */
+/** A transaction that goes to a network, or has gone there. */
 export interface Outgoing {
   readonly workspaceId: number;
   readonly transactionId: number;
 }
 
-const OPEN_REMITTANCES = statement(
+const OPEN_REMITTANCES = sqlStatement(
   'open_remittances',
   'insert into remittance (workspace_id, transaction_id) select * from unnest($1::bigint[], $2::bigint[])',
 );
-const OPEN_PAYOUTS = statement(
+const OPEN_PAYOUTS = sqlStatement(
   'open_payouts',
   `insert into payout (workspace_id, transaction_id, status)
    select w, t, $3 from unnest($1::bigint[], $2::bigint[]) u(w, t)`,
 );
 
 /**
- * The writes that send pending transactions on their way: tracking, a payout that is due, and its work in the queue. They travel
- * with the posting and point at what is written there; one statement a table, however many there are.
+ * The writes that open the payouts of pending transactions: tracking, a payout that is due, and its work in the queue. They are sent
+ * with the posting, whose transactions they refer to; one statement per table for any number of payouts.
  */
-export function openPayouts(list: readonly Outgoing[]): readonly Bound<unknown>[] {
+export function openPayouts(list: readonly Outgoing[]): readonly BoundStatement<unknown>[] {
   if (list.length === 0) return [];
   const work = list.map(({ workspaceId, transactionId }) => ({ workspaceId, kind: PAYOUT, subjectId: transactionId }));
   return [...opened(list, 'due'), openWork(work)];
 }
 
-/** The writes that track transactions somebody else has handed to a network: nobody here will carry them out. */
-export function openTracking(list: readonly Outgoing[]): readonly Bound<unknown>[] {
+/** The writes that track transactions which another system has submitted to a network: no worker submits them. */
+export function openTracking(list: readonly Outgoing[]): readonly BoundStatement<unknown>[] {
   return opened(list, 'submitted');
 }
 
-function opened(list: readonly Outgoing[], status: 'due' | 'submitted'): Bound<unknown>[] {
+function opened(list: readonly Outgoing[], status: 'due' | 'submitted'): BoundStatement<unknown>[] {
   const workspaces = list.map(({ workspaceId }) => workspaceId);
   const transactions = list.map(({ transactionId }) => transactionId);
   return [bind(OPEN_REMITTANCES, workspaces, transactions), bind(OPEN_PAYOUTS, workspaces, transactions, status)];

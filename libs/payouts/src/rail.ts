@@ -1,7 +1,7 @@
 import type { MinorUnits } from '@banking/domain';
-import type { RailEvent } from './track-remittance.js';
+import type { RailEvent } from './record-rail-event.js';
 
-/** What is to arrive, and with whom. */
+/** The amount that arrives, and its creditor. */
 export interface PaymentContent {
   readonly amount: MinorUnits;
   /** ISO 4217. */
@@ -13,51 +13,49 @@ export interface PaymentContent {
     readonly routing?: { readonly type: string; readonly code: string } | undefined;
   };
   readonly description?: string | undefined;
-  /** The purpose code as it was sent with the order. */
+  /** The purpose code of the order. */
   readonly purpose?: string | undefined;
 }
 
-/** Answers what a transaction is to bring to whom. */
+/** Reads the payment of a transaction. */
 export type PaymentReader = (workspaceId: number, transactionId: number) => Promise<PaymentContent>;
 
-/** A payment as a network gets it. */
+/** A payment as it is submitted to a network. */
 export interface Payment extends PaymentContent {
-  /** The same at every try: a network that is given it again has one payment. */
+  /** The same at every try, so that a network that receives it twice has one payment. */
   readonly key: string;
 }
 
-/** Something the network wants us to know of a payment. */
-export interface RailWord {
-  /** The network's own name for the delivery. */
+/** An event of a payment as the network delivers it. */
+export interface DeliveredRailEvent {
+  /** The network's id of the delivery. */
   readonly id: string;
   readonly key: string;
   readonly event: RailEvent;
 }
 
 /**
- * A network outside that moves money. What it throws says nothing about whether it has the payment: ask for it by key. A
- * `WorkError` has a message for operators.
+ * A payment network. After an error the network may have the payment: find it by key. A `WorkError` has a message for operators.
  */
 export interface Rail {
-  /** Hands a payment over. Answers what the network says of it at once, which may be nothing yet. */
+  /** Submits a payment. Returns the events that the network reports at once, which may be none yet. */
   submit(payment: Payment, signal: AbortSignal): Promise<readonly RailEvent[]>;
-  /** What the network has said so far of the payment with this key; undefined when it does not have it. */
+  /** The events so far of the payment with this key; undefined when the network does not have the payment. */
   find(key: string, signal: AbortSignal): Promise<readonly RailEvent[] | undefined>;
   /**
-   * The next words that have not been acknowledged. They come in no order that means anything, more than once, and as late as they
-   * like; to several workers at a time.
+   * The next events that are not acknowledged: in any order, more than once, at any time, and to several workers at a time.
    */
-  receive(limit: number): Promise<readonly RailWord[]>;
-  /** Tells the network that these need not be said again. */
-  acknowledge(words: readonly RailWord[]): Promise<void>;
+  receive(limit: number): Promise<readonly DeliveredRailEvent[]>;
+  /** Acknowledges events, so that the network does not deliver them again. */
+  acknowledge(events: readonly DeliveredRailEvent[]): Promise<void>;
 }
 
-/** The key of a payout: its transaction's for ever, whoever tries and however often. */
+/** The idempotency key of a payout: the same for every try and every worker. */
 export function payoutKey(workspaceId: number, transactionId: number): string {
   return `payout-${workspaceId}-${transactionId}`;
 }
 
-/** Which transaction a key is of. */
+/** The transaction of a key. @throws Error for a key of another service. */
 export function transactionOf(key: string): { readonly workspaceId: number; readonly transactionId: number } {
   const [, workspace, transaction] = /^payout-([1-9]\d{0,15})-([1-9]\d{0,15})$/.exec(key) ?? [];
   if (workspace === undefined) throw new Error(`not a key of ours: ${key}`);

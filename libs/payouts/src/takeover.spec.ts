@@ -12,17 +12,17 @@ afterAll(async () => {
   await world.close();
 });
 
-/** Past the lease, for us: the network has not said anything yet when somebody takes over. */
-const LEASE_OVER_MS = 31_000;
+/** More than a lease, for our queue only: the network has no event yet when another worker takes over. */
+const LEASE_EXPIRED_MS = 31_000;
 
 const ENDS = [
   ['50100123456789', { status: 'completed', payout: 'settled', returns: 0 }],
   ['50100123459001', { status: 'failed', payout: 'failed', returns: 1 }],
 ] as const;
 
-/** Every place in which a worker can be stopped while it hands a payment over and hears of it. */
+/** Every call at which a worker can be stopped while it submits a payment and receives its events. */
 const PLACES = Array.from({ length: 9 }, (_, index) => index + 1).flatMap((nth) =>
-  (['before', 'behind'] as const).map((where) => ({ nth, where })),
+  (['before', 'after'] as const).map((where) => ({ nth, where })),
 );
 
 async function seen(id: number) {
@@ -40,7 +40,7 @@ async function seen(id: number) {
   return rows;
 }
 
-/** A worker that stops at a place, and a payment it begins to carry out. Answers when it has come there, or is through. */
+/** Starts a worker that stops at a place, and a payout. Resolves when the worker has stopped there, or has finished. */
 async function stoppedAt({ nth, where }: (typeof PLACES)[number], account: string) {
   const [id] = (await payOut(world)) as [number];
   const halt = new Halt(nth, where);
@@ -48,21 +48,21 @@ async function stoppedAt({ nth, where }: (typeof PLACES)[number], account: strin
   const rail = halt.rail(new SandboxRail(world.database));
   const to = { [id]: account };
   const stopping = payoutWorker(world, { books, rail, to });
-  const going = (async () => {
+  const run = (async () => {
     await stopping.step();
     await stopping.step();
   })();
-  await Promise.race([halt.reached, going]);
-  return { id, to, halt, going };
+  await Promise.race([halt.reached, run]);
+  return { id, to, halt, run };
 }
 
-describe.each(ENDS)('Given payments to %s', (account, end) => {
+describe.each(ENDS)('a payout to %s', (account, end) => {
   it.each(PLACES)(
-    'When the power goes $where call $nth, Then another worker carries it on, and the network has been given it once',
+    'is finished by another worker and submitted once when its worker dies $where call $nth',
     async (place) => {
       const { id, to } = await stoppedAt(place, account);
 
-      await passTimeHere(world, LEASE_OVER_MS);
+      await passTimeHere(world, LEASE_EXPIRED_MS);
       await work(world, payoutWorker(world, { to }), 12);
 
       expect(await seen(id)).toEqual([{ ...end, submissions: 1, queued: 0, doubled: 0 }]);
@@ -70,17 +70,17 @@ describe.each(ENDS)('Given payments to %s', (account, end) => {
   );
 
   it.each(PLACES)(
-    'When a worker is held up $where call $nth past its lease, Then it finishes nothing that another has taken over',
+    'is not changed by its first worker, which is paused $where call $nth until its lease has expired',
     async (place) => {
-      const { id, to, halt, going } = await stoppedAt(place, account);
-      await passTimeHere(world, LEASE_OVER_MS);
+      const { id, to, halt, run } = await stoppedAt(place, account);
+      await passTimeHere(world, LEASE_EXPIRED_MS);
       await work(world, payoutWorker(world, { to }), 12);
       const [before] = await seen(id);
 
       halt.resume();
-      await going;
+      await run;
 
-      // Held up right before the call, it may say the same again: with the same key, so the network has one payment.
+      // Paused right before the submission, it may submit again: with the same key, so the network has one payment.
       const [after] = await seen(id);
       expect([1, 2]).toContain((after as { submissions: number }).submissions);
       expect({ ...after, submissions: 1 }).toEqual({ ...end, submissions: 1, queued: 0, doubled: 0 });

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { openTracking } from './open-payouts.js';
 import { AMOUNT, FEE, NORTH, faults, openWorld, payOut, type World } from './testing/world.js';
-import { recordEvent } from './track-remittance.js';
+import { recordEvent } from './record-rail-event.js';
 
 let world: World;
 
@@ -10,28 +10,28 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const word = fc.record({
+const railEvent = fc.record({
   providerEvent: fc.constantFrom('e1', 'e2', 'e3', 'e4'),
   status: fc.constantFrom('ACSP', 'ACCC', 'RJCT', 'PDNG'),
 });
 
 const FINAL = ['ACCC', 'RJCT'];
 
-/** Where a transaction stands after these words: what the first that is a last one says. */
-function standing(words: readonly { status: string }[]) {
-  const last = words.find(({ status }) => FINAL.includes(status))?.status;
-  if (last === 'ACCC') return { status: 'completed', payout: 'settled', returns: 0 };
-  if (last === 'RJCT') return { status: 'failed', payout: 'failed', returns: 1 };
+/** The state of a transaction after these events, which the first final status decides. */
+function stateAfter(events: readonly { status: string }[]) {
+  const final = events.find(({ status }) => FINAL.includes(status))?.status;
+  if (final === 'ACCC') return { status: 'completed', payout: 'settled', returns: 0 };
+  if (final === 'RJCT') return { status: 'failed', payout: 'failed', returns: 1 };
   return { status: 'pending', payout: 'submitted', returns: 0 };
 }
 
-/** The discrepancies that these events leave open: each of a kind once, in the order of their names. */
-function contradictions(words: readonly { providerEvent: string; status: string }[]): string[] {
-  const finals = words.map(({ status }) => status).filter((status) => FINAL.includes(status));
+/** The discrepancies that these events leave open: each kind once, in alphabetical order. */
+function contradictions(events: readonly { providerEvent: string; status: string }[]): string[] {
+  const finals = events.map(({ status }) => status).filter((status) => FINAL.includes(status));
   const kinds: string[] = [];
   if (finals[0] === 'ACCC' && finals.includes('RJCT')) kinds.push('credited_then_rejected');
-  const ids = new Map(words.map(({ providerEvent, status }) => [providerEvent, status]));
-  if (words.some(({ providerEvent, status }) => ids.get(providerEvent) !== status)) kinds.push('event_reused');
+  const ids = new Map(events.map(({ providerEvent, status }) => [providerEvent, status]));
+  if (events.some(({ providerEvent, status }) => ids.get(providerEvent) !== status)) kinds.push('event_reused');
   if (finals[0] === 'RJCT' && finals.includes('ACCC')) kinds.push('rejected_then_credited');
   return kinds;
 }
@@ -66,20 +66,20 @@ async function seen(id: number) {
 
 const payment = async () => (await payOut(world, { open: openTracking })) as [number];
 
-describe('Given whatever a network says, as often and in whatever order', () => {
-  it('When it says it, Then the first final status decides, and every contradiction is open', async () => {
+describe('any events of a network, repeated and in any order', () => {
+  it('leave the state of the first final status, with every contradiction open', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(word, { maxLength: 8 }), async (words) => {
+      fc.asyncProperty(fc.array(railEvent, { maxLength: 8 }), async (events) => {
         const [id] = await payment();
         const before = await seen(id);
 
-        for (const said of words) await recordEvent(world.books, NORTH, id, said);
+        for (const event of events) await recordEvent(world.books, NORTH, id, event);
 
-        const { balance, ...stands } = await seen(id);
-        expect(stands).toEqual(standing(words));
-        expect(balance - before.balance).toBe(stands.returns === 1 ? AMOUNT : 0n);
-        expect(await opened(id)).toEqual(contradictions(words));
-        const distinct = new Set(words.map(({ providerEvent, status }) => `${providerEvent} ${status}`));
+        const { balance, ...state } = await seen(id);
+        expect(state).toEqual(stateAfter(events));
+        expect(balance - before.balance).toBe(state.returns === 1 ? AMOUNT : 0n);
+        expect(await opened(id)).toEqual(contradictions(events));
+        const distinct = new Set(events.map(({ providerEvent, status }) => `${providerEvent} ${status}`));
         expect(await recordedEvents(id)).toEqual([...distinct].sort());
       }),
       { numRuns: 60 },
@@ -87,27 +87,27 @@ describe('Given whatever a network says, as often and in whatever order', () => 
     expect(await faults(world)).toEqual([]);
   });
 
-  it('When it says all of it at once, Then one final status has decided, and every contradiction is open once', async () => {
+  it('leave the state of one final status when they arrive at once, with every contradiction open once', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(word, { minLength: 2, maxLength: 6 }), async (words) => {
+      fc.asyncProperty(fc.array(railEvent, { minLength: 2, maxLength: 6 }), async (events) => {
         const [id] = await payment();
         const before = await seen(id);
 
-        await Promise.all(words.map((said) => recordEvent(world.books, NORTH, id, said)));
+        await Promise.all(events.map((event) => recordEvent(world.books, NORTH, id, event)));
 
-        const { balance, ...stands } = await seen(id);
-        const possible = words.filter(({ status }) => FINAL.includes(status)).map((one) => standing([one]));
-        expect(possible.length === 0 ? [standing([])] : possible).toContainEqual(stands);
-        expect(balance - before.balance).toBe(stands.returns === 1 ? AMOUNT : 0n);
-        const first = { providerEvent: 'first', status: stands.returns === 1 ? 'RJCT' : 'ACCC' };
-        expect(await opened(id)).toEqual(contradictions(possible.length === 0 ? words : [first, ...words]));
+        const { balance, ...state } = await seen(id);
+        const possible = events.filter(({ status }) => FINAL.includes(status)).map((one) => stateAfter([one]));
+        expect(possible.length === 0 ? [stateAfter([])] : possible).toContainEqual(state);
+        expect(balance - before.balance).toBe(state.returns === 1 ? AMOUNT : 0n);
+        const first = { providerEvent: 'first', status: state.returns === 1 ? 'RJCT' : 'ACCC' };
+        expect(await opened(id)).toEqual(contradictions(possible.length === 0 ? events : [first, ...events]));
       }),
       { numRuns: 40 },
     );
     expect(await faults(world)).toEqual([]);
   });
 
-  it('When money has come back, Then the fee has not', async () => {
+  it('never return the fee', async () => {
     const untouched = (await seen((await payment())[0])).balance;
     const [id] = await payment();
 

@@ -1,9 +1,8 @@
 import { escapeIdentifier as quoted, type Client, type QueryResult } from 'pg';
 import { MigrationError } from './migration-files.js';
+import { SQLSTATE } from './sqlstate.js';
 
-const INSUFFICIENT_PRIVILEGE = '42501';
-
-/** Does work in one database transaction as another role, with the schema in front. */
+/** Runs work in one database transaction as another role, with the schema first in the search path. */
 export async function actAs<T>(client: Client, role: string, schema: string, work: () => Promise<T>): Promise<T> {
   await client.query('begin');
   try {
@@ -19,7 +18,7 @@ export async function actAs<T>(client: Client, role: string, schema: string, wor
   }
 }
 
-/** Does work as another role, with the schema in front, each statement in a database transaction of its own. */
+/** Runs work as another role, with the schema first in the search path, each statement in a database transaction of its own. */
 export async function actOutsideAs(
   client: Client,
   role: string,
@@ -36,12 +35,12 @@ export async function actOutsideAs(
   }
 }
 
-/** @throws MigrationError when the login may not, with the SQL that lets it */
+/** @throws MigrationError when the login may not act as the role, with the SQL that permits it */
 async function takeOn(client: Client, role: string, duration: 'local' | 'session'): Promise<void> {
   try {
     await client.query(`set ${duration} role ${quoted(role)}`);
   } catch (error) {
-    if ((error as { code?: unknown }).code !== INSUFFICIENT_PRIVILEGE) throw error;
+    if ((error as { code?: unknown }).code !== SQLSTATE.insufficientPrivilege) throw error;
     const login = quoted(client.user ?? 'login');
     throw new MigrationError(
       `The login ${login} may not act as ${quoted(role)}. Let an administrator run: grant ${quoted(role)} to ${login};`,

@@ -2,9 +2,9 @@ import { Client, escapeLiteral } from 'pg';
 import type { ConnectionOptions } from './session-pool.js';
 
 /**
- * Tells the planner what is in the tables of a schema that hold rows. Without it a fresh install reads whole workspaces where the
- * primary key would do, until autovacuum comes by: on tables without statistics every index that begins with the workspace looks
- * the same. Empty tables are left out; plans made for nothing are worse than plans made without knowledge.
+ * Analyzes the tables of a schema that have rows. Without statistics every index that begins with the workspace has the same cost, so
+ * a new installation would read whole workspaces instead of one row until autovacuum runs. Empty tables are left out: statistics of
+ * an empty table make worse plans than no statistics.
  */
 export async function analyzeTables(connection: ConnectionOptions, schema: string): Promise<void> {
   const client = new Client({ ...connection, application_name: 'banking-analyze' });

@@ -12,16 +12,16 @@ export interface ApplyOptions {
   readonly lockTimeoutMs?: number;
 }
 
-/** Requests of the service wait behind a statement that waits for a table. */
+/** While a statement waits for a lock on a table, requests of the service wait behind it. */
 export const LOCK_TIMEOUT_MS = 2_000;
-/** A concurrent build waits for transactions that are under way and lets every other statement pass. */
+/** A concurrent build waits for running database transactions and blocks no other statement. */
 const OUTSIDE_LOCK_TIMEOUT_MS = 60_000;
 
 /**
- * Applies one file as the owner role and records it: in one database transaction, or statement by statement where the file says that it
- * runs outside of one. Such a file is recorded when all of it has succeeded; until then it is run again from its first statement.
+ * Applies one file as the owner role and records it: in one database transaction, or statement by statement where the file is marked
+ * to run outside of one. Such a file is recorded when all of it has succeeded; until then it runs again from its first statement.
  *
- * @throws MigrationError when the file ends its database transaction, or a lock was not to be had in time
+ * @throws MigrationError when the file ends its database transaction, or a lock was not available in time
  * @throws DatabaseError for a mistake in the file, with its name as `migration`
  */
 export async function applyMigration(client: Client, options: ApplyOptions, migration: Migration): Promise<void> {

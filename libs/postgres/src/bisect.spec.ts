@@ -31,7 +31,11 @@ describe('a batch that the database rejects', () => {
   it('costs about two runs for each halving where one of many is bad', async () => {
     const { sizes, run } = batches((item) => item === 37);
 
-    await bisect(Array.from({ length: 64 }, (_, index) => index), run, () => 'failed'); // prettier-ignore
+    await bisect(
+      Array.from({ length: 64 }, (_, index) => index),
+      run,
+      () => 'failed',
+    );
 
     expect(sizes).toHaveLength(13);
   });

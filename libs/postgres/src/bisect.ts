@@ -1,10 +1,10 @@
 import { DatabaseError } from 'pg';
 
 /**
- * Runs a batch in one go. A batch that the database rejects is run in halves, and those again, until what it rejects stands alone: one
- * bad item of n costs about 2 log n runs instead of n.
+ * Runs a batch at once. A batch that the database rejects is run in halves, and those again, until each rejected item is alone: one
+ * rejected item of n costs about 2 log n runs instead of n.
  *
- * @param run returns a result for each item, in their order; when it throws, nothing of these items has been done or it is unknown
+ * @param run returns a result for each item, in their order; when it throws, nothing of these items has happened, or it is unknown
  * @param failed the result of an item whose run failed: alone because of a `DatabaseError`, or together because of anything else
  * @returns a result for each item, in their order
  */

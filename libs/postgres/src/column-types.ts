@@ -11,7 +11,7 @@ const TEXT_LIST = 1009;
 const AS_WRITTEN = [1082, 1083, 1114, 1184, 1186, 1266, 1700];
 const LISTS_AS_WRITTEN = [1115, 1182, 1183, 1185, 1187, 1231, 1270];
 
-/** `pg` is typed for the type ids it knows by name only; it takes all. */
+/** `pg` accepts every type id, although its types list only some. */
 const readerOf = types.getTypeParser as (oid: number) => ColumnReader;
 
 const asWritten: ColumnReader = (text) => text;
@@ -34,7 +34,7 @@ export function columnReader(oid: number): ColumnReader {
   return readers.get(oid) ?? readerOf(oid);
 }
 
-/** The same for a `pg` client of one's own. */
+/** The same for a `pg` client outside of the pool. */
 export const columnTypes = {
   getTypeParser: ((oid: number, format?: string) =>
     format === 'binary' ? types.getTypeParser(oid, 'binary') : columnReader(oid)) as typeof types.getTypeParser,

@@ -1,15 +1,16 @@
+import { SQLSTATE } from './sqlstate.js';
 import { Database } from './database.js';
 import { CommitInDoubtError } from './failures.js';
 import { APP_ROLE, SCHEMA } from './names.js';
-import { bind, statement } from './statement.js';
+import { bind, sqlStatement } from './sql-statement.js';
 import { freshDatabase, type FreshDatabase } from './testing/index.js';
 import { Wire } from './testing/wire.js';
 
-const addNote = statement<{ id: bigint }>(
+const addNote = sqlStatement<{ id: bigint }>(
   'doubt.add-note',
   'insert into note (workspace_id, id, text) values (7, $1, $2) returning id',
 );
-const lockNote = statement('doubt.lock-note', 'select id from note where id = $1 for update');
+const lockNote = sqlStatement('doubt.lock-note', 'select id from note where id = $1 for update');
 const scope = { workspaces: [7] };
 
 let world: FreshDatabase;
@@ -25,7 +26,7 @@ async function notes(): Promise<string[]> {
   return rows.map((row) => row.text);
 }
 
-describe('a connection lost around COMMIT', () => {
+describe('a database transaction whose connection is lost at COMMIT', () => {
   let wire: Wire;
   let database: Database;
 
@@ -46,7 +47,7 @@ describe('a connection lost around COMMIT', () => {
 
   const write = () => database.transaction(scope, (tx) => tx.commit([bind(addNote, 1, 'written')]));
 
-  it('before the server read it: is in doubt, and nothing has happened', async () => {
+  it('is in doubt where the server has not read COMMIT, and is rolled back', async () => {
     wire.toServer = (bytes) => (bytes.includes('commit') ? { isCut: true } : { pass: bytes });
 
     await expect(write()).rejects.toBeInstanceOf(CommitInDoubtError);
@@ -54,7 +55,7 @@ describe('a connection lost around COMMIT', () => {
     expect(await notes()).toEqual([]);
   });
 
-  it('before we read the answer: is in doubt, and it has happened', async () => {
+  it('is in doubt where the response is lost, and is committed', async () => {
     wire.toClient = (bytes) => (bytes.includes('COMMIT') ? { isCut: true } : { pass: bytes });
 
     await expect(write()).rejects.toBeInstanceOf(CommitInDoubtError);
@@ -62,7 +63,7 @@ describe('a connection lost around COMMIT', () => {
     expect(await notes()).toEqual(['written']);
   });
 
-  it('after we read that it was done: is done', async () => {
+  it('is committed where the tag of COMMIT was received', async () => {
     const readyForQueryBytes = 6;
     wire.toClient = (bytes) =>
       bytes.includes('COMMIT') ? { pass: bytes.subarray(0, -readyForQueryBytes), isCut: true } : { pass: bytes };
@@ -74,26 +75,27 @@ describe('a connection lost around COMMIT', () => {
     await expect(database.ping()).resolves.toBeUndefined();
   });
 
-  it('by a FATAL that came instead of the answer: is in doubt, though it has an error code', async () => {
-    wire.toClient = (bytes) => (bytes.includes('COMMIT') ? { pass: fatal('57P01'), isCut: true } : { pass: bytes });
+  it('is in doubt after a FATAL instead of the response, although that has an error code', async () => {
+    wire.toClient = (bytes) =>
+      bytes.includes('COMMIT') ? { pass: fatal(SQLSTATE.adminShutdown), isCut: true } : { pass: bytes };
 
     const doubt = await write().catch((error: unknown) => error);
 
     expect(doubt).toBeInstanceOf(CommitInDoubtError);
-    expect(doubt).toMatchObject({ cause: { name: 'ConnectionLost', cause: { code: '57P01' } } });
+    expect(doubt).toMatchObject({ cause: { name: 'ConnectionLost', cause: { code: SQLSTATE.adminShutdown } } });
     expect(await notes()).toEqual(['written']);
   });
 
-  it('that goes silent: is in doubt after a while', async () => {
+  it('is in doubt where the server does not answer in time', async () => {
     wire.toServer = (bytes) => (bytes.includes('commit') ? {} : { pass: bytes });
 
     await expect(write()).rejects.toBeInstanceOf(CommitInDoubtError);
   });
 
-  it('in an earlier flight: is unavailable, not in doubt', async () => {
+  it('is unavailable, not in doubt, where an earlier pipeline is lost', async () => {
     const done = database.transaction(scope, async (tx) => {
       wire.toServer = () => ({ isCut: true });
-      await tx.flight([bind(addNote, 1, 'lost')]);
+      await tx.pipeline([bind(addNote, 1, 'lost')]);
       await tx.commit();
     });
 
@@ -101,30 +103,30 @@ describe('a connection lost around COMMIT', () => {
     expect(await notes()).toEqual([]);
   });
 
-  it('by the server, which was told to stop, while it waits: is in doubt', async () => {
+  it('is in doubt where an administrator ends the session during the last pipeline', async () => {
     await world.owner.query(`insert into note (workspace_id, id, text) values (7, 1, 'locked')`);
     await world.owner.query('begin; select from note for update');
-    const patient = await Database.open({ connection: world.connection, role: APP_ROLE, schema: SCHEMA, poolSize: 1 });
-    const done = patient.transaction(scope, (tx) => tx.commit([bind(lockNote, 1)]));
+    const waiting = await Database.open({ connection: world.connection, role: APP_ROLE, schema: SCHEMA, poolSize: 1 });
+    const done = waiting.transaction(scope, (tx) => tx.commit([bind(lockNote, 1)]));
     done.catch(() => undefined);
 
-    let stopped = 0;
-    while (stopped === 0) {
+    let endedCount = 0;
+    while (endedCount === 0) {
       const { rowCount } = await world.owner.query(
         `select pg_terminate_backend(pid, 5000) from pg_stat_activity
           where datname = current_database() and wait_event_type = 'Lock'`,
       );
-      stopped = rowCount ?? 0;
+      endedCount = rowCount ?? 0;
     }
 
     await expect(done).rejects.toBeInstanceOf(CommitInDoubtError);
     await world.owner.query('rollback');
-    await patient.end();
+    await waiting.end();
   });
 });
 
-describe('an error of the server during COMMIT', () => {
-  /** Runs at COMMIT, before the server writes it down. */
+describe('a database transaction with an error during COMMIT', () => {
+  /** Runs SQL at COMMIT, before the server writes the commit record. */
   const atCommit = async (body: string) => {
     await world.owner.query(
       `create function at_commit() returns trigger language plpgsql security definer as $$ begin ${body}; return null; end $$`,
@@ -138,8 +140,8 @@ describe('an error of the server during COMMIT', () => {
   const write = () => world.database.transaction(scope, (tx) => tx.commit([bind(addNote, 1, 'written')]));
   const writeAlone = () => world.database.write(scope, [bind(addNote, 1, 'written')]);
 
-  it.each(['XX000', '57014', '40001', '58030'])(
-    'that it survives, as %s: is no doubt, and nothing happened',
+  it.each([SQLSTATE.internalError, SQLSTATE.queryCanceled, SQLSTATE.serializationFailure, SQLSTATE.ioError])(
+    'is rolled back without doubt after %s',
     async (code) => {
       await atCommit(`raise exception 'no' using errcode = '${code}'`);
 
@@ -152,7 +154,7 @@ describe('an error of the server during COMMIT', () => {
     },
   );
 
-  it('that ends its process: is in doubt', async () => {
+  it('is in doubt where the error ends the session', async () => {
     await atCommit('perform pg_terminate_backend(pg_backend_pid())');
 
     for (const done of [write, writeAlone]) await expect(done()).rejects.toBeInstanceOf(CommitInDoubtError);
@@ -160,7 +162,7 @@ describe('an error of the server during COMMIT', () => {
   });
 });
 
-describe('a write by itself whose connection is lost', () => {
+describe('a write whose connection is lost', () => {
   let wire: Wire;
   let database: Database;
 
@@ -175,49 +177,49 @@ describe('a write by itself whose connection is lost', () => {
 
   const write = () => database.write(scope, [bind(addNote, 1, 'written')]);
 
-  it('before the server read it: is in doubt, and nothing has happened', async () => {
+  it('is in doubt where the server has not read it, and is rolled back', async () => {
     wire.toServer = () => ({ isCut: true });
 
     await expect(write()).rejects.toMatchObject({ reason: 'outcome_unknown', retryAfterSeconds: 1 });
     expect(await notes()).toEqual([]);
   });
 
-  it('before we read the answer: is in doubt, and it has happened', async () => {
+  it('is in doubt where the response is lost, and is committed', async () => {
     wire.toClient = () => ({ isCut: true });
 
     await expect(write()).rejects.toMatchObject({ reason: 'outcome_unknown' });
     expect(await notes()).toEqual(['written']);
   });
 
-  it('after every statement was answered, but not the Sync that commits: is in doubt', async () => {
+  it('is in doubt where only ReadyForQuery is missing', async () => {
     wire.toClient = (bytes) => ({ pass: bytes.subarray(0, -6), isCut: true });
 
     await expect(write()).rejects.toMatchObject({ reason: 'outcome_unknown' });
   });
 
-  it('before it was sent: is unavailable, and nothing has happened', async () => {
+  it('is unavailable where nothing was sent, and is rolled back', async () => {
     await expect(
       database.transaction(scope, async (tx) => {
-        await tx.flight([bind(addNote, 1, 'lost')]);
+        await tx.pipeline([bind(addNote, 1, 'lost')]);
         await wire.remove();
         // The pipeline reads that the connection has ended before it sends anything more.
-        await expect(tx.flight([bind(addNote, 2, 'lost')])).rejects.toMatchObject({ reason: 'unavailable' });
+        await expect(tx.pipeline([bind(addNote, 2, 'lost')])).rejects.toMatchObject({ reason: 'unavailable' });
         await tx.commit();
       }),
     ).rejects.toMatchObject({ reason: 'unavailable', cause: { wasSent: false } });
     expect(await notes()).toEqual([]);
   });
 
-  it('as one that only reads: is unavailable', async () => {
+  it('is unavailable where it was sent with `pipeline`', async () => {
     wire.toClient = () => ({ isCut: true });
 
-    await expect(database.flight(scope, [bind(addNote, 1, 'written')])).rejects.toMatchObject({
+    await expect(database.pipeline(scope, [bind(addNote, 1, 'written')])).rejects.toMatchObject({
       reason: 'unavailable',
     });
   });
 });
 
-/** An ErrorResponse as a server or a pooler sends it before it closes the connection. */
+/** The ErrorResponse that a server or a pooler sends before it closes the connection. */
 function fatal(code: string): Buffer {
   const fields = Buffer.from(`SFATAL\0VFATAL\0C${code}\0Mterminating connection\0\0`);
   const head = Buffer.from('E\0\0\0\0');

@@ -1,11 +1,11 @@
-import { doubtOf, isStalePlan, outcomeOf } from './failures.js';
-import type { Landing } from './flight.js';
-import { bindScope, type Scope } from './scope.js';
+import { asCommitInDoubt, asUnavailable, isStalePlan } from './failures.js';
+import type { PipelineResults } from './pipeline-results.js';
+import { bindScope, type RlsScope } from './rls-scope.js';
 import type { Session } from './session.js';
-import { repeat } from './repeat.js';
+import { retryConflicts } from './retry-conflicts.js';
 import { SessionPool, type ConnectionOptions, type PoolStats } from './session-pool.js';
-import { bind, statement, type Bound, type RowsOfEach } from './statement.js';
-import { SessionTx, type Tx } from './tx.js';
+import { bind, sqlStatement, type BoundStatement, type RowsOfEach } from './sql-statement.js';
+import { SessionTx, type DbTransaction } from './db-transaction.js';
 
 export interface DatabaseOptions {
   readonly connection: ConnectionOptions;
@@ -19,25 +19,25 @@ export interface DatabaseOptions {
   readonly poolSize?: number;
   /** How long a caller waits for a connection. Default 1000. */
   readonly acquireTimeoutMs?: number;
-  /** How long one statement may run. A round trip may take a second more, with the time until a connection was had. Default 4000. */
+  /** How long one statement may run. A round trip, with the wait for a connection, may take a second more. Default 4000. */
   readonly statementTimeoutMs?: number;
   /** How long one statement may wait for a lock. Default 2000. */
   readonly lockTimeoutMs?: number;
   /** Whether connections remember statements by name. Off behind PgBouncer before 1.21 in transaction mode. Default true. */
   readonly nameStatements?: boolean;
-  /** How our connections are called in pg_stat_activity. Default `banking`. */
+  /** The name of our connections in pg_stat_activity. Default `banking`. */
   readonly applicationName?: string;
-  /** Told when a connection breaks that nobody was using; for the log. */
+  /** Receives the error of a connection that breaks while it is idle; for the log. */
   readonly onError?: (error: Error) => void;
 }
 
-const one = bind(statement('ping', 'select 1'));
+const ping = bind(sqlStatement('ping', 'select 1'));
 
 /**
- * The way to the database: statements in flights, alone or in a database transaction.
+ * The database: pipelines of statements, alone or in a database transaction.
  *
- * Whatever cannot be served at the moment is a Refusal `unavailable`; everything else the database objects to comes
- * through as `DatabaseError`, with its SQLSTATE in `code` and the name of our statement in `statement`.
+ * A database that cannot serve at the moment is a Refusal `unavailable`. Every other error of the server is a `DatabaseError`, with its
+ * SQLSTATE in `code` and the name of our statement in `statement`.
  */
 export class Database {
   private constructor(private readonly pool: SessionPool) {}
@@ -73,60 +73,63 @@ export class Database {
   }
 
   /**
-   * Sends statements in one round trip and one implicit database transaction: the rows of each, in order, or an error
-   * and nothing has happened.
+   * Sends statements in one round trip and one implicit database transaction. Returns the rows of each, in order; after an error
+   * nothing has happened.
    *
-   * For reads, and for writes that are repeated without harm and without telling a caller: when the connection is lost, the answer is
-   * `unavailable` although they may have happened. For what a caller asked for, use `write`.
+   * For reads, and for idempotent writes that no caller waits for: when the connection is lost, it throws `unavailable` although the
+   * writes may have happened. For changes that a caller asked for, use `write`.
    *
-   * Sent again, at most five times, after a deadlock or a serialization failure.
+   * Tried at most five times after a deadlock or a serialization failure.
    *
-   * @throws Refusal `unavailable`. @throws DatabaseError for what the database objects to.
+   * @throws Refusal `unavailable`. @throws DatabaseError for every other error of the server.
    */
-  async flight<const T extends readonly Bound<unknown>[]>(scope: Scope, bound: T): Promise<RowsOfEach<T>> {
-    const { rows } = await repeat(() => this.alone([bindScope(scope), ...bound]));
+  async pipeline<const T extends readonly BoundStatement<unknown>[]>(
+    scope: RlsScope,
+    bound: T,
+  ): Promise<RowsOfEach<T>> {
+    const { rows } = await retryConflicts(() => this.send([bindScope(scope), ...bound]));
     return rows.slice(1) as RowsOfEach<T>;
   }
 
   /**
-   * Sends statements as `flight` does, of which some change what a caller asked to change.
+   * Sends statements as `pipeline` does, with changes that a caller asked for.
    *
-   * @throws CommitInDoubtError when the connection is lost before the server has answered all of it: it may have happened.
-   * @throws as `flight` does; nothing has happened.
+   * @throws CommitInDoubtError when the connection is lost before the response is complete: it may have happened.
+   * @throws as `pipeline` does; nothing has happened.
    */
-  async write<const T extends readonly Bound<unknown>[]>(scope: Scope, bound: T): Promise<RowsOfEach<T>> {
-    const { rows } = await repeat(() => this.alone([bindScope(scope), ...bound], doubtOf));
+  async write<const T extends readonly BoundStatement<unknown>[]>(scope: RlsScope, bound: T): Promise<RowsOfEach<T>> {
+    const { rows } = await retryConflicts(() => this.send([bindScope(scope), ...bound], asCommitInDoubt));
     return rows.slice(1) as RowsOfEach<T>;
   }
 
-  /** Sends one statement as `flight` does. The first row of its answer, if there is one. */
-  async read<Row>(scope: Scope, bound: Bound<Row>): Promise<Row | undefined> {
-    const [rows] = await this.flight(scope, [bound]);
+  /** Sends one statement as `pipeline` does. Returns its first row, if there is one. */
+  async read<Row>(scope: RlsScope, bound: BoundStatement<Row>): Promise<Row | undefined> {
+    const [rows] = await this.pipeline(scope, [bound]);
     return rows[0];
   }
 
   /**
-   * Does several flights in one database transaction (READ COMMITTED). What `work` does not commit is rolled back,
+   * Runs several pipelines in one database transaction (READ COMMITTED). What `work` does not commit is rolled back,
    * whether it returns or throws.
    *
-   * After a deadlock or a serialization failure, which roll everything back, the whole of `work` is done again, at most
-   * five times: it must have no effect outside of the database.
+   * After a deadlock or a serialization failure, which roll everything back, the whole of `work` runs again, at most five times in
+   * total: it must have no effect outside of the database.
    *
    * @param options.snapshot reads only, all of it as of one instant (REPEATABLE READ), and once. Default false.
-   * @throws whatever `work` throws, which includes what `Tx` throws.
+   * @throws what `work` throws, which includes what `DbTransaction` throws.
    */
   async transaction<T>(
-    scope: Scope,
-    work: (tx: Tx) => Promise<T>,
+    scope: RlsScope,
+    work: (tx: DbTransaction) => Promise<T>,
     { snapshot = false }: { readonly snapshot?: boolean } = {},
   ): Promise<T> {
     const attempt = () => this.attempt(scope, work, snapshot);
-    return snapshot ? attempt() : repeat(attempt);
+    return snapshot ? attempt() : retryConflicts(attempt);
   }
 
-  /** Proves that a connection can be had and answers. @throws Refusal `unavailable`. */
+  /** Proves that a connection is available and answers. @throws Refusal `unavailable`. */
   async ping(): Promise<void> {
-    await this.alone([one]);
+    await this.send([ping]);
   }
 
   /** Closes the connections as their users finish. May be called again. */
@@ -138,7 +141,7 @@ export class Database {
     return this.pool.stats();
   }
 
-  private async attempt<T>(scope: Scope, work: (tx: Tx) => Promise<T>, snapshot: boolean): Promise<T> {
+  private async attempt<T>(scope: RlsScope, work: (tx: DbTransaction) => Promise<T>, snapshot: boolean): Promise<T> {
     return this.withSession(async (session) => {
       const tx = new SessionTx(session, scope, snapshot);
       try {
@@ -149,11 +152,15 @@ export class Database {
     });
   }
 
-  private alone(calls: readonly Bound<unknown>[], failureOf = (error: unknown) => error): Promise<Landing> {
+  /** Sends a pipeline outside of a database transaction of ours. */
+  private send(
+    calls: readonly BoundStatement<unknown>[],
+    failureOf = (error: unknown) => error,
+  ): Promise<PipelineResults> {
     return this.withSession(async (session) => {
-      const landing = await session.fly(calls).catch((error: unknown) => Promise.reject(failureOf(error)));
-      if (session.transactionStatus !== 'I') throw new Error('a lone flight left a database transaction open');
-      return landing;
+      const results = await session.send(calls).catch((error: unknown) => Promise.reject(failureOf(error)));
+      if (session.transactionStatus !== 'I') throw new Error('a pipeline left a database transaction open');
+      return results;
     });
   }
 
@@ -164,7 +171,7 @@ export class Database {
     } catch (error) {
       const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
       if (isStalePlan(error) || isStalePlan(cause)) this.pool.renew();
-      throw outcomeOf(error);
+      throw asUnavailable(error);
     } finally {
       this.pool.release(session);
     }

@@ -9,8 +9,8 @@ const LOGINS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Makes sure that the logins of the embedded server exist, each with its roles and without a right of its own. Whatever SQL such a
- * login is made to run, it cannot become the owner of the tables.
+ * Ensures that the logins of the embedded server exist, each with its roles and without a right of its own. No SQL lets such a login
+ * become the owner of the tables.
  *
  * @param connection of a superuser of the server, which has the roles already
  */

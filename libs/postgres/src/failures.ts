@@ -1,20 +1,18 @@
-import { Refusal } from '@banking/domain';
+import { Refusal, RETRY_AFTER_S } from '@banking/domain';
 import { DatabaseError } from 'pg';
-import type { Landing } from './flight.js';
+import type { PipelineResults } from './pipeline-results.js';
+import { SQLSTATE, SQLSTATE_CLASS } from './sqlstate.js';
 
-const RETRY_AFTER_S = 1;
-
-/** The server or this program is set up in a way that would lose data or let a wall fall. The message says what to change. */
+/** The settings of the server or of this program would lose data or lift a constraint. The message says what to change. */
 export class DatabaseSetupError extends Error {
   override readonly name = 'DatabaseSetupError';
 }
 
 /**
- * The refusal `outcome_unknown` of this library: the connection was lost while COMMIT was on its way, so the database transaction has
- * happened, or it has not.
+ * The refusal `outcome_unknown` of this library: the connection was lost during COMMIT, so the database transaction is committed or
+ * rolled back.
  *
- * Catch it where what it would have left behind can be looked for, such as an idempotency key. Elsewhere let it pass: the caller is
- * answered 504.
+ * Catch it where the effects can be looked up, such as by an idempotency key. Elsewhere let it pass: the caller receives 504.
  */
 export class CommitInDoubtError extends Refusal {
   override readonly name = 'CommitInDoubtError';
@@ -24,16 +22,16 @@ export class CommitInDoubtError extends Refusal {
   }
 }
 
-/** The connection ended, or did not answer in time, before a flight had landed. */
+/** The connection ended, or did not answer in time, before a pipeline was complete. */
 export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost';
 
   /**
-   * @param arrived what each statement answered before
+   * @param received the results of the statements that were complete before
    * @param wasSent whether any of it was handed to the connection; else the server cannot have carried it out
    */
   constructor(
-    readonly arrived: Landing,
+    readonly received: PipelineResults,
     readonly wasSent: boolean,
     cause: unknown,
   ) {
@@ -42,49 +40,60 @@ export class ConnectionLost extends Error {
 }
 
 /**
- * The same error, or the doubt it leaves about a commit that was under way.
+ * The same error, or `CommitInDoubtError` where the server may have committed.
  *
- * An error that the server followed by ReadyForQuery leaves none: an ERROR during COMMIT rolls back, and one after the commit record
- * was written is a PANIC. Everything that ends the connection instead leaves doubt, whatever it says: a FATAL (57P01, 57P02, 08xxx) may
- * come from a pooler in between while the server goes on.
+ * An error that is followed by ReadyForQuery leaves no doubt: an ERROR during COMMIT rolls back, and one after the commit record was
+ * written is a PANIC. Every error that ends the connection leaves doubt: a FATAL (57P01, 57P02, 08xxx) may come from a pooler while
+ * the server continues.
  */
-export function doubtOf(error: unknown): unknown {
+export function asCommitInDoubt(error: unknown): unknown {
   return error instanceof ConnectionLost && error.wasSent ? new CommitInDoubtError(error) : error;
 }
 
-/** A serialization failure and a deadlock: the server rolled back and the same work may be tried again at once. */
-const REPEATABLE = new Set(['40001', '40P01']);
+/** The server rolled back because of another database transaction. The same work may be tried again at once. */
+const CONFLICTS: ReadonlySet<string> = new Set([SQLSTATE.serializationFailure, SQLSTATE.deadlockDetected]);
 
-/**
- * Nobody's bug, and over after a while: waits that took too long (55P03, 57014), a server that stops, starts or
- * has become a standby (57P01 to 57P05, 25006), and the two repeatable ones. Classes 08 and 53: see below.
- */
-const PASSING = new Set([...REPEATABLE, ...['55P03', '57014', '57P01', '57P02', '57P03', '57P04', '57P05', '25006']]);
+/** Failures that end without a change of code or settings. Every code of the classes below is one too. */
+const TRANSIENT: ReadonlySet<string> = new Set([
+  ...CONFLICTS,
+  // Waits that took too long.
+  SQLSTATE.lockNotAvailable,
+  SQLSTATE.queryCanceled,
+  // A server that stops, starts or has become a standby.
+  SQLSTATE.adminShutdown,
+  SQLSTATE.crashShutdown,
+  SQLSTATE.cannotConnectNow,
+  SQLSTATE.databaseDropped,
+  SQLSTATE.idleSessionTimeout,
+  SQLSTATE.readOnlySqlTransaction,
+]);
+const TRANSIENT_CLASSES = [SQLSTATE_CLASS.connectionException, SQLSTATE_CLASS.insufficientResources];
 
-/** After these the connection is not what we remember: planned for another schema, or without our statements. */
-const SPOILT = new Set(['08P01', '25006', '26000', '42P05']);
+/** After these the connection differs from what we know of it: it has another server, or lacks our statements. */
+const CONNECTION_UNUSABLE: ReadonlySet<string> = new Set([
+  SQLSTATE.protocolViolation,
+  SQLSTATE.readOnlySqlTransaction,
+  SQLSTATE.invalidSqlStatementName,
+  SQLSTATE.duplicatePreparedStatement,
+]);
 
-/**
- * What a caller gets to see of a failure: `Refusal` `unavailable` when the database cannot serve at the moment,
- * else the error itself, which then is a bug or a decision of the caller's.
- */
-export function outcomeOf(error: unknown): unknown {
-  if (error instanceof ConnectionLost || isPassing(error)) {
-    return unavailable('The database cannot answer at the moment.', error);
+/** `Refusal` `unavailable` where the database is temporarily unavailable, else the same error. */
+export function asUnavailable(error: unknown): unknown {
+  if (error instanceof ConnectionLost || isTransient(error)) {
+    return unavailable('The database is temporarily unavailable.', error);
   }
   return error;
 }
 
 /**
- * The same for a failure to connect. Errors of `pg-pool` and of the socket have no class to tell them by; what is left
- * once the others are named is those.
+ * The same for a failure to connect. Errors of `pg-pool` and of the socket have no class of their own: they are what remains once the
+ * others are named.
  */
-export function connectionFailureOf(error: unknown): unknown {
+export function asConnectionFailure(error: unknown): unknown {
   if (error instanceof DatabaseSetupError) return error;
   if (error instanceof DatabaseError) {
-    const advice =
-      error.code === '3D000' ? 'Create it, or name another' : error.code?.startsWith('28') && 'Correct the login';
-    if (!advice) return outcomeOf(error);
+    const advice = adviceFor(error.code ?? '');
+    if (advice === undefined) return asUnavailable(error);
     return new DatabaseSetupError(`${error.message}. ${advice} in the URL of the connection.`, { cause: error });
   }
   if (error instanceof TypeError || (error instanceof Error && error.message.startsWith('SASL'))) {
@@ -93,29 +102,36 @@ export function connectionFailureOf(error: unknown): unknown {
   return unavailable('No connection to the database could be had in time.', error);
 }
 
-/** The refusal for a database that cannot serve: status 503, try again after a second. */
+function adviceFor(code: string): string | undefined {
+  if (code === SQLSTATE.invalidCatalogName) return 'Create it, or name another';
+  return code.startsWith(SQLSTATE_CLASS.invalidAuthorization) ? 'Correct the login' : undefined;
+}
+
+/** The refusal for a database that is unavailable: status 503, try again after a second. */
 export function unavailable(message: string, cause?: unknown): Refusal {
   return new Refusal('unavailable', message, { retryAfterSeconds: RETRY_AFTER_S, cause });
 }
 
-/** Whether the server rolled the work back for a reason that makes trying again at once sensible. */
-export function isRepeatable(error: unknown): boolean {
+/** Whether the server rolled the work back because of a conflict, so that it may be tried again at once. */
+export function isConflict(error: unknown): boolean {
   const cause = error instanceof Refusal ? error.cause : error;
-  return cause instanceof DatabaseError && REPEATABLE.has(cause.code ?? '');
+  return cause instanceof DatabaseError && CONFLICTS.has(cause.code ?? '');
 }
 
-/** Whether plans made before a change of the schema were refused. Nothing has happened; all connections share the fate. */
+/** Whether the server refused a plan that is older than a change of the schema. Nothing has happened; all connections have such plans. */
 export function isStalePlan(error: unknown): boolean {
-  return error instanceof DatabaseError && error.code === '0A000' && /cached plan/.test(error.message);
+  return (
+    error instanceof DatabaseError && error.code === SQLSTATE.featureNotSupported && /cached plan/.test(error.message)
+  );
 }
 
 /** Whether the connection must not be used again, though it still answers. */
-export function spoilsConnection(error: unknown): boolean {
-  return isStalePlan(error) || (error instanceof DatabaseError && SPOILT.has(error.code ?? ''));
+export function isConnectionUnusableAfter(error: unknown): boolean {
+  return isStalePlan(error) || (error instanceof DatabaseError && CONNECTION_UNUSABLE.has(error.code ?? ''));
 }
 
-function isPassing(error: unknown): boolean {
+function isTransient(error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return false;
   const code = error.code ?? '';
-  return PASSING.has(code) || code.startsWith('08') || code.startsWith('53') || isStalePlan(error);
+  return TRANSIENT.has(code) || TRANSIENT_CLASSES.some((start) => code.startsWith(start)) || isStalePlan(error);
 }

@@ -1,13 +1,13 @@
 import { Database, type DatabaseOptions } from './database.js';
 import { CommitInDoubtError } from './failures.js';
 import { APP_ROLE, SCHEMA } from './names.js';
-import { bind, statement } from './statement.js';
+import { bind, sqlStatement } from './sql-statement.js';
 import { freshDatabase, type FreshDatabase } from './testing/index.js';
 import { Wire } from './testing/wire.js';
 
-const addNote = statement('half-open.add', 'insert into note (workspace_id, id, text) values (7, $1, $2)');
-const backend = statement<{ pid: number }>('half-open.backend', 'select pg_backend_pid() as pid');
-const sleep = statement('half-open.sleep', 'select pg_sleep($1)');
+const addNote = sqlStatement('half-open.add', 'insert into note (workspace_id, id, text) values (7, $1, $2)');
+const backend = sqlStatement<{ pid: number }>('half-open.backend', 'select pg_backend_pid() as pid');
+const sleep = sqlStatement('half-open.sleep', 'select pg_sleep($1)');
 const scope = { workspaces: [7] };
 
 let world: FreshDatabase;
@@ -16,7 +16,14 @@ let database: Database;
 
 /** Through the wire. */
 const open = (options: Partial<DatabaseOptions> = {}) =>
-  Database.open({ connection: wire.connection, role: APP_ROLE, schema: SCHEMA, poolSize: 1, statementTimeoutMs: 100, ...options }); // prettier-ignore
+  Database.open({
+    connection: wire.connection,
+    role: APP_ROLE,
+    schema: SCHEMA,
+    poolSize: 1,
+    statementTimeoutMs: 100,
+    ...options,
+  });
 
 beforeAll(async () => {
   world = await freshDatabase();
@@ -37,21 +44,21 @@ async function notes(): Promise<string[]> {
   return rows.map((row) => row.text);
 }
 
-/** Makes every connection of a pool, all idle afterwards. */
+/** Opens all connections of a pool and leaves them idle. */
 async function fill(count: number): Promise<void> {
   let isFull: () => void = () => undefined;
   const full = new Promise<void>((resolve) => (isFull = resolve));
-  let held = 0;
-  const hold = () =>
+  let users = 0;
+  const occupy = () =>
     database.transaction({}, async (tx) => {
-      await tx.flight([bind(backend)]);
-      if ((held += 1) === count) isFull();
+      await tx.pipeline([bind(backend)]);
+      if ((users += 1) === count) isFull();
       await full;
     });
-  await Promise.all(Array.from({ length: count }, hold));
+  await Promise.all(Array.from({ length: count }, occupy));
 }
 
-/** How long each timer was set for that was set meanwhile. */
+/** The delays of the timers that are set during the work. */
 async function timersOf(work: () => Promise<unknown>): Promise<number[]> {
   const set = jest.spyOn(globalThis, 'setTimeout');
   await work();
@@ -61,12 +68,12 @@ async function timersOf(work: () => Promise<unknown>): Promise<number[]> {
 }
 
 describe('a pipeline', () => {
-  it('has one limit of 5 s, however many statements it has', async () => {
+  it('has a limit of 5 s for any number of statements', async () => {
     database = await open({ statementTimeoutMs: undefined as never });
 
     for (const count of [1, 100]) {
       const delays = await timersOf(() =>
-        database.flight(
+        database.pipeline(
           {},
           Array.from({ length: count }, () => bind(backend)),
         ),
@@ -76,14 +83,14 @@ describe('a pipeline', () => {
     }
   });
 
-  it('has less time by as much as its caller has waited for a connection', async () => {
+  it('has a limit reduced by the wait for a connection', async () => {
     database = await open({ statementTimeoutMs: 4_000 });
     const now = performance.now.bind(performance);
 
     const delays = await timersOf(async () => {
       let waiting: Promise<unknown> | undefined;
       await database.transaction({}, async (tx) => {
-        await tx.flight([bind(backend)]);
+        await tx.pipeline([bind(backend)]);
         waiting = database.ping();
         jest.spyOn(performance, 'now').mockImplementation(() => now() + 700);
       });
@@ -95,13 +102,13 @@ describe('a pipeline', () => {
     expect(ofWaiting).toBeGreaterThan(3_000);
   });
 
-  it('keeps a longer limit where statements may take longer', async () => {
+  it('has a longer limit where statements may take longer', async () => {
     database = await open({ statementTimeoutMs: 600_000 });
 
     expect(Math.max(...(await timersOf(() => database.ping())))).toBeGreaterThan(600_000);
   });
 
-  it('of statements that take too long together is given up, and the server ends it', async () => {
+  it('ends in doubt where its statements together exceed the limit, and the server rolls it back', async () => {
     database = await open({ statementTimeoutMs: 300 });
     const slow = Array.from({ length: 40 }, () => bind(sleep, 0.2));
 
@@ -115,10 +122,10 @@ describe('a pipeline', () => {
 });
 
 describe('a connection that goes silent', () => {
-  it('before the server reads a statement: a read is unavailable, a write is in doubt, and nothing has happened', async () => {
+  it('makes a read unavailable and a write doubtful where the server has not read it, and nothing happens', async () => {
     database = await open();
     wire.silence();
-    await expect(database.flight(scope, [bind(addNote, 1, 'read')])).rejects.toMatchObject({ reason: 'unavailable' });
+    await expect(database.pipeline(scope, [bind(addNote, 1, 'read')])).rejects.toMatchObject({ reason: 'unavailable' });
     await database.ping();
     wire.silence();
     await expect(database.write(scope, [bind(addNote, 1, 'write')])).rejects.toBeInstanceOf(CommitInDoubtError);
@@ -126,7 +133,7 @@ describe('a connection that goes silent', () => {
     expect(await notes()).toEqual([]);
   });
 
-  it('in the middle of the answers: is in doubt, and it has happened', async () => {
+  it('leaves a committed transaction in doubt where a part of the response is lost', async () => {
     database = await open();
     wire.toClient = (bytes) => (wire.silence(), { pass: bytes.subarray(0, 20) });
 
@@ -136,25 +143,27 @@ describe('a connection that goes silent', () => {
     expect(await notes()).toEqual(['written']);
   });
 
-  it('between two pipelines of a database transaction: is in doubt only where COMMIT was sent', async () => {
+  it('leaves doubt between two pipelines only where COMMIT was sent', async () => {
     database = await open({ poolSize: 2 });
     const lost = (
-      end: (tx: { commit(): Promise<unknown>; flight(bound: never[]): Promise<unknown> }) => Promise<unknown>,
+      end: (tx: { commit(): Promise<unknown>; pipeline(bound: never[]): Promise<unknown> }) => Promise<unknown>,
     ) =>
-      // prettier-ignore
       database.transaction(scope, async (tx) => {
-        await tx.flight([bind(addNote, 1, 'lost')]);
+        await tx.pipeline([bind(addNote, 1, 'lost')]);
         wire.silence();
         await end(tx);
       });
 
-    await expect(lost((tx) => tx.flight([]))).rejects.toMatchObject({ reason: 'unavailable' });
-    await world.owner.query('select pg_terminate_backend(pid, 5000) from pg_stat_activity where state = $1', ['idle in transaction']); // prettier-ignore
+    await expect(lost((tx) => tx.pipeline([]))).rejects.toMatchObject({ reason: 'unavailable' });
+    await world.owner.query(
+      `select pg_terminate_backend(pid, 5000) from pg_stat_activity
+       where datname = current_database() and state = 'idle in transaction'`,
+    );
     await expect(lost((tx) => tx.commit())).rejects.toBeInstanceOf(CommitInDoubtError);
     expect(await notes()).toEqual([]);
   });
 
-  it('costs one caller the time, and not the next, though every idle connection is silent', async () => {
+  it('delays one caller and not the next, although every idle connection is silent', async () => {
     database = await open({ poolSize: 3 });
     await fill(3);
     expect(database.stats()).toMatchObject({ total: 3, idle: 3 });
@@ -166,7 +175,7 @@ describe('a connection that goes silent', () => {
     expect(database.stats()).toMatchObject({ total: 3, idle: 3 });
   });
 
-  it('while it is set up: is unavailable', async () => {
+  it('is unavailable during its setup', async () => {
     wire.toServer = (bytes) => (bytes.includes('set role') ? (wire.silence(), {}) : { pass: bytes });
 
     await expect(open({ acquireTimeoutMs: 100 })).rejects.toMatchObject({ reason: 'unavailable' });
@@ -174,13 +183,16 @@ describe('a connection that goes silent', () => {
 });
 
 describe('a client that has closed its connection', () => {
-  it('ends the statement of the server within a second or two, not after its limit', async () => {
+  it('has its statement ended by the server within seconds, before the limit', async () => {
     database = await open({ statementTimeoutMs: 600_000 });
     const pid = (await database.read({}, bind(backend)))?.pid;
-    const sleeping = database.flight({}, [bind(sleep, 600)]);
+    const sleeping = database.pipeline({}, [bind(sleep, 600)]);
     sleeping.catch(() => undefined);
     const alive = async () => {
-      const { rows } = await world.owner.query<{ wait_event: string | null }>('select wait_event from pg_stat_activity where pid = $1', [pid]); // prettier-ignore
+      const { rows } = await world.owner.query<{ wait_event: string | null }>(
+        'select wait_event from pg_stat_activity where pid = $1',
+        [pid],
+      );
       return rows[0];
     };
     while ((await alive())?.wait_event !== 'PgSleep') await new Promise(setImmediate);

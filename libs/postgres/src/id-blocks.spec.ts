@@ -9,7 +9,7 @@ describe('ids in blocks', () => {
   });
   afterAll(() => world.close());
 
-  it('never repeat, whoever takes them at the same time', async () => {
+  it('never repeat for callers at the same time', async () => {
     const sources = [3, 10, 256].map((size) => new IdBlocks(world.database, 'note_id_seq', size));
     const takeSome = async (ids: IdBlocks, count: number) => {
       await ids.ready(count);
@@ -57,7 +57,7 @@ describe('ids in blocks', () => {
     expect(() => ids.take()).toThrow('no id of note_id_seq is ready');
   });
 
-  it('may be asked for again after a failure', async () => {
+  it('can be fetched again after a failure', async () => {
     const read = jest.spyOn(world.database, 'read').mockRejectedValueOnce(new Error('away'));
     const ids = new IdBlocks(world.database, 'note_id_seq', 4);
 

@@ -1,8 +1,8 @@
 import type { Database } from './database.js';
-import { bind, statement } from './statement.js';
+import { bind, sqlStatement } from './sql-statement.js';
 
-/** A block comes back as one list: its ids need not be neighbours, since other processes draw from the same sequence. */
-const drawIds = statement<{ ids: bigint[] }>(
+/** A block is one list. Its ids need not be consecutive, because other processes draw from the same sequence. */
+const drawIds = sqlStatement<{ ids: bigint[] }>(
   'draw-ids',
   'select array_agg(nextval($1::regclass)) as ids from generate_series(1, $2::int)',
 );
@@ -10,17 +10,17 @@ const drawIds = statement<{ ids: bigint[] }>(
 /**
  * Ids from a sequence, fetched in blocks so that taking one needs no round trip.
  *
- * An id is never given twice, over all processes; ids that a process has fetched and not used are lost. Their order is
+ * An id is never given twice, over all processes; ids that a process has fetched and not used are lost. The order of ids is
  * not the order of time.
  */
 export class IdBlocks {
   private ids: number[] = [];
   private taken = 0;
-  /** How many ids callers have been told they may take and have not had their turn to. */
+  /** How many ids callers wait for, or may take in the present step. */
   private promised = 0;
   private fetching: Promise<void> | undefined;
 
-  /** @param blockSize ids per fetch; the next block is fetched when half are gone. */
+  /** @param blockSize ids per fetch; the next block is fetched when half are used. */
   constructor(
     private readonly database: Pick<Database, 'read'>,
     private readonly sequence: string,
@@ -28,8 +28,8 @@ export class IdBlocks {
   ) {}
 
   /**
-   * Resolves when `count` ids can be taken: at once on return, in the same synchronous step. A single taker that nobody
-   * competes with may also take them later.
+   * Resolves when `count` ids can be taken: at once on return, in the same synchronous step. An instance with a single caller
+   * may also take them later.
    *
    * @throws Refusal `unavailable` when they could not be fetched.
    */
@@ -43,7 +43,7 @@ export class IdBlocks {
     }
   }
 
-  /** An id nobody else has, larger than the one taken before. @throws Error when none was made ready: a bug. */
+  /** Takes a unique id, larger than the one before. @throws Error when none was made ready: an error of the calling code. */
   take(): number {
     const id = this.ids[this.taken];
     if (id === undefined) throw new Error(`no id of ${this.sequence} is ready: await ready() first`);
@@ -55,7 +55,7 @@ export class IdBlocks {
     return this.ids.length - this.taken;
   }
 
-  /** One fetch at a time; who comes later waits for the same one. */
+  /** One fetch at a time; later callers wait for the same one. */
   private fetch(): Promise<void> {
     return (this.fetching ??= this.draw().finally(() => (this.fetching = undefined)));
   }

@@ -1,48 +1,49 @@
 import { DatabaseError, escapeIdentifier as quoted, type Client } from 'pg';
 import { MigrationError } from './migration-files.js';
+import { SQLSTATE } from './sqlstate.js';
 
 export interface LockTimeout {
   readonly timeoutMs: number;
   readonly schema: string;
-  /** What waits, as the subject of a sentence. */
+  /** The subject of the error message. */
   readonly what: string;
   /** Whether the work runs outside a database transaction, where a concurrent build of an index waits for older snapshots too. */
   readonly isOutside: boolean;
 }
 
-interface Holder {
+/** A session that has locks on our tables. */
+interface LockOwner {
   readonly pid: number;
   readonly login: string | null;
   readonly application: string;
   readonly tables: readonly string[];
 }
 
-const LOCK_NOT_AVAILABLE = '55P03';
 const NAMED_MAX = 3;
 
 /**
- * Does work in which no statement waits longer for a lock.
+ * Runs work in which no statement waits longer for a lock.
  *
- * @throws MigrationError after such a wait: it names the sessions that may hold the lock
+ * @throws MigrationError after such a wait: it names the sessions that may have the lock
  */
 export async function withLockTimeout<T>(client: Client, limit: LockTimeout, work: () => Promise<T>): Promise<T> {
   await client.query(`set lock_timeout = ${limit.timeoutMs}`);
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof DatabaseError) || error.code !== LOCK_NOT_AVAILABLE) throw error;
+    if (!(error instanceof DatabaseError) || error.code !== SQLSTATE.lockNotAvailable) throw error;
     const left = limit.isOutside ? 'it begins with its first statement again' : 'nothing of it was applied';
     throw new MigrationError(
-      `${limit.what} waited ${limit.timeoutMs / 1000} s for a lock and was given up. ${await nameHolders(client, limit)} ` +
+      `${limit.what} waited ${limit.timeoutMs / 1000} s for a lock and was given up. ${await describeLockOwners(client, limit)} ` +
         `Wait until such a session has finished, or end it, and run the migration again. That is safe: ${left}.`,
       { cause: error },
     );
   }
 }
 
-/** The server does not keep who a statement has waited for, so this asks who holds locks now. It needs no rights of an administrator. */
-async function nameHolders(client: Client, { schema, isOutside }: LockTimeout): Promise<string> {
-  const { rows } = await client.query<Holder>(
+/** The server does not record which session a statement has waited for, so this reads the present locks. Every login may read them. */
+async function describeLockOwners(client: Client, { schema, isOutside }: LockTimeout): Promise<string> {
+  const { rows } = await client.query<LockOwner>(
     `select a.pid, a.usename as login, a.application_name as application,
             coalesce(array_agg(distinct c.relname::text) filter (where c.relname is not null), '{}') as tables
        from pg_stat_activity a
@@ -54,12 +55,12 @@ async function nameHolders(client: Client, { schema, isOutside }: LockTimeout): 
       order by count(c.oid) = 0, a.pid`,
     [quoted(schema), isOutside],
   );
-  if (rows.length === 0) return 'The session that held it has ended meanwhile.';
+  if (rows.length === 0) return 'The session that had the lock has ended since.';
   const more = rows.length > NAMED_MAX ? ` and ${rows.length - NAMED_MAX} more` : '';
   return `In the way may be ${rows.slice(0, NAMED_MAX).map(describe).join(', ')}${more}.`;
 }
 
-function describe({ pid, login, application, tables }: Holder): string {
+function describe({ pid, login, application, tables }: LockOwner): string {
   const who = [
     ...(login === null ? [] : [`login ${quoted(login)}`]),
     ...(application === '' ? [] : [`application "${application}"`]),

@@ -31,7 +31,7 @@ describe('a login that is no superuser', () => {
       client.query(`create role ${quoted(place.loginRole)} login ${attributes} password ${escapeLiteral(password)}`),
     );
 
-  it('is told what an administrator must run, and gets on once that is done', async () => {
+  it('receives the SQL for an administrator, and migrates once it has run', async () => {
     await makeLogin('');
     const options = asMigrator();
 
@@ -49,7 +49,7 @@ describe('a login that is no superuser', () => {
     await place.administer((client) => client.query(`drop owned by ${quoted(place.loginRole)}`));
   });
 
-  it('is told which grant it lacks when others have migrated, and may ask once it has it', async () => {
+  it('receives the missing grant where another login has migrated, and reads the migrations once it has it', async () => {
     await makeLogin('');
     const options = asMigrator();
     await migrate({ ...options, connection: place.connection });
@@ -66,7 +66,7 @@ describe('a login that is no superuser', () => {
     await place.administer((client) => client.query(`drop owned by ${quoted(place.loginRole)}`));
   });
 
-  it('is told what it lacks in a database of the version before, which had two roles', async () => {
+  it('receives the SQL for an administrator in a database with two roles, of the version before', async () => {
     await makeLogin('');
     await givenTwoRoles();
     const options = asMigrator();
@@ -85,15 +85,17 @@ describe('a login that is no superuser', () => {
     await place.administer((client) => client.query(`drop owned by ${quoted(place.loginRole)}`));
   });
 
-  it('adds the third role to a database of the version before when it may make roles', async () => {
+  it('adds the third role to such a database when it may make roles', async () => {
     await makeLogin('createrole');
     await givenTwoRoles();
-    const told: string[] = [];
+    const lines: string[] = [];
 
-    expect(await migrate({ ...asMigrator(), log: (line) => told.push(line) })).toEqual({ applied: ['0001-coins.sql'] });
+    expect(await migrate({ ...asMigrator(), log: (line) => lines.push(line) })).toEqual({
+      applied: ['0001-coins.sql'],
+    });
 
-    // It does not own the database, so it can only say what its owner has to run.
-    const [, sql = ''] = told.join().split('administrator run: ');
+    // It does not own the database, so it logs the SQL for the owner.
+    const [, sql = ''] = lines.join().split('administrator run: ');
     expect(sql).toMatch(/^revoke create, temporary on database /);
     expect(await mayCreate()).toBe(true);
     await place.administer((client) => client.query(sql.split(';')[0]!));
@@ -117,7 +119,7 @@ describe('a login that is no superuser', () => {
     });
   });
 
-  it('does it alone when it may make roles and schemas', async () => {
+  it('needs no administrator when it may make roles and schemas', async () => {
     await makeLogin('createrole');
     await place.administer(async (client) => {
       const { rows } = await client.query<{ name: string }>('select quote_ident(current_database()) as name');
@@ -130,7 +132,7 @@ describe('a login that is no superuser', () => {
     await place.administer((client) => client.query(`drop owned by ${quoted(place.loginRole)}`));
   });
 
-  /** What an administrator had set up for a login that migrates, before there was a third role. */
+  /** The setup of an administrator for a login that migrates, before the third role was introduced. */
   const givenTwoRoles = () =>
     place.administer(async (client) => {
       const [owner, app, login] = [place.ownerRole, place.appRole, place.loginRole].map(quoted);
@@ -140,7 +142,7 @@ describe('a login that is no superuser', () => {
       await client.query(`create schema books authorization ${owner}`);
     });
 
-  /** Whether the roles that serve can make schemas or temporary tables. */
+  /** Whether the roles of the service can make schemas or temporary tables. */
   const mayCreate = () =>
     place.administer(async (client) => {
       const { rows } = await client.query<{ may: boolean }>(

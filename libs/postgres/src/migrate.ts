@@ -1,11 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Client, escapeIdentifier as quoted } from 'pg';
 import { actAs } from './act-as-role.js';
 import { applyMigration, LOCK_TIMEOUT_MS } from './apply-migration.js';
-import { connectionFailureOf, outcomeOf, unavailable } from './failures.js';
+import { asConnectionFailure, asUnavailable, unavailable } from './failures.js';
 import { withLockTimeout } from './lock-timeout.js';
 import { MigrationError, readMigrations, type Migration } from './migration-files.js';
-import { layGround, type MigrationRoles } from './migration-roles.js';
+import { ensureRolesAndSchema, type MigrationRoles } from './migration-roles.js';
+import { MIGRATION_LOCK_POLL_MS } from './retry-policies.js';
 import type { ConnectionOptions } from './session-pool.js';
 
 export { MigrationError } from './migration-files.js';
@@ -19,16 +20,13 @@ export interface MigrationOptions extends MigrationRoles {
   readonly log?: (line: string) => void;
   /** Custom configuration parameters that migrations read with `current_setting`, such as `{ 'banking.sandbox': 'on' }`. */
   readonly parameters?: Readonly<Record<string, string>>;
-  /** Allows gaps between the numbers: for the tests of a library that sees only its own folders. */
+  /** Allows gaps between the numbers: for the tests of a library that has only its own folders. */
   readonly isPartial?: boolean;
   /** How long a statement may wait for a lock. Default: 2 s in a database transaction, a minute outside. */
   readonly lockTimeoutMs?: number;
 }
 
-/** How long a starter waits before it asks again whether another one still migrates. */
-const ASK_AGAIN_MS = 100;
-
-/** What the database remembers of a migration. */
+/** The record of an applied migration. */
 interface Applied {
   readonly number: number;
   readonly name: string;
@@ -37,10 +35,10 @@ interface Applied {
 
 /**
  * Brings a database up to date: the roles and the schema, then every file that has not been applied, as the owner role. Each runs in a
- * database transaction of its own, or outside of one where it says so. Several starters may do this at once; one works, the others wait.
+ * database transaction of its own, or outside of one where it is marked so. Of several processes that migrate, one works and the others wait.
  *
  * @returns the names of the files applied now.
- * @throws MigrationError when the files or the database do not fit, the login may not do it, or a lock was not to be had in time; the
+ * @throws MigrationError when the files do not fit the database, the login lacks a right, or a lock was not available in time; the
  *   message says what to do.
  * @throws Refusal `unavailable` when the server cannot be reached.
  * @throws DatabaseError for a mistake in a file; that file and those after it have not been applied.
@@ -49,7 +47,7 @@ export async function migrate(options: MigrationOptions): Promise<{ applied: str
   const files = await readMigrations(options.folders, options);
   return withClient(options, async (client) => {
     await client.query('set statement_timeout = 0');
-    await takeTurn(client, options);
+    await lockMigrations(client, options);
     const applied = await prepare(client, options);
     const pending = pendingOf(files, applied);
     for (const migration of pending) {
@@ -61,7 +59,7 @@ export async function migrate(options: MigrationOptions): Promise<{ applied: str
 }
 
 /**
- * The names of the files that have not been applied yet. Changes nothing; any login may ask that may act as the app role.
+ * The names of the files that have not been applied yet. Changes nothing; the login must be able to act as the app role.
  *
  * @throws as `migrate` does.
  */
@@ -88,44 +86,44 @@ async function withClient<T>(options: MigrationOptions, use: (client: Client) =>
   client.on('error', () => (isBroken = true));
   client.on('notice', (notice) => options.log?.(notice.message ?? ''));
   try {
-    await client.connect().catch((error: unknown) => Promise.reject(connectionFailureOf(error) as Error));
+    await client.connect().catch((error: unknown) => Promise.reject(asConnectionFailure(error) as Error));
     return await use(client);
   } catch (error) {
-    throw isBroken ? unavailable('The database cannot answer at the moment.', error) : outcomeOf(error);
+    throw isBroken ? unavailable('The database is temporarily unavailable.', error) : asUnavailable(error);
   } finally {
     await client.end();
   }
 }
 
 /**
- * Waits until no other starter migrates this schema. It asks again and again, because a statement that waits for the lock holds a
- * snapshot, and a concurrent build of an index in the other starter would wait for that for ever.
+ * Waits until no other process migrates this schema. It polls, because a statement that waits for the lock has a snapshot, and a
+ * concurrent build of an index in the other process would wait for the end of that snapshot.
  */
-async function takeTurn(client: Client, { schema, log }: MigrationOptions): Promise<void> {
+async function lockMigrations(client: Client, { schema, log }: MigrationOptions): Promise<void> {
   for (let isWaiting = false; ; isWaiting = true) {
-    const { rows } = await client.query<{ taken: boolean }>(
-      'select pg_try_advisory_lock(hashtextextended($1, 0)) as taken',
+    const { rows } = await client.query<{ isLocked: boolean }>(
+      'select pg_try_advisory_lock(hashtextextended($1, 0)) as "isLocked"',
       [`migrate ${schema}`],
     );
-    if (rows[0]?.taken) return;
+    if (rows[0]?.isLocked) return;
     if (!isWaiting) log?.('waiting for another process that migrates this database');
-    await sleep(ASK_AGAIN_MS);
+    await pause(MIGRATION_LOCK_POLL_MS);
   }
 }
 
-/** Makes the roles, the schema and the table of what has been applied, which it reads. */
+/** Ensures that the roles, the schema and `schema_migration` exist. Returns the applied migrations. */
 function prepare(client: Client, options: MigrationOptions): Promise<Applied[]> {
   const { schema, ownerRole, lockTimeoutMs: timeoutMs = LOCK_TIMEOUT_MS, log } = options;
   return withLockTimeout(client, { timeoutMs, schema, what: 'The migration', isOutside: false }, async () => {
-    await layGround(client, options, log);
+    await ensureRolesAndSchema(client, options, log);
     return actAs(client, ownerRole, schema, async () => {
-      await client.query(ledgerOfMigrations(options));
+      await client.query(migrationTableSql(options));
       return readApplied(client);
     });
   });
 }
 
-function ledgerOfMigrations({ schema, appRole, provisioningRole }: MigrationRoles): string {
+function migrationTableSql({ schema, appRole, provisioningRole }: MigrationRoles): string {
   return `
     grant usage on schema ${quoted(schema)} to ${quoted(appRole)}, ${quoted(provisioningRole)};
     create table if not exists schema_migration (
@@ -143,20 +141,20 @@ async function readApplied(client: Client): Promise<Applied[]> {
   return rows;
 }
 
-/** What is left to apply, once the past is proven to be the same here and there. */
+/** The files to apply. @throws MigrationError where the applied ones differ from the files. */
 function pendingOf(files: readonly Migration[], applied: readonly Applied[]): Migration[] {
-  for (const past of applied) {
-    const file = files.find((migration) => migration.number === past.number);
+  for (const one of applied) {
+    const file = files.find((migration) => migration.number === one.number);
     if (file === undefined) {
       throw new MigrationError(
-        `The database is newer than this program: it has ${past.name}, which this program does not know. Run a newer one.`,
+        `The database is newer than this program: it has ${one.name}, which this program does not know. Run a newer one.`,
       );
     }
-    if (file.sha256 !== past.sha256) {
+    if (file.sha256 !== one.sha256) {
       throw new MigrationError(
-        `${file.name} has changed since it was applied (as ${past.name}). Restore it, and put the change into a new file.`,
+        `${file.name} has changed since it was applied (as ${one.name}). Restore it, and put the change into a new file.`,
       );
     }
   }
-  return files.filter((file) => !applied.some((past) => past.number === file.number));
+  return files.filter((file) => !applied.some(({ number }) => number === file.number));
 }

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { objectionToStatements, statementsOutside } from './statements-outside.js';
+import { objectionToStatements, statementsOutside } from './non-transactional-migration.js';
 
-/** A folder or a database that does not fit this program. The message says what is wrong and what to do. */
+/** The migrations or the database do not fit this program. The message says what is wrong and what to do. */
 export class MigrationError extends Error {
   override readonly name = 'MigrationError';
 }
@@ -14,7 +14,7 @@ export interface Migration {
   /** The file's name without its folder. */
   readonly name: string;
   readonly text: string;
-  /** Of a file that runs outside a database transaction, what it sends one by one; undefined for every other file. */
+  /** The statements of a file that runs outside a database transaction, which are sent one by one; undefined for every other file. */
   readonly statements: readonly string[] | undefined;
   /** SHA-256 of the text, in hex, with lines ending in LF. */
   readonly sha256: string;

@@ -1,5 +1,6 @@
 import { DatabaseError, escapeIdentifier as quoted, type Client } from 'pg';
 import { MigrationError } from './migration-files.js';
+import { SQLSTATE } from './sqlstate.js';
 
 /** The schema, the role that owns its tables, the role that uses them and the role that changes the directory. */
 export interface MigrationRoles {
@@ -9,8 +10,8 @@ export interface MigrationRoles {
   readonly provisioningRole: string;
 }
 
-/** What is there already. */
-interface Ground {
+/** The roles, the schema and the rights that exist. */
+interface Existing {
   readonly login: string;
   readonly version: number;
   readonly roles: readonly { readonly name: string; readonly isDangerous: boolean; readonly isOurs: boolean }[];
@@ -20,44 +21,47 @@ interface Ground {
   readonly ownsDatabase: boolean;
 }
 
-const INSUFFICIENT_PRIVILEGE = '42501';
 const SET_OPTION_SINCE = 160_000;
 
-/** Two databases of one cluster share their roles, so another starter may have made them a moment ago. */
-const MADE_MEANWHILE = new Set(['42710', '23505']);
+/** The databases of one cluster share their roles, so another process may have made them since the check. */
+const MADE_MEANWHILE: ReadonlySet<string> = new Set([SQLSTATE.duplicateObject, SQLSTATE.uniqueViolation]);
 
 /**
- * Makes sure that the roles and the schema exist, that the login may act as each role, and that the roles which serve can make
- * neither schemas nor temporary tables in the database. Changes nothing else that is there.
+ * Ensures that the roles and the schema exist, that the login may act as each role, and that the roles of the service can make
+ * neither schemas nor temporary tables in the database. Changes nothing else.
  *
  * Only the owner of the database can take that last right away. Where the login is not, `log` receives the SQL for an administrator.
  *
- * @throws MigrationError with the SQL an administrator must run, when the login may not do it itself; or when what is
- *   there would let the app around row-level security.
+ * @throws MigrationError with the SQL for an administrator where the login may not run it; or where an existing role would
+ *   bypass row-level security.
  */
-export async function layGround(client: Client, roles: MigrationRoles, log?: (line: string) => void): Promise<void> {
-  const ground = await survey(client, roles);
-  refuseDanger(ground, roles);
-  const steps = stepsFrom(ground, roles);
-  const revocation = revocationOf(ground, roles);
+export async function ensureRolesAndSchema(
+  client: Client,
+  roles: MigrationRoles,
+  log?: (line: string) => void,
+): Promise<void> {
+  const existing = await readExisting(client, roles);
+  refuseDanger(existing, roles);
+  const steps = stepsFrom(existing, roles);
+  const revocation = revocationOf(existing, roles);
   for (const [at, step] of steps.entries()) {
     await client.query(step).catch((error: unknown) => {
       if (error instanceof DatabaseError && MADE_MEANWHILE.has(error.code ?? '')) return;
-      if (!(error instanceof DatabaseError) || error.code !== INSUFFICIENT_PRIVILEGE) throw error;
+      if (!(error instanceof DatabaseError) || error.code !== SQLSTATE.insufficientPrivilege) throw error;
       const left = [...steps.slice(at), revocation].map((line) => `  ${line};`);
       throw new MigrationError(
-        `The login "${ground.login}" may not prepare this database. Let an administrator run, in this database:\n${left.join('\n')}`,
+        `The login "${existing.login}" may not prepare this database. Let an administrator run, in this database:\n${left.join('\n')}`,
         { cause: error },
       );
     });
   }
   if (!(await mayCreate(client, roles))) return;
-  if (ground.ownsDatabase) await client.query(revocation);
+  if (existing.ownsDatabase) await client.query(revocation);
   else log?.(`The roles of the service can make temporary tables. Let an administrator run: ${revocation};`);
 }
 
-async function survey(client: Client, roles: MigrationRoles): Promise<Ground> {
-  const { rows } = await client.query<Omit<Ground, 'roles'>>(
+async function readExisting(client: Client, roles: MigrationRoles): Promise<Existing> {
+  const { rows } = await client.query<Omit<Existing, 'roles'>>(
     `select current_setting('server_version_num')::int as version, current_user as login,
             (select nspowner::regrole::text from pg_namespace where nspname = $1) as "schemaOwner",
             datname as database, pg_has_role(current_user, datdba, 'usage') as "ownsDatabase"
@@ -67,7 +71,7 @@ async function survey(client: Client, roles: MigrationRoles): Promise<Ground> {
   const [facts] = rows;
   if (facts === undefined) throw new Error('the server does not list the database of the connection');
   const mayActAs = facts.version >= SET_OPTION_SINCE ? 'set' : 'member';
-  const found = await client.query<Ground['roles'][number]>(
+  const found = await client.query<Existing['roles'][number]>(
     `select rolname as name, rolsuper or rolbypassrls as "isDangerous",
             pg_has_role(current_user, oid, '${mayActAs}') as "isOurs"
        from pg_roles where rolname = any($1)`,
@@ -78,7 +82,7 @@ async function survey(client: Client, roles: MigrationRoles): Promise<Ground> {
 
 const namesOf = ({ ownerRole, appRole, provisioningRole }: MigrationRoles) => [ownerRole, appRole, provisioningRole];
 
-/** Whether a role that serves can make schemas or temporary tables, which PostgreSQL grants PUBLIC in every new database. */
+/** Whether a role of the service can make schemas or temporary tables, a right that PostgreSQL grants PUBLIC in every new database. */
 async function mayCreate(client: Client, { appRole, provisioningRole }: MigrationRoles): Promise<boolean> {
   const { rowCount } = await client.query(
     `select from pg_roles
@@ -88,36 +92,40 @@ async function mayCreate(client: Client, { appRole, provisioningRole }: Migratio
   return rowCount !== 0;
 }
 
-function revocationOf({ database }: Ground, { appRole, provisioningRole }: MigrationRoles): string {
+function revocationOf({ database }: Existing, { appRole, provisioningRole }: MigrationRoles): string {
   const from = ['public', quoted(appRole), quoted(provisioningRole)].join(', ');
   return `revoke create, temporary on database ${quoted(database)} from ${from}`;
 }
 
-function refuseDanger(ground: Ground, { schema, ownerRole }: MigrationRoles): void {
-  const dangerous = ground.roles.find((role) => role.isDangerous);
+function refuseDanger(existing: Existing, { schema, ownerRole }: MigrationRoles): void {
+  const dangerous = existing.roles.find((role) => role.isDangerous);
   if (dangerous !== undefined) {
     const name = quoted(dangerous.name);
     throw new MigrationError(
       `Row-level security does not bind the role ${name}. Run: alter role ${name} nosuperuser nobypassrls;`,
     );
   }
-  if (ground.schemaOwner !== null && ground.schemaOwner !== ownerRole && ground.schemaOwner !== quoted(ownerRole)) {
+  if (
+    existing.schemaOwner !== null &&
+    existing.schemaOwner !== ownerRole &&
+    existing.schemaOwner !== quoted(ownerRole)
+  ) {
     throw new MigrationError(
-      `The schema ${quoted(schema)} belongs to ${ground.schemaOwner}. Run: alter schema ${quoted(schema)} owner to ${quoted(ownerRole)};`,
+      `The schema ${quoted(schema)} belongs to ${existing.schemaOwner}. Run: alter schema ${quoted(schema)} owner to ${quoted(ownerRole)};`,
     );
   }
 }
 
-function stepsFrom(ground: Ground, roles: MigrationRoles): string[] {
+function stepsFrom(existing: Existing, roles: MigrationRoles): string[] {
   const names = namesOf(roles);
   const { schema, ownerRole } = roles;
-  const missing = names.filter((name) => !ground.roles.some((role) => role.name === name));
-  const notOurs = names.filter((name) => !ground.roles.some((role) => role.name === name && role.isOurs));
-  // Acting as a role is asked for each time; its rights must not come with every connection of the login.
-  const how = ground.version >= SET_OPTION_SINCE ? ' with inherit false, set true' : '';
+  const missing = names.filter((name) => !existing.roles.some((role) => role.name === name));
+  const notOurs = names.filter((name) => !existing.roles.some((role) => role.name === name && role.isOurs));
+  // Every connection takes a role on with SET ROLE; the login must not inherit its rights.
+  const how = existing.version >= SET_OPTION_SINCE ? ' with inherit false, set true' : '';
   return [
     ...missing.map((name) => `create role ${quoted(name)} nologin nosuperuser nobypassrls`),
-    ...notOurs.map((name) => `grant ${quoted(name)} to ${quoted(ground.login)}${how}`),
-    ...(ground.schemaOwner === null ? [`create schema ${quoted(schema)} authorization ${quoted(ownerRole)}`] : []),
+    ...notOurs.map((name) => `grant ${quoted(name)} to ${quoted(existing.login)}${how}`),
+    ...(existing.schemaOwner === null ? [`create schema ${quoted(schema)} authorization ${quoted(ownerRole)}`] : []),
   ];
 }

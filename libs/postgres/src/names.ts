@@ -1,10 +1,10 @@
 /** The schema all tables of this service live in. */
 export const SCHEMA = 'banking';
 
-/** Owns the tables and runs the migrations. No login is this role: the migration takes it on with SET ROLE, as connections do below. */
+/** Owns the tables and runs the migrations. No login is this role: the migration takes it on with SET ROLE. */
 export const OWNER_ROLE = 'banking_owner';
 
-/** Holds the rights of the running service: the books and what customers instruct. It reads the directory and cannot change it. */
+/** Has the rights of the running service: the books and the instructions of customers. It reads the directory and cannot change it. */
 export const APP_ROLE = 'banking_app';
 
 /** Changes the directory: apps, users, workspaces and roles in them. It has no right to money. */

@@ -1,12 +1,12 @@
-/** A parameter as it travels: text, bytes, or null. */
+/** A parameter as it is sent: text, bytes, or null. */
 export type WireValue = string | Buffer | null;
 
 /**
  * Writes a value the way PostgreSQL reads it.
  *
- * Done before anything is sent: a value that cannot be written must not leave half a message on the wire.
+ * Runs before anything is sent, so that an invalid value does not leave half a message on the connection.
  *
- * @throws Error for a function, a symbol or an invalid Date. @throws TypeError for what JSON cannot hold, bigint included.
+ * @throws Error for a function, a symbol or an invalid Date. @throws TypeError for a value that JSON cannot express, bigint included.
  */
 export function encodeParameter(value: unknown): WireValue {
   if (value === null || value === undefined) return null;

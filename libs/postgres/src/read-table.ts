@@ -1,10 +1,10 @@
 import { Client, escapeIdentifier as quoted } from 'pg';
-import { connectionFailureOf } from './failures.js';
+import { asConnectionFailure } from './failures.js';
 import type { ConnectionOptions } from './session-pool.js';
 
 /**
- * All rows of a small table as a role sees them; undefined where the table does not exist. For what must be known before the schema
- * is up to date.
+ * Reads all rows of a small table as a role; undefined where the table does not exist. For tables that are read before the schema is
+ * up to date.
  *
  * @throws Refusal `unavailable` when the server cannot be reached. @throws DatabaseError where the login may not act as the role.
  */
@@ -15,12 +15,12 @@ export async function readTable<Row extends object>(
   const client = new Client({ ...connection, application_name: 'banking-read', connectionTimeoutMillis: 10_000 });
   client.on('error', () => undefined);
   try {
-    await client.connect().catch((error: unknown) => Promise.reject(connectionFailureOf(error) as Error));
-    const found = await client.query(
+    await client.connect().catch((error: unknown) => Promise.reject(asConnectionFailure(error) as Error));
+    const { rowCount } = await client.query(
       'select from pg_class c join pg_namespace n on n.oid = c.relnamespace where nspname = $1 and relname = $2',
       [schema, table],
     );
-    if (found.rowCount === 0) return undefined;
+    if (rowCount === 0) return undefined;
     await client.query(`set role ${quoted(role)}`);
     const { rows } = await client.query<Row>(`select * from ${quoted(schema)}.${quoted(table)}`);
     return rows;

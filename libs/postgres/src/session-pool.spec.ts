@@ -1,13 +1,14 @@
+import { SQLSTATE } from './sqlstate.js';
 import { Database } from './database.js';
 import { DatabaseSetupError } from './failures.js';
 import { APP_ROLE, SCHEMA } from './names.js';
-import { bind, statement } from './statement.js';
+import { bind, sqlStatement } from './sql-statement.js';
 import { freshDatabase, type FreshDatabase } from './testing/index.js';
 import { inDatabase } from './testing/published.js';
 import { Wire } from './testing/wire.js';
 
-const backend = statement<{ pid: number }>('pool.backend', 'select pg_backend_pid() as pid');
-const sleep = statement('pool.sleep', 'select pg_sleep(60)');
+const backend = sqlStatement<{ pid: number }>('pool.backend', 'select pg_backend_pid() as pid');
+const sleep = sqlStatement('pool.sleep', 'select pg_sleep(60)');
 
 let world: FreshDatabase;
 const brokenIdle: Error[] = [];
@@ -28,10 +29,10 @@ async function pidOf(database: Database): Promise<number> {
   return row.pid;
 }
 
-describe('a pool whose connections are all taken', () => {
-  it('refuses as unavailable after the time to wait, and serves again when one comes back', async () => {
+describe('a pool without an idle connection', () => {
+  it('is unavailable after the time limit, and serves again once a connection is released', async () => {
     await world.database.transaction({}, async (tx) => {
-      await tx.flight([bind(backend)]);
+      await tx.pipeline([bind(backend)]);
 
       await expect(world.database.ping()).rejects.toMatchObject({
         reason: 'unavailable',
@@ -46,19 +47,19 @@ describe('a pool whose connections are all taken', () => {
 });
 
 describe('a connection', () => {
-  it('that the server ends while nobody uses it is reported and replaced', async () => {
+  it('is reported and replaced when the server ends it while it is idle', async () => {
     const before = await pidOf(world.database);
-    const heard = brokenIdle.length;
+    const reported = brokenIdle.length;
 
     await world.owner.query('select pg_terminate_backend($1, 5000)', [before]);
-    while (brokenIdle.length === heard) await new Promise(setImmediate);
+    while (brokenIdle.length === reported) await new Promise(setImmediate);
 
     expect(await pidOf(world.database)).not.toBe(before);
   });
 
-  it('that the server ends in the middle of a flight is unavailable, and the next caller has another', async () => {
-    const patient = await Database.open({ connection: world.connection, role: APP_ROLE, schema: SCHEMA, poolSize: 1 });
-    const sleeping = patient.flight({}, [bind(sleep)]);
+  it('is unavailable when the server ends it during a pipeline, and the next caller has another one', async () => {
+    const slow = await Database.open({ connection: world.connection, role: APP_ROLE, schema: SCHEMA, poolSize: 1 });
+    const sleeping = slow.pipeline({}, [bind(sleep)]);
     sleeping.catch(() => undefined);
 
     let ended = 0;
@@ -71,22 +72,22 @@ describe('a connection', () => {
     }
 
     await expect(sleeping).rejects.toMatchObject({ reason: 'unavailable', cause: { name: 'ConnectionLost' } });
-    await expect(patient.ping()).resolves.toBeUndefined();
-    await patient.end();
+    await expect(slow.ping()).resolves.toBeUndefined();
+    await slow.end();
   });
 
-  it('whose statement took too long is unavailable and goes on being used', async () => {
+  it('is unavailable when its statement takes too long, and is used again', async () => {
     const before = await pidOf(world.database);
 
-    await expect(world.database.flight({}, [bind(sleep)])).rejects.toMatchObject({
+    await expect(world.database.pipeline({}, [bind(sleep)])).rejects.toMatchObject({
       reason: 'unavailable',
-      cause: { code: '57014' },
+      cause: { code: SQLSTATE.queryCanceled },
     });
 
     expect(await pidOf(world.database)).toBe(before);
   });
 
-  it('that goes silent is given up, and the next caller has another', async () => {
+  it('is closed when it goes silent, and the next caller has another one', async () => {
     const wire = await Wire.lay(world.connection);
     const database = await Database.open({
       connection: wire.connection,
@@ -104,8 +105,8 @@ describe('a connection', () => {
     await wire.remove();
   });
 
-  it('is set up before anybody has it', async () => {
-    const show = statement<Record<string, string>>(
+  it('is set up before a caller has it', async () => {
+    const show = sqlStatement<Record<string, string>>(
       'pool.settings',
       `select current_user as role, current_schema() as schema, current_setting('statement_timeout') as statement,
               current_setting('lock_timeout') as lock, current_setting('idle_in_transaction_session_timeout') as idle,
@@ -125,18 +126,24 @@ describe('a connection', () => {
     });
   });
 
-  it('tells the server when to give up a client that it cannot reach', async () => {
-    const set = statement<{ name: string; source: string }>(
+  it('limits how long the server waits for an unreachable client', async () => {
+    const set = sqlStatement<{ name: string; source: string }>(
       'pool.tcp-settings',
       `select name, source from pg_settings where name ~ '^tcp_|^client_connection' order by name`,
     );
-    const [rows] = await world.database.flight({}, [bind(set)] as const);
+    const [rows] = await world.database.pipeline({}, [bind(set)] as const);
     expect(rows).toEqual(
-      ['client_connection_check_interval', 'tcp_keepalives_count', 'tcp_keepalives_idle', 'tcp_keepalives_interval', 'tcp_user_timeout'].map((name) => ({ name, source: 'session' })), // prettier-ignore
+      [
+        'client_connection_check_interval',
+        'tcp_keepalives_count',
+        'tcp_keepalives_idle',
+        'tcp_keepalives_interval',
+        'tcp_user_timeout',
+      ].map((name) => ({ name, source: 'session' })),
     );
 
     // On a Unix socket they have no effect, and the server shows 0.
-    const shown = statement<{ tcp: boolean; user: string; idle: string }>(
+    const shown = sqlStatement<{ tcp: boolean; user: string; idle: string }>(
       'pool.tcp-values',
       `select inet_server_addr() is not null as tcp, current_setting('tcp_user_timeout') as user,
               current_setting('tcp_keepalives_idle') as idle`,
@@ -166,14 +173,14 @@ describe('a connection', () => {
 describe('a database that cannot be opened', () => {
   const open = (options: object) => Database.open({ connection: world.connection, ...options });
 
-  it('is unavailable when nobody listens', async () => {
+  it('is unavailable when no server listens', async () => {
     const wire = await Wire.lay(world.connection);
     await wire.remove();
 
     await expect(open({ connection: wire.connection })).rejects.toMatchObject({ reason: 'unavailable' });
   });
 
-  it('is unavailable when the server accepts and says nothing', async () => {
+  it('is unavailable when the server accepts and sends nothing', async () => {
     const wire = await Wire.lay(world.connection);
     wire.toServer = () => ({});
 
@@ -183,26 +190,26 @@ describe('a database that cannot be opened', () => {
     await wire.remove();
   });
 
-  it('is a mistake of the setup when the role is missing', async () => {
+  it('is a setup error when the role is missing', async () => {
     await expect(open({ role: 'no_such_role' })).rejects.toThrow('There is no role "no_such_role"');
   });
 
-  it('is a mistake of the setup when there is no such database', async () => {
+  it('is a setup error when there is no such database', async () => {
     const connection = inDatabase(world.connection, 'no_such_database');
 
     await expect(open({ connection, role: APP_ROLE })).rejects.toBeInstanceOf(DatabaseSetupError);
   });
 
-  it('is a mistake of the setup when no wall would hold', async () => {
+  it('is a setup error when the role is a superuser', async () => {
     await expect(open({})).rejects.toBeInstanceOf(DatabaseSetupError);
     await expect(open({})).rejects.toThrow('is a superuser');
   });
 
-  it('is a mistake of the setup when the role owns the tables', async () => {
+  it('is a setup error when the role owns the tables', async () => {
     await expect(open({ role: 'banking_owner', schema: SCHEMA })).rejects.toThrow('the rights of the owner of table');
   });
 
-  it('is a mistake of the setup when commits are not kept', async () => {
+  it('is a setup error when commits are not durable', async () => {
     const { rows } = await world.owner.query<{ name: string }>('select quote_ident(current_database()) as name');
     const alter = (value: string) =>
       world.owner.query(`alter database ${rows[0]?.name} set synchronous_commit = ${value}`);

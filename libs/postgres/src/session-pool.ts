@@ -1,9 +1,9 @@
 import { Pool, type ClientBase, type ClientConfig, type PoolClient } from 'pg';
-import { connectionFailureOf, unavailable } from './failures.js';
+import { asConnectionFailure, unavailable } from './failures.js';
 import { Session, type SessionClient } from './session.js';
 import { sessionSetup, type SessionSettings } from './session-setup.js';
 
-/** Where the server is and who we are there, as `pg` takes it. */
+/** The address of the server and the login, as `pg` takes them. */
 export type ConnectionOptions = Pick<
   ClientConfig,
   'connectionString' | 'host' | 'port' | 'user' | 'database' | 'password' | 'ssl'
@@ -17,32 +17,30 @@ export interface PoolOptions extends Omit<SessionSettings, 'setupTimeoutMs'> {
   readonly onError: (error: Error) => void;
 }
 
-/** How many connections there are, how many of them nobody uses, and how many callers wait for one. */
+/** The number of connections, of those that are idle, and of callers that wait for one. */
 export interface PoolStats {
   readonly total: number;
   readonly idle: number;
   readonly waiting: number;
 }
 
-/** Connections of a young pool are replaced after a few minutes, since they planned on empty tables; then about hourly. */
-const YOUTH_MS = 2 * 60_000;
-const FIRST_LIFE_MS = 3 * 60_000;
-const LIFE_MS = 60 * 60_000;
+/** Connections are replaced about hourly. Those of a new pool are replaced after minutes, because their plans are of empty tables. */
+const NEW_POOL_MS = 2 * 60_000;
+const FIRST_LIFETIME_MS = 3 * 60_000;
+const LIFETIME_MS = 60 * 60_000;
 
-/**
- * Connections that are set up, proven and healthy, handed out one caller at a time.
- */
+/** Connections that are set up, proven and healthy. Each serves one caller at a time. */
 export class SessionPool {
   private readonly pool: Pool;
   private readonly setUp: (client: ClientBase) => Promise<void>;
   private readonly openedAtMs = Date.now();
   private readonly members = new WeakMap<ClientBase, { session: Session; generation: number; dueAtMs: number }>();
   private generation = 0;
-  /** When a flight was sent that the server did not answer in time. */
+  /** When a pipeline was sent that the server did not answer in time. */
   private silentSinceMs = -Infinity;
   private ended: Promise<void> | undefined;
 
-  /** @throws Error for settings that are none. */
+  /** @throws Error for invalid settings. */
   constructor(private readonly options: PoolOptions) {
     this.setUp = sessionSetup({ ...options, setupTimeoutMs: options.acquireTimeoutMs });
     this.pool = new Pool({
@@ -53,17 +51,17 @@ export class SessionPool {
       idleTimeoutMillis: 0,
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
-      // `pg-pool` awaits what this returns; its types do not say so.
-      onConnect: ((client) => this.welcome(client as SessionClient)) as (client: ClientBase) => void,
+      // `pg-pool` awaits the promise, although its types do not declare it.
+      onConnect: ((client) => this.openSession(client as SessionClient)) as (client: ClientBase) => void,
     });
     this.pool.on('error', options.onError);
   }
 
   /**
-   * A connection on which the server has answered since another went silent: a network that drops connections drops several, and each
-   * would cost a caller the whole time for an answer.
+   * Returns a connection on which the server has answered since another one went silent. A network that drops one connection drops
+   * several, and each would cost a caller the whole time limit.
    *
-   * @throws Refusal `unavailable` when no connection came free, or none could be made, in time.
+   * @throws Refusal `unavailable` when no connection became free, or none could be made, in time.
    * @throws DatabaseSetupError when the server, the login or the role is not what this service needs.
    */
   async acquire(): Promise<Session> {
@@ -71,7 +69,7 @@ export class SessionPool {
     const beganAtMs = performance.now();
     for (;;) {
       const session = await this.connect();
-      if (session.lastHeardAtMs >= this.silentSinceMs) {
+      if (session.lastReceivedAtMs >= this.silentSinceMs) {
         session.begin(performance.now() - beganAtMs);
         return session;
       }
@@ -80,14 +78,14 @@ export class SessionPool {
     }
   }
 
-  /** Takes a connection back; closes it when it misbehaved or is due to be replaced. */
+  /** Takes a connection back. Closes it when it is not fit for the next caller, or is due to be replaced. */
   release(session: Session): void {
     const member = this.members.get(session.client);
     const isCurrent = member?.generation === this.generation && Date.now() < member.dueAtMs;
     session.client.release(!isCurrent || !session.isFit);
   }
 
-  /** Closes every connection made until now as soon as nobody uses it. */
+  /** Closes every present connection as soon as it is idle. */
   renew(): void {
     this.generation += 1;
   }
@@ -96,7 +94,7 @@ export class SessionPool {
     return { total: this.pool.totalCount, idle: this.pool.idleCount, waiting: this.pool.waitingCount };
   }
 
-  /** Closes the connections as they come back. May be called again. */
+  /** Closes the connections as they are released. May be called again. */
   end(): Promise<void> {
     return (this.ended ??= this.pool.end());
   }
@@ -106,15 +104,15 @@ export class SessionPool {
     try {
       client = await this.pool.connect();
     } catch (error) {
-      throw connectionFailureOf(error);
+      throw asConnectionFailure(error);
     }
     const member = this.members.get(client);
     if (member === undefined) throw new Error('the pool handed out a connection that was never set up');
     return member.session;
   }
 
-  private async welcome(client: SessionClient): Promise<void> {
-    // `pg` reports a broken connection as an event too, which would end the process if nobody listened.
+  private async openSession(client: SessionClient): Promise<void> {
+    // `pg` also reports a broken connection as an event, which would end a process without a listener.
     client.on('error', () => undefined);
     await this.setUp(client);
     const onSilence = (sentAtMs: number) => (this.silentSinceMs = Math.max(this.silentSinceMs, sentAtMs));
@@ -122,9 +120,9 @@ export class SessionPool {
     this.members.set(client, { session, generation: this.generation, dueAtMs: this.dueAtMs(Date.now()) });
   }
 
-  /** A fifth more or less, so that the connections are not all replaced at once. */
+  /** With a fifth more or less, so that the connections are not all replaced at once. */
   private dueAtMs(nowMs: number): number {
-    const lifeMs = nowMs < this.openedAtMs + YOUTH_MS ? FIRST_LIFE_MS : LIFE_MS;
-    return nowMs + lifeMs * (0.8 + Math.random() * 0.4);
+    const lifetimeMs = nowMs < this.openedAtMs + NEW_POOL_MS ? FIRST_LIFETIME_MS : LIFETIME_MS;
+    return nowMs + lifetimeMs * (0.8 + Math.random() * 0.4);
   }
 }

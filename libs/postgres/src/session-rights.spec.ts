@@ -31,7 +31,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.owner.query(`drop owned by ${login}, ${group}; drop role ${login}, ${group}`));
 
-/** Opens the database as a service does outside a sandbox, and closes it again. */
+/** Opens the database as a live service does, and closes it again. */
 async function serve(): Promise<void> {
   const database = await Database.open({
     connection: asLogin(world.connection, login, PASSWORD),
@@ -42,8 +42,8 @@ async function serve(): Promise<void> {
   await database.end();
 }
 
-describe('Given a login that may take on the app role', () => {
-  it('When it may take on no other role, Then it serves', async () => {
+describe('a login that may take on the app role', () => {
+  it('serves when it may take on no other role', async () => {
     await serve();
   });
 
@@ -53,32 +53,29 @@ describe('Given a login that may take on the app role', () => {
     ['the owner through another role', () => `grant ${OWNER_ROLE} to ${group}; grant ${group} to ${login}`, OWNER_ROLE],
     ['the role that writes every table', () => `grant pg_write_all_data to ${login}`, 'pg_write_all_data'],
     ['the role that runs programs', () => `grant pg_execute_server_program to ${login}`, 'pg_execute_server_program'],
-  ])(
-    'When it may also take on %s, Then it is refused, and the message says how to change that',
-    async (_, sql, role) => {
-      await world.owner.query(sql());
+  ])('is refused when it may also take on %s', async (_, sql, role) => {
+    await world.owner.query(sql());
 
-      const refused: unknown = await serve().catch((error: unknown) => error);
+    const refused: unknown = await serve().catch((error: unknown) => error);
 
-      expect(refused).toBeInstanceOf(DatabaseSetupError);
-      expect((refused as Error).message).toContain(`The login "${login}" can act as "${role}"`);
-    },
-  );
+    expect(refused).toBeInstanceOf(DatabaseSetupError);
+    expect((refused as Error).message).toContain(`The login "${login}" can act as "${role}"`);
+  });
 
-  it('When it has no more than the right to grant itself the owner, Then it is refused', async () => {
+  it('is refused when it may grant itself the owner', async () => {
     if (version < SET_OPTION_SINCE) return;
     await world.owner.query(`grant ${OWNER_ROLE} to ${login} with admin true, inherit false, set false`);
 
     await expect(serve()).rejects.toThrow(`can act as "${OWNER_ROLE}"`);
   });
 
-  it('When it may become a superuser, Then it is refused', async () => {
+  it('is refused when it may become a superuser', async () => {
     await world.owner.query(`alter role ${group} superuser; grant ${group} to ${login}`);
 
     await expect(serve()).rejects.toThrow(`can act as "${group}"`);
   });
 
-  it.each(['superuser', 'bypassrls'])('When it has the attribute %s, Then it is refused', async (attribute) => {
+  it.each(['superuser', 'bypassrls'])('is refused with the attribute %s', async (attribute) => {
     await world.owner.query(`alter role ${login} ${attribute}`);
 
     await expect(serve()).rejects.toThrow(
@@ -86,7 +83,7 @@ describe('Given a login that may take on the app role', () => {
     );
   });
 
-  it('When it may make roles, Then it is refused where that lets it grant itself the owner', async () => {
+  it('is refused when it may make roles, where that lets it grant itself the owner', async () => {
     await world.owner.query(`alter role ${login} createrole`);
 
     // Since PostgreSQL 16 such a login grants only roles that it has with ADMIN OPTION.
@@ -95,7 +92,7 @@ describe('Given a login that may take on the app role', () => {
   });
 
   it.each(['temporary', 'create'])(
-    'When the app role has %s on the database, Then the SQL of the message takes it away',
+    'is refused when the app role has %s on the database, with the SQL that revokes it',
     async (right) => {
       await world.owner.query(`grant ${right} on database ${quoted(name)} to public`);
 
@@ -109,8 +106,8 @@ describe('Given a login that may take on the app role', () => {
   );
 });
 
-describe('Given a login with every right', () => {
-  it('When no role is forbidden, as in a sandbox, Then it serves', async () => {
+describe('a login with every right', () => {
+  it('serves when no role is forbidden, as in a sandbox', async () => {
     const database = await Database.open({ connection: world.connection, role: APP_ROLE, schema: SCHEMA });
 
     await expect(database.ping()).resolves.toBeUndefined();
@@ -118,8 +115,8 @@ describe('Given a login with every right', () => {
   });
 });
 
-describe('Given a login that may not take on the role of its connections', () => {
-  it('When it connects, Then the SQL of the message lets it', async () => {
+describe('a login that may not take on the role of its connections', () => {
+  it('is refused with the SQL that permits it', async () => {
     const open = () =>
       Database.open({
         connection: asLogin(world.connection, login, PASSWORD),

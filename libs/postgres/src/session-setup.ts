@@ -7,8 +7,9 @@ import {
   type QueryResult,
 } from 'pg';
 import { DatabaseSetupError } from './failures.js';
+import { SQLSTATE } from './sqlstate.js';
 
-/** What every connection is told and asked before anybody gets it. */
+/** The settings and the proof of every connection, before a caller gets it. */
 export interface SessionSettings {
   readonly role: string | undefined;
   readonly schema: string | undefined;
@@ -21,7 +22,7 @@ export interface SessionSettings {
   readonly setupTimeoutMs: number;
 }
 
-/** What the server says about itself and about us. */
+/** The settings of the server and the rights of our login and role. */
 interface Proof {
   readonly version: number;
   readonly fsync: string;
@@ -33,7 +34,7 @@ interface Proof {
   readonly owned: string | null;
   readonly login: string;
   readonly database: string;
-  /** A forbidden role that the login could act as, or a role by which it could grant itself one. */
+  /** A forbidden role that the login could act as, or a role with which it could grant itself one. */
   readonly reachable: string | null;
   /** Whether the role can make schemas or temporary tables; false where no role is forbidden. */
   readonly creates: boolean;
@@ -41,15 +42,15 @@ interface Proof {
 
 const VERSION_MIN = 150_000;
 
-/** Their members write every table, or run programs and write files as the server, which makes them superusers. */
+/** Members write every table, or run programs and write files as the server, which equals a superuser. */
 const PREDEFINED_ROLES = ['pg_write_all_data', 'pg_execute_server_program', 'pg_write_server_files'];
 
 /**
- * Writes down what every new connection is told, and proves with the same round trip that it keeps what is committed
- * and that row-level security binds it. On every connection, since a failover may put another server behind the address.
+ * Makes the setup of a new connection: one round trip that sets it up and proves that commits are durable and row-level security
+ * applies. It runs on every connection, because a failover may put another server behind the address.
  *
- * @returns the setup; it throws DatabaseSetupError, saying what to change.
- * @throws Error at once for settings that are none.
+ * @returns the setup. It throws DatabaseSetupError with what to change.
+ * @throws Error at once for invalid settings.
  */
 export function sessionSetup(settings: SessionSettings): (client: ClientBase) => Promise<void> {
   const text = `${settingsSql(settings)}; ${proofSql(settings)}`;
@@ -85,16 +86,16 @@ function settingsSql(settings: SessionSettings): string {
     `set default_transaction_isolation = 'read committed'`,
     `set timezone = 'UTC'`,
     `set datestyle = 'ISO'`,
-    // Plans are made once and kept: on a fresh installation, with empty tables, they would be sequential scans.
+    // Plans are made once and kept. On a new installation, with empty tables, they would be sequential scans.
     `set enable_seqscan = off`,
-    // A plan that has no index to use now looks dear enough to be compiled, which takes longer than running it.
+    // The cost of a plan without an index now triggers JIT compilation, which takes longer than the plan itself.
     `set jit = off`,
   ]
     .filter((line) => line !== undefined)
     .join('; ');
 }
 
-/** `owned` names a table our role could change the definition of. */
+/** `owned` is a table whose definition our role could change. */
 function proofSql({ schema, forbiddenRoles }: SessionSettings): string {
   return `
     select current_setting('server_version_num')::int as version,
@@ -116,8 +117,9 @@ function proofSql({ schema, forbiddenRoles }: SessionSettings): string {
 }
 
 /**
- * The owner of the database counts too, because it grants rights to make schemas and temporary tables. A membership counts whatever its options: SET and INHERIT give the rights at once, ADMIN lets the login grant them to itself. Before
- * PostgreSQL 16 CREATEROLE could grant every role that is no superuser.
+ * The owner of the database counts too, because it grants rights to make schemas and temporary tables. A membership counts with any
+ * option: SET and INHERIT give the rights at once, ADMIN lets the login grant them to itself. Before PostgreSQL 16 CREATEROLE could
+ * grant every role that is no superuser.
  */
 function reachableSql(forbiddenRoles: readonly string[]): string {
   const names = [...forbiddenRoles, ...PREDEFINED_ROLES].map((name) => escapeLiteral(name));
@@ -140,11 +142,11 @@ function objectionTo(proof: Proof): string | undefined {
     return 'Committed money could be lost in a crash: set synchronous_commit = on for the server, the database and the login.';
   }
   if (proof.superuser) {
-    return `The role "${role}" is a superuser, which no row-level security binds: connect as another, or let the connection take on the app's role.`;
+    return `The role "${role}" is a superuser, which row-level security does not bind: connect as another role, or let the connection take on the app's role.`;
   }
   if (proof.bypass) return `Row-level security does not bind the role "${role}": alter role "${role}" nobypassrls.`;
   if (proof.owned !== null) {
-    return `The role "${role}" has the rights of the owner of table "${proof.owned}" and could drop its walls: connect as a role that owns nothing.`;
+    return `The role "${role}" has the rights of the owner of table "${proof.owned}" and could drop its constraints: connect as a role that owns nothing.`;
   }
   return objectionToRights(proof);
 }
@@ -165,10 +167,10 @@ function objectionToRights({ login, role, database, reachable, creates }: Proof)
 
 function explain(error: unknown, settings: SessionSettings, login: string): unknown {
   if (!(error instanceof DatabaseError) || settings.role === undefined) return error;
-  if (error.code === '22023' || error.code === '42704') {
+  if (error.code === SQLSTATE.invalidParameterValue || error.code === SQLSTATE.undefinedObject) {
     return new DatabaseSetupError(`There is no role "${settings.role}": run the migrations first.`, { cause: error });
   }
-  if (error.code === '42501') {
+  if (error.code === SQLSTATE.insufficientPrivilege) {
     return new DatabaseSetupError(
       `The login "${login}" may not act as "${settings.role}". Use a login that may: a live service does not start with one that can act ` +
         `as more than its own role. For any other login, let an administrator run: grant "${settings.role}" to "${login}";`,

@@ -1,13 +1,14 @@
 import type { Connection, PoolClient } from 'pg';
-import { spoilsConnection } from './failures.js';
-import { Flight, type Landing, type Prepared } from './flight.js';
-import type { Bound } from './statement.js';
+import { isConnectionUnusableAfter } from './failures.js';
+import { Pipeline, type Prepared } from './pipeline.js';
+import type { PipelineResults } from './pipeline-results.js';
+import type { BoundStatement } from './sql-statement.js';
 
-/** What a flight may take longer than a statement: for the network, and for the server to say that a statement took too long. */
+/** What a pipeline may take longer than a statement: for the network, and for the server to report that a statement took too long. */
 const GRACE_MS = 1_000;
 
 /** Whether the server is inside a database transaction: idle, in one, or in one that has failed. */
-export type TransactionStatus = 'I' | 'T' | 'E';
+export type TxStatus = 'I' | 'T' | 'E';
 
 /** A client of the pool; `@types/pg` leaves out that it has a `connection`. */
 export type SessionClient = PoolClient & { readonly connection: Connection };
@@ -15,21 +16,21 @@ export type SessionClient = PoolClient & { readonly connection: Connection };
 export interface SessionOptions {
   readonly nameStatements: boolean;
   readonly statementTimeoutMs: number;
-  /** Told when the server did not answer a flight in time, with when it was sent: `performance.now()`. */
+  /** Called when the server did not answer a pipeline in time, with the time at which it was sent: `performance.now()`. */
   readonly onSilence: (sentAtMs: number) => void;
 }
 
 /**
- * One connection and what its server process remembers of us.
+ * One connection, with the statements and settings that its server process has of us.
  *
- * Sends one flight at a time and knows afterwards whether the connection may be used again.
+ * Sends one pipeline at a time and knows afterwards whether the connection may be used again.
  */
 export class Session {
   private readonly prepared: Map<string, Prepared> | undefined;
-  private flight: Flight | undefined;
-  private status: TransactionStatus | undefined = 'I';
-  private spoilt = false;
-  private heardAtMs = performance.now();
+  private pipeline: Pipeline | undefined;
+  private status: TxStatus | undefined = 'I';
+  private isUnusable = false;
+  private receivedAtMs = performance.now();
   private waitedMs = 0;
 
   constructor(
@@ -40,17 +41,17 @@ export class Session {
     this.listen(client.connection);
   }
 
-  /** Whether the next caller may have this connection: alive, in no transaction, and as we remember it. */
+  /** Whether the next caller may have this connection: alive, in no database transaction, and with our statements and settings. */
   get isFit(): boolean {
-    return this.status === 'I' && this.flight === undefined && !this.spoilt;
+    return this.status === 'I' && this.pipeline === undefined && !this.isUnusable;
   }
 
   /** When the server answered last, or the session was set up: `performance.now()`. */
-  get lastHeardAtMs(): number {
-    return this.heardAtMs;
+  get lastReceivedAtMs(): number {
+    return this.receivedAtMs;
   }
 
-  /** Begins the use by a caller who has waited so long for it. That time is taken from the first flight. */
+  /** Begins the use by a caller. The time that the caller has waited for the connection is taken from the first pipeline. */
   begin(waitedMs: number): void {
     this.waitedMs = waitedMs;
   }
@@ -60,84 +61,85 @@ export class Session {
     this.client.connection.stream.destroy();
   }
 
-  /** What the server said last; undefined once the connection is gone. */
-  get transactionStatus(): TransactionStatus | undefined {
+  /** The status that the server reported last; undefined once the connection is lost. */
+  get transactionStatus(): TxStatus | undefined {
     return this.status;
   }
 
-  /** Whether a flight is in the air: nothing else may be sent. */
+  /** Whether a pipeline is being sent or answered: nothing else may be sent. */
   get isBusy(): boolean {
-    return this.flight !== undefined;
+    return this.pipeline !== undefined;
   }
 
   /**
-   * Sends statements in one round trip and waits until the server has answered all of it: however many they are, for no longer than
-   * one statement may take, and a second. A connection that is given up is closed, at which the server ends what it is doing.
+   * Sends statements in one round trip and waits until the server has answered all of them. The limit is that of one statement and a
+   * second, however many they are. A connection that exceeds it is closed, at which the server ends the statement.
    *
-   * @throws DatabaseError what the server objected to, with the statement's name added as `statement`.
+   * @throws DatabaseError with the statement's name added as `statement`.
    * @throws ConnectionLost when the connection ended or did not answer in time; it is then closed.
-   * @throws Error when another flight is still in the air, or two texts share a name: both are bugs.
+   * @throws Error when another pipeline is not complete yet, or two texts share a name: errors of the calling code.
    */
-  async fly(calls: readonly Bound<unknown>[]): Promise<Landing> {
-    if (this.flight !== undefined) throw new Error('a connection carries one flight at a time: await the one before');
+  async send(calls: readonly BoundStatement<unknown>[]): Promise<PipelineResults> {
+    if (this.pipeline !== undefined)
+      throw new Error('a connection carries one pipeline at a time: await the one before');
     calls.forEach((call) => this.expectOneText(call));
-    const flight = new Flight(calls, this.prepared);
+    const pipeline = new Pipeline(calls, this.prepared);
     const limitMs = Math.max(0, this.options.statementTimeoutMs + GRACE_MS - this.waitedMs);
     this.waitedMs = 0;
     const sentAtMs = performance.now();
-    const deadline = setTimeout(() => this.giveUp(flight, sentAtMs), limitMs);
-    this.flight = flight;
-    this.client.query(flight);
+    const deadline = setTimeout(() => this.giveUp(pipeline, sentAtMs), limitMs);
+    this.pipeline = pipeline;
+    this.client.query(pipeline);
     try {
-      return await flight.landed;
+      return await pipeline.results;
     } catch (error) {
-      throw this.told(error, flight);
+      throw this.withStatementName(error, pipeline);
     } finally {
       clearTimeout(deadline);
     }
   }
 
   /**
-   * What `pg` does not hand to a Submittable: ParseComplete, and everything once an error has come. `pg` forgets the
-   * active query at the error, but the connection is not ours to pass on before the server has answered the Sync.
+   * Receives what `pg` does not hand to a Submittable: ParseComplete, and everything after an error. `pg` drops the active query at the
+   * error, but the connection may not be used again before the server has answered the Sync.
    */
   private listen(connection: Connection): void {
-    connection.on('parseComplete', () => this.flight?.handleParseComplete());
-    connection.on('readyForQuery', (message: { status: TransactionStatus }) => {
+    connection.on('parseComplete', () => this.pipeline?.handleParseComplete());
+    connection.on('readyForQuery', (message: { status: TxStatus }) => {
       this.status = message.status;
-      this.heardAtMs = performance.now();
-      const landed = this.flight;
-      this.flight = undefined;
-      landed?.land();
+      this.receivedAtMs = performance.now();
+      const complete = this.pipeline;
+      this.pipeline = undefined;
+      complete?.complete();
     });
     connection.on('end', () => this.lose(new Error('the connection ended')));
   }
 
   private lose(cause: Error): void {
     this.status = undefined;
-    const lost = this.flight;
-    this.flight = undefined;
+    const lost = this.pipeline;
+    this.pipeline = undefined;
     lost?.lose(cause);
   }
 
-  /** Looks at what has arrived first: the deadline of a process that was held up may ring before its mail is read. */
-  private giveUp(flight: Flight, sentAtMs: number): void {
+  /** Reads the socket first: after a pause of the process the timer fires before a response that has arrived is read. */
+  private giveUp(pipeline: Pipeline, sentAtMs: number): void {
     setImmediate(() => {
-      if (this.flight !== flight) return;
+      if (this.pipeline !== pipeline) return;
       this.lose(new Error('no answer in time'));
       this.destroy();
       this.options.onSilence(sentAtMs);
     });
   }
 
-  private told(error: unknown, flight: Flight): unknown {
-    if (spoilsConnection(error)) this.spoilt = true;
+  private withStatementName(error: unknown, pipeline: Pipeline): unknown {
+    if (isConnectionUnusableAfter(error)) this.isUnusable = true;
     if (!(error instanceof Error)) return error;
     Error.captureStackTrace(error);
-    return Object.assign(error, { statement: flight.statementName });
+    return Object.assign(error, { statement: pipeline.statementName });
   }
 
-  private expectOneText({ statement }: Bound<unknown>): void {
+  private expectOneText({ statement }: BoundStatement<unknown>): void {
     const known = this.prepared?.get(statement.name);
     if (known !== undefined && known.text !== statement.text) {
       throw new Error(`two statements are named "${statement.name}"`);

@@ -23,7 +23,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-describe('Given the URL of a database on another host', () => {
+describe('the URL of a database on another host', () => {
   it.each([
     REMOTE,
     `${REMOTE}?sslmode=verify-full`,
@@ -36,18 +36,20 @@ describe('Given the URL of a database on another host', () => {
     // The driver connects to the host of the query.
     'postgres://app@localhost/banking?host=db.example',
     'postgres://app@localhost/banking?host=localhost&host=db.example',
-  ])('When it is %s, Then TLS has to prove who answers', (url) => {
+  ])('requires verify-full for %s', (url) => {
     expect(read(url)).toEqual({ mode: ['verify-full'], mistakes: [] });
     expect(connectionTo(url).ssl).toEqual({ rejectUnauthorized: true });
   });
 
   it.each(['disable', 'allow', 'prefer', 'require', 'no-verify', 'verify-ca'])(
-    'When it asks for sslmode=%s, Then it is refused, unless DATABASE_TLS=off',
+    'refuses sslmode=%s, unless DATABASE_TLS=off',
     (mode) => {
       const url = `${REMOTE}?sslmode=${mode}`;
       const { mistakes } = read(url);
 
-      expect(mistakes).toEqual([expect.stringMatching(new RegExp(`^DATABASE_URL names another host with sslmode=${mode},.+DATABASE_TLS=off`))]); // prettier-ignore
+      expect(mistakes).toEqual([
+        expect.stringMatching(new RegExp(`^DATABASE_URL names another host with sslmode=${mode},.+DATABASE_TLS=off`)),
+      ]);
       expect(mistakes.join()).not.toContain('hunter2');
       expect(read(url, false)).toEqual({ mode: [mode], mistakes: [] });
     },
@@ -59,17 +61,17 @@ describe('Given the URL of a database on another host', () => {
     ['ssl=no-verify', 'no-verify'],
     ['ssl=true&sslmode=require', 'require'],
     ['sslmode=verify-full&sslmode=disable', 'disable'],
-  ])('When it says %s, Then that counts as sslmode=%s', (query, mode) => {
+  ])('reads %s as sslmode=%s', (query, mode) => {
     expect(read(`${REMOTE}?${query}`).mistakes).toEqual([expect.stringContaining(`sslmode=${mode}, which`)]);
     expect(read(`${REMOTE}?${query}`, false)).toEqual({ mode: [mode], mistakes: [] });
   });
 
-  it('When DATABASE_TLS=off and it says nothing, Then there is no TLS', () => {
+  it('uses no TLS with DATABASE_TLS=off and no sslmode', () => {
     expect(read(REMOTE, false)).toEqual({ mode: ['disable'], mistakes: [] });
   });
 });
 
-describe('Given the URL of a database on this machine', () => {
+describe('the URL of a database on this machine', () => {
   it.each([
     LOCAL,
     'postgres://app@localhost/banking',
@@ -78,16 +80,16 @@ describe('Given the URL of a database on this machine', () => {
     'postgres://app@%2Fvar%2Frun%2Fpostgresql/banking',
     'postgres://app@db.example/banking?host=/var/run/postgresql',
     'postgres:///banking',
-  ])('When it is %s, Then there is no TLS', (url) => {
+  ])('uses no TLS for %s', (url) => {
     expect(read(url)).toEqual({ mode: ['disable'], mistakes: [] });
     expect(connectionTo(url).ssl).toBe(false);
   });
 
-  it('When it has no host, Then none is taken from PGHOST', () => {
+  it('uses localhost without a host, and ignores PGHOST', () => {
     expect(connectionTo('postgres:///banking').connectionString).toBe('postgres:///banking?host=localhost');
   });
 
-  it('When it asks for TLS, Then it gets what libpq would give', () => {
+  it('uses the TLS settings of libpq for each sslmode', () => {
     const modeOf = (mode: string) => connectionTo(`${LOCAL}?sslmode=${mode}`).ssl;
 
     expect(modeOf('verify-full')).toEqual({ rejectUnauthorized: true });
@@ -100,18 +102,18 @@ describe('Given the URL of a database on this machine', () => {
   });
 });
 
-describe('Given a URL that names files or an unknown mode', () => {
+describe('a URL with files or an unknown mode', () => {
   it.each([
     ['sslmode=verify', /^DATABASE_URL has an unknown sslmode/],
     ['sslmode=constructor', /^DATABASE_URL has an unknown sslmode/],
     ['ssl=yes', /^DATABASE_URL has an unknown sslmode/],
     ['sslrootcert=/nowhere/ca.crt', /names by sslrootcert cannot be read \(ENOENT\)/],
     ['sslkey=/nowhere/app.key', /names by sslkey cannot be read \(ENOENT\)/],
-  ])('When it has %s, Then that is a mistake', (query, mistake) => {
+  ])('is a mistake with %s', (query, mistake) => {
     expect(read(`${REMOTE}?${query}`).mistakes).toEqual([expect.stringMatching(mistake)]);
   });
 
-  it('When the file is no certificate, Then that is a mistake', () => {
+  it('is a mistake if the file is no certificate', () => {
     const file = join(folder, 'text.crt');
 
     expect(read(`${REMOTE}?sslrootcert=${file}`).mistakes).toEqual([
@@ -119,11 +121,11 @@ describe('Given a URL that names files or an unknown mode', () => {
     ]);
   });
 
-  it('When its host is malformed, Then that is a mistake and no exception', () => {
+  it('is a mistake, not an exception, if the host is malformed', () => {
     expect(read('postgres://app@db%zz/banking').mistakes).toHaveLength(1);
   });
 
-  it('When it is read for a connection, Then nothing about TLS is left in it', () => {
+  it('loses its TLS parameters in the connection string', () => {
     const all = 'sslmode=require&ssl=true&sslnegotiation=direct&uselibpqcompat=true&application_name=x';
 
     expect(connectionTo(`${LOCAL}?${all}`).connectionString).toBe(`${LOCAL}?application_name=x`);

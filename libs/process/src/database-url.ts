@@ -18,7 +18,7 @@ export interface DatabaseConnection {
   readonly ssl: false | TlsSettings;
 }
 
-/** What each `sslmode` of libpq (and `no-verify` of node-postgres) asks for. */
+/** The TLS settings of each `sslmode` of libpq, and of `no-verify` of node-postgres. */
 const SSL_MODES: Readonly<Record<string, false | TlsSettings>> = {
   disable: false,
   allow: false,
@@ -40,12 +40,12 @@ const SSL_FLAGS: Readonly<Record<string, string>> = {
 
 const FILES = { ca: 'sslrootcert', cert: 'sslcert', key: 'sslkey' } as const;
 
-/** Everything in a URL that is about TLS. `sslnegotiation` is left out too: every server can negotiate in the usual way. */
+/** The TLS parameters of a URL. `sslnegotiation` is removed too, because every server supports the usual negotiation. */
 const TLS_PARAMETERS = ['sslmode', 'ssl', ...Object.values(FILES), 'sslnegotiation', 'uselibpqcompat'];
 
 /**
- * The URL of a PostgreSQL server with an explicit `sslmode`. To another host, TLS must prove who answers (`verify-full`, also the
- * default there) where it is required. On this machine TLS is off unless the URL asks for it.
+ * The URL of a PostgreSQL server with an explicit `sslmode`. If TLS is required, the URL of another host must have
+ * `verify-full`, which is also its default. On this machine TLS is off unless the URL sets it.
  */
 export function readDatabaseUrl(reader: EnvironmentReader, name: string, isTlsRequired: boolean): string | undefined {
   const text = reader.url(name, ['postgres:', 'postgresql:']);
@@ -63,8 +63,8 @@ export function readDatabaseUrl(reader: EnvironmentReader, name: string, isTlsRe
   }
   if (isTlsRequired && isRemote(url) && mode !== 'verify-full') {
     reader.mistakes.push(
-      `${name} names another host with sslmode=${mode}, which does not prove who answers. Set sslmode=verify-full or remove ` +
-        'sslmode; or set DATABASE_TLS=off to connect without that proof.',
+      `${name} names another host with sslmode=${mode}, which does not verify the server. Set sslmode=verify-full or remove ` +
+        'sslmode; or set DATABASE_TLS=off to connect without verification.',
     );
   }
   url.searchParams.set('sslmode', mode);
@@ -91,7 +91,7 @@ export function connectionTo(databaseUrl: string): DatabaseConnection {
   return { connectionString: url.href, ssl: tls && { ...tls, ...files } };
 }
 
-/** As the driver reads it: of a parameter given twice the last one counts, and `host` replaces the host of the URL. */
+/** The host as the driver reads it: the parameter `host` replaces the host of the URL, and its last value counts. */
 function hostOf({ searchParams, hostname }: URL): string {
   return searchParams.getAll('host').at(-1) || decodeURIComponent(hostname);
 }
@@ -120,7 +120,7 @@ function defaultMode(url: URL, isTlsRequired: boolean): string {
   return isWanted ? 'verify-full' : 'disable';
 }
 
-/** The path of a file; undefined where none is named, or the certificates of the system are. */
+/** The path of a file; undefined if the URL names none, or the certificates of the system. */
 function fileOf({ searchParams }: URL, parameter: string): string | undefined {
   const file = searchParams.getAll(parameter).at(-1);
   return file === undefined || (parameter === FILES.ca && file === 'system') ? undefined : file;

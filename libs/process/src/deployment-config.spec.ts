@@ -12,8 +12,8 @@ function read(
   return { ...readDeployment(reader, { isGateway }), mistakes: reader.mistakes };
 }
 
-describe('Given the settings of a deployment', () => {
-  it('When nothing is set, Then it is an embedded sandbox with the demo world', () => {
+describe('readDeployment', () => {
+  it('defaults to an embedded sandbox with demo data', () => {
     expect(read({})).toEqual({
       dataDir: resolve('.data'),
       databaseUrl: undefined,
@@ -27,14 +27,14 @@ describe('Given the settings of a deployment', () => {
     });
   });
 
-  it('When DATABASE_OWNER_URL stands alone, Then it is a mistake', () => {
+  it('reports DATABASE_OWNER_URL without DATABASE_URL', () => {
     expect(read({ DATABASE_OWNER_URL: DATABASE_URL }).mistakes).toEqual([
       expect.stringMatching(/^DATABASE_OWNER_URL is set without DATABASE_URL\./),
     ]);
   });
 });
 
-describe('Given SANDBOX', () => {
+describe('SANDBOX', () => {
   it.each([
     [{}, { isSandbox: true, isSandboxStated: false, demo: true }],
     [{ OIDC_ISSUER: 'https://login.example' }, { isSandbox: true, isSandboxStated: false, demo: true }],
@@ -56,11 +56,11 @@ describe('Given SANDBOX', () => {
       { SANDBOX: 'off', DATABASE_URL, DEMO_DATA: 'off' },
       { isSandbox: false, demo: false },
     ],
-  ])('When the environment is %j, Then it reads as %j', (environment, expected) => {
+  ])('reads %j as %j', (environment, expected) => {
     expect(read(environment as Environment)).toMatchObject({ ...expected, mistakes: [] });
   });
 
-  it('When it is unset beside DATABASE_URL, Then the mistake says what to set', () => {
+  it('is required with DATABASE_URL', () => {
     expect(read({ DATABASE_URL }).mistakes).toEqual([
       'SANDBOX is not set. With DATABASE_URL, set SANDBOX=on for a database of demo money or SANDBOX=off for real money.',
     ]);
@@ -69,7 +69,7 @@ describe('Given SANDBOX', () => {
   it.each([
     { SANDBOX: 'off', DEMO_DATA: 'on' },
     { SANDBOX: 'off', DEMO_DATA: 'on', DATABASE_URL },
-  ])('When it is off and demo data is asked for (%j), Then that is a mistake', (environment) => {
+  ])('excludes DEMO_DATA=on when it is off (%j)', (environment) => {
     expect(read(environment).mistakes).toEqual([expect.stringMatching(/^DEMO_DATA is on and SANDBOX is off\./)]);
   });
 
@@ -77,7 +77,7 @@ describe('Given SANDBOX', () => {
     [{}, true],
     [{ OIDC_ISSUER: 'https://login.example' }, false],
     [{ OIDC_ISSUER: 'https://login.example', SANDBOX: 'on' }, true],
-  ])('When a gateway is set up with %j, Then whether it offers the sandbox is %p', (environment, isSandbox) => {
+  ])('reads the environment %j of a gateway as %p', (environment, isSandbox) => {
     expect(read(environment as Environment, true)).toMatchObject({ isSandbox, demo: false, mistakes: [] });
   });
 });

@@ -12,7 +12,7 @@ export interface DeploymentConfig {
   readonly poolSize: number;
   /** Off for PgBouncer before 1.21 in transaction mode. */
   readonly nameStatements: boolean;
-  /** Whether the demo world is made where it is missing. */
+  /** Whether missing demo data is created. */
   readonly demo: boolean;
   /** Whether the database holds demo money. */
   readonly isSandbox: boolean;
@@ -40,7 +40,9 @@ export function readDeployment(reader: EnvironmentReader, { isGateway = false } 
   }
   const demo = flag('DEMO_DATA', isEmbedded && isSandbox);
   if (demo && !isSandbox && !isGateway) {
-    mistakes.push('DEMO_DATA is on and SANDBOX is off. The demo world exists in a sandbox only: remove DEMO_DATA.');
+    mistakes.push(
+      'DEMO_DATA is on and SANDBOX is off. Demo data exists in a sandbox only. Remove DEMO_DATA, or set SANDBOX=on.',
+    );
   }
   return {
     dataDir: resolve(text('DATA_DIR') ?? '.data'),

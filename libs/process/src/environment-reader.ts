@@ -1,4 +1,4 @@
-/** Every mistake in the environment at once, each with what to change. */
+/** All mistakes in the environment, each with the change to make. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 
@@ -13,12 +13,12 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** Typed readers of environment variables. A mistake is added to `mistakes`, and reading continues with the fallback. */
 export interface EnvironmentReader {
   readonly mistakes: string[];
-  /** The trimmed value; undefined where it is empty or unset. */
+  /** The trimmed value; undefined if it is empty or unset. */
   readonly text: (name: string) => string | undefined;
   readonly oneOf: (name: string, allowed: readonly string[], fallback: string) => string;
   /** `on` or `off`. */
   readonly flag: (name: string, fallback: boolean) => boolean;
-  /** A whole number within both limits; undefined where it is unset or a mistake. */
+  /** A whole number within both limits; undefined if it is unset or a mistake. */
   readonly whole: (name: string, min: number, max: number) => number | undefined;
   /** A URL of one of these protocols, such as `https:`. The mistake never repeats the value, which may hold a password. */
   readonly url: (name: string, protocols: readonly string[]) => string | undefined;

@@ -1,9 +1,12 @@
-/** What api, worker and cli need to read their configuration, and what they may log of an error. Each app's `config.ts` passes its environment in. */
+/** Shared by api, worker and cli: configuration, command line, signals, exit codes, the log, a cache and a bounded fetch. */
 
+export { boundedFetch, ResponseTooLargeError } from './bounded-fetch.js';
 export { connectionTo } from './database-url.js';
 export { ConfigError, type Environment, type EnvironmentReader, readerOf } from './environment-reader.js';
 export { type DeploymentConfig, readDeployment } from './deployment-config.js';
-export { describeError } from './logged-error.js';
+export { ExpiringCache } from './expiring-cache.js';
+export { createLogger, type LogConfig, loggerOptions, readLogging } from './logger.js';
 export { readIssuer } from './issuer.js';
 export { readRates, type RatesConfig } from './rates-config.js';
+export { EXIT, runService, type RunningService } from './run-service.js';
 export { isLoopback, isTrustworthy } from './trustworthy-url.js';

@@ -2,7 +2,7 @@ import { describeError } from './logged-error.js';
 
 const VALUE = 'Zq8-typed-50100123456789';
 
-/** What the engine throws for the value, in its own words. */
+/** The error that the work throws. */
 function thrownBy(work: () => unknown): Error {
   try {
     work();
@@ -12,8 +12,8 @@ function thrownBy(work: () => unknown): Error {
   throw new Error('nothing was thrown');
 }
 
-describe('Given an error for the log', () => {
-  it('When it is of the database, Then it says which statement failed and by which constraint, and not with which row', () => {
+describe('describeError', () => {
+  it('names statement and constraint of a database error, and omits the row', () => {
     const below = Object.assign(new Error('below'), { detail: `Key (email)=(${VALUE}) already exists.` });
     const error = Object.assign(new Error('duplicate key', { cause: below }), {
       code: '23505',
@@ -39,10 +39,13 @@ describe('Given an error for the log', () => {
     ['BigInt', thrownBy(() => BigInt(VALUE))],
     ['in', thrownBy(() => 'a' in (VALUE as unknown as object))],
     ['a setter', thrownBy(() => Object.assign(Object.freeze([VALUE]), { [VALUE]: 1 }))],
-    ['a data exception of the database', Object.assign(new Error(`invalid input syntax for type bigint: "${VALUE}"`), { code: '22P02' })], // prettier-ignore
+    [
+      'a data exception of the database',
+      Object.assign(new Error(`invalid input syntax for type bigint: "${VALUE}"`), { code: '22P02' }),
+    ],
     ['a message that looks like a stack', Object.assign(new Error(`x\n    at ${VALUE}\n    at y`), { code: '22021' })],
     ['a cause', new Error('a note', { cause: thrownBy(() => JSON.parse(VALUE) as unknown) })],
-  ])('When the message of %s quotes a value, Then the log has the type and the frames instead', (_, error) => {
+  ])('replaces a message of %s that quotes a value by type and frames', (_, error) => {
     const described = describeError(error);
 
     expect(JSON.stringify(described)).not.toContain(VALUE);
@@ -50,7 +53,7 @@ describe('Given an error for the log', () => {
     expect((described.cause ?? described).message).toBeUndefined();
   });
 
-  it('When it is no error, Then only its type is said', () => {
+  it('reports only the type of a thrown value that is no error', () => {
     expect(describeError(VALUE)).toEqual({ type: 'string', message: 'the value thrown is not an error' });
   });
 });

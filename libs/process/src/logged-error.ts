@@ -1,7 +1,7 @@
-/** What a log line may say of an error. PostgreSQL puts rows into `detail` and `where`, so those are left out. */
+/** The fields of an error in the log. `detail` and `where` are omitted, because PostgreSQL quotes rows there. */
 interface LoggedError {
   readonly type: string;
-  /** Left out where it may quote a value. */
+  /** Omitted if it may quote a value. */
   readonly message?: string | undefined;
   readonly stack?: string | undefined;
   readonly code?: string | undefined;
@@ -18,7 +18,7 @@ const NATIVE = new Set(['EvalError', 'RangeError', 'ReferenceError', 'SyntaxErro
 /** SQLSTATE class 22, data exception: the message quotes the value at fault. */
 const DATA_EXCEPTION = /^22[0-9A-Z]{3}$/;
 
-/** Describes an error for the log, without values of the request that caused it. */
+/** Describes an error for the log, without values of the request. */
 export function describeError(thrown: unknown, causesLeft = CAUSES_MAX): LoggedError {
   if (!(thrown instanceof Error)) return { type: typeof thrown, message: 'the value thrown is not an error' };
   const { code, statement, constraint } = thrown as Error & Record<'code' | 'statement' | 'constraint', unknown>;
@@ -35,7 +35,7 @@ export function describeError(thrown: unknown, causesLeft = CAUSES_MAX): LoggedE
   };
 }
 
-/** The stack without the message in front of it. A message may have lines that look like frames, so it is cut off as a whole. */
+/** The stack without the message. The message is removed as a whole, because its lines may look like frames. */
 function framesOf({ stack = '', message }: Error): string | undefined {
   const at = stack.indexOf(message);
   const frames = at < 0 ? '' : stack.slice(at + message.length);

@@ -7,7 +7,7 @@ export interface RatesConfig {
   readonly maxAgeS: number;
 }
 
-/** Undefined where no source of rates is configured. */
+/** Undefined if no source of rates is configured. */
 export function readRates({ url, whole, mistakes }: EnvironmentReader): RatesConfig | undefined {
   const ratesUrl = url('RATES_URL', ['https:', 'http:']);
   if (ratesUrl !== undefined && !isTrustworthy(ratesUrl)) {

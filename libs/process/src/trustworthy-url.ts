@@ -7,7 +7,7 @@ export function isTrustworthy(text: string): boolean {
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
 }
 
-/** Whether a host, bare or as a URL writes it, is this machine and cannot be reached from another one. */
+/** Whether a host, with or without the brackets of a URL, is a loopback address. */
 export function isLoopback(host: string): boolean {
   const bare = host.replace(/^\[(.*)\]$/, '$1');
   return bare === 'localhost' || bare === '::1' || (isIP(bare) === 4 && bare.startsWith('127.'));

@@ -2,7 +2,7 @@ import type { Source } from './source.js';
 
 /** A bank as a recipient's details name it. */
 export interface BankEntry {
-  /** Written down, never computed. A new bank takes the next number. */
+  /** A literal, never computed, because recipients refer to it. A new bank takes the next number. */
   readonly id: number;
   readonly name: string;
   /** ISO 3166-1 alpha-2, and always the fifth and sixth letter of the BIC. */
@@ -14,8 +14,7 @@ export interface BankEntry {
 }
 
 /**
- * Taken down by hand and not compared with the SWIFT directory since: good for showing a bank's
- * name, not for deciding where money goes.
+ * Written by hand and not compared with the SWIFT directory since. Use it to show the name of a bank, not to route money.
  */
 export const BANKS_SOURCE: Source = {
   name: 'Public SWIFT/BIC directory entries as published by the banks themselves; IFSC prefixes as published by the Reserve Bank of India',
@@ -67,10 +66,10 @@ const BIC = /^[A-Za-z0-9]{4}[A-Za-z]{2}[A-Za-z0-9]{2}([A-Za-z0-9]{3})?$/;
 const IFSC = /^[A-Za-z]{4}0[A-Za-z0-9]{6}$/;
 
 /**
- * The bank behind a routing code, in any ASCII case; the branch part is ignored.
+ * The bank of a routing code, in any ASCII case. The branch part is ignored.
  *
- * Understands the types `SWIFT` and `IFSC`. Undefined for any other type, for a code of the wrong
- * shape and for a bank we do not know: a name is never guessed.
+ * Supports the types `SWIFT` and `IFSC`. Undefined for any other type, for a malformed code and for an unknown bank: a
+ * name is never guessed.
  */
 export function bankOf(routingCodeType: string, routingCode: string): BankEntry | undefined {
   const code = routingCode.toUpperCase();

@@ -18,9 +18,8 @@ export const COUNTRIES_SOURCE: Source = {
 /**
  * The codes that ISO 3166-1 leaves to its users: AA, QM to QZ, XA to XZ, ZZ.
  *
- * The package lists XK, which many banks use for Kosovo, and XK is one of them. No corridor goes
- * there, and the alpha-3 form is not even agreed among those who use it, so XK is not a country here.
- * A corridor to Kosovo would be the reason to change that.
+ * The package lists XK, a user-assigned code that many banks use for Kosovo. XK is not a country here, because no corridor
+ * leads there and its alpha-3 form is not agreed. A corridor to Kosovo would be a reason to change this.
  */
 const USER_ASSIGNED = /^(AA|Q[M-Z]|X[A-Z]|ZZ)$/;
 
@@ -45,9 +44,8 @@ const byCode = new Map(
 /**
  * The country that a text names by its alpha-2 or alpha-3 code, in any ASCII case: `in`, `IN`, `Ind`.
  *
- * Undefined for everything else: numeric codes, names, flags, full-width letters, surrounding spaces,
- * and codes that are only reserved or user-assigned, such as EU, UK, XK and ZZ. Takes any text and
- * never throws.
+ * Undefined for any other text: numeric codes, names, flags, full-width letters, surrounding spaces, and codes that are only
+ * reserved or user-assigned, such as EU, UK, XK and ZZ. Never throws.
  */
 export function countryOf(text: string): Country | undefined {
   return CODE.test(text) ? byCode.get(text.toUpperCase()) : undefined;

@@ -1,15 +1,15 @@
 import { type CurrencyCode, inverse, type Rate, rateOf } from '@banking/domain';
 import type { Source } from './source.js';
 
-/** Near enough to a market to be believed in a demonstration, and no market's. */
+/** Invented rates, close to market rates, for demonstrations. */
 export const DEMO_RATES_SOURCE: Source = { name: 'Demo rates of this project', date: '2026-11-21', kind: 'demo' };
 
-/** A rate that says itself that nobody deals at it. */
+/** A rate with its source, which marks it as demo. */
 export interface DemoRate extends Rate {
   readonly source: Source;
 }
 
-/** What one US dollar costs. Every product and every corridor has its currency here. Rupees are as in the demo world. */
+/** Units of each currency for one US dollar. The currencies of all products and corridors are here. Rupees match the demo data. */
 const PER_DOLLAR: Readonly<Partial<Record<CurrencyCode, string>>> = {
   AED: '3.6725',
   AUD: '1.53',
@@ -61,10 +61,10 @@ const PER_DOLLAR: Readonly<Partial<Record<CurrencyCode, string>>> = {
 };
 
 /**
- * The demo rate between two currencies, by way of the dollar: an exact fraction in lowest terms, so there and back is
- * one, and a way round over a third currency is the straight way.
+ * The demo rate between two currencies, derived from their dollar rates, as an exact fraction in lowest terms. So a rate
+ * times its reverse is 1, and a rate equals the product of the rates through any third currency.
  *
- * Undefined where a currency is not in the table. Without spread: what is bought for is sold for.
+ * Undefined if the table lacks a currency. There is no spread.
  */
 export function demoRate(from: CurrencyCode, to: CurrencyCode): DemoRate | undefined {
   const [bought, sold] = [perDollar(from), perDollar(to)];

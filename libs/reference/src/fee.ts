@@ -1,37 +1,37 @@
 import { convert, type CurrencyCode, type MinorUnits, minorUnits, type Rounding } from '@banking/domain';
 
 /**
- * What a payout costs: a fixed part and a share of the amount, the two together not below a minimum nor above a maximum.
+ * The price of a payout: a fixed part plus a share of the amount, within a minimum and a maximum.
  *
- * In a currency of its own, the one its corridor states limits in, because the accounts that pay are in many: "100
- * minor units" would be a dollar of one account, a hundred yen of another and a tenth of a dinar of a third. Whoever
- * quotes converts the amount for the limits anyway, and takes the fee back at the same rate.
+ * It is in the currency of the corridor's limits, because payer accounts have many currencies: "100 minor units" is a
+ * dollar, a hundred yen or a tenth of a dinar. A quote converts the amount for the limits anyway, and converts the fee
+ * back at the same rate.
  */
 export interface FeeSchedule {
-  /** ISO 4217 alpha-3, of everything below. */
+  /** The currency of all amounts below. */
   readonly currency: CurrencyCode;
   readonly fixed: MinorUnits;
   /** From 0 to 1,000,000: 2,000 is 0.2 percent. */
   readonly partsPerMillion: bigint;
   readonly minimum: MinorUnits;
-  /** Left out where a large amount costs as much as its share comes to. */
+  /** Omitted if the fee has no upper limit. */
   readonly maximum?: MinorUnits;
 }
 
 const WHOLE = 1_000_000n;
 
 /**
- * What this amount costs by this schedule, both in minor units of the schedule's currency. Exact up to the last step:
- * the share is rounded once, as named, and the bounds hold after that.
+ * The fee of an amount, both in minor units of the schedule's currency. The share is rounded once, as named, before the
+ * minimum and the maximum apply.
  *
- * @throws Error for an amount below zero, and for a schedule with a part below zero, a share above the whole or its
- * minimum above its maximum: schedules are our own data, so a bad one is a bug.
+ * @throws Error for an amount below zero, and for an invalid schedule: a part below zero, a share above the whole, or a
+ *   minimum above the maximum. Schedules are our own data, so this is an unexpected failure.
  */
 export function feeOf(schedule: FeeSchedule, amount: MinorUnits, rounding: Rounding): MinorUnits {
   const { currency, fixed, partsPerMillion, minimum, maximum } = schedule;
   const possible = fixed >= 0n && minimum >= 0n && partsPerMillion >= 0n && partsPerMillion <= WHOLE;
   if (!possible || (maximum !== undefined && maximum < minimum)) throw new Error('not a fee schedule');
-  if (amount < 0n) throw new Error(`nothing is charged for an amount below zero: ${amount}`);
+  if (amount < 0n) throw new Error('the amount of a fee must not be below zero');
 
   const share = { from: currency, to: currency, numerator: partsPerMillion, denominator: WHOLE };
   const fee = partsPerMillion === 0n ? fixed : fixed + convert(amount, share, rounding).amount;

@@ -1,20 +1,19 @@
 /**
- * Reference data, each piece with its source and date, and the readers that need nothing but it.
+ * Reference data with source and date, and the functions that read only this data.
  *
- * What the tables have a place for is loaded into them, and from then on the rows are what the service answers with.
- * Schemas, fee schedules and demo rates have none: they are answered from here.
+ * The service loads countries, corridors, products and banks into tables at start, and reads the rows afterwards.
+ * Schemas, fee schedules and demo rates have no table: the service reads them from this package.
  */
-export type { Source } from './source.js';
 export { COUNTRIES, COUNTRIES_SOURCE, countryOf, type Country } from './countries.js';
-export { PRODUCTS, PRODUCTS_SOURCE, type ProductEntry } from './products.js';
-export { SWIFT_MINIMUMS, SWIFT_MINIMUM_SOURCE, swiftMinimumOf } from './currency-details.js';
-export { CORRIDORS, corridorsTo, feeScheduleOf } from './corridors/all-corridors.js';
+export { PRODUCTS, PRODUCTS_SOURCE } from './products.js';
+export { SWIFT_MINIMUM_SOURCE, swiftMinimumOf } from './currency-details.js';
+export { CORRIDORS, feeScheduleOf } from './corridors/all-corridors.js';
 export type { CorridorEntry } from './corridors/corridor-entry.js';
 export { feeOf, type FeeSchedule } from './fee.js';
 export { DEMO_RATES_SOURCE, demoRate, type DemoRate } from './demo-rates.js';
-export { BANKS, BANKS_SOURCE, bankOf, type BankEntry } from './banks.js';
-export { PURPOSES, PURPOSES_SOURCE, purposesOf, type PurposeEntry } from './purposes.js';
-export { recipientSchemasOf, type CorridorChoice } from './recipients/recipient-schemas-of.js';
+export { BANKS, BANKS_SOURCE, bankOf } from './banks.js';
+export { PURPOSES, PURPOSES_SOURCE, purposesOf } from './purposes.js';
+export { recipientSchemasOf } from './recipients/recipient-schemas-of.js';
 export { checkBeneficiaryTexts } from './recipients/beneficiary-texts.js';
 export { checkRecipient } from './recipients/check-recipient.js';
-export type { FieldSchema, RecipientSchema } from './recipients/recipient-schema.js';
+export type { BeneficiarySchema } from './recipients/recipient-schema.js';

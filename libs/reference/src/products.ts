@@ -1,16 +1,16 @@
+import type { CurrencyCode } from '@banking/domain';
 import type { Source } from './source.js';
 
-/** What an account is opened from: one product per currency. */
+/** A product that accounts are opened for: one per currency. */
 export interface ProductEntry {
-  /** Written down, never computed: an account refers to it for ever. A new product takes the next number. */
+  /** A literal, never computed, because accounts refer to it permanently. A new product takes the next number. */
   readonly id: number;
   readonly name: string;
   readonly description: string;
-  /** ISO 4217 alpha-3. */
-  readonly currencyCode: string;
+  readonly currencyCode: CurrencyCode;
 }
 
-/** A bank that runs this service has products of its own; these show what one looks like. */
+/** Examples: a bank that runs this service has its own products. */
 export const PRODUCTS_SOURCE: Source = { name: 'Demo catalogue of this project', date: '2026-11-21', kind: 'demo' };
 
 export const PRODUCTS: readonly ProductEntry[] = [
@@ -32,7 +32,7 @@ export const PRODUCTS: readonly ProductEntry[] = [
   product(16, 'AED', 'UAE dirhams'),
 ];
 
-function product(id: number, currencyCode: string, plural: string): ProductEntry {
+function product(id: number, currencyCode: CurrencyCode, plural: string): ProductEntry {
   return {
     id,
     name: `${currencyCode} current account`,

@@ -1,7 +1,7 @@
 import { PURPOSES, purposesOf } from './purposes.js';
 
-describe('Given the purpose codes', () => {
-  it('When a provider is named, Then its codes come with their texts', () => {
+describe('purpose codes', () => {
+  it('have the texts of one provider', () => {
     expect(purposesOf('sandbox')).toEqual({
       IR001: 'Own account',
       IR002: 'Family maintenance',
@@ -9,11 +9,11 @@ describe('Given the purpose codes', () => {
     });
   });
 
-  it('When nobody goes by that name, Then there are none', () => {
-    expect(purposesOf('nobody')).toEqual({});
+  it('are empty for an unknown provider', () => {
+    expect(purposesOf('unknown')).toEqual({});
   });
 
-  it('When a provider lists a code, Then it lists it once', () => {
+  it('are unique for each provider', () => {
     expect(new Set(PURPOSES.map(({ provider, code }) => `${provider} ${code}`)).size).toBe(PURPOSES.length);
   });
 });

@@ -1,14 +1,14 @@
 import type { Source } from './source.js';
 
-/** Why money is sent, in the words of one provider. */
+/** A purpose code of one provider. */
 export interface PurposeEntry {
-  /** Who understands the code: a rail of ours, by its name. */
+  /** The name of the rail that accepts the code. */
   readonly provider: string;
   readonly code: string;
   readonly text: string;
 }
 
-/** The codes are the provider's; the short texts are ours. */
+/** The codes are those of the provider. The short texts are our own. */
 export const PURPOSES_SOURCE: Source = {
   name: 'Nium developer documentation, purpose of transfer codes',
   date: '2026-11-21',
@@ -16,8 +16,8 @@ export const PURPOSES_SOURCE: Source = {
 };
 
 /**
- * Codes differ from provider to provider, so each row says whose it is. The sandbox rail takes three
- * of a published list; whoever connects a real rail adds that rail's own.
+ * Codes differ between providers, so each row names its provider. The sandbox rail accepts three codes of a published list.
+ * Add the codes of a real rail here when you connect it.
  */
 export const PURPOSES: readonly PurposeEntry[] = [
   { provider: 'sandbox', code: 'IR001', text: 'Own account' },
@@ -25,7 +25,7 @@ export const PURPOSES: readonly PurposeEntry[] = [
   { provider: 'sandbox', code: 'IR003', text: 'Education' },
 ];
 
-/** A provider's codes with their texts, ready to be sent as JSON; empty for a provider without any. */
+/** The texts of a provider's codes by code; empty for a provider without codes. */
 export function purposesOf(provider: string): Readonly<Record<string, string>> {
   const own = PURPOSES.filter((purpose) => purpose.provider === provider);
   return Object.fromEntries(own.map(({ code, text }) => [code, text]));

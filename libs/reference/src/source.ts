@@ -1,9 +1,8 @@
 /**
- * Where a piece of reference data comes from.
+ * The source of a piece of reference data.
  *
- * `public` says that anybody can look the fact up at the named source. `demo` says that no public
- * source states it and that we made it up, so that the service can be tried: a limit, a delivery
- * time, a route that is open or closed. Demo data is never a promise of a real bank.
+ * `public`: the fact can be verified at the named source. `demo`: no public source states it, and it is invented for trying
+ * the service, such as a limit, a delivery time or a closed route. Demo data is never a promise of a real bank.
  */
 export interface Source {
   readonly name: string;

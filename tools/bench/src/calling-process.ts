@@ -1,8 +1,8 @@
 import { BankingClient } from '@banking/client';
-import type { CallingWish } from './client.js';
+import type { CallerOptions } from './client.js';
 
 /** Makes as many calls as it is told to, all under one signal that is never aborted, as in a service that lives long. */
-function main({ url, token, workspaceId, ids, together }: CallingWish): void {
+function main({ url, token, workspaceId, ids, together }: CallerOptions): void {
   const client = new BankingClient({ baseUrl: url, token });
   const { signal } = new AbortController();
 
@@ -24,4 +24,4 @@ function main({ url, token, workspaceId, ids, together }: CallingWish): void {
   process.channel?.ref();
 }
 
-main(JSON.parse(process.argv[2] ?? '') as CallingWish);
+main(JSON.parse(process.argv[2] ?? '') as CallerOptions);

@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { BankingClient } from '@banking/client';
-import { answerOf } from './answer.js';
+import { recordResponse } from './response.js';
 import { startRecorded } from './control.js';
 import { type Growth, growing } from './growth.js';
-import { askTogether } from './load.js';
-import { compareAll, type Effort, type Question, type Result, resultOf } from './question.js';
+import { callConcurrently } from './load.js';
+import { compareAll, type Effort, type ComparisonPlan, type Result, resultOf } from './request.js';
 import { heldBy, told, WATCHED } from './watched-child.js';
 import { inWorkshop, makeWorld } from './world.js';
 
@@ -17,7 +17,7 @@ export interface ClientOptions extends Effort {
 }
 
 /** What the process that is watched calls, and how. */
-export interface CallingWish {
+export interface CallerOptions {
   readonly url: string;
   readonly token: string;
   readonly workspaceId: number;
@@ -36,13 +36,13 @@ export function benchClient(options: ClientOptions): Promise<Result> {
     runs(service);
     const paths = ids.map((id) => `/transfers/${id}`);
     const answers = Object.fromEntries(
-      await Promise.all(paths.map(async (path) => [path, await answerOf(service, path)] as const)),
+      await Promise.all(paths.map(async (path) => [path, await recordResponse(service, path)] as const)),
     );
     // The service would take longer to answer than the client to ask, and its waiting would hide what the client costs.
     await service.stop();
     const { url } = runs(await startRecorded(answers));
     const { Authorization: authorization = '', 'Workspace-ID': workspace } = service.headers;
-    const wish = {
+    const call = {
       url,
       token: authorization.replace('Bearer ', ''),
       workspaceId: Number(workspace),
@@ -50,15 +50,15 @@ export function benchClient(options: ClientOptions): Promise<Result> {
       together: connections,
     };
 
-    const question = await questionAbout(wish, service.headers);
+    const question = await questionAbout(call, service.headers);
     const result = resultOf(await compareAll([question], options));
     onProgress(`${calls} calls under one signal`);
-    return { ...result, growths: [await growthOver(calls, wish)] };
+    return { ...result, growths: [await growthOver(calls, call)] };
   });
 }
 
-async function questionAbout(wish: CallingWish, headers: Readonly<Record<string, string>>): Promise<Question> {
-  const { url, token, workspaceId, ids, together } = wish;
+async function questionAbout(call: CallerOptions, headers: Readonly<Record<string, string>>): Promise<ComparisonPlan> {
+  const { url, token, workspaceId, ids, together } = call;
   const client = new BankingClient({ baseUrl: url, token });
   const sent = { Accept: 'application/json', ...headers };
 
@@ -74,7 +74,7 @@ async function questionAbout(wish: CallingWish, headers: Readonly<Record<string,
 
   let turn = 0;
   const inTurn = (get: (id: number) => Promise<unknown>) => (seconds: number) =>
-    askTogether(together, seconds, async () => void (await get(ids[turn++ % ids.length] as number)));
+    callConcurrently(together, seconds, async () => void (await get(ids[turn++ % ids.length] as number)));
   return {
     name: `client.workspace(${workspaceId}).transfers.get(id), ${together} at once`,
     control: 'fetch of the same URL with the same headers, and response.json()',
@@ -83,8 +83,8 @@ async function questionAbout(wish: CallingWish, headers: Readonly<Record<string,
   };
 }
 
-async function growthOver(calls: number, wish: CallingWish): Promise<Growth> {
-  const child = fork(join(__dirname, 'calling-process.js'), [JSON.stringify(wish)], { execArgv: WATCHED });
+async function growthOver(calls: number, call: CallerOptions): Promise<Growth> {
+  const child = fork(join(__dirname, 'calling-process.js'), [JSON.stringify(call)], { execArgv: WATCHED });
   const ended = once(child, 'exit');
   try {
     const marks = await growing(

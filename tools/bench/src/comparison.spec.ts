@@ -3,8 +3,8 @@ import { inPairs, ratiosOf, spreadOf } from './comparison.js';
 
 const figures = fc.array(fc.double({ min: 0.001, max: 1_000_000, noNaN: true }), { minLength: 1, maxLength: 40 });
 
-describe('Given figures of several rounds', () => {
-  it('When their spread is taken, Then as many lie above its middle as below, and none outside', () => {
+describe('spread of rounds', () => {
+  it('has a median with as many values above as below, and bounds that include every value', () => {
     fc.assert(
       fc.property(figures, (values) => {
         const { median, min, max } = spreadOf(values);
@@ -22,15 +22,15 @@ describe('Given figures of several rounds', () => {
     [[1, 2], 1.5],
     [[9, 1, 2], 2],
     [[4, 1, 3, 2], 2.5],
-  ])('When %j is measured, Then the middle is %d', (values, median) => {
+  ])('has for %j the median %d', (values, median) => {
     expect(spreadOf(values).median).toBe(median);
   });
 
-  it('When nothing was measured, Then there is no spread', () => {
+  it('fails without values', () => {
     expect(() => spreadOf([])).toThrow('nothing was measured');
   });
 
-  it('When both sides get slower together, Then the ratio of no round changes', () => {
+  it('keeps the ratios if both sides slow down alike', () => {
     fc.assert(
       fc.property(figures, (slowness) => {
         const { min, max } = ratiosOf(
@@ -44,8 +44,8 @@ describe('Given figures of several rounds', () => {
   });
 });
 
-describe('Given two sides to compare', () => {
-  it('When they are measured in rounds, Then each goes first in turn, and a round holds one of each', async () => {
+describe('comparison of two sides', () => {
+  it('alternates the first side, and measures each side once per round', async () => {
     const order: string[] = [];
     const measured = (name: string) => async () => {
       order.push(name);

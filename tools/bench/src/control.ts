@@ -1,41 +1,42 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import type { Answer } from './answer.js';
-import type { Answering } from './service.js';
+import type { RecordedResponse } from './response.js';
+import type { BenchTarget } from './service.js';
 
 /** What a control answers with. */
-export interface ControlWish {
+export interface ControlOptions {
   /** Where its database is; it takes the same number of connections as the service. */
   readonly dataDir: string;
   /** Answers by path, sent from memory. */
-  readonly answers: Readonly<Record<string, Answer>>;
+  readonly answers: Readonly<Record<string, RecordedResponse>>;
   /** What the service sends with a transfer. */
-  readonly transferHeaders: Answer['headers'];
+  readonly transferHeaders: RecordedResponse['headers'];
 }
 
 /** What a control passes on. */
-export interface ProxyWish {
+export interface ProxyOptions {
   /** Where the service behind it answers. */
   readonly upstream: string;
   /** What it sends there. */
   readonly headers: Readonly<Record<string, string>>;
   /** What it sends with every answer. */
-  readonly answerHeaders: Answer['headers'];
+  readonly answerHeaders: RecordedResponse['headers'];
 }
 
 /** A bare Fastify in a process of its own: no access checks and no log, and the very bytes the service sends. */
-export const startControl = (wish: ControlWish) => start('control-process.js', wish);
+export const startControl = (options: ControlOptions) => start('control-process.js', options);
 
 /** A bare Fastify in a process of its own, which asks another one and passes its bytes on unread. */
-export const startProxy = (wish: ProxyWish) => start('proxy-process.js', wish);
+export const startProxy = (options: ProxyOptions) => start('proxy-process.js', options);
 
 /** Less than a control, node:http alone: what asks it is what a measurement finds, and not how fast it answers. */
-export const startRecorded = (answers: Readonly<Record<string, Answer>>) => start('recorded-process.js', answers);
+export const startRecorded = (answers: Readonly<Record<string, RecordedResponse>>) =>
+  start('recorded-process.js', answers);
 
 /** Starts a script of this folder, which says where it answers once it does. */
-async function start(script: string, wish: object): Promise<Answering> {
-  const child = fork(join(__dirname, script), [JSON.stringify(wish)]);
+async function start(script: string, options: object): Promise<BenchTarget> {
+  const child = fork(join(__dirname, script), [JSON.stringify(options)]);
   const ended = once(child, 'exit');
   const ready = once(child, 'message').then(([url]) => url as string);
   const url = await Promise.race([ready, ended.then(() => undefined)]);

@@ -1,7 +1,7 @@
 import { parseAmount } from '@banking/domain';
-import { post, type Entry, type Proposal } from '@banking/ledger';
-import type { Deployment } from '@banking/operations';
-import { bind, statement } from '@banking/postgres';
+import { post, requirePosted, type Entry, type Proposal } from '@banking/ledger';
+import type { Deployment } from '@banking/deployment';
+import { bind, sqlStatement } from '@banking/postgres';
 
 /** Transactions of one database transaction, two transfers each. */
 const BATCH = 500;
@@ -9,15 +9,18 @@ const BATCH = 500;
 /** Northwind Trading, which Ada is admin of in every demo world. */
 const WORKSPACE = 1;
 
-const COUNT = statement<{ transfer_count: bigint }>('bench_count', 'select count(*) as transfer_count from transfer');
-const ACCOUNTS = statement<{ id: bigint; currency_id: number }>(
+const COUNT = sqlStatement<{ transfer_count: bigint }>(
+  'bench_count',
+  'select count(*) as transfer_count from transfer',
+);
+const ACCOUNTS = sqlStatement<{ id: bigint; currency_id: number }>(
   'bench_accounts',
   `select id, currency_id from account
    where workspace_id = $1 and kind = 'customer' and currency_id in (
      select currency_id from account where workspace_id = $1 and kind = 'customer' group by currency_id having count(*) > 1)
    order by currency_id, balance desc limit 2`,
 );
-const SAMPLE = statement<{ id: bigint }>(
+const SAMPLE = sqlStatement<{ id: bigint }>(
   'bench_sample',
   `select t.id from transfer t join account a on (a.workspace_id, a.id) = (t.workspace_id, t.account_id)
    where t.workspace_id = $1 and a.kind = 'customer' order by md5(t.id::text) limit $2`,
@@ -33,7 +36,7 @@ export async function fillBooks(
   transfers: number,
   onProgress: (transfers: number) => void,
 ): Promise<void> {
-  const [[counted], [one, other]] = await database.flight({ workspaces: [WORKSPACE] }, [
+  const [[counted], [one, other]] = await database.pipeline({ workspaces: [WORKSPACE] }, [
     bind(COUNT),
     bind(ACCOUNTS, WORKSPACE),
   ] as const);
@@ -46,8 +49,7 @@ export async function fillBooks(
       return { entries: [between(Number(from.id), Number(to.id), one.currency_id)] };
     });
     const outcomes = await post(books, proposals);
-    const lost = outcomes.find(({ posted }) => !posted);
-    if (lost) throw lost.refused ?? lost.failed ?? new Error('a transfer was not posted');
+    outcomes.forEach(requirePosted);
     there += 2 * count;
     onProgress(there);
   }
@@ -68,6 +70,6 @@ function between(from: number, to: number, currencyId: number): Entry {
 
 /** Transfers from all over the books, the same ones for the same books. */
 export async function sampleTransfers({ database }: Deployment, count: number): Promise<number[]> {
-  const [rows] = await database.flight({ workspaces: [WORKSPACE] }, [bind(SAMPLE, WORKSPACE, count)] as const);
+  const [rows] = await database.pipeline({ workspaces: [WORKSPACE] }, [bind(SAMPLE, WORKSPACE, count)] as const);
   return rows.map(({ id }) => Number(id));
 }

@@ -1,10 +1,10 @@
 import { Agent, request } from 'undici';
-import { type Answer, answerOf } from './answer.js';
+import { type RecordedResponse, recordResponse } from './response.js';
 import { startProxy } from './control.js';
 import { growing } from './growth.js';
-import { asking, type Asking, askTogether } from './load.js';
-import { compareAll, type Effort, type Question, type Result, resultOf } from './question.js';
-import { type Answering, startService, tokenOf } from './service.js';
+import { httpLoad, type LoadRun, callConcurrently } from './load.js';
+import { compareAll, type Effort, type ComparisonPlan, type Result, resultOf } from './request.js';
+import { type BenchTarget, startService, tokenOf } from './service.js';
 import { heldBy } from './watched-child.js';
 import { inWorkshop, makeWorld } from './world.js';
 
@@ -34,7 +34,7 @@ export function benchGateway(options: GatewayOptions): Promise<Result> {
 
     const agent = new Agent({ connections });
     runs({ stop: () => agent.close() });
-    const reading = (answering: Answering, together: number) => readingBy(agent, answering, paths, together);
+    const reading = (answering: BenchTarget, together: number) => readingBy(agent, answering, paths, together);
     const result = resultOf(await compareAll(questionsTo(gateway, control, paths, reading, connections), options));
 
     onProgress(`${requests} requests of the gateway`);
@@ -49,14 +49,14 @@ export function benchGateway(options: GatewayOptions): Promise<Result> {
 }
 
 function questionsTo(
-  gateway: Answering,
-  control: Answering,
+  gateway: BenchTarget,
+  control: BenchTarget,
   paths: readonly string[],
-  reading: (answering: Answering, together: number) => Asking,
+  reading: (answering: BenchTarget, together: number) => LoadRun,
   connections: number,
-): Question[] {
+): ComparisonPlan[] {
   const requests = paths.map((path) => ({ path }));
-  const loading = (answering: Answering) => asking({ answering, connections, requests, expects: 200 });
+  const loading = (answering: BenchTarget) => httpLoad({ answering, connections, requests, expects: 200 });
   const name = 'GET /transfers/{transferId} through a gateway';
   const asked = { control: 'bare Fastify and undici, the same upstream' };
   return [
@@ -66,7 +66,7 @@ function questionsTo(
       aim: THROUGHPUT_AIM,
       sides: { ours: loading(gateway), control: loading(control) },
     },
-    ...[1, connections].map((together): Question => ({
+    ...[1, connections].map((together): ComparisonPlan => ({
       ...asked,
       name: `${name}, ${together} at once, by the time each takes`,
       compares: 'addedMs',
@@ -81,22 +81,22 @@ async function controlOf({
   upstream,
   token,
   path,
-}: Readonly<Record<'gateway' | 'upstream', Answering> & Record<'token' | 'path', string>>): Promise<Answering> {
-  const { headers: answerHeaders } = await answerOf(gateway, path);
+}: Readonly<Record<'gateway' | 'upstream', BenchTarget> & Record<'token' | 'path', string>>): Promise<BenchTarget> {
+  const { headers: answerHeaders } = await recordResponse(gateway, path);
   const headers = { ...upstream.headers, Accept: 'application/json', Authorization: `Bearer ${token}` };
   return startProxy({ upstream: upstream.url, headers, answerHeaders });
 }
 
 /** @throws Error when the control sends other bytes than the gateway. Each request has an id of its own. */
-async function proveSame(path: string, gateway: Answering, control: Answering): Promise<void> {
-  const [ours, theirs] = await Promise.all([answerOf(gateway, path), answerOf(control, path)]);
-  const same = (one: Answer) => JSON.stringify([one.body, { ...one.headers, 'x-request-id': '' }]);
+async function proveSame(path: string, gateway: BenchTarget, control: BenchTarget): Promise<void> {
+  const [ours, theirs] = await Promise.all([recordResponse(gateway, path), recordResponse(control, path)]);
+  const same = (one: RecordedResponse) => JSON.stringify([one.body, { ...one.headers, 'x-request-id': '' }]);
   if (same(ours) !== same(theirs)) throw new Error(`the control answers ${path} with other bytes than the gateway`);
 }
 
 type Reader = (turn: number) => Promise<void>;
 
-function readerOf(agent: Agent, { url, headers }: Answering, paths: readonly string[]): Reader {
+function readerOf(agent: Agent, { url, headers }: BenchTarget, paths: readonly string[]): Reader {
   return async (turn) => {
     const { statusCode, body } = await request(`${url}${paths[turn % paths.length]}`, { dispatcher: agent, headers });
     await body.dump();
@@ -105,11 +105,11 @@ function readerOf(agent: Agent, { url, headers }: Answering, paths: readonly str
 }
 
 /** By a clock finer than that of a load generator: what is added is less than a millisecond. */
-function readingBy(agent: Agent, answering: Answering, paths: readonly string[], together: number): Asking {
+function readingBy(agent: Agent, answering: BenchTarget, paths: readonly string[], together: number): LoadRun {
   const read = readerOf(agent, answering, paths);
   return async (seconds) => {
     let turn = 0;
-    const { perSecond, p50Ms, p99Ms } = await askTogether(together, seconds, () => read((turn += 1)));
+    const { perSecond, p50Ms, p99Ms } = await callConcurrently(together, seconds, () => read((turn += 1)));
     return { perSecond, p50Ms, p99Ms };
   };
 }

@@ -15,13 +15,15 @@ async function watched(times: number, megabytes: { atFirst: number; each: number
   return { told, growth: { name: 'it', marks, aimMb: 1 } };
 }
 
-describe('Given a process whose memory is watched', () => {
-  it('When it is asked in tenths, Then it is asked as often as was said', async () => {
-    expect((await watched(200_000, { atFirst: 0, each: 0 })).told).toEqual([20_000, 40_000, 40_000, 40_000, 40_000, 20_000]); // prettier-ignore
+describe('memory growth', () => {
+  it('divides the calls into tenths', async () => {
+    expect((await watched(200_000, { atFirst: 0, each: 0 })).told).toEqual([
+      20_000, 40_000, 40_000, 40_000, 40_000, 20_000,
+    ]);
     expect((await watched(7, { atFirst: 0, each: 0 })).told.reduce((sum, more) => sum + more)).toBe(7);
   });
 
-  it('When it keeps something of each request, Then that is what it grew by, and not what it filled at first', async () => {
+  it('excludes the memory that the first calls fill', async () => {
     const { growth } = await watched(1_000, { atFirst: 50, each: 2 / 1024 / 1024 });
 
     const { fromAsked, toAsked, grownMb, bytesEach } = settledGrowthOf(growth);
@@ -31,7 +33,7 @@ describe('Given a process whose memory is watched', () => {
     expect(grownMb).toBeCloseTo((2 * 700) / 1024 / 1024);
   });
 
-  it('When it was asked for nothing more, Then there is no growth to tell', async () => {
+  it('fails for a single call', async () => {
     const { growth } = await watched(1, { atFirst: 0, each: 1 });
 
     expect(() => settledGrowthOf(growth)).toThrow('nothing was asked');

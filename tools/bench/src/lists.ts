@@ -1,6 +1,6 @@
-import { asking } from './load.js';
-import { compareAll, type Effort, type Question, type Result, resultOf } from './question.js';
-import type { Answering } from './service.js';
+import { httpLoad } from './load.js';
+import { compareAll, type Effort, type ComparisonPlan, type Result, resultOf } from './request.js';
+import type { BenchTarget } from './service.js';
 import { inWorkshop, makeWorld } from './world.js';
 
 export interface ListsOptions extends Effort {
@@ -25,8 +25,8 @@ export function benchLists(options: ListsOptions): Promise<Result> {
     const first = `/transfers?limit=${PAGE}`;
     const late = await pageBehind(service, (page - 1) * PAGE);
     const reading = (path: string) =>
-      asking({ answering: service, connections: options.connections, requests: [{ path }], expects: 200 });
-    const question: Question = {
+      httpLoad({ answering: service, connections: options.connections, requests: [{ path }], expects: 200 });
+    const question: ComparisonPlan = {
       name: `GET /transfers, page ${page} of ${transfers} transfers`,
       control: 'the service, page 1',
       // A factor of 1.3 either way.
@@ -38,15 +38,15 @@ export function benchLists(options: ListsOptions): Promise<Result> {
 }
 
 /** The path of the page that begins behind so many items. @throws Error when the list ends before */
-async function pageBehind({ url, headers }: Answering, items: number): Promise<string> {
+async function pageBehind({ url, headers }: BenchTarget, items: number): Promise<string> {
   let path = `/transfers?limit=${PAGE}`;
   for (let left = items; left > 0;) {
     const stride = Math.min(STRIDE, left);
     const asked = new URL(path, url);
     asked.searchParams.set('limit', String(stride));
-    const answer = await fetch(asked, { headers });
-    await answer.arrayBuffer();
-    const next = /<([^>]+)>; rel="next"/.exec(answer.headers.get('link') ?? '')?.[1];
+    const response = await fetch(asked, { headers });
+    await response.arrayBuffer();
+    const next = /<([^>]+)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1];
     if (next === undefined) throw new Error(`the list ends ${left} items before that page`);
     path = next;
     left -= stride;

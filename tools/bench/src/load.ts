@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';
 import autocannon from 'autocannon';
-import type { Answering } from './service.js';
+import type { BenchTarget } from './service.js';
 
-/** Something that is asked as much as it can answer, for so many seconds. */
-export type Asking = (seconds: number) => Promise<Measured>;
+/** Applies the maximum load for a number of seconds. */
+export type LoadRun = (seconds: number) => Promise<Measured>;
 
-/** What is asked, of whom, and what is to come back. */
+/** An HTTP load and the expected status. */
 export interface Load {
-  readonly answering: Answering;
+  readonly answering: BenchTarget;
   readonly connections: number;
   /** Sent in turn by each connection. */
   readonly requests: readonly autocannon.Request[];
-  /** The status every answer must have. */
+  /** The status of every response. */
   readonly expects: 200 | 201;
 }
 
@@ -20,17 +20,17 @@ export interface Measured {
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Of the process that is measured, without the database: the answering one (Linux only), or ours where we only ask. */
+  /** Of the target process without the database (Linux only), or of this process for the client. */
   readonly cpuMicrosPerRequest?: number | undefined;
-  /** The most that was seen while the load ran; of a process of its own. */
+  /** The sampled maximum of the target process. */
   readonly residentMb?: number;
 }
 
 const SAMPLE_EVERY_MS = 250;
 
-/** @throws Error when an answer was another than is expected, or did not come: then the figure would be one of something else */
-export const asking =
-  ({ answering: { url, pid, headers }, connections, requests, expects }: Load): Asking =>
+/** @throws Error when a response is missing or has another status, because the figure would be wrong */
+export const httpLoad =
+  ({ answering: { url, pid, headers }, connections, requests, expects }: Load): LoadRun =>
   async (seconds) => {
     let residentMb = residentMbOf(pid);
     const sampling = setInterval(() => (residentMb = Math.max(residentMb, residentMbOf(pid))), SAMPLE_EVERY_MS);
@@ -41,7 +41,9 @@ export const asking =
       const { [expects]: expected, ...others } = statusCodeStats;
       if (errors + timeouts + Object.keys(others).length > 0 || !expected) {
         const answers = Object.entries(others).map(([status, { count }]) => `${count} answers were ${status}, `);
-        throw new Error(`${url}: ${answers.join('')}${errors} failed, ${timeouts} timed out, ${expected?.count ?? 0} were ${expects}`); // prettier-ignore
+        throw new Error(
+          `${url}: ${answers.join('')}${errors} failed, ${timeouts} timed out, ${expected?.count ?? 0} were ${expects}`,
+        );
       }
       const cpuAfter = cpuMicrosOf(pid);
       return {
@@ -61,7 +63,7 @@ export const asking =
  *
  * @param ask told which of them asks; one that throws ends the measurement
  */
-export async function askTogether(
+export async function callConcurrently(
   callers: number,
   seconds: number,
   ask: (caller: number) => Promise<void>,

@@ -3,7 +3,7 @@ import { benchClient } from './client.js';
 import { benchGateway } from './gateway.js';
 import { benchLists } from './lists.js';
 import { benchOrders, CASES } from './orders.js';
-import type { Result } from './question.js';
+import type { Result } from './request.js';
 import { benchReads } from './reads.js';
 import { report } from './report.js';
 
@@ -19,21 +19,21 @@ function wholeFrom(least: number): (text: string) => number {
 
 const program = new Command('bench')
   .description(
-    'Measures the service in pairs with a control, on this machine, in this run. docs/performance.md explains the figures.',
+    'Compares the service with a control, measured on the same machine in the same run. See docs/performance.md for the figures.',
   )
   .exitOverride()
   .showHelpAfterError()
   .allowExcessArguments(false);
 
-/** What every bench can be told. */
+/** A command with the options of every measurement. */
 function bench(name: string, summary: string, description: string, connections = 32): Command {
   return program
     .command(name)
     .summary(summary)
     .description(description)
-    .addOption(count('--rounds', 'how often each pair is measured', 5))
-    .addOption(count('--seconds', 'how long each side is asked in a round', 5))
-    .addOption(count('--connections', 'connections that ask at once', connections))
+    .addOption(count('--rounds', 'rounds that measure each pair', 5))
+    .addOption(count('--seconds', 'seconds per side and round', 5))
+    .addOption(count('--connections', 'concurrent connections', connections))
     .option('--json', 'print every measurement as JSON');
 }
 
@@ -49,48 +49,48 @@ function print(result: Result, asJson: boolean | undefined): void {
 bench(
   'reads',
   'reading transfers and reference data',
-  'Reads through the service, against a bare Fastify that does the same without access checks and logs.',
+  'Reads through the service, compared with a bare Fastify server without access checks and logs.',
 )
   .addOption(count('--transfers', 'transfers in the books', 10_000))
-  .addOption(count('--grown-to', 'transfers in the books it is compared with', 1_000_000))
+  .addOption(count('--grown-to', 'transfers in the larger books of the comparison', 1_000_000))
   .action(async ({ json, ...options }) => print(await benchReads({ ...options, onProgress }), json));
 
-bench('lists', 'a late page of a long list', 'Reads a late page of the transfers, against the first.')
+bench('lists', 'a late page of a long list', 'Reads a late page of the transfers, compared with the first page.')
   .addOption(count('--transfers', 'transfers in the books', 1_000_000))
-  .addOption(count('--page', 'which page is compared with the first, of 100 transfers each', 1_000))
+  .addOption(count('--page', 'page to compare with the first page, of 100 transfers each', 1_000))
   .action(async ({ json, ...options }) => print(await benchLists({ ...options, onProgress }), json));
 
 bench(
   'orders',
   'placing orders',
-  'Places orders in process and over HTTP, against the same orders one at a time and against a ledger with nothing to it.',
+  'Places orders in process and over HTTP, compared with single orders and with a minimal ledger.',
 )
-  .addOption(count('--accounts', 'accounts the orders are spread over', 1_000))
-  .addOption(count('--workspaces', 'workspaces as many accounts lie in', 100))
-  .addOption(count('--callers', 'callers that ask at once in process', 64))
-  .addOption(new Option('--cases <names...>', 'what the orders are spread over').choices(CASES).default(CASES))
+  .addOption(count('--accounts', 'accounts that place the orders', 1_000))
+  .addOption(count('--workspaces', 'workspaces of the accounts', 100))
+  .addOption(count('--callers', 'concurrent callers in process', 64))
+  .addOption(new Option('--cases <names...>', 'distribution of the orders').choices(CASES).default(CASES))
   .action(async ({ json, ...options }) => print(await benchOrders({ ...options, onProgress }), json));
 
 bench(
   'client',
-  'what a call of the client costs, and whether it keeps anything',
-  'Reads recorded transfers with the client, against bare fetch in the same process; then watches its memory.',
+  'cost and memory growth of client calls',
+  'Reads recorded transfers with the client, compared with fetch in the same process. Then measures memory growth.',
   16,
 )
-  .addOption(count('--calls', 'calls its memory is watched over', 200_000, 10))
+  .addOption(count('--calls', 'calls of the memory measurement', 200_000, 10))
   .action(async ({ json, ...options }) => print(await benchClient({ ...options, onProgress }), json));
 
 bench(
   'gateway',
   'reading through a gateway',
-  'Reads transfers through a gateway, against a bare Fastify that passes on what the same upstream sends; then watches its memory.',
+  'Reads transfers through a gateway, compared with a bare Fastify proxy of the same upstream. Then measures memory growth.',
   16,
 )
-  .addOption(count('--requests', 'requests its memory is watched over', 200_000, 10))
+  .addOption(count('--requests', 'requests of the memory measurement', 200_000, 10))
   .action(async ({ json, ...options }) => print(await benchGateway({ ...options, onProgress }), json));
 
 async function main(): Promise<void> {
-  if (process.argv.length < 3) program.error('error: say what to measure: reads, lists, orders, client or gateway');
+  if (process.argv.length < 3) program.error('error: missing command: reads, lists, orders, client or gateway');
   await program.parseAsync();
 }
 

@@ -1,20 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { type Books, verifyBooks } from '@banking/ledger';
-import {
-  allWorkspaces,
-  DEMO_RATES,
-  type Lane,
-  openDeployment,
-  OrderDesk,
-  postOrders,
-  verifyPayments,
-} from '@banking/operations';
-import { analyzeTables, bind, type ConnectionOptions, joinEmbeddedServer, SCHEMA, statement, type Database } from '@banking/postgres'; // prettier-ignore
-import { asking, askTogether, type Asking } from './load.js';
+import { allWorkspaces } from '@banking/provisioning';
+import { DEMO_RATES } from '@banking/rates';
+import { OrderService, type OrderSubmitter, postOrders } from '@banking/operations';
+import { openDeployment } from '@banking/deployment';
+import { verifyPayments } from '@banking/books-proof';
+import { readDemoBookings } from '@banking/demo';
+import { analyzeTables, bind, type ConnectionOptions, SCHEMA, sqlStatement, type Database } from '@banking/postgres';
+import { attachEmbeddedServer } from '@banking/embedded-postgres';
+import { httpLoad, callConcurrently, type LoadRun } from './load.js';
 import { makeMinimalLedger, transferring } from './minimal-ledger.js';
 import { anyOf, makePayers, orderOf, place, type Payer, type Payers } from './payers.js';
-import { compareAll, type Effort, type Question, type Result, resultOf } from './question.js';
-import { type Answering, startService } from './service.js';
+import { compareAll, type Effort, type ComparisonPlan, type Result, resultOf } from './request.js';
+import { type BenchTarget, startService } from './service.js';
 import { inWorkshop } from './world.js';
 
 export interface OrdersOptions extends Effort {
@@ -56,8 +54,8 @@ export function benchOrders(options: OrdersOptions): Promise<Result> {
     const dataDir = folder('orders');
     onProgress(`A database with ${size.accounts} accounts in one workspace, and as many in ${size.workspaces}`);
     const payers = await makePayers(dataDir, size);
-    const server = await joinEmbeddedServer({ dataDir });
-    runs({ stop: () => server.leave() });
+    const server = await attachEmbeddedServer({ dataDir });
+    runs({ stop: () => server.detach() });
     const { connection } = server;
     await makeMinimalLedger(connection, size.accounts);
     await analyzeTables(connection, SCHEMA);
@@ -74,7 +72,7 @@ export function benchOrders(options: OrdersOptions): Promise<Result> {
 }
 
 async function compareInProcess(ground: Ground, options: OrdersOptions) {
-  const opening = { dataDir: ground.dataDir, demo: false, isSandbox: true, prepare: false };
+  const opening = { dataDir: ground.dataDir, isSandbox: true, prepare: false };
   const ours = await openDeployment(opening);
   const theirs = await openDeployment({ ...opening, poolSize: CONTROL_CONNECTIONS }).catch(async (error: unknown) => {
     await ours.close();
@@ -89,21 +87,21 @@ async function compareInProcess(ground: Ground, options: OrdersOptions) {
   }
 }
 
-function questionsInProcess(ground: Ground, ours: Books, theirs: Books, options: OrdersOptions): Question[] {
-  const desk = new OrderDesk(ours, DEMO_RATES);
+function questionsInProcess(ground: Ground, ours: Books, theirs: Books, options: OrdersOptions): ComparisonPlan[] {
+  const service = new OrderService(ours, DEMO_RATES);
   const { payers } = ground;
-  const together = (of: readonly Payer[], callers: number): Asking => {
-    return (seconds) => askTogether(callers, seconds, () => place(desk, anyOf(of)));
+  const together = (of: readonly Payer[], callers: number): LoadRun => {
+    return (seconds) => callConcurrently(callers, seconds, () => place(service, anyOf(of)));
   };
   // A lone order is compared on connections of the same pool.
-  const lone: Question = {
+  const lone: ComparisonPlan = {
     name: 'A lone order, in process',
     control: 'the same statements without the queue',
     compares: 'p50Ms',
     aim: LONE_AIM,
     sides: { ours: together(payers.accounts, 1), control: oneByOne(ours, payers.accounts, 1) },
   };
-  const crowds = options.cases.flatMap((name): Question[] => {
+  const crowds = options.cases.flatMap((name): ComparisonPlan[] => {
     const asked = { name: `${whereOf(name, options)}, in process` };
     const crowd = together(payers[name], options.callers);
     return [
@@ -124,7 +122,7 @@ function questionsInProcess(ground: Ground, ours: Books, theirs: Books, options:
   return [lone, ...crowds];
 }
 
-function questionsOverHttp(ground: Ground, service: Answering, options: OrdersOptions): Question[] {
+function questionsOverHttp(ground: Ground, service: BenchTarget, options: OrdersOptions): ComparisonPlan[] {
   return options.cases.map((name) => ({
     name: `${whereOf(name, options)}, over HTTP`,
     ...MINIMAL,
@@ -137,36 +135,40 @@ function questionsOverHttp(ground: Ground, service: Answering, options: OrdersOp
 const MINIMAL = { control: `a minimal function per transfer, ${CONTROL_CONNECTIONS} connections` };
 
 function whereOf(name: Case, { accounts, workspaces }: OrdersOptions): string {
-  const where = { accounts: `over ${accounts} accounts`, workspaces: `over ${workspaces} workspaces`, hot: 'on one account' }; // prettier-ignore
+  const where = {
+    accounts: `over ${accounts} accounts`,
+    workspaces: `over ${workspaces} workspaces`,
+    hot: 'on one account',
+  };
   return `Orders ${where[name]}`;
 }
 
-/** Everything an order takes, by itself: a desk of its own for each caller, so that its facts too are read for it alone. */
-function oneByOne(books: Books, payers: readonly Payer[], callers: number): Asking {
-  const lane: Lane = {
+/** Everything an order takes, by itself: an order service for each caller, so that its facts too are read for it alone. */
+function oneByOne(books: Books, payers: readonly Payer[], callers: number): LoadRun {
+  const batcher: OrderSubmitter = {
     async submit(order) {
       const [outcome] = await postOrders(books, [order], true);
       if (!outcome) throw new Error('an order without an outcome');
       return outcome;
     },
   };
-  const desks = Array.from({ length: callers }, () => new OrderDesk(books, DEMO_RATES, { lane }));
-  return (seconds) => askTogether(callers, seconds, (caller) => place(desks[caller]!, anyOf(payers)));
+  const services = Array.from({ length: callers }, () => new OrderService(books, DEMO_RATES, { batcher }));
+  return (seconds) => callConcurrently(callers, seconds, (caller) => place(services[caller]!, anyOf(payers)));
 }
 
-function minimal(name: Case, { connection, payers }: Ground, { accounts }: OrdersOptions): Asking {
+function minimal(name: Case, { connection, payers }: Ground, { accounts }: OrdersOptions): LoadRun {
   return transferring(connection, CONTROL_CONNECTIONS, accounts, Math.min(accounts, payers[name].length));
 }
 
 /** Each request is another payer's, with a key of its own. */
-function posting(answering: Answering, payers: readonly Payer[], { connections }: OrdersOptions): Asking {
+function posting(answering: BenchTarget, payers: readonly Payer[], { connections }: OrdersOptions): LoadRun {
   const headers = { ...answering.headers, 'Content-Type': 'application/json' };
   const orders = payers.map((payer) => ({
     path: `/accounts/${payer.accountId}/orders`,
     body: JSON.stringify(orderOf(payer)),
     workspace: String(payer.workspaceId),
   }));
-  return asking({
+  return httpLoad({
     answering,
     connections,
     expects: 200,
@@ -175,19 +177,23 @@ function posting(answering: Answering, payers: readonly Payer[], { connections }
         method: 'POST',
         setupRequest(request) {
           const { workspace, ...order } = anyOf(orders);
-          return { ...request, ...order, headers: { ...headers, 'Workspace-ID': workspace, 'Idempotency-Key': randomUUID() } }; // prettier-ignore
+          return {
+            ...request,
+            ...order,
+            headers: { ...headers, 'Workspace-ID': workspace, 'Idempotency-Key': randomUUID() },
+          };
         },
       },
     ],
   });
 }
 
-const DURABILITY = statement<{ fsync: string; commit: string }>(
+const DURABILITY = sqlStatement<{ fsync: string; commit: string }>(
   'bench_durability',
   `select current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit`,
 );
 
-/** A figure of a database that may forget is none. */
+/** Figures of a database that may lose commits are not comparable. */
 async function requireFsync(database: Database): Promise<void> {
   const settings = await database.read({}, bind(DURABILITY));
   if (settings?.fsync !== 'on' || settings.commit !== 'on') {
@@ -199,7 +205,6 @@ async function requireFsync(database: Database): Promise<void> {
 async function prove(dataDir: string): Promise<void> {
   const { database, close } = await openDeployment({
     dataDir,
-    demo: false,
     isSandbox: true,
     prepare: false,
     statementTimeoutMs: VERIFY_MAX_MS,
@@ -208,7 +213,7 @@ async function prove(dataDir: string): Promise<void> {
     const ids = (await allWorkspaces(database)).map(({ id }) => id);
     const findings = [
       ...(await verifyBooks(database, ids, { isWhole: true })).findings,
-      ...(await verifyPayments(database, ids)),
+      ...(await verifyPayments(database, ids, { bookedWithoutOrder: await readDemoBookings(database) })),
     ];
     const [first] = findings;
     if (first) throw new Error(`${findings.length} faults in the books: ${JSON.stringify(first)}`);

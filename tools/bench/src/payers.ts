@@ -1,16 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import type {
   AccountId,
-  OrderWish,
+  PlaceOrderInput,
   ProductId,
   RecipientId,
   TransferAmount,
   UserId,
   WorkspaceId,
 } from '@banking/domain';
-import { addGrant, addWorkspace, DEMO_RATES, LedgerBankingService, openDeployment, OrderDesk, readDemoWorld, type Deployment } from '@banking/operations'; // prettier-ignore
+import { addGrant, addWorkspace } from '@banking/provisioning';
+import { DEMO_RATES } from '@banking/rates';
+import { LedgerBankingService, OrderService, placeOrder } from '@banking/operations';
+import { openDeployment, type Deployment } from '@banking/deployment';
+import { makeDemoWorld, readDemoWorld } from '@banking/demo';
 
-/** Who pays: an account with money on it, and somebody abroad with an account in the same currency. */
+/** A payer: an account with funds, and an international recipient in the same currency. */
 export interface Payer {
   readonly workspaceId: WorkspaceId;
   readonly accountId: AccountId;
@@ -65,7 +69,8 @@ export async function makePayers(
   dataDir: string,
   { accounts, workspaces }: { readonly accounts: number; readonly workspaces: number },
 ): Promise<Payers> {
-  const deployment = await openDeployment({ dataDir, demo: true, isSandbox: true });
+  const deployment = await openDeployment({ dataDir, isSandbox: true });
+  await makeDemoWorld(deployment);
   const directory = await deployment.openProvisioning();
   try {
     const { database, books } = deployment;
@@ -109,8 +114,8 @@ async function openAccounts(
 }
 
 async function placeSome({ books }: Deployment, payers: readonly Payer[]): Promise<void> {
-  const desk = new OrderDesk(books, DEMO_RATES);
-  await inTurns([...payers, ...payers], ORDERS_TOGETHER, (payer) => place(desk, payer));
+  const service = new OrderService(books, DEMO_RATES);
+  await inTurns([...payers, ...payers], ORDERS_TOGETHER, (payer) => place(service, payer));
 }
 
 async function inTurns<T, R>(items: readonly T[], together: number, work: (item: T) => Promise<R>): Promise<R[]> {
@@ -121,21 +126,29 @@ async function inTurns<T, R>(items: readonly T[], together: number, work: (item:
   return results;
 }
 
-/** What one of them orders, as the body of a request or the wish of a caller. */
+/** The order of a payer, as the body of a request or the input of a call. */
 export const orderOf = ({ recipientID }: Payer) =>
-  ({ amount: AMOUNT, recipientID, type: 'instant', purposeCode: 'IR001', description: 'Invoice 4711' }) satisfies Partial<OrderWish>; // prettier-ignore
+  ({
+    amount: AMOUNT,
+    recipientID,
+    type: 'instant',
+    purposeCode: 'IR001',
+    description: 'Invoice 4711',
+  }) satisfies Partial<PlaceOrderInput>;
 
 /** Places an order with a key of its own. @throws Error unless it was placed and carried out */
-export async function place(desk: OrderDesk, payer: Payer): Promise<void> {
+export async function place(service: OrderService, payer: Payer): Promise<void> {
   const { workspaceId, accountId } = payer;
-  const wish: OrderWish = { ...orderOf(payer), accountId };
-  const { resource, isReplay } = await desk.place({ workspaceId, actor: undefined }, wish, { idempotencyKey: randomUUID() }); // prettier-ignore
+  const input: PlaceOrderInput = { ...orderOf(payer), accountId };
+  const { resource, isReplay } = await placeOrder(service, { workspaceId, actor: undefined }, input, {
+    idempotencyKey: randomUUID(),
+  });
   if (isReplay || resource.status !== 'completed') throw new Error(`order ${resource.id} was not carried out`);
 }
 
 /** One of them, as good as any other. */
 export function anyOf<T>(all: readonly T[]): T {
   const one = all[Math.floor(Math.random() * all.length)];
-  if (one === undefined) throw new Error('there is nobody to choose from');
+  if (one === undefined) throw new Error('there is nothing to choose from');
   return one;
 }

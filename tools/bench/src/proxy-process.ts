@@ -1,12 +1,12 @@
 import fastify from 'fastify';
 import { Agent, request } from 'undici';
-import type { ProxyWish } from './control.js';
+import type { ProxyOptions } from './control.js';
 
 /** As many as a gateway keeps. */
 const CONNECTIONS = 64;
 
-/** Passes on the bytes of the service behind it: nothing is read of them, nobody is asked who they are, nothing is logged. */
-async function main({ upstream, headers, answerHeaders }: ProxyWish): Promise<void> {
+/** Forwards the bytes of its upstream: without parsing, authentication or logging. */
+async function main({ upstream, headers, answerHeaders }: ProxyOptions): Promise<void> {
   const dispatcher = new Agent({ connections: CONNECTIONS });
   const server = fastify();
   server.get('/transfers/:id', async ({ url }, reply) => {
@@ -25,4 +25,4 @@ async function main({ upstream, headers, answerHeaders }: ProxyWish): Promise<vo
   process.send?.(await server.listen({ host: '127.0.0.1', port: 0 }));
 }
 
-void main(JSON.parse(process.argv[2] ?? '') as ProxyWish);
+void main(JSON.parse(process.argv[2] ?? '') as ProxyOptions);

@@ -1,8 +1,8 @@
-import { type Answer, answerOf } from './answer.js';
+import { type RecordedResponse, recordResponse } from './response.js';
 import { startControl } from './control.js';
-import { asking } from './load.js';
-import { compareAll, type Effort, type Question, type Result, resultOf } from './question.js';
-import type { Answering } from './service.js';
+import { httpLoad } from './load.js';
+import { compareAll, type Effort, type ComparisonPlan, type Result, resultOf } from './request.js';
+import type { BenchTarget } from './service.js';
 import { inWorkshop, makeWorld, type World } from './world.js';
 
 export interface ReadsOptions extends Effort {
@@ -31,11 +31,11 @@ export function benchReads(options: ReadsOptions): Promise<Result> {
 function questionsTo(
   small: World,
   grown: World,
-  control: Answering,
+  control: BenchTarget,
   { transfers, grownTo, connections }: ReadsOptions,
-): Question[] {
-  const reading = (answering: Answering, paths: readonly string[]) =>
-    asking({ answering, connections, requests: paths.map((path) => ({ path })), expects: 200 });
+): ComparisonPlan[] {
+  const reading = (answering: BenchTarget, paths: readonly string[]) =>
+    httpLoad({ answering, connections, requests: paths.map((path) => ({ path })), expects: 200 });
   const againstControl = (paths: readonly string[]) => ({
     ours: reading(small.service, paths),
     control: reading(control, paths),
@@ -66,18 +66,18 @@ function questionsTo(
 }
 
 /** Gets from the service what its control is to send. */
-async function controlOf({ dataDir, service, transferPaths }: World): Promise<Answering> {
-  const answers: Record<string, Answer> = {};
-  for (const path of REFERENCE) answers[path] = await answerOf(service, path);
-  const { headers: transferHeaders } = await answerOf(service, transferPaths[0] ?? '');
+async function controlOf({ dataDir, service, transferPaths }: World): Promise<BenchTarget> {
+  const answers: Record<string, RecordedResponse> = {};
+  for (const path of REFERENCE) answers[path] = await recordResponse(service, path);
+  const { headers: transferHeaders } = await recordResponse(service, transferPaths[0] ?? '');
   return startControl({ dataDir, answers, transferHeaders });
 }
 
 /** A control that answered something else would be no control. Each request has an id of its own. */
-async function proveSameBytes({ service, transferPaths }: World, control: Answering): Promise<void> {
+async function proveSameBytes({ service, transferPaths }: World, control: BenchTarget): Promise<void> {
   for (const path of [...REFERENCE, ...transferPaths.slice(0, 12)]) {
-    const [ours, theirs] = await Promise.all([answerOf(service, path), answerOf(control, path)]);
-    const same = (one: Answer) => JSON.stringify([one.body, { ...one.headers, 'x-request-id': '' }]);
+    const [ours, theirs] = await Promise.all([recordResponse(service, path), recordResponse(control, path)]);
+    const same = (one: RecordedResponse) => JSON.stringify([one.body, { ...one.headers, 'x-request-id': '' }]);
     if (same(ours) !== same(theirs)) throw new Error(`the control answers ${path} with other bytes than the service`);
   }
 }

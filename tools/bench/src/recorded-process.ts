@@ -1,9 +1,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Answer } from './answer.js';
+import type { RecordedResponse } from './response.js';
 
 /** Gives recorded answers by path, from memory, and looks at nothing else of a request. */
-function main(answers: Readonly<Record<string, Answer>>): void {
+function main(answers: Readonly<Record<string, RecordedResponse>>): void {
   const prepared = new Map(
     Object.entries(answers).map(([path, { headers, body }]) => {
       const bytes = Buffer.from(body);
@@ -21,4 +21,4 @@ function main(answers: Readonly<Record<string, Answer>>): void {
   });
 }
 
-main(JSON.parse(process.argv[2] ?? '') as Readonly<Record<string, Answer>>);
+main(JSON.parse(process.argv[2] ?? '') as Readonly<Record<string, RecordedResponse>>);

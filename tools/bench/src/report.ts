@@ -1,7 +1,7 @@
 import { type Pair, type Spread, spreadOf } from './comparison.js';
 import { type Growth, settledGrowthOf } from './growth.js';
 import type { Measured } from './load.js';
-import { type Comparison, comparedOf, type Result } from './question.js';
+import { type Comparison, comparedOf, type Result } from './request.js';
 
 const round = (value: number, digits: number) => value.toLocaleString('en', { maximumFractionDigits: digits });
 const ratio = ({ median, min, max }: Spread) => `${median.toFixed(2)} (${min.toFixed(2)} to ${max.toFixed(2)})`;
@@ -12,21 +12,21 @@ function side(name: string, measured: readonly Measured[]): string {
     ? `, ${round(
         middle(({ cpuMicrosPerRequest = 0 }) => cpuMicrosPerRequest),
         0,
-      )} µs of processor a request`
+      )} µs of CPU per request`
     : '';
   const [perSecond, p50, p99] = [
     middle((one) => one.perSecond),
     middle((one) => one.p50Ms),
     middle((one) => one.p99Ms),
   ];
-  return `  ${name.padEnd(8)} ${round(perSecond, 0)} a second, p50 ${round(p50, 2)} ms, p99 ${round(p99, 2)} ms${cpu}`;
+  return `  ${name.padEnd(8)} ${round(perSecond, 0)} per second, p50 ${round(p50, 2)} ms, p99 ${round(p99, 2)} ms${cpu}`;
 }
 
 const verdict = (isReached: boolean, missedBy: string) => (isReached ? 'reached' : `missed by ${missedBy}`);
 
 function comparedLine({ aim, ...comparison }: Comparison): string {
   const compared = comparedOf(comparison);
-  if (comparison.compares === 'addedMs') return `  added    ${ratio(compared)} ms at the middle`;
+  if (comparison.compares === 'addedMs') return `  added    ${ratio(compared)} ms in the median`;
   const figures = `  ratio    ${ratio(compared)}`;
   if (aim === undefined) return figures;
   return comparison.compares === 'p50Ms'
@@ -51,7 +51,7 @@ function p99Line(p99: Spread, aimMs: number): string {
 }
 
 function residentLine(residentMb: number, aimMb: number | undefined): string {
-  const most = `Resident memory under load: ${round(residentMb, 0)} MB at most`;
+  const most = `Resident memory under load: ${round(residentMb, 0)} MB maximum`;
   if (aimMb === undefined) return most;
   return `${most}, aim ≤ ${aimMb} MB: ${verdict(residentMb <= aimMb, `${round(residentMb - aimMb, 0)} MB`)}`;
 }
@@ -62,7 +62,7 @@ function growthLines(growth: Growth): string[] {
   const over = `from ${round(fromAsked, 0)} to ${round(toAsked, 0)}`;
   return [
     `${name}`,
-    `  heap     grew by ${grownMb.toFixed(2)} MB ${over}, ${round(bytesEach, 1)} bytes each, aim ≤ ${aimMb} MB: ${verdict(grownMb <= aimMb, `${(grownMb - aimMb).toFixed(2)} MB`)}`,
+    `  heap     grew by ${grownMb.toFixed(2)} MB ${over}, ${round(bytesEach, 1)} bytes per call, aim ≤ ${aimMb} MB: ${verdict(grownMb <= aimMb, `${(grownMb - aimMb).toFixed(2)} MB`)}`,
     ...marks.map(
       ({ asked, heapMb, residentMb }) =>
         `  ${round(asked, 0).padStart(8)} heap ${heapMb.toFixed(2)} MB, resident ${round(residentMb, 0)} MB`,
@@ -70,7 +70,7 @@ function growthLines(growth: Growth): string[] {
   ];
 }
 
-/** The result as people read it: ratios first, since they carry over from one machine to another and figures do not. */
+/** The result as text: ratios first, because absolute figures depend on the machine. */
 export function report({ comparisons, residentMb, residentAimMb, growths = [] }: Result): string {
   return [
     ...comparisons.map((comparison) => comparisonLines(comparison).join('\n')),

@@ -10,25 +10,25 @@ import { WATCHED } from './watched-child.js';
 const MAIN = join(__dirname, '../../../apps/api/dist/main.js');
 const START_MS = 60_000;
 
-/** A process that answers, ours or a control. */
-export interface Answering {
+/** The process under load: the service or a control. */
+export interface BenchTarget {
   readonly url: string;
   readonly pid: number;
   readonly headers: Readonly<Record<string, string>>;
   stop(): Promise<void>;
 }
 
-/** How a service is started otherwise than alone. */
+/** Options of a service that differs from the default. */
 interface Starting {
-  /** Beside those every service of a bench is given. */
+  /** Added to the default settings. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Of its log, in the data folder. */
+  /** The name of its log file in the data folder. */
   readonly name?: string;
-  /** Whether its heap is to be watched. */
+  /** Whether its heap is measured. */
   readonly isWatched?: boolean;
 }
 
-interface Service extends Answering {
+interface Service extends BenchTarget {
   readonly child: ChildProcess;
 }
 
@@ -41,7 +41,14 @@ export async function startService(
   const logFile = join(dataDir, `${name}.log`);
   const log = openSync(logFile, 'w');
   const child = spawn(process.execPath, [...(isWatched ? WATCHED : []), MAIN], {
-    env: { PATH: process.env['PATH'], DATA_DIR: dataDir, PORT: String(port), LOG_FORMAT: 'json', WORKER: 'off', ...settings }, // prettier-ignore
+    env: {
+      PATH: process.env['PATH'],
+      DATA_DIR: dataDir,
+      PORT: String(port),
+      LOG_FORMAT: 'json',
+      WORKER: 'off',
+      ...settings,
+    },
     stdio: ['ignore', log, log, ...(isWatched ? ['ipc' as const] : [])],
   });
   const ended = once(child, 'exit');
@@ -50,7 +57,7 @@ export async function startService(
   while (!(await answers(`${url}/health/ready`))) {
     if (child.exitCode !== null || Date.now() > deadline) {
       child.kill('SIGKILL');
-      throw new Error(`the service did not start; what it said stands in ${logFile}`);
+      throw new Error(`the service did not start; see ${logFile}`);
     }
     await sleep(50);
   }
@@ -66,7 +73,7 @@ export async function startService(
   };
 }
 
-/** A token of somebody of the demo world, for a day. */
+/** A token of a user of the demo data, valid for a day. */
 export async function tokenOf(dataDir: string, email: string): Promise<string> {
   const issuer = await LocalIssuer.open(dataDir);
   return issuer.sign({ email, audience: 'banking-api', lifetimeSeconds: 24 * 3600 });

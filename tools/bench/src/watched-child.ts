@@ -11,10 +11,10 @@ export const heldBy = (child: ChildProcess) => told<Omit<Mark, 'asked'>>(child, 
 
 /** Tells a process something, and waits for what it says to it. @throws Error when it ends instead */
 export async function told<T>(child: ChildProcess, message: number | string): Promise<T> {
-  const said = once(child, 'message').then(([answer]) => answer as T);
+  const said = once(child, 'message').then(([response]) => response as T);
   const ended = once(child, 'exit').then(() => undefined);
   child.send(message);
-  const answer = await Promise.race([said, ended]);
-  if (answer === undefined) throw new Error('a process that is watched has ended; what it said stands above');
-  return answer;
+  const response = await Promise.race([said, ended]);
+  if (response === undefined) throw new Error('a process that is watched has ended; what it said stands above');
+  return response;
 }

@@ -1,17 +1,19 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openDeployment, readDemoWorld } from '@banking/operations';
-import { analyzeTables, joinEmbeddedServer, SCHEMA } from '@banking/postgres';
+import { openDeployment } from '@banking/deployment';
+import { makeDemoWorld, readDemoWorld } from '@banking/demo';
+import { analyzeTables, SCHEMA } from '@banking/postgres';
+import { attachEmbeddedServer } from '@banking/embedded-postgres';
 import { fillBooks, sampleTransfers } from './fill-books.js';
-import { type Answering, startService } from './service.js';
+import { type BenchTarget, startService } from './service.js';
 
 const SAMPLE = 300;
 
 /** One database with its service, and the paths of transfers that are asked for. */
 export interface World {
   readonly dataDir: string;
-  readonly service: Answering;
+  readonly service: BenchTarget;
   readonly transferPaths: readonly string[];
   /** Those of the demo world among them: one of each kind, with all that belongs to it. */
   readonly demoTransfers: readonly number[];
@@ -51,17 +53,18 @@ export async function makeWorld(
   onProgress: (line: string) => void,
 ): Promise<World> {
   onProgress(`A database with ${transfers} transfers`);
-  const deployment = await openDeployment({ dataDir, demo: true, isSandbox: true, statementTimeoutMs: 60_000 });
+  const deployment = await openDeployment({ dataDir, isSandbox: true, statementTimeoutMs: 60_000 });
   try {
+    await makeDemoWorld(deployment);
     let tenths = 0;
     await fillBooks(deployment, transfers, (there) => {
       if (Math.floor((10 * there) / transfers) <= tenths) return;
       tenths = Math.floor((10 * there) / transfers);
       onProgress(`  ${there} of ${transfers}`);
     });
-    const embedded = await joinEmbeddedServer({ dataDir });
+    const embedded = await attachEmbeddedServer({ dataDir });
     await analyzeTables(embedded.connection, SCHEMA);
-    await embedded.leave();
+    await embedded.detach();
     const demo = await readDemoWorld(deployment.database);
     // Half of what is asked for are the demo world's transfers, one of each kind; the other half lie all over the books.
     const kinds = Object.values(demo?.transfers ?? {});

@@ -2,8 +2,8 @@ const DIRECTIVE = /^\s*(eslint-(?:disable|enable)(?:-next-line|-line)?)(?=\s|$)/
 const DESCRIPTION = /\s-{2,}\s+\S/;
 
 /**
- * Whoever switches a rule off says why, so that the next reader can tell an exception from an escape:
- * `// eslint-disable-next-line no-console -- the CLI's answer goes to the terminal`.
+ * A comment that switches a rule off gives the reason, so that the next reader can judge the exception:
+ * `// eslint-disable-next-line no-console -- the CLI prints its result`.
  */
 export default {
   meta: {

@@ -1,6 +1,20 @@
-/** A name that has one of these words is money, unless its last word says that it counts, orders or calls something. */
+/** A name with one of these words is money, unless it ends in one of OTHER_WORDS. */
 const MONEY_WORDS = new Set(['amount', 'balance', 'cent', 'fee', 'minor', 'money', 'price']);
-const OTHER_WORDS = new Set(['code', 'count', 'currency', 'date', 'decimal', 'id', 'index', 'key', 'kind', 'length', 'name', 'type', 'version']); // prettier-ignore
+const OTHER_WORDS = new Set([
+  'code',
+  'count',
+  'currency',
+  'date',
+  'decimal',
+  'id',
+  'index',
+  'key',
+  'kind',
+  'length',
+  'name',
+  'type',
+  'version',
+]);
 
 const BRANDS = new Set(['MinorUnits', 'TransferAmount', 'BalanceAmount']);
 const READERS = new Set(['parseFloat', 'parseInt']);

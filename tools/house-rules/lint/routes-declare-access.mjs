@@ -3,7 +3,7 @@ const ROUTES = new Set([
   ...['All', 'Copy', 'Delete', 'Get', 'Head', 'Lock', 'Mkcol', 'Move', 'Options', 'Patch', 'Post', 'Propfind'],
   ...['Proppatch', 'Put', 'RequestMapping', 'Search', 'Sse', 'Unlock'],
 ]);
-const OPERATION_DECORATOR = /(?:^|\/)http\/operation\.decorator\.js$|^\.\/operation\.decorator\.js$/;
+const OPERATION_DECORATOR = /(?:^|\/)operation\.decorator\.js$/;
 
 /**
  * Who may call a route is said where the route is: `@Operation('getTransfer', …)` names the operation, and the matrix of
@@ -17,7 +17,7 @@ export default {
     schema: [],
     messages: {
       undeclared:
-        "Nobody is said to be allowed to call this route. Add @Operation('{{name}}', …) from http/operation.decorator.ts, and a row to access/matrix.ts.",
+        "The access matrix does not say who may call this route. Add @Operation('{{name}}', …) from access/operation.decorator.ts, and a row to access/matrix.ts.",
       unnamed:
         'Name the operation in quotes, as access/matrix.ts does: what is computed can not be looked up by a reader.',
     },

@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 
-/** A room or file called so can hold anything, and soon does. */
+/** A folder or file with such a name can contain anything, and soon does. */
 const EMPTY = new Set([
   ...['base', 'common', 'constants', 'core', 'general', 'generic', 'helper', 'helpers', 'interface', 'interfaces'],
   ...[

@@ -1,85 +1,71 @@
-import { type Constraint, type Message, lint } from './lint.js';
-import { projects } from './workspace.js';
+import { PROJECTS } from '../projects.mjs';
+import { importGraph, isSpec } from './imports.js';
+import { type Project, projects } from './workspace.js';
 
-const BOUNDARIES = '@nx/enforce-module-boundaries';
+const TYPES: Readonly<Record<string, string>> = { apps: 'app', libs: 'lib', tools: 'tool' };
+const SCOPE = '@banking/';
+const ROWS = Object.entries(PROJECTS);
 
-/** An arrow in the wrong direction is called a circle when the right one is there already. */
-const WRONG_ARROW = ['onlyTagsConstraintViolation', 'emptyOnlyTagsConstraintViolation', 'noCircularDependencies'];
-const BANNED = ['bannedExternalImportsViolation', 'noTransitiveDependencies'];
+const imports = importGraph();
 
-const FORBIDDEN: readonly [file: string, text: string, kinds: readonly string[]][] = [
-  ['libs/domain/src/index.ts', `import '@banking/client';`, WRONG_ARROW],
-  ['libs/domain/src/index.ts', `import type {} from '@banking/postgres';`, WRONG_ARROW],
-  ['libs/client/src/index.ts', `import '@banking/operations';`, WRONG_ARROW],
-  ['libs/ledger/src/index.ts', `import '@banking/operations';`, WRONG_ARROW],
-  ['libs/ledger/src/index.ts', `import '@banking/reference';`, ['onlyTagsConstraintViolation']],
-  ['libs/ledger/src/index.ts', `import '@banking/payouts';`, WRONG_ARROW],
-  ['libs/payouts/src/index.ts', `import '@banking/operations';`, WRONG_ARROW],
-  ['libs/payouts/src/index.ts', `import '@nestjs/common';`, BANNED],
-  ['apps/api/src/main.ts', `import '@banking/ledger';`, ['onlyTagsConstraintViolation']],
-  [
-    'libs/ledger/src/index.ts',
-    `import '../../reference/src/index.js';`,
-    ['noRelativeOrAbsoluteImportsAcrossLibraries'],
-  ],
-  ['libs/operations/src/index.ts', `import '@nestjs/common';`, BANNED],
-  ['libs/postgres/src/index.ts', `import 'pino';`, BANNED],
-  ['libs/domain/src/index.ts', `import 'jose';`, BANNED],
-  ['libs/client/src/index.ts', `import 'fastify';`, BANNED],
-  ['apps/cli/src/main.ts', `import 'fastify';`, ['noTransitiveDependencies']],
-];
+const nameOf = ({ folder }: Project): string => folder.split('/')[1]!;
 
-const ALLOWED: readonly [file: string, text: string][] = [
-  ['libs/operations/src/index.ts', `import '@banking/ledger';\nimport '@banking/domain';`],
-  ['apps/api/src/main.ts', `import '@nestjs/common';\nimport '@banking/operations';`],
-];
+describe('the table of projects', () => {
+  it.each(projects())('has a row for $folder, and its package has both tags', (project) => {
+    const type = TYPES[project.folder.split('/')[0]!];
 
-describe('Given the boundaries between rooms', () => {
-  let constraints: Constraint[];
-  let forbidden: Message[][];
-  let allowed: Message[][];
-
-  beforeAll(() => {
-    const cases = [...FORBIDDEN, ...ALLOWED].map(([file, text]) => ({ file, text: `${text}\n` }));
-    const answer = lint(cases);
-    constraints = answer.constraints;
-    forbidden = answer.messages.slice(0, FORBIDDEN.length);
-    allowed = answer.messages.slice(FORBIDDEN.length);
-  }, 120_000);
-
-  it.each(FORBIDDEN.map(([file, text, kinds], index) => ({ file, text, kinds, index })))(
-    'When $file says `$text` Then the lint refuses it, and for that reason only',
-    ({ kinds, index }) => {
-      const messages = forbidden[index] ?? [];
-
-      expect(messages).not.toEqual([]);
-      for (const message of messages) {
-        expect(message).toMatchObject({ ruleId: BOUNDARIES, line: 1 });
-        expect(kinds).toContain(message.messageId);
-      }
-      if (kinds === BANNED) expect(messages.map(({ messageId }) => messageId)).toContain(BANNED[0]);
-    },
-  );
-
-  it.each(ALLOWED.map(([file, text], index) => ({ file, text, index })))(
-    'When $file says `$text` Then the lint agrees',
-    ({ index }) => {
-      expect(allowed[index]).toEqual([]);
-    },
-  );
-
-  it.each(projects())('When $folder is in the workspace Then it has one room and the table has its row', (project) => {
-    const rooms = project.manifest.nx?.tags?.filter((tag) => tag.startsWith('room:'));
-
-    expect(rooms).toEqual([`room:${project.folder.split('/')[1]}`]);
-    expect(constraints.map(({ sourceTag }) => sourceTag)).toContain(rooms?.[0]);
+    expect(project.manifest.nx?.tags).toEqual([`scope:${nameOf(project)}`, `type:${type}`]);
+    expect(PROJECTS).toHaveProperty([nameOf(project), 'type'], type);
   });
 
-  it('When a row is in the table Then it and all it names are rooms of the workspace', () => {
-    const rooms = projects().map(({ folder }) => `room:${folder.split('/')[1]}`);
+  it('names only projects of the workspace', () => {
+    const names = projects().map(nameOf);
 
-    const named = constraints.flatMap((row) => [row.sourceTag, ...row.onlyDependOnLibsWithTags]);
+    const named = ROWS.flatMap(([name, { mayImport, specsMayImport = [] }]) => [name, ...mayImport, ...specsMayImport]);
+    expect(named.filter((name) => !names.includes(name))).toEqual([]);
+  });
 
-    expect(named.filter((room) => !rooms.includes(room))).toEqual([]);
+  it('has only arrows that an import uses', () => {
+    const used = usedArrows(() => true);
+
+    const arrows = ROWS.flatMap(([name, { mayImport }]) => mayImport.map((one) => `${name} -> ${one}`));
+    expect(arrows.filter((arrow) => !used.has(arrow))).toEqual([]);
+  });
+
+  it('has only arrows of specs that a spec uses', () => {
+    const used = usedArrows(isSpec);
+
+    const arrows = ROWS.flatMap(([name, { specsMayImport = [] }]) => specsMayImport.map((one) => `${name} -> ${one}`));
+    expect(arrows.filter((arrow) => !used.has(arrow))).toEqual([]);
+  });
+
+  it('leaves the production code of operations independent of deployment and demo', () => {
+    const reached = new Set(['operations']);
+    for (const name of reached) for (const other of PROJECTS[name]!.mayImport) reached.add(other);
+
+    expect([...reached]).not.toEqual(expect.arrayContaining(['deployment']));
+    expect([...reached]).not.toEqual(expect.arrayContaining(['demo']));
+  });
+
+  it('has no cycle in production code', () => {
+    const isCyclic = (name: string, path: readonly string[]): boolean =>
+      path.includes(name) || PROJECTS[name]!.mayImport.some((other) => isCyclic(other, [...path, name]));
+
+    expect(Object.keys(PROJECTS).filter((name) => isCyclic(name, []))).toEqual([]);
   });
 });
+
+/** The arrows that the imports of some files make, each as `operations -> ledger`. */
+function usedArrows(isCounted: (file: string) => boolean): ReadonlySet<string> {
+  const counted = [...imports].filter(([file]) => isCounted(file));
+  return new Set(
+    counted.flatMap(([file, imported]) =>
+      imported.map(({ specifier }) => `${file.split('/')[1]} -> ${packageOf(specifier)}`),
+    ),
+  );
+}
+
+/** `ledger` of `@banking/ledger/testing`; undefined for a package that is not ours. */
+function packageOf(specifier: string): string | undefined {
+  return specifier.startsWith(SCOPE) ? specifier.slice(SCOPE.length).split('/')[0] : undefined;
+}

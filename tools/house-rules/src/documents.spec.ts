@@ -1,4 +1,4 @@
-import { brokenLinks, documents, filesNamedIn, linksIn } from './documents.js';
+import { brokenLinks, documents, filesNamedIn, headingsMissingInContents, linksIn, longLines } from './documents.js';
 import { files, read } from './workspace.js';
 
 const FLOWS = 'docs/flows.md';
@@ -68,7 +68,9 @@ describe('Given what flows.md says of each operation', () => {
       (file) => file.endsWith('.controller.ts') && read(file).includes(`@Operation('${operation}'`),
     );
     const verb = operation.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    const answeredIn = files().filter((file) => file === `libs/operations/src/${verb}.ts`);
+    const answeredIn = files().filter(
+      (file) => /^libs\/operations\/src\/[^/]+\//.test(file) && file.endsWith(`/${verb}.ts`),
+    );
     expect(declaredIn).toHaveLength(1);
     expect(linked).toEqual(expect.arrayContaining([...declaredIn, ...answeredIn]));
     expect(linked.indexOf(declaredIn[0]!)).toBe(0);
@@ -85,5 +87,36 @@ describe('Given what flows.md says of each operation', () => {
     const linked = linksIn(read(FLOWS)).flatMap(({ text }) => filesNamedIn(text));
 
     expect(filesNamedIn(read(FLOWS)).filter((name) => !linked.includes(name))).toEqual([]);
+  });
+});
+
+describe('the layout of a document', () => {
+  // Nx turns one line of a version plan into one entry of a changelog.
+  const written = documents().filter((document) => !/^\.nx\/|CHANGELOG\.md$/.test(document));
+
+  it.each(written)('has no line over 200 characters in %s', (document) => {
+    expect(longLines(read(document))).toEqual([]);
+  });
+
+  it.each(written)('lists the contents of %s if it has more than 150 lines', (document) => {
+    expect(headingsMissingInContents(read(document))).toEqual([]);
+  });
+
+  it('reports a line of 201 characters', () => {
+    expect(longLines(`${'a'.repeat(200)}\n${'a'.repeat(201)}`)).toEqual([2]);
+  });
+
+  it.each([
+    ['no list', '## One\n\n## Two', ['## One', '## Two']],
+    ['a list', '- [One](#one)\n- [Two](#two)\n\n## One\n\n## Two', []],
+    ['a list with a heading, without a section', '## Contents\n\n- [One](#one)\n\n## One\n\n## Two', ['## Two']],
+    ['a link below the first heading', '[One](#one)\n\n## One\n\n[Two](#two)\n\n## Two', ['## Two']],
+    ['one link for two equal headings', '[Same](#same)\n\n## Same\n\n## Same', ['## Same']],
+    ['a heading in code', '[One](#one)\n\n## One\n\n```md\n## In code\n```', []],
+  ])('reports the headings that the contents omit: %s', (_, text, missing) => {
+    const long = `${text}${'\nA line.'.repeat(150)}`;
+
+    expect(headingsMissingInContents(long)).toEqual(missing);
+    expect(headingsMissingInContents(text)).toEqual([]);
   });
 });

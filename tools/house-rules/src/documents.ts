@@ -2,6 +2,9 @@ import { existsSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { files, read, ROOT } from './workspace.js';
 
+const LINE_LENGTH_MAX = 200;
+const LINES_WITHOUT_CONTENTS = 150;
+
 /** Every Markdown file of the repository, from the top. */
 export function documents(): string[] {
   return files().filter((file) => file.endsWith('.md'));
@@ -30,6 +33,24 @@ function isThere(document: string, target: string, text: string): boolean {
   const file = path === '' ? document : posix.join(posix.dirname(document), path);
   if (file.startsWith('..') || !existsSync(join(ROOT, file))) return false;
   return anchor === undefined || anchorsIn(file === document ? text : read(file)).includes(anchor);
+}
+
+/**
+ * The headings of level two that the list of contents does not link to. The list stands above the first of them, with a
+ * heading of its own or without. A short document needs none.
+ */
+export function headingsMissingInContents(text: string): string[] {
+  if (text.trimEnd().split('\n').length <= LINES_WITHOUT_CONTENTS) return [];
+  const [top = '', ...sections] = `\n${withoutBlocks(text)}`.split(/^(?=## (?!Contents$))/m);
+  const listed = linksIn(top).map(({ target }) => target);
+  const headings = sections.map((section) => section.slice(0, section.indexOf('\n')));
+  const anchors = anchorsIn(headings.join('\n'));
+  return headings.filter((_, index) => !listed.includes(`#${anchors[index]}`));
+}
+
+/** The numbers of the lines with more than 200 characters. */
+export function longLines(text: string): number[] {
+  return text.split('\n').flatMap((line, index) => (line.length > LINE_LENGTH_MAX ? [index + 1] : []));
 }
 
 /** The anchors GitHub gives the headings of a text: words in lower case with dashes, a repeated one numbered. */

@@ -4,7 +4,7 @@ import { files, read } from './workspace.js';
 
 /**
  * The tracked files outside of a project's folder that its code names, singly or by their folder: in one string, or in the strings of one call such
- * as `join(ROOT, 'docs', 'integrate.md')`. Imports are left out, since Nx finds those itself. A name that is not read
+ * as `join(ROOT, 'docs', 'release.md')`. Imports are left out, since Nx finds those itself. A name that is not read
  * costs one input too many; a name put together at run time is missed.
  */
 export function filesReadBy(folder: string): string[] {

@@ -24,9 +24,9 @@ describe('Given the files of this repository', () => {
   });
 
   it('When a folder or file has a name Then the name says what is in it', () => {
-    const rooms = files().filter((file) => /^(?:apps|libs|tools)\//.test(file));
+    const named = files().filter((file) => /^(?:apps|libs|tools)\//.test(file));
 
-    expect(rooms.filter((file) => emptyNamesIn(file).length > 0)).toEqual([]);
+    expect(named.filter((file) => emptyNamesIn(file).length > 0)).toEqual([]);
   });
 
   it.each([

@@ -16,11 +16,14 @@ export interface Service {
 }
 
 /** @throws Error with all the service said, when it ends before it is ready */
-export async function startService(wish: { readonly dataDir: string; readonly corsOrigin: string }): Promise<Service> {
+export async function startService(options: {
+  readonly dataDir: string;
+  readonly corsOrigin: string;
+}): Promise<Service> {
   const kept = Object.entries(process.env).filter(([name]) => ['PATH', 'HOME', 'TMPDIR', 'LANG'].includes(name));
-  const environment = { ...Object.fromEntries(kept), DATA_DIR: wish.dataDir };
+  const environment = { ...Object.fromEntries(kept), DATA_DIR: options.dataDir };
   const child = spawn(process.execPath, [join(ROOT, 'apps/api/dist/main.js')], {
-    env: { ...environment, PORT: '0', CORS_ORIGINS: wish.corsOrigin },
+    env: { ...environment, PORT: '0', CORS_ORIGINS: options.corsOrigin },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const killWithUs = () => child.kill('SIGKILL');
@@ -48,7 +51,10 @@ export async function startService(wish: { readonly dataDir: string; readonly co
 
   const arguments_ = [join(ROOT, 'apps/cli/dist/main.js'), 'token', 'ada@northwind.example'];
   try {
-    const token = await command(process.execPath, arguments_, { cwd: ROOT, environment: { DATA_DIR: wish.dataDir } });
+    const token = await command(process.execPath, arguments_, {
+      cwd: ROOT,
+      environment: { DATA_DIR: options.dataDir },
+    });
     return { url, token: token.trim(), stop };
   } catch (error) {
     await stop();

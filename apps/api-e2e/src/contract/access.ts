@@ -1,35 +1,17 @@
-import { ask, openApiOf } from '../answers.js';
-import { ADA, BOB, CY, EVE, type Service } from '../service.js';
+import { sendRequest, openApiOf } from '../responses.js';
+import type { Service } from '../service.js';
 import { idOf } from '../world.js';
+import { type Case, PEOPLE, type Person, STRANGER } from './access-case.js';
 import { ORDER_ACCESS } from './order-access.js';
 import { QUOTE_ACCESS } from './quote-access.js';
 import { SANDBOX_ACCESS } from './sandbox-access.js';
-
-/** Signed by the right key, and nobody we know. */
-const STRANGER = 'mallory@elsewhere.example';
-
-const PEOPLE = { ada: ADA, bob: BOB, cy: CY, eve: EVE, stranger: STRANGER, nobody: undefined } as const;
-
-type Person = keyof typeof PEOPLE;
-/** The status for each person, in the order of PEOPLE: admin, member, without a role, of another app, unknown, no token. */
-type Row = readonly [number, number, number, number, number, number];
-
-export interface Case {
-  readonly operation: string;
-  readonly path: (service: Service) => string;
-  readonly workspace?: string;
-  readonly method?: string;
-  /** Sent as JSON: by POST, unless another method is said. */
-  readonly body?: object;
-  readonly expected: Row;
-}
 
 const transfer = ({ world }: Service) => `/transfers/${idOf(world, 'transfers', 'internal')}`;
 const account = ({ world }: Service) => `/accounts/${idOf(world, 'accounts', 'Northwind Trading EUR')}`;
 const recipient = ({ world }: Service) => `/recipients/${idOf(world, 'recipients', 'international')}`;
 const usersOf = (app: string) => (service: Service) => `/apps/${idOf(service.world, 'apps', app)}/users`;
 
-/** Who may do what: person × operation × workspace. */
+/** The expected status per person, operation and workspace. */
 const MATRIX: readonly Case[] = [
   { operation: 'listApps', path: () => '/apps', expected: [200, 200, 200, 200, 401, 401] },
   { operation: 'listProducts', path: () => '/products', expected: [200, 200, 200, 200, 401, 401] },
@@ -185,14 +167,14 @@ const MATRIX: readonly Case[] = [
     expected: [403, 403, 403, 404, 401, 401],
   },
   {
-    operation: 'forgetRecipient',
+    operation: 'deleteRecipient',
     method: 'DELETE',
     path: () => '/recipients/999999',
     workspace: 'Northwind Trading',
     expected: [404, 404, 403, 403, 401, 401],
   },
   {
-    operation: 'forgetRecipient',
+    operation: 'deleteRecipient',
     method: 'DELETE',
     path: recipient,
     workspace: 'Southwind Imports',
@@ -219,25 +201,22 @@ const CASES = MATRIX.flatMap((row) =>
 export function accessContract(provide: () => Service): void {
   const service = provide();
 
-  describe('and who may do what', () => {
-    it.each(CASES)(
-      'When $person calls $operation in $where Then the answer is $status',
-      async ({ person, row, status }) => {
-        const workspace = row.workspace === undefined ? undefined : idOf(service.world, 'workspaces', row.workspace);
+  describe('access', () => {
+    it.each(CASES)('responds with $status to $person calling $operation in $where', async ({ person, row, status }) => {
+      const workspace = row.workspace === undefined ? undefined : idOf(service.world, 'workspaces', row.workspace);
 
-        const answer = await ask(service, row.path(service), {
-          as: PEOPLE[person],
-          workspace,
-          ...(row.method && { method: row.method }),
-          ...(row.body && { body: row.body }),
-        });
+      const response = await sendRequest(service, row.path(service), {
+        as: PEOPLE[person],
+        workspace,
+        ...(row.method && { method: row.method }),
+        ...(row.body && { body: row.body }),
+      });
 
-        expect(answer.status).toBe(status);
-        if (status === 401) expect(answer.headers.get('www-authenticate')).toBe('Bearer');
-      },
-    );
+      expect(response.status).toBe(status);
+      if (status === 401) expect(response.headers.get('www-authenticate')).toBe('Bearer');
+    });
 
-    it('When an operation is in the OpenAPI document Then it is in this matrix too', async () => {
+    it('covers every operation of the OpenAPI document', async () => {
       const { paths } = await openApiOf(service);
 
       const documented = Object.values(paths).flatMap((path) =>
@@ -247,12 +226,12 @@ export function accessContract(provide: () => Service): void {
       expect(new Set(MATRIX.map(({ operation }) => operation))).toEqual(new Set(documented));
     });
 
-    it('When the same request is sent without a token and with one of a stranger Then both get the same answer', async () => {
+    it('gives one response without a token and with a token of an unknown user', async () => {
       const strip = (text: string) => text.replace(/"requestId":"[^"]*"/, '"requestId":""');
 
-      const answers = [await ask(service, '/apps'), await ask(service, '/apps', { as: STRANGER })];
+      const responses = [await sendRequest(service, '/apps'), await sendRequest(service, '/apps', { as: STRANGER })];
 
-      expect(strip(answers[0]!.text)).toBe(strip(answers[1]!.text));
+      expect(strip(responses[0]!.text)).toBe(strip(responses[1]!.text));
     });
   });
 }

@@ -1,6 +1,6 @@
 import { BankingClient } from '@banking/client';
 import type { Account, ProductId, WorkspaceId } from '@banking/domain';
-import { ask } from '../answers.js';
+import { sendRequest } from '../responses.js';
 import { ADA, type Service } from '../service.js';
 import { idOf } from '../world.js';
 import { mistakesIn } from './shapes.js';
@@ -13,7 +13,7 @@ export function accountsContract(provide: () => Service): void {
       workspace() as WorkspaceId,
     );
   const send = (body: unknown, headers: Record<string, string> = {}) =>
-    ask(service, '/accounts', { as: ADA, workspace: workspace(), body, headers });
+    sendRequest(service, '/accounts', { as: ADA, workspace: workspace(), body, headers });
   const euro = async () => {
     const products = await new BankingClient({
       baseUrl: service.url,
@@ -23,8 +23,8 @@ export function accountsContract(provide: () => Service): void {
   };
   const count = async () => (await view().accounts.listPage({ limit: 500 })).items.length;
 
-  describe('and an account', () => {
-    it('When it is opened Then it holds nothing, and is where Location says', async () => {
+  describe('accounts', () => {
+    it('opens an empty account at its Location', async () => {
       const { status, headers, body } = await send({ productID: await euro(), alias: 'Holidays' });
 
       const account = body as Account;
@@ -37,7 +37,7 @@ export function accountsContract(provide: () => Service): void {
       expect((await view().accounts.listPage({ limit: 1 })).items).toEqual([account]);
     });
 
-    it('When the request comes again with its key Then the answer does, byte for byte, and says so', async () => {
+    it('replays the response byte for byte for a repeated idempotency key', async () => {
       const key = { 'Idempotency-Key': `contract-${workspace()}` };
       const productID = await euro();
       const first = await send(`{"productID":${productID},"alias":"Once"}`, key);
@@ -50,11 +50,16 @@ export function accountsContract(provide: () => Service): void {
       expect(again.headers.get('location')).toBe(first.headers.get('location'));
       expect(again.headers.get('idempotent-replayed')).toBe('true');
       expect(await count()).toBe(before);
-      expect(await send({ productID, alias: 'Twice' }, key)).toMatchObject({ status: 422, body: { reason: 'idempotency_key_reused' } }); // prettier-ignore
-      expect(await view().accounts.open({ productID, alias: 'Once' }, { idempotencyKey: key['Idempotency-Key'] })).toMatchObject({ resource: first.body, isReplay: true }); // prettier-ignore
+      expect(await send({ productID, alias: 'Twice' }, key)).toMatchObject({
+        status: 422,
+        body: { reason: 'idempotency_key_reused' },
+      });
+      expect(
+        await view().accounts.open({ productID, alias: 'Once' }, { idempotencyKey: key['Idempotency-Key'] }),
+      ).toMatchObject({ resource: first.body, isReplay: true });
     });
 
-    it('When it is renamed and disabled Then that is all that changes', async () => {
+    it('changes the alias and the status, and nothing else', async () => {
       const { resource } = await view().accounts.open({ productID: await euro(), alias: 'Before' });
 
       const renamed = await view().accounts.change(resource.id, { alias: 'After' });
@@ -71,7 +76,7 @@ export function accountsContract(provide: () => Service): void {
       ['half a product', { productID: 1.5 }, 400, 'body_malformed', ['/productID']],
       ['a product beyond 2^53', '{"productID":9007199254740993}', 400, 'body_malformed', ['/productID']],
       ['a list of products', { productID: [2] }, 400, 'body_malformed', ['/productID']],
-      ['a product that is not there', { productID: 999_999 }, 422, 'product_not_found', []],
+      ['a product that is not there', { productID: 999_999 }, 422, 'product_unavailable', []],
       ['an alias that is null', { productID: 2, alias: null }, 400, 'body_malformed', ['/alias']],
       ['an empty alias', { productID: 2, alias: '' }, 400, 'body_malformed', ['/alias']],
       ['an alias of spaces', { productID: 2, alias: '   ' }, 400, 'body_malformed', ['/alias']],
@@ -80,7 +85,7 @@ export function accountsContract(provide: () => Service): void {
       ['an alias with a NUL', { productID: 2, alias: 'a\0b' }, 400, 'body_malformed', ['/alias']],
       ['text that is shown backwards', { productID: 2, alias: '\u202eevil' }, 400, 'body_malformed', ['/alias']],
       ['half a character', '{"productID":2,"alias":"\\ud800"}', 400, 'body_malformed', ['/alias']],
-      ['a field nobody knows', { productID: 2, balance: 100 }, 400, 'field_unknown', ['/balance']],
+      ['an unknown field', { productID: 2, balance: 100 }, 400, 'field_unknown', ['/balance']],
       ['an id of its own', { productID: 2, id: 7 }, 400, 'field_unknown', ['/id']],
       ['two mistakes', { productID: 0, balance: 1 }, 400, 'body_malformed', ['/balance', '/productID']],
       ['a prototype', '{"productID":2,"__proto__":{"alias":"x"}}', 400, 'field_unknown', ['/__proto__']],
@@ -102,19 +107,16 @@ export function accountsContract(provide: () => Service): void {
       ],
       ['nesting without end', `${'{"a":'.repeat(500)}1${'}'.repeat(500)}`, 400, 'body_malformed', []],
       ['70 KiB', { productID: 2, alias: 'a'.repeat(70 * 1024) }, 413, 'payload_too_large', []],
-    ])(
-      'When it is opened with %s Then it is refused by name, and nothing is made',
-      async (_, body, status, reason, paths) => {
-        const before = await count();
+    ])('refuses to open an account with %s, names the field and opens none', async (_, body, status, reason, paths) => {
+      const before = await count();
 
-        const answer = await send(body);
+      const response = await send(body);
 
-        expect(answer).toMatchObject({ status, body: { reason } });
-        const { details } = answer.body as { details?: { path: string }[] };
-        expect((details ?? []).map(({ path }) => path).sort()).toEqual([...paths].sort());
-        expect(await count()).toBe(before);
-      },
-    );
+      expect(response).toMatchObject({ status, body: { reason } });
+      const { details } = response.body as { details?: { path: string }[] };
+      expect((details ?? []).map(({ path }) => path).sort()).toEqual([...paths].sort());
+      expect(await count()).toBe(before);
+    });
 
     it.each<[string, Record<string, string>]>([
       ['text/plain', { 'content-type': 'text/plain' }],
@@ -124,10 +126,10 @@ export function accountsContract(provide: () => Service): void {
       ['something behind json', { 'content-type': 'application/json garbage' }],
       ['another charset', { 'content-type': 'application/json; charset=utf-16' }],
       ['a packed body', { 'content-encoding': 'gzip' }],
-    ])('When its body is sent as %s Then it is refused', async (_, headers) => {
-      const answer = await send(JSON.stringify({ productID: 2 }), headers);
+    ])('refuses a body of the media type %s', async (_, headers) => {
+      const response = await send(JSON.stringify({ productID: 2 }), headers);
 
-      expect(answer).toMatchObject({ status: 415, body: { errorCode: 'unsupported_media_type' } });
+      expect(response).toMatchObject({ status: 415, body: { errorCode: 'unsupported_media_type' } });
     });
 
     it.each([
@@ -135,11 +137,11 @@ export function accountsContract(provide: () => Service): void {
       'application/json; charset=utf-8',
       'application/json;charset="UTF-8"',
       'Application/JSON',
-    ])('When its body is sent as %s Then it is read', async (type) => {
+    ])('accepts a body of the media type %s', async (type) => {
       expect((await send({ productID: await euro() }, { 'content-type': type })).status).toBe(201);
     });
 
-    it.each(['', 'two words', 'é', 'x'.repeat(256)])('When its key is %j Then it is refused', async (key) => {
+    it.each(['', 'two words', 'é', 'x'.repeat(256)])('refuses the idempotency key %j', async (key) => {
       expect(await send({ productID: 2 }, { 'Idempotency-Key': key })).toMatchObject({
         status: 400,
         body: { reason: 'idempotency_key_invalid' },

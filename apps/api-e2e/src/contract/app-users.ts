@@ -1,5 +1,5 @@
 import type { User } from '@banking/domain';
-import { ask } from '../answers.js';
+import { sendRequest } from '../responses.js';
 import { ADA, BOB, CY, EVE, GATEWAY, type Service } from '../service.js';
 import { idOf } from '../world.js';
 
@@ -31,25 +31,25 @@ const SEEN: readonly (readonly [viewer: string, app: string, Readonly<Record<str
 
 export function appUsersContract(provide: () => Service): void {
   const service = provide();
-  const list = (viewer: string, app: number | string) => ask(service, `/apps/${app}/users`, { as: viewer });
+  const list = (viewer: string, app: number | string) => sendRequest(service, `/apps/${app}/users`, { as: viewer });
 
-  describe('and the users of an app', () => {
-    it.each(SEEN)('When %s lists those of %s Then there is exactly who may be seen', async (viewer, app, expected) => {
-      const answer = await list(viewer, idOf(service.world, 'apps', app));
+  describe('GET /apps/{appId}/users', () => {
+    it.each(SEEN)('lists for %s exactly the visible users of %s', async (viewer, app, expected) => {
+      const response = await list(viewer, idOf(service.world, 'apps', app));
 
-      const seen = (answer.body as User[]).map(({ email, edges }) => [
+      const seen = (response.body as User[]).map(({ email, edges }) => [
         email,
         edges.roles?.map(({ role, edges: { workspace } }) => `${role} of ${workspace.name}`),
       ]);
       expect(Object.fromEntries(seen)).toEqual(expected);
     });
 
-    it('When a role is shown Then the id of its workspace is what Workspace-ID takes', async () => {
-      const answer = await list(BOB, idOf(service.world, 'apps', 'Northwind Treasury'));
-      const bob = (answer.body as User[]).find(({ email }) => email === BOB);
+    it('shows workspace ids that Workspace-ID accepts', async () => {
+      const response = await list(BOB, idOf(service.world, 'apps', 'Northwind Treasury'));
+      const bob = (response.body as User[]).find(({ email }) => email === BOB);
       const workspace = bob?.edges.roles?.[0]?.edges.workspace.id;
 
-      const transfer = await ask(service, `/transfers/${idOf(service.world, 'transfers', 'internal')}`, {
+      const transfer = await sendRequest(service, `/transfers/${idOf(service.world, 'transfers', 'internal')}`, {
         as: BOB,
         workspace,
       });
@@ -57,13 +57,15 @@ export function appUsersContract(provide: () => Service): void {
       expect(transfer.status).toBe(200);
     });
 
-    it('When a user is pending Then the status says so, and the list of roles is there and empty', async () => {
-      const answer = await list(CY, idOf(service.world, 'apps', 'Northwind Treasury'));
+    it('shows a pending user with its status and an empty list of roles', async () => {
+      const response = await list(CY, idOf(service.world, 'apps', 'Northwind Treasury'));
 
-      expect(answer.body).toMatchObject([{ email: CY, status: 'pending', userType: 'personal', edges: { roles: [] } }]);
+      expect(response.body).toMatchObject([
+        { email: CY, status: 'pending', userType: 'personal', edges: { roles: [] } },
+      ]);
     });
 
-    it('When the app is of others or is not there Then both get the same answer', async () => {
+    it('gives one response for an unknown app and an app of other users', async () => {
       const strip = (text: string) => text.replace(/"requestId":"[^"]*"/, '"requestId":""');
 
       const [others, none] = [await list(ADA, idOf(service.world, 'apps', 'Southwind')), await list(ADA, 987_654_321)];

@@ -7,14 +7,17 @@ import { errorsContract } from './errors.js';
 import { fundingsContract } from './fundings.js';
 import { healthContract } from './health.js';
 import { httpContract } from './http.js';
-import { laterOrdersContract } from './later-orders.js';
+import { orderListsContract } from './order-lists.js';
+import { scheduledOrdersContract } from './scheduled-orders.js';
 import { ordersContract } from './orders.js';
 import { readsContract } from './reads.js';
-import { keptRecipientsContract } from './kept-recipients.js';
+import { keptRecipientsContract } from './stored-recipients.js';
 import { refusedOrdersContract } from './refused-orders.js';
 import { recipientSchemasContract } from './recipient-schemas.js';
 import { recipientsContract } from './recipients.js';
-import { sandboxContract } from './sandbox.js';
+import { refusedQuotesContract } from './refused-quotes.js';
+import { sandboxClockContract } from './sandbox-clock.js';
+import { sandboxEventsContract } from './sandbox-events.js';
 import { statementPagesContract } from './statement-pages.js';
 import { statementsContract } from './statements.js';
 import { quotesContract } from './quotes.js';
@@ -23,12 +26,12 @@ import { transactionLinksContract } from './transaction-links.js';
 import { transfersContract } from './transfers.js';
 
 /**
- * What a service promises to whoever calls it, whatever is behind it or in front of it.
+ * The interface of a service as a caller observes it, with its own books or behind a gateway.
  *
  * @param provide the service, once the setup of the run has started it
  */
 export function contract(name: string, provide: () => Service): void {
-  describe(`Given ${name}`, () => {
+  describe(`${name}`, () => {
     for (const part of [
       readsContract,
       transfersContract,
@@ -44,10 +47,13 @@ export function contract(name: string, provide: () => Service): void {
       recipientsContract,
       keptRecipientsContract,
       quotesContract,
+      refusedQuotesContract,
       ordersContract,
       refusedOrdersContract,
-      laterOrdersContract,
-      sandboxContract,
+      scheduledOrdersContract,
+      orderListsContract,
+      sandboxEventsContract,
+      sandboxClockContract,
       transactionLinksContract,
       errorsContract,
       httpContract,

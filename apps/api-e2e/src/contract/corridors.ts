@@ -1,14 +1,14 @@
 import { BankingClient } from '@banking/client';
-import { ask } from '../answers.js';
+import { sendRequest } from '../responses.js';
 import { ADA, type Service } from '../service.js';
 import { mistakesIn } from './shapes.js';
 
 export function corridorsContract(provide: () => Service): void {
   const service = provide();
-  const read = (path: string) => ask(service, path, { as: ADA });
+  const read = (path: string) => sendRequest(service, path, { as: ADA });
 
-  describe('and the corridors to a country', () => {
-    it('When there are some Then each has the published fields, and its limits are of its limit currency', async () => {
+  describe('GET /recipients/countries/{countryCode}/corridors', () => {
+    it('returns the published fields, and limits in the limit currency', async () => {
       const client = new BankingClient({ baseUrl: service.url, token: () => service.tokenOf(ADA) });
       const corridors = await client.listCorridors({}, { country: 'IN' });
 
@@ -24,23 +24,20 @@ export function corridorsContract(provide: () => Service): void {
       }
     });
 
-    it.each(['in', 'In', 'iN', 'IND', 'ind', 'Ind'])(
-      'When the country is written %s Then it is the same country',
-      async (country) => {
-        const [spelt, plain] = [
-          await read(`/recipients/countries/${country}/corridors`),
-          await read('/recipients/countries/IN/corridors'),
-        ];
+    it.each(['in', 'In', 'iN', 'IND', 'ind', 'Ind'])('accepts the country code %s', async (country) => {
+      const [spelt, plain] = [
+        await read(`/recipients/countries/${country}/corridors`),
+        await read('/recipients/countries/IN/corridors'),
+      ];
 
-        expect(spelt.status).toBe(200);
-        expect(spelt.text).toBe(plain.text);
-      },
-    );
+      expect(spelt.status).toBe(200);
+      expect(spelt.text).toBe(plain.text);
+    });
 
-    it.each(['KP', 'AQ', 'BVT'])('When %s is a country nobody can pay to Then the list is empty', async (country) => {
-      const answer = await read(`/recipients/countries/${country}/corridors`);
+    it.each(['KP', 'AQ', 'BVT'])('returns an empty list for %s, a country without corridors', async (country) => {
+      const response = await read(`/recipients/countries/${country}/corridors`);
 
-      expect([answer.status, answer.text]).toEqual([200, '[]']);
+      expect([response.status, response.text]).toEqual([200, '[]']);
     });
 
     it.each([
@@ -56,25 +53,22 @@ export function corridorsContract(provide: () => Service): void {
       '%20',
       'IN%00',
       'ın'.replace('ı', '%C4%B1'),
-    ])('When the country is %s Then it is not known', async (country) => {
-      const answer = await read(`/recipients/countries/${country}/corridors`);
+    ])('refuses the country code %s', async (country) => {
+      const response = await read(`/recipients/countries/${country}/corridors`);
 
-      expect(answer.status).toBe(404);
-      expect(answer.body).toMatchObject({ errorCode: 'invalid_request', reason: 'country_unknown' });
+      expect(response.status).toBe(404);
+      expect(response.body).toMatchObject({ errorCode: 'invalid_request', reason: 'country_unknown' });
     });
 
-    it.each(['IN', 'deu', 'KP'])(
-      'When the former path is asked for %s Then it answers byte for byte as its successor',
-      async (country) => {
-        const former = await read(`/countries/${country}/corridors`);
-        const successor = await read(`/recipients/countries/${country}/corridors`);
+    it.each(['IN', 'deu', 'KP'])('returns the same bytes on the deprecated path for %s', async (country) => {
+      const former = await read(`/countries/${country}/corridors`);
+      const successor = await read(`/recipients/countries/${country}/corridors`);
 
-        expect(former.status).toBe(200);
-        expect(former.text).toBe(successor.text);
-      },
-    );
+      expect(former.status).toBe(200);
+      expect(former.text).toBe(successor.text);
+    });
 
-    it('When the former path is asked Then it says since when it is deprecated, until when it works, and what replaces it', async () => {
+    it('names the deprecation date, the sunset date and the successor on the deprecated path', async () => {
       const { headers } = await read('/countries/IN/corridors');
       const plain = await read('/recipients/countries/IN/corridors');
 
@@ -84,7 +78,7 @@ export function corridorsContract(provide: () => Service): void {
       expect(['deprecation', 'sunset', 'link'].filter((name) => plain.headers.has(name))).toEqual([]);
     });
 
-    it('When the former path refuses Then the refusal is that of its successor, and carries the same headers', async () => {
+    it('returns the same refusal and headers on the deprecated path', async () => {
       const former = await read('/countries/ZZ/corridors');
 
       expect(former.body).toMatchObject({ errorCode: 'invalid_request', reason: 'country_unknown' });

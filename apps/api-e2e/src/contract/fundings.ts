@@ -1,6 +1,6 @@
 import { BankingClient } from '@banking/client';
 import type { Account, ProductId, Transfer, TransferAmount, WorkspaceId } from '@banking/domain';
-import { ask } from '../answers.js';
+import { sendRequest } from '../responses.js';
 import { ADA, type Service } from '../service.js';
 import { idOf } from '../world.js';
 import { mistakesIn } from './shapes.js';
@@ -12,17 +12,22 @@ export function fundingsContract(provide: () => Service): void {
   const client = () => new BankingClient({ baseUrl: service.url, token: () => service.tokenOf(ADA) });
   const view = () => client().workspace(workspace() as WorkspaceId);
   const send = (account: Account, body: unknown, headers: Record<string, string> = {}) =>
-    ask(service, `/sandbox/accounts/${account.id}/fundings`, { as: ADA, workspace: workspace(), body, headers });
+    sendRequest(service, `/sandbox/accounts/${account.id}/fundings`, {
+      as: ADA,
+      workspace: workspace(),
+      body,
+      headers,
+    });
   let account: Account;
 
-  describe('and an account that is funded', () => {
+  describe('fundings', () => {
     beforeAll(async () => {
       const [product] = await client().listProducts();
       account = (await view().accounts.open({ productID: product?.id as ProductId, alias: 'Funded' })).resource;
     });
     const balance = async () => (await view().accounts.get(account.id)).edges.balances[0]?.amount;
 
-    it('When money arrives Then the balance has it, and the transfer is where Location says', async () => {
+    it('credits the balance and returns the transfer at its Location', async () => {
       const { status, headers, body } = await send(account, { amount: '1000000' });
 
       const transfer = body as Transfer;
@@ -35,7 +40,7 @@ export function fundingsContract(provide: () => Service): void {
       expect(await balance()).toBe(1_000_000);
     });
 
-    it('When the request comes again with its key Then money arrives once', async () => {
+    it('credits once for a repeated idempotency key', async () => {
       const key = { 'Idempotency-Key': `funding-${account.id}` };
       const before = await balance();
       const first = await send(account, { amount: '250' }, key);
@@ -45,9 +50,15 @@ export function fundingsContract(provide: () => Service): void {
       expect(again.text).toBe(first.text);
       expect(again.headers.get('idempotent-replayed')).toBe('true');
       expect(await balance()).toBe(Number(before) + 250);
-      expect(await send(account, { amount: '251' }, key)).toMatchObject({ status: 422, body: { reason: 'idempotency_key_reused' } }); // prettier-ignore
-      const wish = { accountId: account.id, amount: '250' as TransferAmount };
-      expect(await view().sandbox.fund(wish, { idempotencyKey: key['Idempotency-Key'] })).toMatchObject({ resource: first.body, isReplay: true }); // prettier-ignore
+      expect(await send(account, { amount: '251' }, key)).toMatchObject({
+        status: 422,
+        body: { reason: 'idempotency_key_reused' },
+      });
+      const input = { accountId: account.id, amount: '250' as TransferAmount };
+      expect(await view().sandbox.fund(input, { idempotencyKey: key['Idempotency-Key'] })).toMatchObject({
+        resource: first.body,
+        isReplay: true,
+      });
     });
 
     it.each<[string, unknown, number, string, readonly string[]]>([
@@ -72,21 +83,18 @@ export function fundingsContract(provide: () => Service): void {
       ['more than an account holds', { amount: '9007199254740992' }, 422, 'balance_limit_exceeded', []],
       ['a fee of its own', { amount: '100', feeAmount: '1' }, 400, 'field_unknown', ['/feeAmount']],
       ['a type of its own', { amount: '100', type: 'payout' }, 400, 'field_unknown', ['/type']],
-    ])(
-      'When the amount is %s Then it is refused by name, and nothing moves',
-      async (_, body, status, reason, paths) => {
-        const before = await balance();
+    ])('refuses the amount %s, names the field and moves no money', async (_, body, status, reason, paths) => {
+      const before = await balance();
 
-        const answer = await send(account, body);
+      const response = await send(account, body);
 
-        expect(answer).toMatchObject({ status, body: { reason } });
-        const { details } = answer.body as { details?: { path: string }[] };
-        expect((details ?? []).map(({ path }) => path)).toEqual(paths);
-        expect(await balance()).toBe(before);
-      },
-    );
+      expect(response).toMatchObject({ status, body: { reason } });
+      const { details } = response.body as { details?: { path: string }[] };
+      expect((details ?? []).map(({ path }) => path)).toEqual(paths);
+      expect(await balance()).toBe(before);
+    });
 
-    it('When the account is disabled Then it takes no money', async () => {
+    it('refuses to fund a disabled account', async () => {
       await view().accounts.change(account.id, { status: 'disabled' });
 
       expect(await send(account, { amount: '1' })).toMatchObject({ status: 422, body: { reason: 'account_disabled' } });

@@ -1,24 +1,24 @@
-import { ask, openApiOf } from '../answers.js';
+import { sendRequest, openApiOf } from '../responses.js';
 import type { Service } from '../service.js';
 import { mistakesIn } from './shapes.js';
 
 export function healthContract(provide: () => Service): void {
   const service = provide();
 
-  describe('and its health', () => {
+  describe('health and OpenAPI document', () => {
     it.each(['/health/live', '/health/ready'])(
-      'When %s is asked by anybody Then it is well, and nothing keeps the answer',
+      'reports healthy at %s without a token, and forbids caching',
       async (path) => {
-        const answer = await ask(service, path);
+        const response = await sendRequest(service, path);
 
-        expect(answer.status).toBe(200);
-        expect(mistakesIn(answer.body, 'Health')).toEqual([]);
-        expect(answer.body).toMatchObject({ status: 'ok' });
-        expect(answer.headers.get('cache-control')).toBe('no-store');
+        expect(response.status).toBe(200);
+        expect(mistakesIn(response.body, 'Health')).toEqual([]);
+        expect(response.body).toMatchObject({ status: 'ok' });
+        expect(response.headers.get('cache-control')).toBe('no-store');
       },
     );
 
-    it('When the OpenAPI document is read Then every operation says where it comes from and every error is described', async () => {
+    it('marks the origin of every operation and describes every error', async () => {
       const { paths } = await openApiOf(service);
 
       const operations = Object.values(paths).flatMap((path) => Object.values(path)) as unknown as Record<
@@ -29,7 +29,7 @@ export function healthContract(provide: () => Service): void {
       expect(operations.flatMap(({ responses }) => Object.keys(responses as object))).not.toContain('default');
     });
 
-    it('When the OpenAPI document is asked Then the five published operations are in it as published', async () => {
+    it('documents the five published operations unchanged', async () => {
       const { paths } = await openApiOf(service);
 
       for (const path of [

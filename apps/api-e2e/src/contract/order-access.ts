@@ -1,15 +1,15 @@
 import type { Service } from '../service.js';
 import { idOf } from '../world.js';
-import type { Case } from './access.js';
+import type { Case } from './access-case.js';
 
 const orders = ({ world }: Service) => `/accounts/${idOf(world, 'accounts', 'Northwind Trading USD')}/orders`;
-/** The order of the demo world that has paid: nobody can cancel it any more. */
+/** The completed order of the demo data, which cannot be cancelled. */
 const paid = (service: Service) => `${orders(service)}/1`;
 
 const cases = (workspace: string, rows: readonly Omit<Case, 'workspace'>[]): Case[] =>
   rows.map((row) => ({ ...row, workspace }));
 
-/** Who may pay and see what was instructed. */
+/** Access to orders. */
 export const ORDER_ACCESS: readonly Case[] = [
   ...cases('Northwind Trading', [
     { operation: 'listOrders', path: () => '/orders', expected: [200, 200, 403, 403, 401, 401] },

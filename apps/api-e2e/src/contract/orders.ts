@@ -1,4 +1,4 @@
-import type { Order, QuoteWish } from '@banking/domain';
+import type { Order, CreateQuoteInput } from '@banking/domain';
 import { EVE, type Service } from '../service.js';
 import { idOf } from '../world.js';
 import { IN_EUR, type OrderPart, Payer } from './paying.js';
@@ -18,11 +18,14 @@ export function ordersContract(provide: () => Service): void {
   });
   const transactionOf = ({ edges }: Order) => edges.executions?.[0]?.edges.transaction;
 
-  describe('and an order that pays at once', () => {
-    it('When it is to somebody abroad Then amount and fee have left the account, and the payout is on its way', async () => {
+  describe('instant orders', () => {
+    it('debits amount and fee for an international payment and submits the payout', async () => {
       const { id } = await ada.account('1000000');
 
-      const { status, headers, body } = await ada.send(id, toRavi({ description: 'Invoice 4711', metadata: { team: 'a' } })); // prettier-ignore
+      const { status, headers, body } = await ada.send(
+        id,
+        toRavi({ description: 'Invoice 4711', metadata: { team: 'a' } }),
+      );
 
       const order = body as Order;
       expect(status).toBe(200);
@@ -38,14 +41,25 @@ export function ordersContract(provide: () => Service): void {
       const transaction = transactionOf(order);
       expect(transaction).toMatchObject({ status: 'pending', edges: { internationalRemittance: { edges: {} } } });
       expect(transaction?.edges?.transfers).toMatchObject([
-        { type: 'spot', direction: 'debit', amount: '250000', feeAmount: '600', purpose: 'IR002', description: 'Invoice 4711' }, // prettier-ignore
+        {
+          type: 'spot',
+          direction: 'debit',
+          amount: '250000',
+          feeAmount: '600',
+          purpose: 'IR002',
+          description: 'Invoice 4711',
+        },
         { type: 'fee', direction: 'debit', amount: '600' },
       ]);
       expect(await ada.balanceOf(id)).toBe('749400');
-      expect((await ada.view.transfers.listPage({ accountId: id })).items.map(({ amount }) => amount)).toEqual(['600', '250000', '1000000']); // prettier-ignore
+      expect((await ada.view.transfers.listPage({ accountId: id })).items.map(({ amount }) => amount)).toEqual([
+        '600',
+        '250000',
+        '1000000',
+      ]);
     });
 
-    it('When it is read again Then it is the same order, but for what its network says meanwhile', async () => {
+    it('returns the same order for a read, except for later network events', async () => {
       const { id } = await ada.account('1000000');
       const { edges: was, ...placed } = (await ada.send(id, toRavi())).body as Order;
 
@@ -55,22 +69,34 @@ export function ordersContract(provide: () => Service): void {
       expect(edges.executions?.map((run) => run.id)).toEqual(was.executions?.map((run) => run.id));
     });
 
-    it('When it names a quote Then the price of the quote is paid, and no other order has it', async () => {
+    it('executes an order at the price of its quote, and refuses the quote to another order', async () => {
       const { id } = await ada.account('1000000');
-      const wish = { accountID: id, recipientID: ravi(), amount: '250000' } as QuoteWish;
-      const { resource: quote } = await ada.view.quotes.create(wish);
+      const input = { accountID: id, recipientID: ravi(), amount: '250000' } as CreateQuoteInput;
+      const { resource: quote } = await ada.view.quotes.create(input);
 
       const { body } = await ada.send(id, toRavi({ quoteID: quote.id }));
 
-      expect(body).toMatchObject({ quoteID: quote.id, edges: { executions: [{ edges: { transaction: { edges: { transfers: [{ feeAmount: quote.feeAmount }, {}] } } } }] } }); // prettier-ignore
-      expect(await ada.send(id, toRavi({ quoteID: quote.id }))).toMatchObject({ status: 422, body: { reason: 'quote_used' } }); // prettier-ignore
+      expect(body).toMatchObject({
+        quoteID: quote.id,
+        edges: {
+          executions: [{ edges: { transaction: { edges: { transfers: [{ feeAmount: quote.feeAmount }, {}] } } } }],
+        },
+      });
+      expect(await ada.send(id, toRavi({ quoteID: quote.id }))).toMatchObject({
+        status: 422,
+        body: { reason: 'quote_used' },
+      });
       expect(await ada.balanceOf(id)).toBe('749400');
     });
 
-    it('When it is to another account of the workspace Then both have moved, at once and for nothing', async () => {
+    it('moves both balances at once without a fee between accounts of the workspace', async () => {
       const [from, to] = [await ada.account('1000'), await ada.account()];
 
-      const { body } = await ada.send(from.id, { amount: '1000', recipientID: await ada.recipientOf(to), type: 'instant' }); // prettier-ignore
+      const { body } = await ada.send(from.id, {
+        amount: '1000',
+        recipientID: await ada.recipientOf(to),
+        type: 'instant',
+      });
 
       expect(transactionOf(body as Order)).toMatchObject({
         status: 'completed',
@@ -79,10 +105,14 @@ export function ordersContract(provide: () => Service): void {
       expect([await ada.balanceOf(from.id), await ada.balanceOf(to.id)]).toEqual(['0', '1000']);
     });
 
-    it('When it is into another currency Then both sides are converted in one transaction', async () => {
+    it('converts both sides in one transaction', async () => {
       const [from, to] = [await ada.account('10000'), await ada.account('0', IN_EUR)];
       const recipientID = await ada.recipientOf(to);
-      const { resource: quote } = await ada.view.quotes.create({ accountID: from.id, recipientID, amount: '10000' } as QuoteWish); // prettier-ignore
+      const { resource: quote } = await ada.view.quotes.create({
+        accountID: from.id,
+        recipientID,
+        amount: '10000',
+      } as CreateQuoteInput);
 
       const { body } = await ada.send(from.id, { amount: '10000', recipientID, type: 'instant', quoteID: quote.id });
 
@@ -94,11 +124,15 @@ export function ordersContract(provide: () => Service): void {
       expect([await ada.balanceOf(from.id), await ada.balanceOf(to.id)]).toEqual(['0', quote.targetAmount]);
     });
 
-    it('When it is to an account of another workspace Then the money is there, and nothing of it is told', async () => {
+    it('credits an account of another workspace and reveals nothing about it', async () => {
       const eve = new Payer(service, 'Southwind Imports', EVE);
       const [from, theirs] = [await ada.account('1000'), await eve.account('0')];
 
-      const { body, text } = await ada.send(from.id, { amount: '400', recipientID: await ada.recipientOf(theirs), type: 'instant' }); // prettier-ignore
+      const { body, text } = await ada.send(from.id, {
+        amount: '400',
+        recipientID: await ada.recipientOf(theirs),
+        type: 'instant',
+      });
 
       expect(body).toMatchObject({ status: 'completed', edges: { executions: [{ status: 'completed' }] } });
       expect(transactionOf(body as Order)?.edges?.transfers).toHaveLength(1);
@@ -106,7 +140,7 @@ export function ordersContract(provide: () => Service): void {
       expect([await ada.balanceOf(from.id), await eve.balanceOf(theirs.id)]).toEqual(['600', '400']);
     });
 
-    it('When the request comes again with its key, in whatever order of its fields, Then the answer does, and nothing moves', async () => {
+    it('replays the response for a repeated idempotency key in any field order, and moves no money', async () => {
       const { id } = await ada.account('1000000');
       const key = { 'Idempotency-Key': `order-${id}` };
       const first = await ada.send(id, toRavi(), key);
@@ -119,21 +153,26 @@ export function ordersContract(provide: () => Service): void {
         expect(headers.get('location')).toBe(first.headers.get('location'));
       }
       expect(first.headers.has('idempotent-replayed')).toBe(false);
-      expect(await ada.send(id, toRavi({ amount: '250001' }), key)).toMatchObject({ status: 422, body: { reason: 'idempotency_key_reused' } }); // prettier-ignore
+      expect(await ada.send(id, toRavi({ amount: '250001' }), key)).toMatchObject({
+        status: 422,
+        body: { reason: 'idempotency_key_reused' },
+      });
       expect(await ada.balanceOf(id)).toBe('749400');
     });
 
-    it('When the same request comes many times at once Then one order is placed, and all have its answer', async () => {
+    it('places one order for concurrent repetitions, which all get its response', async () => {
       const { id } = await ada.account('1000000');
 
-      const answers = await Promise.all(Array.from({ length: 6 }, () => ada.send(id, toRavi(), { 'Idempotency-Key': `at-once-${id}` }))); // prettier-ignore
+      const responses = await Promise.all(
+        Array.from({ length: 6 }, () => ada.send(id, toRavi(), { 'Idempotency-Key': `at-once-${id}` })),
+      );
 
-      expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
-      expect(answers.filter(({ headers }) => !headers.has('idempotent-replayed'))).toHaveLength(1);
+      expect(new Set(responses.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+      expect(responses.filter(({ headers }) => !headers.has('idempotent-replayed'))).toHaveLength(1);
       expect(await ada.balanceOf(id)).toBe('749400');
     });
 
-    it('When a key is used for another account Then it is another key, and after a refusal it is free', async () => {
+    it('scopes idempotency keys to the account, and releases a key after a refusal', async () => {
       const [one, other] = [await ada.account('1000'), await ada.account()];
       const key = { 'Idempotency-Key': `orders-${one.id}` };
       const body = { amount: '600', recipientID: await ada.recipientOf(await ada.account()), type: 'instant' };
@@ -149,31 +188,37 @@ export function ordersContract(provide: () => Service): void {
       expect([status, headers.has('idempotent-replayed')]).toEqual([200, false]);
     });
 
-    it('When many are placed at once over what is there for one Then one is carried out', async () => {
+    it('executes one of many concurrent orders if the balance covers one', async () => {
       const [from, to] = [await ada.account('1000'), await ada.account()];
       const body = { amount: '600', recipientID: await ada.recipientOf(to), type: 'instant' };
 
-      const answers = await Promise.all(Array.from({ length: 8 }, () => ada.send(from.id, body)));
+      const responses = await Promise.all(Array.from({ length: 8 }, () => ada.send(from.id, body)));
 
-      expect(answers.map(({ status }) => status).sort()).toEqual([200, 422, 422, 422, 422, 422, 422, 422]);
+      expect(responses.map(({ status }) => status).sort()).toEqual([200, 422, 422, 422, 422, 422, 422, 422]);
       expect([await ada.balanceOf(from.id), await ada.balanceOf(to.id)]).toEqual(['400', '600']);
       expect(await ada.ordersOf(from.id)).toHaveLength(1);
     });
 
-    it('When a header asks for another method Then it is ignored', async () => {
+    it('ignores method override headers', async () => {
       const { id } = await ada.account('1000000');
 
       expect((await ada.send(id, toRavi(), { 'X-HTTP-Method-Override': 'DELETE' })).status).toBe(200);
     });
 
-    it('When the account is disabled Then it is refused, and neither does it take money', async () => {
+    it('refuses an order from or to a disabled account', async () => {
       const [off, on] = [await ada.account('1000'), await ada.account('1000')];
       const [toOff, toOn] = [await ada.recipientOf(off), await ada.recipientOf(on)];
       await ada.view.accounts.change(off.id, { status: 'disabled' });
       const body = { amount: '1', type: 'instant' };
 
-      expect(await ada.send(off.id, { ...body, recipientID: toOn })).toMatchObject({ status: 422, body: { reason: 'account_disabled' } }); // prettier-ignore
-      expect(await ada.send(on.id, { ...body, recipientID: toOff })).toMatchObject({ status: 422, body: { reason: 'recipient_invalid' } }); // prettier-ignore
+      expect(await ada.send(off.id, { ...body, recipientID: toOn })).toMatchObject({
+        status: 422,
+        body: { reason: 'account_disabled' },
+      });
+      expect(await ada.send(on.id, { ...body, recipientID: toOff })).toMatchObject({
+        status: 422,
+        body: { reason: 'recipient_invalid' },
+      });
       expect(await ada.balanceOf(on.id)).toBe('1000');
     });
   });

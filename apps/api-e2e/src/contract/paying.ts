@@ -1,6 +1,14 @@
 import { BankingClient, type WorkspaceView } from '@banking/client';
-import type { Account, AccountId, Order, OrderWish, ProductId, RecipientId, TransferAmount } from '@banking/domain';
-import { type Answer, ask } from '../answers.js';
+import type {
+  Account,
+  AccountId,
+  Order,
+  PlaceOrderInput,
+  ProductId,
+  RecipientId,
+  TransferAmount,
+} from '@banking/domain';
+import { type HttpResponse, sendRequest } from '../responses.js';
 import { ADA, type Service } from '../service.js';
 import { idOf } from '../world.js';
 
@@ -8,7 +16,7 @@ import { idOf } from '../world.js';
 const IN_USD = 1 as ProductId;
 export const IN_EUR = 2 as ProductId;
 
-/** Somebody who pays: Ada for Northwind Trading unless it says otherwise, from accounts that nobody else moves. */
+/** A payer with accounts that no other test uses. The default is Ada for Northwind Trading. */
 export class Payer {
   constructor(
     private readonly service: Service,
@@ -31,7 +39,7 @@ export class Payer {
     return resource;
   }
 
-  /** A recipient of this workspace that is an account of whomever. */
+  /** Adds an account, of any workspace, as a recipient of this workspace. */
   async recipientOf({ code }: Account): Promise<RecipientId> {
     return (await this.view.recipients.addInternal({ accountCode: code ?? '', saved: false })).resource.id;
   }
@@ -45,20 +53,27 @@ export class Payer {
     return (await this.view.orders.listPage({ accountId })).items;
   }
 
-  send(accountId: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
-    return this.ask(`/accounts/${accountId}/orders`, { body, headers });
+  send(accountId: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<HttpResponse> {
+    return this.sendRequest(`/accounts/${accountId}/orders`, { body, headers });
   }
 
-  ask(path: string, question: Omit<Parameters<typeof ask>[2] & object, 'as' | 'workspace'> = {}): Promise<Answer> {
-    return ask(this.service, path, { as: this.email, workspace: this.workspace, ...question });
+  cancel(accountId: number, orderId: number): Promise<HttpResponse> {
+    return this.sendRequest(`/accounts/${accountId}/orders/${orderId}/cancellation`, { method: 'POST' });
+  }
+
+  sendRequest(
+    path: string,
+    options: Omit<Parameters<typeof sendRequest>[2] & object, 'as' | 'workspace'> = {},
+  ): Promise<HttpResponse> {
+    return sendRequest(this.service, path, { as: this.email, workspace: this.workspace, ...options });
   }
 }
 
 /** What an order says beside its account and its recipient. */
-export type OrderPart = Partial<Record<keyof OrderWish, unknown>>;
+export type OrderPart = Partial<Record<keyof PlaceOrderInput, unknown>>;
 
 /** The paths of what is at fault. */
-export const pathsOf = ({ body }: Answer): string[] => {
+export const pathsOf = ({ body }: HttpResponse): string[] => {
   const { details = [] } = body as { readonly details?: readonly { readonly path: string }[] };
   return details.map(({ path }) => path).sort();
 };

@@ -1,4 +1,4 @@
-import type { Case } from './access.js';
+import type { Case } from './access-case.js';
 
 /** Who may price a payment and read its price. The demo world has one quote, of its first workspace. */
 export const QUOTE_ACCESS: readonly Case[] = [

@@ -1,34 +1,23 @@
-import { BankingClient } from '@banking/client';
 import {
   convert,
   type CurrencyCode,
   inverse,
   parseTransferAmount,
   type Quote,
-  type QuoteWish,
+  type CreateQuoteInput,
   rateOf,
 } from '@banking/domain';
-import { ask } from '../answers.js';
-import { ADA, EVE, type Service } from '../service.js';
+import { EVE, type Service } from '../service.js';
 import { idOf } from '../world.js';
-import { DATA } from './recipients.js';
+import { quoteRequests } from './quote-requests.js';
 import { mistakesIn } from './shapes.js';
 
 export function quotesContract(provide: () => Service): void {
   const service = provide();
-  const workspace = () => idOf(service.world, 'workspaces', 'Northwind Trading');
-  const account = (name: string) => idOf(service.world, 'accounts', name);
-  const usd = () => account('Northwind Trading USD');
-  const recipient = () => idOf(service.world, 'recipients', 'international');
-  const client = (as = ADA) => new BankingClient({ baseUrl: service.url, token: () => service.tokenOf(as) });
-  const view = () => client().workspace(workspace());
-  const send = (body: unknown, headers: Record<string, string> = {}) =>
-    ask(service, '/quotes', { as: ADA, workspace: workspace(), body, headers });
-  const toRavi = (part: object = {}) => ({ accountID: usd(), recipientID: recipient(), amount: '250000', ...part });
-  const inCurrency = (targetCurrency: unknown, part: object = {}) => ({ accountID: usd(), targetCurrency, amount: '250000', ...part }); // prettier-ignore
+  const { account, usd, recipient, client, view, send, toRavi, inCurrency } = quoteRequests(service);
 
-  describe('and a payment to be quoted', () => {
-    it('When it is to somebody abroad Then its price is said, and is where Location says', async () => {
+  describe('quotes', () => {
+    it('quotes an international payment at its Location', async () => {
       const { status, headers, body } = await send(toRavi());
 
       const quote = body as Quote;
@@ -52,7 +41,7 @@ export function quotesContract(provide: () => Service): void {
       ['Northwind Trading JPY', 'EUR', '7'],
       ['Northwind Trading KWD', 'IDR', '1'],
       ['Northwind Trading GBP', 'GBP', '9223372036854775807'],
-    ])('When it is from %s in %s Then anybody can do the sum again', async (from, to, amount) => {
+    ])('quotes amounts from %s in %s that the caller can recompute', async (from, to, amount) => {
       const { body } = await send(inCurrency(to, { accountID: account(from), amount }));
 
       const { amount: paid, rate, targetAmount, edges, ...quote } = body as Quote;
@@ -70,28 +59,35 @@ export function quotesContract(provide: () => Service): void {
       ['Northwind Trading JPY', 'EUR', '7'],
       ['Northwind Trading KWD', 'IDR', '1'],
       ['Northwind Trading GBP', 'GBP', '9223372036854775807'],
-    ])(
-      'When from %s a target in %s is asked for Then exactly that arrives, for the smallest amount',
-      async (from, to, targetAmount) => {
-        const { resource } = await view().quotes.create({ accountID: account(from), targetCurrency: to, targetAmount } as QuoteWish); // prettier-ignore
+    ])('quotes from %s an exact target in %s for the smallest amount', async (from, to, targetAmount) => {
+      const { resource } = await view().quotes.create({
+        accountID: account(from),
+        targetCurrency: to,
+        targetAmount,
+      } as CreateQuoteInput);
 
-        expect(mistakesIn(resource, 'Quote')).toEqual([]);
-        expect(resource.targetAmount).toBe(targetAmount);
-        const code = resource.edges.account.edges.currency.code as CurrencyCode;
-        const exact = inverse(rateOf(code, to as CurrencyCode, resource.rate));
-        expect(convert(parseTransferAmount(resource.targetAmount), exact, 'up').amount.toString()).toBe(
-          resource.amount,
-        );
-      },
-    );
+      expect(mistakesIn(resource, 'Quote')).toEqual([]);
+      expect(resource.targetAmount).toBe(targetAmount);
+      const code = resource.edges.account.edges.currency.code as CurrencyCode;
+      const exact = inverse(rateOf(code, to as CurrencyCode, resource.rate));
+      expect(convert(parseTransferAmount(resource.targetAmount), exact, 'up').amount.toString()).toBe(resource.amount);
+    });
 
-    it('When an order names a quote of a target Then the account pays its amount, and the target leaves us', async () => {
+    it('executes an order with a quote of a target amount', async () => {
       const body = toRavi({ amount: undefined, targetAmount: '20000000' });
-      const { resource: quote } = await view().quotes.create(body as QuoteWish);
+      const { resource: quote } = await view().quotes.create(body as CreateQuoteInput);
       expect(quote).toMatchObject({ amount: '240964', feeAmount: '582', targetAmount: '20000000' });
-      const paid = { accountId: usd() as never, recipientID: recipient() as never, type: 'instant', purposeCode: 'IR001', quoteID: quote.id } as const; // prettier-ignore
+      const paid = {
+        accountId: usd() as never,
+        recipientID: recipient() as never,
+        type: 'instant',
+        purposeCode: 'IR001',
+        quoteID: quote.id,
+      } as const;
 
-      await expect(view().orders.place({ ...paid, amount: '240965' as never })).rejects.toMatchObject({ reason: 'quote_not_found' }); // prettier-ignore
+      await expect(view().orders.place({ ...paid, amount: '240965' as never })).rejects.toMatchObject({
+        reason: 'quote_unusable',
+      });
       const { resource: order } = await view().orders.place({ ...paid, amount: quote.amount });
 
       const { transfers } = order.edges.executions![0]!.edges.transaction!.edges;
@@ -101,12 +97,16 @@ export function quotesContract(provide: () => Service): void {
       ]);
     });
 
-    it('When it is to an account of another workspace Then what arrives is told, and it costs nothing', async () => {
+    it('quotes the credited amount without a fee for an account of another workspace', async () => {
       const eve = client(EVE).workspace(idOf(service.world, 'workspaces', 'Southwind Imports'));
       const [theirs] = (await eve.accounts.listPage()).items;
       const { resource } = await view().recipients.addInternal({ accountCode: theirs?.code ?? '', saved: false });
 
-      const { body, text } = await send({ accountID: account('Northwind Trading GBP'), recipientID: resource.id, amount: '75500' }); // prettier-ignore
+      const { body, text } = await send({
+        accountID: account('Northwind Trading GBP'),
+        recipientID: resource.id,
+        amount: '75500',
+      });
 
       expect(body).toMatchObject({
         feeAmount: '0',
@@ -116,101 +116,17 @@ export function quotesContract(provide: () => Service): void {
       expect(text).not.toMatch(/Southwind|Main/);
     });
 
-    it('When the request comes again with its key Then the answer does, and no other quote is given', async () => {
+    it('replays the response for a repeated idempotency key and creates no second quote', async () => {
       const key = { 'Idempotency-Key': 'quote-again' };
       const first = await send(toRavi(), key);
 
       const again = await send(toRavi(), key);
 
       expect([again.status, again.text, again.headers.get('idempotent-replayed')]).toEqual([201, first.text, 'true']);
-      expect(await send(toRavi({ amount: '250001' }), key)).toMatchObject({ status: 422, body: { reason: 'idempotency_key_reused' } }); // prettier-ignore
-    });
-
-    it.each<[string, () => unknown, number, string, readonly string[]]>([
-      ['neither recipient nor currency', () => ({ accountID: usd(), amount: '1' }), 400, 'body_malformed', ['/recipientID', '/targetCurrency']], // prettier-ignore
-      ['both', () => toRavi({ targetCurrency: 'INR' }), 400, 'body_malformed', ['/recipientID', '/targetCurrency']],
-      ['neither amount', () => toRavi({ amount: undefined }), 400, 'body_malformed', ['/amount', '/targetAmount']],
-      ['both amounts', () => toRavi({ targetAmount: '1' }), 400, 'body_malformed', ['/amount', '/targetAmount']],
-      ['a target of nothing', () => toRavi({ amount: undefined, targetAmount: '0' }), 400, 'amount_malformed', ['/targetAmount']], // prettier-ignore
-      ['a target that is a number', () => toRavi({ amount: undefined, targetAmount: 1 }), 400, 'amount_malformed', ['/targetAmount']], // prettier-ignore
-      ['a target beyond what is stored', () => toRavi({ amount: undefined, targetAmount: '9223372036854775808' }), 400, 'amount_out_of_range', ['/targetAmount']], // prettier-ignore
-      ['a target that costs more than is stored', () => inCurrency('GBP', { accountID: account('Northwind Trading JPY'), amount: undefined, targetAmount: '9223372036854775807' }), 400, 'amount_out_of_range', ['/targetAmount']], // prettier-ignore
-      ['a target under the limit', () => toRavi({ amount: undefined, targetAmount: '82917' }), 422, 'amount_below_minimum', ['/targetAmount']], // prettier-ignore
-      ['no account', () => toRavi({ accountID: undefined }), 400, 'body_malformed', ['/accountID']],
-      ['an account that is a text', () => toRavi({ accountID: '1' }), 400, 'body_malformed', ['/accountID']],
-      ['null for the recipient', () => toRavi({ recipientID: null }), 400, 'body_malformed', ['/recipientID']],
-      ['an amount that is a number', () => toRavi({ amount: 250_000 }), 400, 'amount_malformed', ['/amount']],
-      ['an amount of nothing', () => toRavi({ amount: '0' }), 400, 'amount_malformed', ['/amount']],
-      ['an amount below zero', () => toRavi({ amount: '-1' }), 400, 'amount_malformed', ['/amount']],
-      ['more than is stored', () => toRavi({ amount: '9223372036854775808' }), 400, 'amount_out_of_range', ['/amount']],
-      ['a currency in small letters', () => inCurrency('inr'), 400, 'currency_unknown', ['/targetCurrency']],
-      ['a currency that is gone', () => inCurrency('DEM'), 400, 'currency_unknown', ['/targetCurrency']],
-      ['a metal', () => inCurrency('XAU'), 400, 'currency_unknown', ['/targetCurrency']],
-      ['a rate of its own', () => toRavi({ rate: '1' }), 400, 'field_unknown', ['/rate']],
-      ['a fee of its own', () => toRavi({ feeAmount: '0' }), 400, 'field_unknown', ['/feeAmount']],
-      ['a unit under the limit', () => toRavi({ amount: '999' }), 422, 'amount_below_minimum', ['/amount']],
-      ['a unit over the limit', () => toRavi({ amount: '5000001' }), 422, 'amount_above_maximum', ['/amount']],
-      ['nothing that arrives', () => inCurrency('GBP', { accountID: account('Northwind Trading JPY'), amount: '1' }), 422, 'amount_below_minimum', ['/amount']], // prettier-ignore
-      [
-        'another’s account',
-        () => toRavi({ accountID: account('Southwind Imports USD') }),
-        404,
-        'account_not_found',
-        [],
-      ],
-      ['nobody’s account', () => toRavi({ accountID: 999_999 }), 404, 'account_not_found', []],
-      ['nobody', () => toRavi({ recipientID: 999_999 }), 422, 'recipient_invalid', ['/recipientID']],
-      ['a currency nobody deals in', () => inCurrency('GEL'), 422, 'rate_unavailable', []],
-    ])('When it is for %s Then it is refused by name', async (_, body, status, reason, paths) => {
-      const answer = await send(body());
-
-      expect(answer).toMatchObject({ status, body: { reason } });
-      const { details = [] } = answer.body as { details?: { path: string }[] };
-      expect(details.map(({ path }) => path).sort()).toEqual([...paths].sort());
-    });
-
-    it('When its limits are met exactly Then it is quoted', async () => {
-      expect(await send(toRavi({ amount: '1000' }))).toMatchObject({ status: 201, body: { feeAmount: '200' } });
-      expect(await send(toRavi({ amount: '5000000' }))).toMatchObject({ status: 201, body: { feeAmount: '2500' } });
-    });
-
-    it('When it goes by SWIFT Then as much must arrive as the banks on the way pass on', async () => {
-      const swift = { countryCode: 'CH', currencyCode: 'CHF', payoutMethod: 'SWIFT' } as const;
-      const [schema] = await client().listRecipientSchemas({}, { ...swift, beneficiaryAccountType: 'Individual' });
-      const data = { ...schema?.examples?.[0] };
-      const { resource } = await view().recipients.addInternational({ ...swift, saved: false, data });
-      const paid = { accountID: account('Northwind Trading EUR'), recipientID: resource.id };
-
-      // The corridor takes 50.00 EUR; 50.00 CHF are 53.76 of them, for 53.75 are 49.99… at the rate as it is written.
-      expect(await send({ ...paid, amount: '5375' })).toMatchObject({
+      expect(await send(toRavi({ amount: '250001' }), key)).toMatchObject({
         status: 422,
-        body: { reason: 'amount_below_minimum', message: 'At least 50.00 CHF must arrive.' },
+        body: { reason: 'idempotency_key_reused' },
       });
-      expect(await send({ ...paid, amount: '5376' })).toMatchObject({ status: 201, body: { targetAmount: '5000' } });
-    });
-
-    it('When somebody forgets the recipient Then no more is quoted, and what was quoted stays', async () => {
-      const country = { countryCode: 'IN', currencyCode: 'INR', payoutMethod: 'LOCAL', saved: false } as const;
-      const { resource } = await view().recipients.addInternational({ ...country, data: DATA });
-      const { resource: quote } = await view().quotes.create({ ...toRavi(), recipientID: resource.id } as QuoteWish);
-
-      await view().recipients.forget(resource.id);
-
-      expect(await send(toRavi({ recipientID: resource.id }))).toMatchObject({ status: 422, body: { reason: 'recipient_invalid' } }); // prettier-ignore
-      const { rate, feeAmount, targetAmount, expiresAt } = quote;
-      expect(await view().quotes.get(quote.id)).toMatchObject({ rate, feeAmount, targetAmount, expiresAt });
-    });
-
-    it('When another workspace asks for it, or nobody has it Then both are the same answer', async () => {
-      const { resource } = await view().quotes.create(toRavi() as QuoteWish);
-      const elsewhere = { as: ADA, workspace: idOf(service.world, 'workspaces', 'Ada personal') };
-      const strip = (text: string) => text.replace(/"requestId":"[^"]*"/, '');
-
-      const theirs = await ask(service, `/quotes/${resource.id}`, elsewhere);
-      const nobodys = await ask(service, '/quotes/999999', elsewhere);
-
-      expect(theirs).toMatchObject({ status: 404, body: { reason: 'quote_unknown' } });
-      expect(strip(theirs.text)).toBe(strip(nobodys.text));
     });
   });
 }

@@ -1,6 +1,6 @@
 import { BankingClient } from '@banking/client';
 import type { AppId } from '@banking/domain';
-import { ask } from '../answers.js';
+import { sendRequest } from '../responses.js';
 import { ADA, EVE, type Service } from '../service.js';
 import { idOf } from '../world.js';
 import { mistakesIn } from './shapes.js';
@@ -10,8 +10,8 @@ export function readsContract(provide: () => Service): void {
   const service = provide();
   const client = (email: string) => new BankingClient({ baseUrl: service.url, token: () => service.tokenOf(email) });
 
-  describe('and the reads of a user', () => {
-    it('When Ada lists her apps Then there is the one she belongs to, and no other', async () => {
+  describe('reads of a user', () => {
+    it('lists only the app of the user', async () => {
       const apps = await client(ADA).listApps();
 
       expect(mistakesIn(apps, 'App[]')).toEqual([]);
@@ -21,13 +21,13 @@ export function readsContract(provide: () => Service): void {
       expect(apps).toHaveLength(1);
     });
 
-    it('When Eve lists hers Then they are not those of Ada', async () => {
+    it('lists different apps for a user of another app', async () => {
       const apps = await client(EVE).listApps();
 
       expect(apps.map(({ id }) => id)).toEqual([idOf(service.world, 'apps', 'Southwind')]);
     });
 
-    it('When the users of an app are listed Then each has the published fields and always its roles', async () => {
+    it('lists users of an app with the published fields and their roles', async () => {
       const users = await client(ADA).listAppUsers(
         {},
         { appId: idOf(service.world, 'apps', 'Northwind Treasury') as AppId },
@@ -37,7 +37,7 @@ export function readsContract(provide: () => Service): void {
       expect(users.filter(({ edges }) => !Array.isArray(edges.roles))).toEqual([]);
     });
 
-    it('When products are listed Then each is of one currency and no currency has two of the same name', async () => {
+    it('lists products of one currency each, with unique names per currency', async () => {
       const products = await client(ADA).listProducts();
 
       expect(mistakesIn(products, 'Product[]')).toEqual([]);
@@ -49,7 +49,7 @@ export function readsContract(provide: () => Service): void {
       );
     });
 
-    it('When a currency is shown Then its decimals and its smallest SWIFT withdrawal are in its own minor units', async () => {
+    it('shows decimals and the minimum SWIFT withdrawal in minor units of the currency', async () => {
       const products = await client(ADA).listProducts();
 
       const decimals = new Map(products.map(({ edges }) => [edges.currency.code, edges.currency.decimals]));
@@ -57,21 +57,21 @@ export function readsContract(provide: () => Service): void {
     });
 
     it.each(['/apps', '/products', '/recipients/countries/IN/corridors'])(
-      'When %s is read as bytes Then it is JSON in UTF-8, and no null is anywhere in it',
+      'returns %s as JSON in UTF-8 without null',
       async (path) => {
-        const answer = await ask(service, path, { as: ADA });
+        const response = await sendRequest(service, path, { as: ADA });
 
-        expect(answer.status).toBe(200);
-        expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
-        expect(answer.text).toMatch(/^\[/);
-        expect(answer.text).not.toMatch(/[:[,]null\b/);
+        expect(response.status).toBe(200);
+        expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
+        expect(response.text).toMatch(/^\[/);
+        expect(response.text).not.toMatch(/[:[,]null\b/);
       },
     );
 
-    it('When a read is repeated Then it says the same', async () => {
+    it('returns the same body for a repeated read', async () => {
       const [once, again] = [
-        await ask(service, '/products', { as: ADA }),
-        await ask(service, '/products', { as: EVE }),
+        await sendRequest(service, '/products', { as: ADA }),
+        await sendRequest(service, '/products', { as: EVE }),
       ];
 
       expect(again.text).toBe(once.text);

@@ -1,6 +1,6 @@
 import { BankingClient } from '@banking/client';
 import type { RecipientSchema } from '@banking/domain';
-import { ask } from '../answers.js';
+import { sendRequest } from '../responses.js';
 import { ADA, type Service } from '../service.js';
 import { mistakesIn } from './shapes.js';
 
@@ -9,16 +9,22 @@ const INDIA = 'countryCode=IN&currencyCode=INR&payoutMethod=LOCAL';
 /** Whether a text is one that the field of a schema can hold, as a form in a browser would look. */
 function fits({ properties }: RecipientSchema, field: string, text: string): boolean {
   const { pattern = '', maxLength = Infinity, const: only = text, enum: choices = [text] } = properties[field] ?? {};
-  return properties[field] !== undefined && new RegExp(pattern, 'u').test(text) && text.length <= maxLength && only === text && choices.includes(text); // prettier-ignore
+  return (
+    properties[field] !== undefined &&
+    new RegExp(pattern, 'u').test(text) &&
+    text.length <= maxLength &&
+    only === text &&
+    choices.includes(text)
+  );
 }
 
 export function recipientSchemasContract(provide: () => Service): void {
   const service = provide();
-  const read = (path: string, headers: Record<string, string> = {}) => ask(service, path, { as: ADA, headers });
+  const read = (path: string, headers: Record<string, string> = {}) => sendRequest(service, path, { as: ADA, headers });
   const client = () => new BankingClient({ baseUrl: service.url, token: () => service.tokenOf(ADA) });
 
-  describe('and what a corridor asks for', () => {
-    it('When it is asked Then every document has the fields it requires, passes its own example, and forbids others', async () => {
+  describe('GET /recipients/validation-schema', () => {
+    it('returns schemas that require fields, accept their example and forbid other fields', async () => {
       const corridors = await client().listCorridors({}, { country: 'BR' });
 
       for (const { payoutMethod = '', beneficiaryAccountType, edges } of corridors) {
@@ -39,7 +45,7 @@ export function recipientSchemasContract(provide: () => Service): void {
       expect(corridors.length).toBeGreaterThan(1);
     });
 
-    it('When the corridor is written in small letters or the country with three Then it is the same', async () => {
+    it('accepts lower-case codes and three-letter country codes', async () => {
       const { text } = await read(`/recipients/validation-schema?${INDIA}`);
 
       for (const other of ['countryCode=in&currencyCode=inr', 'countryCode=IND&currencyCode=INR']) {
@@ -47,14 +53,14 @@ export function recipientSchemasContract(provide: () => Service): void {
       }
     });
 
-    it('When nothing is said of the beneficiary Then persons come first, then companies', async () => {
+    it('lists individuals before companies without a beneficiary type', async () => {
       const { body } = await read(`/recipients/validation-schema?${INDIA}`);
 
       const kinds = (body as RecipientSchema[]).map(({ properties }) => properties['beneficiaryAccountType']?.const);
       expect(kinds).toEqual(['Individual', 'Corporate']);
     });
 
-    it('When it is asked again with its ETag Then it still holds', async () => {
+    it('returns 304 for a matching ETag', async () => {
       const path = `/recipients/validation-schema?${INDIA}`;
       const etag = (await read(path)).headers.get('etag') ?? '';
 
@@ -71,7 +77,7 @@ export function recipientSchemasContract(provide: () => Service): void {
       ['countryCode=IN&currencyCode=INR&payoutMethod=local', 'parameter_invalid', ['payoutMethod']],
       [`${INDIA}&beneficiaryAccountType=Savings`, 'parameter_invalid', ['beneficiaryAccountType']],
       [`${INDIA}&country=IN`, 'parameter_unknown', ['country']],
-    ])('When the query is %j Then it is refused, and the parameter is named', async (query, reason, paths) => {
+    ])('refuses the query %j and names the parameter', async (query, reason, paths) => {
       const { status, body } = await read(`/recipients/validation-schema?${query}`);
 
       expect(status).toBe(400);
@@ -81,7 +87,7 @@ export function recipientSchemasContract(provide: () => Service): void {
     });
 
     it.each(['ZZ&currencyCode=INR', 'KP&currencyCode=INR', 'IN&currencyCode=CHF', 'IN&currencyCode=ZZZ'])(
-      'When the corridor is to %s Then there is none',
+      'returns corridor_not_found for %s',
       async (corridor) => {
         expect(await read(`/recipients/validation-schema?countryCode=${corridor}&payoutMethod=LOCAL`)).toMatchObject({
           status: 404,
@@ -90,7 +96,7 @@ export function recipientSchemasContract(provide: () => Service): void {
       },
     );
 
-    it('When the former path is asked Then it answers byte for byte as its successor, and names that with the query', async () => {
+    it('returns the same bytes on the deprecated path, and names its successor with the query', async () => {
       const former = await read(`/validation-schema?${INDIA}`);
       const successor = await read(`/recipients/validation-schema?${INDIA}`);
 
@@ -102,16 +108,18 @@ export function recipientSchemasContract(provide: () => Service): void {
       expect(['deprecation', 'sunset', 'link'].filter((name) => successor.headers.has(name))).toEqual([]);
     });
 
-    it('When the former path has no such corridor Then it refuses as its successor does, and carries the same headers', async () => {
-      const { status, body, headers } = await read('/validation-schema?countryCode=IN&currencyCode=CHF&payoutMethod=LOCAL'); // prettier-ignore
+    it('returns the same refusal and headers on the deprecated path for an unknown corridor', async () => {
+      const { status, body, headers } = await read(
+        '/validation-schema?countryCode=IN&currencyCode=CHF&payoutMethod=LOCAL',
+      );
 
       expect({ status, body }).toMatchObject({ status: 404, body: { reason: 'corridor_not_found' } });
       expect(headers.get('deprecation')).toMatch(/^@/);
     });
   });
 
-  describe('and the purposes', () => {
-    it('When they are listed Then each code has a text, and an ETag says whether they still hold', async () => {
+  describe('GET /orders/purposes', () => {
+    it('lists codes with descriptions, and returns 304 for a matching ETag', async () => {
       const { body, headers } = await read('/orders/purposes');
 
       expect(await client().listPurposes()).toEqual(body);

@@ -1,6 +1,6 @@
 import { BankingClient } from '@banking/client';
-import type { InternationalRecipientWish, Recipient, WorkspaceId } from '@banking/domain';
-import { ask } from '../answers.js';
+import type { AddInternationalRecipientInput, Recipient, WorkspaceId } from '@banking/domain';
+import { sendRequest } from '../responses.js';
 import { ADA, type Service } from '../service.js';
 import { idOf } from '../world.js';
 import { mistakesIn } from './shapes.js';
@@ -25,13 +25,13 @@ export function recipientsContract(provide: () => Service): void {
       idOf(service.world, 'workspaces', name) as WorkspaceId,
     );
   const send = (path: string, body: unknown, headers: Record<string, string> = {}) =>
-    ask(service, path, { as: ADA, workspace: workspace(), body, headers });
+    sendRequest(service, path, { as: ADA, workspace: workspace(), body, headers });
   const newest = async () => (await view().recipients.listPage({ limit: 1 })).items[0]?.id;
-  const add = async (other: Partial<InternationalRecipientWish> = {}) =>
+  const add = async (other: Partial<AddInternationalRecipientInput> = {}) =>
     (await view().recipients.addInternational({ ...INDIA, data: DATA, ...other })).resource;
 
-  describe('and a recipient abroad', () => {
-    it('When its details are right Then it is kept as they were sent, and is where Location says', async () => {
+  describe('POST /recipients/international', () => {
+    it('stores valid details as sent, at its Location', async () => {
       const { status, headers, body } = await send(INTERNATIONAL, { data: DATA, alias: 'Asha' });
 
       const recipient = body as Recipient;
@@ -50,13 +50,13 @@ export function recipientsContract(provide: () => Service): void {
       expect((await view().recipients.listPage({ limit: 1 })).items).toEqual([recipient]);
     });
 
-    it('When nobody knows its bank Then none is named', async () => {
+    it('omits an unknown bank', async () => {
       const { edges } = await add({ data: { ...DATA, routingCodeValue1: 'ZZZZ0000001' } });
 
       expect(edges).not.toHaveProperty('bank');
     });
 
-    it('When the request comes again with its key Then the answer does, and nothing new is kept', async () => {
+    it('replays the response for a repeated idempotency key and stores nothing', async () => {
       const key = { 'Idempotency-Key': `recipient-${workspace()}` };
       const first = await send(INTERNATIONAL, { data: DATA, alias: 'Once' }, key);
       const before = await newest();
@@ -66,9 +66,15 @@ export function recipientsContract(provide: () => Service): void {
       expect([again.status, again.text, again.headers.get('idempotent-replayed')]).toEqual([201, first.text, 'true']);
       expect(await newest()).toBe(before);
       const other = { data: { ...DATA, beneficiaryName: 'Asha Roy' }, alias: 'Once' };
-      expect(await send(INTERNATIONAL, other, key)).toMatchObject({ status: 422, body: { reason: 'idempotency_key_reused' } }); // prettier-ignore
+      expect(await send(INTERNATIONAL, other, key)).toMatchObject({
+        status: 422,
+        body: { reason: 'idempotency_key_reused' },
+      });
       const elsewhere = INTERNATIONAL.replace('LOCAL', 'SWIFT');
-      expect(await send(elsewhere, { data: DATA, alias: 'Once' }, key)).toMatchObject({ status: 422, body: { reason: 'idempotency_key_reused' } }); // prettier-ignore
+      expect(await send(elsewhere, { data: DATA, alias: 'Once' }, key)).toMatchObject({
+        status: 422,
+        body: { reason: 'idempotency_key_reused' },
+      });
     });
 
     it.each<[string, unknown, number, string, readonly string[]]>([
@@ -83,42 +89,87 @@ export function recipientsContract(provide: () => Service): void {
       ['an id of its own', { data: DATA, id: 7 }, 400, 'field_unknown', ['/id']],
       ['a workspace of its own', { data: DATA, workspaceId: 1 }, 400, 'field_unknown', ['/workspaceId']],
       ['a field within data', { data: { ...DATA, colour: 'blue' } }, 422, 'recipient_invalid', ['/data/colour']],
-      ['a prototype within data', `{"data":${JSON.stringify(DATA).replace('{', '{"__proto__":{"a":1},')}}`, 400, 'field_unknown', ['/data/__proto__']], // prettier-ignore
-      ['a name that is a number', { data: { ...DATA, beneficiaryName: 7 } }, 422, 'recipient_invalid', ['/data/beneficiaryName']], // prettier-ignore
-      ['a name of two lines', { data: { ...DATA, beneficiaryName: 'A\nB' } }, 422, 'recipient_invalid', ['/data/beneficiaryName']], // prettier-ignore
-      ['another country', { data: { ...DATA, destinationCountry: 'DE' } }, 422, 'recipient_invalid', ['/data/destinationCountry']], // prettier-ignore
-      ['an IFSC in small letters', { data: { ...DATA, routingCodeValue1: 'icic0000001' } }, 422, 'recipient_invalid', ['/data/routingCodeValue1']], // prettier-ignore
-      ['no account', { data: { ...DATA, beneficiaryAccountNumber: undefined } }, 422, 'recipient_invalid', ['/data/beneficiaryAccountNumber']], // prettier-ignore
-      ['two faults', { data: { ...DATA, beneficiaryAccountNumber: '', routingCodeValue1: '' } }, 422, 'recipient_invalid', ['/data/beneficiaryAccountNumber', '/data/routingCodeValue1']], // prettier-ignore
-    ])(
-      'When it is added with %s Then each field is named, and nothing is kept',
-      async (_, body, status, reason, paths) => {
-        // prettier-ignore
-        const before = await newest();
+      [
+        'a prototype within data',
+        `{"data":${JSON.stringify(DATA).replace('{', '{"__proto__":{"a":1},')}}`,
+        400,
+        'field_unknown',
+        ['/data/__proto__'],
+      ],
+      [
+        'a name that is a number',
+        { data: { ...DATA, beneficiaryName: 7 } },
+        422,
+        'recipient_invalid',
+        ['/data/beneficiaryName'],
+      ],
+      [
+        'a name of two lines',
+        { data: { ...DATA, beneficiaryName: 'A\nB' } },
+        422,
+        'recipient_invalid',
+        ['/data/beneficiaryName'],
+      ],
+      [
+        'another country',
+        { data: { ...DATA, destinationCountry: 'DE' } },
+        422,
+        'recipient_invalid',
+        ['/data/destinationCountry'],
+      ],
+      [
+        'an IFSC in small letters',
+        { data: { ...DATA, routingCodeValue1: 'icic0000001' } },
+        422,
+        'recipient_invalid',
+        ['/data/routingCodeValue1'],
+      ],
+      [
+        'no account',
+        { data: { ...DATA, beneficiaryAccountNumber: undefined } },
+        422,
+        'recipient_invalid',
+        ['/data/beneficiaryAccountNumber'],
+      ],
+      [
+        'two faults',
+        { data: { ...DATA, beneficiaryAccountNumber: '', routingCodeValue1: '' } },
+        422,
+        'recipient_invalid',
+        ['/data/beneficiaryAccountNumber', '/data/routingCodeValue1'],
+      ],
+    ])('refuses a recipient with %s, names each field and stores nothing', async (_, body, status, reason, paths) => {
+      const before = await newest();
 
-        const answer = await send(INTERNATIONAL, body);
+      const response = await send(INTERNATIONAL, body);
 
-        expect(answer).toMatchObject({ status, body: { reason } });
-        const { details } = answer.body as { details: { path: string; message: string }[] };
-        expect(details.map(({ path }) => path).sort()).toEqual([...paths].sort());
-        expect(answer.text).not.toContain('Asha');
-        expect(answer.text).not.toContain('00601234567890');
-        expect(await newest()).toBe(before);
-      },
-    );
+      expect(response).toMatchObject({ status, body: { reason } });
+      const { details } = response.body as { details: { path: string; message: string }[] };
+      expect(details.map(({ path }) => path).sort()).toEqual([...paths].sort());
+      expect(response.text).not.toContain('Asha');
+      expect(response.text).not.toContain('00601234567890');
+      expect(await newest()).toBe(before);
+    });
 
-    it('When the check digits of an IBAN are wrong Then the field is named', async () => {
+    it('refuses an IBAN with wrong check digits and names the field', async () => {
       const german = { ...DATA, destinationCountry: 'DE', routingCodeType1: 'SWIFT', routingCodeValue1: 'DEUTDEFF' };
       const path = INTERNATIONAL.replace('IN&', 'DE&').replace('INR', 'EUR');
 
-      expect(await send(path, { data: { ...german, beneficiaryAccountNumber: 'DE88370400440532013000' } })).toMatchObject({
+      expect(
+        await send(path, { data: { ...german, beneficiaryAccountNumber: 'DE88370400440532013000' } }),
+      ).toMatchObject({
         status: 422,
-        body: { reason: 'recipient_invalid', details: [{ path: '/data/beneficiaryAccountNumber', reason: 'check_digits' }] },
-      }); // prettier-ignore
-      expect(await send(path, { data: { ...german, beneficiaryAccountNumber: 'DE89370400440532013000' } })).toMatchObject({
+        body: {
+          reason: 'recipient_invalid',
+          details: [{ path: '/data/beneficiaryAccountNumber', reason: 'check_digits' }],
+        },
+      });
+      expect(
+        await send(path, { data: { ...german, beneficiaryAccountNumber: 'DE89370400440532013000' } }),
+      ).toMatchObject({
         status: 201,
         body: { edges: { bank: { swiftCode: 'DEUTDEFF' }, currency: { code: 'EUR' } } },
-      }); // prettier-ignore
+      });
     });
 
     it.each([
@@ -127,19 +178,19 @@ export function recipientsContract(provide: () => Service): void {
       [`${INTERNATIONAL}&beneficiaryAccountType=Individual`, 400, 'parameter_unknown'],
       [INTERNATIONAL.replace('INR', 'CHF'), 404, 'corridor_not_found'],
       [INTERNATIONAL.replace('=IN&', '=ZZ&'), 404, 'corridor_not_found'],
-    ])('When it is added at %s Then it is refused', async (path, status, reason) => {
+    ])('refuses to add a recipient at %s', async (path, status, reason) => {
       expect(await send(path, { data: DATA })).toMatchObject({ status, body: { reason } });
     });
   });
 
-  describe('and an account of this service as a recipient', () => {
+  describe('POST /recipients/internal', () => {
     const southwind = async () => {
       const client = new BankingClient({ baseUrl: service.url, token: () => service.tokenOf('eve@southwind.example') });
       const scope = { workspaceId: idOf(service.world, 'workspaces', 'Southwind Imports') as WorkspaceId };
       return (await client.listAccounts(scope)).items[0]!;
     };
 
-    it('When it is another workspace’s Then nothing is told but that it is there', async () => {
+    it('reveals of an account of another workspace only that it exists', async () => {
       const { code: accountCode = '' } = await southwind();
 
       const { body, text, status } = await send('/recipients/internal', { accountCode });
@@ -150,7 +201,7 @@ export function recipientsContract(provide: () => Service): void {
       expect(text).not.toMatch(/Southwind|Main|USD/);
     });
 
-    it('When it is one’s own Then its currency is told too', async () => {
+    it('also shows the currency of an own account', async () => {
       const own = (await view('Northwind Trading').accounts.listPage()).items.find(
         ({ alias }) => alias === 'Tokyo office',
       );
@@ -161,11 +212,11 @@ export function recipientsContract(provide: () => Service): void {
       expect(resource).toMatchObject({ name: 'Tokyo', alias: 'Tokyo', edges: { currency: { code: 'JPY' } } });
     });
 
-    it('When a name is given Then it is shown', async () => {
+    it('shows the given name', async () => {
       const { code: accountCode = '' } = await southwind();
 
-      const wish = { accountCode, name: 'Eve', alias: 'E', saved: false };
-      expect((await view().recipients.addInternal(wish)).resource).toMatchObject({
+      const input = { accountCode, name: 'Eve', alias: 'E', saved: false };
+      expect((await view().recipients.addInternal(input)).resource).toMatchObject({
         name: 'Eve',
         alias: 'E',
         saved: false,
@@ -180,12 +231,12 @@ export function recipientsContract(provide: () => Service): void {
       ['a\0', 400, 'body_malformed', ['/accountCode']],
       [7, 400, 'body_malformed', ['/accountCode']],
       [null, 400, 'body_malformed', ['/accountCode']],
-    ])('When the code is %j Then it is refused, and nothing is kept', async (accountCode, status, reason, paths) => {
+    ])('refuses the account code %j and stores nothing', async (accountCode, status, reason, paths) => {
       const before = await newest();
 
-      const { body, ...answer } = await send('/recipients/internal', { accountCode });
+      const { body, ...response } = await send('/recipients/internal', { accountCode });
 
-      expect({ ...answer, body }).toMatchObject({ status, body: { reason } });
+      expect({ ...response, body }).toMatchObject({ status, body: { reason } });
       expect((body as { details: { path: string }[] }).details.map(({ path }) => path)).toEqual(paths);
       expect(await newest()).toBe(before);
     });

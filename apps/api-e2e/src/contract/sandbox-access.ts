@@ -1,12 +1,12 @@
-import type { Case } from './access.js';
+import type { Case } from './access-case.js';
 
-/** Nobody's, so that whoever may ask moves nothing. */
+/** Of an unknown transaction, so that a permitted caller changes nothing. */
 const event = () => '/sandbox/transactions/999999999/events';
 const clock = () => '/sandbox/clock';
 const ACCC = { status: 'ACCC' };
 const BEFORE = { now: '2020-01-01T00:00:00Z' };
 
-/** Who may make a sandbox do something. */
+/** Access to the operations of a sandbox. */
 export const SANDBOX_ACCESS: readonly Case[] = [
   {
     operation: 'addTransactionEvent',

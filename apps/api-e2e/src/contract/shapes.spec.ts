@@ -3,8 +3,8 @@ import { mistakesIn } from './shapes.js';
 const currency = { id: 978, code: 'EUR', name: 'Euro' };
 const product = { id: 1, name: 'Current account', edges: { currency } };
 
-describe('Given the tables of the published interface', () => {
-  it('When a record has what is required Then nothing is wrong with it', () => {
+describe('tables of the published interface', () => {
+  it('reports nothing for a record with the required fields', () => {
     expect(mistakesIn([product, product], 'Product[]')).toEqual([]);
   });
 
@@ -18,18 +18,18 @@ describe('Given the tables of the published interface', () => {
       ['Product.edges.currency.symbol is null'],
     ],
     ['has an id that is a string', { ...product, id: '1' }, ['Product.id is no id: "1"']],
-    ['has a field nobody published', { ...product, secret: 1 }, ['Product.secret is not in the table']],
+    ['has an unpublished field', { ...product, secret: 1 }, ['Product.secret is not in the table']],
     [
       'has an instant without its fraction',
       { ...product, createdAt: '2026-11-21T09:30:00Z' },
       ['Product.createdAt is no time: "2026-11-21T09:30:00Z"'],
     ],
     ['is a list', [product], ['Product.id is missing']],
-  ])('When a record %s Then that is said', (_, record, mistakes) => {
+  ])('reports that a record %s', (_, record, mistakes) => {
     expect(mistakesIn(record, 'Product')).toEqual(expect.arrayContaining(mistakes));
   });
 
-  it('When an amount is written as a number Then that is said', () => {
+  it('reports an amount that is a number', () => {
     expect(mistakesIn({ id: 1, amount: 1250 }, 'Transfer')).toEqual(['Transfer.amount is no amount: 1250']);
     expect(mistakesIn({ id: 1, amount: '1250' }, 'Balance')).toEqual(['Balance.amount is no integer: "1250"']);
   });

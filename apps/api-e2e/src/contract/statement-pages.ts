@@ -1,6 +1,6 @@
 import { BankingClient } from '@banking/client';
 import { minorUnits, toTransferAmount, type ProductId, type Statement, type WorkspaceId } from '@banking/domain';
-import { ask } from '../answers.js';
+import { sendRequest } from '../responses.js';
 import { ADA, type Service } from '../service.js';
 import { idOf } from '../world.js';
 import { EVER } from './statements.js';
@@ -21,7 +21,7 @@ export function statementPagesContract(provide: () => Service): void {
       accept = '*/*',
     }: { accountId: number; workspace?: string; accept?: string },
   ) =>
-    ask(service, `/accounts/${accountId}/statement?${query}`, {
+    sendRequest(service, `/accounts/${accountId}/statement?${query}`, {
       as: ADA,
       workspace: idOfWorkspace(workspace),
       headers: { accept },
@@ -37,7 +37,7 @@ export function statementPagesContract(provide: () => Service): void {
     return resource;
   };
 
-  describe('and a statement in pages', () => {
+  describe('pages of a statement', () => {
     /** The targets of the `Link` of each page, and the pages. */
     async function pagesOf(query: string, accountId: number, accept = '*/*') {
       const pages = [await asked(query, { accountId, accept })];
@@ -50,25 +50,22 @@ export function statementPagesContract(provide: () => Service): void {
       }
     }
 
-    it.each(EVER)(
-      'When it is read in pages by %s Then they are the whole, and say the same of it',
-      async (_, period) => {
-        const accountId = (await opened('Pages', [100n, 20n, 3n, 4n, 5n])).id;
-        const query = new URLSearchParams(period).toString();
-        const whole = await asked(query, { accountId });
+    it.each(EVER)('returns pages by %s that make up the whole statement', async (_, period) => {
+      const accountId = (await opened('Pages', [100n, 20n, 3n, 4n, 5n])).id;
+      const query = new URLSearchParams(period).toString();
+      const whole = await asked(query, { accountId });
 
-        const pages = await pagesOf(`${query}&limit=2`, accountId);
+      const pages = await pagesOf(`${query}&limit=2`, accountId);
 
-        expect(whole.headers.has('link')).toBe(false);
-        expect(pages.map(({ body }) => (body as Statement).movements.length)).toEqual([2, 2, 1]);
-        const { movements, ...said } = whole.body as Statement;
-        expect(pages.flatMap(({ body }) => (body as Statement).movements)).toEqual(movements);
-        for (const { body } of pages)
-          expect({ ...(body as Statement), movements: [] }).toEqual({ ...said, movements: [] });
-      },
-    );
+      expect(whole.headers.has('link')).toBe(false);
+      expect(pages.map(({ body }) => (body as Statement).movements.length)).toEqual([2, 2, 1]);
+      const { movements, ...said } = whole.body as Statement;
+      expect(pages.flatMap(({ body }) => (body as Statement).movements)).toEqual(movements);
+      for (const { body } of pages)
+        expect({ ...(body as Statement), movements: [] }).toEqual({ ...said, movements: [] });
+    });
 
-    it('When more is booked behind the first page Then the next is of the statement as it was', async () => {
+    it('excludes later bookings from the next page', async () => {
       const account = await opened('Pinned', [100n, 20n, 3n]);
       const ada = personal().accounts;
       const { next, closingBalance } = await ada.statement(account.id, { ...EVER[1][1], limit: 2 });
@@ -83,7 +80,7 @@ export function statementPagesContract(provide: () => Service): void {
       expect(walked).toEqual(['100', '20', '3', '7']);
     });
 
-    it('When a table comes in pages Then they are one table, without the repeated names', async () => {
+    it('returns CSV pages that make up one table', async () => {
       const accountId = (await opened('Table pages', [100n, 20n, 3n])).id;
       const whole = await asked(days, { accountId, accept: 'text/csv' });
 
@@ -95,7 +92,7 @@ export function statementPagesContract(provide: () => Service): void {
       expect(rest.every((text) => text.split('\r\n', 1)[0] === whole.text.split('\r\n', 1)[0])).toBe(true);
     });
 
-    it('When a cursor is used for another period, account, basis or workspace Then it is refused', async () => {
+    it('refuses a cursor for another period, account, basis or workspace', async () => {
       const [account, other] = [await opened('Cursor', [100n, 20n]), await opened('Other', [100n, 20n])];
       const { next = '' } = await personal().accounts.statement(account.id, { ...EVER[1][1], limit: 1 });
       const cursor = `cursor=${encodeURIComponent(next)}`;

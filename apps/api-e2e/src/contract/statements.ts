@@ -1,6 +1,15 @@
 import { BankingClient } from '@banking/client';
-import { fromBalanceAmount, minorUnits, parseTransferAmount, toTransferAmount, type AccountId, type ProductId, type Statement, type WorkspaceId } from '@banking/domain'; // prettier-ignore
-import { ask } from '../answers.js';
+import {
+  fromBalanceAmount,
+  minorUnits,
+  parseTransferAmount,
+  toTransferAmount,
+  type AccountId,
+  type ProductId,
+  type Statement,
+  type WorkspaceId,
+} from '@banking/domain';
+import { sendRequest } from '../responses.js';
 import { ADA, type Service } from '../service.js';
 import { idOf } from '../world.js';
 import { mistakesIn } from './shapes.js';
@@ -44,7 +53,7 @@ export function statementsContract(provide: () => Service): void {
     query: string,
     { accountId = euro() as number, workspace = 'Northwind Trading', accept = '*/*' } = {},
   ) =>
-    ask(service, `/accounts/${accountId}/statement?${query}`, {
+    sendRequest(service, `/accounts/${accountId}/statement?${query}`, {
       as: ADA,
       workspace: idOf(service.world, 'workspaces', workspace),
       headers: { accept },
@@ -61,8 +70,8 @@ export function statementsContract(provide: () => Service): void {
     return resource;
   };
 
-  describe('and a statement', () => {
-    it.each(EVER)('When all of it is read by %s Then it adds up to what the account holds', async (basis, period) => {
+  describe('statements', () => {
+    it.each(EVER)('adds up to the balance of the account by %s', async (basis, period) => {
       const account = await view('Northwind Trading').accounts.get(euro());
       const statement = await view('Northwind Trading').accounts.statement(euro(), period);
 
@@ -72,10 +81,12 @@ export function statementsContract(provide: () => Service): void {
       expect(addedUp(statement)).toBe(String(statement.closingBalance));
       expect(statement.movements.at(-1)?.balanceAfter).toBe(statement.closingBalance);
       const { id, name, alias, code } = account;
-      expect(statement.edges).toEqual({ account: { id, name, alias, code, edges: { currency: account.edges.currency } } }); // prettier-ignore
+      expect(statement.edges).toEqual({
+        account: { id, name, alias, code, edges: { currency: account.edges.currency } },
+      });
     });
 
-    it('When a movement is read alone Then it is the transfer of that id', async () => {
+    it('shows each movement as the transfer of its id', async () => {
       const { movements } = await view('Northwind Trading').accounts.statement(euro(), EVER[0][1]);
       const payout = movements.find(({ type }) => type === 'payout');
       const transfer = await view('Northwind Trading').transfers.get(payout?.id ?? 0);
@@ -87,7 +98,7 @@ export function statementsContract(provide: () => Service): void {
       expect(payout?.balanceAfter).toBe(transfer.edges.balance?.amount);
     });
 
-    it('When one period ends where the next begins Then the one closes as the other opens, and no movement is in both', async () => {
+    it('closes a period with the opening balance of the next, and repeats no movement', async () => {
       const accountId = (await opened('Periods', [100n, 20n, 3n])).id;
       const read = (from: string, to: string) => view('Ada personal').accounts.statement(accountId, { from, to });
       const [start, end] = [EVER[0][1].from, EVER[0][1].to];
@@ -99,11 +110,13 @@ export function statementsContract(provide: () => Service): void {
         ['100'],
         ['20', '3'],
       ]);
-      expect([one.openingBalance, one.closingBalance, other.openingBalance, other.closingBalance]).toEqual([0, 100, 100, 123]); // prettier-ignore
+      expect([one.openingBalance, one.closingBalance, other.openingBalance, other.closingBalance]).toEqual([
+        0, 100, 100, 123,
+      ]);
       expect(await read(cut, cut)).toMatchObject({ openingBalance: 100, closingBalance: 100, movements: [] });
     });
 
-    it('When the account is disabled Then it still has statements', async () => {
+    it('returns statements of a disabled account', async () => {
       const { id } = await opened('Closed', [5n]);
       await view('Ada personal').accounts.change(id, { status: 'disabled' });
 
@@ -112,19 +125,26 @@ export function statementsContract(provide: () => Service): void {
       expect(statement).toMatchObject({ closingBalance: 5, movements: [{ amount: '5', type: 'funding' }] });
     });
 
-    it('When a spreadsheet asks Then it gets a table that says the same, whatever the account is called', async () => {
+    it('returns the same statement as CSV for any account name', async () => {
       const { id, code = '' } = await opened('=cmd|"/c calc"!A0, "mine"', [123_450n, 5n]);
       const { body } = await asked(days, { accountId: id, workspace: 'Ada personal' });
       const table = await asked(days, { accountId: id, workspace: 'Ada personal', accept: 'text/csv' });
 
       expect(table.status).toBe(200);
       expect(table.headers.get('content-type')).toBe('text/csv; charset=utf-8; header=present');
-      expect(table.headers.get('content-disposition')).toBe(`attachment; filename="statement-${code}-2000-01-01-2100-01-01.csv"`); // prettier-ignore
+      expect(table.headers.get('content-disposition')).toBe(
+        `attachment; filename="statement-${code}-2000-01-01-2100-01-01.csv"`,
+      );
       expect(table.headers.get('vary')).toMatch(/accept/i);
       const [first, ...movements] = recordsOf(table.text);
       const last = movements.pop();
       const { movements: told } = body as Statement;
-      expect(first).toMatchObject({ line: 'opening', amount: '0.00', balance: '0.00', accountAlias: `'=cmd|"/c calc"!A0, "mine"` }); // prettier-ignore
+      expect(first).toMatchObject({
+        line: 'opening',
+        amount: '0.00',
+        balance: '0.00',
+        accountAlias: `'=cmd|"/c calc"!A0, "mine"`,
+      });
       expect(movements).toMatchObject(
         told.map(({ id: transfer, transactionID, amount, createdAt, valueDate, balanceAfter }) => ({
           line: 'movement',
@@ -140,14 +160,16 @@ export function statementsContract(provide: () => Service): void {
       expect(last).toMatchObject({ line: 'closing', valueDate: '2100-01-01', amount: '', balance: '1234.55' });
     });
 
-    it('When the table is of payments Then debits are numbers below zero, and the column adds up to the end', async () => {
+    it('writes debits as negative numbers in CSV, and the column adds up to the closing balance', async () => {
       const { text } = await asked(days, { accept: 'text/csv' });
       const records = recordsOf(text);
 
       const total = records.reduce((sum, { amountMinorUnits = '' }) => sum + BigInt(amountMinorUnits), 0n);
       expect(String(total)).toBe(records.at(-1)?.['balanceMinorUnits']);
       expect(records.some(({ amount = '' }) => /^-\d+\.\d\d$/.test(amount))).toBe(true);
-      expect(records.map(({ amount = '' }) => amount.replace('.', '').replace(/^(-?)0+(?=\d)/, '$1'))).toEqual(records.map(({ amountMinorUnits }) => amountMinorUnits)); // prettier-ignore
+      expect(records.map(({ amount = '' }) => amount.replace('.', '').replace(/^(-?)0+(?=\d)/, '$1'))).toEqual(
+        records.map(({ amountMinorUnits }) => amountMinorUnits),
+      );
     });
 
     it.each([
@@ -156,7 +178,7 @@ export function statementsContract(provide: () => Service): void {
       ['text/csv;q=0.2, application/json;q=0.1', 'text/csv'],
       ['text/csv, */*;q=0.5', 'text/csv'],
       ['text/*', 'text/csv'],
-    ])('When %s is accepted Then it comes as %s', async (accept, type) => {
+    ])('negotiates %s as %s', async (accept, type) => {
       const { status, headers } = await asked(days, { accept });
 
       expect([status, headers.get('content-type')?.split(';', 1)[0]]).toEqual([200, type]);
@@ -164,10 +186,18 @@ export function statementsContract(provide: () => Service): void {
       expect(headers.has('content-disposition')).toBe(type === 'text/csv');
     });
 
-    it('When another type is asked for Then it is refused; and what is refused of a table is JSON', async () => {
-      expect(await asked(days, { accept: 'application/pdf' })).toMatchObject({ status: 406, body: { reason: 'not_acceptable' } }); // prettier-ignore
-      expect(await asked('from=x&to=y', { accept: 'text/csv' })).toMatchObject({ status: 400, body: { reason: 'timestamp_invalid' } }); // prettier-ignore
-      expect(await ask(service, '/apps', { as: ADA, headers: { accept: 'text/csv' } })).toMatchObject({ status: 406 });
+    it('refuses other media types, and refuses in JSON', async () => {
+      expect(await asked(days, { accept: 'application/pdf' })).toMatchObject({
+        status: 406,
+        body: { reason: 'not_acceptable' },
+      });
+      expect(await asked('from=x&to=y', { accept: 'text/csv' })).toMatchObject({
+        status: 400,
+        body: { reason: 'timestamp_invalid' },
+      });
+      expect(await sendRequest(service, '/apps', { as: ADA, headers: { accept: 'text/csv' } })).toMatchObject({
+        status: 406,
+      });
     });
 
     const DAY = '2026-11-01';
@@ -191,27 +221,27 @@ export function statementsContract(provide: () => Service): void {
       [`from=${DAY}&to=${DAY}&limit=10&limit=20`, 'limit_invalid', ['limit']],
       [`from=${DAY}&to=${DAY}&cursor=`, 'cursor_invalid', ['cursor']],
       [`from=${DAY}&to=${DAY}&colour=blue`, 'parameter_unknown', ['colour']],
-    ])('When it is asked for with "%s" Then it is refused, by name', async (query, reason, paths) => {
-      const answer = await asked(query);
+    ])('refuses the query "%s" and names the parameter', async (query, reason, paths) => {
+      const response = await asked(query);
 
-      expect(answer).toMatchObject({ status: 400, body: { reason } });
-      expect((answer.body as { details: { path: string }[] }).details.map(({ path }) => path).sort()).toEqual(paths);
+      expect(response).toMatchObject({ status: 400, body: { reason } });
+      expect((response.body as { details: { path: string }[] }).details.map(({ path }) => path).sort()).toEqual(paths);
     });
 
     it.each(['0001-01-01T00:00:00%2B14:00', '9999-12-31T23:59:59.999999999-14:00', '9999-12-31', '0001-01-01'])(
-      'When it begins and ends at %s Then it is empty',
+      'returns an empty statement for a period that begins and ends at %s',
       async (edge) => {
         expect(await asked(`from=${edge}&to=${edge}`)).toMatchObject({ status: 200, body: { movements: [] } });
       },
     );
 
-    it('When another workspace asks for it, or nobody has it Then both are the same answer', async () => {
+    it('gives one response for an unknown resource and a resource of another workspace', async () => {
       const strip = (text: string) => text.replace(/"requestId":"[^"]*"/, '');
 
       const theirs = await asked(days, { workspace: 'Ada personal' });
-      const nobodys = await asked(days, { workspace: 'Ada personal', accountId: 999_999 });
+      const unknown = await asked(days, { workspace: 'Ada personal', accountId: 999_999 });
 
-      expect([theirs.status, strip(theirs.text)]).toEqual([404, strip(nobodys.text)]);
+      expect([theirs.status, strip(theirs.text)]).toEqual([404, strip(unknown.text)]);
       expect(theirs.body).toMatchObject({ reason: 'account_not_found' });
     });
   });

@@ -14,41 +14,60 @@ export function transactionLinksContract(provide: () => Service): void {
   const service = provide();
   const ada = new Payer(service);
 
-  describe('and the links of a transaction', () => {
-    it('When a payment is rejected Then payment, fee, return and order lead to each other, wherever they are shown', async () => {
+  describe('links of a transaction', () => {
+    it('links payment, fee, return and order of a rejected payment to each other', async () => {
       const account = await ada.account('100000000');
       const data = { ...DATA, beneficiaryAccountNumber: SILENT };
       const { resource } = await ada.view.recipients.addInternational({ ...INDIA, data, saved: false });
       const recipientID: RecipientId = resource.id;
-      const { body } = await ada.send(account.id, { amount: '100000', recipientID, type: 'instant', purposeCode: 'IR002' }); // prettier-ignore
+      const { body } = await ada.send(account.id, {
+        amount: '100000',
+        recipientID,
+        type: 'instant',
+        purposeCode: 'IR002',
+      });
       const order = body as Order;
       const { id, ...placed } = order.edges.executions![0]!.edges.transaction!;
       expect(placed).toMatchObject({ orderID: order.id });
       expect(placed).not.toHaveProperty('returnOf');
       expect(placed).not.toHaveProperty('returnedBy');
 
-      const said = (await ada.ask(`/sandbox/transactions/${id}/events`, { body: { status: 'RJCT', reasonCode: 'AC04' } })).body as Transaction; // prettier-ignore
+      const said = (
+        await ada.sendRequest(`/sandbox/transactions/${id}/events`, { body: { status: 'RJCT', reasonCode: 'AC04' } })
+      ).body as Transaction;
 
       expect(mistakesIn(said, 'Transaction')).toEqual([]);
       expect(said).toMatchObject({ id, status: 'failed', orderID: order.id, returnedBy: expect.any(Number) as number });
       const { items } = await ada.view.transfers.listPage({ accountId: account.id });
       expect(items.flatMap((item) => mistakesIn(item, 'Transfer'))).toEqual([]);
-      const shown = items.map(({ type, edges }) => [type, edges.transaction?.orderID, edges.transaction?.returnOf, edges.transaction?.returnedBy]); // prettier-ignore
+      const shown = items.map(({ type, edges }) => [
+        type,
+        edges.transaction?.orderID,
+        edges.transaction?.returnOf,
+        edges.transaction?.returnedBy,
+      ]);
       expect(shown).toEqual([
         ['return', undefined, id, undefined],
         ['fee', order.id, undefined, said.returnedBy],
         ['spot', order.id, undefined, said.returnedBy],
         ['funding', undefined, undefined, undefined],
       ]);
-      expect((await ada.view.transfers.get(items[0]!.id)).edges.transaction).toMatchObject({ id: said.returnedBy, returnOf: id }); // prettier-ignore
+      expect((await ada.view.transfers.get(items[0]!.id)).edges.transaction).toMatchObject({
+        id: said.returnedBy,
+        returnOf: id,
+      });
       expect((await ada.view.orders.get(account.id, order.id)).edges.executions![0]!.edges.transaction).toEqual(said);
       for (const [, period] of EVER) {
         const { movements } = await ada.view.accounts.statement(account.id, period);
-        expect([...movements].reverse().map(({ type, orderID, returnOf, returnedBy }) => [type, orderID, returnOf, returnedBy])).toEqual(shown); // prettier-ignore
+        expect(
+          [...movements]
+            .reverse()
+            .map(({ type, orderID, returnOf, returnedBy }) => [type, orderID, returnOf, returnedBy]),
+        ).toEqual(shown);
       }
     });
 
-    it('When the demo world is read Then its rejected payment names its return', async () => {
+    it('links the rejected payment of the demo data to its return', async () => {
       const { edges } = await ada.view.transfers.get(idOf(service.world, 'transfers', 'returned'));
 
       const { items } = await ada.view.transfers.listPage({ type: 'return', limit: 500 });

@@ -1,6 +1,6 @@
 import { BankingClient } from '@banking/client';
 import type { Transfer, TransferId, WorkspaceId } from '@banking/domain';
-import { ask } from '../answers.js';
+import { sendRequest } from '../responses.js';
 import { ADA, type Service } from '../service.js';
 import { idOf } from '../world.js';
 import { mistakesIn } from './shapes.js';
@@ -48,45 +48,39 @@ export function transfersContract(provide: () => Service): void {
   };
   const eventsOf = ({ edges }: Transfer) => edges.transaction?.edges.internationalRemittance?.edges.events ?? [];
 
-  describe('and a transfer', () => {
-    it.each(Object.entries(DEMO))(
-      'When "%s" is read Then it has the published shape and says what happened',
-      async (name, told) => {
-        const transfer = await read(name);
+  describe('transfers', () => {
+    it.each(Object.entries(DEMO))('returns "%s" in the published shape', async (name, told) => {
+      const transfer = await read(name);
 
-        expect(mistakesIn(transfer, 'Transfer')).toEqual([]);
-        const { direction, type, amount, status, currency } = told;
-        expect(transfer).toMatchObject({ id: idOf(service.world, 'transfers', name), direction, type, amount });
-        expect(transfer.edges.transaction?.status).toBe(status);
-        expect(transfer.edges.account?.edges.currency.code).toBe(currency);
-      },
-    );
+      expect(mistakesIn(transfer, 'Transfer')).toEqual([]);
+      const { direction, type, amount, status, currency } = told;
+      expect(transfer).toMatchObject({ id: idOf(service.world, 'transfers', name), direction, type, amount });
+      expect(transfer.edges.transaction?.status).toBe(status);
+      expect(transfer.edges.account?.edges.currency.code).toBe(currency);
+    });
 
-    it.each(Object.keys(DEMO))(
-      'When "%s" is read Then account, balance and transaction are nested whole',
-      async (name) => {
-        const { createdAt, updatedAt, edges } = await read(name);
+    it.each(Object.keys(DEMO))('nests account, balance and transaction in "%s"', async (name) => {
+      const { createdAt, updatedAt, edges } = await read(name);
 
-        expect([createdAt, updatedAt]).toEqual([expect.any(String), expect.any(String)]);
-        expect(edges.account).toMatchObject({
-          name: 'Northwind Trading',
-          status: 'enabled',
-          type: 'CACC',
-          alias: expect.any(String),
-          code: expect.any(String),
-          edges: {
-            balances: [{ id: expect.any(Number), amount: expect.any(Number) }],
-            currency: { symbol: expect.any(String), decimals: 2 },
-            product: { description: expect.any(String), edges: { currency: { id: edges.account?.edges.currency.id } } },
-          },
-        });
-        expect(edges.balance?.amount).toBeGreaterThan(0);
-        expect(edges.transaction).toMatchObject({ hash: expect.any(String), createdAt: expect.any(String) });
-      },
-    );
+      expect([createdAt, updatedAt]).toEqual([expect.any(String), expect.any(String)]);
+      expect(edges.account).toMatchObject({
+        name: 'Northwind Trading',
+        status: 'enabled',
+        type: 'CACC',
+        alias: expect.any(String),
+        code: expect.any(String),
+        edges: {
+          balances: [{ id: expect.any(Number), amount: expect.any(Number) }],
+          currency: { symbol: expect.any(String), decimals: 2 },
+          product: { description: expect.any(String), edges: { currency: { id: edges.account?.edges.currency.id } } },
+        },
+      });
+      expect(edges.balance?.amount).toBeGreaterThan(0);
+      expect(edges.transaction).toMatchObject({ hash: expect.any(String), createdAt: expect.any(String) });
+    });
 
     it.each(Object.entries(DEMO))(
-      'When "%s" is read Then its transaction shows what moved on our accounts, and no transfer leads back to it',
+      'shows in the transaction of "%s" the visible transfers, without nesting it again',
       async (name, { visible }) => {
         const transfer = await read(name);
         const siblings = transfer.edges.transaction?.edges.transfers ?? [];
@@ -98,29 +92,26 @@ export function transfersContract(provide: () => Service): void {
       },
     );
 
-    it.each(PAID_OUT)(
-      'When "%s" was paid out Then its recipient is whole, and its fee is a transfer of its own',
-      async (name) => {
-        const { feeAmount, purpose, edges } = await read(name);
-        const fees = edges.transaction?.edges.transfers?.filter(({ type }) => type === 'fee');
+    it.each(PAID_OUT)('shows the complete recipient of "%s", and its fee as a separate transfer', async (name) => {
+      const { feeAmount, purpose, edges } = await read(name);
+      const fees = edges.transaction?.edges.transfers?.filter(({ type }) => type === 'fee');
 
-        expect(purpose).toBe(name === 'spot' ? 'IR002' : 'IR001');
-        expect(fees).toMatchObject([{ direction: 'debit', amount: feeAmount }]);
-        expect(edges.recipient).toMatchObject({
-          alias: expect.any(String),
-          edges: {
-            bank: {
-              countryCode: expect.stringMatching(/^[A-Z]{2}$/),
-              swiftCode: expect.stringMatching(/^[A-Z0-9]{8,11}$/),
-            },
-            beneficiary: { data: { beneficiaryName: expect.any(String), destinationCountry: expect.any(String) } },
-            currency: { code: expect.any(String) },
+      expect(purpose).toBe(name === 'spot' ? 'IR002' : 'IR001');
+      expect(fees).toMatchObject([{ direction: 'debit', amount: feeAmount }]);
+      expect(edges.recipient).toMatchObject({
+        alias: expect.any(String),
+        edges: {
+          bank: {
+            countryCode: expect.stringMatching(/^[A-Z]{2}$/),
+            swiftCode: expect.stringMatching(/^[A-Z0-9]{8,11}$/),
           },
-        });
-      },
-    );
+          beneficiary: { data: { beneficiaryName: expect.any(String), destinationCountry: expect.any(String) } },
+          currency: { code: expect.any(String) },
+        },
+      });
+    });
 
-    it('When a payment has arrived Then its tracking says so last, in order of time', async () => {
+    it('ends the tracking of an arrived payment with ACCC, ordered by time', async () => {
       const events = eventsOf(await read('international'));
 
       expect(events.length).toBeGreaterThanOrEqual(3);
@@ -129,17 +120,17 @@ export function transfersContract(provide: () => Service): void {
       expect([...times].sort()).toEqual(times);
     });
 
-    it('When a payment is on its way Then nothing says it is over', async () => {
+    it('shows no final status for a pending payment', async () => {
       expect(eventsOf(await read('pending')).map(({ status }) => status)).toEqual(['ACSP']);
     });
 
-    it('When a payment was rejected Then the last word is RJCT with its raw reason', async () => {
+    it('ends the tracking of a rejected payment with RJCT and its reason code', async () => {
       const last = eventsOf(await read('returned')).at(-1);
 
       expect(last).toMatchObject({ status: 'RJCT', reasonCode: 'AC04' });
     });
 
-    it('When money was converted on its way abroad Then the recipient is paid in another currency than the account', async () => {
+    it('shows the recipient currency of a converted international payment', async () => {
       const { edges } = await read('spot');
 
       expect(edges.recipient?.edges.currency?.code).toBe('INR');
@@ -147,7 +138,7 @@ export function transfersContract(provide: () => Service): void {
       expect(edges.transaction?.edges.internationalRemittance).toBeDefined();
     });
 
-    it('When money stayed with us Then there is no remittance', async () => {
+    it('shows no remittance for a transfer inside the service', async () => {
       const [funding, internal] = [await read('funding'), await read('internal')];
 
       expect(funding.edges.transaction?.edges).not.toHaveProperty('internationalRemittance');
@@ -155,15 +146,15 @@ export function transfersContract(provide: () => Service): void {
       expect(funding.edges).not.toHaveProperty('recipient');
     });
 
-    it('When ids around the known ones are tried Then no transfer of an own account of the bank is ever shown', async () => {
+    it('never shows a transfer of an internal account of the bank', async () => {
       const known = Object.values(service.world.transfers);
       const [first, last] = [Math.max(1, Math.min(...known) - 20), Math.max(...known) + 20];
       const statuses = new Map<number, number>();
       for (let id = first; id <= last; id += 1) {
-        const answer = await ask(service, `/transfers/${id}`, { as: ADA, workspace: workspaceId() });
-        statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
-        if (answer.status !== 200) continue;
-        const { edges } = answer.body as Transfer;
+        const response = await sendRequest(service, `/transfers/${id}`, { as: ADA, workspace: workspaceId() });
+        statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1);
+        if (response.status !== 200) continue;
+        const { edges } = response.body as Transfer;
         expect(edges.account?.name).toBe('Northwind Trading');
         expect(edges.account?.code).toMatch(/^NW\d{10}$/);
       }

@@ -1,19 +1,22 @@
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { BankingClient } from '@banking/client';
+import { testOrProve } from '@banking/postgres/testing';
 import { browserPath, isCi } from '../config.js';
 import { type FreshService, freshService } from '../documented/fresh-service.js';
 import { blocksOf } from '../documented/shell.js';
+import { demoDataDir } from '../running-service.js';
 import { ADA } from '../service.js';
 import { authorize, execute, launchBrowser, openPage } from './browser.js';
 import { PrefixProxy } from './prefix-proxy.js';
 
+const WIDTHS = testOrProve([390], [1280, 820, 390]);
 const SCREENSHOTS = join(__dirname, '..', '..', 'test-output');
 
 const hasBrowser = browserPath() !== undefined;
 const itInBrowser = hasBrowser || isCi() ? it : it.skip;
 
-describe('Given a service behind a proxy that strips a prefix, with PUBLIC_URL', () => {
+describe('service behind a proxy that strips a prefix, with PUBLIC_URL', () => {
   let proxy: PrefixProxy;
   let service: FreshService;
   let browser: Browser | undefined;
@@ -21,7 +24,7 @@ describe('Given a service behind a proxy that strips a prefix, with PUBLIC_URL',
 
   beforeAll(async () => {
     proxy = await PrefixProxy.start('/bank/payments');
-    service = await freshService({ PUBLIC_URL: `${proxy.url}/`, WORKER: 'off' });
+    service = await freshService({ PUBLIC_URL: `${proxy.url}/`, WORKER: 'off' }, demoDataDir);
     proxy.target = service.url;
     headers = { authorization: `Bearer ${await service.tokenOf(ADA)}`, 'workspace-id': '1' };
     if (hasBrowser || isCi()) browser = await launchBrowser();
@@ -44,7 +47,7 @@ describe('Given a service behind a proxy that strips a prefix, with PUBLIC_URL',
     ['/accounts/1/orders', { amount: '5000', recipientID: 1, type: 'instant' }, 200],
     ['/recipients/internal', { accountCode: 'NW0000000008' }, 201],
     ['/sandbox/accounts/1/fundings', { amount: '1' }, 201],
-  ])('When something is created by POST %s Then its Location can be followed', async (path, body, status) => {
+  ])('returns a Location that resolves for POST %s', async (path, body, status) => {
     const asked = `${proxy.url}${path}`;
     const json = { ...headers, 'content-type': 'application/json' };
 
@@ -57,7 +60,7 @@ describe('Given a service behind a proxy that strips a prefix, with PUBLIC_URL',
   });
 
   it.each(['/transfers?limit=2', '/accounts/2/statement?from=2026-01-01&to=2036-01-01&limit=2'])(
-    'When %s has a next page Then its Link can be followed',
+    'returns a next link that resolves for %s',
     async (path) => {
       const asked = `${proxy.url}${path}`;
 
@@ -70,7 +73,7 @@ describe('Given a service behind a proxy that strips a prefix, with PUBLIC_URL',
   );
 
   it.each(['/countries/IN/corridors', '/validation-schema?countryCode=IN&currencyCode=INR&payoutMethod=LOCAL'])(
-    'When the deprecated path %s is called Then the Link to its successor can be followed',
+    'returns a successor link that resolves for the deprecated path %s',
     async (path) => {
       const asked = `${proxy.url}${path}`;
 
@@ -82,7 +85,7 @@ describe('Given a service behind a proxy that strips a prefix, with PUBLIC_URL',
     },
   );
 
-  it('When the client has the public address as its base URL Then it reads every page', async () => {
+  it('lets the client read every page with the public URL as its base URL', async () => {
     const { transfers } = new BankingClient({ baseUrl: proxy.url, token: await service.tokenOf(ADA) }).workspace(1);
     const all = (await transfers.listPage({ type: 'payout', limit: 100 })).items;
 
@@ -93,7 +96,7 @@ describe('Given a service behind a proxy that strips a prefix, with PUBLIC_URL',
     expect(paged.length).toBeGreaterThan(2);
   });
 
-  it('When the document is read Then its server and its commands name the public address', async () => {
+  it('names the public URL as the server and in the commands of the document', async () => {
     const { servers, info } = (await (await fetch(`${proxy.url}/openapi.json`)).json()) as {
       servers: { url: string }[];
       info: { description: string };
@@ -103,30 +106,27 @@ describe('Given a service behind a proxy that strips a prefix, with PUBLIC_URL',
     expect(blocksOf('sh', info.description)[0]).toContain(`export BASE_URL=${proxy.url}\n`);
   });
 
-  it('When the docs page is asked for with a slash at its end Then the redirect stays below the prefix', async () => {
+  it('redirects the docs page with a trailing slash below the prefix', async () => {
     const { url, status } = await fetch(`${proxy.url}/docs/`);
 
     expect([url, status]).toEqual([`${proxy.url}/docs`, 200]);
   });
 
-  itInBrowser.each([1280, 390])(
-    'When the docs page is opened there %i pixels wide Then its operations can be tried out',
-    async (width) => {
-      const { page, complaints } = await openPage(browser!, proxy.url, width);
-      await authorize(page, await service.tokenOf(ADA));
+  itInBrowser.each(WIDTHS)('executes operations in the docs page at %i pixels', async (width) => {
+    const { page, complaints } = await openPage(browser!, proxy.url, width);
+    await authorize(page, await service.tokenOf(ADA));
 
-      const transfer = await execute(page, 'getTransfer');
-      const order = await execute(page, 'placeOrder');
-      await page.screenshot({ path: join(SCREENSHOTS, `docs-behind-proxy-${width}.png`), fullPage: true });
+    const transfer = await execute(page, 'getTransfer');
+    const order = await execute(page, 'placeOrder');
+    await page.screenshot({ path: join(SCREENSHOTS, `docs-behind-proxy-${width}.png`), fullPage: true });
 
-      expect([transfer.status, order.status]).toEqual(['200', '200']);
-      expect(await page.locator('.info').innerText()).toContain(`export BASE_URL=${proxy.url}\n`);
-      expect(complaints).toEqual({ console: [], foreign: [] });
-      await page.context().close();
-    },
-  );
+    expect([transfer.status, order.status]).toEqual(['200', '200']);
+    expect(await page.locator('.info').innerText()).toContain(`export BASE_URL=${proxy.url}\n`);
+    expect(complaints).toEqual({ console: [], foreign: [] });
+    await page.context().close();
+  });
 
-  itInBrowser('When the docs page is opened without the proxy Then its operations can be tried out too', async () => {
+  itInBrowser('executes operations in the docs page without the proxy', async () => {
     const { page, complaints } = await openPage(browser!, service.url, 1280);
     await authorize(page, await service.tokenOf(ADA));
 

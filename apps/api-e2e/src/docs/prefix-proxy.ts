@@ -41,9 +41,9 @@ export class PrefixProxy {
       reply.writeHead(421).end('not below the prefix');
       return;
     }
-    const onward = request(`${this.target}${url.slice(this.prefix.length)}`, { method, headers }, (answer) => {
-      reply.writeHead(answer.statusCode ?? 502, answer.rawHeaders);
-      answer.pipe(reply);
+    const onward = request(`${this.target}${url.slice(this.prefix.length)}`, { method, headers }, (response) => {
+      reply.writeHead(response.statusCode ?? 502, response.rawHeaders);
+      response.pipe(reply);
     });
     onward.on('error', () => reply.destroy());
     asked.pipe(onward);

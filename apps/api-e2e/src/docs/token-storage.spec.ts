@@ -12,7 +12,7 @@ const STORED = `JSON.stringify([Object.entries(localStorage), Object.entries(ses
 const hasBrowser = browserPath() !== undefined;
 const itInBrowser = hasBrowser || isCi() ? it : it.skip;
 
-describe('Given a token that a reader gave to the docs page', () => {
+describe('token in the docs page', () => {
   const sandbox = serviceOfTheRun();
   let live: FreshService;
   let browser: Browser;
@@ -33,7 +33,7 @@ describe('Given a token that a reader gave to the docs page', () => {
   };
   const isAuthorized = async (page: Page) => (await page.locator('.auth-wrapper .authorize.locked').count()) === 1;
 
-  itInBrowser('When the service is a sandbox Then the browser keeps it over a reload', async () => {
+  itInBrowser('survives a reload in a sandbox', async () => {
     const { page } = await openPage(browser, sandbox.url, 1280);
     await authorize(page, TOKEN);
 
@@ -43,7 +43,7 @@ describe('Given a token that a reader gave to the docs page', () => {
     await page.context().close();
   });
 
-  itInBrowser('When it is not Then the token is nowhere but in the memory of the page', async () => {
+  itInBrowser('stays only in memory in a live deployment', async () => {
     const { page, complaints } = await openPage(browser, live.url, 1280);
     await authorize(page, TOKEN);
 
@@ -55,7 +55,7 @@ describe('Given a token that a reader gave to the docs page', () => {
     await page.context().close();
   });
 
-  itInBrowser('When it is not, and an earlier version has stored a token, Then the page removes it', async () => {
+  itInBrowser('is removed from storage in a live deployment if an earlier version stored it', async () => {
     const { page } = await openPage(browser, live.url, 1280);
     const stored = { bearer: { name: 'bearer', schema: { type: 'http', scheme: 'bearer' }, value: TOKEN } };
     await page.evaluate(`localStorage.setItem('authorized', ${JSON.stringify(JSON.stringify(stored))})`);
@@ -67,7 +67,7 @@ describe('Given a token that a reader gave to the docs page', () => {
     await page.context().close();
   });
 
-  itInBrowser('When the field of the token is shown Then the browser is asked not to remember it', async () => {
+  itInBrowser('has a field without autocomplete', async () => {
     const { page } = await openPage(browser, live.url, 1280);
     await page.locator('button.authorize').first().click();
 

@@ -108,7 +108,7 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   payload_too_large: (call) => ({ ...call, text: ' '.repeat(64 * 1024 + 1) }),
   unsupported_media_type: (call) => ({ ...call, type: 'text/plain' }),
   idempotency_key_invalid: withHeader('Idempotency-Key', 'two words'),
-  product_not_found: withField('productID', 999_999),
+  product_unavailable: withField('productID', 999_999),
   amount_malformed: withField('amount', '10.00'),
   amount_out_of_range: withField('amount', '9223372036854775808'),
   amount_below_minimum: withField('amount', '1'),
@@ -121,7 +121,7 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   purpose_code_required: withField('purposeCode', undefined),
   purpose_code_invalid: withField('purposeCode', 'IR999'),
   schedule_invalid: withField('startAt', '2099-01-31T09:00:00Z'),
-  quote_not_found: withField('quoteID', 999_999),
+  quote_unusable: withField('quoteID', 999_999),
   quote_used: withField('quoteID', 1),
   quote_expired: withField('quoteID', EXPIRED_QUOTE),
   external_reference_reused: withField('externalReference', 'FAMILY-1'),
@@ -130,7 +130,7 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   order_not_cancellable: withOrder(4),
   // The order of the demo world that runs once.
   order_not_paused: withOrder(3),
-  quote_unknown: pathWith('999999'),
+  quote_not_found: pathWith('999999'),
   // With what the demo world holds, one too much.
   balance_limit_exceeded: (call, route) =>
     route.path.endsWith('/events')
@@ -147,5 +147,5 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   corridor_not_found: withParameter('currencyCode', 'CHF'),
 };
 
-/** Who is refused, where it is not whoever may do everything. */
+/** The caller per kind of refusal, where it is not the admin. */
 export const REFUSED: Readonly<Record<string, string>> = { role_insufficient: BOB };

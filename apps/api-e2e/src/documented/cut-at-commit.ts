@@ -1,9 +1,9 @@
-import type { EmbeddedServer } from '@banking/postgres';
+import type { EmbeddedServer } from '@banking/embedded-postgres';
 import { Wire } from '@banking/postgres/testing';
 import { RunningService } from '../running-service.js';
 
 /** The statements by which a request changes something, where it is not COMMIT. */
-const CHANGES = /\0(commit|change_account|change_recipient|forget_recipient|move_clock)\0/;
+const CHANGES = /\0(commit|change_account|change_recipient|delete_recipient|move_clock)\0/;
 
 /** Another process on the books of a service, whose way to the database can be lost at the moment of a commit. */
 export class ServiceBehindWire {

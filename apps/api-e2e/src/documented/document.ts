@@ -14,7 +14,7 @@ export interface DocumentedOperation {
   readonly requestBody?: {
     readonly content: { readonly 'application/json': { readonly examples: Readonly<Record<string, NamedExample>> } };
   };
-  readonly responses: Readonly<Record<string, DocumentedAnswer>>;
+  readonly responses: Readonly<Record<string, DocumentedResponse>>;
 }
 
 interface DocumentedParameter {
@@ -25,7 +25,7 @@ interface DocumentedParameter {
   readonly examples?: Readonly<Record<string, { readonly value: string | number | boolean }>>;
 }
 
-export interface DocumentedAnswer {
+export interface DocumentedResponse {
   readonly headers: Readonly<Record<string, unknown>>;
   readonly content?: { readonly 'application/json': { readonly examples: Readonly<Record<string, NamedExample>> } };
 }
@@ -125,7 +125,8 @@ export const isOnce = ({ method, operation }: Route): boolean => method === 'POS
  * know nothing of; then all of that, for a request that is answered again may still take ids.
  */
 export function examplesInTurn(routes: readonly Route[]): readonly (readonly [Route, string])[] {
-  const named = (route: Route) => Object.keys(examplesOf(route.operation, successOf(route))).map((name) => [route, name] as const); // prettier-ignore
+  const named = (route: Route) =>
+    Object.keys(examplesOf(route.operation, successOf(route))).map((name) => [route, name] as const);
   const reads = routes.filter(({ method }) => method === 'GET');
   const others = routes.filter(({ method }) => method !== 'GET');
   return [

@@ -17,7 +17,7 @@ const itWithCurl = hasCurl || isCi() ? it : it.skip;
 
 const named = (route: Route) => Object.entries(examplesOf(route.operation, successOf(route)));
 
-describe('Given the examples of the document and a fresh demo world', () => {
+describe('examples of the document', () => {
   let service: FreshService;
   let routes: Route[];
   const tried = new Set<Route>();
@@ -27,7 +27,7 @@ describe('Given the examples of the document and a fresh demo world', () => {
   }, 180_000);
   afterAll(() => service?.stop());
 
-  it('When the setup of the introduction is read, Then it sets what every command needs', () => {
+  it('set in the introduction the variables of every command', () => {
     const [setup = ''] = blocksOf('sh', service.document.info.description);
 
     expect(setup.match(/export (\w+)=/g)).toEqual(['export BASE_URL=', 'export TOKEN=']);
@@ -37,8 +37,8 @@ describe('Given the examples of the document and a fresh demo world', () => {
   describe.each([
     ['reads', (route: Route) => route.method === 'GET'],
     ['makes or changes something', (route: Route) => route.method !== 'GET'],
-  ])('and an operation that %s', (_, isMeant) => {
-    itWithCurl('When its command is copied into a shell Then it prints the first example', async () => {
+  ])('of an operation that %s', (_, isMeant) => {
+    itWithCurl('print the first example when the command runs in a shell', async () => {
       const variables = { BASE_URL: service.url, TOKEN: await service.tokenOf(ADA) };
       for (const route of routes.filter(isMeant)) {
         const { path, operation } = route;
@@ -53,7 +53,7 @@ describe('Given the examples of the document and a fresh demo world', () => {
       }
     });
 
-    it('When each example is asked for with the values of its parameters Then the answer and its headers are the documented ones', async () => {
+    it('match the response and its headers for the values of the parameters', async () => {
       const authorization = `Bearer ${await service.tokenOf(ADA)}`;
       for (const route of routes.filter(isMeant)) {
         const isDone = isOnce(route) && tried.has(route);
@@ -65,13 +65,16 @@ describe('Given the examples of the document and a fresh demo world', () => {
 
           expect({ path, answer: masked(answer) }).toEqual({ path, answer: masked(value) });
           const documented = route.operation.responses[response.status];
-          expect({ path, mistakes: documented && mistakesInHeaders(response.headers.keys(), documented) }).toEqual({ path, mistakes: [] }); // prettier-ignore
+          expect({ path, mistakes: documented && mistakesInHeaders(response.headers.keys(), documented) }).toEqual({
+            path,
+            mistakes: [],
+          });
         }
       }
     });
   });
 
-  it('When an answer with an ETag is asked for again by it Then it still holds, and has no body', async () => {
+  it('return 304 without a body for a matching ETag', async () => {
     const authorization = `Bearer ${await service.tokenOf(ADA)}`;
     const tagged = routes.filter(({ operation }) => operation.responses['304']);
     for (const route of tagged) {
@@ -82,14 +85,17 @@ describe('Given the examples of the document and a fresh demo world', () => {
 
       expect({ path, status: again.status, body: await again.text() }).toEqual({ path, status: 304, body: '' });
       const documented = route.operation.responses['304'];
-      expect({ path, mistakes: documented && mistakesInHeaders(again.headers.keys(), documented) }).toEqual({ path, mistakes: [] }); // prettier-ignore
+      expect({ path, mistakes: documented && mistakesInHeaders(again.headers.keys(), documented) }).toEqual({
+        path,
+        mistakes: [],
+      });
     }
     expect(tagged).not.toHaveLength(0);
   });
 
-  it('When an answer is recorded Then an operation shows it: npm run examples removes the others', () => {
+  it('shows every recorded response, and has requests only of operations', () => {
     const shown = routes.flatMap((route) =>
-      named(route).map(([name]) => `${route.operation.operationId}/${name}.json`),
+      ['requests', ...named(route).map(([name]) => name)].map((name) => `${route.operation.operationId}/${name}.json`),
     );
     const files = readdirSync(RECORDED, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.json'));
 

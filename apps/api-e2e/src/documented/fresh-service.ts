@@ -14,8 +14,14 @@ export interface FreshService {
   stop(): Promise<void>;
 }
 
-export async function freshService(environment: Readonly<Record<string, string>> = {}): Promise<FreshService> {
-  const folder = await newDataDir();
+/**
+ * @param openDataDir makes a demo world as new by default: in a copy, ids go on with a gap, as after every start of a database.
+ */
+export async function freshService(
+  environment: Readonly<Record<string, string>> = {},
+  openDataDir = newDataDir,
+): Promise<FreshService> {
+  const folder = await openDataDir();
   try {
     const service = await RunningService.start({ dataDir: folder.path, environment });
     return {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import * as ts from 'typescript';
@@ -8,28 +8,39 @@ import { ADA } from '../service.js';
 import { freshService, type FreshService } from './fresh-service.js';
 import { blocksOf, hasCurl, inShell } from './shell.js';
 
-const ROOM = join(__dirname, '..', '..');
-const PAGE = readFileSync(join(ROOM, '..', '..', 'docs', 'integrate.md'), 'utf8');
-const FOLDER = join(ROOM, 'test-output', 'integrate');
+const PROJECT = join(__dirname, '..', '..');
+const PAGES = join(PROJECT, '../../docs/integrate');
+const INDEX = join(PROJECT, '../../docs/integrate/README.md');
+const OUTPUT = join(PROJECT, 'test-output', 'integrate');
 
-/** What is run, and what the page says it prints. */
-interface Step {
+const textOf = (page: string) => readFileSync(join(PAGES, page), 'utf8');
+
+/** The pages in the order of the index, which is the order in which their commands run. */
+const pages = [...readFileSync(INDEX, 'utf8').matchAll(/\]\(([\w-]+\.md)\)/g)].map(([, page = '']) => page);
+
+/** A documented command or program, and its documented output. */
+interface Example {
+  readonly page: string;
   readonly code: string;
-  readonly printed: string;
+  readonly output: string;
 }
 
-/** Every block of a language that has what it prints right behind it. */
-function stepsIn(language: string): Step[] {
+/** The blocks of a language that a block with their output follows. */
+function examplesIn(language: string): Example[] {
   const lines = '((?:(?!```).*\\n)*)';
   const pair = new RegExp(`^\`\`\`${language}\\n${lines}\`\`\`\\n\\n\`\`\`(?:text|json)\\n${lines}\`\`\`$`, 'gm');
-  return [...PAGE.matchAll(pair)].map(([, code = '', printed = '']) => ({ code, printed }));
+  return pages.flatMap((page) =>
+    [...textOf(page).matchAll(pair)].map(([, code = '', output = '']) => ({ page, code, output })),
+  );
 }
 
-const commands = stepsIn('sh');
-const programs = stepsIn('ts');
+const blocksIn = (language: string) => pages.flatMap((page) => blocksOf(language, textOf(page)));
+
+const commands = examplesIn('sh');
+const programs = examplesIn('ts');
 const itWithCurl = hasCurl || isCi() ? it : it.skip;
 
-describe('Given docs/integrate.md and a fresh demo world', () => {
+describe('pages for integrators', () => {
   let service: FreshService;
   let variables: { BASE_URL: string; TOKEN: string };
   beforeAll(async () => {
@@ -38,30 +49,36 @@ describe('Given docs/integrate.md and a fresh demo world', () => {
   }, 180_000);
   afterAll(() => service?.stop());
 
-  it('When it shows code Then it shows what that prints, but for the two lines that set it up', () => {
-    const [setup = '', ...others] = blocksOf('sh', PAGE);
+  it('are all linked once in the index', () => {
+    const files = readdirSync(PAGES).filter((file) => join(PAGES, file) !== INDEX);
+
+    expect([...pages].sort()).toEqual(files.sort());
+  });
+
+  it('show the output of each command and program, except for the setup of two variables', () => {
+    const [setup = '', ...others] = blocksIn('sh');
 
     expect(setup.match(/^export (\w+)=/gm)).toEqual(['export BASE_URL=', 'export TOKEN=']);
     expect(others).toEqual(commands.map(({ code }) => code));
-    expect(blocksOf('ts', PAGE)).toEqual(programs.map(({ code }) => code));
+    expect(blocksIn('ts')).toEqual(programs.map(({ code }) => code));
     expect([commands.length, programs.length]).not.toContain(0);
   });
 
-  itWithCurl.each(commands)('When a reader copies $code Then they see what it says', async ({ code, printed }) => {
-    expect(readable(await inShell(code, variables))).toEqual(readable(printed));
+  itWithCurl.each(commands)('show the output of command $# ($page)', async ({ code, output }) => {
+    expect(readable(await inShell(code, variables))).toEqual(readable(output));
   });
 
-  it('When a reader runs its programs Then they compile, and print what it says', async () => {
+  it('show programs that compile and print the documented output', async () => {
     const files = programs.map(({ code }, index) => writeProgram(`program-${index}.mts`, code));
 
-    expect(mistakesIn(files)).toEqual([]);
-    for (const [index, { printed }] of programs.entries()) {
-      expect(await run(files[index] ?? '', variables)).toBe(printed);
+    expect(compilerErrors(files)).toEqual([]);
+    for (const [index, { page, output }] of programs.entries()) {
+      expect([page, await run(files[index] ?? '', variables)]).toEqual([page, output]);
     }
   }, 60_000);
 });
 
-/** JSON however it is laid out, other text as it is. */
+/** Parses JSON, whose layout may differ. Returns other text unchanged. */
 function readable(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -80,18 +97,18 @@ const OPTIONS: ts.CompilerOptions = {
   noEmit: true,
 };
 
-/** A program of the page with the two names it takes from the reader, where the published libraries can be found. */
+/** Writes a program with the two variables it expects, in a folder that resolves the published libraries. */
 function writeProgram(name: string, code: string): string {
-  const given = `declare const process: { env: Record<'BASE_URL' | 'TOKEN', string> };
+  const variables = `declare const process: { env: Record<'BASE_URL' | 'TOKEN', string> };
 const { BASE_URL: baseUrl, TOKEN: token } = process.env;
 `;
-  const file = join(FOLDER, name);
-  mkdirSync(FOLDER, { recursive: true });
-  writeFileSync(file, given + code);
+  const file = join(OUTPUT, name);
+  mkdirSync(OUTPUT, { recursive: true });
+  writeFileSync(file, variables + code);
   return file;
 }
 
-function mistakesIn(files: readonly string[]): string[] {
+function compilerErrors(files: readonly string[]): string[] {
   return ts
     .getPreEmitDiagnostics(ts.createProgram(files, OPTIONS))
     .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'));

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { bareEnvironment } from '../config.js';
 
-const ROOM = join(__dirname, '..', '..');
-const DOCUMENT = join(ROOM, '..', 'api', 'openapi.json');
+const PROJECT = join(__dirname, '..', '..');
+const DOCUMENT = join(PROJECT, '..', 'api', 'openapi.json');
 
-describe('Given the OpenAPI document as it is committed', () => {
-  it('When it is linted by the strictest rules there are Then there is nothing to say', async () => {
+describe('committed OpenAPI document', () => {
+  it('passes the strictest lint rules', async () => {
     const { totals, problems } = await lint(DOCUMENT);
 
     expect(problems).toEqual([]);
@@ -23,7 +23,7 @@ interface Findings {
 /** What Redocly says of a document, in a process of its own that neither reports home nor looks for a newer version. */
 async function lint(file: string): Promise<Findings> {
   const cli = require.resolve('@redocly/cli/bin/cli.js');
-  const args = [cli, 'lint', '--format=json', `--config=${join(ROOM, 'redocly.yaml')}`, file];
+  const args = [cli, 'lint', '--format=json', `--config=${join(PROJECT, 'redocly.yaml')}`, file];
   const env = { ...bareEnvironment(), REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
   const run = promisify(execFile)(process.execPath, args, { env, timeout: 60_000 });
   const { stdout } = await run.catch((failure: { stdout: string }) => failure);

@@ -1,4 +1,4 @@
-import { bind, type Database, statement } from '@banking/postgres';
+import { bind, type Database, sqlStatement } from '@banking/postgres';
 import { DATA } from '../contract/recipients.js';
 import type { FreshService } from './fresh-service.js';
 
@@ -8,14 +8,14 @@ export const EXPIRED_QUOTE = 2;
 /** A transaction that would come back to an account which cannot hold it any more. */
 export const NO_WAY_BACK = 15;
 
-/** Nobody sells accounts in lari, and the demo rates know none. */
-const SELL_LARI = statement<{ id: bigint }>(
+/** No product and no demo rate is in lari. */
+const SELL_LARI = sqlStatement<{ id: bigint }>(
   'sell_lari',
   `insert into banking.product (id, name, currency_id)
    select max(p.id) + 1, 'Lari', (select id from banking.currency where code = 'GEL') from banking.product p returning id`,
 );
 /** The quote of the demo world once more, which holds for a moment. */
-const QUOTE_AGAIN = statement<{ id: bigint }>(
+const QUOTE_AGAIN = sqlStatement<{ id: bigint }>(
   'quote_again',
   `insert into banking.quote (workspace_id, account_id, currency_id, amount, recipient_id, fee_amount, target_currency_id, target_amount,
      rate, rate_source, rate_as_of, rounding, remainder_numerator, remainder_denominator, expires_at)
@@ -26,12 +26,12 @@ const QUOTE_AGAIN = statement<{ id: bigint }>(
 
 /** @throws Error when the ids are others */
 export async function makeMore(owner: Database, { url }: Pick<FreshService, 'url'>, token: string): Promise<void> {
-  const [[product], [quote]] = await owner.flight({ workspaces: [1] }, [bind(SELL_LARI), bind(QUOTE_AGAIN)] as const);
+  const [[product], [quote]] = await owner.pipeline({ workspaces: [1] }, [bind(SELL_LARI), bind(QUOTE_AGAIN)] as const);
   const post = async (path: string, body: unknown) => {
     const headers = { authorization: `Bearer ${token}`, 'workspace-id': '1', 'content-type': 'application/json' };
-    const answer = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
-    if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`);
-    return (await answer.json()) as Made;
+    const response = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
+    return (await response.json()) as Made;
   };
   const { code } = await post('/accounts', { productID: Number(product?.id) });
   const recipient = await post('/recipients/internal', { accountCode: code });
@@ -48,7 +48,7 @@ interface Made {
   };
 }
 
-/** Of an account number that ends so the network never says its last word by itself. */
+/** The sandbox never sends a final status for an account number with this ending. */
 async function payWithNoWayBack(post: (path: string, body: unknown) => Promise<Made>): Promise<number> {
   const account = await post('/accounts', { productID: 1 });
   const fund = (amount: string) => post(`/sandbox/accounts/${account.id}/fundings`, { amount });
@@ -56,8 +56,8 @@ async function payWithNoWayBack(post: (path: string, body: unknown) => Promise<M
     data: { ...DATA, beneficiaryAccountNumber: '50100123459011' },
   });
   await fund('300000');
-  const wish = { amount: '250000', recipientID: recipient.id, type: 'instant', purposeCode: 'IR002' };
-  const { edges } = await post(`/accounts/${account.id}/orders`, wish);
+  const input = { amount: '250000', recipientID: recipient.id, type: 'instant', purposeCode: 'IR002' };
+  const { edges } = await post(`/accounts/${account.id}/orders`, input);
   await fund('9007199254690000');
   return edges.executions[0]?.edges.transaction.id ?? 0;
 }

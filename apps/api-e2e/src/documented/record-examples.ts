@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { newDataDir, RunningService } from '../running-service.js';
 import { ADA, localToken } from '../service.js';
@@ -7,12 +7,14 @@ import { callOf, type Document, examplesInTurn, requestOf, routesOf, successOf }
 import { masked } from './masked.js';
 
 const EXAMPLES = join(__dirname, '..', '..', '..', 'api', 'examples');
+/** Written by hand, unlike the responses beside it. */
+const REQUESTS = 'requests.json';
 
 const USAGE = `Usage: npm run examples
 
-Starts the service on a fresh demo world and writes what it answers to the calls that the routes declare as examples, as
-apps/api/examples/<operation>/<name>.json. An answer that differs in times and hashes only is left as it is. What no route
-declares is removed. Afterwards npm run openapi brings the answers into the document.
+Starts the service with new demo data, sends the requests of apps/api/examples/<operation>/requests.json, and writes each
+response to <name>.json beside it. A response that differs in times and hashes only stays unchanged. Responses without a
+request are removed. Afterwards, npm run openapi adds the responses to the document.
 `;
 
 async function main([option, ...rest]: readonly string[]): Promise<void> {
@@ -39,7 +41,8 @@ async function record(): Promise<void> {
       const call = callOf(route, name);
       const { path, method } = call;
       const response = await fetch(`${service.url}${path}`, requestOf(call, authorization));
-      if (response.status !== successOf(route)) throw new Error(`${method} ${path} answered ${response.status}: ${await response.text()}`); // prettier-ignore
+      if (response.status !== successOf(route))
+        throw new Error(`${method} ${path} answered ${response.status}: ${await response.text()}`);
       const file = join(route.operation.operationId, `${name}.json`);
       written.add(file);
       keep(file, await response.json());
@@ -61,7 +64,7 @@ function keep(file: string, answer: unknown): void {
 
 function removeAllBut(kept: ReadonlySet<string>): void {
   for (const file of readdirSync(EXAMPLES, { recursive: true, encoding: 'utf8' })) {
-    if (!file.endsWith('.json') || kept.has(file)) continue;
+    if (!file.endsWith('.json') || basename(file) === REQUESTS || kept.has(file)) continue;
     rmSync(join(EXAMPLES, file));
     process.stdout.write(`Removed ${file}.\n`);
   }

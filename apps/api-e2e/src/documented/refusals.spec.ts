@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import { REFUSALS } from '@banking/domain';
-import { Database, joinEmbeddedServer, OWNER_ROLE, bind, statement, type EmbeddedServer } from '@banking/postgres';
-import type { RawAnswer } from '../hostile/raw-request.js';
+import { Database, OWNER_ROLE, bind, sqlStatement } from '@banking/postgres';
+import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-postgres';
+import type { RawResponse } from '../hostile/raw-request.js';
+import { RunningService } from '../running-service.js';
 import { ADA, CY, EVE } from '../service.js';
 import { type Attempt, CHANGES, REFUSED, withField } from './changed-calls.js';
 import { callOf, examplesOf, reasonsOf, type Route, routesOf } from './document.js';
@@ -37,35 +38,35 @@ const CIRCUMSTANCES = [
  * and what it says of it.
  */
 const ELSEWHERE: Readonly<Record<string, readonly [spec: string, word: string]>> = {
-  route_not_found: ['apps/api-e2e/src/hostile/requests.ts', "reason: 'route_not_found'"],
+  route_not_found: ['apps/api-e2e/src/hostile/path-requests.ts', "reason: 'route_not_found'"],
   method_not_allowed: ['apps/api-e2e/src/hostile/requests.ts', "reason: 'method_not_allowed'"],
-  uri_too_long: ['apps/api-e2e/src/hostile/requests.ts', "reason: 'uri_too_long'"],
+  uri_too_long: ['apps/api-e2e/src/hostile/path-requests.ts', "reason: 'uri_too_long'"],
   headers_too_large: ['apps/api-e2e/src/hostile/requests.ts', "reason: 'headers_too_large'"],
   precondition_failed: ['apps/api-e2e/src/hostile/public-routes.spec.ts', "'precondition_failed'"],
   // Node answers it without a body.
   request_timeout: ['apps/api-e2e/src/hostile/framing.spec.ts', '408'],
   // Only where another deployment answers.
-  upstream_error: ['apps/api/src/upstream/upstream-failure.spec.ts', "reason: 'upstream_error'"],
-  upstream_timeout: ['apps/api/src/upstream/upstream-failure.spec.ts', "reason: 'upstream_timeout'"],
+  upstream_error: ['apps/api/src/gateway/upstream-failure.spec.ts', "reason: 'upstream_error'"],
+  upstream_timeout: ['apps/api/src/gateway/invalid-responses.spec.ts', "reason: 'upstream_timeout'"],
   amount_too_precise: ['libs/domain/src/display.spec.ts', "'amount_too_precise'"],
 };
 
-describe('Given the errors of the document and a service that can be made to fail', () => {
+describe('documented errors', () => {
   let service: FreshService;
   let server: EmbeddedServer;
   let owner: Database;
   let routes: Route[];
 
   beforeAll(async () => {
-    service = await freshService({ RATE_LIMIT_PER_SECOND: String(LIMIT_PER_SECOND) });
+    service = await freshService();
     routes = routesOf(service.document);
-    server = await joinEmbeddedServer({ dataDir: service.dataDir });
+    server = await attachEmbeddedServer({ dataDir: service.dataDir });
     owner = await Database.open({ connection: server.connection, role: OWNER_ROLE, statementTimeoutMs: 60_000 });
     await makeMore(owner, service, await service.tokenOf(ADA));
   }, 180_000);
   afterAll(async () => {
     await owner?.end();
-    await server?.leave();
+    await server?.detach();
     await service?.stop();
   });
 
@@ -79,30 +80,28 @@ describe('Given the errors of the document and a service that can be made to fai
     return route;
   };
 
-  /** Waits as it is told where this spec alone has used up what a user may ask. */
-  const ask = async (attempt: Attempt, email: string): Promise<RawAnswer> => {
-    const answer = await sendAttempt(service, attempt, email);
-    if (answer.status !== 429 || email === CY) return answer;
-    await setTimeout(Number(answer.headers.get('retry-after')) * 1_000);
-    return ask(attempt, email);
-  };
+  const sendRequest = (attempt: Attempt, email: string): Promise<RawResponse> => sendAttempt(service, attempt, email);
 
-  function expectDocumented({ path, operation }: Route, reason: string, { status, body, headers }: RawAnswer): void {
+  function expectDocumented({ path, operation }: Route, reason: string, { status, body, headers }: RawResponse): void {
     const documented = operation.responses[String(status)];
     const example = examplesOf(operation, status ?? 0)[reason]?.value;
 
     expect({ path, status, answer: masked(JSON.parse(body)) }).toEqual({ path, status, answer: masked(example) });
     const isLimited = headers.has('ratelimit');
-    expect({ path, reason, mistakes: documented && mistakesInHeaders(headers.keys(), documented, isLimited) }).toEqual({ path, reason, mistakes: [] }); // prettier-ignore
+    expect({ path, reason, mistakes: documented && mistakesInHeaders(headers.keys(), documented, isLimited) }).toEqual({
+      path,
+      reason,
+      mistakes: [],
+    });
   }
 
-  it('When a reason is documented Then this spec knows how to meet it', () => {
+  it('each have a call in this spec that provokes them', () => {
     const documented = routes.flatMap(({ operation }) => reasonsOf(operation));
 
     expect(new Set(documented)).toEqual(new Set([...Object.keys(CHANGES), ...CIRCUMSTANCES]));
   });
 
-  it('When a refusal has a row in the table Then something provokes it', async () => {
+  it('are provoked for every row of the table', async () => {
     const here = new Set([...Object.keys(CHANGES), ...CIRCUMSTANCES]);
     expect(
       Object.keys(REFUSALS)
@@ -115,97 +114,106 @@ describe('Given the errors of the document and a service that can be made to fai
     }
   });
 
-  it.each(Object.keys(CHANGES))(
-    'When a call is changed into one that is %s Then it is refused as documented',
-    async (reason) => {
-      for (const route of refusing(reason)) {
-        const changed = CHANGES[reason]?.(callOf(route), route);
-        if (!changed) throw new Error(`nothing changes a call into ${reason}`);
+  it.each(Object.keys(CHANGES))('match the refusal of a call that is %s', async (reason) => {
+    for (const route of refusing(reason)) {
+      const changed = CHANGES[reason]?.(callOf(route), route);
+      if (!changed) throw new Error(`nothing changes a call into ${reason}`);
 
-        expectDocumented(route, reason, await ask(changed, REFUSED[reason] ?? ADA));
-      }
-    },
-  );
+      expectDocumented(route, reason, await sendRequest(changed, REFUSED[reason] ?? ADA));
+    }
+  });
 
-  it('When somebody asks too often Then they are refused as documented', async () => {
+  it('match the refusal of a user who exceeds the rate limit', async () => {
+    const { dataDir, tokenOf } = service;
+    const environment = { RATE_LIMIT_PER_SECOND: String(LIMIT_PER_SECOND) };
+    const limited = await RunningService.start({ dataDir, environment });
     for (const route of refusing('rate_limited')) {
-      let refused: RawAnswer | undefined;
+      let refused: RawResponse | undefined;
       while (!refused) {
-        const answers = await Promise.all(Array.from({ length: 30 }, () => ask(callOf(route), CY)));
-        refused = answers.find(({ status }) => status === 429);
+        const attempts = Array.from({ length: 30 }, () =>
+          sendAttempt({ url: limited.url, tokenOf }, callOf(route), CY),
+        );
+        refused = (await Promise.all(attempts)).find(({ status }) => status === 429);
       }
 
       expectDocumented(route, 'rate_limited', refused);
     }
+    await limited.stop();
   });
 
-  it('When a key is used for another request Then it is refused as documented', async () => {
+  it('match the refusal of a key used for another request', async () => {
     const route = only('idempotency_key_reused');
     const call: Attempt = { ...callOf(route), headers: { ...callOf(route).headers, 'Idempotency-Key': 'used' } };
-    expect((await ask(call, ADA)).status).toBe(201);
+    expect((await sendRequest(call, ADA)).status).toBe(201);
 
-    expectDocumented(route, 'idempotency_key_reused', await ask(withField('alias', 'Other')(call, route), ADA));
+    expectDocumented(route, 'idempotency_key_reused', await sendRequest(withField('alias', 'Other')(call, route), ADA));
   });
 
-  it('When an account is disabled Then it neither takes nor pays money, as documented', async () => {
+  it('match the refusals of a disabled account', async () => {
     for (const route of refusing('account_disabled')) {
       const { headers, body, ...call } = callOf(route);
       const { accountID } = body as { readonly accountID?: number };
       const account = call.path.match(/\/accounts\/\d+/)?.[0] ?? `/accounts/${accountID}`;
       const keyless = without('Idempotency-Key', headers);
       const turn = async (status: string) =>
-        expect(await ask({ ...call, method: 'PATCH', path: account, headers: keyless, body: { status } }, ADA)).toMatchObject({ status: 200 }); // prettier-ignore
+        expect(
+          await sendRequest({ ...call, method: 'PATCH', path: account, headers: keyless, body: { status } }, ADA),
+        ).toMatchObject({ status: 200 });
       await turn('disabled');
 
-      expectDocumented(route, 'account_disabled', await ask({ ...call, body, headers: keyless }, ADA));
+      expectDocumented(route, 'account_disabled', await sendRequest({ ...call, body, headers: keyless }, ADA));
 
       await turn('enabled');
     }
   });
 
-  it('When a corridor is closed Then nothing is paid over it, as documented', async () => {
-    const turn = statement(
+  it('match the refusal of a closed corridor', async () => {
+    const turn = sqlStatement(
       'turn corridors',
       `update banking.corridor set enabled = $1 where destination_country = 'IN'`,
     );
-    await owner.flight({}, [bind(turn, false)]);
+    await owner.pipeline({}, [bind(turn, false)]);
 
     for (const route of refusing('corridor_disabled')) {
-      expectDocumented(route, 'corridor_disabled', await ask({ ...callOf(route), headers: without('Idempotency-Key', callOf(route).headers) }, ADA)); // prettier-ignore
+      expectDocumented(
+        route,
+        'corridor_disabled',
+        await sendRequest({ ...callOf(route), headers: without('Idempotency-Key', callOf(route).headers) }, ADA),
+      );
     }
 
-    await owner.flight({}, [bind(turn, true)]);
+    await owner.pipeline({}, [bind(turn, true)]);
   });
 
-  it('When a request with the key is still being carried out Then the next is asked to wait as documented', async () => {
+  it('match the refusal of a key that is in use', async () => {
     const route = only('idempotency_in_progress');
     const call: Attempt = { ...callOf(route), headers: { ...callOf(route).headers, 'Idempotency-Key': 'held' } };
-    const take = statement(
+    const take = sqlStatement(
       'take',
       `select pg_advisory_xact_lock(hashtextextended(jsonb_build_array('idempotency', $1::bigint, $2::text, $3::text)::text, 0))`,
     );
 
-    const answer = await owner.transaction({}, async (tx) => {
-      await tx.flight([bind(take, 1, route.operation.operationId, 'held')]);
-      return ask(call, ADA);
+    const response = await owner.transaction({}, async (tx) => {
+      await tx.pipeline([bind(take, 1, route.operation.operationId, 'held')]);
+      return sendRequest(call, ADA);
     });
 
-    expectDocumented(route, 'idempotency_in_progress', answer);
+    expectDocumented(route, 'idempotency_in_progress', response);
   });
 
-  it('When the database is held by somebody else Then the service is unavailable as documented', async () => {
-    const hold = bind(statement('hold', 'lock table banking.app_user in access exclusive mode'));
+  it('match the response to a database locked by another session', async () => {
+    const hold = bind(sqlStatement('hold', 'lock table banking.app_user in access exclusive mode'));
     const held = refusing('unavailable').filter(({ operation }) => operation.security.length > 0);
 
     const answers = await owner.transaction({}, async (tx) => {
-      await tx.flight([hold]);
-      return Promise.all(held.map((route) => ask(callOf(route), EVE)));
+      await tx.pipeline([hold]);
+      return Promise.all(held.map((route) => sendRequest(callOf(route), EVE)));
     });
 
-    for (const [index, route] of held.entries()) expectDocumented(route, 'unavailable', answers[index] as RawAnswer);
+    for (const [index, route] of held.entries()) expectDocumented(route, 'unavailable', answers[index] as RawResponse);
   });
 
-  it('When the database is lost at a commit Then the outcome is unknown as documented, and a creation gets its key back', async () => {
+  it('match the response to a lost commit, which returns the key of a creation', async () => {
     const cut = await ServiceBehindWire.start(service.dataDir, server);
     try {
       for (const [index, route] of refusing('outcome_unknown').entries()) {
@@ -214,12 +222,12 @@ describe('Given the errors of the document and a service that can be made to fai
         const takesKey = 'Idempotency-Key' in headers;
         const attempt = { ...call, headers: { ...headers, ...(takesKey && { 'Idempotency-Key': key }) } };
 
-        const answer = await cut.cutAtCommit(() =>
+        const response = await cut.cutAtCommit(() =>
           sendAttempt({ url: cut.url, tokenOf: service.tokenOf }, attempt, ADA),
         );
 
-        expectDocumented(route, 'outcome_unknown', answer);
-        expect([route.path, answer.headers.get('idempotency-key')]).toEqual([route.path, takesKey ? key : undefined]);
+        expectDocumented(route, 'outcome_unknown', response);
+        expect([route.path, response.headers.get('idempotency-key')]).toEqual([route.path, takesKey ? key : undefined]);
       }
       expect(cut.log).toContain('"msg":"outcome unknown"');
     } finally {
@@ -227,25 +235,25 @@ describe('Given the errors of the document and a service that can be made to fai
     }
   });
 
-  it('When the service has lost a right Then it fails as documented, without a word of why', async () => {
-    const change = (text: string) => owner.flight({}, [bind(statement(text.slice(0, 5), text))]);
+  it('match the response to a missing database privilege, without details', async () => {
+    const change = (text: string) => owner.pipeline({}, [bind(sqlStatement(text.slice(0, 5), text))]);
     await change('revoke usage on schema banking from banking_app');
 
     for (const route of refusing('internal_error'))
-      expectDocumented(route, 'internal_error', await ask(callOf(route), EVE));
+      expectDocumented(route, 'internal_error', await sendRequest(callOf(route), EVE));
 
     await change('grant usage on schema banking to banking_app');
   });
 
-  it('When the service is told to stop Then it is not ready, as documented', async () => {
+  it('match the readiness response of a stopping service', async () => {
     const [ready, ...others] = refusing('unavailable').filter(({ operation }) => operation.security.length === 0);
     if (!ready) throw new Error('no operation says whether the service is ready');
     service.signal('SIGTERM');
 
-    let answer = await ask(callOf(ready), ADA);
-    while (answer.status === 200) answer = await ask(callOf(ready), ADA);
+    let response = await sendRequest(callOf(ready), ADA);
+    while (response.status === 200) response = await sendRequest(callOf(ready), ADA);
 
     expect(others).toEqual([]);
-    expectDocumented(ready, 'unavailable', answer);
+    expectDocumented(ready, 'unavailable', response);
   });
 });

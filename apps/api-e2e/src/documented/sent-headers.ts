@@ -1,7 +1,8 @@
-import type { DocumentedAnswer } from './document.js';
+import type { DocumentedResponse } from './document.js';
 
 /** What carries the message, and what only tells a browser how careful to be: nothing a caller reads. */
-const UNSAID = /^(date|connection|keep-alive|content-(type|length|security-policy)|transfer-encoding|vary|cross-origin-.*|origin-agent-cluster|referrer-policy|strict-transport-security|x-(content-type-options|dns-prefetch-control|download-options|frame-options|permitted-cross-domain-policies|xss-protection))$/; // prettier-ignore
+const UNSAID =
+  /^(date|connection|keep-alive|content-(type|length|security-policy)|transfer-encoding|vary|cross-origin-.*|origin-agent-cluster|referrer-policy|strict-transport-security|x-(content-type-options|dns-prefetch-control|download-options|frame-options|permitted-cross-domain-policies|xss-protection))$/;
 
 /** Sent where the deployment sets a limit, as the document says of them. */
 const LIMITS = ['ratelimit', 'ratelimit-policy'];
@@ -10,7 +11,7 @@ const LIMITS = ['ratelimit', 'ratelimit-policy'];
 const SOMETIMES = ['idempotent-replayed', 'content-disposition', 'link'];
 
 /** Where the headers of an answer and its documentation disagree. */
-export function mistakesInHeaders(sent: Iterable<string>, documented: DocumentedAnswer, isLimited = false): string[] {
+export function mistakesInHeaders(sent: Iterable<string>, documented: DocumentedResponse, isLimited = false): string[] {
   const names = new Set([...sent].map((name) => name.toLowerCase()).filter((name) => !UNSAID.test(name)));
   const told = new Set(Object.keys(documented.headers).map((name) => name.toLowerCase()));
   return [

@@ -6,9 +6,9 @@ import * as ts from 'typescript';
 import { bareEnvironment } from '../config.js';
 import { type Document, routesOf, successOf } from './document.js';
 
-const ROOM = join(__dirname, '..', '..');
-const DOCUMENT = join(ROOM, '..', 'api', 'openapi.json');
-const FOLDER = join(ROOM, 'test-output', 'types');
+const PROJECT = join(__dirname, '..', '..');
+const DOCUMENT = join(PROJECT, '..', 'api', 'openapi.json');
+const FOLDER = join(PROJECT, 'test-output', 'types');
 
 /** These answer for the process, not for the port. */
 const NOT_OF_THE_PORT = ['getLiveness', 'getReadiness'];
@@ -16,12 +16,12 @@ const NOT_OF_THE_PORT = ['getLiveness', 'getReadiness'];
 /** Without a body there is no type to compare. */
 const NO_CONTENT = 204;
 
-describe('Given the types that are generated from the document', () => {
+describe('types generated from the document', () => {
   const routes = routesOf(JSON.parse(readFileSync(DOCUMENT, 'utf8')) as Document).filter(
     (route) => !NOT_OF_THE_PORT.includes(route.operation.operationId) && successOf(route) !== NO_CONTENT,
   );
 
-  it('When an answer is of one of the two types, the generated and ours, Then it is of the other', async () => {
+  it('are mutually assignable with the types of the domain package', async () => {
     await generate(DOCUMENT);
     const checks = routes.map(({ method, path, operation }) => {
       const name = operation.operationId;
@@ -34,7 +34,7 @@ describe('Given the types that are generated from the document', () => {
     expect(mistakesIn([PREAMBLE, ...checks, ERROR_CHECK].join('\n'))).toEqual([]);
   }, 120_000);
 
-  it('When the two differ Then the compiler says so: in a type, in what is required, in a value, in what there is', async () => {
+  it('fail to compile if a type, a required field, a value or a field differs', async () => {
     await generate(DOCUMENT);
     const differences = [
       `{ readonly id: string; readonly name: string; readonly createdAt?: string }`,
@@ -86,11 +86,11 @@ async function generate(document: string): Promise<void> {
 function mistakesIn(code: string): string[] {
   const file = join(FOLDER, 'checks.ts');
   writeFileSync(file, code);
-  const { config } = ts.readConfigFile(join(ROOM, 'tsconfig.build.json'), ts.sys.readFile);
-  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, ROOM);
+  const { config } = ts.readConfigFile(join(PROJECT, 'tsconfig.build.json'), ts.sys.readFile);
+  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, PROJECT);
   const program = ts.createProgram([file], {
     ...options,
-    rootDir: join(ROOM, '..', '..'),
+    rootDir: join(PROJECT, '..', '..'),
     noEmit: true,
     noUnusedLocals: false,
     composite: false,

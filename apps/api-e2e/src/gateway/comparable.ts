@@ -25,7 +25,9 @@ export function comparable({ status, headers, body }: Answered): Comparable {
 /** JSON without empty `edges`: a gateway adds those that its upstream has left out. */
 export function withoutEmptyEdges(text: string): string {
   const isEmpty = (value: unknown) => value === null || JSON.stringify(value) === '{}';
-  const parsed: unknown = JSON.parse(text, (name, value: unknown) => (name === 'edges' && isEmpty(value) ? undefined : value)); // prettier-ignore
+  const parsed: unknown = JSON.parse(text, (name, value: unknown) =>
+    name === 'edges' && isEmpty(value) ? undefined : value,
+  );
   return JSON.stringify(parsed);
 }
 

@@ -1,8 +1,21 @@
-import { Database, joinEmbeddedServer, OWNER_ROLE } from '@banking/postgres';
+import { Database, OWNER_ROLE } from '@banking/postgres';
+import { attachEmbeddedServer } from '@banking/embedded-postgres';
 import { CHANGES, REFUSED } from '../documented/changed-calls.js';
-import { type Call, callOf, type Document, examplesOf, reasonsOf, requestOf, type Route, routesOf, successOf, takesKey } from '../documented/document.js'; // prettier-ignore
+import {
+  type Call,
+  callOf,
+  type Document,
+  examplesOf,
+  reasonsOf,
+  requestOf,
+  type Route,
+  routesOf,
+  successOf,
+  takesKey,
+} from '../documented/document.js';
 import { makeMore } from '../documented/more-world.js';
 import { sendAttempt } from '../documented/send-attempt.js';
+import { newDataDir } from '../running-service.js';
 import { ADA, type Service } from '../service.js';
 import { comparable, type Comparable, comparableResponse } from './comparable.js';
 import { StackedServices } from './stacked-services.js';
@@ -10,14 +23,14 @@ import { StackedServices } from './stacked-services.js';
 const namesOf = (route: Route) => Object.keys(examplesOf(route.operation, successOf(route)));
 
 /** What tells a repetition from the answer it repeats. */
-const withoutReplayed = ({ headers, ...answer }: Comparable) => ({
-  ...answer,
+const withoutReplayed = ({ headers, ...response }: Comparable) => ({
+  ...response,
   headers: headers.filter(([name]) => name !== 'idempotent-replayed'),
 });
 const isSuccess = ({ status }: Comparable) => status === 200 || status === 201;
 const isReplayed = ({ headers }: Comparable) => headers.some(([name]) => name === 'idempotent-replayed');
 
-describe('Given a demo world that is asked directly and through a gateway', () => {
+describe('demo data, called directly and through a gateway', () => {
   let services: StackedServices;
   let direct: Service;
   let stacked: Service;
@@ -25,16 +38,16 @@ describe('Given a demo world that is asked directly and through a gateway', () =
   let authorization: string;
 
   beforeAll(async () => {
-    // What is due would change the books between two questions.
-    services = await StackedServices.start({ WORKER: 'off' });
+    // A worker would change the books between two requests. The recorded examples need the documented ids.
+    services = await StackedServices.start({ WORKER: 'off' }, newDataDir);
     ({ direct, stacked } = services);
     authorization = `Bearer ${await direct.tokenOf(ADA)}`;
     routes = routesOf((await (await fetch(`${direct.url}/openapi.json`)).json()) as Document);
-    const server = await joinEmbeddedServer({ dataDir: services.dataDir });
+    const server = await attachEmbeddedServer({ dataDir: services.dataDir });
     const owner = await Database.open({ connection: server.connection, role: OWNER_ROLE });
     await makeMore(owner, direct, await direct.tokenOf(ADA));
     await owner.end();
-    await server.leave();
+    await server.detach();
   }, 180_000);
   afterAll(() => services?.stop());
 
@@ -57,21 +70,21 @@ describe('Given a demo world that is asked directly and through a gateway', () =
     return expected;
   }
 
-  it.each(['GET', 'HEAD'])('When every read is asked for with %s Then both give the same answer', async (method) => {
+  it.each(['GET', 'HEAD'])('gives the same response to every read with %s', async (method) => {
     for (const call of reads()) {
       const { status } = await expectEqual({ ...call, method });
       expect([call.path, status]).toEqual([call.path, 200]);
     }
   });
 
-  it('When a statement is asked for as a table Then both give the same table', async () => {
+  it('gives the same CSV statement', async () => {
     for (const call of reads().filter(({ path }) => path.includes('/statement'))) {
       const { headers } = await expectEqual(call, { accept: 'text/csv' });
       expect(headers).toContainEqual(['content-type', 'text/csv; charset=utf-8; header=present']);
     }
   });
 
-  it('When what has a tag is asked for again by it Then both say that it still holds', async () => {
+  it('gives 304 for a matching ETag on both', async () => {
     const tagged = callsOf(({ operation }) => operation.responses['304'] !== undefined);
     for (const [, call] of tagged) {
       const [, etag = ''] = (await askAt(direct, call)).headers.find(([name]) => name === 'etag') ?? [];
@@ -87,7 +100,7 @@ describe('Given a demo world that is asked directly and through a gateway', () =
     '/recipients?',
     '/accounts?',
     '/accounts/2/statement?from=2026-01-01&to=2036-01-01&',
-  ])('When %s is read page by page Then both name the same next page, to the end', async (path) => {
+  ])('gives the same next links for %s, to the last page', async (path) => {
     const call: Call = { method: 'GET', path: `${path}limit=2`, headers: { 'Workspace-ID': '1' }, needsToken: true };
     let pages = 0;
     for (let next: string | undefined = call.path; next !== undefined; pages += 1) {
@@ -98,41 +111,37 @@ describe('Given a demo world that is asked directly and through a gateway', () =
     expect(pages).toBeGreaterThan(1);
   });
 
-  it.each(Object.keys(CHANGES))(
-    'When a call is changed into one that is %s Then both refuse it alike',
-    async (reason) => {
-      for (const route of routes.filter(({ operation }) => reasonsOf(operation).includes(reason))) {
-        const changed = CHANGES[reason]?.(callOf(route), route);
-        if (!changed) throw new Error(`nothing changes a call into ${reason}`);
-        const askAs = async (service: Service) =>
-          comparable(await sendAttempt(service, changed, REFUSED[reason] ?? ADA));
-        const [expected, answer] = [await askAs(direct), await askAs(stacked)];
+  it.each(Object.keys(CHANGES))('gives the same refusal for a call that is %s', async (reason) => {
+    for (const route of routes.filter(({ operation }) => reasonsOf(operation).includes(reason))) {
+      const changed = CHANGES[reason]?.(callOf(route), route);
+      if (!changed) throw new Error(`nothing changes a call into ${reason}`);
+      const askAs = async (service: Service) => comparable(await sendAttempt(service, changed, REFUSED[reason] ?? ADA));
+      const [expected, response] = [await askAs(direct), await askAs(stacked)];
 
-        expect({ call: changed, answer }).toEqual({ call: changed, answer: expected });
-        expect(JSON.parse(answer.body)).toMatchObject({ reason });
-      }
-    },
-  );
+      expect({ call: changed, answer: response }).toEqual({ call: changed, answer: expected });
+      expect(JSON.parse(response.body)).toMatchObject({ reason });
+    }
+  });
 
   it.each([
     ['through the gateway and then directly', () => [stacked, direct] as const],
     ['directly and then through the gateway', () => [direct, stacked] as const],
-  ])('When what has a key is sent %s Then the second answer repeats the first', async (way, places) => {
+  ])('replays a response for a key sent %s', async (way, places) => {
     const [first, second] = places();
     let made = 0;
     for (const [{ operation }, call] of callsOf(takesKey)) {
       const key = { 'Idempotency-Key': `${operation.operationId} ${way}`.replaceAll(' ', '-') + made };
-      const answer = await askAt(first, call, key);
+      const response = await askAt(first, call, key);
       const repeated = await askAt(second, call, key);
 
-      expect({ call, answer: withoutReplayed(repeated) }).toEqual({ call, answer });
-      expect([call.path, isReplayed(repeated)]).toEqual([call.path, isSuccess(answer)]);
-      if (isSuccess(answer)) made += 1;
+      expect({ call, answer: withoutReplayed(repeated) }).toEqual({ call, answer: response });
+      expect([call.path, isReplayed(repeated)]).toEqual([call.path, isSuccess(response)]);
+      if (isSuccess(response)) made += 1;
     }
     expect(made).toBeGreaterThan(5);
   });
 
-  it('When the documents of both are read Then they differ in the answers of a gateway and in nothing else', async () => {
+  it('documents the same interface, except for the responses of a gateway', async () => {
     const [theirs, ours] = await Promise.all(
       [direct, stacked].map(async ({ url }) => (await (await fetch(`${url}/openapi.json`)).json()) as Document),
     );
@@ -145,11 +154,15 @@ describe('Given a demo world that is asked directly and through a gateway', () =
         unknown: unknownOutcomeOf(route),
       })),
     );
-    expect(routesOf(theirs!).filter((route) => unknownOutcomeOf(route) === undefined).map(({ method }) => method)).not.toContain('POST'); // prettier-ignore
+    expect(
+      routesOf(theirs!)
+        .filter((route) => unknownOutcomeOf(route) === undefined)
+        .map(({ method }) => method),
+    ).not.toContain('POST');
     expect(withoutAnswersOfGateway(ours!)).toEqual(withoutAnswersOfGateway(theirs!));
   });
 
-  it('When a change is sent through the gateway Then it is what the other gives for the same', async () => {
+  it('gives the same response to a change', async () => {
     const changes = callsOf((route) => !takesKey(route) && ['PATCH', 'POST'].includes(route.method));
     for (const [{ operation }, call] of changes) {
       const one = await askAt(stacked, call);
@@ -189,7 +202,9 @@ const unknownOutcomeOf = ({ operation }: Route) => examplesOf(operation, 504)['o
 
 function withoutAnswersOfGateway(document: Document): unknown {
   const isOfGateway = (key: string, value: unknown) =>
-    GATEWAY_STATUSES.includes(key) || (key === 'Idempotency-Key' && JSON.stringify(value).includes('not known')) || (value as { $ref?: string })?.$ref === '#/components/headers/Idempotency-Key'; // prettier-ignore
+    GATEWAY_STATUSES.includes(key) ||
+    (key === 'Idempotency-Key' && JSON.stringify(value).includes('not known')) ||
+    (value as { $ref?: string })?.$ref === '#/components/headers/Idempotency-Key';
   const text = JSON.stringify(document, (key, value: unknown) => (isOfGateway(key, value) ? undefined : value));
   const kept = JSON.parse(text) as Document;
   const description = kept.info.description.replace(/^\| 50[24] \|.*\n/gm, '');

@@ -3,29 +3,29 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { mistakesIn } from '../contract/shapes.js';
 import { CANARY } from '../log-lines.js';
-import { BesiegedGateway } from './besieged-gateway.js';
+import { AttackedGateway } from './gateway-under-attack.js';
 import { type HostileRefusal, KEPT_BACK, PASSED_ON } from './hostile-refusals.js';
 import { body, json } from './hostile-upstream.js';
 
-describe('Given a gateway whose upstream says no', () => {
-  let besieged: BesiegedGateway;
+describe('gateway with an upstream that refuses', () => {
+  let attacked: AttackedGateway;
   beforeAll(async () => {
     // After a 429 the next request waits for a second, which has to be less than half of this.
-    besieged = await BesiegedGateway.start({ UPSTREAM_TIMEOUT_MS: '10000' });
+    attacked = await AttackedGateway.start({ UPSTREAM_TIMEOUT_MS: '10000' });
   }, 60_000);
-  afterAll(() => besieged?.stop());
+  afterAll(() => attacked?.stop());
   afterEach(async () => {
-    besieged.upstream.trick = json([]);
-    expect(await besieged.ask('/accounts')).toMatchObject({ status: 200, body: [] });
-    expect(besieged.wrongLines()).toEqual([]);
+    attacked.upstream.trick = json([]);
+    expect(await attacked.sendRequest('/accounts')).toMatchObject({ status: 200, body: [] });
+    expect(attacked.wrongLines()).toEqual([]);
   });
 
   it.each<HostileRefusal>([...PASSED_ON, ...KEPT_BACK])(
-    'When it says $what Then the caller gets $status',
+    'responds with $status to an upstream $what',
     async ({ trick, status, answer: expected, retryAfter, level }) => {
-      besieged.upstream.trick = trick;
+      attacked.upstream.trick = trick;
 
-      const answer = await besieged.askAndRead('/transfers/1');
+      const answer = await attacked.requestAndReadLog('/transfers/1');
 
       expect(answer).toMatchObject({ status, body: expected });
       expect(mistakesIn(answer.body, 'ErrorBody')).toEqual([]);
@@ -34,37 +34,59 @@ describe('Given a gateway whose upstream says no', () => {
       expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
       expect(answer.headers.has('www-authenticate') || answer.headers.has('set-cookie')).toBe(false);
       expect(answer.text + answer.lines.join()).not.toContain(CANARY);
-      expect(answer.lines.map((line) => (JSON.parse(line) as { level: string }).level)).toEqual([...(level ? [level] : []), 'info']); // prettier-ignore
+      expect(answer.lines.map((line) => (JSON.parse(line) as { level: string }).level)).toEqual([
+        ...(level ? [level] : []),
+        'info',
+      ]);
     },
   );
 
-  it('When it has said 429 Then the next request of the workspace waits, and is answered', async () => {
-    besieged.upstream.trick = json({ errorCode: 'x', message: 'No.' }, 429);
-    expect((await besieged.ask('/transfers/1')).status).toBe(429);
-    besieged.upstream.asked.length = 0;
-    besieged.upstream.trick = json({ id: 1, amount: '1' });
+  it('delays the next request of the workspace after a 429', async () => {
+    attacked.upstream.trick = json({ errorCode: 'x', message: 'No.' }, 429);
+    expect((await attacked.sendRequest('/transfers/1')).status).toBe(429);
+    attacked.upstream.received.length = 0;
+    attacked.upstream.trick = json({ id: 1, amount: '1' });
 
-    expect((await besieged.ask('/transfers/1')).status).toBe(200);
-    expect(besieged.upstream.asked).toHaveLength(1);
+    expect((await attacked.sendRequest('/transfers/1')).status).toBe(200);
+    expect(attacked.upstream.received).toHaveLength(1);
   });
 
-  it('When it says a status that is in no document Then it passes in the published form', async () => {
-    besieged.upstream.trick = json({ errorCode: 'teapot', message: 'Short and stout.' }, 418);
-    const headers = { authorization: `Bearer ${await besieged.service.tokenOf('ada@northwind.example')}`, 'workspace-id': '1' }; // prettier-ignore
+  it('forwards an undocumented status in the published form', async () => {
+    attacked.upstream.trick = json({ errorCode: 'teapot', message: 'Short and stout.' }, 418);
+    const headers = {
+      authorization: `Bearer ${await attacked.service.tokenOf('ada@northwind.example')}`,
+      'workspace-id': '1',
+    };
 
-    const answer = await fetch(`${besieged.service.url}/transfers/1`, { headers });
+    const answer = await fetch(`${attacked.service.url}/transfers/1`, { headers });
 
-    expect([answer.status, await answer.json()]).toEqual([418, { errorCode: 'teapot', message: 'Short and stout.', reason: 'teapot', requestId: answer.headers.get('x-request-id') }]); // prettier-ignore
+    expect([answer.status, await answer.json()]).toEqual([
+      418,
+      {
+        errorCode: 'teapot',
+        message: 'Short and stout.',
+        reason: 'teapot',
+        requestId: answer.headers.get('x-request-id'),
+      },
+    ]);
   });
 
-  it('When an error repeats our credential Then neither the caller nor the log gets it', async () => {
+  it('removes the upstream credential from errors and the log', async () => {
     for (const status of [400, 401, 404, 500]) {
-      besieged.upstream.trick = (response, asked) => {
-        const message = `You sent ${asked.headers.authorization ?? ''} (${besieged.token}).`;
-        json({ errorCode: besieged.token, message, reason: besieged.token, details: [{ path: besieged.token, reason: besieged.token, message }] }, status)(response, asked); // prettier-ignore
+      attacked.upstream.trick = (response, asked) => {
+        const message = `You sent ${asked.headers.authorization ?? ''} (${attacked.token}).`;
+        json(
+          {
+            errorCode: attacked.token,
+            message,
+            reason: attacked.token,
+            details: [{ path: attacked.token, reason: attacked.token, message }],
+          },
+          status,
+        )(response, asked);
       };
 
-      const answer = await besieged.askAndRead('/transfers/1');
+      const answer = await attacked.requestAndReadLog('/transfers/1');
 
       expect([status, answer.text]).toEqual([status, expect.not.stringContaining('eyJ')]);
       expect(answer.lines.join()).not.toContain('eyJ');
@@ -77,19 +99,18 @@ describe('Given a gateway whose upstream says no', () => {
     'Fri, 31 Dec 9999 23:59:59 GMT',
     'Thu, 01 Jan 1970 00:00:00 GMT',
     '99999999999999999999',
-  ])(
-    'When it is to be asked again after %s Then the caller is told a time that can be waited, or that it failed',
-    async (retryAfter) => {
-      besieged.upstream.trick = json({ errorCode: 'unavailable', message: 'No.', reason: 'unavailable' }, 503, { 'retry-after': retryAfter }); // prettier-ignore
+  ])('sends a usable Retry-After or an upstream error for Retry-After %s', async (retryAfter) => {
+    attacked.upstream.trick = json({ errorCode: 'unavailable', message: 'No.', reason: 'unavailable' }, 503, {
+      'retry-after': retryAfter,
+    });
 
-      const { status, headers } = await besieged.ask('/transfers/1');
+    const { status, headers } = await attacked.sendRequest('/transfers/1');
 
-      expect([502, 503]).toContain(status);
-      if (status === 503) expect(Number(headers.get('retry-after'))).toBeLessThanOrEqual(86_400);
-    },
-  );
+    expect([502, 503]).toContain(status);
+    if (status === 503) expect(Number(headers.get('retry-after'))).toBeLessThanOrEqual(86_400);
+  });
 
-  describe('and sends us elsewhere', () => {
+  describe('redirects', () => {
     let elsewhere: Server;
     let asked: number;
     beforeAll(async () => {
@@ -104,27 +125,27 @@ describe('Given a gateway whose upstream says no', () => {
       await once(elsewhere.close(), 'close');
     });
 
-    it.each([301, 302, 303, 307, 308])('When it answers %s Then nobody goes there', async (status) => {
+    it.each([301, 302, 303, 307, 308])('does not follow a redirect with %s', async (status) => {
       const there = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}`;
       for (const location of [
         `${there}/transfers/1`,
-        `${besieged.upstream.url}/transfers/1`,
-        besieged.service.url,
+        `${attacked.upstream.url}/transfers/1`,
+        attacked.service.url,
         '/transfers/1',
         '',
         'file:///etc/passwd',
       ]) {
-        besieged.upstream.asked.length = 0;
-        besieged.upstream.trick = body('', { location }, status);
+        attacked.upstream.received.length = 0;
+        attacked.upstream.trick = body('', { location }, status);
 
-        const answer = await besieged.askAndRead('/transfers/1');
+        const answer = await attacked.requestAndReadLog('/transfers/1');
 
         expect(answer).toMatchObject({ status: 502, body: { reason: 'upstream_error' } });
         expect(answer.headers.has('location')).toBe(false);
         expect(answer.lines[0]).toMatch(/redirect/);
-        expect(besieged.upstream.asked).toHaveLength(1);
-        besieged.upstream.trick = json([]);
-        await besieged.ask('/accounts');
+        expect(attacked.upstream.received).toHaveLength(1);
+        attacked.upstream.trick = json([]);
+        await attacked.sendRequest('/accounts');
       }
       expect(asked).toBe(0);
     });

@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { ADA, BOB } from '../service.js';
 
 /** A request as it has arrived, whole. */
-export interface Asked {
+export interface ReceivedRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
@@ -12,7 +12,7 @@ export interface Asked {
 }
 
 /** What is done with a request, in place of an answer: everything down to the socket may be used. */
-export type Trick = (response: ServerResponse, asked: Asked) => void;
+export type Trick = (response: ServerResponse, asked: ReceivedRequest) => void;
 
 /** A user list, whether or not it is one. */
 export type UserList = unknown;
@@ -31,12 +31,11 @@ export const PEOPLE: readonly unknown[] = [
 export const roleIn = role;
 
 /**
- * A deployment of the interface as nobody would want one: it lets a gateway start and know its callers, and does with everything
- * else what it has been told to.
+ * An upstream that lets a gateway start and identify its callers, and responds to every other request as the spec sets it.
  */
 export class HostileUpstream {
   /** All that has arrived but what the gateway asks for itself. */
-  readonly asked: Asked[] = [];
+  readonly received: ReceivedRequest[] = [];
   /** How often the user lists have been read. */
   listsRead = 0;
   /** Of app 1. */
@@ -60,7 +59,7 @@ export class HostileUpstream {
     const upstream = new HostileUpstream(server, (server.address() as AddressInfo).port);
     server.on('connection', (socket) => {
       upstream.sockets.add(socket);
-      // Whoever is lied to may hang up.
+      // The gateway may disconnect from a malformed response.
       socket.on('error', () => socket.destroy());
       socket.on('close', () => upstream.sockets.delete(socket));
     });
@@ -77,7 +76,7 @@ export class HostileUpstream {
     while (!isSo()) await new Promise<void>((resolve) => this.waiting.push(resolve));
   }
 
-  /** Nobody answers any more at this address. */
+  /** Closes the server and its connections. */
   async goAway(): Promise<void> {
     const closed = once(this.server.close(), 'close');
     for (const socket of this.sockets) socket.destroy();
@@ -97,10 +96,10 @@ export class HostileUpstream {
   private async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = '', url: path = '', headers } = request;
     const body = await textOf(request);
-    const asked: Asked = { method, path, headers, body };
+    const asked: ReceivedRequest = { method, path, headers, body };
     const isList = path === '/apps' || /^\/apps\/\d+\/users$/.test(path);
     if (path.endsWith('/users')) this.listsRead += 1;
-    if (!isList) this.asked.push(asked);
+    if (!isList) this.received.push(asked);
     const trick = isList ? (this.listsTrick ?? listed(this.listAt(path))) : this.trick;
     trick(response, asked);
     const waiting = this.waiting;
@@ -146,7 +145,7 @@ export function wire(bytes: string | Buffer, then: (socket: Socket) => void = (s
   };
 }
 
-/** Breaks the connection, so that whoever is on it learns that it was broken. */
+/** Resets the connection, which the peer observes as an error. */
 export const reset = (socket: Socket): void => {
   socket.resetAndDestroy();
 };

@@ -1,11 +1,11 @@
-import { newDataDir, RunningService } from '../running-service.js';
+import { demoDataDir, RunningService } from '../running-service.js';
 import { GATEWAY, localToken, type Service } from '../service.js';
 import { readWorld, type World } from '../world.js';
 
 /** Longer than a test may take: only what is meant to hang comes to it. */
 const UPSTREAM_TIMEOUT_MS = '10000';
 
-export interface GatewayWish {
+export interface GatewayOptions {
   /** Whose key signs the tokens of callers, and our own. */
   readonly dataDir: string;
   /** Where the other deployment is. */
@@ -14,7 +14,7 @@ export interface GatewayWish {
 }
 
 /** A service that answers from another deployment, as which it signs in as the service user of the demo world. */
-export async function startGateway({ dataDir, upstream, environment = {} }: GatewayWish): Promise<RunningService> {
+export async function startGateway({ dataDir, upstream, environment = {} }: GatewayOptions): Promise<RunningService> {
   const UPSTREAM_TOKEN = await localToken(dataDir, GATEWAY);
   return RunningService.start({
     dataDir,
@@ -32,8 +32,12 @@ export class StackedServices {
     private readonly remove: () => Promise<void>,
   ) {}
 
-  static async start(environment: Readonly<Record<string, string>> = {}): Promise<StackedServices> {
-    const { path: dataDir, remove } = await newDataDir();
+  /** @param openDataDir a copy of the demo data by default; its ids continue with a gap */
+  static async start(
+    environment: Readonly<Record<string, string>> = {},
+    openDataDir = demoDataDir,
+  ): Promise<StackedServices> {
+    const { path: dataDir, remove } = await openDataDir();
     const books = await RunningService.start({ dataDir, environment });
     const front = await startGateway({ dataDir, upstream: books.url, environment });
     return new StackedServices(dataDir, await readWorld(dataDir), books, front, remove);

@@ -22,8 +22,8 @@ const stacked: Service = {
 
 contract('the same service behind a gateway', () => stacked);
 
-describe('Given the logs of both, when all that has been asked', () => {
-  it('When they are searched Then neither holds a secret, nor admits a mistake', () => {
+describe('logs of the upstream and the gateway after the contract suite', () => {
+  it('contain neither a secret nor an unhandled error', () => {
     const logs = [services.books.log, services.front.log];
 
     expect(logs.flatMap((log) => [...secretsIn(log), ...bugsIn(log)])).toEqual([]);

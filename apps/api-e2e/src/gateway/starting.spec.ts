@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { LocalIssuer } from '@banking/local-issuer';
-import { newDataDir, refusedStart, RunningService } from '../running-service.js';
+import { newDataDir, refusedStart, RunningService, type TestDataDir } from '../running-service.js';
 import { ADA, AUDIENCE, GATEWAY, localToken } from '../service.js';
 import { BreakingProxy } from './breaking-proxy.js';
 import { body, HostileUpstream, json, type Trick } from './hostile-upstream.js';
@@ -17,25 +17,55 @@ const SECRET = 'hunter2-of-the-upstream';
 const URL_OF = 'https://bank.example/banking';
 
 /** What is configured wrongly, and what the sentence must name. */
-const MISTAKES: readonly (readonly [what: string, environment: Readonly<Record<string, string>>, sentence: RegExp])[] = [
-  ['no credential', { UPSTREAM_URL: URL_OF }, /UPSTREAM_TOKEN/],
-  ['an address that anybody can listen to', { UPSTREAM_URL: 'http://bank.example', UPSTREAM_TOKEN: SECRET }, /UPSTREAM_URL .*https/],
-  ['a password in the address', { UPSTREAM_URL: `https://me:${SECRET}@bank.example`, UPSTREAM_TOKEN: SECRET }, /UPSTREAM_URL .*password/],
-  ['a token with a line break', { UPSTREAM_URL: URL_OF, UPSTREAM_TOKEN: `${SECRET}\r\nX-A: b` }, /UPSTREAM_TOKEN/],
-  ['two credentials', { UPSTREAM_URL: URL_OF, UPSTREAM_TOKEN: SECRET, UPSTREAM_TOKEN_FILE: '/nowhere' }, /UPSTREAM_TOKEN.*UPSTREAM_TOKEN_FILE/],
-  ['books of its own, and too much time', { UPSTREAM_URL: URL_OF, UPSTREAM_TOKEN: SECRET, UPSTREAM_TIMEOUT_MS: '15000', DATABASE_URL: `postgres://a:${SECRET}@db.example/x`, DEMO_DATA: 'on', WORKER: 'on', RATES_URL: 'https://rates.example', QUOTE_VALID_S: '60' }, /UPSTREAM_TIMEOUT_MS [^]*DATABASE_URL [^]*DEMO_DATA [^]*WORKER [^]*RATES_URL [^]*QUOTE_VALID_S /],
-  ['itself', { UPSTREAM_URL: 'http://localhost:39999', UPSTREAM_TOKEN: SECRET, PORT: '39999' }, /UPSTREAM_URL .*39999/],
-]; // prettier-ignore
+const MISTAKES: readonly (readonly [what: string, environment: Readonly<Record<string, string>>, sentence: RegExp])[] =
+  [
+    ['no credential', { UPSTREAM_URL: URL_OF }, /UPSTREAM_TOKEN/],
+    [
+      'an address that anybody can listen to',
+      { UPSTREAM_URL: 'http://bank.example', UPSTREAM_TOKEN: SECRET },
+      /UPSTREAM_URL .*https/,
+    ],
+    [
+      'a password in the address',
+      { UPSTREAM_URL: `https://me:${SECRET}@bank.example`, UPSTREAM_TOKEN: SECRET },
+      /UPSTREAM_URL .*password/,
+    ],
+    ['a token with a line break', { UPSTREAM_URL: URL_OF, UPSTREAM_TOKEN: `${SECRET}\r\nX-A: b` }, /UPSTREAM_TOKEN/],
+    [
+      'two credentials',
+      { UPSTREAM_URL: URL_OF, UPSTREAM_TOKEN: SECRET, UPSTREAM_TOKEN_FILE: '/nowhere' },
+      /UPSTREAM_TOKEN.*UPSTREAM_TOKEN_FILE/,
+    ],
+    [
+      'books of its own, and too much time',
+      {
+        UPSTREAM_URL: URL_OF,
+        UPSTREAM_TOKEN: SECRET,
+        UPSTREAM_TIMEOUT_MS: '15000',
+        DATABASE_URL: `postgres://a:${SECRET}@db.example/x`,
+        DEMO_DATA: 'on',
+        WORKER: 'on',
+        RATES_URL: 'https://rates.example',
+        QUOTE_VALID_S: '60',
+      },
+      /UPSTREAM_TIMEOUT_MS [^]*DATABASE_URL [^]*DEMO_DATA [^]*WORKER [^]*RATES_URL [^]*QUOTE_VALID_S /,
+    ],
+    [
+      'itself',
+      { UPSTREAM_URL: 'http://localhost:39999', UPSTREAM_TOKEN: SECRET, PORT: '39999' },
+      /UPSTREAM_URL .*39999/,
+    ],
+  ];
 
 /** What the upstream says when it is first asked, and what the sentence must name. */
 const NOT_OURS: readonly (readonly [what: string, trick: Trick, sentence: RegExp])[] = [
   ['does not let it list apps', json({ errorCode: 'forbidden', message: 'No.' }, 403), /403/],
   ['has no such path', json({ errorCode: 'invalid_request', message: 'No.' }, 404), /UPSTREAM_URL.*404/],
   ['sends elsewhere', body('', { location: 'https://bank.example/login' }, 302), /UPSTREAM_URL/],
-]; // prettier-ignore
+];
 
-describe('Given a gateway that is about to start', () => {
-  let folder: Awaited<ReturnType<typeof newDataDir>>;
+describe('gateway start', () => {
+  let folder: TestDataDir;
   let upstream: HostileUpstream;
   let token: string;
   beforeAll(async () => {
@@ -65,17 +95,17 @@ describe('Given a gateway that is about to start', () => {
     expect(existsSync(join(dataDir, 'database'))).toBe(false);
   }
 
-  it.each(MISTAKES)('When it is given %s Then it says what to change, and starts nothing', (_, environment, sentence) =>
+  it.each(MISTAKES)('refuses to start with %s and says what to change', (_, environment, sentence) =>
     expectRefused(environment, sentence),
   );
 
-  it.each(NOT_OURS)('When what it finds %s Then it says so, and does not start', async (_, trick, sentence) => {
+  it.each(NOT_OURS)('refuses to start if the upstream %s', async (_, trick, sentence) => {
     upstream.listsTrick = trick;
 
     await expectRefused({ UPSTREAM_URL: upstream.url, UPSTREAM_TOKEN: token }, sentence);
   });
 
-  it('When its token is over, or for another audience Then it says that', async () => {
+  it('reports an expired token and a token for another audience', async () => {
     const issuer = await LocalIssuer.open(folder.path);
     const other = await issuer.sign({ email: GATEWAY, audience: 'another-service', lifetimeSeconds: 60 });
     upstream.listsTrick = json({ errorCode: 'invalid_request', message: 'No.' }, 401);
@@ -84,23 +114,23 @@ describe('Given a gateway that is about to start', () => {
     expect(other).not.toContain(AUDIENCE);
   });
 
-  it('When the address has a path Then it is asked below that path', async () => {
+  it('calls the upstream below the path of its address', async () => {
     const gateway = await start({ UPSTREAM_URL: `${upstream.url}/banking`, UPSTREAM_TOKEN: token });
-    await gateway.interrupt();
+    await gateway.stop();
 
-    expect(upstream.asked.at(-1)).toMatchObject({ method: 'GET', path: '/banking/apps' });
-    expect(upstream.asked.at(-1)?.headers.authorization).toBe(`Bearer ${token}`);
+    expect(upstream.received.at(-1)).toMatchObject({ method: 'GET', path: '/banking/apps' });
+    expect(upstream.received.at(-1)?.headers.authorization).toBe(`Bearer ${token}`);
   });
 
-  it('When it starts Then no database does, and the line says of whom it is a gateway', async () => {
+  it('starts without a database and logs its upstream', async () => {
     const gateway = await start();
 
-    await gateway.said(new RegExp(`gateway of ${new URL(upstream.url).host}`));
+    await gateway.logged(new RegExp(`gateway of ${new URL(upstream.url).host}`));
     expect(existsSync(join(folder.path, 'database'))).toBe(false);
-    await gateway.interrupt();
+    await gateway.stop();
   });
 
-  it('When the upstream is away at first Then it waits for it, and serves when it comes', async () => {
+  it('waits for an unreachable upstream and serves once it is reachable', async () => {
     await upstream.goAway();
     const gateway = await start();
     const ready = async () => (await fetch(`${gateway.url}/health/ready`)).status;
@@ -114,10 +144,10 @@ describe('Given a gateway that is about to start', () => {
     await upstream.comeBack();
     while ((await ready()) !== 200);
     while ((await read()) !== 200);
-    await gateway.interrupt();
+    await gateway.stop();
   });
 
-  it('When the way leads back to itself Then it says so, and does not start', async () => {
+  it('refuses to start as a gateway of itself', async () => {
     const probe = createServer();
     await once(probe.listen(0, '127.0.0.1'), 'listening');
     const { port } = probe.address() as AddressInfo;
@@ -131,7 +161,7 @@ describe('Given a gateway that is about to start', () => {
     await proxy.stop();
   });
 
-  it('When its token is in a file Then what the file holds is sent', async () => {
+  it('sends the token from its token file', async () => {
     const file = join(folder.path, 'token');
     await writeFile(file, `${token}\n`, { mode: 0o600 });
     await chmod(file, 0o600);
@@ -139,7 +169,7 @@ describe('Given a gateway that is about to start', () => {
     const gateway = await RunningService.start({ dataDir: folder.path, environment });
 
     expect((await fetch(`${gateway.url}/health/ready`)).status).toBe(200);
-    await gateway.interrupt();
+    await gateway.stop();
     await expectRefused({ ...environment, UPSTREAM_TOKEN_FILE: '/nowhere/token' }, /token file \/nowhere\/token/);
   });
 });

@@ -1,11 +1,11 @@
-import { BesiegedGateway } from './besieged-gateway.js';
+import { AttackedGateway } from './gateway-under-attack.js';
 import { body, json, reset, type Trick, wire } from './hostile-upstream.js';
 
 const HEAD = 'HTTP/1.1 201 Created\r\nContent-Type: application/json\r\n';
 const JSON_TYPE = { 'content-type': 'application/json' };
 const ORDER = { id: 7, amount: '10', status: 'active', type: 'instant', edges: {} };
 const PATH = '/accounts/1/orders';
-const WISH = { amount: '10', recipientID: 3, type: 'instant' };
+const INPUT = { amount: '10', recipientID: 3, type: 'instant' };
 
 /** Whether the order was placed is not known after any of these. */
 const IN_DOUBT: readonly (readonly [what: string, trick: Trick, status: 502 | 504])[] = [
@@ -23,45 +23,53 @@ const IN_DOUBT: readonly (readonly [what: string, trick: Trick, status: 502 | 50
   ['says 500', json({ errorCode: 'internal_error', message: 'No.', reason: 'internal_error' }, 500), 502],
   ['says 502', json({ errorCode: 'upstream_error', message: 'No.', reason: 'upstream_error' }, 502), 502],
   ['says 504', json({ errorCode: 'upstream_timeout', message: 'No.', reason: 'upstream_timeout' }, 504), 504],
-  ['says that it does not know', json({ errorCode: 'unavailable', message: 'No.', reason: 'outcome_unknown' }, 504), 504],
+  [
+    'says that it does not know',
+    json({ errorCode: 'unavailable', message: 'No.', reason: 'outcome_unknown' }, 504),
+    504,
+  ],
   ['says 503 and when', json({ errorCode: 'x', message: 'No.' }, 503, { 'retry-after': '2' }), 504],
   ['says 503', json({ errorCode: 'x', message: 'No.' }, 503), 502],
-]; // prettier-ignore
+];
 
 /** After these it is known that it was not. */
 const REFUSED: readonly (readonly [what: string, trick: Trick, status: number])[] = [
   ['422', json({ errorCode: 'unprocessable', message: 'No.', reason: 'insufficient_funds' }, 422), 422],
-  ['409', json({ errorCode: 'conflict', message: 'No.', reason: 'idempotency_in_progress' }, 409, { 'retry-after': '1' }), 409],
+  [
+    '409',
+    json({ errorCode: 'conflict', message: 'No.', reason: 'idempotency_in_progress' }, 409, { 'retry-after': '1' }),
+    409,
+  ],
   ['404', json({ errorCode: 'x', message: 'No.' }, 404), 404],
   ['503 and a reason', json({ errorCode: 'unavailable', message: 'No.', reason: 'unavailable' }, 503), 503],
   ['401', json({ errorCode: 'x', message: 'No.' }, 401), 503],
   // The last one: other changes in the workspace wait for a second after it.
   ['429', json({ errorCode: 'x', message: 'No.' }, 429), 429],
-]; // prettier-ignore
+];
 
-describe('Given a gateway whose upstream is sent an order', () => {
-  let besieged: BesiegedGateway;
+describe('gateway that sends an order with an unknown outcome', () => {
+  let attacked: AttackedGateway;
   beforeAll(async () => {
-    besieged = await BesiegedGateway.start();
+    attacked = await AttackedGateway.start();
   }, 60_000);
-  afterAll(() => besieged?.stop());
+  afterAll(() => attacked?.stop());
   beforeEach(() => {
-    besieged.upstream.asked.length = 0;
+    attacked.upstream.received.length = 0;
   });
   afterEach(async () => {
-    besieged.upstream.trick = json([]);
-    expect(await besieged.ask('/accounts')).toMatchObject({ status: 200, body: [] });
-    expect(besieged.wrongLines()).toEqual([]);
+    attacked.upstream.trick = json([]);
+    expect(await attacked.sendRequest('/accounts')).toMatchObject({ status: 200, body: [] });
+    expect(attacked.wrongLines()).toEqual([]);
   });
 
-  const keysSeen = () => besieged.upstream.asked.map(({ headers }) => headers['idempotency-key']);
+  const keysSeen = () => attacked.upstream.received.map(({ headers }) => headers['idempotency-key']);
 
   it.each(IN_DOUBT)(
-    'When it %s Then it was asked once, with the key of the caller, who is told it again',
+    'sends the order once with the key of the caller, and returns the key, if the upstream %s',
     async (_, trick, status) => {
-      besieged.upstream.trick = trick;
+      attacked.upstream.trick = trick;
 
-      const answer = await besieged.askAndRead(PATH, { body: WISH, headers: { 'idempotency-key': 'mine' } });
+      const answer = await attacked.requestAndReadLog(PATH, { body: INPUT, headers: { 'idempotency-key': 'mine' } });
 
       expect(answer.status).toBe(status);
       expect(keysSeen()).toEqual(['mine']);
@@ -71,54 +79,58 @@ describe('Given a gateway whose upstream is sent an order', () => {
   );
 
   it.each(IN_DOUBT)(
-    'When it %s and the caller sent no key Then it is told one, with which the order can be sent again',
+    'returns a generated key to retry with if the upstream %s and the caller sent none',
     async (_, trick, status) => {
-      besieged.upstream.trick = trick;
+      attacked.upstream.trick = trick;
 
-      const answer = await besieged.ask(PATH, { body: WISH });
+      const answer = await attacked.sendRequest(PATH, { body: INPUT });
       const key = answer.headers.get('idempotency-key') ?? '';
-      besieged.upstream.trick = json(ORDER, 201, { 'idempotent-replayed': 'true' });
-      const again = await besieged.ask(PATH, { body: WISH, headers: { 'idempotency-key': key } });
+      attacked.upstream.trick = json(ORDER, 201, { 'idempotent-replayed': 'true' });
+      const again = await attacked.sendRequest(PATH, { body: INPUT, headers: { 'idempotency-key': key } });
 
       expect(answer.status).toBe(status);
       expect(key).toMatch(/^[\x21-\x7e]{16,255}$/);
       expect(keysSeen()).toEqual([key, key]);
-      expect(besieged.upstream.asked[0]?.body).toBe(besieged.upstream.asked[1]?.body);
+      expect(attacked.upstream.received[0]?.body).toBe(attacked.upstream.received[1]?.body);
       expect(again).toMatchObject({ status: 200, body: ORDER });
-      expect([again.headers.get('location'), again.headers.get('idempotent-replayed'), again.headers.get('idempotency-key')]).toEqual([`${PATH}/7`, 'true', null]); // prettier-ignore
+      expect([
+        again.headers.get('location'),
+        again.headers.get('idempotent-replayed'),
+        again.headers.get('idempotency-key'),
+      ]).toEqual([`${PATH}/7`, 'true', null]);
     },
   );
 
-  it('When two callers send no key Then each has a key of its own', async () => {
-    besieged.upstream.trick = json(ORDER, 201);
+  it('generates a different key for each request', async () => {
+    attacked.upstream.trick = json(ORDER, 201);
 
-    await Promise.all([besieged.ask(PATH, { body: WISH }), besieged.ask(PATH, { body: WISH })]);
+    await Promise.all([attacked.sendRequest(PATH, { body: INPUT }), attacked.sendRequest(PATH, { body: INPUT })]);
 
     expect(new Set(keysSeen()).size).toBe(2);
   });
 
   it.each([
     ['a change of an account', 'PATCH', '/accounts/1', { alias: 'x' }],
-    ['forgetting a recipient', 'DELETE', '/recipients/1', undefined],
+    ['a deletion of a recipient', 'DELETE', '/recipients/1', undefined],
     ['a cancellation', 'POST', '/accounts/1/orders/1/cancellation', undefined],
     ['a resumption', 'POST', '/accounts/1/orders/1/resumption', undefined],
-  ])('When %s is broken off Then it was asked once, and there is no key to be told', async (_, method, path, wish) => {
-    besieged.upstream.trick = wire('', reset);
+  ])('sends %s once and returns no key if the connection breaks', async (_, method, path, body) => {
+    attacked.upstream.trick = wire('', reset);
 
-    const answer = await besieged.ask(path, { method, ...(wish && { body: wish }) });
+    const answer = await attacked.sendRequest(path, { method, ...(body && { body }) });
 
     expect(answer).toMatchObject({ status: 502, body: { reason: 'upstream_error' } });
     expect(answer.headers.has('idempotency-key')).toBe(false);
-    expect(besieged.upstream.asked.map((asked) => [asked.method, asked.path])).toEqual([[method, path]]);
+    expect(attacked.upstream.received.map((asked) => [asked.method, asked.path])).toEqual([[method, path]]);
   });
 
-  it.each(REFUSED)('When it refuses with %s Then nothing is in doubt, and no key is told', async (_, trick, status) => {
-    besieged.upstream.trick = trick;
+  it.each(REFUSED)('returns no key for the refusal %s', async (_, trick, status) => {
+    attacked.upstream.trick = trick;
 
-    const answer = await besieged.ask(PATH, { body: WISH });
+    const answer = await attacked.sendRequest(PATH, { body: INPUT });
 
     expect(answer.status).toBe(status);
     expect(answer.headers.has('idempotency-key')).toBe(false);
-    expect(besieged.upstream.asked).toHaveLength(1);
+    expect(attacked.upstream.received).toHaveLength(1);
   });
 });

@@ -1,6 +1,6 @@
 import { callOf, type Document, routesOf } from '../documented/document.js';
 import { serviceOfTheRun } from '../service.js';
-import { askRaw, mistakesInError, requestBytes, sendRaw } from './raw-request.js';
+import { sendRawRequest, mistakesInError, requestBytes, sendRaw } from './raw-request.js';
 
 const service = serviceOfTheRun();
 const { host } = new URL(service.url);
@@ -27,7 +27,7 @@ const BODIES: Readonly<Record<string, SentBody>> = {
   'a body after 100 Continue': { headers: [JSON_TYPE, 'Expect: 100-continue', 'Content-Length: 2'] },
 };
 
-describe('Given every operation that needs a credential, and none', () => {
+describe('operations that require a credential, without one', () => {
   let routes: ReturnType<typeof routesOf>;
 
   beforeAll(async () => {
@@ -40,10 +40,15 @@ describe('Given every operation that needs a credential, and none', () => {
     for (const route of routes) {
       const { method, path } = callOf(route);
 
-      const answer = await askRaw(service.url, { method, path, headers, body });
+      const response = await sendRawRequest(service.url, { method, path, headers, body });
 
-      expect([method, path, answer.status, answer.headers.get('www-authenticate')]).toEqual([method, path, 401, 'Bearer']); // prettier-ignore
-      expect(mistakesInError(answer)).toEqual([]);
+      expect([method, path, response.status, response.headers.get('www-authenticate')]).toEqual([
+        method,
+        path,
+        401,
+        'Bearer',
+      ]);
+      expect(mistakesInError(response)).toEqual([]);
     }
   });
 
@@ -53,13 +58,13 @@ describe('Given every operation that needs a credential, and none', () => {
     const chunk = `400\r\n${' '.repeat(1_024)}\r\n`;
 
     // Resolves once the service has closed the connection.
-    const answer = await sendRaw(service.url, requestBytes({ method, path, headers: lines }), (socket) => {
+    const response = await sendRaw(service.url, requestBytes({ method, path, headers: lines }), (socket) => {
       const more = (): void => {
         while (!socket.destroyed && socket.writable) if (!socket.write(chunk)) return void socket.once('drain', more);
       };
       more();
     });
 
-    expect(answer.status).toBe(401);
+    expect(response.status).toBe(401);
   });
 });

@@ -1,73 +1,21 @@
-import { bind, Database, joinEmbeddedServer, OWNER_ROLE, statement, type EmbeddedServer } from '@banking/postgres';
-import { proveDocumented } from '../answers.js';
+import { bind, Database, OWNER_ROLE, sqlStatement } from '@banking/postgres';
+import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-postgres';
+import { proveDocumented } from '../responses.js';
 import { callOf, type Route, routesOf, takesKey } from '../documented/document.js';
+import { demoDataDir } from '../running-service.js';
 import { freshService, type FreshService } from '../documented/fresh-service.js';
 import { ADA } from '../service.js';
-import { askRaw, mistakesInError } from './raw-request.js';
+import { isRight, KEYS, MEDIA_TYPES, NO_OBJECTS, NOT_THEIRS, WRONG_VALUES } from './invalid-bodies.js';
+import { sendRawRequest, mistakesInError } from './raw-request.js';
 
 interface Property {
   readonly type?: string;
 }
-type Schemas = Readonly<Record<string, { readonly properties: Readonly<Record<string, Property>>; readonly required?: readonly string[] }>>; // prettier-ignore
+type Schemas = Readonly<
+  Record<string, { readonly properties: Readonly<Record<string, Property>>; readonly required?: readonly string[] }>
+>;
 
-/** What no operation takes from its caller: it is ours to say, or stands in the path or in a header. */
-const NOT_THEIRS = ['id', 'workspaceID', 'Workspace-ID', 'workspaceId', 'accountId', 'code', 'balance', 'feeAmount', 'approved', 'role', 'edges', 'createdAt', 'updatedAt', 'forgottenAt', 'Status', 'toString', 'hasOwnProperty']; // prettier-ignore
-
-/** Bodies that are no object of ours, whatever the operation. */
-const NO_OBJECTS: Readonly<Record<string, string>> = {
-  'a truncated body': '{',
-  'a list': '[]',
-  'a list of one': '[{}]',
-  'a number': '1',
-  'a word': 'true',
-  'a null': 'null',
-  'a text': '"{}"',
-  'a comment': '// c\n{}',
-  'a byte order mark': '\ufeff{}',
-  'something behind it': '{} {}',
-  'a comma too many': '{"amount":"1",}',
-  'single quotes': "{'amount':'1'}",
-  'no number of JSON': '{"amount":NaN}',
-  '5000 fields': JSON.stringify(Object.fromEntries(Array.from({ length: 5000 }, (_, at) => [`f${at}`, 1]))),
-  'nesting without end': `${'{"a":'.repeat(500)}1${'}'.repeat(500)}`,
-  'nesting without end in lists': `{"data":${'['.repeat(20_000)}${']'.repeat(20_000)}}`,
-};
-
-const MEDIA_TYPES = ['text/plain', 'application/xml', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'application/json garbage', 'application/json;x', 'application/json; charset = utf-8', 'application/json; charset=utf-8; charset=utf-16', 'application/json; charset=utf-16', 'application/jsonx', 'text/json']; // prettier-ignore
-
-/** In place of a field, whatever its type; what is right for the type is left out. */
-const WRONG_VALUES: Readonly<Record<string, unknown>> = {
-  null: null,
-  'an empty text': '',
-  'a text with a NUL': 'a\0b',
-  'a text of two lines': 'x\r\nSet-Cookie: a',
-  'a text of 5000 characters': 'x'.repeat(5_000),
-  'a text that turns its direction': '\u202eevil',
-  'a text with an invisible character': 'a\u200bb',
-  'a text with a private-use character': 'a\u{f0000}b',
-  'half a character': 'a\ud83d',
-  'a number': 1,
-  'a number below zero': -1,
-  'half a number': 1.5,
-  'a number beyond 2^53': 2 ** 53,
-  'a list': [],
-  'a list of one': ['100'],
-  'an object': {},
-  'an object that says what it is': { $ne: null },
-  'true as a word': 'true',
-  true: true,
-};
-
-const isRight = (name: string, type: string | undefined, isRequired: boolean) =>
-  (name === 'true' && type === 'boolean') ||
-  (name === 'a number' && type === 'integer') ||
-  (name === 'true as a word' && type === 'string') ||
-  // Pairs of the caller's own may be none. An object that must be there says something.
-  (name === 'an object' && type === 'object' && !isRequired);
-
-const KEYS = ['', 'two words', 'é', 'x'.repeat(256), 'tab\tbed'];
-
-describe('Given a body for each operation that takes one', () => {
+describe('bodies of operations', () => {
   let service: FreshService;
   let server: EmbeddedServer;
   let owner: Database;
@@ -75,8 +23,8 @@ describe('Given a body for each operation that takes one', () => {
   let routes: Route[];
 
   beforeAll(async () => {
-    service = await freshService();
-    server = await joinEmbeddedServer({ dataDir: service.dataDir });
+    service = await freshService({}, demoDataDir);
+    server = await attachEmbeddedServer({ dataDir: service.dataDir });
     owner = await Database.open({ connection: server.connection, role: OWNER_ROLE });
     token = await service.tokenOf(ADA);
     // The first sight of a user is written down.
@@ -86,14 +34,16 @@ describe('Given a body for each operation that takes one', () => {
   }, 180_000);
   afterAll(async () => {
     await owner?.end();
-    await server?.leave();
+    await server?.detach();
     await service?.stop();
   });
 
   /** What every table of ours holds, of all workspaces. */
   const books = async () => {
-    const [rows] = await owner.flight({ workspaces: [1, 2, 3, 4] }, [bind(CONTENT)] as const);
-    expect(rows.find(({ name }) => name === 'transfer')?.digest).not.toBe(rows.find(({ name }) => name === 'execution')?.digest); // prettier-ignore
+    const [rows] = await owner.pipeline({ workspaces: [1, 2, 3, 4] }, [bind(CONTENT)] as const);
+    expect(rows.find(({ name }) => name === 'transfer')?.digest).not.toBe(
+      rows.find(({ name }) => name === 'execution')?.digest,
+    );
     return rows;
   };
 
@@ -106,7 +56,7 @@ describe('Given a body for each operation that takes one', () => {
       'Content-Type': 'application/json',
       'Content-Length': String(Buffer.byteLength(text)),
     }).filter(([name]) => !own.includes(name.toLowerCase()) && name !== 'Idempotency-Key');
-    return askRaw(service.url, {
+    return sendRawRequest(service.url, {
       method,
       path,
       headers: [`Authorization: Bearer ${token}`, ...kept.map((line) => line.join(': ')), ...lines],
@@ -127,11 +77,11 @@ describe('Given a body for each operation that takes one', () => {
     const before = await books();
     const wrong: string[] = [];
     for (const { route, what, text, lines } of cases) {
-      const answer = await send(route, text, lines);
+      const response = await send(route, text, lines);
       const name = `${route.operation.operationId} with ${what}`;
-      if (!statuses.includes(answer.status ?? 0)) wrong.push(`${name}: ${answer.status} ${answer.body}`);
-      else wrong.push(...mistakesInError(answer).map((mistake) => `${name}: ${mistake}`));
-      await proveDocumented(service, route.method, callOf(route).path, answer.status ?? 0);
+      if (!statuses.includes(response.status ?? 0)) wrong.push(`${name}: ${response.status} ${response.body}`);
+      else wrong.push(...mistakesInError(response).map((mistake) => `${name}: ${mistake}`));
+      await proveDocumented(service, route.method, callOf(route).path, response.status ?? 0);
     }
     expect(cases.length).toBeGreaterThan(0);
     expect(wrong).toEqual([]);
@@ -139,19 +89,20 @@ describe('Given a body for each operation that takes one', () => {
   }
 
   const bodyOf = (route: Route) => callOf(route).body as Readonly<Record<string, unknown>>;
-  const with_ = (route: Route, field: Readonly<Record<string, unknown>>) => JSON.stringify({ ...bodyOf(route), ...field }); // prettier-ignore
+  const with_ = (route: Route, field: Readonly<Record<string, unknown>>) =>
+    JSON.stringify({ ...bodyOf(route), ...field });
   const fieldsOf = (route: Route) => {
     const { schemas } = (service.document as unknown as { components: { schemas: Schemas } }).components;
     const content = route.operation.requestBody?.content['application/json'] as unknown as { schema: { $ref: string } };
     return schemas[content.schema.$ref.split('/').at(-1) ?? ''] ?? { properties: {} };
   };
 
-  it('When it is no object Then it is refused', async () => {
+  it('refuses a body that is not an object', async () => {
     const cases = Object.entries(NO_OBJECTS).flatMap(([what, text]) => routes.map((route) => ({ route, what, text })));
     await expectRefused([400], cases);
   });
 
-  it('When it is sent as something else Then it is refused', async () => {
+  it('refuses other media types', async () => {
     const cases = routes.flatMap((route) => [
       ...MEDIA_TYPES.map((type) => ({ route, what: type, text: with_(route, {}), lines: [`Content-Type: ${type}`] })),
       { route, what: 'a packed body', text: with_(route, {}), lines: ['Content-Encoding: gzip'] },
@@ -159,29 +110,37 @@ describe('Given a body for each operation that takes one', () => {
     await expectRefused([415], cases);
   });
 
-  it('When it says what only we may say Then it is refused by the name of the field', async () => {
+  it('refuses fields that only the service sets, and names them', async () => {
     const before = await books();
     for (const route of routes) {
       const known = Object.keys(fieldsOf(route).properties);
       for (const field of NOT_THEIRS.filter((name) => !known.includes(name))) {
         const { status, body } = await send(route, with_(route, { [field]: 1 }));
         const { reason, details } = JSON.parse(body) as { reason: string; details?: { path: string }[] };
-        expect([route.operation.operationId, status, reason, details?.map(({ path }) => path)]).toEqual([route.operation.operationId, 400, 'field_unknown', [`/${field}`]]); // prettier-ignore
+        expect([route.operation.operationId, status, reason, details?.map(({ path }) => path)]).toEqual([
+          route.operation.operationId,
+          400,
+          'field_unknown',
+          [`/${field}`],
+        ]);
       }
     }
     expect(await books()).toEqual(before);
   });
 
-  it('When it reaches for a prototype Then it is refused', async () => {
+  it('refuses prototype members', async () => {
     const reaching = (route: Route, text: string) => `${with_(route, {}).slice(0, -1)},${text}}`;
-    const cases = routes.flatMap(
-      (route) =>
-      ['"__proto__":{"alias":"x"}', '"constructor":{"prototype":{"x":1}}', '"prototype":{}'].map((text) => ({ route, what: text, text: reaching(route, text) })), // prettier-ignore
+    const cases = routes.flatMap((route) =>
+      ['"__proto__":{"alias":"x"}', '"constructor":{"prototype":{"x":1}}', '"prototype":{}'].map((text) => ({
+        route,
+        what: text,
+        text: reaching(route, text),
+      })),
     );
     await expectRefused([400], cases);
   });
 
-  it('When a field is of another kind Then it is refused', async () => {
+  it('refuses a field of another type', async () => {
     const cases = routes.flatMap((route) =>
       Object.entries(fieldsOf(route).properties).flatMap(([field, { type }]) =>
         Object.entries(WRONG_VALUES)
@@ -193,29 +152,37 @@ describe('Given a body for each operation that takes one', () => {
     await expectRefused([400, 422], cases);
   });
 
-  it('When a field that must be there is not Then it is refused by its name', async () => {
+  it('refuses a missing required field and names it', async () => {
     const before = await books();
     for (const route of routes) {
       for (const field of fieldsOf(route).required ?? []) {
         const { [field]: _, ...rest } = bodyOf(route);
         const { status, body } = await send(route, JSON.stringify(rest));
         const { details } = JSON.parse(body) as { details?: { path: string }[] };
-        expect([route.operation.operationId, status, details?.map(({ path }) => path)]).toEqual([route.operation.operationId, 400, [`/${field}`]]); // prettier-ignore
+        expect([route.operation.operationId, status, details?.map(({ path }) => path)]).toEqual([
+          route.operation.operationId,
+          400,
+          [`/${field}`],
+        ]);
       }
     }
     expect(await books()).toEqual(before);
   });
 
-  it('When its key is none Then it is refused, and the operation does nothing', async () => {
+  it('refuses an invalid idempotency key and changes nothing', async () => {
     const creating = routes.filter(takesKey);
-    const cases = creating.flatMap(
-      (route) =>
-      KEYS.map((key) => ({ route, what: `the key ${JSON.stringify(key.slice(0, 20))}`, text: with_(route, {}), lines: [`Idempotency-Key: ${key}`] })), // prettier-ignore
+    const cases = creating.flatMap((route) =>
+      KEYS.map((key) => ({
+        route,
+        what: `the key ${JSON.stringify(key.slice(0, 20))}`,
+        text: with_(route, {}),
+        lines: [`Idempotency-Key: ${key}`],
+      })),
     );
     await expectRefused([400], cases);
   });
 
-  it('When it is 70 KiB Then it is refused', async () => {
+  it('refuses a body of 70 KiB', async () => {
     const text = (route: Route) => `${with_(route, {})}${' '.repeat(70 * 1024)}`;
     await expectRefused(
       [413],
@@ -225,7 +192,7 @@ describe('Given a body for each operation that takes one', () => {
 });
 
 /** A digest of every table, so that nothing can change unseen. */
-const CONTENT = statement<{ readonly name: string; readonly digest: string }>(
+const CONTENT = sqlStatement<{ readonly name: string; readonly digest: string }>(
   'content_of_all_tables',
   `select table_name as name, md5(query_to_xml(format('select t::text as row from banking.%I t order by 1', table_name), true, false, '')::text) as digest
    from information_schema.tables where table_schema = 'banking' and table_type = 'BASE TABLE' order by 1`,

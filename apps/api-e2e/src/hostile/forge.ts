@@ -55,7 +55,7 @@ const signed = ({ key }: Pick<Mint, 'key'>, input: string, digest: string | null
 const hmac = (secret: string | Buffer) => (input: string) =>
   createHmac('sha256', secret).update(input).digest('base64url');
 
-/** Somebody who has a key of their own, and a place on the web to put it. */
+/** An attacker with a key of its own and a URL that publishes it. */
 export interface Attacker {
   readonly key: KeyObject;
   readonly publicJwk: JsonWebKey;
@@ -74,7 +74,7 @@ export const newKeyPair = (alg: Mint['alg']) =>
 
 const inSeconds = (offset: number) => Math.floor(Date.now() / 1000) + offset;
 
-/** Every token that must not be believed, by what is wrong with it. */
+/** Every token that must be rejected, by what is wrong with it. */
 export function forgeries(mint: Mint, attacker: Attacker): Readonly<Record<string, Change>> {
   const publicKey = createPublicKey(mint.key);
   const publicJwk = publicKey.export({ format: 'jwk' }) as JsonWebKey;
@@ -87,7 +87,7 @@ export function forgeries(mint: Mint, attacker: Attacker): Readonly<Record<strin
     'another payload under a good signature': { whole: swapPayload },
     'a signature of zeros': { signature: () => Buffer.alloc(64).toString('base64url') },
     'an empty signature': { signature: () => '' },
-    'the key of somebody else under our key id': { signature: byAttacker },
+    'the key of an attacker under our key id': { signature: byAttacker },
     'a key of its own in the header': { header: { ...theirs, jwk: attacker.publicJwk }, signature: byAttacker },
     'a key of its own in the header, under our key id': { header: { jwk: attacker.publicJwk }, signature: byAttacker },
     'a key set of its own to fetch': { header: { ...theirs, jku: `${attacker.url}/keys` }, signature: byAttacker },
@@ -95,11 +95,11 @@ export function forgeries(mint: Mint, attacker: Attacker): Readonly<Record<strin
     'a certificate of its own to fetch': { header: { ...theirs, x5u: `${attacker.url}/cert` }, signature: byAttacker },
     'a certificate of its own in the header': { header: { ...theirs, x5c: ['MIIB'] }, signature: byAttacker },
     'a key id that is a path': { header: { kid: '../../../../dev/null' }, signature: hmac('') },
-    'a key id nobody has': { header: { kid: `unknown-${randomUUID()}` } },
+    'an unknown key id': { header: { kid: `unknown-${randomUUID()}` } },
     'a key id of a prototype': { header: { kid: '__proto__' } },
     'a key id that is a statement': { header: { kid: "x' union select 'k" }, signature: byAttacker },
     'a key id that is no string': { header: { kid: 7 } },
-    'a critical header nobody understands': { header: { crit: ['exp'] } },
+    'an unsupported critical header': { header: { crit: ['exp'] } },
     'an unencoded payload': { header: { b64: false, crit: ['b64'] } },
     'another type: JWT': { header: { typ: 'JWT' } },
     'another type: an ID token': { header: { typ: 'id+jwt' } },
@@ -109,7 +109,7 @@ export function forgeries(mint: Mint, attacker: Attacker): Readonly<Record<strin
   };
 }
 
-/** What can be wrong with a token, whoever has issued it. */
+/** What can be wrong with a token of any issuer. */
 export function namesOfForgeries(): string[] {
   const { privateKey: key } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const mint: Mint = { issuer: 'urn:x', audience: 'x', subject: 'x', alg: 'ES256', kid: 'x', key };

@@ -4,7 +4,7 @@ import { mistakesInError, requestBytes, sendRaw } from './raw-request.js';
 const service = serviceOfTheRun();
 const { host } = new URL(service.url);
 
-/** More than any of the buffers between us can hold: whoever takes this has not stopped reading. */
+/** More than all buffers on the way: a service that accepts this has not stopped reading. */
 const ENDLESS_BYTES = 64 * 1024 * 1024;
 
 /** Requests whose end two readers could see in different places, or that are no HTTP at all. */
@@ -30,42 +30,42 @@ const BROKEN: Readonly<Record<string, string>> = {
   'the beginning of HTTP/2': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
 };
 
-describe('Given a connection to the running service', () => {
+describe('HTTP framing', () => {
   afterEach(async () => {
     const alive = await fetch(`${service.url}/health/live`);
     expect(alive.status).toBe(200);
   });
 
-  it.each(Object.entries(BROKEN))('When it carries %s Then it is refused and closed at once', async (_, bytes) => {
-    const answer = await sendRaw(service.url, bytes);
+  it.each(Object.entries(BROKEN))('refuses %s and closes the connection at once', async (_, bytes) => {
+    const response = await sendRaw(service.url, bytes);
 
-    expect(answer.status).toBe(400);
-    expect(mistakesInError(answer)).toEqual([]);
-    expect(answer.closedAfterMs).toBeLessThan(5_000);
+    expect(response.status).toBe(400);
+    expect(mistakesInError(response)).toEqual([]);
+    expect(response.closedAfterMs).toBeLessThan(5_000);
   });
 
-  it('When two requests are sent at once and the first is broken Then the second is not answered', async () => {
+  it('sends no response to a request behind a malformed one', async () => {
     const second = requestBytes({ path: '/health/live', headers: [`Host: ${host}`] });
 
-    const answer = await sendRaw(
+    const response = await sendRaw(
       service.url,
       `GET /apps HTTP/1.1\r\nHost: ${host}\r\nContent-Length: x\r\n\r\n${second}`,
     );
 
-    expect(answer.status).toBe(400);
-    expect(answer.body).not.toContain('"ok"');
+    expect(response.status).toBe(400);
+    expect(response.body).not.toContain('"ok"');
   });
 
-  it('When broken bytes follow a good request at once Then the good one has its own answer, and the only one', async () => {
+  it('responds only to the valid request before malformed bytes', async () => {
     const good = requestBytes({ path: '/health/ready', headers: [`Host: ${host}`, 'X-Request-Id: good'] });
 
-    const answer = await sendRaw(service.url, `${good}BROKEN\r\n\r\n`);
+    const response = await sendRaw(service.url, `${good}BROKEN\r\n\r\n`);
 
-    expect({ status: answer.status, id: answer.headers.get('x-request-id') }).toEqual({ status: 200, id: 'good' });
-    expect(answer.body).not.toContain('HTTP/1.1');
+    expect({ status: response.status, id: response.headers.get('x-request-id') }).toEqual({ status: 200, id: 'good' });
+    expect(response.body).not.toContain('HTTP/1.1');
   });
 
-  it('When two good requests are sent at once Then both are answered, in order', async () => {
+  it('responds to pipelined requests in order', async () => {
     const one = requestBytes({ path: '/health/live', headers: [`Host: ${host}`, 'X-Request-Id: one'] });
     const two = requestBytes({
       path: '/health/live',
@@ -78,33 +78,33 @@ describe('Given a connection to the running service', () => {
     expect(body.match(/x-request-id: (\w+)/i)?.[1]).toBe('two');
   });
 
-  it('When a request asks for another protocol Then it is answered in this one', async () => {
+  it('ignores a protocol upgrade', async () => {
     const headers = [`Host: ${host}`, 'Connection: Upgrade', 'Upgrade: websocket'];
 
-    const answer = await sendRaw(
+    const response = await sendRaw(
       service.url,
       requestBytes({ path: '/health/live', headers: [...headers, 'Connection: close'] }),
     );
 
-    expect([101, 500]).not.toContain(answer.status);
+    expect([101, 500]).not.toContain(response.status);
   });
 
-  it('When a request names no Host Then it is refused and closed', async () => {
-    const answer = await sendRaw(service.url, requestBytes({ path: '/apps' }));
+  it('refuses a request without Host and closes the connection', async () => {
+    const response = await sendRaw(service.url, requestBytes({ path: '/apps' }));
 
-    expect(answer.status).toBe(400);
+    expect(response.status).toBe(400);
   });
 
-  it('When a body is too large for any operation Then the refusal can be read', async () => {
+  it('sends a readable refusal for a body that is too large', async () => {
     const headers = [`Host: ${host}`, 'Content-Type: application/json', 'Content-Length: 71680'];
 
-    const answer = await sendRaw(
+    const response = await sendRaw(
       service.url,
       requestBytes({ method: 'POST', path: '/apps', headers, body: ' '.repeat(71_680) }),
     );
 
-    expect([405, 413]).toContain(answer.status);
-    expect(mistakesInError(answer)).toEqual([]);
+    expect([405, 413]).toContain(response.status);
+    expect(mistakesInError(response)).toEqual([]);
   });
 
   it.each([
@@ -113,12 +113,12 @@ describe('Given a connection to the running service', () => {
     ['to nowhere', 'POST', '/nothing-here', 'application/json'],
     ['of a GET', 'GET', '/apps', 'application/json'],
     ['of a GET of the health', 'GET', '/health/live', 'application/json'],
-  ])('When a chunked body %s never ends Then the service stops reading', async (_, method, path, type) => {
+  ])('stops reading an endless chunked body %s', async (_, method, path, type) => {
     const chunk = `400\r\n${' '.repeat(1_024)}\r\n`;
     const headers = [`Host: ${host}`, `Content-Type: ${type}`, 'Transfer-Encoding: chunked'];
     let sent = 0;
 
-    const answer = await sendRaw(service.url, requestBytes({ method, path, headers }), (socket) => {
+    const response = await sendRaw(service.url, requestBytes({ method, path, headers }), (socket) => {
       const more = (): void => {
         while (!socket.destroyed && sent < ENDLESS_BYTES) {
           sent += chunk.length;
@@ -128,32 +128,32 @@ describe('Given a connection to the running service', () => {
       more();
     });
 
-    // Whoever is still sending when the connection is closed may lose the answer.
-    expect([undefined, 200, 401, 404, 405, 413]).toContain(answer.status);
+    // A client that is still sending when the connection is closed may lose the response.
+    expect([undefined, 200, 401, 404, 405, 413]).toContain(response.status);
     expect(sent).toBeLessThan(ENDLESS_BYTES);
-    expect(answer.closedAfterMs).toBeLessThan(5_000);
+    expect(response.closedAfterMs).toBeLessThan(5_000);
   });
 
-  it('When a client sends its headers a byte at a time Then the service waits no longer than for ten seconds', async () => {
+  it('waits at most ten seconds for headers', async () => {
     const start = `GET /apps HTTP/1.1\r\nHost: ${host}\r\nX-Slow: `;
 
-    const answer = await sendRaw(service.url, start, (socket) => {
+    const response = await sendRaw(service.url, start, (socket) => {
       const drip = setInterval(() => socket.writable && socket.write('a'), 500);
       socket.once('close', () => clearInterval(drip));
     });
 
-    expect(answer.status).toBe(408);
-    expect(mistakesInError(answer)).toEqual([]);
-    expect(answer.closedAfterMs).toBeGreaterThan(9_000);
-    expect(answer.closedAfterMs).toBeLessThan(15_000);
+    expect(response.status).toBe(408);
+    expect(mistakesInError(response)).toEqual([]);
+    expect(response.closedAfterMs).toBeGreaterThan(9_000);
+    expect(response.closedAfterMs).toBeLessThan(15_000);
   });
 
-  it('When a client says it sends a body and does not Then the service waits no longer than for fifteen seconds', async () => {
+  it('waits at most fifteen seconds for an announced body', async () => {
     const headers = [`Host: ${host}`, 'Content-Type: application/json', 'Content-Length: 100'];
 
-    const answer = await sendRaw(service.url, requestBytes({ method: 'POST', path: '/apps', headers, body: '{' }));
+    const response = await sendRaw(service.url, requestBytes({ method: 'POST', path: '/apps', headers, body: '{' }));
 
-    expect([405, 408]).toContain(answer.status);
-    expect(answer.closedAfterMs).toBeLessThan(20_000);
+    expect([405, 408]).toContain(response.status);
+    expect(response.closedAfterMs).toBeLessThan(20_000);
   });
 });

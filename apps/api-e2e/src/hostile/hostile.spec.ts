@@ -1,13 +1,14 @@
-import { ask, proveDocumented } from '../answers.js';
+import { sendRequest, proveDocumented } from '../responses.js';
 import { ADA, EVE, serviceOfTheRun } from '../service.js';
 import { idOf } from '../world.js';
-import { HARMLESS } from './harmless-requests.js';
-import { askRaw, mistakesInError, type RawRequest } from './raw-request.js';
-import { HOSTILE, type HostileCase } from './requests.js';
+import { UNUSUAL_REQUESTS } from './harmless-requests.js';
+import type { HostileCase } from './hostile-case.js';
+import { sendRawRequest, mistakesInError, type RawRequest } from './raw-request.js';
+import { HOSTILE } from './requests.js';
 
 const service = serviceOfTheRun();
 
-describe('Given the running service', () => {
+describe('hostile requests', () => {
   let words: Readonly<Record<string, string>>;
 
   beforeAll(async () => {
@@ -20,31 +21,31 @@ describe('Given the running service', () => {
   });
 
   afterEach(async () => {
-    const alive = await ask(service, '/health/live');
+    const alive = await sendRequest(service, '/health/live');
     expect(alive.status).toBe(200);
   });
 
-  describe.each(Object.entries(HOSTILE))('and %s', (_, cases) => {
-    it.each(cases)('When it gets $what Then it refuses with $status', async (hostile) => {
-      const answer = await askRaw(service.url, requestOf(hostile, words));
+  describe.each(Object.entries(HOSTILE))('%s', (_, cases) => {
+    it.each(cases)('refuses $what with $status', async (hostile) => {
+      const response = await sendRawRequest(service.url, requestOf(hostile, words));
 
-      expect([answer.status, hostile.reason && reasonIn(answer.body)]).toEqual([hostile.status, hostile.reason]);
-      expect(mistakesInError(answer)).toEqual([]);
-      if (answer.status === 401) expect(answer.headers.get('www-authenticate')).toBe('Bearer');
-      if (answer.status === 405) expect(answer.headers.get('allow')).toBe('GET, HEAD');
+      expect([response.status, hostile.reason && reasonIn(response.body)]).toEqual([hostile.status, hostile.reason]);
+      expect(mistakesInError(response)).toEqual([]);
+      if (response.status === 401) expect(response.headers.get('www-authenticate')).toBe('Bearer');
+      if (response.status === 405) expect(response.headers.get('allow')).toBe('GET, HEAD');
       await proveDocumented(service, hostile.method ?? 'GET', fill(hostile.path, words), hostile.status);
     });
   });
 
-  describe('and what only looks bad', () => {
-    it.each(HARMLESS)('When it gets $what Then it answers as if that were not there', async (odd) => {
-      const plain = await askRaw(service.url, requestOf({ what: '', path: '/apps', status: 200 }, words));
+  describe('unusual but valid requests', () => {
+    it.each(UNUSUAL_REQUESTS)('ignores $what', async (odd) => {
+      const plain = await sendRawRequest(service.url, requestOf({ what: '', path: '/apps', status: 200 }, words));
 
-      const answer = await askRaw(service.url, requestOf(odd, words));
+      const response = await sendRawRequest(service.url, requestOf(odd, words));
 
-      expect(answer.status).toBe(200);
-      expect(answer.body).toBe(plain.body);
-      expect(answer.headers.has('access-control-allow-origin')).toBe(false);
+      expect(response.status).toBe(200);
+      expect(response.body).toBe(plain.body);
+      expect(response.headers.has('access-control-allow-origin')).toBe(false);
     });
   });
 });

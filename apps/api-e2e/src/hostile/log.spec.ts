@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { ask } from '../answers.js';
+import { sendRequest } from '../responses.js';
 import { CANARY, secretsIn } from '../log-lines.js';
 import { ADA, serviceOfTheRun } from '../service.js';
 import { idOf } from '../world.js';
@@ -13,17 +13,17 @@ async function linesOf(requestId: string): Promise<Record<string, unknown>[]> {
       .split('\n')
       .filter((line) => line.includes(requestId))
       .map((line) => JSON.parse(line) as Record<string, unknown>);
-  while (!lines().some(({ msg }) => msg === 'request')) await ask(service, '/health/live');
+  while (!lines().some(({ msg }) => msg === 'request')) await sendRequest(service, '/health/live');
   return lines();
 }
 
-describe('Given the log of the running service', () => {
-  it('When a transfer was read Then its line says who, where and how long, and the path only as its template', async () => {
+describe('log of the service', () => {
+  it('logs a read with user, workspace, duration and the path template', async () => {
     const workspace = idOf(service.world, 'workspaces', 'Northwind Trading');
     const transfer = idOf(service.world, 'transfers', 'international');
     const requestId = 'log-of-a-transfer';
 
-    await ask(service, `/transfers/${transfer}?q=${CANARY}`, {
+    await sendRequest(service, `/transfers/${transfer}?q=${CANARY}`, {
       as: ADA,
       workspace,
       headers: { 'x-request-id': requestId },
@@ -45,10 +45,10 @@ describe('Given the log of the running service', () => {
     ]);
   });
 
-  it('When a credential was refused Then its line says why, and not with what', async () => {
+  it('logs the reason of a refused credential without the credential', async () => {
     const requestId = 'log-of-a-refusal';
 
-    await ask(service, '/apps', {
+    await sendRequest(service, '/apps', {
       headers: { 'x-request-id': requestId, authorization: `Bearer ${CANARY}.${CANARY}.x` },
     });
 
@@ -57,7 +57,7 @@ describe('Given the log of the running service', () => {
     expect(JSON.stringify(lines)).not.toContain(CANARY);
   });
 
-  it('When requests carried secrets wherever they can stand Then none of it is in the log', async () => {
+  it('logs no secret from any part of a request', async () => {
     const token = await service.tokenOf(ADA);
     const headers = {
       'x-request-id': `${CANARY} x`,
@@ -72,16 +72,16 @@ describe('Given the log of the running service', () => {
       `/${CANARY}`,
       `/transfers/NW0000000001`,
     ]) {
-      await ask(service, path, { as: ADA, headers });
+      await sendRequest(service, path, { as: ADA, headers });
     }
     const requestId = 'log-after-secrets';
-    await ask(service, '/apps', { headers: { 'x-request-id': requestId } });
+    await sendRequest(service, '/apps', { headers: { 'x-request-id': requestId } });
     await linesOf(requestId);
 
     expect(secretsIn(readFileSync(service.logFile, 'utf8'))).toEqual([]);
   });
 
-  it('When a line holds a secret Then the search finds it', () => {
+  it('detects a secret in a log line', () => {
     const lines = [
       '{"msg":"eyJhbGciOiJFUzI1NiJ9.e30.x"}',
       '{"code":"NW0000000012"}',

@@ -1,5 +1,5 @@
 import { serviceOfTheRun } from '../service.js';
-import { askRaw, mistakesInError, type RawAnswer, sendRaw } from './raw-request.js';
+import { sendRawRequest, mistakesInError, type RawResponse, sendRaw } from './raw-request.js';
 
 const service = serviceOfTheRun();
 const { host } = new URL(service.url);
@@ -11,7 +11,19 @@ const LONG_AGO = 'Sun, 06 Nov 1994 08:49:37 GMT';
 
 /** Headers that a library on the way may take badly. */
 const HEADERS: readonly string[] = [
-  ...['bytes=0-0', 'bytes=0-', 'bytes=-1', 'bytes=-0', 'bytes=1-0', 'bytes=999999999-', 'bytes=0-0,2-2,4-4', 'bytes=', 'bytes=a-b', 'chapters=1-2', ''].map((value) => `Range: ${value}`), // prettier-ignore
+  ...[
+    'bytes=0-0',
+    'bytes=0-',
+    'bytes=-1',
+    'bytes=-0',
+    'bytes=1-0',
+    'bytes=999999999-',
+    'bytes=0-0,2-2,4-4',
+    'bytes=',
+    'bytes=a-b',
+    'chapters=1-2',
+    '',
+  ].map((value) => `Range: ${value}`),
   ...['"x"', 'W/"x"', '*', '', '"', ', ,'].flatMap((tag) => [`If-Match: ${tag}`, `If-None-Match: ${tag}`]),
   ...[LONG_AGO, 'tomorrow', '', '0'].flatMap((date) => [`If-Unmodified-Since: ${date}`, `If-Modified-Since: ${date}`]),
   ...['"x"', LONG_AGO, 'x'].map((value) => `If-Range: ${value}`),
@@ -31,22 +43,72 @@ const HEADERS: readonly string[] = [
 
 /** Request targets in every form of RFC 9112, section 3.2, and paths that try to leave the folder. */
 const TARGETS: readonly string[] = [
-  ...['*', host, `http://${host}`, `http://${host}/docs`, `http://${host}/docs/page.js`, 'http://evil.example/docs', 'http:///docs', 'http://[::1/docs', 'ftp://a/b'],
-  ...['//', '//docs', '/docs//page.js', '/docs/../docs/page.js', '/docs/./page.js', '/./docs', '/..', '/../', '/..%2fpackage.json'],
-  ...['/docs/%2e%2e/package.json', '/docs/%2e%2e%2f%2e%2e%2fpackage.json', '/docs/..%5cpackage.json', '/docs/%252e%252e/package.json', '/docs/.page.js'],
-  ...['/docs/%', '/docs/%zz', '/docs/%00', '/docs/page.js%00.png', '/docs/%c0%af', '/%ff', '/docs/%E0%A4%A', '/docs?%', '/docs?a=%E0%A4%A', '/docs#a'],
-  ...['/docs;a=b', '/docs/page.js/', '/docs/page.js?x=../..', '/openapi.json/', '/health/live%2f', '/health%2flive', '/docs\\page.js', '?', '/?', '#'],
-]; // prettier-ignore
+  ...[
+    '*',
+    host,
+    `http://${host}`,
+    `http://${host}/docs`,
+    `http://${host}/docs/page.js`,
+    'http://evil.example/docs',
+    'http:///docs',
+    'http://[::1/docs',
+    'ftp://a/b',
+  ],
+  ...[
+    '//',
+    '//docs',
+    '/docs//page.js',
+    '/docs/../docs/page.js',
+    '/docs/./page.js',
+    '/./docs',
+    '/..',
+    '/../',
+    '/..%2fpackage.json',
+  ],
+  ...[
+    '/docs/%2e%2e/package.json',
+    '/docs/%2e%2e%2f%2e%2e%2fpackage.json',
+    '/docs/..%5cpackage.json',
+    '/docs/%252e%252e/package.json',
+    '/docs/.page.js',
+  ],
+  ...[
+    '/docs/%',
+    '/docs/%zz',
+    '/docs/%00',
+    '/docs/page.js%00.png',
+    '/docs/%c0%af',
+    '/%ff',
+    '/docs/%E0%A4%A',
+    '/docs?%',
+    '/docs?a=%E0%A4%A',
+    '/docs#a',
+  ],
+  ...[
+    '/docs;a=b',
+    '/docs/page.js/',
+    '/docs/page.js?x=../..',
+    '/openapi.json/',
+    '/health/live%2f',
+    '/health%2flive',
+    '/docs\\page.js',
+    '?',
+    '/?',
+    '#',
+  ],
+];
 
 const METHODS = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'DELETE', 'TRACE', 'PROPFIND', 'CONNECT', 'QUERY'];
 
 /** What is wrong with a response to a malformed or unusual request. */
-function mistakesIn(answer: RawAnswer, method: string): string[] {
+function mistakesIn(response: RawResponse, method: string): string[] {
   // Where the connection is closed without a response, Node left us nothing to answer.
-  if (answer.status === undefined) return method === 'CONNECT' ? [] : ['it is not answered'];
-  if (answer.status >= 500) return [`it is answered ${answer.status}`];
-  const missing = ['x-request-id', 'x-content-type-options', 'content-security-policy'].filter((name) => !answer.headers.has(name)); // prettier-ignore
-  const inForm = answer.status < 400 || method === 'HEAD' ? [] : mistakesInError(answer);
+  if (response.status === undefined) return method === 'CONNECT' ? [] : ['it is not answered'];
+  if (response.status >= 500) return [`it is answered ${response.status}`];
+  const missing = ['x-request-id', 'x-content-type-options', 'content-security-policy'].filter(
+    (name) => !response.headers.has(name),
+  );
+  const inForm = response.status < 400 || method === 'HEAD' ? [] : mistakesInError(response);
   return [...missing.map((name) => `it has no ${name}`), ...inForm];
 }
 
@@ -54,20 +116,22 @@ async function expectSound(requests: readonly (readonly [method: string, target:
   const wrong: string[] = [];
   for (const [method, target, header] of requests) {
     const lines = [`${method} ${target} HTTP/1.1`, `Host: ${host}`, ...(header ? [header] : []), 'Connection: close'];
-    const answer = await sendRaw(service.url, `${lines.join('\r\n')}\r\n\r\n`);
+    const response = await sendRaw(service.url, `${lines.join('\r\n')}\r\n\r\n`);
     const name = `${method} ${target} with ${header}`;
-    wrong.push(...mistakesIn(answer, method).map((mistake) => `${name}: ${mistake}`));
+    wrong.push(...mistakesIn(response, method).map((mistake) => `${name}: ${mistake}`));
   }
   expect(wrong).toEqual([]);
 }
 
-describe('Given the public routes', () => {
+describe('public routes', () => {
   it.each(ROUTES)('answers GET and HEAD of %s in good form, whatever header it gets', async (route) => {
     const gets = HEADERS.map((header) => ['GET', route, header] as const);
     const heads = HEADERS.map((header) => ['HEAD', route, header] as const);
 
     // A length or a coding without its body waits for the rest; what it is answered is proved in framing.spec.ts.
-    await expectSound([...gets, ...heads].filter(([, , header]) => !/^(Content-Length: 9|Transfer-Encoding: ch)/.test(header))); // prettier-ignore
+    await expectSound(
+      [...gets, ...heads].filter(([, , header]) => !/^(Content-Length: 9|Transfer-Encoding: ch)/.test(header)),
+    );
   });
 
   it.each(METHODS)('answers %s of every target in good form', async (method) => {
@@ -75,48 +139,51 @@ describe('Given the public routes', () => {
   });
 });
 
-describe('Given a file of the docs page', () => {
+describe('files of the docs page', () => {
   it.each(ASSETS)('sends all of %s where a range is asked for', async (path) => {
-    const whole = await askRaw(service.url, { path });
+    const whole = await sendRawRequest(service.url, { path });
     for (const range of ['bytes=0-0', 'bytes=999999999-']) {
-      const answer = await askRaw(service.url, { path, headers: [`Range: ${range}`] });
+      const response = await sendRawRequest(service.url, { path, headers: [`Range: ${range}`] });
 
-      expect([answer.status, answer.body === whole.body]).toEqual([200, true]);
+      expect([response.status, response.body === whole.body]).toEqual([200, true]);
     }
   });
 
   it.each(ASSETS)('heeds the conditions of a request for %s', async (path) => {
-    const ask = async (...headers: string[]) => askRaw(service.url, { path, headers });
-    const etag = (await ask()).headers.get('etag') ?? '';
-    const failed = [await ask('If-Match: "other"'), await ask(`If-Unmodified-Since: ${LONG_AGO}`)];
+    const sendRequest = async (...headers: string[]) => sendRawRequest(service.url, { path, headers });
+    const etag = (await sendRequest()).headers.get('etag') ?? '';
+    const failed = [await sendRequest('If-Match: "other"'), await sendRequest(`If-Unmodified-Since: ${LONG_AGO}`)];
 
-    expect(failed.map(({ status, body }) => [status, (JSON.parse(body) as { reason: string }).reason])).toEqual([[412, 'precondition_failed'], [412, 'precondition_failed']]); // prettier-ignore
+    expect(failed.map(({ status, body }) => [status, (JSON.parse(body) as { reason: string }).reason])).toEqual([
+      [412, 'precondition_failed'],
+      [412, 'precondition_failed'],
+    ]);
     expect(failed.flatMap(mistakesInError)).toEqual([]);
-    expect((await ask(`If-Match: ${etag}`)).status).toBe(200);
-    expect((await ask(`If-None-Match: ${etag}`)).status).toBe(304);
+    expect((await sendRequest(`If-Match: ${etag}`)).status).toBe(200);
+    expect((await sendRequest(`If-None-Match: ${etag}`)).status).toBe(304);
   });
 });
 
-describe('Given a service that no page of another origin may call', () => {
+describe('service without allowed origins', () => {
   it.each(['/apps', '/docs', '/accounts/1/orders'])(
     'refuses OPTIONS of %s with the methods there are',
     async (path) => {
       const preflight = ['Origin: https://app.example', 'Access-Control-Request-Method: GET'];
       for (const headers of [[], preflight]) {
-        const answer = await askRaw(service.url, { method: 'OPTIONS', path, headers });
+        const response = await sendRawRequest(service.url, { method: 'OPTIONS', path, headers });
 
-        expect([answer.status, answer.headers.has('access-control-allow-origin')]).toEqual([405, false]);
-        expect(answer.headers.get('allow')).toMatch(/^(GET, HEAD|POST)$/);
-        expect(mistakesInError(answer)).toEqual([]);
+        expect([response.status, response.headers.has('access-control-allow-origin')]).toEqual([405, false]);
+        expect(response.headers.get('allow')).toMatch(/^(GET, HEAD|POST)$/);
+        expect(mistakesInError(response)).toEqual([]);
       }
     },
   );
 
   it('refuses OPTIONS of a path there is not, and of the server as a whole', async () => {
     for (const path of ['/nothing-here', '*']) {
-      const answer = await askRaw(service.url, { method: 'OPTIONS', path });
+      const response = await sendRawRequest(service.url, { method: 'OPTIONS', path });
 
-      expect([answer.status, mistakesInError(answer)]).toEqual([404, []]);
+      expect([response.status, mistakesInError(response)]).toEqual([404, []]);
     }
   });
 });

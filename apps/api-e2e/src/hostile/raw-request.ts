@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net';
 import { mistakesIn } from '../contract/shapes.js';
 
 /** An answer as it came over the wire. */
-export interface RawAnswer {
+export interface RawResponse {
   /** Undefined when the connection was closed without a word. */
   readonly status: number | undefined;
   readonly headers: ReadonlyMap<string, string>;
@@ -27,7 +27,7 @@ export function requestBytes({ method = 'GET', path, headers = [], body = '' }: 
 }
 
 /** Sends bytes, UTF-8, on a connection of their own and answers with what came until the server closed it. */
-export function sendRaw(url: string, bytes: string, then?: (socket: Socket) => void): Promise<RawAnswer> {
+export function sendRaw(url: string, bytes: string, then?: (socket: Socket) => void): Promise<RawResponse> {
   const { hostname, port } = new URL(url);
   const startedAt = performance.now();
   return new Promise((resolve, reject) => {
@@ -47,17 +47,18 @@ export function sendRaw(url: string, bytes: string, then?: (socket: Socket) => v
 }
 
 /** One request and its answer, on a connection that ends with it. */
-export function askRaw(url: string, request: RawRequest): Promise<RawAnswer> {
+export function sendRawRequest(url: string, request: RawRequest): Promise<RawResponse> {
   const headers = request.headers ?? [];
   const host = headers.some((line) => /^host:/i.test(line)) ? [] : [`Host: ${new URL(url).host}`];
   return sendRaw(url, requestBytes({ ...request, headers: [...host, ...headers, 'Connection: close'] }));
 }
 
 /** Everything an error may not say: a stack, a statement, a place on our disk, a word of the libraries we are made of. */
-const INSIDE = /\bat .+:\d+:\d+|node_modules|\.[jt]s:\d+|\bselect\b.+\bfrom\b|\binsert into\b|SQLSTATE|ECONN|FST_|ERR_|HPE_|JWS|JWT|\/(?:tmp|usr|home|var|root)\//i; // prettier-ignore
+const INSIDE =
+  /\bat .+:\d+:\d+|node_modules|\.[jt]s:\d+|\bselect\b.+\bfrom\b|\binsert into\b|SQLSTATE|ECONN|FST_|ERR_|HPE_|JWS|JWT|\/(?:tmp|usr|home|var|root)\//i;
 
 /** What is wrong with an error answer: it must be JSON in the published form, and say nothing of our inside. */
-export function mistakesInError({ status, headers, body }: RawAnswer): string[] {
+export function mistakesInError({ status, headers, body }: RawResponse): string[] {
   const mistakes: string[] = [];
   if (!/^application\/json\b/.test(headers.get('content-type') ?? '')) mistakes.push('it is not JSON');
   if (INSIDE.test(body)) mistakes.push(`it tells of our inside: ${body}`);
@@ -72,7 +73,7 @@ export function mistakesInError({ status, headers, body }: RawAnswer): string[] 
   return mistakes;
 }
 
-function parsed(text: string, closedAfterMs: number): RawAnswer {
+function parsed(text: string, closedAfterMs: number): RawResponse {
   const end = text.indexOf('\r\n\r\n');
   const [statusLine = '', ...lines] = text.slice(0, end < 0 ? undefined : end).split('\r\n');
   const status = /^HTTP\/1\.1 (\d{3})/.exec(statusLine)?.[1];

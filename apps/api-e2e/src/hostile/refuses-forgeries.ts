@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { ask } from '../answers.js';
+import { sendRequest } from '../responses.js';
 import type { Service } from '../service.js';
 import { idOf } from '../world.js';
 import { forge, forgeries, namesOfForgeries, newAttacker, type Attacker, type Mint } from './forge.js';
@@ -16,7 +16,7 @@ export interface Target {
 
 /** Every forged token is refused on every kind of route, in the same words, and nothing outside is asked about it. */
 export function refusesForgeries(issuer: string, provide: () => Promise<Target>): void {
-  describe(`and tokens forged for ${issuer}`, () => {
+  describe(`tokens forged for ${issuer}`, () => {
     let target: Target;
     let trap: Server;
     let attacker: Attacker;
@@ -38,22 +38,25 @@ export function refusesForgeries(issuer: string, provide: () => Promise<Target>)
     const askWith = (path: string, token: string) => {
       const { service } = target;
       const anyone = { ...service, tokenOf: () => Promise.resolve(token) };
-      return ask(anyone, path, { as: 'whoever', workspace: idOf(service.world, 'workspaces', 'Northwind Trading') });
+      return sendRequest(anyone, path, {
+        as: 'any user',
+        workspace: idOf(service.world, 'workspaces', 'Northwind Trading'),
+      });
     };
 
-    it('When nothing is changed of a good token Then it is good', async () => {
+    it('accepts an unchanged valid token', async () => {
       const answer = await askWith('/apps', forge(target.mint));
 
       expect(answer.status).toBe(200);
     });
 
-    it('When a good token names several audiences, one of them ours Then it is good', async () => {
+    it('accepts a valid token with several audiences that include the service', async () => {
       const token = forge(target.mint, { claims: { aud: ['other-api', target.mint.audience] } });
 
       expect((await askWith('/apps', token)).status).toBe(200);
     });
 
-    it.each(NAMES)('When it has %s Then it is refused, and nobody is asked', async (name) => {
+    it.each(NAMES)('refuses %s without a request to another host', async (name) => {
       const token = forge(target.mint, forgeries(target.mint, attacker)[name]);
       const transfer = idOf(target.service.world, 'transfers', 'internal');
       const paths = [
@@ -79,7 +82,7 @@ export function refusesForgeries(issuer: string, provide: () => Promise<Target>)
       expect(visits).toBe(0);
     });
 
-    it('When many are tried Then the message never says what was wrong', async () => {
+    it('returns the same message for every forged token', async () => {
       const messages = new Set<unknown>();
       for (const name of NAMES) {
         const answer = await askWith('/apps', forge(target.mint, forgeries(target.mint, attacker)[name]));

@@ -1,7 +1,7 @@
 import { callOf, type Document, type Route, routesOf } from '../documented/document.js';
-import { openApiOf } from '../answers.js';
+import { openApiOf } from '../responses.js';
 import { ADA, serviceOfTheRun } from '../service.js';
-import { askRaw, mistakesInError } from './raw-request.js';
+import { sendRawRequest, mistakesInError } from './raw-request.js';
 
 const service = serviceOfTheRun();
 
@@ -17,32 +17,38 @@ const REPEATED: Readonly<Record<string, (name: string, value: string, rest: stri
   'in a list': (name, value, rest) => `{"${name}":${value}${rest},"more":[[{"a":1,"b":2,"a":3}]]}`,
 };
 
-it.each(Object.entries(REPEATED))(
-  'Given an operation that takes a body, When a member is given twice %s, Then it is refused as no JSON of ours, without its name',
-  async (_, written) => {
-    const token = await service.tokenOf(ADA);
-    const routes = routesOf((await openApiOf(service)) as unknown as Document).filter(
-      ({ operation }) => operation.requestBody,
-    );
-    expect(routes.length).toBeGreaterThanOrEqual(8);
-    for (const route of routes) {
-      const [first, ...others] = Object.entries(callOf(route).body as Record<string, unknown>);
-      const [name, value] = first ?? ['a', 1];
-      const rest = others.map(([other, one]) => `,${JSON.stringify({ [other]: one }).slice(1, -1)}`).join('');
+it.each(Object.entries(REPEATED))('refuses a body with a repeated member %s, without naming it', async (_, written) => {
+  const token = await service.tokenOf(ADA);
+  const routes = routesOf((await openApiOf(service)) as unknown as Document).filter(
+    ({ operation }) => operation.requestBody,
+  );
+  expect(routes.length).toBeGreaterThanOrEqual(8);
+  for (const route of routes) {
+    const [first, ...others] = Object.entries(callOf(route).body as Record<string, unknown>);
+    const [name, value] = first ?? ['a', 1];
+    const rest = others.map(([other, one]) => `,${JSON.stringify({ [other]: one }).slice(1, -1)}`).join('');
 
-      const answer = await send(route, token, written(name, JSON.stringify(value), rest));
+    const response = await send(route, token, written(name, JSON.stringify(value), rest));
 
-      expect([route.operation.operationId, answer.status, mistakesInError(answer)]).toEqual([route.operation.operationId, 400, []]); // prettier-ignore
-      expect(JSON.parse(answer.body)).toMatchObject({
-        reason: 'body_malformed',
-        message: 'The body gives a member of an object twice. Send each name once.',
-      });
-    }
-  },
-);
+    expect([route.operation.operationId, response.status, mistakesInError(response)]).toEqual([
+      route.operation.operationId,
+      400,
+      [],
+    ]);
+    expect(JSON.parse(response.body)).toMatchObject({
+      reason: 'body_malformed',
+      message: 'The body gives a member of an object twice. Send each name once.',
+    });
+  }
+});
 
 function send(route: Route, token: string, text: string) {
   const { method, path, headers } = callOf(route);
-  const lines = Object.entries({ ...headers, Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', 'Content-Length': String(Buffer.byteLength(text)) }); // prettier-ignore
-  return askRaw(service.url, { method, path, headers: lines.map((line) => line.join(': ')), body: text });
+  const lines = Object.entries({
+    ...headers,
+    Authorization: `Bearer ${token}`,
+    'Content-Type': 'application/json',
+    'Content-Length': String(Buffer.byteLength(text)),
+  });
+  return sendRawRequest(service.url, { method, path, headers: lines.map((line) => line.join(': ')), body: text });
 }

@@ -2,28 +2,28 @@ import { createPrivateKey, type JsonWebKey } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LOCAL_ISSUER } from '@banking/local-issuer';
-import { ask } from '../answers.js';
+import { sendRequest } from '../responses.js';
 import { ADA, AUDIENCE, serviceOfTheRun } from '../service.js';
 import { forge, type Mint } from './forge.js';
 import { refusesForgeries } from './refuses-forgeries.js';
 
 const service = serviceOfTheRun();
 
-describe('Given a service that trusts the key in its DATA_DIR', () => {
+describe('service that trusts the key in its DATA_DIR', () => {
   refusesForgeries('the local issuer', async () => ({ service, mint: await localMint() }));
 
-  it('When a token carries an e-mail that nobody has verified Then it is nobody', async () => {
+  it('refuses a token with an unverified e-mail', async () => {
     const mint = await localMint();
 
     for (const verified of [false, undefined, 'true', 1]) {
       const token = forge(mint, { claims: { sub: 'unverified', email: ADA, email_verified: verified } });
-      const answer = await ask({ ...service, tokenOf: async () => token }, '/apps', { as: ADA });
-      expect(answer.status).toBe(401);
+      const response = await sendRequest({ ...service, tokenOf: async () => token }, '/apps', { as: ADA });
+      expect(response.status).toBe(401);
     }
   });
 });
 
-/** The key of the local issuer: whoever may read DATA_DIR may sign for anyone. */
+/** The key of the local issuer: a process that can read DATA_DIR can sign for any user. */
 async function localMint(): Promise<Mint> {
   const jwk = JSON.parse(await readFile(join(service.dataDir, 'signing-key.json'), 'utf8')) as JsonWebKey & {
     kid: string;

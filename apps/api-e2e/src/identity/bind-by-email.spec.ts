@@ -1,10 +1,10 @@
-import { ask } from '../answers.js';
+import { sendRequest } from '../responses.js';
 import { banking } from '../banking.js';
 import { ADA } from '../service.js';
 import { OwnIssuer } from './own-issuer.js';
 import { ownService, withTokens, type OwnService } from './own-service.js';
 
-describe('Given a service with OIDC_BIND_BY_EMAIL=off', () => {
+describe('service with OIDC_BIND_BY_EMAIL=off', () => {
   let issuer: OwnIssuer;
   let own: OwnService;
 
@@ -18,16 +18,16 @@ describe('Given a service with OIDC_BIND_BY_EMAIL=off', () => {
     await issuer?.stop();
   });
 
-  it('When a token carries the verified e-mail of a user Then it is refused until the subject is provisioned', async () => {
+  it('refuses a token with the verified e-mail of a user until the subject is provisioned', async () => {
     const asAda = () =>
-      ask(withTokens(own), '/apps', { as: issuer.token('ada-1', { email: ADA, email_verified: true }) });
+      sendRequest(withTokens(own), '/apps', { as: issuer.token('ada-1', { email: ADA, email_verified: true }) });
 
     expect((await asAda()).status).toBe(401);
     await banking(own.dataDir, 'user', 'bind', ADA, '--issuer', issuer.issuer, '--subject', 'ada-1');
-    let answer = await asAda();
+    let response = await asAda();
     // An unknown subject is remembered for a second.
-    while (answer.status === 401) answer = await asAda();
+    while (response.status === 401) response = await asAda();
 
-    expect(answer.status).toBe(200);
+    expect(response.status).toBe(200);
   });
 });

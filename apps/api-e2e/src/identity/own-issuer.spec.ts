@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { ask } from '../answers.js';
+import { sendRequest } from '../responses.js';
 import { refusesForgeries } from '../hostile/refuses-forgeries.js';
 import { ADA, BOB, CY, EVE, type Service } from '../service.js';
 import { OwnIssuer } from './own-issuer.js';
 import { ownService, withTokens, type OwnService } from './own-service.js';
 
-describe('Given a service that trusts an issuer by its discovery document', () => {
+describe('service that trusts an issuer by its discovery document', () => {
   let issuer: OwnIssuer;
   let own: OwnService;
   let service: Service;
@@ -22,45 +22,45 @@ describe('Given a service that trusts an issuer by its discovery document', () =
   });
 
   const askAs = (subject: string, email: string, verified: { email_verified?: unknown } = { email_verified: true }) =>
-    ask(service, '/apps', { as: issuer.token(subject, { email, ...verified }) });
+    sendRequest(service, '/apps', { as: issuer.token(subject, { email, ...verified }) });
 
-  describe('and users who are known by their e-mail', () => {
-    it('When the e-mail is not verified Then it says nothing', async () => {
+  describe('users identified by e-mail', () => {
+    it('refuses an unverified e-mail', async () => {
       for (const verified of [{}, ...[false, 'true', 1, null].map((said) => ({ email_verified: said }))]) {
         expect((await askAs('cy-1', CY, verified)).status).toBe(401);
       }
     });
 
-    it('When it is verified Then the first subject is bound, and needs no e-mail from then on', async () => {
+    it('binds the first subject with a verified e-mail, which then needs no e-mail', async () => {
       const first = await askAs('ada-1', ADA);
-      const later = await ask(service, '/apps', { as: issuer.token('ada-1') });
+      const later = await sendRequest(service, '/apps', { as: issuer.token('ada-1') });
 
       expect([first.status, later.status]).toEqual([200, 200]);
       expect(later.text).toBe(first.text);
     });
 
-    it('When a second subject brings the same e-mail Then it is refused, and the first keeps working', async () => {
+    it('refuses a second subject with the same e-mail and keeps the first', async () => {
       await askAs('bob-1', BOB);
 
       const second = await askAs('bob-2', BOB);
 
       expect(second.status).toBe(401);
-      expect((await ask(service, '/apps', { as: issuer.token('bob-1') })).status).toBe(200);
+      expect((await sendRequest(service, '/apps', { as: issuer.token('bob-1') })).status).toBe(200);
     });
 
-    it('When a bound subject brings the e-mail of somebody else Then it stays who it is', async () => {
+    it('identifies a bound subject by its binding, not by the e-mail of another user', async () => {
       await askAs('eve-1', EVE);
 
-      const answer = await askAs('eve-1', ADA);
+      const response = await askAs('eve-1', ADA);
 
-      expect(answer.body).toMatchObject([{ name: 'Southwind' }]);
+      expect(response.body).toMatchObject([{ name: 'Southwind' }]);
     });
 
-    it('When the e-mail is written in capitals Then it is the same mailbox', async () => {
+    it('ignores the case of the e-mail', async () => {
       expect((await askAs('cy-capitals', CY.toUpperCase())).status).toBe(200);
     });
 
-    it('When an e-mail is only alike Then it is nobody', async () => {
+    it('refuses an e-mail that only looks alike', async () => {
       for (const email of [
         `${ADA} `,
         `x${ADA}`,
@@ -75,16 +75,16 @@ describe('Given a service that trusts an issuer by its discovery document', () =
     });
   });
 
-  describe('and key ids', () => {
-    it('When a thousand tokens name key ids nobody has Then the keys are fetched once more at most', async () => {
+  describe('key ids', () => {
+    it('fetches the keys at most once more for a thousand unknown key ids', async () => {
       await askAs('ada-1', ADA);
       const before = issuer.keysFetched;
 
       const statuses = new Set<number>();
       for (let round = 0; round < 20; round += 1) {
         const tokens = Array.from({ length: 50 }, () => issuer.token('ada-1', {}, { header: { kid: randomUUID() } }));
-        const answers = await Promise.all(tokens.map((token) => ask(service, '/apps', { as: token })));
-        answers.forEach(({ status }) => statuses.add(status));
+        const responses = await Promise.all(tokens.map((token) => sendRequest(service, '/apps', { as: token })));
+        responses.forEach(({ status }) => statuses.add(status));
       }
 
       expect([...statuses]).toEqual([401]);
@@ -96,7 +96,7 @@ describe('Given a service that trusts an issuer by its discovery document', () =
     Promise.resolve({ service, mint: issuer.mint('ada-1', { email: ADA, email_verified: true }) }),
   );
 
-  it('When all has been tried Then the log holds no token and no e-mail', () => {
+  it('logs neither tokens nor e-mails', () => {
     expect(own.log()).not.toMatch(/eyJ[A-Za-z0-9_-]{8,}/);
     expect(own.log()).not.toMatch(/northwind\.example|southwind\.example/);
   });

@@ -1,4 +1,4 @@
-import { newDataDir, RunningService } from '../running-service.js';
+import { demoDataDir, RunningService } from '../running-service.js';
 import type { Service } from '../service.js';
 import { readWorld } from '../world.js';
 
@@ -11,7 +11,7 @@ export interface OwnService extends Service {
 }
 
 export async function ownService(environment: Readonly<Record<string, string>>): Promise<OwnService> {
-  const folder = await newDataDir();
+  const folder = await demoDataDir();
   try {
     const service = await RunningService.start({ dataDir: folder.path, environment });
     return {
@@ -28,5 +28,5 @@ export async function ownService(environment: Readonly<Record<string, string>>):
   }
 }
 
-/** The same service, asked with tokens made elsewhere: whoever asks is the token. */
+/** The same service, called with tokens of another issuer: `as` is the token itself. */
 export const withTokens = (service: Service): Service => ({ ...service, tokenOf: (token) => Promise.resolve(token) });

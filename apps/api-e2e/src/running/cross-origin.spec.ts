@@ -2,14 +2,14 @@ import { type OwnService, ownService } from '../identity/own-service.js';
 
 const PAGE = 'https://app.example';
 
-describe('Given a service that pages of another origin may call', () => {
+describe('cross-origin requests', () => {
   let service: OwnService;
   beforeAll(async () => {
     service = await ownService({ CORS_ORIGINS: PAGE });
   }, 180_000);
   afterAll(() => service?.stop());
 
-  const ask = (path: string, origin: string, method = 'GET', headers: Record<string, string> = {}) =>
+  const sendRequest = (path: string, origin: string, method = 'GET', headers: Record<string, string> = {}) =>
     fetch(`${service.url}${path}`, { method, headers: { origin, ...headers } });
 
   it.each([
@@ -18,12 +18,12 @@ describe('Given a service that pages of another origin may call', () => {
     ['a path that is not there', '/nowhere', 'GET', 404],
     ['a method that is not there', '/apps', 'DELETE', 405],
     ['a query too long', `/apps?${'a'.repeat(9_000)}`, 'GET', 414],
-  ])('When such a page gets %s Then it can read it, our headers too', async (_, path, method, status) => {
-    const answer = await ask(path, PAGE, method);
+  ])('lets a page of an allowed origin read %s and its headers', async (_, path, method, status) => {
+    const response = await sendRequest(path, PAGE, method);
 
-    expect(answer.status).toBe(status);
-    expect(answer.headers.get('access-control-allow-origin')).toBe(PAGE);
-    expect(answer.headers.get('access-control-expose-headers')?.split(', ')).toEqual(
+    expect(response.status).toBe(status);
+    expect(response.headers.get('access-control-allow-origin')).toBe(PAGE);
+    expect(response.headers.get('access-control-expose-headers')?.split(', ')).toEqual(
       expect.arrayContaining([
         'X-Request-Id',
         'Link',
@@ -40,44 +40,44 @@ describe('Given a service that pages of another origin may call', () => {
         'Allow',
       ]),
     );
-    expect(answer.headers.get('vary')).toMatch(/origin/i);
+    expect(response.headers.get('vary')).toMatch(/origin/i);
   });
 
-  it('When its browser asks first Then a POST with our headers is allowed', async () => {
-    const answer = await ask('/accounts', PAGE, 'OPTIONS', {
+  it('allows a POST with the headers of the interface in a preflight', async () => {
+    const response = await sendRequest('/accounts', PAGE, 'OPTIONS', {
       'access-control-request-method': 'POST',
       'access-control-request-headers': 'authorization,content-type,idempotency-key,workspace-id',
     });
 
-    expect(answer.status).toBe(204);
-    expect(answer.headers.get('access-control-allow-origin')).toBe(PAGE);
-    expect(answer.headers.get('access-control-allow-methods')).toContain('POST');
-    expect(answer.headers.get('access-control-allow-headers')).toMatch(/idempotency-key/i);
+    expect(response.status).toBe(204);
+    expect(response.headers.get('access-control-allow-origin')).toBe(PAGE);
+    expect(response.headers.get('access-control-allow-methods')).toContain('POST');
+    expect(response.headers.get('access-control-allow-headers')).toMatch(/idempotency-key/i);
     for (const name of ['x-request-id', 'content-security-policy', 'x-content-type-options']) {
-      expect([name, answer.headers.has(name)]).toEqual([name, true]);
+      expect([name, response.headers.has(name)]).toEqual([name, true]);
     }
-    expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect(response.headers.get('cache-control')).toBe('no-store');
   });
 
   it.each([
     ['/accounts', 405, 'method_not_allowed', 'GET, HEAD, POST'],
     ['/docs', 405, 'method_not_allowed', 'GET, HEAD'],
     ['/nowhere', 404, 'route_not_found', null],
-  ])('When OPTIONS of %s is no preflight Then it is refused in our form', async (path, status, reason, allow) => {
+  ])('refuses OPTIONS of %s without a preflight in the published form', async (path, status, reason, allow) => {
     for (const headers of [{}, { origin: PAGE }, { 'access-control-request-method': 'POST' }]) {
-      const answer = await fetch(`${service.url}${path}`, { method: 'OPTIONS', headers });
+      const response = await fetch(`${service.url}${path}`, { method: 'OPTIONS', headers });
 
-      expect([answer.status, answer.headers.get('allow')]).toEqual([status, allow]);
-      expect(await answer.json()).toMatchObject({ reason, requestId: answer.headers.get('x-request-id') });
+      expect([response.status, response.headers.get('allow')]).toEqual([status, allow]);
+      expect(await response.json()).toMatchObject({ reason, requestId: response.headers.get('x-request-id') });
     }
   });
 
-  it('When a page of yet another origin calls Then nothing allows it to read', async () => {
+  it('sends no CORS headers to a page of an origin that is not allowed', async () => {
     for (const path of ['/health/live', '/apps', '/nowhere']) {
-      const answer = await ask(path, 'https://evil.example');
+      const response = await sendRequest(path, 'https://evil.example');
 
-      expect(answer.headers.get('access-control-allow-origin')).not.toBe('https://evil.example');
-      expect(answer.headers.get('access-control-allow-origin')).not.toBe('*');
+      expect(response.headers.get('access-control-allow-origin')).not.toBe('https://evil.example');
+      expect(response.headers.get('access-control-allow-origin')).not.toBe('*');
     }
   });
 });

@@ -3,7 +3,7 @@ import { Agent, request } from 'node:http';
 /** How a client came to its end: the service told it to leave, or lost one of its requests. */
 export type Ending = 'told to leave' | { readonly lost: string };
 
-interface Answer {
+interface HttpResponse {
   readonly status: number;
   readonly isLast: boolean;
 }
@@ -33,7 +33,7 @@ export class KeepAliveClient {
     }
   }
 
-  private once(): Promise<Answer> {
+  private once(): Promise<HttpResponse> {
     return new Promise((resolve, reject) => {
       const asked = request(this.url, { agent: this.agent, headers: this.headers }, (response) => {
         const isLast = response.headers.connection === 'close';

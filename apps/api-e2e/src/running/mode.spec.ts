@@ -6,7 +6,7 @@ import { type LiveData, makeLiveData, MIA, startLive } from './live-service.js';
 
 const LIVE = /^The database is live, but SANDBOX=on\. Set SANDBOX=off, .+\n$/;
 
-describe('Given a live deployment', () => {
+describe('live deployment', () => {
   let data: LiveData;
   let service: RunningService;
 
@@ -19,8 +19,12 @@ describe('Given a live deployment', () => {
     await data.remove();
   });
 
-  it('When money, an event or a time is to be made up, Then there is no such operation, nor in the document', async () => {
-    const headers = { authorization: `Bearer ${await localToken(data.dataDir, MIA)}`, 'workspace-id': '1', 'content-type': 'application/json' }; // prettier-ignore
+  it('has no sandbox operations, also not in the document', async () => {
+    const headers = {
+      authorization: `Bearer ${await localToken(data.dataDir, MIA)}`,
+      'workspace-id': '1',
+      'content-type': 'application/json',
+    };
     for (const [path, body] of [
       [`/sandbox/accounts/${data.accountId}/fundings`, '{"amount":"1"}'],
       ['/sandbox/transactions/10/events', '{"status":"RJCT"}'],
@@ -36,18 +40,15 @@ describe('Given a live deployment', () => {
     expect(document).toContain('"name":"Accounts"');
   });
 
-  it.each([{}, { SANDBOX: 'on' }])(
-    'When a worker is started with %j, Then it ends before it has claimed anything',
-    async (environment) => {
-      const { ended, output } = launch('worker', { dataDir: data.dataDir, environment });
+  it.each([{}, { SANDBOX: 'on' }])('ends a worker started with %j before it claims work', async (environment) => {
+    const { ended, output } = launch('worker', { dataDir: data.dataDir, environment });
 
-      expect(await ended).toMatchObject({ code: 1 });
-      expect(output.stderr).toMatch(LIVE);
-      expect(output.stdout).not.toContain('working');
-    },
-  );
+    expect(await ended).toMatchObject({ code: 1 });
+    expect(output.stderr).toMatch(LIVE);
+    expect(output.stdout).not.toContain('working');
+  });
 
-  it('When a worker is started with SANDBOX=off, Then it works without the network of the sandbox', async () => {
+  it('runs a worker with SANDBOX=off without the sandbox network', async () => {
     const worker = launch('worker', { dataDir: data.dataDir, environment: { SANDBOX: 'off' } });
 
     await worker.output.matched(/"sandbox":false,"msg":"working"/);
@@ -55,7 +56,7 @@ describe('Given a live deployment', () => {
     expect(await worker.ended).toMatchObject({ code: 0 });
   });
 
-  it('When a service of a sandbox is started on it, Then it ends', async () => {
+  it('ends a sandbox service started on it', async () => {
     const { code, stdout, stderr } = await refusedStart({ dataDir: data.dataDir });
 
     expect({ code, ready: stdout.includes('Ready on') }).toEqual({ code: 1, ready: false });
@@ -73,15 +74,15 @@ describe('Given a live deployment', () => {
     ['export', '--workspace', '1'],
     ['token', MIA],
     ['demo'],
-  ])('When the command %s %s is run for a sandbox, Then it is refused', async (...args) => {
+  ])('refuses the sandbox command %s %s', async (...args) => {
     const work = bankingWith({ DATA_DIR: data.dataDir }, ...args.filter((arg) => arg !== undefined));
 
     await expect(work).rejects.toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(LIVE) as string });
   });
 });
 
-describe('Given a database of one’s own', () => {
-  it('When SANDBOX is not set, Then neither service, worker nor command starts, and each says what to set', async () => {
+describe('external database', () => {
+  it('refuses to start service, worker and commands without SANDBOX, and says what to set', async () => {
     const folder = await newDataDir();
     const settings = { dataDir: folder.path, environment: { DATABASE_URL: 'postgres://banking@127.0.0.1:1/banking' } };
     const worker = launch('worker', settings);

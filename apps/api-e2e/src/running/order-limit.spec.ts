@@ -1,15 +1,15 @@
-import { ask } from '../answers.js';
-import { newDataDir, RunningService } from '../running-service.js';
+import { sendRequest } from '../responses.js';
+import { demoDataDir, RunningService, type TestDataDir } from '../running-service.js';
 import { ADA, BOB, localToken, type Service } from '../service.js';
 import { idOf, readWorld } from '../world.js';
 
-describe('Given a service that lets a workspace place six orders a minute, two at once', () => {
-  let folder: Awaited<ReturnType<typeof newDataDir>>;
+describe('order rate limit of six a minute and a burst of two', () => {
+  let folder: TestDataDir;
   let running: RunningService;
   let service: Service;
 
   beforeAll(async () => {
-    folder = await newDataDir();
+    folder = await demoDataDir();
     running = await RunningService.start({ dataDir: folder.path, environment: { ORDER_LIMIT_PER_MINUTE: '6' } });
     const world = await readWorld(folder.path);
     service = { url: running.url, world, tokenOf: (email) => localToken(folder.path, email) };
@@ -21,14 +21,14 @@ describe('Given a service that lets a workspace place six orders a minute, two a
   });
 
   const place = (as: string, key: string) =>
-    ask(service, `/accounts/${idOf(service.world, 'accounts', 'Northwind Trading USD')}/orders`, {
+    sendRequest(service, `/accounts/${idOf(service.world, 'accounts', 'Northwind Trading USD')}/orders`, {
       as,
       workspace: idOf(service.world, 'workspaces', 'Northwind Trading'),
       headers: { 'Idempotency-Key': key },
       body: { amount: '100', recipientID: idOf(service.world, 'recipients', 'internal'), type: 'instant' },
     });
 
-  it('When it is used up, Then whoever places another is told when, and who has lost an answer finds it', async () => {
+  it('refuses further orders with Retry-After, and still replays a lost response', async () => {
     const [first, second] = [await place(ADA, 'one'), await place(BOB, 'two')];
     const [third, again] = [await place(ADA, 'three'), await place(ADA, 'one')];
 
@@ -37,6 +37,6 @@ describe('Given a service that lets a workspace place six orders a minute, two a
     expect(third.body).toMatchObject({ errorCode: 'rate_limited', reason: 'rate_limited' });
     expect(Number(third.headers.get('retry-after'))).toBeGreaterThan(0);
     expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([first.text, 'true']);
-    expect((await ask(service, '/apps', { as: ADA })).status).toBe(200);
+    expect((await sendRequest(service, '/apps', { as: ADA })).status).toBe(200);
   });
 });

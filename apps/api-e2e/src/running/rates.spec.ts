@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { newDataDir, RunningService } from '../running-service.js';
+import { demoDataDir, RunningService, type TestDataDir } from '../running-service.js';
 import { ADA, localToken } from '../service.js';
 import { type LiveData, makeLiveData, MIA } from './live-service.js';
 
-describe('Given a service that was told where rates come from, or was not', () => {
-  let folder: Awaited<ReturnType<typeof newDataDir>>;
+describe('source of rates', () => {
+  let folder: TestDataDir;
   let live: LiveData;
   let source: Server;
   let url: string;
@@ -14,7 +14,7 @@ describe('Given a service that was told where rates come from, or was not', () =
   let isDown: boolean;
 
   beforeAll(async () => {
-    folder = await newDataDir();
+    folder = await demoDataDir();
     live = await makeLiveData();
     [asked, isDown] = [0, false];
     source = createServer((_, response) => {
@@ -66,7 +66,7 @@ describe('Given a service that was told where rates come from, or was not', () =
     return { status: response.status, body: await response.json() };
   };
 
-  it('When money is real and there is no source Then it says so at the start, and converts nothing', async () => {
+  it('warns at the start and converts nothing in a live deployment without a source', async () => {
     const place = placeOf('off');
     const service = await start(place, { SANDBOX: 'off' });
 
@@ -81,12 +81,12 @@ describe('Given a service that was told where rates come from, or was not', () =
         message: expect.stringContaining('this deployment has no source of rates') as string,
       },
     });
-    expect(await service.said(/"msg":"(There is no RATES_URL[^"]*)"/)).toContain('docs/operate.md');
+    expect(await service.logged(/"msg":"(There is no RATES_URL[^"]*)"/)).toContain('docs/rates.md');
     await service.stop();
   }, 60_000);
 
   it.each(['on', 'off'])(
-    'When there is a source and SANDBOX is %s Then that is asked, and nothing else',
+    'uses only the configured source with SANDBOX %s',
     async (sandbox) => {
       [asked, isDown] = [0, false];
       const place = placeOf(sandbox);

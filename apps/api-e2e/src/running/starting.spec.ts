@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { newDataDir, refusedStart, RunningService } from '../running-service.js';
+import { newDataDir, refusedStart, RunningService, type TestDataDir } from '../running-service.js';
 import { serviceOfTheRun } from '../service.js';
 
 const service = serviceOfTheRun();
@@ -7,8 +7,8 @@ const service = serviceOfTheRun();
 /** What an operator reads is sentences: no stack, no name of a class. */
 const STACK = /^\s+at .+:\d+:\d+|node:internal|\bError:/m;
 
-describe('Given a service that is about to start', () => {
-  let folder: Awaited<ReturnType<typeof newDataDir>>;
+describe('service start', () => {
+  let folder: TestDataDir;
 
   beforeAll(async () => {
     folder = await newDataDir();
@@ -16,7 +16,7 @@ describe('Given a service that is about to start', () => {
 
   afterAll(() => folder.remove());
 
-  it('When its configuration has many mistakes Then all are said at once, with what to change, and nothing is touched', async () => {
+  it('reports all configuration errors at once with their corrections, and changes nothing', async () => {
     const dataDir = `${folder.path}/never-made`;
 
     const { code, stdout, stderr } = await refusedStart({
@@ -53,7 +53,7 @@ describe('Given a service that is about to start', () => {
     expect(existsSync(dataDir)).toBe(false);
   });
 
-  it('When it would be open to everybody with local tokens Then it refuses, and says both ways out', async () => {
+  it('refuses local tokens on a public address and names both alternatives', async () => {
     const { code, stderr } = await refusedStart({ dataDir: folder.path, environment: { HOST: '0.0.0.0' } });
 
     expect(code).toBe(2);
@@ -62,7 +62,7 @@ describe('Given a service that is about to start', () => {
     expect(stderr).toMatch(/LOCAL_TOKENS=on/);
   });
 
-  it('When its port is taken Then it says so in a sentence, and leaves the database to the other', async () => {
+  it('reports a port in use in a sentence and leaves the database of the other service running', async () => {
     const { port } = new URL(service.url);
 
     const { code, stderr } = await refusedStart({ dataDir: service.dataDir, environment: { PORT: port } });
@@ -74,7 +74,7 @@ describe('Given a service that is about to start', () => {
     expect((await fetch(`${service.url}/health/ready`)).status).toBe(200);
   });
 
-  it('When the docs are off Then neither the page nor the document is there, and all else is', async () => {
+  it('serves neither the docs page nor the document with DOCS=off', async () => {
     const silent = await RunningService.start({ dataDir: service.dataDir, environment: { DOCS: 'off' } });
 
     const statuses = await Promise.all(

@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { newDataDir, RunningService } from '../running-service.js';
+import { newDataDir, RunningService, type TestDataDir } from '../running-service.js';
 import { ADA, localToken } from '../service.js';
 import { idOf, readWorld, type World } from '../world.js';
 import { KeepAliveClient } from './keep-alive-client.js';
 
 const CLIENTS = 24;
 
-describe('Given two services on one DATA_DIR', () => {
-  let folder: Awaited<ReturnType<typeof newDataDir>>;
+describe('two services on one DATA_DIR', () => {
+  let folder: TestDataDir;
   let first: RunningService;
   let second: RunningService;
   let world: World;
@@ -34,7 +34,7 @@ describe('Given two services on one DATA_DIR', () => {
   const transferAt = (service: RunningService) =>
     `${service.url}/transfers/${idOf(world, 'transfers', 'international')}`;
 
-  it('When both are asked for the same transfer Then both answer from the same books', async () => {
+  it('return the same transfer', async () => {
     const texts = await Promise.all(
       [first, second].map(async (service) => (await fetch(transferAt(service), { headers })).text()),
     );
@@ -43,7 +43,7 @@ describe('Given two services on one DATA_DIR', () => {
     expect(texts[0]).toContain('"status":"completed"');
   });
 
-  it('When the first is told to stop under load Then it is not ready before it stops, and loses no request of a connection that is kept', async () => {
+  it('report the first not ready before it stops, and lose no request of a keep-alive connection', async () => {
     const clients = Array.from({ length: CLIENTS }, () => new KeepAliveClient(transferAt(first), headers));
     await until(() => clients.every(({ statuses }) => statuses.length > 5));
 
@@ -63,13 +63,13 @@ describe('Given two services on one DATA_DIR', () => {
     expect(first.log).toMatch(/"msg":"stopped"/);
   });
 
-  it('When the first has stopped Then the second still has its database', async () => {
+  it('keep the database of the second after the first has stopped', async () => {
     const [ready, transfer] = [await fetch(`${second.url}/health/ready`), await fetch(transferAt(second), { headers })];
 
     expect([ready.status, transfer.status]).toEqual([200, 200]);
   });
 
-  it('When one starts again Then it finds the books as they were', async () => {
+  it('return the same books after a restart', async () => {
     const before = await (await fetch(transferAt(second), { headers })).text();
     const third = await RunningService.start({ dataDir: folder.path });
 
@@ -79,7 +79,7 @@ describe('Given two services on one DATA_DIR', () => {
     await third.stop();
   });
 
-  it('When somebody has connected and said nothing Then nobody waits for them', async () => {
+  it('stop without waiting for an idle connection', async () => {
     const third = await RunningService.start({ dataDir: folder.path });
     const silent = connect(Number(new URL(third.url).port), '127.0.0.1');
     await once(silent, 'connect');
@@ -93,7 +93,7 @@ describe('Given two services on one DATA_DIR', () => {
     await closed;
   });
 
-  it('When the terminal interrupts one Then it goes at once, and well', async () => {
+  it('stop at once with exit code 0 on SIGINT', async () => {
     const third = await RunningService.start({ dataDir: folder.path });
 
     third.signal('SIGINT');

@@ -1,12 +1,12 @@
 import { banking } from '../banking.js';
-import { newDataDir, RunningService } from '../running-service.js';
+import { demoDataDir, RunningService, type TestDataDir } from '../running-service.js';
 
-describe('Given the story on a terminal', () => {
-  let folder: Awaited<ReturnType<typeof newDataDir>>;
+describe('story on a terminal', () => {
+  let folder: TestDataDir;
   let service: RunningService;
 
   beforeAll(async () => {
-    folder = await newDataDir();
+    folder = await demoDataDir();
     service = await RunningService.start({ dataDir: folder.path });
   }, 120_000);
   afterAll(async () => {
@@ -14,7 +14,7 @@ describe('Given the story on a terminal', () => {
     await folder.remove();
   });
 
-  it('When it is played against a service, Then one payment arrives and the other comes back', async () => {
+  it('shows one payment that arrives and one that is returned', async () => {
     const played = await banking(folder.path, 'story', '--url', service.url);
 
     const [arrives, isSentBack] = played.split('\nA payment that ').slice(1) as [string, string];
@@ -23,11 +23,13 @@ describe('Given the story on a terminal', () => {
     expect(arrives).toMatch(/quote .+ is \d+\.\d\d INR, fee \d+\.\d\d EUR\n/);
   });
 
-  it('When it has been played, Then the balance has gone down by the payment and a fee, and then by a fee', async () => {
+  it('debits the payment and its fee, then only the fee of the returned payment', async () => {
     const played = await banking(folder.path, 'story', '--url', service.url);
 
     const fees = [...played.matchAll(/ fee (\d+\.\d\d) EUR$/gm)].map(([, fee = '']) => cents(fee));
-    const [before, between, beforeSecond, after] = [...played.matchAll(/^ {2}balance +(\d+\.\d\d) EUR$/gm)].map(([, money = '']) => cents(money)); // prettier-ignore
+    const [before, between, beforeSecond, after] = [...played.matchAll(/^ {2}balance +(\d+\.\d\d) EUR$/gm)].map(
+      ([, money = '']) => cents(money),
+    );
     expect(between).toBe(before! - 10_000n - fees[0]!);
     expect(beforeSecond).toBe(between);
     expect(after).toBe(between! - fees[1]!);

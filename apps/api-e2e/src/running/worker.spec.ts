@@ -1,29 +1,33 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { BankingClient, type WorkspaceView } from '@banking/client';
-import type { AccountId, Order, OrderWish, RecipientId, TransferAmount } from '@banking/domain';
-import { bind, Database, joinEmbeddedServer, OWNER_ROLE, statement, type EmbeddedServer } from '@banking/postgres'; // prettier-ignore
+import type { AccountId, Order, PlaceOrderInput, RecipientId, TransferAmount } from '@banking/domain';
+import { bind, Database, OWNER_ROLE, sqlStatement } from '@banking/postgres';
+import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-postgres';
 import { banking } from '../banking.js';
 import { launch } from '../launch.js';
-import { newDataDir, RunningService } from '../running-service.js';
+import { demoDataDir, RunningService, type TestDataDir } from '../running-service.js';
 import { ADA, localToken } from '../service.js';
 import { idOf, readWorld } from '../world.js';
 
-const MAKE_DUE = statement(
+const MAKE_DUE = sqlStatement(
   'e2e.make_due',
   `update banking.work set due_at = clock_timestamp() where kind = 'execution' and subject_id = $1`,
 );
-const LEASES_OVER = statement('e2e.leases_over', `update banking.work set leased_until = clock_timestamp() where leased_until is not null`); // prettier-ignore
-const HANDED_OVER = statement<{ key: string; submissions: number }>(
+const LEASES_OVER = sqlStatement(
+  'e2e.leases_over',
+  `update banking.work set leased_until = clock_timestamp() where leased_until is not null`,
+);
+const HANDED_OVER = sqlStatement<{ key: string; submissions: number }>(
   'e2e.handed_over',
   'select key, submissions from banking.sandbox_rail_payment order by key',
 );
-const PAYOUTS_LEFT = statement<{ subject_id: bigint }>(
+const PAYOUTS_LEFT = sqlStatement<{ subject_id: bigint }>(
   'e2e.payouts_left',
   `select subject_id from banking.work where kind = 'payout'`,
 );
 
-describe('Given a service that leaves to workers what is due', () => {
-  let folder: Awaited<ReturnType<typeof newDataDir>>;
+describe('workers', () => {
+  let folder: TestDataDir;
   let service: RunningService;
   let server: EmbeddedServer;
   let owner: Database;
@@ -32,9 +36,9 @@ describe('Given a service that leaves to workers what is due', () => {
   let ordinary: RecipientId;
 
   beforeAll(async () => {
-    folder = await newDataDir();
+    folder = await demoDataDir();
     service = await RunningService.start({ dataDir: folder.path, environment: { WORKER: 'off' } });
-    server = await joinEmbeddedServer({ dataDir: folder.path });
+    server = await attachEmbeddedServer({ dataDir: folder.path });
     owner = await Database.open({ connection: server.connection, role: OWNER_ROLE });
     const world = await readWorld(folder.path);
     const client = new BankingClient({ baseUrl: service.url, token: await localToken(folder.path, ADA) });
@@ -45,7 +49,7 @@ describe('Given a service that leaves to workers what is due', () => {
   }, 120_000);
   afterAll(async () => {
     await owner.end();
-    await server.leave();
+    await server.detach();
     await service.stop();
     await folder.remove();
   });
@@ -66,9 +70,16 @@ describe('Given a service that leaves to workers what is due', () => {
     };
   }
 
-  const place = async (more: Partial<OrderWish> = {}): Promise<Order> => {
-    const wish = { accountId: from, recipientID: ordinary, amount: '10000' as TransferAmount, type: 'instant', purposeCode: 'IR001', ...more } as const; // prettier-ignore
-    return (await northwind.orders.place(wish)).resource;
+  const place = async (more: Partial<PlaceOrderInput> = {}): Promise<Order> => {
+    const input = {
+      accountId: from,
+      recipientID: ordinary,
+      amount: '10000' as TransferAmount,
+      type: 'instant',
+      purposeCode: 'IR001',
+      ...more,
+    } as const;
+    return (await northwind.orders.place(input)).resource;
   };
   const transactionOf = ({ edges }: Order) => edges.executions?.[0]?.edges.transaction;
   /** What has become of an order, once it is this. */
@@ -79,22 +90,26 @@ describe('Given a service that leaves to workers what is due', () => {
       await pause(50);
     }
   }
-  const handedOver = async () => (await owner.flight({}, [bind(HANDED_OVER)] as const))[0];
+  const handedOver = async () => (await owner.pipeline({}, [bind(HANDED_OVER)] as const))[0];
 
-  it('When one works, Then what was ordered abroad is credited, and what has become due is run', async () => {
+  it('credits international payments and executes due orders', async () => {
     const [now, later] = [await place(), await place({ type: 'scheduled', startAt: '2099-01-01T00:00:00Z' })];
     const worker = await startWorker();
-    await owner.flight({}, [bind(MAKE_DUE, later.edges.executions?.[0]?.id)]);
+    await owner.pipeline({}, [bind(MAKE_DUE, later.edges.executions?.[0]?.id)]);
 
     const [credited, ran] = [await come(now, 'completed'), await come(later, 'completed')];
 
     const events = transactionOf(credited)?.edges.internationalRemittance?.edges.events ?? [];
-    expect(events.map(({ status, reasonCode }) => [status, reasonCode])).toEqual([['ACSP', 'G000'], ['ACSP', 'G001'], ['ACCC', undefined]]); // prettier-ignore
+    expect(events.map(({ status, reasonCode }) => [status, reasonCode])).toEqual([
+      ['ACSP', 'G000'],
+      ['ACSP', 'G001'],
+      ['ACCC', undefined],
+    ]);
     expect(ran).toMatchObject({ status: 'completed', edges: { executions: [{ sequence: 1, status: 'completed' }] } });
     await worker.stop();
   });
 
-  it('When one is killed between handing a payment over and noting it, Then another finds it with the network, and gives it nothing again', async () => {
+  it('submits a payment once if a worker is killed between submitting and recording it', async () => {
     const data = {
       beneficiaryName: 'Ravi Kumar',
       beneficiaryAccountType: 'Individual',
@@ -109,11 +124,11 @@ describe('Given a service that leaves to workers what is due', () => {
     const before = new Set((await handedOver()).map(({ key }) => key));
     const first = await startWorker();
     const order = await place({ recipientID: silent.id });
-    // The network has it, and leaves whoever gave it without an answer.
+    // The network has accepted the payout, and does not respond.
     while ((await handedOver()).every(({ key }) => before.has(key))) await pause(20);
 
     await first.kill();
-    await owner.flight({}, [bind(LEASES_OVER)]);
+    await owner.pipeline({}, [bind(LEASES_OVER)]);
     const second = await startWorker();
     await come(order, 'completed');
 
@@ -121,7 +136,7 @@ describe('Given a service that leaves to workers what is due', () => {
     await second.stop();
   });
 
-  it('When two work, Then each payment is handed over once, and nothing is left to do', async () => {
+  it('submits each payment once with two workers, and leaves nothing to do', async () => {
     const before = (await handedOver()).length;
     const workers = await Promise.all([startWorker(), startWorker()]);
 
@@ -131,7 +146,7 @@ describe('Given a service that leaves to workers what is due', () => {
     const all = await handedOver();
     expect(all.slice(before)).toHaveLength(40);
     expect(all.filter(({ submissions }) => submissions !== 1)).toEqual([]);
-    expect((await owner.flight({}, [bind(PAYOUTS_LEFT)] as const))[0]).toEqual([]);
+    expect((await owner.pipeline({}, [bind(PAYOUTS_LEFT)] as const))[0]).toEqual([]);
     await Promise.all(workers.map((worker) => worker.stop()));
   });
 });

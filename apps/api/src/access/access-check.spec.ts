@@ -4,11 +4,11 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import { Test } from '@nestjs/testing';
 import type { FastifyInstance } from 'fastify';
 import { Directory, Refusal, type DirectoryUser, type RoleName, type Subject } from '@banking/domain';
-import { Operation } from '../http/operation.decorator.js';
+import { Operation } from '../access/operation.decorator.js';
 import { RefusalFilter } from '../http/refusal.filter.js';
 import { AccessCheck } from './access-check.js';
 import { CalledBy, type Caller } from './caller.js';
-import { Callers } from './callers.js';
+import { RoleLookup } from './role-lookup.js';
 import { RateLimit } from './rate-limit.js';
 import { CredentialError } from './token-verifier.js';
 
@@ -41,7 +41,7 @@ class Routes {
   }
 }
 
-/** The directory of a test: grants can be given and taken while the service runs. */
+/** A directory whose grants the tests change. */
 class Grants extends Directory {
   grants: DirectoryUser['grants'] = [];
 
@@ -65,12 +65,12 @@ const verifier = {
 })
 class CheckedModule {}
 
-describe('Given routes behind the access check', () => {
+describe('AccessCheck', () => {
   let app: NestFastifyApplication;
   beforeAll(async () => {
     const built = await Test.createTestingModule({ imports: [CheckedModule] }).compile();
     const adapter = new FastifyAdapter();
-    const access = new AccessCheck({ verifier, callers: new Callers(directory), rateLimit: new RateLimit() });
+    const access = new AccessCheck({ verifier, roles: new RoleLookup(directory), rateLimit: new RateLimit() });
     adapter.getInstance<FastifyInstance>().addHook('onRequest', (request, reply) => access.admit(request, reply));
     app = built.createNestApplication<NestFastifyApplication>(adapter, { logger: false });
     await app.init();
@@ -85,14 +85,14 @@ describe('Given routes behind the access check', () => {
   const granted = (role: RoleName) => [{ workspaceId: 7, role, appId: 1 }] as unknown as DirectoryUser['grants'];
   const ada = { authorization: 'Bearer ada' };
 
-  it('When a route does not say which operation it is, Then nobody reaches it', async () => {
+  it('refuses a route that declares no operation', async () => {
     const { status, body } = await get('/undeclared', ada);
 
     expect({ status, reason: body['reason'] }).toEqual({ status: 500, reason: 'internal_error' });
     expect(JSON.stringify(body)).not.toContain('undeclared');
   });
 
-  it('When our own code fails, Then it is a bug and no fault of the request, whatever the error looks like', async () => {
+  it('responds 500 to an error of a handler, even if it has a status', async () => {
     const { status, body } = await get('/products', ada);
 
     expect({ status, reason: body['reason'] }).toEqual({ status: 500, reason: 'internal_error' });
@@ -105,27 +105,24 @@ describe('Given routes behind the access check', () => {
     { authorization: 'Basic YWRh' },
     { authorization: 'Bearer forged' },
     { authorization: 'Bearer stranger' },
-  ])(
-    'When the credential is %j, Then the answer is 401 and does not say why',
-    async (headers: Record<string, string>) => {
-      const { status, body, sent } = await get('/apps', headers);
+  ])('responds 401 to %j without the cause', async (headers: Record<string, string>) => {
+    const { status, body, sent } = await get('/apps', headers);
 
-      expect({ status, reason: body['reason'], challenge: sent['www-authenticate'] }).toEqual({
-        status: 401,
-        reason: 'not_authenticated',
-        challenge: 'Bearer',
-      });
-      expect(body['message']).toBe(new Refusal('not_authenticated').message);
-    },
-  );
+    expect({ status, reason: body['reason'], challenge: sent['www-authenticate'] }).toEqual({
+      status: 401,
+      reason: 'not_authenticated',
+      challenge: 'Bearer',
+    });
+    expect(body['message']).toBe(new Refusal('not_authenticated').message);
+  });
 
-  it('When the keys cannot be had, Then the answer is 503 with a time, never 401', async () => {
+  it('responds 503 with Retry-After if the keys cannot be fetched', async () => {
     const { status, sent } = await get('/apps', { authorization: 'Bearer away' });
 
     expect({ status, retryAfter: sent['retry-after'] }).toEqual({ status: 503, retryAfter: '1' });
   });
 
-  it('When a user without a role asks, Then user operations answer and a workspace is forbidden', async () => {
+  it('lets a user without a role call user operations only', async () => {
     directory.grants = [];
 
     expect(await get('/apps', ada)).toMatchObject({ status: 200, body: { actor: 1 } });
@@ -135,7 +132,7 @@ describe('Given routes behind the access check', () => {
     });
   });
 
-  it('When a role has just been given, Then it counts at once', async () => {
+  it('honours a new role at once', async () => {
     directory.grants = [];
     expect((await get('/transfer', { ...ada, 'workspace-id': '7' })).status).toBe(403);
     directory.grants = granted('member');
@@ -154,7 +151,7 @@ describe('Given routes behind the access check', () => {
     ['7.0', 'workspace_id_invalid'],
     ['7, 8', 'workspace_id_invalid'],
     ['9007199254740992', 'workspace_id_invalid'],
-  ])('When Workspace-ID is %j, Then the refusal is %s', async (workspaceId, reason) => {
+  ])('refuses Workspace-ID %j as %s', async (workspaceId, reason) => {
     directory.grants = granted('admin');
     const headers = { ...ada, ...(workspaceId === undefined ? {} : { 'workspace-id': workspaceId }) };
 

@@ -2,47 +2,48 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { parseId, Refusal, type DirectoryUser, type RoleName, type Subject, type WorkspaceId } from '@banking/domain';
 import { JSON_ONLY, preferredType } from '../http/accept.js';
 import type { CalledRequest, Caller } from './caller.js';
-import type { Callers } from './callers.js';
 import { bearerToken, headerLines } from './credentials.js';
 import { ACCESS, isRole, type OperationId, suffices } from './matrix.js';
 import type { RateLimit } from './rate-limit.js';
+import type { RoleLookup } from './role-lookup.js';
 import { CredentialError, type TokenVerifier } from './token-verifier.js';
 
-/** What the docs page and the document declare in place of an operation: they are public. */
+/** The declaration of a route that is not an operation: the documentation page and the OpenAPI document, which are public. */
 export const PUBLIC_PAGE = 'page';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Which operation the route is. A route without it cannot be called. */
+    /** The operation of the route. A route without one cannot be called. */
     operation?: OperationId | typeof PUBLIC_PAGE;
-    /** In which media types the route answers, if JSON is not the only one. */
-    answersIn?: readonly string[];
+    /** The media types of the response, if JSON is not the only one. */
+    mediaTypes?: readonly string[];
   }
 }
 
-interface Parts {
+interface AccessCheckDependencies {
   readonly verifier: Pick<TokenVerifier, 'subjectOf'>;
-  readonly callers: Callers;
+  readonly roles: RoleLookup;
   readonly rateLimit: RateLimit;
 }
 
 type Request = FastifyRequest & CalledRequest;
 
 /**
- * Checks the caller of every request from its head alone, in this order: credential, rate, media type of the answer, workspace, role.
- * Nest's guards run after the body was read, so this is a hook of Fastify (`onRequest`).
+ * Authorizes every request from its head alone, in this order: credential, rate limit, media type of the response, workspace, role.
+ * This is a Fastify hook (`onRequest`) and no Nest guard: guards run after the body was read, and the body of a refused
+ * caller must not be read.
  */
 export class AccessCheck {
-  constructor(private readonly parts: Parts) {}
+  constructor(private readonly dependencies: AccessCheckDependencies) {}
 
   /**
-   * Leaves a checked Caller on the request, unless the route is public.
+   * Sets the checked Caller of the request, unless the route is public.
    *
    * @throws Refusal if the caller may not call the operation
    * @throws Error if the route does not declare its operation
    */
   async admit(request: Request, reply: FastifyReply): Promise<void> {
-    const { operation, answersIn } = request.routeOptions.config;
+    const { operation, mediaTypes } = request.routeOptions.config;
     if (operation === PUBLIC_PAGE) return;
     if (operation === undefined || !Object.hasOwn(ACCESS, operation)) {
       throw new Error(`${request.method} ${request.routeOptions.url} does not declare its operation`);
@@ -54,55 +55,50 @@ export class AccessCheck {
     const { subject, user } = await this.authenticate(request);
     request.userId = user.id;
     const named = isRole(access) ? headerLines(request, 'workspace-id') : undefined;
-    this.parts.rateLimit.take(reply, rateKeyOf(user, named?.[0]));
-    if (answersIn) varyByAccept(reply);
-    if (preferredType(request.headers.accept, answersIn ?? JSON_ONLY) === undefined)
+    this.dependencies.rateLimit.take(reply, rateKeyOf(user, named?.[0]));
+    if (mediaTypes) varyByAccept(reply);
+    if (preferredType(request.headers.accept, mediaTypes ?? JSON_ONLY) === undefined)
       throw new Refusal('not_acceptable');
     const scope = isRole(access) ? await this.authorize(subject, workspaceIdOf(named), access) : { actor: user.id };
-    request.caller = made({ ...scope, requestId: request.id, signal: request.deadline });
+    // The only place that makes a Caller.
+    request.caller = { ...scope, requestId: request.id, signal: request.deadline } as Caller;
   }
 
-  /** @throws Refusal `not_authenticated`; the log says why, the response does not */
+  /** @throws Refusal `not_authenticated`, whose reason goes to the log only */
   private async authenticate(request: Request): Promise<{ subject: Subject; user: DirectoryUser }> {
-    const { verifier, callers } = this.parts;
+    const { verifier, roles } = this.dependencies;
     try {
       const subject = await verifier.subjectOf(bearerToken(request));
-      const user = await callers.userOf(subject);
-      if (!user)
-        throw new CredentialError('the token is good, but its subject is no user of ours, nor free to become one');
+      const user = await roles.userOf(subject);
+      if (!user) throw new CredentialError('the token is valid, but its subject is no user and cannot become one');
       return { subject, user };
     } catch (error) {
       if (!(error instanceof CredentialError)) throw error;
+      request.why = error.message;
       throw new Refusal('not_authenticated', undefined, { cause: error });
     }
   }
 
   /** @throws Refusal `workspace_forbidden` whether or not the workspace exists; `role_insufficient` */
-  private async authorize(subject: Subject, workspaceId: WorkspaceId, needed: RoleName): Promise<CheckedScope> {
-    const user = await this.parts.callers.userIn(subject, workspaceId);
-    const grant = user?.grants.find((candidate) => candidate.workspaceId === workspaceId);
-    if (!user || !grant) throw new Refusal('workspace_forbidden');
-    if (!suffices(grant.role, needed)) throw new Refusal('role_insufficient');
-    return { actor: user.id, workspaceId, role: grant.role };
+  private async authorize(subject: Subject, workspaceId: WorkspaceId, needed: RoleName) {
+    const granted = await this.dependencies.roles.roleIn(subject, workspaceId);
+    if (!granted) throw new Refusal('workspace_forbidden');
+    if (!suffices(granted.role, needed)) throw new Refusal('role_insufficient');
+    return granted;
   }
 }
 
-/** For whoever keeps answers on the way; what varies by the origin already goes on doing so. */
+/** For caches between the client and the service. Keeps a `Vary` that is already set, such as `Origin`. */
 function varyByAccept(reply: FastifyReply): void {
   const vary = reply.getHeader('vary');
   reply.header('vary', vary === undefined ? 'Accept' : `${String(vary)}, Accept`);
 }
 
-/** A user is counted for each workspace they have a role in; naming others gains nothing. */
+/** A user has one count for each workspace in which they have a role, and one for all other requests. */
 function rateKeyOf({ id, grants }: DirectoryUser, named: string | undefined): string {
   const grant = grants.find(({ workspaceId }) => String(workspaceId) === named);
   return `${id}/${grant?.workspaceId ?? ''}`;
 }
-
-type CheckedScope = Pick<Caller, 'actor' | 'workspaceId' | 'role'>;
-
-/** The one place where a Caller comes into being. */
-const made = (scope: CheckedScope & Pick<Caller, 'requestId' | 'signal'>) => scope as Caller;
 
 /** @throws Refusal `workspace_id_required`, `workspace_id_invalid` */
 function workspaceIdOf(values: readonly string[] | undefined): WorkspaceId {

@@ -1,10 +1,11 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { RoleName, Scope, UserId, WorkspaceId } from '@banking/domain';
+import type { RequestContext } from '../http/request-context.js';
 import type { OperationId } from './matrix.js';
 
 declare const checked: unique symbol;
 
-/** A Scope whose access has been checked. Only the access check makes one, and controllers hand nothing else to the port. */
+/** A Scope whose access has been checked. The access check makes it, and controllers pass nothing else to the port. */
 export type Caller = Scope & {
   readonly actor: UserId;
   readonly workspaceId?: WorkspaceId;
@@ -12,18 +13,10 @@ export type Caller = Scope & {
   readonly [checked]: true;
 };
 
-/** What the access check leaves on a request, for the controller and for the log line. */
-export interface CalledRequest {
+/** The context of a request whose access has been checked. */
+export interface CalledRequest extends RequestContext {
   operation?: OperationId;
   caller?: Caller;
-  /** Aborted shortly before the request is answered without its handler; missing for a read. See `boundHandlers`. */
-  deadline?: AbortSignal;
-  /** The key of a creation, once it was read. */
-  idempotencyKey?: string;
-  /** Known from the credential on, also when the call is refused afterwards. */
-  userId?: UserId;
-  /** Why a credential was refused: for the log, not for the caller. */
-  why?: string;
 }
 
 /** The checked caller of this request. */

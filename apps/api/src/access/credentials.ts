@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { CredentialError } from './token-verifier.js';
 
-/** Every value a header was sent with, one for each line: Node keeps only the first of some, and joins others. */
+/** All values of a header, one for each line. Node keeps only the first line of some headers and joins the lines of others. */
 export function headerLines({ raw }: FastifyRequest, name: string): string[] {
   const values: string[] = [];
   for (let index = 0; index + 1 < raw.rawHeaders.length; index += 2) {
@@ -13,11 +13,11 @@ export function headerLines({ raw }: FastifyRequest, name: string): string[] {
 /** The scheme is case-insensitive (RFC 9110, section 11.1), the token is a b64token (RFC 6750, section 2.1). */
 const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 
-/** @throws CredentialError when there is no token, more than one, or something else */
+/** @throws CredentialError unless the request has exactly one bearer token */
 export function bearerToken(request: FastifyRequest): string {
   const values = headerLines(request, 'authorization');
   if (values.length !== 1) throw new CredentialError(`${values.length} Authorization headers`);
   const token = BEARER.exec(values[0] ?? '')?.[1];
-  if (token === undefined) throw new CredentialError('Authorization does not carry a bearer token');
+  if (token === undefined) throw new CredentialError('Authorization is no bearer token');
   return token;
 }

@@ -3,12 +3,12 @@ import type { RoleName } from '@banking/domain';
 /**
  * Who may call an operation.
  *
- * `public`: anybody. `user`: whoever a token speaks for. A role: whoever holds it, or a higher one, in the workspace that
- * the header Workspace-ID names; the operation then belongs to that workspace.
+ * `public`: every client. `user`: every user with a valid token. A role: every user with this role or a higher one in the workspace of
+ * the header Workspace-ID; the operation then belongs to that workspace.
  */
 export type Access = 'public' | 'user' | RoleName;
 
-/** Role × operation, once: the access check, the documentation and the tests are made from it. What is not here cannot be called. */
+/** The access matrix of all operations, for the access check, the documentation and the tests. An operation without a row cannot be called. */
 export const ACCESS = {
   listApps: 'user',
   listAppUsers: 'user',
@@ -21,7 +21,7 @@ export const ACCESS = {
   addInternationalRecipient: 'member',
   addInternalRecipient: 'member',
   changeRecipient: 'member',
-  forgetRecipient: 'member',
+  deleteRecipient: 'member',
   listOrders: 'member',
   getOrder: 'member',
   placeOrder: 'member',
@@ -45,13 +45,13 @@ export const ACCESS = {
 
 export type OperationId = keyof typeof ACCESS;
 
-/** From least to most: a role may do what those before it may. */
+/** From the lowest to the highest: a role includes the rights of those before it. */
 const RANKS: readonly RoleName[] = ['member', 'admin'];
 
 export function isRole(access: Access): access is RoleName {
   return access !== 'public' && access !== 'user';
 }
 
-export function suffices(held: RoleName, needed: RoleName): boolean {
-  return RANKS.indexOf(held) >= RANKS.indexOf(needed);
+export function suffices(role: RoleName, needed: RoleName): boolean {
+  return RANKS.indexOf(role) >= RANKS.indexOf(needed);
 }

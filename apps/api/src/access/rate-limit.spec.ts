@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import { Refusal } from '@banking/domain';
-import { orderRate, RateLimit, requestRate } from './rate-limit.js';
+import { orderLimit, RateLimit, requestLimit } from './rate-limit.js';
 
-/** A limit whose clock stands still until it is moved, and what it answers. */
-function world(rate?: ReturnType<typeof orderRate>) {
+/** A limit with a clock that the test sets, and its response headers. */
+function world(policy?: ReturnType<typeof orderLimit>) {
   const time = { nowMs: 0 };
-  const limit = new RateLimit(rate, () => time.nowMs);
+  const limit = new RateLimit(policy, () => time.nowMs);
   const take = (key: string) => {
     const sent: Record<string, unknown> = {};
     const reply = {
@@ -23,9 +23,9 @@ function world(rate?: ReturnType<typeof orderRate>) {
   return { time, take, giveBack: (key: string) => limit.giveBack(key) };
 }
 
-describe('Given a limit of two requests a second', () => {
-  it('When a burst comes, Then two seconds’ worth are let through, the next is told when, and nobody else is held up', () => {
-    const { take, time } = world(requestRate(2));
+describe('RateLimit of two requests a second', () => {
+  it('accepts the requests of two seconds at once, refuses the next with a time, and does not affect other keys', () => {
+    const { take, time } = world(requestLimit(2));
 
     expect([take('ada'), take('ada'), take('ada'), take('ada')].map(({ taken }) => taken)).toEqual([
       true,
@@ -44,13 +44,13 @@ describe('Given a limit of two requests a second', () => {
     expect([take('ada').taken, take('ada').taken]).toEqual([true, false]);
   });
 
-  it('When requests come at any times, Then never more are let through than rate and burst allow', () => {
+  it('never accepts more requests than the policy allows', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 50 }),
         fc.array(fc.integer({ min: 0, max: 400 })),
         (perSecond, pausesMs) => {
-          const { take, time } = world(requestRate(perSecond));
+          const { take, time } = world(requestLimit(perSecond));
           let taken = 0;
           for (const pauseMs of pausesMs) {
             time.nowMs += pauseMs;
@@ -62,14 +62,14 @@ describe('Given a limit of two requests a second', () => {
     );
   });
 
-  it('When no limit is set, Then everything is let through and no header is sent', () => {
+  it('accepts every request and sets no headers without a policy', () => {
     expect(world().take('ada')).toEqual({ taken: true, sent: {} });
   });
 });
 
-describe('Given a limit of sixty orders a minute', () => {
-  it('When a burst comes, Then twenty are let through, and then one a second', () => {
-    const { take, time } = world(orderRate(60));
+describe('RateLimit of sixty orders a minute', () => {
+  it('accepts twenty at once and then one a second', () => {
+    const { take, time } = world(orderLimit(60));
 
     const burst = Array.from({ length: 21 }, () => take('7').taken);
 
@@ -83,8 +83,8 @@ describe('Given a limit of sixty orders a minute', () => {
     expect([take('7').taken, take('7').taken]).toEqual([true, false]);
   });
 
-  it('When some turn out not to count, Then as many more are let through, and never more than a burst', () => {
-    const { take, giveBack } = world(orderRate(3));
+  it('accepts one more for each returned token, up to the burst', () => {
+    const { take, giveBack } = world(orderLimit(3));
 
     expect([take('7').taken, take('7').taken]).toEqual([true, false]);
     giveBack('7');

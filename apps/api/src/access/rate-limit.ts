@@ -1,31 +1,31 @@
 import type { FastifyReply } from 'fastify';
 import { Refusal } from '@banking/domain';
 
-/** Two seconds' worth of requests may come at once after a pause, twenty seconds' worth of orders. */
+/** After a pause a burst may contain the requests of two seconds, or the orders of twenty seconds. */
 const BURST_S = { requests: 2, orders: 20 };
 const CALLERS_MAX = 10_000;
 
-/** How much may be done. */
-interface Rate {
-  /** As `RateLimit-Policy` calls it. */
+/** How many requests one key may make. */
+interface RateLimitPolicy {
+  /** The name in `RateLimit-Policy`. */
   readonly name: string;
   readonly perSecond: number;
-  /** How much may be done at once after a pause. */
+  /** How many may arrive at once after a pause. */
   readonly burst: number;
 }
 
 /** Requests of one user in one workspace. */
-export function requestRate(perSecond: number): Rate {
+export function requestLimit(perSecond: number): RateLimitPolicy {
   return { name: 'user', perSecond, burst: perSecond * BURST_S.requests };
 }
 
-/** Orders of one workspace, whoever places them. */
-export function orderRate(perMinute: number): Rate {
+/** Orders of one workspace, of all its users together. */
+export function orderLimit(perMinute: number): RateLimitPolicy {
   const perSecond = perMinute / 60;
   return { name: 'orders', perSecond, burst: Math.max(1, Math.floor(perSecond * BURST_S.orders)) };
 }
 
-/** An answer that headers can be put on. */
+/** A reply whose headers can be set. */
 export type Headed = Pick<FastifyReply, 'header' | 'getHeader'>;
 
 interface Bucket {
@@ -34,16 +34,16 @@ interface Bucket {
 }
 
 /**
- * A token bucket for each key, in this process: a burst, then a steady rate. Bounded: whoever was away longest is forgotten first,
- * which gives them a full bucket. Without a rate it lets everything through.
+ * A token bucket for each key, in this process: a burst, then a steady number per second. The number of buckets is bounded: the least
+ * recently used bucket is removed first and starts full again. Without a policy every request is accepted.
  *
- * Our own, because the counter of @fastify/rate-limit is read after it was awaited: requests that arrive together all see the last count.
+ * This replaces @fastify/rate-limit, whose counter is read after an await: concurrent requests all see the same count.
  */
 export class RateLimit {
   private readonly buckets = new Map<string, Bucket>();
 
   constructor(
-    private readonly rate?: Rate,
+    private readonly policy?: RateLimitPolicy,
     private readonly nowMs: () => number = () => performance.now(),
   ) {}
 
@@ -53,25 +53,29 @@ export class RateLimit {
    * @throws Refusal `rate_limited`
    */
   take(reply: Headed, key: string): void {
-    if (this.rate === undefined) return;
-    const { name, perSecond, burst } = this.rate;
-    const bucket = this.bucketOf(key, this.rate);
+    if (this.policy === undefined) return;
+    const { name, perSecond, burst } = this.policy;
+    const bucket = this.bucketOf(key, this.policy);
     const isTaken = bucket.left >= 1;
     if (isTaken) bucket.left -= 1;
     append(reply, 'RateLimit-Policy', `"${name}";q=${burst};w=${Math.ceil(burst / perSecond)}`);
-    append(reply, 'RateLimit', `"${name}";r=${Math.floor(bucket.left)};t=${Math.ceil((burst - bucket.left) / perSecond)}`); // prettier-ignore
+    append(
+      reply,
+      'RateLimit',
+      `"${name}";r=${Math.floor(bucket.left)};t=${Math.ceil((burst - bucket.left) / perSecond)}`,
+    );
     if (isTaken) return;
     throw new Refusal('rate_limited', undefined, { retryAfterSeconds: Math.ceil((1 - bucket.left) / perSecond) });
   }
 
-  /** Takes back one that turned out not to count. */
+  /** Returns one token, for a request that does not count after all. */
   giveBack(key: string): void {
-    if (this.rate === undefined) return;
-    const bucket = this.bucketOf(key, this.rate);
-    bucket.left = Math.min(this.rate.burst, bucket.left + 1);
+    if (this.policy === undefined) return;
+    const bucket = this.bucketOf(key, this.policy);
+    bucket.left = Math.min(this.policy.burst, bucket.left + 1);
   }
 
-  private bucketOf(key: string, { burst, perSecond }: Rate): Bucket {
+  private bucketOf(key: string, { burst, perSecond }: RateLimitPolicy): Bucket {
     const nowMs = this.nowMs();
     const bucket = this.buckets.get(key) ?? { left: burst, filledAtMs: nowMs };
     bucket.left = Math.min(burst, bucket.left + ((nowMs - bucket.filledAtMs) / 1000) * perSecond);
@@ -84,7 +88,7 @@ export class RateLimit {
   }
 }
 
-/** Several limits may have a word on one answer. */
+/** Several limits may apply to one response. */
 function append(reply: Headed, name: string, value: string): void {
   const before = reply.getHeader(name);
   reply.header(name, before === undefined ? value : `${String(before)}, ${value}`);

@@ -1,6 +1,6 @@
 import type { EnvironmentReader } from '@banking/process';
 
-/** Whether a verified e-mail binds a subject to its user. If not, only subjects that were provisioned are recognised. */
+/** Whether a verified e-mail binds a subject to its user. Otherwise only provisioned subjects are recognised. */
 export function readBinding({ text, flag, mistakes }: EnvironmentReader): boolean {
   const bindsByEmail = flag('OIDC_BIND_BY_EMAIL', true);
   if (bindsByEmail) return true;
@@ -10,7 +10,8 @@ export function readBinding({ text, flag, mistakes }: EnvironmentReader): boolea
     );
   } else if (text('OIDC_ISSUER') === undefined) {
     mistakes.push(
-      'OIDC_BIND_BY_EMAIL is off and there is no OIDC_ISSUER. Local tokens are recognised by their e-mail: set OIDC_ISSUER, or remove OIDC_BIND_BY_EMAIL.',
+      'OIDC_BIND_BY_EMAIL is off and there is no OIDC_ISSUER. Local tokens are recognised by their e-mail: ' +
+        'set OIDC_ISSUER, or remove OIDC_BIND_BY_EMAIL.',
     );
   }
   return false;

@@ -5,7 +5,7 @@ import type { Refusal } from '@banking/domain';
 import type { TokenConfig } from '../config.js';
 import { TokenVerifier } from './token-verifier.js';
 
-describe('Given a file with the keys of the issuer', () => {
+describe('TokenVerifier with JWKS_FILE', () => {
   let dataDir: string;
 
   beforeAll(async () => {
@@ -14,11 +14,11 @@ describe('Given a file with the keys of the issuer', () => {
   afterAll(() => rm(dataDir, { recursive: true, force: true }));
 
   it.each([
-    ['is not there', undefined, /ENOENT/],
-    ['is cut short', '{"keys":[', /JSON/],
-    ['holds no keys', '{"keys":[]}', /it has no "keys"/],
-    ['is something else', '["keys"]', /it has no "keys"/],
-  ])('When it %s, Then the start is refused with a mistake that names it', async (_what, text, why) => {
+    ['does not exist', undefined, /ENOENT/],
+    ['is truncated', '{"keys":[', /JSON/],
+    ['contains no keys', '{"keys":[]}', /it has no "keys"/],
+    ['is no object', '["keys"]', /it has no "keys"/],
+  ])('fails the start if the file %s', async (_what, text, why) => {
     const file = join(dataDir, 'keys.json');
     if (text !== undefined) await writeFile(file, text);
     const source = { kind: 'jwks-file', issuer: 'https://login.example', file } as const;
@@ -31,7 +31,7 @@ describe('Given a file with the keys of the issuer', () => {
   });
 });
 
-describe('Given an issuer that cannot be reached', () => {
+describe('TokenVerifier with an unreachable issuer', () => {
   const issuer = 'http://127.0.0.1:1';
   const header = Buffer.from('{"alg":"ES256","kid":"a","typ":"at+jwt"}').toString('base64url');
   const token = `${header}.e30.${Buffer.alloc(64).toString('base64url')}`;
@@ -40,27 +40,24 @@ describe('Given an issuer that cannot be reached', () => {
     [
       'found by discovery',
       { kind: 'discovery', issuer },
-      /^http:\/\/127\.0\.0\.1:1 does not answer as an OpenID provider: .+\. Check OIDC_ISSUER and the way there, or /,
+      /^the discovery document of http:\/\/127\.0\.0\.1:1 cannot be read: .+\. Check OIDC_ISSUER and the network, or /,
     ],
     [
       'named by a URL',
       { kind: 'jwks-url', issuer, url: `${issuer}/keys` },
       /^the keys of http:\/\/127\.0\.0\.1:1 cannot be fetched: .+\. Check JWKS_URL, or .+, or set JWKS_FILE$/,
     ],
-  ] as const)(
-    'When its keys are %s, Then the log is told why and what to check, the caller neither',
-    async (...row) => {
-      const [, source, why] = row;
-      const verifier = await TokenVerifier.open({ tokens: { audience: 'a', type: 'at+jwt', source }, dataDir: '' });
+  ] as const)('logs the cause and the action if the keys are %s, and tells the caller neither', async (...row) => {
+    const [, source, why] = row;
+    const verifier = await TokenVerifier.open({ tokens: { audience: 'a', type: 'at+jwt', source }, dataDir: '' });
 
-      const refusal = await verifier.subjectOf(token).then(
-        () => undefined,
-        (error: Refusal) => error,
-      );
+    const refusal = await verifier.subjectOf(token).then(
+      () => undefined,
+      (error: Refusal) => error,
+    );
 
-      expect(refusal).toMatchObject({ reason: 'unavailable' });
-      expect(refusal?.message).toBe('The identity provider cannot be reached.');
-      expect((refusal?.cause as Error).message).toMatch(why);
-    },
-  );
+    expect(refusal).toMatchObject({ reason: 'unavailable' });
+    expect(refusal?.message).toBe('The identity provider cannot be reached.');
+    expect((refusal?.cause as Error).message).toMatch(why);
+  });
 });

@@ -1,15 +1,14 @@
 import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { isNativeError } from 'node:util/types';
-import { createLocalJWKSet, createRemoteJWKSet, errors, jwtVerify, type JSONWebKeySet, type JWTPayload, type JWTVerifyGetKey } from 'jose'; // prettier-ignore
+import { createLocalJWKSet, errors, jwtVerify, type JSONWebKeySet, type JWTPayload, type JWTVerifyGetKey } from 'jose';
 import { foldEmail, Refusal, type Subject } from '@banking/domain';
 import { LOCAL_ISSUER, LocalIssuer } from '@banking/local-issuer';
-import { ConfigError } from '@banking/process';
+import { ConfigError, ExpiringCache, ResponseTooLargeError } from '@banking/process';
 import type { TokenConfig } from '../config.js';
-import { discoverKeySet, KEY_SET_OPTIONS, keysUnreachable } from './discovery.js';
-import { Remember } from './remember.js';
+import { discoverKeySet, keysUnreachable, remoteKeySet } from './discovery.js';
 
-/** Asymmetric only: a secret that both sides know could sign for anyone. */
+/** Asymmetric algorithms only: a shared secret would let a verifier sign tokens. */
 const ALGORITHMS = [
   'RS256',
   'RS384',
@@ -25,10 +24,10 @@ const ALGORITHMS = [
 ];
 
 const CLOCK_TOLERANCE_S = 30;
-const REMEMBERED_MS = 60_000;
-const REMEMBERED_MAX = 10_000;
+const VERIFIED_TTL_MS = 60_000;
+const VERIFIED_MAX = 10_000;
 
-/** Why a credential was not accepted, for the log and nobody else. */
+/** Why a credential was refused. The message goes to the log only. */
 export class CredentialError extends Error {
   override readonly name = 'CredentialError';
 }
@@ -44,9 +43,12 @@ interface TokenSource {
   readonly dataDir: string;
 }
 
-/** Proves bearer tokens: signature, issuer, audience, type and times, against the keys of the one configured issuer. */
+/** Verifies bearer tokens: signature, issuer, audience, type and times, with the keys of the one configured issuer. */
 export class TokenVerifier {
-  private readonly verified = new Remember<Verified>(REMEMBERED_MS, REMEMBERED_MAX);
+  private readonly verified = new ExpiringCache<Verified>({
+    ttlMs: ({ expiresAtMs }) => Math.min(VERIFIED_TTL_MS, expiresAtMs - Date.now()),
+    entriesMax: VERIFIED_MAX,
+  });
 
   private constructor(
     private readonly issuer: string,
@@ -54,7 +56,7 @@ export class TokenVerifier {
     private readonly keys: JWTVerifyGetKey,
   ) {}
 
-  /** @throws ConfigError, LocalIssuerError when keys that lie on this machine cannot be read */
+  /** @throws ConfigError, LocalIssuerError if keys on this machine cannot be read */
   static async open({ tokens, dataDir }: TokenSource): Promise<TokenVerifier> {
     const { source } = tokens;
     switch (source.kind) {
@@ -63,22 +65,18 @@ export class TokenVerifier {
       case 'discovery':
         return new TokenVerifier(source.issuer, tokens, discoverKeySet(source.issuer));
       case 'jwks-url':
-        return new TokenVerifier(source.issuer, tokens, createRemoteJWKSet(new URL(source.url), KEY_SET_OPTIONS));
+        return new TokenVerifier(source.issuer, tokens, remoteKeySet(new URL(source.url)));
       case 'jwks-file':
         return new TokenVerifier(source.issuer, tokens, createLocalJWKSet(await readKeySet(source.file)));
     }
   }
 
   /**
-   * @throws CredentialError when the token does not prove anybody
-   * @throws Refusal `unavailable` when the issuer's keys cannot be fetched
+   * @throws CredentialError if the token is invalid
+   * @throws Refusal `unavailable` if the issuer's keys cannot be fetched
    */
   async subjectOf(token: string): Promise<Subject> {
-    const { subject } = await this.verified.get(
-      hash('sha256', token, 'base64'),
-      () => this.verify(token),
-      ({ expiresAtMs }) => expiresAtMs,
-    );
+    const { subject } = await this.verified.get(hash('sha256', token, 'base64'), () => this.verify(token));
     return subject;
   }
 
@@ -104,14 +102,15 @@ export class TokenVerifier {
   private accepted({ sub, exp, email, email_verified: verified }: JWTPayload): Verified {
     if (typeof sub !== 'string' || sub === '') throw new CredentialError('the subject is empty');
     if (!Number.isSafeInteger(exp)) throw new CredentialError('"exp" is not a whole number of seconds');
-    const known = typeof email === 'string' && verified === true ? foldEmail(email) : undefined;
-    return { subject: { issuer: this.issuer, subject: sub, email: known }, expiresAtMs: Number(exp) * 1000 };
+    const verifiedEmail = typeof email === 'string' && verified === true ? foldEmail(email) : undefined;
+    return { subject: { issuer: this.issuer, subject: sub, email: verifiedEmail }, expiresAtMs: Number(exp) * 1000 };
   }
 }
 
-/** Whether the keys could not be had, which says nothing about the token. */
+/** Whether the keys could not be fetched. The token may then be valid. */
 function isUnreachable(error: unknown): boolean {
   if (error instanceof errors.JWKSTimeout || error instanceof errors.JWKSInvalid) return true;
+  if (error instanceof ResponseTooLargeError) return true;
   if (error instanceof errors.JOSEError) return error.code === 'ERR_JOSE_GENERIC';
   return isNativeError(error) && error.name === 'TypeError' && error.message === 'fetch failed';
 }

@@ -1,24 +1,20 @@
-import { ACCOUNT_STEPS, type AccountChange, type AccountWish } from '@banking/domain';
+import { ACCOUNT_STEPS, type AccountChange, type OpenAccountInput } from '@banking/domain';
 import { ChoiceField, IdBodyField, LineField } from '../input/body-field.decorator.js';
 
 const ALIAS_MAX = 140;
 
-export class AccountWishDto implements AccountWish {
-  @IdBodyField('ours', 'What to open: an id from `GET /products`. It decides the currency.', 2)
-  readonly productID!: AccountWish['productID'];
+export class OpenAccountInputDto implements OpenAccountInput {
+  @IdBodyField('ours', 'The product to open the account from: an id of `GET /products`. It sets the currency.', 2)
+  readonly productID!: OpenAccountInput['productID'];
 
-  @LineField('ours', ALIAS_MAX, 'What you call it.', 'Trade fairs')
+  @LineField('ours', ALIAS_MAX, 'Nickname.', 'Trade fairs')
   readonly alias?: string;
 }
 
 export class AccountChangeDto implements Omit<AccountChange, 'accountId'> {
-  @LineField('ours', ALIAS_MAX, 'What you call it from now on.', 'Trade fairs, Berlin')
+  @LineField('ours', ALIAS_MAX, 'The new nickname.', 'Trade fairs, Berlin')
   readonly alias?: string;
 
-  @ChoiceField(
-    'ours',
-    Object.keys(ACCOUNT_STEPS),
-    'A disabled account pays nothing and takes nothing but money that comes back.',
-  )
+  @ChoiceField('ours', Object.keys(ACCOUNT_STEPS), 'A disabled account pays nothing and accepts only returned money.')
   readonly status?: NonNullable<AccountChange['status']>;
 }

@@ -17,21 +17,21 @@ export class BalanceDto implements Balance {
   })
   readonly amount!: Balance['amount'];
 
-  @TimeField('When the balance was reached.')
+  @TimeField('Time of the balance.')
   readonly createdAt?: NonNullable<Balance['createdAt']>;
 
-  @TimeField('The same: a snapshot does not change.')
+  @TimeField('Equal to `createdAt`: a snapshot does not change.')
   readonly updatedAt?: NonNullable<Balance['updatedAt']>;
 }
 
 class AccountEdgesDto {
-  @EdgeField(() => [BalanceDto], 'The latest snapshot, one element.')
+  @EdgeField(() => [BalanceDto], 'The latest balance: one element.')
   readonly balances!: readonly BalanceDto[];
 
   @EdgeField(() => CurrencyDto, 'The one currency the account holds.')
   readonly currency!: CurrencyDto;
 
-  @EdgeField(() => ProductDto, 'The product it was opened from.')
+  @EdgeField(() => ProductDto, 'The product of the account.')
   readonly product!: ProductDto;
 }
 
@@ -51,13 +51,13 @@ export class AccountDto implements Account {
   @TextField('Nickname.', 'European suppliers', false)
   readonly alias?: string;
 
-  @TextField('Account code in the core banking system: what another workspace pays to.', 'NW0000000002', false)
+  @TextField('Account code in the core banking system. Other workspaces pay to it.', 'NW0000000002', false)
   readonly code?: string;
 
-  @TimeField('When the account was opened.')
+  @TimeField('Time of opening.')
   readonly createdAt?: NonNullable<Account['createdAt']>;
 
-  @TimeField('When its details last changed.')
+  @TimeField('Time of the last change of its details.')
   readonly updatedAt?: NonNullable<Account['updatedAt']>;
 
   @EdgeField(() => AccountEdgesDto, 'Related records.')

@@ -1,5 +1,14 @@
 import * as fc from 'fast-check';
-import { add, minorUnits, parseTransferAmount, subtract, toBalanceAmount, type Movement, type Statement, type TransferAmount } from '@banking/domain'; // prettier-ignore
+import {
+  add,
+  minorUnits,
+  parseTransferAmount,
+  subtract,
+  toBalanceAmount,
+  type Movement,
+  type Statement,
+  type TransferAmount,
+} from '@banking/domain';
 import { statementCsv, StatementError, statementFileName } from './statement-csv.js';
 
 /** A statement of made-up movements; what they say of themselves does not matter to their amounts. */
@@ -9,9 +18,25 @@ function statementOf(movements: readonly Partial<Movement>[], { currency = 'EUR'
     const { direction = 'credit', amount = '100' as TransferAmount } = movement;
     balance = (direction === 'credit' ? add : subtract)(balance, parseTransferAmount(amount));
     const createdAt = '2026-11-21T09:30:00.123456Z';
-    return { id: index + 1, transactionID: 9, type: 'internal', valueDate: '2026-11-21', createdAt, ...movement, direction, amount, balanceAfter: toBalanceAmount(balance) }; // prettier-ignore
+    return {
+      id: index + 1,
+      transactionID: 9,
+      type: 'internal',
+      valueDate: '2026-11-21',
+      createdAt,
+      ...movement,
+      direction,
+      amount,
+      balanceAfter: toBalanceAmount(balance),
+    };
   });
-  const account = { id: 2, name: 'Northwind', code: 'NW0000000002', alias, edges: { currency: { id: 978, code: currency, name: currency } } }; // prettier-ignore
+  const account = {
+    id: 2,
+    name: 'Northwind',
+    code: 'NW0000000002',
+    alias,
+    edges: { currency: { id: 978, code: currency, name: currency } },
+  };
   const period = { from: '2026-11-01', to: '2026-12-01', basis: 'valueDate', edges: { account } };
   return {
     ...period,
@@ -60,8 +85,8 @@ const texts = fc
   .array(fc.constantFrom(...'=+-@＝＋－＠;,"\'\t\r\n a1'), { maxLength: 12 })
   .map((parts) => parts.join(''));
 
-describe('Given a statement as a table', () => {
-  it('When it is written, Then it begins with the mark and the names, and every line ends in CRLF', () => {
+describe('statementCsv', () => {
+  it('begins with a byte order mark and the column names, and ends every line with CRLF', () => {
     const text = statementCsv(statementOf([{}, {}]));
 
     expect(text.startsWith('\ufeffline,accountCode,')).toBe(true);
@@ -74,18 +99,35 @@ describe('Given a statement as a table', () => {
     ['EUR', '-12.34', '1250.00', '0.05'],
     ['JPY', '-1234', '125000', '5'],
     ['KWD', '-1.234', '125.000', '0.005'],
-  ])(
-    'When it is in %s, Then amounts have its decimals and stay numbers below zero',
-    (currency, debit, opening, fee) => {
-      const [first, movement, last] = read(statementOf([{ direction: 'debit', amount: '1234' as never, feeAmount: '5' as never }], { currency, opening: 125_000 })); // prettier-ignore
+  ])('writes amounts in %s with its decimals, and negative amounts as numbers', (currency, debit, opening, fee) => {
+    const [first, movement, last] = read(
+      statementOf([{ direction: 'debit', amount: '1234' as never, feeAmount: '5' as never }], {
+        currency,
+        opening: 125_000,
+      }),
+    );
 
-      expect(first).toMatchObject({ line: 'opening', valueDate: '2026-11-01', amount: opening, balance: opening });
-      expect(movement).toMatchObject({ line: 'movement', currency, direction: 'debit', amount: debit, amountMinorUnits: '-1234', feeAmount: fee, feeAmountMinorUnits: '5', balanceMinorUnits: '123766' }); // prettier-ignore
-      expect(last).toMatchObject({ line: 'closing', valueDate: '2026-12-01', amount: '', amountMinorUnits: '', balanceMinorUnits: '123766' }); // prettier-ignore
-    },
-  );
+    expect(first).toMatchObject({ line: 'opening', valueDate: '2026-11-01', amount: opening, balance: opening });
+    expect(movement).toMatchObject({
+      line: 'movement',
+      currency,
+      direction: 'debit',
+      amount: debit,
+      amountMinorUnits: '-1234',
+      feeAmount: fee,
+      feeAmountMinorUnits: '5',
+      balanceMinorUnits: '123766',
+    });
+    expect(last).toMatchObject({
+      line: 'closing',
+      valueDate: '2026-12-01',
+      amount: '',
+      amountMinorUnits: '',
+      balanceMinorUnits: '123766',
+    });
+  });
 
-  it('When a movement has links, Then they are in columns of their own, and empty where there are none', () => {
+  it('writes each link of a movement to a column of its own, empty without a link', () => {
     const links = { orderID: 4, returnOf: 8, returnedBy: 12 };
     const [, linked, plain] = read(statementOf([links as Partial<Movement>, {}]));
 
@@ -93,7 +135,7 @@ describe('Given a statement as a table', () => {
     expect(plain).toMatchObject({ orderID: '', returnOf: '', returnedBy: '' });
   });
 
-  it('When the column of amounts is added up, Then it is the balance of the last row', () => {
+  it('has amounts that add up to the balance of the last row', () => {
     const amounts = fc.record({ direction: fc.constantFrom('debit', 'credit'), amount: fc.nat(1_000_000).map(String) });
     fc.assert(
       fc.property(
@@ -112,11 +154,18 @@ describe('Given a statement as a table', () => {
     );
   });
 
-  it('When a text is plain, Then it comes through as it is, whatever has to be quoted', () => {
+  it('keeps plain text unchanged, also if it needs quotes', () => {
     const description = 'Rent, "Tor 3"\r\nsecond line; Žižkov 東京';
-    const [, movement] = read(statementOf([{ description, recipientName: 'O’Neil - Sons', purpose: 'IR001' }], { alias: 'Haupt, Konto' })); // prettier-ignore
+    const [, movement] = read(
+      statementOf([{ description, recipientName: 'O’Neil - Sons', purpose: 'IR001' }], { alias: 'Haupt, Konto' }),
+    );
 
-    expect(movement).toMatchObject({ description, recipientName: 'O’Neil - Sons', purpose: 'IR001', accountAlias: 'Haupt, Konto' }); // prettier-ignore
+    expect(movement).toMatchObject({
+      description,
+      recipientName: 'O’Neil - Sons',
+      purpose: 'IR001',
+      accountAlias: 'Haupt, Konto',
+    });
   });
 
   it.each([
@@ -133,13 +182,13 @@ describe('Given a statement as a table', () => {
     ['a\n@b', `a\n'@b`],
     ['a=b', 'a=b'],
     ['2-1', '2-1'],
-  ])('When a text is %j, Then its cell is %j', (description, shown) => {
+  ])('writes the text %j as the cell %j', (description, shown) => {
     const [, movement] = read(statementOf([{ description, recipientName: description }], { alias: description }));
 
     expect(movement).toMatchObject({ description: shown, recipientName: shown, accountAlias: shown });
   });
 
-  it('When anybody writes texts, Then no cell but an amount begins as a formula does, whatever a program splits at', () => {
+  it('begins no cell like a formula except amounts, for every separator a program may split at', () => {
     fc.assert(
       fc.property(texts, texts, texts, (description, recipientName, alias) => {
         const csv = statementCsv(statementOf([{ direction: 'debit', description, recipientName }], { alias })).slice(1);
@@ -157,7 +206,7 @@ describe('Given a statement as a table', () => {
     );
   });
 
-  it('When a movement holds what is named as a column is, Then the columns are ours', () => {
+  it('ignores unknown fields of a movement that have the name of a column', () => {
     const more = { line: {}, currency: [1], accountCode: 'X', feeAmountMinorUnits: {}, balance: '7', colour: 'blue' };
 
     expect(statementCsv(statementOf([more as Partial<Movement>]))).toBe(statementCsv(statementOf([{}])));
@@ -167,13 +216,13 @@ describe('Given a statement as a table', () => {
     ['the currency is none we know', { currency: 'XQX' }, '100'],
     ['the currency has no smallest unit', { currency: 'XAU' }, '100'],
     ['an amount is more than books can hold', {}, '9999999999999999999'],
-  ])('When %s, Then that is no fault of whoever asks', (_, options, feeAmount) => {
+  ])('throws an error and no refusal when %s', (_, options, feeAmount) => {
     expect(() => statementCsv(statementOf([{ feeAmount: feeAmount as TransferAmount }], options))).toThrow(
       StatementError,
     );
   });
 
-  it('When a code is longer than names of files are, Then it is cut', () => {
+  it('cuts an account code that is too long for a file name', () => {
     const statement = statementOf([]);
     const account = { ...statement.edges.account, code: 'A'.repeat(20_000) };
 
@@ -184,12 +233,16 @@ describe('Given a statement as a table', () => {
 
   it.each([
     ['2026-11-01', '2026-12-01', 'statement-NW0000000002-2026-11-01-2026-12-01.csv'],
-    ['2026-11-01T00:00:00Z', '2026-11-01T02:00:00+01:00', 'statement-NW0000000002-2026-11-01T000000Z-2026-11-01T020000+0100.csv'], // prettier-ignore
-  ])('When it is from %s to %s, Then its file is %s', (from, to, name) => {
+    [
+      '2026-11-01T00:00:00Z',
+      '2026-11-01T02:00:00+01:00',
+      'statement-NW0000000002-2026-11-01T000000Z-2026-11-01T020000+0100.csv',
+    ],
+  ])('names the file of the period from %s to %s %s', (from, to, name) => {
     expect(statementFileName({ ...statementOf([]), from, to })).toBe(name);
   });
 
-  it('When a code holds what ends a header or a folder, Then the name of the file does not', () => {
+  it('removes characters from the file name that end a header or a folder', () => {
     const statement = statementOf([]);
     const account = { ...statement.edges.account, code: '../"a\r\nb' };
 

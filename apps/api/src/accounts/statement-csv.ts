@@ -1,9 +1,18 @@
-import { fromBalanceAmount, minorUnits, parseTransferAmount, Refusal, toDecimal, type MinorUnits, type Movement, type Statement } from '@banking/domain'; // prettier-ignore
+import {
+  fromBalanceAmount,
+  minorUnits,
+  parseTransferAmount,
+  Refusal,
+  toDecimal,
+  type MinorUnits,
+  type Movement,
+  type Statement,
+} from '@banking/domain';
 
-/** RFC 4180, in UTF-8, with a first row of names. */
+/** CSV of RFC 4180 in UTF-8, with a row of column names. */
 export const CSV_TYPE = 'text/csv; charset=utf-8; header=present';
 
-/** Without it a spreadsheet takes UTF-8 for the code page of the country. */
+/** Spreadsheets recognize UTF-8 by it. */
 const BYTE_ORDER_MARK = '\ufeff';
 
 const COLUMNS = [
@@ -31,27 +40,28 @@ const COLUMNS = [
   'returnedBy',
 ] as const;
 
-/** A text, a number, or an amount with the sign of its direction; what is missing is an empty cell. */
+/** A row. A missing value is an empty cell. */
 type Row = Partial<Record<(typeof COLUMNS)[number], string | number | Numeral>>;
 
-/** Which page of its statement it is. */
+/** The position of a page in its statement. */
 interface PagePlace {
   readonly isFirst: boolean;
   readonly isLast: boolean;
 }
 
-/** A statement whose numbers no table can show. That is never the fault of whoever asked for it. */
+/** A statement with an amount or currency that a table cannot show. The caller did not cause it. */
 export class StatementError extends Error {
   override readonly name = 'StatementError';
 }
 
 /**
- * A statement as a table: a row that opens it, one for each movement, a row that closes it. `amount` is signed and in whole units with
- * the decimals of the currency; in the row that opens it is the opening balance, in the one that closes it is empty. So the column adds up
- * to the closing balance, which stands in the column `balance`. Of a statement in pages each page has the names, the first alone opens and
- * the last alone closes: the pages without the repeated names are the table of the whole statement.
+ * Writes a statement as a table: an opening row, a row for each movement, and a closing row.
  *
- * @throws StatementError for a currency without known decimals, or an amount that no books of ours could hold
+ * `amount` is signed and in whole units with the decimals of the currency. It is the opening balance in the opening row, and empty in
+ * the closing row, so the column adds up to the closing balance in `balance`. Every page has the column names, only the first page the
+ * opening row, and only the last page the closing row.
+ *
+ * @throws StatementError for a currency without known decimals, or an amount outside the range of the ledger
  */
 export function statementCsv(statement: Statement, page: PagePlace = { isFirst: true, isLast: true }): string {
   try {
@@ -71,8 +81,17 @@ function tableOf(statement: Statement, { isFirst, isLast }: PagePlace): string {
     [`${name}MinorUnits`]: new Numeral(value.toString()),
   });
   const opening = fromBalanceAmount(statement.openingBalance);
-  const first: Row = { line: 'opening', ...dated(statement.from), ...amounts('amount', opening), ...amounts('balance', opening) }; // prettier-ignore
-  const last: Row = { line: 'closing', ...dated(statement.to), ...amounts('balance', fromBalanceAmount(statement.closingBalance)) }; // prettier-ignore
+  const first: Row = {
+    line: 'opening',
+    ...dated(statement.from),
+    ...amounts('amount', opening),
+    ...amounts('balance', opening),
+  };
+  const last: Row = {
+    line: 'closing',
+    ...dated(statement.to),
+    ...amounts('balance', fromBalanceAmount(statement.closingBalance)),
+  };
   const rows: Row[] = [
     ...(isFirst ? [first] : []),
     ...statement.movements.map((movement) => ({
@@ -89,7 +108,7 @@ function tableOf(statement: Statement, { isFirst, isLast }: PagePlace): string {
   return `${BYTE_ORDER_MARK}${[COLUMNS.join(','), ...lines].join('\r\n')}\r\n`;
 }
 
-/** What a movement says beside its amounts. What else it may hold, from whoever answers, is no column. */
+/** The values of a movement besides its amounts. Other fields of an upstream have no column. */
 function textsOf({
   id,
   transactionID,
@@ -106,20 +125,20 @@ function textsOf({
 }: Movement) {
   const texts = Object.entries({ description, purpose, recipientName }).filter(([, text]) => text !== undefined);
   const links = Object.entries({ orderID, returnOf, returnedBy }).filter(([, link]) => typeof link === 'number');
-  const said = [...texts, ...links];
-  return { id, transactionID, createdAt, valueDate, type, direction, ...(Object.fromEntries(said) as Row) };
+  const values = [...texts, ...links];
+  return { id, transactionID, createdAt, valueDate, type, direction, ...(Object.fromEntries(values) as Row) };
 }
 
-/** Longer names are refused by file systems and, in a header, by clients. */
+/** File systems refuse longer names, and clients refuse them in a header. */
 const CODE_SHOWN_MAX = 64;
 
-/** What to save it as: letters that every file system takes. */
+/** The name of the file, in characters that every file system accepts. */
 export function statementFileName({ from, to, edges: { account } }: Statement): string {
   const code = account.code?.slice(0, CODE_SHOWN_MAX) ?? account.id;
   return `statement-${code}-${from}-${to}.csv`.replaceAll(':', '').replace(/[^A-Za-z0-9.+-]/g, '_');
 }
 
-/** Digits of our own, which stay a number also below zero. */
+/** Digits that we wrote ourselves: a leading minus sign is not escaped. */
 class Numeral {
   constructor(readonly digits: string) {}
 }
@@ -132,16 +151,16 @@ function signed({ direction, amount }: Movement): MinorUnits {
 function cell(value: string | number | Numeral | undefined): string {
   if (value === undefined) return '';
   if (value instanceof Numeral) return value.digits;
-  const text = typeof value === 'number' ? String(value) : harmless(value);
+  const text = typeof value === 'number' ? String(value) : escaped(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 /**
- * A text that a spreadsheet takes for no formula, whoever wrote it: an apostrophe goes before `=`, `+`, `-`, `@` and their wide forms where
- * they begin a cell, and before a tab or a line break that begins one. A program that splits at `;` or at tabs, as those of many countries
- * do, does not see our quotes: there, and behind a line break, a cell may begin too.
+ * Prevents a spreadsheet from reading text as a formula. An apostrophe goes before `=`, `+`, `-`, `@` and their wide forms at the begin
+ * of a cell, and before a tab or a line break at the begin of a cell. Programs that split at `;` or at tabs ignore our quotes, so a cell
+ * can also begin after these characters and after a line break.
  */
-function harmless(text: string): string {
+function escaped(text: string): string {
   const inside = text.replace(/(^|[;\t\r\n])(?=[ "]*[=+\-@＝＋－＠])/g, "$1'");
   return /^[\t\r\n]/.test(inside) ? `'${inside}` : inside;
 }

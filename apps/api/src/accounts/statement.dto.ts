@@ -53,25 +53,33 @@ class MovementDto implements Movement {
   readonly transactionID!: Movement['transactionID'];
 
   @Ours()
-  @IdField('The order that the transaction carries out. A return has none.', 1, false)
+  @IdField('The order of the transaction. A return has none.', 1, false)
   readonly orderID?: NonNullable<Movement['orderID']>;
 
   @Ours()
-  @IdField('The transaction that this one reverses, a payment or a return.', 11, false)
+  @IdField('The reversed transaction, a payment or a return.', 11, false)
   readonly returnOf?: NonNullable<Movement['returnOf']>;
 
   @Ours()
-  @IdField('The return that reverses this transaction.', 12, false)
+  @IdField('The return that reverses the transaction.', 12, false)
   readonly returnedBy?: NonNullable<Movement['returnedBy']>;
 
-  @Field('ours', { type: 'string', enum: ['debit', 'credit'], description: '`debit`: money left the account. `credit`: it arrived.', example: 'debit' }) // prettier-ignore
+  @Field('ours', {
+    type: 'string',
+    enum: ['debit', 'credit'],
+    description: '`debit`: money left the account. `credit`: it arrived.',
+    example: 'debit',
+  })
   readonly direction!: Movement['direction'];
 
   @Ours()
   @AmountField('Digits in minor units of the currency; `direction` is the sign.', '1875000')
   readonly amount!: Movement['amount'];
 
-  @OwnField('Type of the transfer: `spot`, `internal`, `payout`, `funding`, `return`, `fee`. More may come.', 'payout')
+  @OwnField(
+    'Type of the transfer: `spot`, `internal`, `payout`, `funding`, `return`, `fee`. More types may be added.',
+    'payout',
+  )
   readonly type!: Movement['type'];
 
   @OwnField('Description.', 'Float for Berlin', false)
@@ -81,60 +89,57 @@ class MovementDto implements Movement {
   readonly purpose?: string;
 
   @Ours()
-  @AmountField('Fee charged, repeated for display: it is a movement of its own.', '1250', false)
+  @AmountField('Fee charged. The fee is a movement of its own and repeated here for display.', '1250', false)
   readonly feeAmount?: NonNullable<Movement['feeAmount']>;
 
-  @OwnField('Name of who was paid.', 'Northwind Trading Berlin', false)
+  @OwnField('Name of the recipient.', 'Northwind Trading Berlin', false)
   readonly recipientName?: string;
 
-  @Field('ours', { type: 'string', format: 'date', description: 'The day it counts.', example: '2026-11-21' })
+  @Field('ours', { type: 'string', format: 'date', description: 'Value date.', example: '2026-11-21' })
   readonly valueDate!: string;
 
   @Field('ours', {
     type: 'string',
     format: 'date-time',
-    description: 'When it was booked. RFC 3339 in UTC, three to nine fractional digits.',
+    description: 'Time of booking. RFC 3339 in UTC, three to nine fractional digits.',
     example: '2026-11-21T09:30:00.123456Z',
   })
   readonly createdAt!: Movement['createdAt'];
 
-  @BalanceField('The balance behind this movement, in the order of this statement.', 46125000)
+  @BalanceField('The balance after this movement, in the order of this statement.', 46125000)
   readonly balanceAfter!: Movement['balanceAfter'];
 }
 
 class StatementEdgesDto {
   @Ours()
-  @EdgeField(() => StatementAccountDto, 'The account, without what it holds today.')
+  @EdgeField(() => StatementAccountDto, 'The account, without its current balance.')
   readonly account!: StatementAccountDto;
 }
 
 export class StatementDto implements Statement {
-  @OwnField('Where the period begins, as it was asked for. It belongs to the period.', '2026-11-01')
+  @OwnField('Begin of the period, inclusive, as requested.', '2026-11-01')
   readonly from!: string;
 
-  @OwnField('Where it ends, as it was asked for. It does not belong to the period.', '2026-12-01')
+  @OwnField('End of the period, exclusive, as requested.', '2026-12-01')
   readonly to!: string;
 
   @Field('ours', {
     type: 'string',
     enum: ['booking', 'valueDate'],
-    description: 'What the period goes by: `booking` between instants, `valueDate` between days.',
+    description: '`booking` for a period between instants, `valueDate` for a period between days.',
     example: 'valueDate',
   })
   readonly basis!: Statement['basis'];
 
-  @BalanceField('Before the first movement: an integer in minor units of the currency.', 0)
+  @BalanceField('Balance before the first movement: an integer in minor units of the currency.', 0)
   readonly openingBalance!: Statement['openingBalance'];
 
-  @BalanceField(
-    'Behind the last movement, in the same units: `openingBalance` and the movements add up to it.',
-    45801250,
-  )
+  @BalanceField('Balance after the last movement, in the same units: `openingBalance` plus the movements.', 45801250)
   readonly closingBalance!: Statement['closingBalance'];
 
   @Field('ours', {
     type: () => [MovementDto],
-    description: 'Oldest first: in the order they were booked, by value date in the order of that day first.',
+    description: 'Oldest first, in the order of booking. By value date, in the order of the value dates first.',
   })
   readonly movements!: readonly MovementDto[];
 

@@ -8,6 +8,6 @@ export class AppDto implements App {
   @TextField('Name.', 'Northwind Treasury')
   readonly name!: string;
 
-  @TimeField('When the app was made.')
+  @TimeField('Time of creation.')
   readonly createdAt?: NonNullable<App['createdAt']>;
 }

@@ -11,15 +11,15 @@ class WorkspaceDto implements Workspace {
   @TextField('`personal` or `business`.', 'business', false)
   readonly type?: NonNullable<Workspace['type']>;
 
-  @TimeField('When the workspace was made.')
+  @TimeField('Time of creation.')
   readonly createdAt?: NonNullable<Workspace['createdAt']>;
 
-  @TimeField('When it last changed.')
+  @TimeField('Time of the last change.')
   readonly updatedAt?: NonNullable<Workspace['updatedAt']>;
 }
 
 class RoleEdgesDto {
-  @EdgeField(() => WorkspaceDto, 'The workspace the role is held in.')
+  @EdgeField(() => WorkspaceDto, 'The workspace of the role.')
   readonly workspace!: WorkspaceDto;
 }
 
@@ -30,10 +30,10 @@ class RoleDto implements Role {
   @TextField('`member` reads and pays; `admin` also opens, renames and disables accounts.', 'admin')
   readonly role!: Role['role'];
 
-  @TimeField('When it was granted.')
+  @TimeField('Time of the grant.')
   readonly createdAt?: NonNullable<Role['createdAt']>;
 
-  @TimeField('When it last changed.')
+  @TimeField('Time of the last change.')
   readonly updatedAt?: NonNullable<Role['updatedAt']>;
 
   @EdgeField(() => RoleEdgesDto, 'Related records.')
@@ -41,7 +41,7 @@ class RoleDto implements Role {
 }
 
 class UserEdgesDto {
-  @EdgeField(() => [RoleDto], 'The roles you may see, empty for a user without one.', false)
+  @EdgeField(() => [RoleDto], 'The roles you may see. Empty for a user without a role.', false)
   readonly roles?: readonly RoleDto[];
 }
 
@@ -58,7 +58,7 @@ export class UserDto implements User {
   @TextField('`personal` or `business`.', 'business', false)
   readonly userType?: NonNullable<User['userType']>;
 
-  @TimeField('When the user was made.')
+  @TimeField('Time of creation.')
   readonly createdAt?: NonNullable<User['createdAt']>;
 
   @EdgeField(() => UserEdgesDto, 'Related records.')

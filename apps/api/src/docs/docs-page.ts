@@ -6,10 +6,19 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { PUBLIC_PAGE } from '../access/access-check.js';
 import { createDocument, type Deployment } from './openapi.js';
 
-/** Everything comes from here and nothing runs that does not: no inline script, no other host. */
-const PAGE_POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"; // prettier-ignore
+/** The page loads nothing from other hosts and has no inline script. */
+const PAGE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
 
-/** What is ours of the page: how it is laid out, and what it adds to Swagger UI. */
+/** Our part of the page: its style, and its additions to Swagger UI. */
 const PAGE = join(__dirname, '..', '..', 'docs-page');
 const SWAGGER_UI = dirname(require.resolve('swagger-ui-dist/package.json'));
 
@@ -26,7 +35,7 @@ const ASSETS = {
 
 const PUBLIC = { config: { operation: PUBLIC_PAGE } } as const;
 
-/** Serves `/docs` and `/openapi.json`, to anybody. */
+/** Serves `/docs` and `/openapi.json` without authentication. */
 export async function serveDocs(
   app: NestFastifyApplication,
   deployment: Deployment & { readonly sandbox: boolean },
@@ -48,7 +57,7 @@ export async function serveDocs(
   }
 }
 
-/** The page, told whether it may keep a token in the browser. */
+/** The page. In a sandbox it may store a token in the browser. */
 function pageOf({ sandbox }: { readonly sandbox: boolean }): string {
   const page = readFileSync(join(PAGE, 'index.html'), 'utf8');
   return sandbox ? page.replace('data-sandbox="off"', 'data-sandbox="on"') : page;

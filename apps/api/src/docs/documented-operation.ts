@@ -1,41 +1,47 @@
-import type { Draft } from '../http/operation.decorator.js';
+import type { PendingDocumentation } from '../access/operation.decorator.js';
 import type { Statement } from '@banking/domain';
 import { statementCsv } from '../accounts/statement-csv.js';
-import { answerHeaders } from './answer-headers.js';
+import { responseHeaders } from './response-headers.js';
 import {
   commandOf,
+  type Example,
+  exampleRequests,
   filledIn,
   type OperationObject,
   type ParameterObject,
-  recordedAnswers,
+  recordedResponses,
   tableOf,
 } from './examples.js';
-import { refusalAnswers } from './refusal-answers.js';
+import { refusalResponses } from './refusal-responses.js';
 
-interface Answer {
+interface DeclaredResponse {
   readonly description: string;
   readonly headers?: object;
   readonly content?: { readonly 'application/json'?: object; readonly 'text/csv'?: object };
 }
 
+type Recorded = ReturnType<typeof recordedResponses>;
+
 const IF_NONE_MATCH = {
   name: 'If-None-Match',
   in: 'header',
   required: false,
-  description: 'The `ETag` of the answer you have (RFC 9110). Where it still holds, the answer is 304 without a body.',
+  description:
+    'The `ETag` of an earlier response (RFC 9110). If it is still valid, the response is 304 without a body.',
   schema: { type: 'string' },
 } as const;
 
-const NOT_MODIFIED = { description: 'What you have still holds. There is no body.' };
+const NOT_MODIFIED = { description: 'The earlier response is still valid. There is no body.' };
 
-/** An operation as its route declares it, with its examples, its headers and everything it may be refused for. */
+/** Completes an operation that a route declares: with its examples, headers and refusals. */
 export function documentedOperation(
   path: string,
   method: string,
   declared: OperationObject,
-  draft: Draft,
+  pending: PendingDocumentation,
 ): OperationObject {
-  const { hasETag, isPaged, isCreation, examples, refusals, statedParameters } = draft;
+  const { hasETag, isPaged, isCreation, refusals, statedParameters } = pending;
+  const examples = exampleRequests(pending.operation);
   const isPublic = declared.security?.length === 0;
   const marks = {
     isPublic,
@@ -46,16 +52,17 @@ export function documentedOperation(
     isGateway: refusals.includes('upstream_error'),
     isChange: refusals.includes('outcome_unknown'),
   };
-  const inOrder = pathFirst(path, [...(declared.parameters ?? []), ...(hasETag ? [IF_NONE_MATCH] : [])] as ParameterObject[]); // prettier-ignore
-  const parameters = inOrder.map((parameter) => withProvenance(parameter, declared, statedParameters));
-  const answers: Record<string, Answer> = {
-    ...withExamples(declared.responses as Record<string, Answer>, draft),
+  const listed = [...(declared.parameters ?? []), ...(hasETag ? [IF_NONE_MATCH] : [])] as ParameterObject[];
+  const parameters = pathFirst(path, listed).map((parameter) => withProvenance(parameter, declared, statedParameters));
+  const recorded = recordedResponses(pending.operation, examples);
+  const declaredResponses: Record<string, DeclaredResponse> = {
+    ...withExamples(declared.responses as Record<string, DeclaredResponse>, recorded),
     ...(hasETag && { 304: NOT_MODIFIED }),
-    ...refusalAnswers(refusals, path),
+    ...refusalResponses(refusals, path),
   };
-  const responses = Object.entries(answers).map(([status, answer]) => {
-    const headers = { ...answerHeaders(Number(status), marks), ...answer.headers };
-    return [status, { ...answer, headers }] as const;
+  const responses = Object.entries(declaredResponses).map(([status, response]) => {
+    const headers = { ...responseHeaders(Number(status), marks), ...response.headers };
+    return [status, { ...response, headers }] as const;
   });
   const [first] = examples;
   const description = [
@@ -65,7 +72,7 @@ export function documentedOperation(
   ];
   return {
     ...declared,
-    ...(declared.requestBody && { requestBody: withBodies(declared.requestBody, draft) }),
+    ...(declared.requestBody && { requestBody: withBodies(declared.requestBody, examples) }),
     description: description.filter((part) => part !== undefined).join('\n\n'),
     parameters: filledIn(parameters, examples),
     responses: Object.fromEntries(responses) as OperationObject['responses'],
@@ -73,8 +80,8 @@ export function documentedOperation(
 }
 
 /**
- * Marks where a parameter comes from. The path of a published operation names its parameters without showing them: callers expect
- * them to be the ids of their resources.
+ * Adds the provenance of a parameter. The published interface names the parameters of its paths without a type; callers expect them
+ * to be the ids of their resources.
  */
 function withProvenance(
   parameter: ParameterObject,
@@ -90,7 +97,7 @@ interface Marked {
   readonly 'x-provenance'?: string;
 }
 
-/** In which order Nest names them depends on the compiler: those of the path come first, as they stand there. */
+/** Sorts the parameters of the path first, in the order of the path: the order Nest gives them depends on the compiler. */
 function pathFirst(path: string, parameters: readonly ParameterObject[]): ParameterObject[] {
   const isInPath = ({ in: place }: ParameterObject) => place === 'path';
   const placeOf = ({ name }: ParameterObject) => path.indexOf(`{${name}}`);
@@ -100,28 +107,29 @@ function pathFirst(path: string, parameters: readonly ParameterObject[]): Parame
   ];
 }
 
-function withBodies(requestBody: object, { examples }: Draft): NonNullable<OperationObject['requestBody']> {
+function withBodies(requestBody: object, examples: readonly Example[]): NonNullable<OperationObject['requestBody']> {
   const { content } = requestBody as { readonly content: { readonly 'application/json': object } };
   const bodies = examples.map(({ name, summary, body }) => [name, { summary, value: body }] as const);
   const json = { ...content['application/json'], examples: Object.fromEntries(bodies) };
   return { ...requestBody, content: { 'application/json': json } } as NonNullable<OperationObject['requestBody']>;
 }
 
-function withExamples(answers: Record<string, Answer>, draft: Draft): Record<string, Answer> {
-  if (draft.examples.length === 0) return answers;
-  const examples = recordedAnswers(draft);
+function withExamples(
+  responses: Record<string, DeclaredResponse>,
+  examples: Recorded,
+): Record<string, DeclaredResponse> {
   return Object.fromEntries(
-    Object.entries(answers).map(([status, answer]) => {
-      const { 'application/json': json, 'text/csv': csv } = answer.content ?? {};
-      if (!json) return [status, answer];
+    Object.entries(responses).map(([status, response]) => {
+      const { 'application/json': json, 'text/csv': csv } = response.content ?? {};
+      if (!json) return [status, response];
       const tables = csv && { 'text/csv': { ...csv, examples: asTables(examples) } };
-      return [status, { ...answer, content: { 'application/json': { ...json, examples }, ...tables } }];
+      return [status, { ...response, content: { 'application/json': { ...json, examples }, ...tables } }];
     }),
   );
 }
 
-/** What was recorded as JSON, as the same operation writes it in CSV: statements are all there is. */
-function asTables(examples: ReturnType<typeof recordedAnswers>) {
+/** Writes recorded JSON responses as the tables of the same operation. Only statements have tables. */
+function asTables(examples: Recorded) {
   const tables = Object.entries(examples).map(([name, { value, ...example }]) => [
     name,
     { ...example, ...(value !== undefined && { value: statementCsv(value as Statement) }) },

@@ -1,25 +1,43 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OpenAPIObject } from '@nestjs/swagger';
-import type { Draft, Example } from '../http/operation.decorator.js';
+import type { OperationId } from '../access/matrix.js';
 
 export type OperationObject = NonNullable<OpenAPIObject['paths'][string]['get']>;
 export type ParameterObject = Exclude<NonNullable<OperationObject['parameters']>[number], { $ref: string }>;
 
-/** Answers of a fresh demo world, written by `npm run examples` and repeated by a test. */
-const RECORDED = join(__dirname, '..', '..', 'examples');
+/** An example request. `npm run examples` records its response in a new demo deployment, and a test repeats it. */
+export interface Example {
+  /** Names the recorded response: `apps/api/examples/<operation>/<name>.json`. */
+  readonly name: string;
+  /** One line. */
+  readonly summary: string;
+  /** The values of the parameters, by name. */
+  readonly values?: Readonly<Record<string, string | number | boolean>>;
+  readonly body?: object;
+}
 
-/** The answers of all examples by name. One that is not recorded yet has no value. */
-export function recordedAnswers({ operation, examples }: Draft) {
+const EXAMPLES = join(__dirname, '..', '..', 'examples');
+
+/** The example requests of an operation. The first one fills in "Try it out". */
+export const exampleRequests = (operation: OperationId): readonly Example[] =>
+  (readJson(operation, 'requests') ?? []) as readonly Example[];
+
+/** The recorded responses to example requests, by name. A request whose response is not recorded yet has no value. */
+export function recordedResponses(operation: OperationId, examples: readonly Example[]) {
   const entries = examples.map(({ name, summary }) => {
-    const file = join(RECORDED, operation, `${name}.json`);
-    const value: unknown = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
+    const value = readJson(operation, name);
     return [name, { summary, ...(value !== undefined && { value }) }] as const;
   });
   return Object.fromEntries(entries);
 }
 
-/** Parameters with values that work: one for all examples, or one to choose for each. */
+function readJson(operation: OperationId, name: string): unknown {
+  const file = join(EXAMPLES, operation, `${name}.json`);
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
+}
+
+/** Adds the values of the examples to the parameters: one value, or one to choose for each example. */
 export function filledIn(parameters: readonly ParameterObject[], examples: readonly Example[]): ParameterObject[] {
   return parameters.map((parameter) => {
     if (isChosen(parameter, examples)) {
@@ -35,15 +53,15 @@ export function filledIn(parameters: readonly ParameterObject[], examples: reado
 const isChosen = ({ name }: ParameterObject, examples: readonly Example[]) =>
   new Set(examples.map(({ values }) => values?.[name])).size > 1;
 
-/** What each value to choose shows; nothing where there is none to choose. */
+/** A table of the values to choose from. @returns undefined if there is no choice */
 export function tableOf(parameters: readonly ParameterObject[], examples: readonly Example[]): string | undefined {
   const choice = parameters.find((parameter) => isChosen(parameter, examples));
   if (choice === undefined) return undefined;
   const rows = examples.map(({ values, summary }) => `| \`${values?.[choice.name]}\` | ${summary} |`);
-  return [`| \`${choice.name}\` | In the demo world |`, '|---|---|', ...rows].join('\n');
+  return [`| \`${choice.name}\` | In the demo data |`, '|---|---|', ...rows].join('\n');
 }
 
-/** An example to copy into a shell. `BASE_URL` and `TOKEN` are set once, as the introduction says. */
+/** An example to copy into a shell. The introduction sets `BASE_URL` and `TOKEN`. */
 export function commandOf(
   path: string,
   parameters: readonly ParameterObject[],
@@ -60,8 +78,8 @@ export function commandOf(
   }
   const search = query.size > 0 ? `?${query.toString()}` : '';
   const token = isPublic ? [] : ['-H "Authorization: Bearer $TOKEN"'];
-  const isMeantAnyway = method === 'get' || (method === 'post' && body !== undefined);
-  const verb = isMeantAnyway ? [] : [`-X ${method.toUpperCase()}`];
+  const isDefaultMethod = method === 'get' || (method === 'post' && body !== undefined);
+  const verb = isDefaultMethod ? [] : [`-X ${method.toUpperCase()}`];
   const json = body ? ["-H 'Content-Type: application/json'", `-d '${JSON.stringify(body)}'`] : [];
   const command = [`curl -s "$BASE_URL${target}${search}"`, ...verb, ...token, ...headers, ...json].join(' \\\n  ');
   return ['```sh', command, '```'].join('\n');

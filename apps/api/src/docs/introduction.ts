@@ -1,121 +1,160 @@
-import { type RefusalReason, REFUSALS } from '@banking/domain';
-import { REFUSAL_ACTIONS } from '@banking/domain/prose';
+import { Refusal, type RefusalReason, REFUSALS } from '@banking/domain';
+import { paragraphs } from '../http/paragraphs.js';
 
-/** Refused before it is known which operation was meant, and for the files of the docs page. */
-const OUTSIDE_OPERATIONS: readonly RefusalReason[] = ['route_not_found', 'method_not_allowed', 'request_timeout', 'precondition_failed', 'uri_too_long', 'headers_too_large']; // prettier-ignore
+/** Refusals before the operation is known, and of the files of the documentation page. */
+const OUTSIDE_OPERATIONS: readonly RefusalReason[] = [
+  'route_not_found',
+  'method_not_allowed',
+  'request_timeout',
+  'precondition_failed',
+  'uri_too_long',
+  'headers_too_large',
+];
 
 /**
- * The first thing an integrator reads, above the operations. HTML only where Markdown has nothing for it: sections that
- * fold, so that the operations stay near.
+ * The introduction above the operations. It is Markdown, and HTML for sections that fold, so that the operations stay near the top.
  *
- * @param reasons what the operations refuse with; the table of errors shows these and no others
- * @param baseUrl where the paths begin; without `PUBLIC_URL`, the address of a demo
+ * @param reasons the refusals of the operations, which the table of errors shows
+ * @param baseUrl the address of the service; the address of a demo without `PUBLIC_URL`
  */
 export function introduction(reasons: ReadonlySet<RefusalReason>, baseUrl = 'http://127.0.0.1:3000'): string {
   const sections = [
-    section('Money: every amount in one table', MONEY, true),
-    section('Paying: what is done when', PAYING),
+    section('Money: all amounts in one table', MONEY, true),
+    section('Payments: quote, order, transaction', PAYMENTS),
     section('Times, ids and empty fields', VALUES),
-    section('Errors: every reason, and what to do about it', errors(reasons)),
+    section('Errors: reasons and what to do', errors(reasons)),
     section('Request ids, limits and retries', REQUESTS),
     section('Compatibility and deprecation', COMPATIBILITY),
-    section('What stated, known and ours mean', PROVENANCE),
+    section('Provenance: stated, known and ours', PROVENANCE),
   ];
   return [start(baseUrl), ...sections].join('\n\n');
 }
 
-/** A folded section. The first tag is one that Markdown knows as a block; the blank lines let Markdown go on inside. */
-const section = (title: string, text: string, isOpen = false) =>
-  `<section><details${isOpen ? ' open' : ''}><summary>${title}</summary>\n\n${text}\n\n<section></section></details></section>`;
+/** A folded section. `section` begins a block of HTML in Markdown, and the blank lines continue the Markdown inside it. */
+const section = (title: string, text: string, isOpen = false) => {
+  const summary = `<summary>${title}</summary>`;
+  return `<section><details${isOpen ? ' open' : ''}>${summary}\n\n${text}\n\n<section></section></details></section>`;
+};
 
-const start = (
-  baseUrl: string,
-) => `Accounts in many currencies, recipients at home and abroad, and transfers you can follow until the money has arrived. Everything is JSON over HTTP, and every amount comes from double-entry books.
+const start = (baseUrl: string) =>
+  paragraphs(
+    'Accounts in many currencies, recipients at home and abroad, and transfers with tracking until the money has arrived.',
+    'Requests and responses are JSON over HTTP. Every amount comes from double-entry books.',
+    '',
+    '## Start in three steps',
+    '',
+    '1. **Get a token** from your identity provider, press **Authorize** and paste it.',
+    'A demo deployment issues its own tokens. With these two lines you can copy every example on this page into a shell:',
+    '',
+    '   ```sh',
+    `   export BASE_URL=${baseUrl}`,
+    '   export TOKEN=$(npm run -s token -- ada@northwind.example)',
+    '   ```',
+    '',
+    '2. **Find your workspace.** `GET /apps` lists your apps, and `GET /apps/{appId}/users` lists the users of an app with their roles.',
+    'Each role names a workspace.',
+    '3. **Send its id** in the header `Workspace-ID` with every request that belongs to a workspace, and read a transfer.',
+    '',
+    'In the demo data, the app of Ada is 1 and the workspace of her company is 1. The fields below contain values that work there.',
+  );
 
-## Start in three steps
+const MONEY = paragraphs(
+  'All amounts are whole numbers of the smallest unit of their currency. `decimals` of the currency gives the number of decimal places:',
+  '',
+  '| Currency | `decimals` | In a balance | In a transfer | Displayed |',
+  '|---|---|---|---|---|',
+  '| EUR | 2 | `123450` | `"123450"` | 1,234.50 EUR |',
+  '| JPY | 0 | `123450` | `"123450"` | 123,450 JPY |',
+  '| KWD | 3 | `123450` | `"123450"` | 123.450 KWD |',
+  '',
+  '| Field | Format | Smallest unit of |',
+  '|---|---|---|',
+  "| `Balance.amount` | JSON integer, at most 2^53-1 | the account's `edges.currency` |",
+  "| `Transfer.amount`, `Transfer.feeAmount` | string of digits, up to 19 | the account's `edges.currency` |",
+  '| `Order.amount` | string of digits, up to 19 | the currency of the account that pays |',
+  '| `Quote.amount`, `Quote.feeAmount` | string of digits, up to 19 | the currency of the account that pays |',
+  '| `Quote.targetAmount` | string of digits, up to 19 | `edges.targetCurrency` |',
+  '| `Statement.openingBalance`, `Statement.closingBalance`, `Movement.balanceAfter` | JSON integer, at most 2^53-1 |' +
+    " the currency of the statement's account |",
+  "| `Movement.amount`, `Movement.feeAmount` | string of digits, up to 19 | the currency of the statement's account |",
+  '| `Corridor.minimumAmount`, `Corridor.maximumAmount` | string of digits, inclusive | `edges.limitCurrency` |',
+  '| `Currency.swiftMinimumWithdrawalAmount` | string of digits | that currency |',
+  '',
+  '- Read the strings as big integers or decimals. A floating-point number loses digits.',
+  '- Amounts in request bodies have the format of responses: strings of digits, at least `"1"`.',
+  '- `Quote.rate` is not an amount: it is a decimal number of whole units.',
+  '- Amounts have no sign. `direction` is `debit` for money that left the account, and `credit` for money that arrived.',
+  '- A fee is a transfer of its own in the same transaction. `feeAmount` repeats it for display: do not subtract it again.',
+);
 
-1. **Get a token** from your identity provider, press **Authorize** and paste it. A demo deployment makes its own, and these two lines let you copy every example on this page into a shell:
+const PAYMENTS = paragraphs(
+  'Request a quote, place an order, and follow its transaction:',
+  '',
+  '1. `POST /quotes` returns the price of a payment and the amount that arrives. The price is binding for some minutes, for one order.',
+  '2. `POST /accounts/{accountId}/orders` pays at once, later, or repeatedly.',
+  'Send an `Idempotency-Key`: without it, a repeated request is a second payment.',
+  '3. `GET /accounts/{accountId}/orders/{orderId}` shows each run with its transaction and its tracking events.',
+  '',
+  '| | Is final when | Result |',
+  '|---|---|---|',
+  '| **Order** | no run of it is left | `completed`, `cancelled` or `failed` |',
+  '| **Transaction** | the network reports the final status; within this service, at once |' +
+    ' `completed`: the money has arrived. `failed`: it has not |',
+  '| **Return** | the amount of a failed transaction is back |' +
+    ' a new transaction with a credit of type `return`. The failed transaction is unchanged, and the fee is not refunded |',
+  '',
+  'An order that is `completed` can have a transaction that is `pending`: the money has left the account and has not arrived yet.',
+);
 
-   \`\`\`sh
-   export BASE_URL=${baseUrl}
-   export TOKEN=$(npm run -s token -- ada@northwind.example)
-   \`\`\`
+const VALUES = paragraphs(
+  '- **Times** are RFC 3339 in UTC with three to nine fractional digits: `2026-11-21T09:30:00.123456Z`.',
+  'Compare them as instants: their text sorts correctly only with equal numbers of digits.',
+  '- **Ids** are whole numbers from 1 to 2^53 - 1. Store them unchanged. Their order has no meaning.',
+  '- **Related records** are nested under `edges`.',
+  '- **Empty fields** are omitted. The service never sends `null`, and an empty list is `[]`.',
+  '- **Lists** of apps, users, products and corridors have no pages.',
+  '- **Resources of other workspaces:** the response is the same as for a resource that does not exist, byte for byte.',
+);
 
-2. **Find your workspace.** \`GET /apps\` lists your apps, \`GET /apps/{appId}/users\` the people of one with their roles. Each role names a workspace.
-3. **Send its id** in the header \`Workspace-ID\` with everything that belongs to a workspace, and read a transfer.
+const REQUESTS = paragraphs(
+  '- **`X-Request-Id`** is in every response, and in the body of every error as `requestId`. Quote it in support requests.',
+  'The service uses the id that you send, if it is valid.',
+  '- **`RateLimit-Policy`** and **`RateLimit`** are present if the deployment sets a limit.',
+  '`"user";q=100;w=2` allows 100 requests in 2 seconds. `"user";r=99;t=1` means that 99 are left, and all are available again in 1 second.',
+  'Requests are counted for each user in each workspace.',
+  '`"orders"` counts the attempts of a workspace to place an order, including refused ones, but not replays of a placed order.',
+  '- **`Retry-After`** is in every 429 and 503. The request was not executed: wait that many seconds and send it again.',
+  'After a 504 `outcome_unknown`, or without a response, a request that creates or changes something may have been executed:',
+  'send it again with its `Idempotency-Key`, or look for its `externalReference` first. You can repeat a read after any failure.',
+  '- **`ETag`** is on responses that change rarely. Send it as `If-None-Match`: 304 without a body means that your copy is still valid.',
+  '- Every response is JSON, except a statement requested as CSV. Pages of other origins can call the service if the deployment allows it.',
+);
 
-In the demo world Ada's app is 1 and her company's workspace is 1. The fields below are filled in with values that work there.`;
+const COMPATIBILITY = paragraphs(
+  'The paths have no version. Documented behaviour stays. Your client must accept these changes at any time:',
+  '',
+  '- new fields in a response, new headers, new operations;',
+  '- new values where the interface names examples, such as the status of a tracking event or the type of a transfer.',
+  'Pass on a value that you do not know;',
+  '- new reasons of errors. For an unknown `reason`, use the status.',
+  '',
+  'A deprecated path is marked on this page and in its responses: `Deprecation` gives the date of the deprecation, `Sunset` the earliest',
+  'date of the removal, and `Link` with `rel="successor-version"` the successor. The two dates are a year apart.',
+  'Until then, the path responds exactly like its successor.',
+);
 
-const MONEY = `No amount is ever a fraction. Every one counts the smallest unit of its currency, and \`decimals\` of the currency says where the point goes when people read it:
-
-| Currency | \`decimals\` | In a balance | In a transfer | People read |
-|---|---|---|---|---|
-| EUR | 2 | \`123450\` | \`"123450"\` | 1,234.50 EUR |
-| JPY | 0 | \`123450\` | \`"123450"\` | 123,450 JPY |
-| KWD | 3 | \`123450\` | \`"123450"\` | 123.450 KWD |
-
-| Field | Written as | Whose smallest unit |
-|---|---|---|
-| \`Balance.amount\` | JSON integer, at most 2^53-1 | the account's \`edges.currency\` |
-| \`Transfer.amount\`, \`Transfer.feeAmount\` | string of digits, up to 19 | the account's \`edges.currency\` |
-| \`Order.amount\` | string of digits, up to 19 | the currency of the account that pays |
-| \`Quote.amount\`, \`Quote.feeAmount\` | string of digits, up to 19 | the currency of the account that pays |
-| \`Quote.targetAmount\` | string of digits, up to 19 | \`edges.targetCurrency\` |
-| \`Statement.openingBalance\`, \`Statement.closingBalance\`, \`Movement.balanceAfter\` | JSON integer, at most 2^53-1 | the currency of the statement's account |
-| \`Movement.amount\`, \`Movement.feeAmount\` | string of digits, up to 19 | the currency of the statement's account |
-| \`Corridor.minimumAmount\`, \`Corridor.maximumAmount\` | string of digits, inclusive | \`edges.limitCurrency\` |
-| \`Currency.swiftMinimumWithdrawalAmount\` | string of digits | that currency |
-
-- Read the strings as big integers or decimals. A floating point number loses digits, and with them money.
-- Amounts in the body of a request are written as in the answer: strings of digits, at least \`"1"\`.
-- \`Quote.rate\` is no amount: it is a decimal between whole units.
-- An amount has no sign: \`direction\` says \`debit\` where money left the account, \`credit\` where it arrived.
-- A fee is a transfer of its own in the same transaction. \`feeAmount\` repeats it for display: do not subtract it again.`;
-
-const PAYING = `Ask for a quote, place an order, follow its transaction:
-
-1. \`POST /quotes\` says what a payment costs and what arrives. The price binds for some minutes, for one order.
-2. \`POST /accounts/{accountId}/orders\` pays: at once, later, or again and again. Send an \`Idempotency-Key\`, or a request that is sent again is a second payment.
-3. \`GET /accounts/{accountId}/orders/{orderId}\` shows each run with its transaction, and what the network has said of it so far.
-
-| | Is done when | And then |
-|---|---|---|
-| **Order** | nothing of it is left to run | \`completed\`, \`cancelled\` or \`failed\`, for good |
-| **Transaction** | the network has said its last word; within this service, at once | \`completed\`: the money has arrived. \`failed\`: it has not |
-| **Return** | a failed transaction has brought its amount back | a new transaction with a credit of type \`return\`. The old one is never edited, and the fee is kept |
-
-So an order that is \`completed\` may have a transaction that is \`pending\`: the money has left the account and has not arrived yet.`;
-
-const VALUES = `- **Times** are RFC 3339 in UTC with three to nine fractional digits: \`2026-11-21T09:30:00.123456Z\`. Compare them as instants: as text they order only when they have equally many digits.
-- **Ids** are whole numbers from 1 to 2^53 - 1. Keep them as they came; that one is larger than another means nothing.
-- **Related records** are nested under \`edges\`.
-- **Empty fields** are left out. \`null\` is never sent, and a list is \`[]\`, never missing.
-- **Lists** of apps, users, products and corridors are whole: there are no pages.
-- **Not yours and not there** are the same answer, byte for byte.`;
-
-const REQUESTS = `- **\`X-Request-Id\`** is in every answer, and in the body of every error as \`requestId\`. Name it when you ask for help. Send one of your own and it is kept.
-- **\`RateLimit-Policy\`** and **\`RateLimit\`** are there where the deployment sets a limit: \`"user";q=100;w=2\` allows 100 requests in 2 seconds, \`"user";r=99;t=1\` says that 99 are left and that all are back in 1 second. Requests are counted for each user in each workspace; \`"orders"\` counts the attempts of a workspace to place an order, refused ones too, but not a replay of an order that was placed.
-- **\`Retry-After\`** is in every 429 and 503: nothing was done; wait that many seconds, then send the request again. After a 504 \`outcome_unknown\` or no answer at all, what makes or changes something may have been carried out: send it again with its \`Idempotency-Key\`, or look first for its \`externalReference\`. A read may be sent again after any failure.
-- **\`ETag\`** is on answers that change rarely. Send it as \`If-None-Match\` when you ask again: 304 without a body says that yours still holds.
-- Every answer is \`application/json\`. Other origins may call from a browser where the deployment allows them.`;
-
-const COMPATIBILITY = `There is no version in the paths. What is documented stays, and these changes may come on any day, so let them pass:
-
-- new fields in an answer, new headers, new operations;
-- new values where the interface names examples, such as the status of a tracking event, the type of a transfer, a routing code type. Pass on a value you do not know; do not fail on it;
-- new reasons for errors. Where you do not know a \`reason\`, go by the status.
-
-A path that is going away is marked here, and says so in its answers: \`Deprecation\` since when, \`Sunset\` until when at least, \`Link\` with \`rel="successor-version"\` what replaces it. There is a year between the two dates. Until then it answers exactly as its successor does.`;
-
-const PROVENANCE = `This service answers a published interface, which leaves some things open. \`x-provenance\` says of every operation, and of every field and parameter that the interface does not settle, where it comes from:
-
-| Mark | Meaning | Rely on it |
-|---|---|---|
-| **stated** | The published interface says so. | with every implementation of it |
-| **known** | It leaves this, or the values of this, open; callers of this family of interfaces expect it so. | with most |
-| **ours** | It says nothing; we decided. | with this service |
-
-A field or parameter without a mark is stated.`;
+const PROVENANCE = paragraphs(
+  'This service implements a published interface that leaves some details open. `x-provenance` gives the source of every operation,',
+  'and of every field and parameter that the interface does not define:',
+  '',
+  '| Mark | Meaning | Works with |',
+  '|---|---|---|',
+  '| **stated** | The published interface defines it. | every implementation of the interface |',
+  '| **known** | The interface leaves it, or its values, open. Callers of this family of interfaces expect it. | most implementations |',
+  '| **ours** | The interface does not define it. This service does. | this service |',
+  '',
+  'A field or parameter without a mark is stated.',
+);
 
 function errors(reasons: ReadonlySet<RefusalReason>): string {
   const shown = new Set<string>([...reasons, ...OUTSIDE_OPERATIONS]);
@@ -123,28 +162,35 @@ function errors(reasons: ReadonlySet<RefusalReason>): string {
     .filter(([reason]) => shown.has(reason))
     .sort(([, a], [, b]) => a.status - b.status);
   const rows = listed.map(
-    ([reason, { status, meaning }]) => `| ${status} | \`${reason}\` | ${meaning} | ${REFUSAL_ACTIONS[reason]} |`,
+    ([reason, { status, message, action }]) => `| ${status} | \`${reason}\` | ${message} | ${action} |`,
   );
-  return `\`\`\`json
-{
-  "errorCode": "invalid_request",
-  "message": "The workspace has no transfer with this id.",
-  "reason": "transfer_not_found",
-  "requestId": "0c1d8a52-6b5e-4f4e-9c1c-3f0f7e6f1a2b"
+  return paragraphs(
+    '```json',
+    JSON.stringify(EXAMPLE, null, 2),
+    '```',
+    '',
+    'Every error has this form. `message` is for people. `reason` is for programs: a stable value of the table below.',
+    `\`errorCode\` is the error code of the published interface: ${coarse(listed.map(([reason]) => reason))}, or else the reason itself.`,
+    '`details` names each invalid part of the request with its `path`, `reason` and `message`.',
+    '',
+    '| Status | `reason` | Meaning | What to do |',
+    '|---|---|---|---|',
+    ...rows,
+  );
 }
-\`\`\`
 
-Every error has this form. \`message\` is for people. For programs there is \`reason\`: a stable word from the table. \`errorCode\` is the coarser word of the published interface: ${coarse(listed)}, else the reason itself. Where parts of the request are at fault, \`details\` names each with its \`path\`, \`reason\` and \`message\`.
+const EXAMPLE = {
+  errorCode: 'invalid_request',
+  message: 'The workspace has no transfer with this id.',
+  reason: 'transfer_not_found',
+  requestId: '0c1d8a52-6b5e-4f4e-9c1c-3f0f7e6f1a2b',
+};
 
-| Status | \`reason\` | What happened | What to do |
-|---|---|---|---|
-${rows.join('\n')}`;
-}
-
-/** Which statuses share an error code: those whose code is not their reason. */
-function coarse(listed: readonly (readonly [string, { status: number; errorCode: string }])[]): string {
+/** The statuses of each error code that differs from its reason. */
+function coarse(reasons: readonly RefusalReason[]): string {
   const statuses = new Map<string, Set<number>>();
-  for (const [reason, { status, errorCode }] of listed) {
+  for (const reason of reasons) {
+    const { status, errorCode } = new Refusal(reason);
     if (errorCode !== reason) statuses.set(errorCode, (statuses.get(errorCode) ?? new Set()).add(status));
   }
   return [...statuses].map(([errorCode, some]) => `\`${errorCode}\` for ${[...some].join(', ')}`).join('; ');

@@ -1,21 +1,24 @@
-import { Module } from '@nestjs/common';
+import { Global, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { BankingService } from '@banking/domain';
-import { controllersOf } from '../app.module.js';
+import { resourceModules } from '../app.module.js';
+import { ApiConfig } from '../config.js';
 import { Draining, SharedReadiness } from '../health/readiness.js';
-import { ReferenceAnswers } from '../http/reference-answers.js';
-import { OrderLimit } from '../orders/order-limit.js';
 import { createDocument } from './openapi.js';
 
-/** Nothing answers behind the port here: no route is ever called. */
-const unanswered = [BankingService, OrderLimit, SharedReadiness].map((provide) => ({ provide, useValue: {} }));
+/** Empty values for everything that controllers inject: no route is called. */
+const empty = [ApiConfig, BankingService, Draining, SharedReadiness].map((provide) => ({ provide, useValue: {} }));
 
-@Module({ controllers: controllersOf({ sandbox: true }), providers: [...unanswered, Draining, ReferenceAnswers] })
+@Global()
+@Module({ providers: empty, exports: empty })
+class EmptyProvidersModule {}
+
+@Module({ imports: [EmptyProvidersModule, ...resourceModules({ sandbox: true })] })
 class DocumentedModule {}
 
-/** The document without a running service: Nest's preview reads the declarations and makes nothing. */
+/** The document without a running service: Nest's preview mode reads the declarations and runs no factory. */
 export async function offlineDocument(): Promise<OpenAPIObject> {
   const app = await NestFactory.create(DocumentedModule, new FastifyAdapter(), {
     preview: true,

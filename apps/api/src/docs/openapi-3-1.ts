@@ -27,7 +27,7 @@ const isObject = (value: unknown): value is Json =>
 const mapped = (object: Json, change: (value: Json) => Json): Json =>
   Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value as Json)]));
 
-/** Outside of schemas. The values of examples may look like anything and stay as they are. */
+/** Rewrites a part outside of schemas. The values of examples stay unchanged. */
 function rewritten(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(rewritten);
   if (!isObject(value)) return value;

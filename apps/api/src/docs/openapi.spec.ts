@@ -5,7 +5,7 @@ import { REFUSALS } from '@banking/domain';
 import { ACCESS, isRole, type OperationId } from '../access/matrix.js';
 import { offlineDocument } from './offline-document.js';
 
-describe('Given the OpenAPI document', () => {
+describe('the OpenAPI document', () => {
   let document: OpenAPIObject;
   beforeAll(async () => {
     document = await offlineDocument();
@@ -16,13 +16,13 @@ describe('Given the OpenAPI document', () => {
       Object.entries(item as Record<string, Operation>).map(([method, operation]) => ({ path, method, operation })),
     );
 
-  it('When the routes change, Then the committed file changes with them: npm run openapi writes it', () => {
+  it('equals the committed file, which npm run openapi writes', () => {
     const committed = readFileSync(join(__dirname, '../../openapi.json'), 'utf8');
 
     expect(`${JSON.stringify(document, null, 2)}\n`).toBe(committed);
   });
 
-  it('When it is read, Then it is OpenAPI 3.1 in the version of the package, and the changes of that version are written down', () => {
+  it('is OpenAPI 3.1 with the version of the package, whose changes are documented', () => {
     const folder = join(__dirname, '../..');
     const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string };
     const changes = readFileSync(join(folder, '../../docs/interface-changes.md'), 'utf8');
@@ -31,13 +31,13 @@ describe('Given the OpenAPI document', () => {
     expect(/^## (\S+)/m.exec(changes)?.[1]).toBe(version);
   });
 
-  it('When an operation is listed, Then it is a row of the access matrix, and every row is listed', () => {
+  it('lists exactly the operations of the access matrix', () => {
     const listed = operations().map(({ operation }) => operation.operationId.replace(/Formerly$/, ''));
 
     expect(new Set(listed)).toEqual(new Set(Object.keys(ACCESS)));
   });
 
-  it('When an operation belongs to a workspace, Then it and no other asks for Workspace-ID and a token', () => {
+  it('requires Workspace-ID for the operations of a workspace, and a token for all that are not public', () => {
     for (const { operation } of operations()) {
       const access = ACCESS[operation.operationId.replace(/Formerly$/, '') as OperationId];
       const headers = (operation.parameters ?? []).filter(({ name }) => name === 'Workspace-ID');
@@ -49,7 +49,7 @@ describe('Given the OpenAPI document', () => {
     }
   });
 
-  it('When an operation is documented, Then it has a provenance, words for people and an answer for each of its refusals', () => {
+  it('gives every operation a provenance, a text and an example of each refusal', () => {
     for (const { operation } of operations()) {
       expect(['stated', 'known', 'ours']).toContain(operation['x-provenance']);
       expect(operation.summary).toBeTruthy();
@@ -69,7 +69,7 @@ describe('Given the OpenAPI document', () => {
     }
   });
 
-  it('When an operation declares examples, Then each is recorded, the first can be copied, and all fill in the parameters', () => {
+  it('shows a recorded response for each example, one command, and values for the parameters', () => {
     for (const { operation, path } of operations()) {
       const recorded = Object.entries(successOf(operation).content?.['application/json'].examples ?? {});
       const commands = operation.description?.match(/^curl /gm) ?? [];
@@ -87,13 +87,20 @@ describe('Given the OpenAPI document', () => {
     }
   });
 
-  it('When an operation refuses, Then the table of the introduction has a row for it, and for what comes before any operation', () => {
+  it('lists exactly the documented refusals in the table of errors, and those before any operation', () => {
     const documented = operations().flatMap(({ operation }) =>
       Object.entries(operation.responses)
         .filter(([status]) => Number(status) >= 400)
         .flatMap(([, { content }]) => Object.keys(content['application/json'].examples)),
     );
-    const outside = ['route_not_found', 'method_not_allowed', 'request_timeout', 'precondition_failed', 'uri_too_long', 'headers_too_large']; // prettier-ignore
+    const outside = [
+      'route_not_found',
+      'method_not_allowed',
+      'request_timeout',
+      'precondition_failed',
+      'uri_too_long',
+      'headers_too_large',
+    ];
     const rows = [...(document.info.description ?? '').matchAll(/^\| \d{3} \| `(\w+)` \|/gm)].map(
       ([, reason]) => reason,
     );
@@ -102,14 +109,21 @@ describe('Given the OpenAPI document', () => {
     expect(rows).toHaveLength(new Set(rows).size);
   });
 
-  it('When an operation creates something, Then it answers 201, but an order 200 as published', () => {
-    const creating = operations().filter(({ operation }) => operation.parameters?.some(({ name }) => name === 'Idempotency-Key')); // prettier-ignore
-    const successes = creating.map(({ operation: { operationId, responses } }) => [operationId, ...Object.keys(responses).filter((status) => Number(status) < 300)]); // prettier-ignore
+  it('responds to a creation with 201, and to an order with 200 as published', () => {
+    const creating = operations().filter(({ operation }) =>
+      operation.parameters?.some(({ name }) => name === 'Idempotency-Key'),
+    );
+    const successes = creating.map(({ operation: { operationId, responses } }) => [
+      operationId,
+      ...Object.keys(responses).filter((status) => Number(status) < 300),
+    ]);
 
-    expect(successes).toEqual(creating.map(({ operation: { operationId } }) => [operationId, operationId === 'placeOrder' ? '200' : '201'])); // prettier-ignore
+    expect(successes).toEqual(
+      creating.map(({ operation: { operationId } }) => [operationId, operationId === 'placeOrder' ? '200' : '201']),
+    );
   });
 
-  it('When a schema has fields, Then each says what it means, and required ones have an example or a schema', () => {
+  it('describes every field, with an example or a schema', () => {
     for (const [name, schema] of Object.entries(document.components?.schemas ?? {})) {
       for (const [field, property] of Object.entries((schema as Schema).properties ?? {})) {
         expect({ name, field, description: property.description }).toEqual({
@@ -127,9 +141,9 @@ describe('Given the OpenAPI document', () => {
     }
   });
 
-  it('When a record holds an amount, Then the table of money of the introduction says whose unit it counts', () => {
+  it('lists every amount in the table of money', () => {
     const amounts = Object.entries(document.components?.schemas ?? {})
-      .filter(([name]) => !/(Wish|Change)$|^ExecutedTransfer$/.test(name))
+      .filter(([name]) => !/(Input|Change)$|^ExecutedTransfer$/.test(name))
       .flatMap(([name, schema]) => Object.keys((schema as Schema).properties ?? {}).map((field) => `${name}.${field}`))
       .filter((field) => /amount$|openingBalance$|closingBalance$|balanceAfter$/i.test(field));
     const rows = (document.info.description ?? '').match(/^\| `\w+\.\w+`.*$/gm) ?? [];
@@ -138,14 +152,17 @@ describe('Given the OpenAPI document', () => {
     expect(amounts.length).toBeGreaterThan(10);
   });
 
-  it('When an answer can be a table, Then each of its examples is one', () => {
-    const tables = operations().flatMap(({ operation }) => Object.values(successOf(operation).content?.['text/csv']?.examples ?? {})); // prettier-ignore
+  it('shows every example of a statement as a table too', () => {
+    const tables = operations().flatMap(({ operation }) =>
+      Object.values(successOf(operation).content?.['text/csv']?.examples ?? {}),
+    );
 
     expect(tables.length).toBeGreaterThan(0);
-    for (const { summary, value } of tables) expect([summary, value]).toEqual([expect.any(String), expect.stringMatching(/^\ufeffline,.*\r\nopening,/)]); // prettier-ignore
+    for (const { summary, value } of tables)
+      expect([summary, value]).toEqual([expect.any(String), expect.stringMatching(/^\ufeffline,.*\r\nopening,/)]);
   });
 
-  it('When the deprecated path is shown, Then it is marked so', () => {
+  it('marks the deprecated path', () => {
     const { get } = document.paths['/countries/{country}/corridors'] as unknown as { get: Operation };
 
     expect(get.deprecated).toBe(true);

@@ -5,44 +5,44 @@ import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swag
 import type { RefusalReason } from '@banking/domain';
 import { ACCESS } from '../access/matrix.js';
 import { ErrorDto } from '../http/error.dto.js';
-import { DRAFT, type Draft } from '../http/operation.decorator.js';
-import { ANSWER_HEADERS } from './answer-headers.js';
+import { PENDING_DOCUMENTATION, type PendingDocumentation } from '../access/operation.decorator.js';
+import { RESPONSE_HEADERS } from './response-headers.js';
 import { asOpenApi31 } from './openapi-3-1.js';
 import { documentedOperation } from './documented-operation.js';
 import type { OperationObject } from './examples.js';
 import { introduction } from './introduction.js';
 
-/** That of the package: docs/interface-changes.md says what changed with each. */
+/** The version of the package. docs/interface-changes.md lists the changes of each version. */
 const VERSION = (JSON.parse(readFileSync(join(__dirname, '..', '..', 'package.json'), 'utf8')) as { version: string })
   .version;
 
-/** What of a deployment stands in its document. */
+/** The properties of a deployment that its document shows. */
 export interface Deployment {
-  /** Under which address callers reach it, where that is known. */
+  /** The address under which callers reach it, if known. */
   readonly publicUrl?: string | undefined;
-  /** What every operation that asks the backing may be refused for besides. */
-  readonly ofBacking?: readonly RefusalReason[];
+  /** The refusals that every operation may make beside its own. */
+  readonly refusalsOfAll?: readonly RefusalReason[];
 }
 
-/** The OpenAPI document, made from the routes as they are declared and the answers that were recorded. */
-export function createDocument(app: INestApplication, { publicUrl, ofBacking = [] }: Deployment = {}): OpenAPIObject {
+/** The OpenAPI document, from the declared routes and the recorded responses. */
+export function createDocument(
+  app: INestApplication,
+  { publicUrl, refusalsOfAll = [] }: Deployment = {},
+): OpenAPIObject {
   const outline = new DocumentBuilder()
     .setTitle('Banking transfer service')
     .setVersion(VERSION)
     .setLicense('Apache-2.0', 'https://www.apache.org/licenses/LICENSE-2.0')
     .addServer(publicUrl ?? '/', 'This deployment')
-    .addTag('Apps', 'Your apps, who uses them, and which workspaces you may act in.')
-    .addTag('Products', 'What can be held and sent: one product for each currency.')
-    .addTag('Accounts', 'Where your money is, one currency each.')
-    .addTag('Corridors', 'Where money can go, how, how much and how fast.')
-    .addTag('Recipients', 'Whom you pay, and what has to be known about them.')
-    .addTag('Quotes', 'What a payment costs, and what arrives.')
-    .addTag('Orders', 'What you instruct.')
-    .addTag('Transfers', 'What moved, what it left behind, and how far it has come.')
-    .addTag(
-      'Sandbox',
-      'Only where the deployment is a sandbox (`SANDBOX=on`): what elsewhere the world does, such as sending money.',
-    )
+    .addTag('Apps', 'Your apps, their users, and the workspaces that you may act in.')
+    .addTag('Products', 'Products that an account can be opened from, one for each currency.')
+    .addTag('Accounts', 'Accounts with one currency each, and their statements.')
+    .addTag('Corridors', 'Destinations of payments, with payout methods, limits and delivery times.')
+    .addTag('Recipients', 'The payees of the workspace, and the details that each corridor requires.')
+    .addTag('Quotes', 'Prices of payments, and the amounts that arrive.')
+    .addTag('Orders', 'Payment instructions: instant, scheduled and recurring.')
+    .addTag('Transfers', 'Movements of money, with balances and tracking.')
+    .addTag('Sandbox', 'Only in a sandbox (`SANDBOX=on`): create money and events of the network.')
     .addTag('Health', 'For supervisors and load balancers.')
     .addBearerAuth({
       type: 'http',
@@ -54,27 +54,27 @@ export function createDocument(app: INestApplication, { publicUrl, ofBacking = [
     .build();
   const options = { autoTagControllers: false, extraModels: [ErrorDto] };
   const document = withUsedTags(withPublishedNames(SwaggerModule.createDocument(app, outline, options)));
-  const drafts = completeOperations(document, ofBacking);
+  const operations = completeOperations(document, refusalsOfAll);
   document.components = { ...document.components, headers: usedHeaders(document) };
-  document.info.description = introduction(new Set(drafts.flatMap(({ refusals }) => refusals)), publicUrl);
+  document.info.description = introduction(new Set(operations.flatMap(({ refusals }) => refusals)), publicUrl);
   return asOpenApi31(document);
 }
 
-/** Without the headings of operations that this deployment does not have. */
+/** Removes the tags of operations that this deployment does not have. */
 function withUsedTags(document: OpenAPIObject): OpenAPIObject {
   const operations = Object.values(document.paths).flatMap((item) => Object.values(item) as OperationObject[]);
   const used = new Set(operations.flatMap(({ tags }) => tags ?? []));
   return { ...document, tags: (document.tags ?? []).filter(({ name }) => used.has(name)) };
 }
 
-/** Without those of answers that this deployment never gives. */
-function usedHeaders({ paths }: OpenAPIObject): typeof ANSWER_HEADERS {
+/** The headers of the responses of this deployment. */
+function usedHeaders({ paths }: OpenAPIObject): typeof RESPONSE_HEADERS {
   const text = JSON.stringify(paths);
-  const used = Object.entries(ANSWER_HEADERS).filter(([name]) => text.includes(`"#/components/headers/${name}"`));
-  return Object.fromEntries(used) as typeof ANSWER_HEADERS;
+  const used = Object.entries(RESPONSE_HEADERS).filter(([name]) => text.includes(`"#/components/headers/${name}"`));
+  return Object.fromEntries(used) as typeof RESPONSE_HEADERS;
 }
 
-/** Schemas carry the names of the interface, not those of our classes. */
+/** Renames the schemas from our classes to the names of the interface. */
 function withPublishedNames(document: OpenAPIObject): OpenAPIObject {
   const schemas = Object.entries(document.components?.schemas ?? {}).map(([name, schema]) => [published(name), schema]);
   const renamed = { ...document, components: { ...document.components, schemas: Object.fromEntries(schemas.sort()) } };
@@ -88,23 +88,26 @@ function withPublishedNames(document: OpenAPIObject): OpenAPIObject {
 
 const published = (className: string) => className.replace(/Dto$/, '');
 
-/** What every operation that creates or changes something may be refused for. */
+/** The refusals of every operation that creates or changes something. */
 const OF_CHANGES: readonly RefusalReason[] = ['outcome_unknown'];
 
-/** Finishes every operation in place, and says what they were made from. */
-function completeOperations({ paths }: OpenAPIObject, ofBacking: readonly RefusalReason[]): Draft[] {
-  const items = Object.entries(paths) as unknown as [string, Record<string, OperationObject & { [DRAFT]: Draft }>][];
+/** Completes every operation in place. @returns their pending documentation, with the refusals of all operations */
+function completeOperations({ paths }: OpenAPIObject, refusalsOfAll: readonly RefusalReason[]): PendingDocumentation[] {
+  const items = Object.entries(paths) as unknown as [
+    string,
+    Record<string, OperationObject & { [PENDING_DOCUMENTATION]: PendingDocumentation }>,
+  ][];
   return items.flatMap(([path, item]) =>
-    Object.entries(item).map(([method, { [DRAFT]: outline, ...declared }]) => {
-      const more = method === 'get' ? ofBacking : [...OF_CHANGES, ...ofBacking];
-      const draft = ACCESS[outline.operation] === 'public' ? outline : withRefusals(outline, more);
-      Object.assign(item, { [method]: documentedOperation(path, method, declared, draft) });
-      return draft;
+    Object.entries(item).map(([method, { [PENDING_DOCUMENTATION]: outline, ...declared }]) => {
+      const more = method === 'get' ? refusalsOfAll : [...OF_CHANGES, ...refusalsOfAll];
+      const pending = ACCESS[outline.operation] === 'public' ? outline : withRefusals(outline, more);
+      Object.assign(item, { [method]: documentedOperation(path, method, declared, pending) });
+      return pending;
     }),
   );
 }
 
-const withRefusals = (draft: Draft, more: readonly RefusalReason[]): Draft => ({
-  ...draft,
-  refusals: [...draft.refusals, ...more],
+const withRefusals = (pending: PendingDocumentation, more: readonly RefusalReason[]): PendingDocumentation => ({
+  ...pending,
+  refusals: [...pending.refusals, ...more],
 });

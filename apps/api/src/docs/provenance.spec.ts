@@ -20,43 +20,114 @@ const TIMES = { createdAt: 'string', updatedAt: 'string' };
 
 /** The resources that the published interface shows: type, `!` required, `?` not said whether. */
 const STATED_FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  Currency: { id: 'integer!', code: 'string!', name: 'string!', symbol: 'string', decimals: 'integer', swiftMinimumWithdrawalAmount: 'string', ...TIMES },
+  Currency: {
+    id: 'integer!',
+    code: 'string!',
+    name: 'string!',
+    symbol: 'string',
+    decimals: 'integer',
+    swiftMinimumWithdrawalAmount: 'string',
+    ...TIMES,
+  },
   Product: { id: 'integer!', name: 'string!', description: 'string', 'edges.currency': 'Currency!', ...TIMES },
   App: { id: 'integer!', name: 'string!', createdAt: 'string' },
-  User: { id: 'integer!', email: 'string!', status: 'string', userType: 'string', createdAt: 'string', 'edges.roles': 'Role[]' },
+  User: {
+    id: 'integer!',
+    email: 'string!',
+    status: 'string',
+    userType: 'string',
+    createdAt: 'string',
+    'edges.roles': 'Role[]',
+  },
   Role: { id: 'integer!', role: 'string!', 'edges.workspace': 'Workspace!', ...TIMES },
   Workspace: { id: 'integer!', name: 'string!', type: 'string', ...TIMES },
   Corridor: {
-    id: 'integer?', destinationCountry: 'string?', destinationCurrencyID: 'integer?', limitCurrencyID: 'integer?', payoutMethod: 'string?',
-    beneficiaryAccountType: 'string?', routingCodeType: 'string?', deliveryTAT: 'string?', minimumAmount: 'string?', maximumAmount: 'string?',
-    enabled: 'boolean?', createdAt: 'string?', updatedAt: 'string?', 'edges.destinationCurrency': 'Currency?', 'edges.limitCurrency': 'Currency?',
+    id: 'integer?',
+    destinationCountry: 'string?',
+    destinationCurrencyID: 'integer?',
+    limitCurrencyID: 'integer?',
+    payoutMethod: 'string?',
+    beneficiaryAccountType: 'string?',
+    routingCodeType: 'string?',
+    deliveryTAT: 'string?',
+    minimumAmount: 'string?',
+    maximumAmount: 'string?',
+    enabled: 'boolean?',
+    createdAt: 'string?',
+    updatedAt: 'string?',
+    'edges.destinationCurrency': 'Currency?',
+    'edges.limitCurrency': 'Currency?',
   },
   Transfer: {
-    id: 'integer!', amount: 'string!', description: 'string', direction: 'string', type: 'string', purpose: 'string', feeAmount: 'string', ...TIMES,
-    'edges.account': 'Account', 'edges.balance': 'Balance', 'edges.recipient': 'Recipient', 'edges.transaction': 'Transaction',
+    id: 'integer!',
+    amount: 'string!',
+    description: 'string',
+    direction: 'string',
+    type: 'string',
+    purpose: 'string',
+    feeAmount: 'string',
+    ...TIMES,
+    'edges.account': 'Account',
+    'edges.balance': 'Balance',
+    'edges.recipient': 'Recipient',
+    'edges.transaction': 'Transaction',
   },
   Account: {
-    id: 'integer!', name: 'string!', status: 'string!', type: 'string!', alias: 'string', code: 'string', ...TIMES,
-    'edges.balances': 'Balance[]!', 'edges.currency': 'Currency!', 'edges.product': 'Product!',
+    id: 'integer!',
+    name: 'string!',
+    status: 'string!',
+    type: 'string!',
+    alias: 'string',
+    code: 'string',
+    ...TIMES,
+    'edges.balances': 'Balance[]!',
+    'edges.currency': 'Currency!',
+    'edges.product': 'Product!',
   },
   Balance: { id: 'integer!', amount: 'integer!', ...TIMES },
   Recipient: {
-    id: 'integer!', name: 'string!', accountCode: 'string!', alias: 'string', saved: 'boolean', ...TIMES,
-    'edges.bank': 'Bank', 'edges.beneficiary': 'Beneficiary', 'edges.currency': 'Currency',
+    id: 'integer!',
+    name: 'string!',
+    accountCode: 'string!',
+    alias: 'string',
+    saved: 'boolean',
+    ...TIMES,
+    'edges.bank': 'Bank',
+    'edges.beneficiary': 'Beneficiary',
+    'edges.currency': 'Currency',
   },
   Bank: { id: 'integer!', name: 'string!', countryCode: 'string', swiftCode: 'string', ...TIMES },
   Beneficiary: { id: 'integer!', data: 'object', ...TIMES },
   // The layout of the items of edges.transfers is not shown.
-  Transaction: { id: 'integer!', status: 'string!', hash: 'string', ...TIMES, 'edges.internationalRemittance': 'InternationalRemittance', 'edges.transfers': 'ExecutedTransfer[]' },
+  Transaction: {
+    id: 'integer!',
+    status: 'string!',
+    hash: 'string',
+    ...TIMES,
+    'edges.internationalRemittance': 'InternationalRemittance',
+    'edges.transfers': 'ExecutedTransfer[]',
+  },
   InternationalRemittance: { id: 'integer!', ...TIMES, 'edges.events': 'RemittanceEvent[]' },
-  RemittanceEvent: { id: 'integer!', status: 'string!', message: 'string', createdAt: 'string', lastUpdatedAt: 'string' },
+  RemittanceEvent: {
+    id: 'integer!',
+    status: 'string!',
+    message: 'string',
+    createdAt: 'string',
+    lastUpdatedAt: 'string',
+  },
   Error: { errorCode: 'string!', message: 'string!' },
   // The table of versions names the property; nothing else of an order is shown.
   Order: { 'edges.executions': 'Execution[]?' },
-}; // prettier-ignore
+};
 
 /** Stated fields whose values the published interface leaves open, and callers of its family expect. */
-const KNOWN_VALUES = ['Corridor.payoutMethod', 'Corridor.beneficiaryAccountType', 'Corridor.routingCodeType', 'Beneficiary.data', 'RemittanceEvent.status']; // prettier-ignore
+const KNOWN_VALUES = [
+  'Corridor.payoutMethod',
+  'Corridor.beneficiaryAccountType',
+  'Corridor.routingCodeType',
+  'Beneficiary.data',
+  'RemittanceEvent.status',
+];
 
 /** Wherever these are shown as something else than a stated field, callers expect their values too. */
 const KNOWN_NAMES = /^(payoutMethod|beneficiary\w+|destinationCountry|routingCode\w+|data|purposeCode)$/;
@@ -84,7 +155,7 @@ interface Operation {
   readonly 'x-provenance'?: string;
 }
 
-describe('Given the marks of provenance in the document', () => {
+describe('the provenance marks of the document', () => {
   let schemas: Readonly<Record<string, Schema>>;
   let operations: (readonly [string, Operation])[];
   beforeAll(async () => {
@@ -104,57 +175,79 @@ describe('Given the marks of provenance in the document', () => {
   /** The fields of a schema as the table writes them, those of its edges among them. */
   function fieldsOf(schema: Schema, above = ''): (readonly [path: string, type: string, mark: string | undefined])[] {
     return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
-      const own = [`${above}${name}`, `${typeOf(field)}${schema.required?.includes(name) ? '!' : ''}`, field['x-provenance']] as const; // prettier-ignore
+      const own = [
+        `${above}${name}`,
+        `${typeOf(field)}${schema.required?.includes(name) ? '!' : ''}`,
+        field['x-provenance'],
+      ] as const;
       const edges = name === 'edges' ? schemas[nameOf(field) ?? ''] : undefined;
       return [own, ...fieldsOf(edges ?? field, `${above}${name}.`)];
     });
   }
 
-  it('When an operation is in the published interface, Then it is stated, and no other is', () => {
+  it('mark exactly the operations of the published interface as stated', () => {
     const stated = operations.filter(([, operation]) => operation['x-provenance'] === 'stated').map(([name]) => name);
 
     expect(stated.sort()).toEqual(Object.keys(STATED_OPERATIONS).sort());
-    for (const [name, operation] of operations) expect([name, operation['x-provenance']]).toEqual([name, expect.stringMatching(/^(stated|known|ours)$/)]); // prettier-ignore
+    for (const [name, operation] of operations)
+      expect([name, operation['x-provenance']]).toEqual([name, expect.stringMatching(/^(stated|known|ours)$/)]);
   });
 
-  it('When the published interface shows a parameter, Then it is as shown and has no mark, and every other has one', () => {
+  it('leave out exactly the parameters that the published interface shows', () => {
     for (const [name, { parameters }] of operations) {
       const shown = STATED_OPERATIONS[name] ?? {};
       const unmarked = parameters.filter((parameter) => parameter['x-provenance'] === undefined);
 
-      expect([name, Object.fromEntries(unmarked.map((one) => [one.name, `${one.schema.type}${one.required ? '!' : ''}`]))]).toEqual([name, shown]); // prettier-ignore
+      expect([
+        name,
+        Object.fromEntries(unmarked.map((one) => [one.name, `${one.schema.type}${one.required ? '!' : ''}`])),
+      ]).toEqual([name, shown]);
     }
   });
 
-  it('When the published interface shows a field, Then it is as shown, and has no mark but for its values', () => {
+  it('leave out the fields that the published interface shows, except for open values', () => {
     for (const [schema, shown] of Object.entries(STATED_FIELDS)) {
       const fields = new Map(fieldsOf(schemas[schema] ?? {}).map(([path, type, mark]) => [path, { type, mark }]));
       for (const [path, type] of Object.entries(shown)) {
         const field = `${schema}.${path}`;
-        const expected = type.endsWith('?') ? expect.stringMatching(new RegExp(`^${type.slice(0, -1).replace('[]', '\\[\\]')}!?$`)) : type; // prettier-ignore
+        const expected = type.endsWith('?')
+          ? expect.stringMatching(new RegExp(`^${type.slice(0, -1).replace('[]', '\\[\\]')}!?$`))
+          : type;
 
-        expect([field, fields.get(path)]).toEqual([field, { type: expected, mark: KNOWN_VALUES.includes(field) ? 'known' : undefined }]); // prettier-ignore
+        expect([field, fields.get(path)]).toEqual([
+          field,
+          { type: expected, mark: KNOWN_VALUES.includes(field) ? 'known' : undefined },
+        ]);
       }
     }
   });
 
-  it('When the published interface does not show a field, Then it has a mark', () => {
+  it('cover every field that the published interface does not show', () => {
     for (const [schema, content] of Object.entries(schemas)) {
       if (isEdgesOfAnother(schema)) continue;
       const shown = Object.keys(STATED_FIELDS[schema] ?? {});
-      const isShown = (path: string) => shown.includes(path) || (path === 'edges' && shown.some((one) => one.startsWith('edges.'))); // prettier-ignore
-      const unmarked = fieldsOf(content).filter(([path, , mark]) => !isShown(path) && mark !== 'known' && mark !== 'ours'); // prettier-ignore
+      const isShown = (path: string) =>
+        shown.includes(path) || (path === 'edges' && shown.some((one) => one.startsWith('edges.')));
+      const unmarked = fieldsOf(content).filter(
+        ([path, , mark]) => !isShown(path) && mark !== 'known' && mark !== 'ours',
+      );
 
       expect([schema, unmarked]).toEqual([schema, []]);
     }
   });
 
-  it('When callers expect the values of something, Then it is marked known wherever it is shown', () => {
+  it('are known wherever callers expect the values', () => {
     const marks = [
-      ...operations.flatMap(([name, { parameters }]) => parameters.map((one) => [`${name} ${one.name}`, one.name, one['x-provenance']])), // prettier-ignore
-      ...Object.entries(schemas).flatMap(([schema, content]) => fieldsOf(content).map(([path, , mark]) => [`${schema}.${path}`, path.split('.').at(-1), mark])), // prettier-ignore
+      ...operations.flatMap(([name, { parameters }]) =>
+        parameters.map((one) => [`${name} ${one.name}`, one.name, one['x-provenance']]),
+      ),
+      ...Object.entries(schemas).flatMap(([schema, content]) =>
+        fieldsOf(content).map(([path, , mark]) => [`${schema}.${path}`, path.split('.').at(-1), mark]),
+      ),
     ];
-    const known = marks.filter(([where, name]) => KNOWN_NAMES.test(name ?? '') && where !== 'Corridor.destinationCountry'); // prettier-ignore
+    const known = marks.filter(
+      ([where, name]) => KNOWN_NAMES.test(name ?? '') && where !== 'Corridor.destinationCountry',
+    );
 
     expect(known.length).toBeGreaterThan(10);
     for (const [where, , mark] of known) expect([where, mark]).toEqual([where, 'known']);

@@ -2,7 +2,8 @@ import { Controller, Get, Header } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { Refusal } from '@banking/domain';
 import { Field } from '../http/field.decorator.js';
-import { Operation } from '../http/operation.decorator.js';
+import { Operation } from '../access/operation.decorator.js';
+import * as docs from './health.docs.js';
 import { Draining, SharedReadiness } from './readiness.js';
 
 class HealthDto {
@@ -49,29 +50,16 @@ export class HealthController {
 
   @Get('live')
   @Header('Cache-Control', 'no-store')
-  @Operation('getLiveness', {
-    summary: 'Whether the process lives',
-    description: 'For the supervisor: a process that does not answer should be restarted. The database plays no part.',
-    provenance: 'ours',
-    refusals: [],
-    examples: [{ name: 'ok', summary: 'It lives' }],
-  })
-  @ApiOkResponse({ description: 'It lives.', type: HealthDto })
+  @Operation('getLiveness', docs.getLiveness)
+  @ApiOkResponse({ description: 'The process is alive.', type: HealthDto })
   live(): HealthDto {
     return { status: 'ok' };
   }
 
   @Get('ready')
   @Header('Cache-Control', 'no-store')
-  @Operation('getReadiness', {
-    summary: 'Whether requests can be served',
-    description:
-      'For the load balancer: false while the database, or at a gateway the deployment behind it, cannot be reached, and once the process is told to stop.',
-    provenance: 'ours',
-    refusals: ['unavailable'],
-    examples: [{ name: 'ok', summary: 'They can' }],
-  })
-  @ApiOkResponse({ description: 'They can.', type: ReadinessDto })
+  @Operation('getReadiness', docs.getReadiness)
+  @ApiOkResponse({ description: 'The service can serve requests.', type: ReadinessDto })
   async ready(): Promise<ReadinessDto> {
     if (this.draining.begun) throw new Refusal('unavailable', 'The service is stopping.');
     const work = await this.readiness.read();

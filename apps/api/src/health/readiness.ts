@@ -1,4 +1,6 @@
-/** Whether requests can be served. The backing answers. */
+import { ExpiringCache } from '@banking/process';
+
+/** Whether the implementation of the port can serve requests. */
 export interface Readiness {
   /** @throws Refusal `unavailable` */
   check(): Promise<void>;
@@ -7,40 +9,39 @@ export interface Readiness {
 }
 
 interface WorkStatus {
-  /** Pieces of parked work by kind. */
+  /** How many work items are parked, by kind. */
   readonly parked: Readonly<Record<string, number>>;
   readonly oldestDueSeconds: number;
 }
 
-const ASKED_EVERY_MS = 1_000;
+const TTL_MS = 1_000;
 
-/** Asks the backing once at a time and at most once a second. Calls in between get the same result, also if it is a failure. */
+/** Checks one at a time and at most once a second. Calls in between get the same result, a failure included. */
 export class SharedReadiness {
-  private asked: { readonly atMs: number; readonly result: Promise<WorkStatus | undefined>; isPending: boolean } | undefined; // prettier-ignore
+  private readonly results: ExpiringCache<WorkStatus | undefined>;
 
   constructor(
     private readonly readiness: Readiness,
-    private readonly nowMs: () => number = () => performance.now(),
-  ) {}
+    nowMs?: () => number,
+  ) {
+    this.results = new ExpiringCache({
+      ttlMs: TTL_MS,
+      failureTtlMs: TTL_MS,
+      entriesMax: 1,
+      ...(nowMs && { nowMs }),
+    });
+  }
 
   /** @throws Refusal `unavailable` */
   read(): Promise<WorkStatus | undefined> {
-    const atMs = this.nowMs();
-    if (this.asked && (this.asked.isPending || atMs - this.asked.atMs < ASKED_EVERY_MS)) return this.asked.result;
-    const asked = { atMs, result: this.ask(), isPending: true };
-    const end = () => void (asked.isPending = false);
-    asked.result.then(end, end);
-    this.asked = asked;
-    return asked.result;
-  }
-
-  private async ask(): Promise<WorkStatus | undefined> {
-    await this.readiness.check();
-    return this.readiness.work?.();
+    return this.results.get('readiness', async () => {
+      await this.readiness.check();
+      return this.readiness.work?.();
+    });
   }
 }
 
-/** Whether the process has been told to stop: not ready any more, while what is in flight is finished. */
+/** Whether the process was told to stop. It is then not ready, and completes the requests it has. */
 export class Draining {
   begun = false;
 }

@@ -1,6 +1,6 @@
 import { JSON_ONLY, preferredType } from './accept.js';
 
-describe('Given an Accept header and an operation that answers in JSON', () => {
+describe('preferredType for JSON', () => {
   it.each([
     undefined,
     '',
@@ -11,7 +11,7 @@ describe('Given an Accept header and an operation that answers in JSON', () => {
     'text/html, */*;q=0.1',
     'text/html,application/json;q=0.5',
     'application/json; charset=utf-8',
-  ])('When it is %j, Then JSON may be sent', (accept) => {
+  ])('selects JSON for %j', (accept) => {
     expect(preferredType(accept, JSON_ONLY)).toBe('application/json');
   });
 
@@ -21,12 +21,12 @@ describe('Given an Accept header and an operation that answers in JSON', () => {
     'application/json;q=0',
     'application/json;q=0, */*',
     'application/jsonp',
-  ])('When it is %j, Then JSON may not be sent', (accept) => {
+  ])('selects nothing for %j', (accept) => {
     expect(preferredType(accept, JSON_ONLY)).toBeUndefined();
   });
 });
 
-describe('Given an Accept header and an operation that answers in JSON or CSV', () => {
+describe('preferredType for JSON or CSV', () => {
   it.each([
     [undefined, 'application/json'],
     ['*/*', 'application/json'],
@@ -43,7 +43,7 @@ describe('Given an Accept header and an operation that answers in JSON or CSV', 
     ['*/*;q=0', undefined],
     ['text/html', undefined],
     ['text/csv;q=0', undefined],
-  ])('When it is %j, Then the answer is in %j', (accept, type) => {
+  ])('for %j selects %j', (accept, type) => {
     expect(preferredType(accept, ['application/json', 'text/csv'])).toBe(type);
   });
 });

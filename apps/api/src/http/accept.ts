@@ -1,10 +1,9 @@
-/** What an operation answers in when nothing else is said of it. */
+/** The media types of an operation that declares none. */
 export const JSON_ONLY = ['application/json'] as const;
 
 /**
- * The media type to answer in, of those there are, by an Accept header (RFC 9110, section 12.5.1): the one with the most weight, then the
- * one that was named more exactly, then the one that stands first here. For each the most specific range that fits decides. Undefined
- * where the header allows none.
+ * Selects the media type of the response by an Accept header (RFC 9110, section 12.5.1): by weight, then by exactness of the range, then
+ * by the order of `offered`. The most specific matching range sets the weight of a type. Undefined if the header allows none.
  */
 export function preferredType<T extends string>(accept: string | undefined, offered: readonly T[]): T | undefined {
   if (accept === undefined || accept.trim() === '') return offered[0];

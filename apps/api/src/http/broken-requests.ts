@@ -3,19 +3,23 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal, type RefusalReason } from '@banking/domain';
-import { BARE_HEADERS, bodyOf } from './error-answer.js';
+import { BARE_HEADERS, bodyOf } from './error-response.js';
+import { logRequest } from './request-log.js';
 
-/** Refuses what the router cannot read, before there is a route and so before any hook. */
+/** Refuses a path that the router cannot read. No hook has run then. */
 export function refuseBrokenPath(parameterLength: number) {
   return (error: FastifyError, request: FastifyRequest, reply: FastifyReply): void => {
     const isTooLong = error.code === 'FST_ERR_MAX_PARAM_LENGTH';
     const refusal = isTooLong
       ? new Refusal('request_malformed', `A part of the path is longer than ${parameterLength} characters.`)
       : new Refusal('request_malformed', 'The path is not well-formed: check its percent-encoding.');
-    request.log.info(
-      { requestId: request.id, method: request.method, route: 'none', status: refusal.status, why: error.code },
-      'request',
-    );
+    logRequest(request.log, {
+      requestId: request.id,
+      method: request.method,
+      route: 'none',
+      status: refusal.status,
+      why: error.code,
+    });
     reply
       .headers({ ...BARE_HEADERS, 'X-Request-Id': request.id })
       .code(refusal.status)
@@ -29,9 +33,11 @@ const BROKEN: Readonly<Record<string, RefusalReason>> = {
 };
 
 /**
- * What Node's parser refuses reaches no route: the answer is written by hand, in the same form. Where the answer to an earlier
- * request of the same connection is still to come, that one goes out and this one gets none: it would be taken for the other's.
- * Where the broken bytes are the body of the request that is being answered, this is its answer, unless another has begun.
+ * Refuses a request that Node's parser cannot read. It reaches no route, so the response is written to the socket, in the usual form.
+ *
+ * If the response to an earlier request of the connection is pending, that one is sent and this request gets none: a client would take
+ * it for the response to the earlier request. If the malformed bytes are the body of the request that is being handled, this is its
+ * response, unless another one has begun.
  */
 export function refuseBrokenRequest(error: Error & { code?: string }, socket: Socket, logger: FastifyBaseLogger): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
@@ -40,7 +46,7 @@ export function refuseBrokenRequest(error: Error & { code?: string }, socket: So
   }
   const refusal = new Refusal(BROKEN[error.code ?? ''] ?? 'request_malformed');
   const requestId = randomUUID();
-  logger.info({ requestId, method: 'none', route: 'none', status: refusal.status, why: error.code }, 'request');
+  logRequest(logger, { requestId, method: 'none', route: 'none', status: refusal.status, why: error.code });
   const earlier = (socket as Socket & { _httpMessage?: ServerResponse | null })._httpMessage;
   if (earlier?.req.complete) {
     earlier.once('finish', () => socket.end());

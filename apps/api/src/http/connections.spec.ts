@@ -1,19 +1,19 @@
 import { EventEmitter, once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { holderOf, limitConnectionsPerAddress } from './connections.js';
+import { addressUnit, limitConnectionsPerAddress } from './connections.js';
 import { type EntryServer, entryServer } from './testing/entry-server.js';
 
 const REQUEST = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n';
 
-describe('Given a server where one address may hold two connections', () => {
+describe('a server with a limit of two connections per address', () => {
   let server: EntryServer;
   beforeEach(async () => {
     server = await entryServer({ connectionsPerAddress: 2 });
   });
   afterEach(() => server.close());
 
-  /** The end of a client, once the server has accepted it, and what the server has of it. */
+  /** Both ends of a connection that the server has accepted. */
   async function open(): Promise<{ readonly client: Socket; readonly accepted: Socket }> {
     const connection = once(server.app.getHttpServer(), 'connection');
     const client = connect(server.port, '127.0.0.1');
@@ -28,7 +28,7 @@ describe('Given a server where one address may hold two connections', () => {
     return Buffer.isBuffer(first);
   };
 
-  it('closes the third without a byte, and serves the others', async () => {
+  it('closes the third without a byte and serves the others', async () => {
     const [first, second, third] = [await open(), await open(), await open()];
 
     expect(await text(third.client)).toBe('');
@@ -55,8 +55,8 @@ describe('Given a server where one address may hold two connections', () => {
   });
 });
 
-describe('Given connections of many addresses', () => {
-  /** A server that accepts connections of addresses as it is told. */
+describe('connections of many addresses', () => {
+  /** A server that accepts connections of given addresses. */
   function world(max: number) {
     const server = new EventEmitter();
     const log = { warn: jest.fn() };
@@ -69,7 +69,7 @@ describe('Given connections of many addresses', () => {
     return { open, log };
   }
 
-  it('counts each for itself, and logs refusals once a minute without the address', () => {
+  it('are counted by address, with a refusal logged once a minute without the address', () => {
     const { open, log } = world(1);
 
     const opened = ['10.0.0.1', '10.0.0.1', '10.0.0.2', '10.0.0.2', undefined].map((address) => open(address).isOpen);
@@ -78,7 +78,7 @@ describe('Given connections of many addresses', () => {
     expect(log.warn.mock.calls).toEqual([[{ max: 1 }, 'connection refused: too many of one address']]);
   });
 
-  it('does not count a refused connection when it closes', () => {
+  it('are not counted twice when a refused connection closes', () => {
     const { open } = world(1);
     open('10.0.0.1');
     open('10.0.0.1').socket.emit('close');
@@ -97,6 +97,6 @@ describe('Given connections of many addresses', () => {
     ['fe80::1%eth0', 'fe80:0:0:0'],
     ['', ''],
   ])('counts %s as %s', (address, holder) => {
-    expect(holderOf(address)).toBe(holder);
+    expect(addressUnit(address)).toBe(holder);
   });
 });

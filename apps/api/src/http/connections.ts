@@ -15,10 +15,10 @@ export class ConnectionAge {
 }
 
 /**
- * Closes, when the server closes, connections on which nothing was ever said: a browser and many a client open them in advance. Node
- * counts them among those that are busy, and would wait for them.
+ * Closes unused connections when the server closes. Browsers and other clients open connections in advance. Node counts a connection
+ * without a request as busy and would wait for it.
  */
-export function closeSilentConnections(server: FastifyInstance): void {
+export function closeUnusedConnections(server: FastifyInstance): void {
   const sockets = new Set<Socket>();
   server.server.on('connection', (socket: Socket) => {
     sockets.add(socket);
@@ -32,16 +32,16 @@ export function closeSilentConnections(server: FastifyInstance): void {
 
 const LOGGED_EVERY_MS = 60_000;
 
-/** Closes a connection as soon as it is accepted, if its address holds `max` others. A reverse proxy is one address. */
+/** Closes a connection as soon as it is accepted, if its address has `max` others. A reverse proxy is one address. */
 export function limitConnectionsPerAddress(
   { server, log }: Pick<FastifyInstance, 'server' | 'log'>,
   max: number,
 ): void {
-  const held = new Map<string, number>();
+  const counts = new Map<string, number>();
   let loggedAtMs = -Infinity;
   server.on('connection', (socket: Socket) => {
-    const holder = holderOf(socket.remoteAddress ?? '');
-    const count = held.get(holder) ?? 0;
+    const unit = addressUnit(socket.remoteAddress ?? '');
+    const count = counts.get(unit) ?? 0;
     if (count >= max) {
       socket.destroy();
       if (performance.now() - loggedAtMs < LOGGED_EVERY_MS) return;
@@ -49,17 +49,17 @@ export function limitConnectionsPerAddress(
       log.warn({ max }, 'connection refused: too many of one address');
       return;
     }
-    held.set(holder, count + 1);
+    counts.set(unit, count + 1);
     socket.once('close', () => {
-      const left = (held.get(holder) ?? 1) - 1;
-      if (left > 0) held.set(holder, left);
-      else held.delete(holder);
+      const left = (counts.get(unit) ?? 1) - 1;
+      if (left > 0) counts.set(unit, left);
+      else counts.delete(unit);
     });
   });
 }
 
-/** What counts as one address: an IPv4 address, or the 64 bits of an IPv6 address that a network hands out as a whole (RFC 6177). */
-export function holderOf(address: string): string {
+/** The unit of the limit: an IPv4 address, or the 64 bits of an IPv6 address that a network hands out as a whole (RFC 6177). */
+export function addressUnit(address: string): string {
   const v4 = /^::ffff:([0-9.]+)$/i.exec(address)?.[1] ?? address;
   if (!v4.includes(':')) return v4;
   const [before = [], after] = v4.split('::').map((part) => part.split(':').filter(Boolean));

@@ -1,24 +1,33 @@
-import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor, SetMetadata, UseInterceptors, applyDecorators } from '@nestjs/common'; // prettier-ignore
+import {
+  type CallHandler,
+  type ExecutionContext,
+  Injectable,
+  type NestInterceptor,
+  SetMetadata,
+  UseInterceptors,
+  applyDecorators,
+} from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { catchError, type Observable, throwError } from 'rxjs';
 import { Refusal } from '@banking/domain';
 import { publicReference } from './public-url.js';
 
-/** The former paths became deprecated on this day, and may be gone from the second one on. */
+/** The day on which the former paths were deprecated, and the day after which they may be removed. */
 const DEPRECATED_AT = new Date('2026-11-21T00:00:00Z');
 const SUNSET_AT = new Date('2027-11-21T00:00:00Z');
 
 const SUCCESSOR = 'successor';
 const HEADERS = ['Deprecation', 'Sunset', 'Link'];
 
-/** The same for the document. */
+/** The same for the OpenAPI document. */
 export const deprecationText = (successor: string): string =>
-  `**Deprecated** since ${dayOf(DEPRECATED_AT)}: use \`GET ${successor}\`, which answers the same. This path may be gone after ${dayOf(SUNSET_AT)}.`;
+  `**Deprecated** since ${dayOf(DEPRECATED_AT)}: use \`GET ${successor}\`, which has the same response. ` +
+  `This path may be removed after ${dayOf(SUNSET_AT)}.`;
 
 const dayOf = (date: Date) => date.toISOString().slice(0, 10);
 
-/** Says on every answer that the path is deprecated (RFC 9745), until when it works (RFC 8594) and what replaces it. */
+/** Sets on every response that the path is deprecated (RFC 9745), when it may be removed (RFC 8594) and its successor. */
 @Injectable()
 class DeprecationInterceptor implements NestInterceptor {
   constructor(private readonly reflector: Reflector) {}
@@ -35,7 +44,7 @@ class DeprecationInterceptor implements NestInterceptor {
       Sunset: SUNSET_AT.toUTCString(),
       Link: `<${publicReference(reply, path)}${query && `?${query}`}>; rel="successor-version"`,
     });
-    // A request that is malformed gets the same answer whoever finds out, and most find out before us.
+    // Most malformed requests are refused before this interceptor runs, so none of them gets the headers.
     const bare = (thrown: unknown) => {
       if (thrown instanceof Refusal && thrown.status === 400) {
         for (const name of HEADERS) void reply.removeHeader(name);

@@ -1,9 +1,9 @@
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 
-/** Whether the published interface says it, callers of this family of interfaces expect it, or we decided it. */
+/** The source of a definition: the published interface, the expectations of its clients, or this service. */
 export type Provenance = 'stated' | 'known' | 'ours';
 
-/** Documents a field and says where it comes from; what the published interface states needs no mark. */
+/** Documents a field, with a mark of its provenance unless the published interface states it. */
 export function Field(provenance: Provenance, options: ApiPropertyOptions): PropertyDecorator {
   const mark = provenance === 'stated' ? {} : { 'x-provenance': provenance };
   return ApiProperty({ ...options, ...mark } as ApiPropertyOptions);
@@ -11,12 +11,20 @@ export function Field(provenance: Provenance, options: ApiPropertyOptions): Prop
 
 /** An id: a positive whole number that JSON carries everywhere without loss. */
 export const IdField = (description: string, example: number, required = true): PropertyDecorator =>
-  Field('stated', { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description, example, required }); // prettier-ignore
+  Field('stated', {
+    type: 'integer',
+    format: 'int64',
+    minimum: 1,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description,
+    example,
+    required,
+  });
 
 export const TextField = (description: string, example: string, required = true): PropertyDecorator =>
   Field('stated', { type: 'string', description, example, required });
 
-/** An instant: RFC 3339 in UTC. The interface names the field; how it is written is known from its family. */
+/** An instant: RFC 3339 in UTC. The interface names the field only; the format is that of similar interfaces. */
 export const TimeField = (description: string, required = false): PropertyDecorator =>
   Field('stated', {
     type: 'string',
@@ -35,8 +43,8 @@ export const AmountField = (description: string, example: string, required = tru
 export const EdgeField = (nested: () => unknown, description: string, required = true): PropertyDecorator =>
   Field('stated', { type: () => nested() as never, description, required });
 
-/** Put above one of these: written as a field of the published interface is, and none of it. */
+/** For use above another decorator: the field follows the conventions of the published interface, but is not part of it. */
 export const Ours = (): PropertyDecorator => Field('ours', {});
 
-/** The same for a field that the published interface shows, and whose values callers of its family expect. */
+/** The same for a field that the published interface shows, and whose values clients of similar interfaces expect. */
 export const KnownValues = (): PropertyDecorator => Field('known', {});

@@ -3,13 +3,13 @@ import { type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
-import type { CalledRequest } from '../access/caller.js';
+import type { RequestContext } from './request-context.js';
 import { boundHandlers } from './handler-deadline.js';
 
-describe('Given a bound for handlers', () => {
-  it('When one takes longer, Then its caller is answered, and what it says afterwards goes nowhere', async () => {
+describe('boundHandlers', () => {
+  it('responds without a slow handler, and ignores its later result', async () => {
     const server = fastify();
-    boundHandlers(server, { withdrawAfterMs: 1, answerAfterMs: 1, checkEveryMs: 1 });
+    boundHandlers(server, { withdrawAfterMs: 1, respondAfterMs: 1, checkEveryMs: 1 });
     let finish: (word: string) => void = () => undefined;
     const ended = new Promise<string>((resolve) => (finish = resolve));
     server.get('/', () => ended);
@@ -18,12 +18,12 @@ describe('Given a bound for handlers', () => {
     finish('too late');
     await server.close();
 
-    expect(answer.json()).toMatchObject({ message: 'The answer took too long.' });
+    expect(answer.json()).toMatchObject({ message: 'The response took too long.' });
   });
 
-  it('When the time is over and a response has begun, Then no second one is sent', async () => {
+  it('sends no second response if one has begun', async () => {
     const server = fastify();
-    const limits = { withdrawAfterMs: Infinity, answerAfterMs: Infinity, checkEveryMs: 1 };
+    const limits = { withdrawAfterMs: Infinity, respondAfterMs: Infinity, checkEveryMs: 1 };
     boundHandlers(server, limits);
     const checked = new Promise<void>((resolve) => {
       server.get('/', (_request, reply) => {
@@ -45,7 +45,7 @@ describe('Given a bound for handlers', () => {
 
     const [response] = (await once(sent, 'response')) as [IncomingMessage];
     await once(response, 'data');
-    limits.answerAfterMs = 0;
+    limits.respondAfterMs = 0;
     await checked;
     sent.on('error', () => undefined).destroy();
     server.server.closeAllConnections();
@@ -57,16 +57,16 @@ describe('Given a bound for handlers', () => {
   it.each([
     ['has not arrived', '', 408],
     ['has arrived', '{}', 504],
-  ])('When the time is over and the body of a change %s (%j), Then the status is %i', async (_, body, status) => {
+  ])('if the body of a change %s (%j) responds %i', async (_, body, status) => {
     const server = fastify();
-    const limits = { withdrawAfterMs: Infinity, answerAfterMs: Infinity, checkEveryMs: 1 };
+    const limits = { withdrawAfterMs: Infinity, respondAfterMs: Infinity, checkEveryMs: 1 };
     boundHandlers(server, limits);
-    server.addHook('onRequest', async (called: FastifyRequest & CalledRequest) => {
+    server.addHook('onRequest', async (called: FastifyRequest & RequestContext) => {
       called.caller = {} as never;
-      if (body === '') limits.answerAfterMs = 0;
+      if (body === '') limits.respondAfterMs = 0;
     });
     server.post('/', () => {
-      limits.answerAfterMs = 0;
+      limits.respondAfterMs = 0;
       return new Promise(() => undefined);
     });
     await server.listen({ port: 0, host: '127.0.0.1' });

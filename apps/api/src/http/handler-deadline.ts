@@ -1,26 +1,26 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal } from '@banking/domain';
-import type { CalledRequest } from '../access/caller.js';
+import type { RequestContext } from './request-context.js';
 import { isBodyPending } from './unread-body.js';
 
-/** When a handler is ended. Every time is checked once in `checkEveryMs`. */
+/** The time limits of a handler, checked every `checkEveryMs`. */
 export interface HandlerLimits {
-  /** When the signal of a request that may change something is aborted, so that what still waits is withdrawn and answers for itself. */
+  /** When the signal of a request that may change something is aborted: work that still waits is withdrawn by its own handler. */
   readonly withdrawAfterMs: number;
-  /** When a request is answered without its handler. */
-  readonly answerAfterMs: number;
+  /** When a response is sent without the handler. */
+  readonly respondAfterMs: number;
   readonly checkEveryMs?: number;
 }
 
 const READS: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
 
 /**
- * Answers a request whose handler takes too long: 503 where nothing was changed, 504 where something may have been. Everything a
- * handler waits for has a bound of its own; this one is for what we did not think of.
+ * Responds to a request whose handler takes too long: 503 if nothing was changed, 504 if something may have been. Everything a handler
+ * waits for has a time limit of its own; this limit covers the rest.
  *
- * A caller who disconnects aborts nothing here: what they asked for is carried out.
+ * A disconnect of the caller aborts nothing here: the request is carried out.
  *
- * Fastify's `handlerTimeout` does the same with a timer and an AbortController for each request, which was a sixth of a reference read.
+ * This replaces Fastify's `handlerTimeout`, whose timer and AbortController for each request cost a sixth of a cached read.
  */
 export function boundHandlers(server: FastifyInstance, limits: HandlerLimits): void {
   const open = new Set<FastifyReply>();
@@ -29,7 +29,7 @@ export function boundHandlers(server: FastifyInstance, limits: HandlerLimits): v
     open.delete(reply);
     withdrawable.delete(reply);
   };
-  server.addHook('onRequest', (request: FastifyRequest & CalledRequest, reply, done) => {
+  server.addHook('onRequest', (request: FastifyRequest & RequestContext, reply, done) => {
     open.add(reply);
     if (!READS.includes(request.method)) {
       const controller = new AbortController();
@@ -43,16 +43,16 @@ export function boundHandlers(server: FastifyInstance, limits: HandlerLimits): v
     done();
   });
   const check = setInterval(() => {
-    // Both are in the order of arrival, so the first entry below the limit ends the search.
+    // Both are in order of arrival, so the first entry below the limit ends the loop.
     for (const [reply, controller] of withdrawable) {
       if (reply.elapsedTime < limits.withdrawAfterMs) break;
       withdrawable.delete(reply);
       controller.abort(new Refusal('unavailable', WITHDRAWN, { retryAfterSeconds: 1 }));
     }
     for (const reply of open) {
-      if (reply.elapsedTime < limits.answerAfterMs) break;
+      if (reply.elapsedTime < limits.respondAfterMs) break;
       close(reply);
-      // A response that has begun is left alone: a second one would end the process. A caller that went away leaves such a response behind.
+      // A response that has begun is not touched: a second one would end the process. A caller who disconnects leaves such a response.
       if (!reply.raw.headersSent) reply.send(refusalOf(reply.request));
     }
   }, limits.checkEveryMs ?? 1_000);
@@ -65,12 +65,12 @@ export function boundHandlers(server: FastifyInstance, limits: HandlerLimits): v
 
 const WITHDRAWN = 'The request waited too long and was withdrawn. Nothing was done.';
 
-/** A handler runs once access was checked and the body has arrived. Before, nothing was done. */
-function refusalOf(request: FastifyRequest & CalledRequest): Refusal {
+/** A handler runs once access was checked and the body was read. Before that, nothing was done. */
+function refusalOf(request: FastifyRequest & RequestContext): Refusal {
   const { caller, deadline } = request;
-  const cause = new Error('the handler did not answer in time');
+  const cause = new Error('the handler did not respond in time');
   if (caller === undefined || deadline === undefined) {
-    return new Refusal('unavailable', 'The answer took too long.', { cause });
+    return new Refusal('unavailable', 'The response took too long.', { cause });
   }
   if (isBodyPending(request)) return new Refusal('request_timeout');
   return new Refusal('outcome_unknown', undefined, { retryAfterSeconds: 1, cause });

@@ -2,17 +2,16 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Refusal } from '@banking/domain';
 import { hasRepeatedMember } from './repeated-members.js';
 
-/** Deeper or wider than anything an operation takes. */
+/** No operation takes a deeper or larger body. */
 const DEPTH_MAX = 8;
 const KEYS_MAX = 64;
 
-/** With parameters as RFC 9110, section 5.6.6 writes them; what is written otherwise, two readers may read differently. */
+/** With parameters as in RFC 9110, section 5.6.6. Two readers may interpret another form differently. */
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~-]+|"[^"\\]*")[ \t]*)*$/i;
 const CHARSET = /;[ \t]*charset="?([^";]*)"?/gi;
 
 /**
- * Reads bodies as JSON in UTF-8 and as nothing else: other media types are refused rather than guessed at, so that no reader on the
- * way can take a body for another one than we do.
+ * Reads bodies as JSON in UTF-8 only. Other media types are refused, so that no proxy and no service can interpret a body in two ways.
  */
 export function readJsonBodies(server: FastifyInstance): void {
   server.removeAllContentTypeParsers();
@@ -48,7 +47,7 @@ function parsed({ headers }: FastifyRequest, bytes: Buffer): unknown {
 
 function textOf(bytes: Buffer): string {
   try {
-    // A byte order mark is kept, and is no JSON (RFC 8259, section 8.1).
+    // A byte order mark is not removed, and is no JSON (RFC 8259, section 8.1).
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
     throw notJson();
@@ -63,7 +62,7 @@ function valueOf(text: string): unknown {
   }
 }
 
-/** Without the parser's error as its cause: that error quotes the body. */
+/** The parser's error is not its cause, because that error quotes the body. */
 function notJson(): Refusal {
   return new Refusal('body_malformed', 'The body is not JSON in UTF-8.');
 }

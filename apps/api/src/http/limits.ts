@@ -1,9 +1,9 @@
-/** What takes longer is answered without its handler. */
+/** A response is sent without the handler after this time. */
 export const HANDLER_TIMEOUT_MS = 15_000;
-/** What waits longer to be carried out is withdrawn: early enough to be answered by its own handler. */
+/** Work that still waits after this time is withdrawn, early enough for its own handler to respond. */
 export const WITHDRAW_AFTER_MS = 12_000;
 
-/** Every bound on what a client can make the server hold, and for how long. */
+/** What a client can make the server hold, and for how long. */
 export const LIMITS = {
   bodyBytes: 64 * 1024,
   headerBytes: 16 * 1024,

@@ -15,18 +15,18 @@ import {
 import { CommitInDoubtError } from '@banking/postgres';
 import { AccessCheck } from '../access/access-check.js';
 import { CalledBy, type Caller } from '../access/caller.js';
-import { Callers } from '../access/callers.js';
+import { RoleLookup } from '../access/role-lookup.js';
 import { RateLimit } from '../access/rate-limit.js';
 import { IntentOf } from '../input/creation.js';
 import { boundHandlers } from './handler-deadline.js';
-import { Operation } from './operation.decorator.js';
+import { Operation } from '../access/operation.decorator.js';
 import { RefusalFilter } from './refusal.filter.js';
 
 const text = { summary: 'A route', description: 'A route.', provenance: 'ours', refusals: [] } as const;
 
 type Work = (caller: Caller) => Promise<unknown>;
 
-/** What the next handler does, and what the access check waits for before it. */
+/** The work of the next handler, and of the access check before it. */
 const script = { work: (async () => undefined) as Work, beforeAccess: async (): Promise<void> => undefined };
 
 @Controller()
@@ -44,7 +44,7 @@ class Routes {
   }
 
   @Delete('recipients')
-  @Operation('forgetRecipient', text)
+  @Operation('deleteRecipient', text)
   remove(@CalledBy() caller: Caller) {
     return script.work(caller);
   }
@@ -71,7 +71,7 @@ const verifier = { subjectOf: async (subject: string): Promise<Subject> => ({ is
 })
 class RoutesModule {}
 
-const FOREVER = { withdrawAfterMs: Infinity, answerAfterMs: Infinity };
+const FOREVER = { withdrawAfterMs: Infinity, respondAfterMs: Infinity };
 
 let app: NestFastifyApplication;
 const limits = { ...FOREVER, checkEveryMs: 1 };
@@ -81,7 +81,7 @@ beforeAll(async () => {
   const adapter = new FastifyAdapter();
   const server = adapter.getInstance<FastifyInstance>();
   boundHandlers(server, limits);
-  const access = new AccessCheck({ verifier, callers: new Callers(new OneUser()), rateLimit: new RateLimit() });
+  const access = new AccessCheck({ verifier, roles: new RoleLookup(new OneUser()), rateLimit: new RateLimit() });
   server.addHook('onRequest', (request, reply) => access.admit(request, reply));
   const built = await Test.createTestingModule({ imports: [RoutesModule] }).compile();
   const ignore = () => undefined;
@@ -100,7 +100,7 @@ beforeEach(() => {
 let subjects = 0;
 
 async function ask(method: 'POST' | 'PATCH' | 'DELETE' | 'GET', url: string, headers: Record<string, string> = {}) {
-  // Another subject each time: what was read of one is remembered.
+  // A new subject each time, because the user of a subject is cached.
   const own = { authorization: `Bearer user-${(subjects += 1)}`, 'workspace-id': '7', 'x-request-id': 'r-1' };
   const answer = await app.inject({ method, url, headers: { ...own, ...headers } });
   const { 'idempotency-key': key, 'retry-after': retryAfter } = answer.headers;
@@ -112,15 +112,17 @@ const never: Work = () => new Promise(() => undefined);
 const UNKNOWN = { status: 504, body: { errorCode: 'unavailable', reason: 'outcome_unknown' }, retryAfter: '1' };
 const WITH_KEY = { 'idempotency-key': 'order-17' };
 
-describe('Given a change whose COMMIT is in doubt', () => {
+describe('a change whose COMMIT is in doubt', () => {
   beforeEach(() => {
     script.work = () => Promise.reject(new CommitInDoubtError(new Error('the connection ended')));
   });
 
-  it('When it was a creation with a key, Then it is answered 504 with the key, and logged without it', async () => {
+  it('with a key responds 504 with the key, and logs without it', async () => {
     expect(await ask('POST', '/accounts', WITH_KEY)).toMatchObject({ ...UNKNOWN, key: 'order-17' });
 
-    expect(lines).toEqual([[{ why: 'the connection ended', requestId: expect.any(String) }, 'outcome unknown', 'RefusalFilter']]); // prettier-ignore
+    expect(lines).toEqual([
+      [{ why: 'the connection ended', requestId: expect.any(String) }, 'outcome unknown', 'RefusalFilter'],
+    ]);
     expect(JSON.stringify(lines)).not.toContain('order-17');
   });
 
@@ -129,7 +131,7 @@ describe('Given a change whose COMMIT is in doubt', () => {
     ['POST', '/accounts', { 'idempotency-key': 'no key' }],
     ['PATCH', '/accounts', WITH_KEY],
     ['DELETE', '/recipients', WITH_KEY],
-  ] as const)('When it was %s %s with %j, Then it is answered 504 without a key', async (method, url, headers) => {
+  ] as const)('%s %s with %j responds 504 without a key', async (method, url, headers) => {
     const answer = await ask(method, url, headers);
 
     expect(answer).toMatchObject(UNKNOWN);
@@ -137,8 +139,8 @@ describe('Given a change whose COMMIT is in doubt', () => {
   });
 });
 
-describe('Given a handler that does not answer in time', () => {
-  /** Lets the time pass once the handler was called. */
+describe('a handler that does not respond in time', () => {
+  /** Ends the time limit once the handler was called. */
   const untilCalled =
     (work: Work, passed: Partial<typeof limits>): Work =>
     (caller) => {
@@ -150,8 +152,8 @@ describe('Given a handler that does not answer in time', () => {
     ['POST', '/accounts', 'order-17'],
     ['PATCH', '/accounts', undefined],
     ['DELETE', '/recipients', undefined],
-  ] as const)('When it may have changed something (%s %s), Then the answer is 504', async (method, url, key) => {
-    script.work = untilCalled(never, { answerAfterMs: 0 });
+  ] as const)('becomes 504 if it may have changed something (%s %s)', async (method, url, key) => {
+    script.work = untilCalled(never, { respondAfterMs: 0 });
 
     const answer = await ask(method, url, WITH_KEY);
 
@@ -159,29 +161,38 @@ describe('Given a handler that does not answer in time', () => {
     expect(answer.key).toBe(key);
   });
 
-  it('When it reads, Then the answer is 503, and it was given no signal', async () => {
+  it('becomes 503 for a read, which has no signal', async () => {
     const signals: unknown[] = [];
-    script.work = untilCalled((caller) => (signals.push(caller.signal), never(caller)), { answerAfterMs: 0 });
+    script.work = untilCalled((caller) => (signals.push(caller.signal), never(caller)), { respondAfterMs: 0 });
 
-    expect(await ask('GET', '/accounts')).toMatchObject({ status: 503, body: { reason: 'unavailable' }, retryAfter: '1' }); // prettier-ignore
+    expect(await ask('GET', '/accounts')).toMatchObject({
+      status: 503,
+      body: { reason: 'unavailable' },
+      retryAfter: '1',
+    });
     expect(signals).toEqual([undefined]);
   });
 
-  it('When the access of a change is not checked yet, Then nothing was done, and the answer is 503', async () => {
+  it('becomes 503 for a change before its access is checked', async () => {
     script.beforeAccess = async () => {
-      Object.assign(limits, { answerAfterMs: 0 });
+      Object.assign(limits, { respondAfterMs: 0 });
       await never({} as Caller);
     };
 
     expect(await ask('POST', '/accounts', WITH_KEY)).toMatchObject({ status: 503, body: { reason: 'unavailable' } });
   });
 
-  it('When its signal is heeded, Then it answers for itself that nothing was done', async () => {
+  it('responds itself that nothing was done if it obeys the signal', async () => {
     const withdrawn: Work = ({ signal }) =>
       new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
     script.work = untilCalled(withdrawn, { withdrawAfterMs: 0 });
 
     const message = 'The request waited too long and was withdrawn. Nothing was done.';
-    expect(await ask('POST', '/accounts', WITH_KEY)).toMatchObject({ status: 503, body: { reason: 'unavailable', message }, retryAfter: '1', key: undefined }); // prettier-ignore
+    expect(await ask('POST', '/accounts', WITH_KEY)).toMatchObject({
+      status: 503,
+      body: { reason: 'unavailable', message },
+      retryAfter: '1',
+      key: undefined,
+    });
   });
 });

@@ -3,7 +3,7 @@ import { readConfig } from '../config.js';
 
 const read = (PUBLIC_URL: string) => readConfig({ PUBLIC_URL }, false).publicUrl;
 
-describe('Given PUBLIC_URL', () => {
+describe('PUBLIC_URL', () => {
   it.each([
     ['', undefined],
     ['https://bank.example', 'https://bank.example'],
@@ -13,7 +13,7 @@ describe('Given PUBLIC_URL', () => {
     ['https://Bank.example:443/a/../b', 'https://bank.example/b'],
     ['http://127.0.0.1:8080/payments', 'http://127.0.0.1:8080/payments'],
     ['http://[::1]:8080', 'http://[::1]:8080'],
-  ])('When it is "%s", Then callers reach the service at %s', (given, expected) => {
+  ])('"%s" is read as %s', (given, expected) => {
     expect(read(given)).toBe(expected);
   });
 
@@ -31,7 +31,7 @@ describe('Given PUBLIC_URL', () => {
     ['https://bank.example/a//b', 'empty path segment'],
     ['https://bank.example/a/..//other.example', 'empty path segment'],
     ['https://bank.example/\\other.example', 'empty path segment'],
-  ])('When it is "%s", Then it is refused, and its value is not repeated', (given, said) => {
+  ])('"%s" is refused without repeating it', (given, said) => {
     const mistakes = () => {
       try {
         return [read(given)];

@@ -30,7 +30,7 @@ function objectionTo(given: string): string | undefined {
   return undefined;
 }
 
-/** Tells the server under which path a proxy serves it. The proxy removes that path before it forwards a request. */
+/** Sets the path under which a proxy serves the server. The proxy removes that path before it forwards a request. */
 export function setPublicPath(server: FastifyInstance, publicUrl: string | undefined): void {
   server.decorate('publicPath', publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/$/, ''));
 }

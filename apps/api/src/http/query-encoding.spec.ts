@@ -1,6 +1,6 @@
 import { hasBrokenQuery } from './query-encoding.js';
 
-describe('Given a URL with a query', () => {
+describe('hasBrokenQuery', () => {
   it.each([
     '/orders',
     '/orders?',
@@ -8,7 +8,7 @@ describe('Given a URL with a query', () => {
     '/orders?externalReference=%E2%82%AC%20%00',
     '/orders?externalReference=%25ED%25A0%2580',
     '/100%/orders?externalReference=a',
-  ])('When it is %s, Then its query can be decoded', (url) => {
+  ])('accepts %s', (url) => {
     expect(hasBrokenQuery(url)).toBe(false);
   });
 
@@ -22,7 +22,7 @@ describe('Given a URL with a query', () => {
     ['a code point beyond Unicode', '/orders?externalReference=%F4%90%80%80'],
     ['Latin-1', '/orders?externalReference=%E9'],
     ['a broken name', '/orders?%FF=1'],
-  ])('When it has %s, Then it cannot', (_, url) => {
+  ])('refuses %s', (_, url) => {
     expect(hasBrokenQuery(url)).toBe(true);
   });
 });

@@ -1,6 +1,6 @@
 /**
  * Whether the query of a URL has percent-encoding that is not UTF-8, such as half of a surrogate pair, an overlong form or a `%` alone.
- * Fastify hands such a value on undecoded, as if the caller had meant the percent signs.
+ * Fastify passes such a value on undecoded, as if it contained literal percent signs.
  */
 export function hasBrokenQuery(url: string): boolean {
   const start = url.indexOf('?');

@@ -1,13 +1,26 @@
-import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
+import {
+  type ArgumentsHost,
+  Catch,
+  type ExceptionFilter,
+  HttpException,
+  Inject,
+  Logger,
+  Optional,
+} from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Refusal, type RefusalReason } from '@banking/domain';
-import type { CalledRequest } from '../access/caller.js';
-import { CredentialError } from '../access/token-verifier.js';
-import { type UpstreamFailure, upstreamFailure } from '../upstream/upstream-failure.js';
-import { BARE_HEADERS, bodyOf, type ErrorAnswer } from './error-answer.js';
+import { Refusal, RETRY_AFTER_S, type RefusalReason } from '@banking/domain';
+import {
+  BARE_HEADERS,
+  bodyOf,
+  type ErrorResponse,
+  TRANSLATE_ERROR,
+  type TranslatedError,
+  type TranslateError,
+} from './error-response.js';
+import type { RequestContext } from './request-context.js';
 import { closeAfterDraining, mustCloseAfter } from './unread-body.js';
 
-/** The rows of what libraries refuse: Fastify, Nest, and those that throw as `http-errors` does. */
+/** The reasons for errors of libraries, by status: Fastify, Nest, and those that throw as `http-errors` does. */
 const BY_STATUS: Readonly<Record<number, RefusalReason>> = {
   400: 'request_malformed',
   404: 'route_not_found',
@@ -22,52 +35,52 @@ const BY_STATUS: Readonly<Record<number, RefusalReason>> = {
   503: 'unavailable',
 };
 
-/** The default, where a refusal that must name a time does not; and the most, or whoever believes an upstream never comes back. */
-const RETRY_AFTER_S = { usual: 1, most: 3_600 };
+/** `Retry-After` at most: an excessive time from an upstream would stop a client from retrying. */
+const RETRY_AFTER_MAX_S = 3_600;
 
-/** Turns what was thrown into an answer: refusals as their table says, everything else a bug without a word of detail. */
+/** Converts an error to a response: a refusal by its table row, any other error to 500 without details. */
 @Catch()
 export class RefusalFilter implements ExceptionFilter {
   private readonly logger = new Logger(RefusalFilter.name);
 
+  constructor(@Optional() @Inject(TRANSLATE_ERROR) private readonly translate: TranslateError = () => undefined) {}
+
   catch(thrown: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
-    const request = http.getRequest<FastifyRequest & CalledRequest>();
+    const request = http.getRequest<FastifyRequest & RequestContext>();
     const reply = http.getResponse<FastifyReply>();
-    const failure = upstreamFailure(thrown, request.operation);
-    const refusal = failure ? this.ofUpstream(failure, request) : this.ofOurs(thrown, request);
+    const translated = this.translate(thrown, request.operation);
+    const refusal = translated ? this.logged(translated, request) : this.ofOurs(thrown, request);
     if (reply.sent) return;
-    // The router hands a path it cannot read to us without running a hook.
+    // The router reports an unreadable path without running a hook.
     if (!reply.hasHeader('X-Request-Id')) reply.headers({ ...BARE_HEADERS, 'X-Request-Id': request.id });
     if (refusal.status === 401) reply.header('WWW-Authenticate', 'Bearer');
-    if (mustSayWhen(refusal)) reply.header('Retry-After', whenToRetry(refusal));
-    const idempotencyKey = failure === undefined ? keyInDoubt(refusal, request) : failure.idempotencyKey;
+    if (hasRetryAfter(refusal)) reply.header('Retry-After', retryAfterOf(refusal));
+    const idempotencyKey = translated === undefined ? keyInDoubt(refusal, request) : translated.idempotencyKey;
     if (idempotencyKey !== undefined) reply.header('Idempotency-Key', idempotencyKey);
-    // After a request whose body was not read to its end, the connection cannot carry another.
+    // The connection cannot carry another request if the body of this one was not read to its end.
     if (mustCloseAfter(request)) closeAfterDraining(request, reply);
     else if (refusal.status === 408 || refusal.status === 413) reply.header('Connection', 'close');
     reply.code(refusal.status).type('application/json; charset=utf-8').send(bodyOf(refusal, request.id));
   }
 
-  private ofUpstream(
-    { answer, why, isCredential = false }: UpstreamFailure,
+  private logged(
+    { response, why, needsOperator = false }: TranslatedError,
     { id: requestId }: FastifyRequest,
-  ): ErrorAnswer {
-    if (why !== undefined) this.logger[isCredential ? 'error' : 'warn']({ why, requestId }, answer.message);
-    return answer;
+  ): ErrorResponse {
+    if (why !== undefined) this.logger[needsOperator ? 'error' : 'warn']({ why, requestId }, response.message);
+    return response;
   }
 
-  private ofOurs(thrown: unknown, request: FastifyRequest & CalledRequest): ErrorAnswer {
+  private ofOurs(thrown: unknown, request: FastifyRequest & RequestContext): ErrorResponse {
     const refusal = refusalOf(thrown, request);
     const { cause } = refusal;
     if (refusal.reason === 'internal_error') {
-      this.logger.error({ err: thrown, requestId: request.id }, 'a bug');
+      this.logger.error({ err: thrown, requestId: request.id }, 'unhandled error');
     } else if (refusal.reason === 'outcome_unknown') {
       this.logger.warn({ why: messageOf(cause), requestId: request.id }, 'outcome unknown');
     } else if (refusal.reason === 'unavailable' && cause !== undefined) {
       this.logger.warn({ why: messageOf(cause), requestId: request.id }, refusal.message);
-    } else if (cause instanceof CredentialError) {
-      request.why = cause.message;
     }
     return refusal;
   }
@@ -75,21 +88,21 @@ export class RefusalFilter implements ExceptionFilter {
 
 const WITH_RETRY_AFTER: readonly string[] = ['idempotency_in_progress', 'outcome_unknown'] satisfies RefusalReason[];
 
-const mustSayWhen = ({ status, reason, retryAfterSeconds }: ErrorAnswer) =>
+const hasRetryAfter = ({ status, reason, retryAfterSeconds }: ErrorResponse) =>
   status === 429 || status === 503 || WITH_RETRY_AFTER.includes(reason) || retryAfterSeconds !== undefined;
 
-/** The key to repeat the request with, where the caller sent one and the outcome is not known. */
-const keyInDoubt = ({ reason }: ErrorAnswer, { idempotencyKey }: CalledRequest) =>
+/** The idempotency key of a request whose outcome is unknown, if the caller sent one. */
+const keyInDoubt = ({ reason }: ErrorResponse, { idempotencyKey }: RequestContext) =>
   reason === 'outcome_unknown' ? idempotencyKey : undefined;
 
 const messageOf = (cause: unknown): string | undefined => (cause instanceof Error ? cause.message : undefined);
 
-const whenToRetry = ({ retryAfterSeconds = RETRY_AFTER_S.usual }: ErrorAnswer) =>
-  String(Math.min(retryAfterSeconds, RETRY_AFTER_S.most));
+const retryAfterOf = ({ retryAfterSeconds = RETRY_AFTER_S }: ErrorResponse) =>
+  String(Math.min(retryAfterSeconds, RETRY_AFTER_MAX_S));
 
 function refusalOf(thrown: unknown, { url, raw }: FastifyRequest): Refusal {
   if (thrown instanceof Refusal) return thrown;
-  // The connection ended or broke within the body, so its handler has not run.
+  // The connection ended or failed within the body, so the handler has not run.
   if (!raw.complete && BROKEN_BODY.test(codeOf(thrown)))
     return new Refusal('request_malformed', undefined, { cause: thrown });
   const status = statusOf(thrown);
@@ -97,7 +110,7 @@ function refusalOf(thrown: unknown, { url, raw }: FastifyRequest): Refusal {
   return new Refusal(reasonOf(status), undefined, { cause: thrown });
 }
 
-/** Node's codes for a connection that was closed and for what its parser refuses. */
+/** Node's codes for a closed connection and for errors of its parser. */
 const BROKEN_BODY = /^(?:ECONNRESET$|HPE_)/;
 
 const codeOf = (thrown: unknown) => String((thrown as { readonly code?: unknown } | undefined)?.code);
@@ -111,12 +124,12 @@ function isDecodable(url: string): boolean {
   }
 }
 
-/** What a library refuses with a 4xx that has no row is a fault of the request all the same. */
+/** A 4xx of a library without a row here is still an error of the request. */
 function reasonOf(status = 500): RefusalReason {
   return BY_STATUS[status] ?? (status >= 400 && status < 500 ? 'request_malformed' : 'internal_error');
 }
 
-/** The status of an error that a library throws to refuse a request. Any other error with a status is a bug of ours. */
+/** The status of an error that a library throws to refuse a request. Any other error with a status is unhandled. */
 function statusOf(thrown: unknown): number | undefined {
   if (thrown instanceof HttpException) return thrown.getStatus();
   const { code, expose, status, statusCode } = (thrown ?? {}) as Readonly<Record<string, unknown>>;

@@ -3,7 +3,7 @@ import { hasRepeatedMember } from './repeated-members.js';
 
 const isRepeatedIn = (text: string) => hasRepeatedMember(text, JSON.parse(text));
 
-describe('Given a JSON text', () => {
+describe('hasRepeatedMember', () => {
   it.each([
     '{"a":1,"a":1}',
     '{"a":1,"b":2,"a":2}',
@@ -18,7 +18,7 @@ describe('Given a JSON text', () => {
     '{"a":[[[[[[[[[[1]]]]]]]]]],"a":1}',
     '{"1":1,"1":2}',
     String.raw`{"\ud800":1,"\uD800":2}`,
-  ])('When it is %s, Then a member is given twice', (text) => {
+  ])('is true for %s', (text) => {
     expect(isRepeatedIn(text)).toBe(true);
   });
 
@@ -37,11 +37,11 @@ describe('Given a JSON text', () => {
     String.raw`{"a":1,"\\u0061":2}`,
     '{"__proto__":1,"constructor":2,"toString":3}',
     String.raw`{"\u00e9":1,"e\u0301":2}`,
-  ])('When it is %s, Then none is', (text) => {
+  ])('is false for %s', (text) => {
     expect(isRepeatedIn(text)).toBe(false);
   });
 
-  it('When it is any text, Then a member is given twice exactly where two names of one object are equal', () => {
+  it('is true for exactly the texts with two equal names in one object', () => {
     let repeated = 0;
     fc.assert(
       fc.property(json, ({ text, isRepeated }) => {
@@ -60,8 +60,10 @@ describe('Given a JSON text', () => {
     ['names', `{${'"a":1,'.repeat(10_000)}"b":1}`],
     ['texts', `[${'"",'.repeat(21_000)}""]`],
     ['lists', `{"a":${'['.repeat(30_000)}${']'.repeat(30_000)},"a":1}`],
-  ])('When it is 64 KiB of %s, Then it takes no longer than ten times as many bytes of ordinary bodies', (_, text) => {
-    const body = JSON.stringify({ data: Object.fromEntries(Array.from({ length: 20 }, (__, at) => [`name${at}`, 'x'.repeat(30)])) }); // prettier-ignore
+  ])('takes no longer for 64 KiB of %s than for ten times as many bytes of ordinary bodies', (_, text) => {
+    const body = JSON.stringify({
+      data: Object.fromEntries(Array.from({ length: 20 }, (__, at) => [`name${at}`, 'x'.repeat(30)])),
+    });
     const value: unknown = JSON.parse(text);
     const ordinary: unknown = JSON.parse(body);
     const millisOf = (work: () => void) => {

@@ -1,8 +1,8 @@
-/** A JSON string, with the colon behind it where the string is the name of a member. Takes linear time. */
+/** A JSON string, with the colon after it if the string is the name of a member. Takes linear time. */
 const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"\s*(:)?/g;
 
 /**
- * Whether an object of a JSON text gives a member twice, at any depth. Readers of such a text disagree on which of the two counts
+ * Whether an object of a JSON text contains a member twice, at any depth. Parsers use either of the two values
  * (RFC 8259, section 4).
  *
  * `JSON.parse` keeps one member of each name. So the text repeats a name if it has more names than the value has members, however the

@@ -4,9 +4,9 @@ import { LIMITS } from './limits.js';
 import { hasBrokenQuery } from './query-encoding.js';
 import { allowedMethods, type RouteIndex } from './route-index.js';
 
-/** Headers with one value each. Sent twice, two readers could each believe another one (RFC 9110, section 5.3). */
+/** Headers with one value each. If one is sent twice, two readers may use different values (RFC 9110, section 5.3). */
 const SINGLE_HEADERS = {
-  /** They say where a request goes and where it ends: 400 for everybody (RFC 9112, section 3.2). */
+  /** They determine the target and the end of a request: 400 before the caller is authenticated (RFC 9112, section 3.2). */
   framing: new Set(['host', 'content-length']),
   other: new Set(['content-type', 'idempotency-key', 'accept']),
 };
@@ -27,14 +27,14 @@ export function routeRefusal(routes: RouteIndex, request: FastifyRequest, reply:
   const methods = allowedMethods(routes, request.url);
   if (methods.length === 0) return new Refusal('route_not_found');
   reply.header('Allow', methods.join(', '));
-  return new Refusal('method_not_allowed', `This path answers ${methods.join(', ')}.`);
+  return new Refusal('method_not_allowed', `This path supports ${methods.join(', ')}.`);
 }
 
-/** The router matches an empty part of the path; Nest answers 404 to it, but only in the handler. */
+/** The router matches an empty path segment, and Nest responds 404 to it in the handler only. */
 const hasEmptyParameter = ({ params }: FastifyRequest) => Object.values(params as Record<string, string>).includes('');
 
 /**
- * What is left to check of the head once the caller is known.
+ * Checks the rest of the head after the caller is authorized.
  *
  * @throws Refusal `unsupported_media_type`, `request_malformed`, `header_repeated`
  */

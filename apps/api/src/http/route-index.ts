@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify';
 
-/** Every path the server answers, with the methods it answers there. */
+/** All paths of the server, with their methods. */
 export type RouteIndex = Map<string, { readonly pattern: RegExp; readonly methods: Set<string> }>;
 
-/** Keeps the index as routes are registered; call it before the first. */
+/** Adds each route to the index when it is registered. Call it before the first route. */
 export function indexRoutes(server: FastifyInstance): RouteIndex {
   const routes: RouteIndex = new Map();
   server.addHook('onRoute', ({ url, method }) => {
-    // No path of ours: cross-origin calls have such a route for OPTIONS.
+    // The cross-origin library registers such a route for OPTIONS.
     if (url.endsWith('*')) return;
     const entry = routes.get(url) ?? { pattern: patternOf(url), methods: new Set<string>() };
     for (const one of [method].flat()) entry.methods.add(one);
@@ -16,7 +16,7 @@ export function indexRoutes(server: FastifyInstance): RouteIndex {
   return routes;
 }
 
-/** The methods a path answers, whichever was asked; none for a path there is not. */
+/** All methods of a path. Empty for an unknown path. */
 export function allowedMethods(routes: RouteIndex, url: string): string[] {
   const path = url.split('?', 1)[0] ?? '';
   const methods = new Set<string>();

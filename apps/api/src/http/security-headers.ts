@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import helmet from 'helmet';
 
-/** Headers that keep a browser from doing more with an answer than show it. The docs page loosens what it needs. */
+/** Headers that restrict what a browser does with a response. The documentation page relaxes them as it needs. */
 const POLICY = {
   contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
   xFrameOptions: { action: 'deny' },
-  // These mean something to a document only, or to browsers that are gone.
+  // These affect documents only, or browsers that are no longer in use.
   crossOriginEmbedderPolicy: false,
   crossOriginOpenerPolicy: false,
   originAgentCluster: false,
@@ -16,10 +16,10 @@ const POLICY = {
 } as const;
 
 /**
- * What helmet sets on a response, found out once: it is the same for every request, and asking helmet each time was a tenth of a
- * reference read. Money and names are for nobody's cache (OWASP ASVS 14.3.2); an answer that may be kept says so itself.
+ * The headers that helmet sets, computed once: they are the same for every response, and calling helmet each time cost a tenth of a
+ * cached read. Responses with amounts and names must not be cached (OWASP ASVS 14.3.2); a cacheable response overrides the header.
  */
-function headersOfEveryAnswer(): Readonly<Record<string, string>> {
+function headersOfEveryResponse(): Readonly<Record<string, string>> {
   const headers: Record<string, string> = { 'cache-control': 'no-store' };
   const response = {
     setHeader: (name: string, value: string) => (headers[name.toLowerCase()] = value),
@@ -29,4 +29,4 @@ function headersOfEveryAnswer(): Readonly<Record<string, string>> {
   return headers;
 }
 
-export const SECURITY_HEADERS = headersOfEveryAnswer();
+export const SECURITY_HEADERS = headersOfEveryResponse();

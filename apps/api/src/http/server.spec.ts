@@ -7,7 +7,7 @@ import { AS_ADA, type EntryServer, entryServer } from './testing/entry-server.js
 
 const JSON_BODY = { 'content-type': 'application/json' };
 
-/** Bodies that no operation takes, with the headers they are sent with. */
+/** Bodies that no operation takes, with their headers. */
 const BODIES: Readonly<Record<string, readonly [headers: Record<string, string>, body: string]>> = {
   'no body': [{}, ''],
   'malformed JSON': [JSON_BODY, '{'],
@@ -25,7 +25,7 @@ async function post(headers: Record<string, string>, body = '') {
   return { status: answer.status, reason: ((await answer.json()) as { reason?: string }).reason };
 }
 
-/** Sends the head of a request; the body is the caller's to send. */
+/** Sends the head of a request. The test sends the body. */
 function open(options: RequestOptions) {
   const sent = request({ port: server.port, host: '127.0.0.1', method: 'POST', path: '/accounts', ...options });
   sent.flushHeaders();
@@ -39,11 +39,12 @@ async function read(response: IncomingMessage) {
   return { status: response.statusCode, reason, connection: response.headers.connection };
 }
 
-const answerTo = async (sent: ReturnType<typeof open>) => read(((await once(sent, 'response')) as [IncomingMessage])[0]); // prettier-ignore
+const responseTo = async (sent: ReturnType<typeof open>) =>
+  read(((await once(sent, 'response')) as [IncomingMessage])[0]);
 
-describe('Given a request that is refused by its head', () => {
+describe('a request that is refused by its head', () => {
   it.each(Object.entries(BODIES))(
-    'refuses %s without a credential as not_authenticated',
+    'with %s and without a credential is not_authenticated',
     async (_, [headers, body]) => {
       server = await entryServer();
 
@@ -51,17 +52,20 @@ describe('Given a request that is refused by its head', () => {
     },
   );
 
-  it.each(Object.entries(BODIES))('refuses %s for the workspace and for the role first', async (_, [headers, body]) => {
-    server = await entryServer();
+  it.each(Object.entries(BODIES))(
+    'with %s is refused for the workspace and for the role first',
+    async (_, [headers, body]) => {
+      server = await entryServer();
 
-    const of = (id: string) => post({ ...headers, ...AS_ADA, 'workspace-id': id }, body);
+      const of = (id: string) => post({ ...headers, ...AS_ADA, 'workspace-id': id }, body);
 
-    expect(await of('9')).toEqual({ status: 403, reason: 'workspace_forbidden' });
-    expect(await of('8')).toEqual({ status: 403, reason: 'role_insufficient' });
-    expect(await of('x')).toEqual({ status: 400, reason: 'workspace_id_invalid' });
-  });
+      expect(await of('9')).toEqual({ status: 403, reason: 'workspace_forbidden' });
+      expect(await of('8')).toEqual({ status: 403, reason: 'role_insufficient' });
+      expect(await of('x')).toEqual({ status: 400, reason: 'workspace_id_invalid' });
+    },
+  );
 
-  it.each(Object.entries(BODIES))('counts %s against the rate', async (_, [headers, body]) => {
+  it.each(Object.entries(BODIES))('with %s counts against the rate limit', async (_, [headers, body]) => {
     server = await entryServer({ perSecond: 1 });
     const statuses: number[] = [];
 
@@ -72,58 +76,58 @@ describe('Given a request that is refused by its head', () => {
   });
 });
 
-describe('Given a client that waits for 100 Continue', () => {
+describe('a client that waits for 100 Continue', () => {
   const EXPECT = { ...JSON_BODY, expect: '100-continue', 'content-length': '2' };
 
-  it('asks for the body once the head is accepted', async () => {
+  it('gets it once the head is accepted', async () => {
     server = await entryServer();
     const sent = open({ headers: { ...EXPECT, ...AS_ADA } });
     await once(sent, 'continue');
     sent.end('{}');
 
-    expect(await answerTo(sent)).toMatchObject({ status: 201 });
+    expect(await responseTo(sent)).toMatchObject({ status: 201 });
   });
 
   it.each([
     ['without a credential', EXPECT, 401],
     ['with too large a body', { ...EXPECT, ...AS_ADA, 'content-length': '70000' }, 413],
-  ])('does not ask for it %s', async (_, headers, status) => {
+  ])('does not get it %s', async (_, headers, status) => {
     server = await entryServer();
     const sent = open({ headers });
     let continued = false;
     sent.on('continue', () => (continued = true)).on('error', () => undefined);
 
-    expect(await answerTo(sent)).toMatchObject({ status, connection: 'close' });
+    expect(await responseTo(sent)).toMatchObject({ status, connection: 'close' });
     expect(continued).toBe(false);
     sent.destroy();
   });
 });
 
-describe('Given a body that is refused before it was sent', () => {
-  it('reads a short rest, and the connection carries the next request', async () => {
+describe('a body that is refused before it was sent', () => {
+  it('is read if it is short, and the connection carries the next request', async () => {
     server = await entryServer();
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const first = open({ agent, headers: { ...JSON_BODY, 'content-length': '2' } });
     const { socket } = first;
-    expect(await answerTo(first)).toMatchObject({ status: 401, connection: 'keep-alive' });
+    expect(await responseTo(first)).toMatchObject({ status: 401, connection: 'keep-alive' });
     first.end('{}');
 
     const second = open({ agent, headers: { ...JSON_BODY, ...AS_ADA } });
     second.end('{}');
 
-    expect(await answerTo(second)).toMatchObject({ status: 201 });
+    expect(await responseTo(second)).toMatchObject({ status: 201 });
     expect(second.socket).toBe(socket ?? first.socket);
     agent.destroy();
   });
 
-  it('does not reset a client that reads the response once it has sent everything', async () => {
+  it('does not reset a client that reads the response after it has sent everything', async () => {
     server = await entryServer();
     const [part, parts] = [' '.repeat(65_536), 8];
     const socket = connect(server.port, '127.0.0.1').pause();
     const head = `POST /accounts HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${parts * part.length}\r\n\r\n`;
     const write = promisify((text: string, done: (error?: Error | null) => void) => void socket.write(text, done));
     await write(head);
-    // Both ends are in this process: what one has written, the other has received a few turns of the event loop later.
+    // Both ends are in this process, so written bytes arrive a few turns of the event loop later.
     for (let turn = 0; turn < 100; turn += 1) await new Promise(setImmediate);
 
     for (let sent = 0; sent < parts; sent += 1) await write(part);
@@ -134,12 +138,12 @@ describe('Given a body that is refused before it was sent', () => {
   it.each([
     ['of chunks', { 'transfer-encoding': 'chunked' }],
     ['larger than is read', { 'content-length': '70000' }],
-  ])('closes the connection of a rest %s', async (_, length) => {
+  ])('closes the connection if it is %s', async (_, length) => {
     server = await entryServer();
     const sent = open({ headers: { ...JSON_BODY, ...length } });
     sent.on('error', () => undefined);
 
-    const answer = await answerTo(sent);
+    const answer = await responseTo(sent);
 
     expect(answer).toMatchObject({ status: 401, connection: 'close' });
     if (!sent.socket?.destroyed) await once(sent.socket!, 'close');

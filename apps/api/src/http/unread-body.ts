@@ -61,14 +61,14 @@ export class Continuation {
   private readonly waiting = new WeakSet<object>();
 
   constructor(server: Server) {
-    // With a listener, Node does not answer `Expect: 100-continue` itself.
+    // With a listener, Node does not respond to `Expect: 100-continue` itself.
     server.on('checkContinue', (request, response) => {
       this.waiting.add(request);
       server.emit('request', request, response);
     });
   }
 
-  /** Asks for the body, unless there is none, or it is going to be refused for its size or ignored. */
+  /** Sends `100 Continue`, unless there is no body, or it will be refused for its size or ignored. */
   send(request: FastifyRequest, reply: FastifyReply): void {
     if (!this.waiting.has(request.raw)) return;
     if (hasBody(request) && !isBodyIgnored(request) && isWithinLimit(request)) reply.raw.writeContinue();

@@ -2,7 +2,15 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ValidateBy, ValidateIf } from 'class-validator';
-import { currencyOf, FORBIDDEN_CHARACTERS, isCurrencyCode, isFreeText, isInstant, MINOR_UNITS_MAX, type RefusalReason } from '@banking/domain'; // prettier-ignore
+import {
+  currencyOf,
+  FORBIDDEN_CHARACTERS,
+  isCurrencyCode,
+  isFreeText,
+  isInstant,
+  MINOR_UNITS_MAX,
+  type RefusalReason,
+} from '@banking/domain';
 import type { Provenance } from '../http/field.decorator.js';
 import { freeTextRule, mustBe } from './parameter.decorator.js';
 
@@ -11,24 +19,24 @@ interface FieldRule {
   readonly isRequired: boolean;
   readonly schema: ApiPropertyOptions;
   readonly reason?: RefusalReason;
-  /** What it must be, to follow its name. */
+  /** The rule, to follow `<name> must be`. */
   readonly must: string;
-  readonly isGood: (value: unknown) => boolean;
+  readonly isValid: (value: unknown) => boolean;
 }
 
-/** A field of a body. One that may be left out is left out, never `null`. */
+/** A field of a body. An optional field is omitted, never `null`. */
 function BodyField({
   provenance,
   isRequired,
   schema,
   reason = 'body_malformed',
   must,
-  isGood,
+  isValid,
 }: FieldRule): PropertyDecorator {
   const mark = provenance === 'stated' ? {} : { 'x-provenance': provenance };
   const rule = {
     name: reason,
-    validator: { validate: isGood, defaultMessage: () => mustBe('$property', must) },
+    validator: { validate: isValid, defaultMessage: () => mustBe('$property', must) },
   };
   return applyDecorators(
     ApiProperty({ ...schema, ...mark, required: isRequired } as ApiPropertyOptions),
@@ -43,7 +51,7 @@ const idBodyField = (isRequired: boolean) => (provenance: Provenance, descriptio
     isRequired,
     schema: { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description, example },
     must: `a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`,
-    isGood: (value) => Number.isSafeInteger(value) && (value as number) >= 1,
+    isValid: (value) => Number.isSafeInteger(value) && (value as number) >= 1,
   });
 
 export const IdBodyField = idBodyField(true);
@@ -51,7 +59,7 @@ export const OptionalIdBodyField = idBodyField(false);
 
 export const CURRENCY_RULE = 'the code of a current currency of ISO 4217, in three capital letters';
 
-/** A currency that amounts can be written in. */
+/** A currency with known decimals. */
 export const CurrencyBodyField = (provenance: Provenance, description: string, example: string): PropertyDecorator =>
   BodyField({
     provenance,
@@ -59,10 +67,10 @@ export const CurrencyBodyField = (provenance: Provenance, description: string, e
     schema: { type: 'string', pattern: '^[A-Z]{3}$', description, example },
     reason: 'currency_unknown',
     must: CURRENCY_RULE,
-    isGood: (value) => typeof value === 'string' && isCurrencyCode(value) && currencyOf(value).decimals !== undefined,
+    isValid: (value) => typeof value === 'string' && isCurrencyCode(value) && currencyOf(value).decimals !== undefined,
   });
 
-/** What an amount that moves must be, in words that follow its name. */
+/** The rules of an amount in a request, to follow `<name> must be`. */
 export const AMOUNT_RULES = {
   digits: 'a text of digits in the smallest unit of the currency: at least 1, no sign, no point, no leading zero',
   range: `at most ${MINOR_UNITS_MAX}`,
@@ -86,13 +94,13 @@ const amountBodyField =
         schema: { type: 'string', pattern: AMOUNT.source, description, example },
         reason: 'amount_malformed',
         must: AMOUNT_RULES.digits,
-        isGood: isAmount,
+        isValid: isAmount,
       }),
       ValidateBy(range, { context: { reason } }),
     );
   };
 
-/** Money that is to move, as transfers write it: at least one minor unit. */
+/** An amount in a request, in the format of transfers: at least one minor unit. */
 export const AmountBodyField = amountBodyField(true);
 export const OptionalAmountBodyField = amountBodyField(false);
 
@@ -111,7 +119,7 @@ export const LineField = (
     isRequired,
     schema: { type: 'string', minLength: 1, maxLength, description, example },
     must: freeTextRule(maxLength),
-    isGood: (value) => typeof value === 'string' && isFreeText(value, maxLength),
+    isValid: (value) => typeof value === 'string' && isFreeText(value, maxLength),
   });
 
 const choiceField =
@@ -122,7 +130,7 @@ const choiceField =
       isRequired,
       schema: { type: 'string', enum: [...choices], description, example: choices[0] },
       must: `one of ${choices.join(', ')}`,
-      isGood: (value) => choices.includes(value as string),
+      isValid: (value) => choices.includes(value as string),
     });
 
 export const ChoiceField = choiceField(false);
@@ -137,10 +145,10 @@ const instantField =
       schema: { type: 'string', format: 'date-time', description, example },
       reason: 'timestamp_invalid',
       must: INSTANT_RULE,
-      isGood: (value) => typeof value === 'string' && isInstant(value),
+      isValid: (value) => typeof value === 'string' && isInstant(value),
     });
 
-/** An instant of the caller's: with the offset they mean it at, which is kept. */
+/** An instant with the offset of the caller, which is stored with it. */
 export const InstantBodyField = instantField(false);
 export const RequiredInstantField = instantField(true);
 
@@ -157,10 +165,10 @@ export const WholeNumberField = (
     isRequired: false,
     schema: { type: 'integer', minimum, maximum, description, example },
     must: `a whole number from ${minimum} to ${maximum}`,
-    isGood: (value) => Number.isInteger(value) && (value as number) >= minimum && (value as number) <= maximum,
+    isValid: (value) => Number.isInteger(value) && (value as number) >= minimum && (value as number) <= maximum,
   });
 
-/** Names and texts of the caller's own. */
+/** The caller's own pairs of name and text. */
 export const PairsField = (
   provenance: Provenance,
   max: { readonly count: number; readonly name: number; readonly value: number },
@@ -179,8 +187,10 @@ export const PairsField = (
         description,
         example,
       } as ApiPropertyOptions,
-      must: `an object of at most ${max.count} texts: names of at most ${max.name} characters, texts of at most ${max.value}, neither empty nor only spaces, without ${FORBIDDEN_CHARACTERS}`,
-      isGood: (value) =>
+      must:
+        `an object of at most ${max.count} texts: names of at most ${max.name} characters, texts of at most ${max.value}, ` +
+        `neither empty nor only spaces, without ${FORBIDDEN_CHARACTERS}`,
+      isValid: (value) =>
         typeof value === 'object' &&
         value !== null &&
         !Array.isArray(value) &&
@@ -201,10 +211,10 @@ export const BooleanBodyField = (
     isRequired: false,
     schema: { type: 'boolean', description, ...schema } as ApiPropertyOptions,
     must: 'true or false',
-    isGood: (value) => typeof value === 'boolean',
+    isValid: (value) => typeof value === 'boolean',
   });
 
-/** An object whose fields are somebody else's to check: it is handed on exactly as it was sent, every name of it. */
+/** An object that the port validates. It is passed on exactly as it was sent. */
 export const ObjectField = (provenance: Provenance, schema: ApiPropertyOptions): PropertyDecorator =>
   applyDecorators(
     Transform(({ obj, key }: { obj: Record<string, unknown>; key: string }) => obj[key]),
@@ -213,22 +223,21 @@ export const ObjectField = (provenance: Provenance, schema: ApiPropertyOptions):
       isRequired: true,
       schema,
       must: 'an object',
-      isGood: (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+      isValid: (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
     }),
   );
 
-/** A code of somebody else's: letters and digits, handed on as it is. */
+/** A code of another institution, passed on unchanged. */
 export const CodeField = (
   provenance: Provenance,
   maxLength: number,
   description: string,
   example: string,
 ): PropertyDecorator =>
-  // prettier-ignore
   BodyField({
     provenance,
     isRequired: false,
     schema: { type: 'string', pattern: `^[A-Za-z0-9]{1,${maxLength}}$`, description, example },
     must: `1 to ${maxLength} letters and digits`,
-    isGood: (value) => typeof value === 'string' && value.length <= maxLength && /^[A-Za-z0-9]+$/.test(value),
+    isValid: (value) => typeof value === 'string' && value.length <= maxLength && /^[A-Za-z0-9]+$/.test(value),
   });

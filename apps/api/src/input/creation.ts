@@ -4,7 +4,7 @@ import { type Created, type Intent, isIdempotencyKey } from '@banking/domain';
 import type { CalledRequest } from '../access/caller.js';
 import { publicReference } from '../http/public-url.js';
 
-/** The caller's name for what they mean to do, as it was sent. */
+/** The idempotency key of the request. */
 export const IntentOf = createParamDecorator((_: unknown, context: ExecutionContext): Intent => {
   const request = context.switchToHttp().getRequest<FastifyRequest & CalledRequest>();
   const idempotencyKey = request.headers['idempotency-key'] as string | undefined;
@@ -14,9 +14,10 @@ export const IntentOf = createParamDecorator((_: unknown, context: ExecutionCont
 });
 
 /**
- * Sends what was made, and says where it can be read and whether it was made by an earlier request.
+ * Sends a created resource, its `Location`, and whether an earlier request created it.
  *
- * @param id of what is to be read there, where that is not what was made itself
+ * @param at the path that the id is appended to
+ * @param id the id in `Location`, if it is not the id of the resource
  */
 export function sendCreated<T extends { readonly id: number }>(
   reply: FastifyReply,
@@ -24,7 +25,7 @@ export function sendCreated<T extends { readonly id: number }>(
   { resource, isReplay }: Created<T>,
   id: number = resource.id,
 ): T {
-  // Another deployment may answer an order whose id cannot be read here.
+  // The upstream of a gateway may return an id beyond the safe integers.
   if (Number.isSafeInteger(id)) reply.header('location', publicReference(reply, `${at}/${id}`));
   if (isReplay) reply.header('idempotent-replayed', 'true');
   return resource;

@@ -12,17 +12,16 @@ export class PageQueryDto implements PageQuery {
   readonly cursor?: string;
 }
 
-/** Sends a page as the plain array it is, with the `Link` to the next one. */
+/** Sends a page as an array, with a `Link` to the next page. */
 export function sendPage<T>(reply: FastifyReply, { items, next }: Page<T>): readonly T[] {
   linkNext(reply, next);
   return items;
 }
 
 /**
- * Says where the next page is as a `Link` (RFC 8288): relative to the host that was called, with the parameters of
- * this request.
+ * Sets a `Link` to the next page (RFC 8288), relative to the called host, with the parameters of this request.
  *
- * @param next its cursor; undefined on the last page, which has no `Link`
+ * @param next the cursor of the next page; undefined on the last page, which has no `Link`
  */
 export function linkNext(reply: FastifyReply, next: string | undefined): void {
   if (next === undefined) return;

@@ -15,7 +15,7 @@ import {
 } from '@banking/domain';
 import type { Provenance } from '../http/field.decorator.js';
 
-/** What a parameter must be, in words that follow its name. */
+/** The rules of parameters, to follow `<name> must be`. */
 export const PARAMETER_RULES = {
   boolean: 'true or false',
   id: `a whole number from 1 to ${Number.MAX_SAFE_INTEGER}, in digits without a leading zero`,
@@ -26,7 +26,7 @@ export const PARAMETER_RULES = {
   statementLimit: `a whole number from 1 to ${STATEMENT_LIMIT_MAX}`,
 } as const;
 
-/** What free text must be, in words that follow its name. */
+/** The rule of free text, to follow `<name> must be`. */
 export const freeTextRule = (maxLength: number) =>
   `1 to ${maxLength} characters, not only spaces, without ${FORBIDDEN_CHARACTERS}`;
 
@@ -36,15 +36,14 @@ interface ParameterRule {
   readonly provenance: Provenance;
   readonly schema: ApiPropertyOptions;
   readonly reason: RefusalReason;
-  /** What it must be, to follow the name of the parameter. */
+  /** The rule, to follow `<name> must be`. */
   readonly must: string;
-  /** The value that is meant; undefined where the text means none. */
+  /** Reads the text. @returns undefined if it is invalid */
   readonly read: (text: string) => unknown;
-  /** A parameter may be left out unless this says no. */
   readonly isRequired?: boolean | undefined;
 }
 
-/** A parameter of the query. Sent twice or empty, it is none. */
+/** A parameter of the query. A repeated or empty parameter is invalid. */
 function Parameter(rule: ParameterRule): PropertyDecorator {
   const { provenance, schema, reason, must, read, isRequired = false } = rule;
   const mark = provenance === 'stated' ? {} : { 'x-provenance': provenance };
@@ -57,7 +56,13 @@ function Parameter(rule: ParameterRule): PropertyDecorator {
     }),
     ...(isRequired ? [] : [ValidateIf((_, value) => value !== undefined)]),
     ValidateBy(
-      { name: reason, validator: { validate: (value) => value !== unread && value !== undefined, defaultMessage: () => mustBe('$property', must) } }, // prettier-ignore
+      {
+        name: reason,
+        validator: {
+          validate: (value) => value !== unread && value !== undefined,
+          defaultMessage: () => mustBe('$property', must),
+        },
+      },
       { context: { reason } },
     ),
   );
@@ -115,7 +120,7 @@ export const BooleanParameter = (provenance: Provenance, description: string): P
     read: (text) => (text === 'true' || text === 'false' ? text === 'true' : undefined),
   });
 
-/** A text of a known form. @param must what that is, to follow the name of the parameter */
+/** Text of a known form. @param must the rule, to follow `<name> must be` */
 export const PatternParameter = (
   provenance: Provenance,
   pattern: RegExp,
@@ -131,7 +136,7 @@ export const PatternParameter = (
     isRequired,
   });
 
-/** Words that others extend: a value we do not know fits nothing, and is no mistake. */
+/** Text with values that can be added later: an unknown value matches nothing and is valid. */
 export const TextParameter = (provenance: Provenance, maxLength: number, description: string): PropertyDecorator =>
   Parameter({
     provenance,
@@ -154,14 +159,14 @@ const AnyLimitParameter = (most: number, otherwise: number, must: string, descri
   });
 
 export const LimitParameter = (): PropertyDecorator =>
-  AnyLimitParameter(LIMIT_MAX, LIMIT_DEFAULT, PARAMETER_RULES.limit, 'How many items the page holds at most.');
+  AnyLimitParameter(LIMIT_MAX, LIMIT_DEFAULT, PARAMETER_RULES.limit, 'Largest number of items in the page.');
 
 export const StatementLimitParameter = (): PropertyDecorator =>
   AnyLimitParameter(
     STATEMENT_LIMIT_MAX,
     STATEMENT_LIMIT_MAX,
     PARAMETER_RULES.statementLimit,
-    'How many movements the page holds at most.',
+    'Largest number of movements in the page.',
   );
 
 export const CursorParameter = (): PropertyDecorator =>
@@ -169,9 +174,9 @@ export const CursorParameter = (): PropertyDecorator =>
     provenance: 'ours',
     schema: {
       type: 'string',
-      description: 'Where the page before ended. It is part of the `Link` header of that page: follow that.',
+      description: 'The end of the previous page. Follow the `Link` header of that page, which contains the cursor.',
     },
     reason: 'cursor_invalid',
-    must: 'the cursor of a `Link` header, as it stands',
+    must: 'the cursor of a `Link` header, unchanged',
     read: (text) => (text === '' ? undefined : text),
   });

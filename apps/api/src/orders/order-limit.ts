@@ -1,27 +1,27 @@
 import { hash } from 'node:crypto';
 import type { AccountId, Created, Intent, Order, Scope } from '@banking/domain';
-import { type Headed, orderRate, RateLimit } from '../access/rate-limit.js';
+import { type Headed, orderLimit, RateLimit } from '../access/rate-limit.js';
 
 const KEYS_REMEMBERED_MAX = 100_000;
 
 /** An attempt to place an order. */
 interface Attempt extends Intent, Pick<Scope, 'workspaceId'> {
   readonly accountId: AccountId;
-  /** The order as it was sent. */
+  /** The request body. */
   readonly body: object;
 }
 
 /**
- * How many attempts to place an order a workspace has, counted in this process. Every attempt counts, also one that is refused; one that
- * is answered with an order placed before does not. A caller who lost a response gets it again, also when no attempt is left.
+ * Limits the attempts of a workspace to place an order, counted in this process. A refused attempt counts, and a replay does not. So a
+ * caller who lost a response gets it again, also if no attempt is left.
  */
 export class OrderLimit {
   private readonly limit: RateLimit;
-  /** Orders this process has responded with, by key, each with a digest of its body; the oldest are dropped first. */
+  /** Digests of the bodies of placed orders, by idempotency key. The oldest are dropped first. */
   private readonly placed = new Map<string, string>();
 
   constructor(perMinute: number | undefined, nowMs?: () => number) {
-    this.limit = new RateLimit(perMinute === undefined ? undefined : orderRate(perMinute), nowMs);
+    this.limit = new RateLimit(perMinute === undefined ? undefined : orderLimit(perMinute), nowMs);
   }
 
   /** @throws Refusal `rate_limited`, and what `place` throws */

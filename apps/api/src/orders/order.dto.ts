@@ -15,7 +15,7 @@ import { TransactionDto } from '../transfers/transaction.dto.js';
 
 class ExecutionEdgesDto {
   @Ours()
-  @EdgeField(() => TransactionDto, 'The transaction it made, once it has run.', false)
+  @EdgeField(() => TransactionDto, 'The transaction of the execution, after it has run.', false)
   readonly transaction?: TransactionDto;
 }
 
@@ -24,25 +24,43 @@ class ExecutionDto implements Execution {
   @IdField('The execution.', 1)
   readonly id!: Execution['id'];
 
-  @Field('ours', { type: 'integer', minimum: 1, description: 'Which run of the order it is: 1 for the first. A run that was missed keeps its number, so numbers may have gaps.', example: 1 }) // prettier-ignore
+  @Field('ours', {
+    type: 'integer',
+    minimum: 1,
+    description: 'Number of the run, from 1. A missed run keeps its number, so numbers can have gaps.',
+    example: 1,
+  })
   readonly sequence!: number;
 
   @Ours()
-  @TextField('`scheduled`; `pending` while its transaction is; `completed`, `failed` or `cancelled`.', 'completed')
+  @TextField(
+    '`scheduled`, `pending` while its transaction is pending, `completed`, `failed` or `cancelled`.',
+    'completed',
+  )
   readonly status!: Execution['status'];
 
   @Ours()
-  @TimeField('When it is or was due.')
+  @TimeField('Due time.')
   readonly scheduledAt?: NonNullable<Execution['scheduledAt']>;
 
   @Ours()
-  @TimeField('When the money moved.')
+  @TimeField('Time of the debit.')
   readonly executedAt?: NonNullable<Execution['executedAt']>;
 
-  @Field('ours', { type: 'string', description: 'Why it has failed: a `reason` of the table of errors, or `payout_rejected`.', example: 'insufficient_funds', required: false }) // prettier-ignore
+  @Field('ours', {
+    type: 'string',
+    description: 'Reason of the failure: a `reason` of the table of errors, or `payout_rejected`.',
+    example: 'insufficient_funds',
+    required: false,
+  })
   readonly failureCode?: string;
 
-  @Field('ours', { type: 'string', description: 'The same for people.', example: 'The account does not hold the amount.', required: false }) // prettier-ignore
+  @Field('ours', {
+    type: 'string',
+    description: 'The reason of the failure for people.',
+    example: 'The account does not hold the amount.',
+    required: false,
+  })
   readonly failureMessage?: string;
 
   @Ours()
@@ -56,10 +74,14 @@ class OrderEdgesDto {
   readonly account?: AccountDto;
 
   @Ours()
-  @EdgeField(() => RecipientDto, 'Who is paid.', false)
+  @EdgeField(() => RecipientDto, 'The recipient.', false)
   readonly recipient?: RecipientDto;
 
-  @EdgeField(() => [ExecutionDto], 'Its runs, in the order of their sequence: a page of a single order\'s, the latest ten of each on a list.', false) // prettier-ignore
+  @EdgeField(
+    () => [ExecutionDto],
+    'The runs by sequence: one page for a single order, the latest ten in a list.',
+    false,
+  )
   readonly executions?: readonly ExecutionDto[];
 }
 
@@ -69,12 +91,15 @@ export class OrderDto implements Order {
   readonly id!: Order['id'];
 
   @Ours()
-  @AmountField("Of each run, without the fee: digits in minor units of the account's currency.", '250000')
+  @AmountField(
+    'The amount of each run, without the fee: digits in minor units of the currency of the account.',
+    '250000',
+  )
   readonly amount!: Order['amount'];
 
   @Ours()
   @TextField(
-    '`active` while something is left to run; then `completed`, `cancelled` or `failed`, for good. What became of the money, its transaction says.',
+    '`active` while a run is left, then finally `completed`, `cancelled` or `failed`. Its transaction shows the status of the payment.',
     'completed',
   )
   readonly status!: Order['status'];
@@ -92,44 +117,72 @@ export class OrderDto implements Order {
   readonly purposeCode?: string;
 
   @Ours()
-  @TextField('`daily`, `weekly` or `monthly`, where the order recurs.', 'monthly', false)
+  @TextField('`daily`, `weekly` or `monthly`. Only for a recurring order.', 'monthly', false)
   readonly repeatUnit?: NonNullable<Order['repeatUnit']>;
 
-  @Field('ours', { type: 'integer', minimum: 1, maximum: 366, description: 'How many of those lie between two runs.', example: 1, required: false }) // prettier-ignore
+  @Field('ours', {
+    type: 'integer',
+    minimum: 1,
+    maximum: 366,
+    description: 'The number of `repeatUnit` between two runs.',
+    example: 1,
+    required: false,
+  })
   readonly repeatValue?: number;
 
   @Ours()
-  @TimeField('The first run, where it was given.')
+  @TimeField('Time of the first run, if it was set.')
   readonly startAt?: NonNullable<Order['startAt']>;
 
   @Ours()
-  @TimeField('No run is after it.')
+  @TimeField('No run is later.')
   readonly stopAt?: NonNullable<Order['stopAt']>;
 
   @Ours()
   @TimeField(
-    'Since when it is paused: it stays `active` and does not run until an administrator of the workspace or the bank resumes it. It can be cancelled.',
+    'Time of the pause. A paused order stays `active`, does not run until an administrator resumes it, and can be cancelled.',
   )
   readonly pausedAt?: NonNullable<Order['pausedAt']>;
 
-  @Field('ours', { type: 'string', description: 'Why it is paused. `payouts_rejected`: three of its payouts in a row were rejected. `placer_without_role`: the user who placed it has no role in the workspace.', example: 'payouts_rejected', required: false }) // prettier-ignore
+  @Field('ours', {
+    type: 'string',
+    description:
+      '`payouts_rejected`: three payouts in a row were rejected. `placer_without_role`: its placer has no role in the workspace.',
+    example: 'payouts_rejected',
+    required: false,
+  })
   readonly pauseReason?: NonNullable<Order['pauseReason']>;
 
-  @Field('ours', { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'The quote it was placed at.', example: 1, required: false }) // prettier-ignore
+  @Field('ours', {
+    type: 'integer',
+    format: 'int64',
+    minimum: 1,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: 'The quote of the order.',
+    example: 1,
+    required: false,
+  })
   readonly quoteID?: NonNullable<Order['quoteID']>;
 
-  @Field('ours', { type: 'string', description: 'Your own name of the order.', example: 'FAMILY-1', required: false })
+  @Field('ours', { type: 'string', description: 'Your reference of the order.', example: 'FAMILY-1', required: false })
   readonly externalReference?: string;
 
-  @Field('ours', { type: 'object', additionalProperties: { type: 'string' }, description: 'Pairs of your own.', example: { department: 'purchasing' }, required: [], selfRequired: false } as never) // prettier-ignore
+  @Field('ours', {
+    type: 'object',
+    additionalProperties: { type: 'string' },
+    description: 'Your own pairs of name and value.',
+    example: { department: 'purchasing' },
+    required: [],
+    selfRequired: false,
+  } as never)
   readonly metadata?: Readonly<Record<string, string>>;
 
   @Ours()
-  @TimeField('When it was placed.')
+  @TimeField('Time of the order.')
   readonly createdAt?: NonNullable<Order['createdAt']>;
 
   @Ours()
-  @TimeField('When its status last changed.')
+  @TimeField('Time of the last change of status.')
   readonly updatedAt?: NonNullable<Order['updatedAt']>;
 
   @EdgeField(() => OrderEdgesDto, 'Related records.')

@@ -3,35 +3,28 @@ import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { BankingService } from '@banking/domain';
 import { CalledBy, type Caller } from '../access/caller.js';
-import { Operation } from '../http/operation.decorator.js';
-import { ReferenceAnswers } from '../http/reference-answers.js';
+import { Operation } from '../access/operation.decorator.js';
+import { CachedResponses } from '../http/cached-responses.js';
+import * as docs from './purposes.docs.js';
 
 @ApiTags('Orders')
 @Controller('orders')
 export class PurposesController {
   constructor(
     private readonly banking: BankingService,
-    private readonly reference: ReferenceAnswers,
+    private readonly responses: CachedResponses,
   ) {}
 
   @Get('purposes')
-  @Operation('listPurposes', {
-    summary: 'List the purpose codes',
-    description:
-      'Why money may be sent: the codes that an order to another country can carry as its `purposeCode`, each with its meaning. The codes are those of the network that carries the money, so more may come.',
-    provenance: 'known',
-    refusals: [],
-    hasETag: true,
-    examples: [{ name: 'purposes', summary: 'All purpose codes' }],
-  })
+  @Operation('listPurposes', docs.listPurposes)
   @ApiOkResponse({
-    description: 'The codes with their texts.',
+    description: 'The meaning of each code.',
     schema: {
       type: 'object',
-      additionalProperties: { type: 'string', description: 'What the code means.', example: 'Family maintenance' },
+      additionalProperties: { type: 'string', description: 'Meaning of the code.', example: 'Family maintenance' },
     },
   })
   list(@CalledBy() caller: Caller, @Res({ passthrough: true }) reply: FastifyReply) {
-    return this.reference.send(reply, 'purposes', () => this.banking.listPurposes(caller));
+    return this.responses.send(reply, 'purposes', () => this.banking.listPurposes(caller));
   }
 }

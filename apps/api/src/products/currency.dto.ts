@@ -2,7 +2,7 @@ import type { Currency } from '@banking/domain';
 import { AmountField, Field, IdField, TextField, TimeField } from '../http/field.decorator.js';
 
 export class CurrencyDto implements Currency {
-  @IdField('The currency; ours is its ISO 4217 numeric code.', 978)
+  @IdField('The currency. This service uses its ISO 4217 numeric code.', 978)
   readonly id!: Currency['id'];
 
   @TextField('ISO 4217 code.', 'EUR')
@@ -14,15 +14,22 @@ export class CurrencyDto implements Currency {
   @TextField('Sign for display.', '€', false)
   readonly symbol?: string;
 
-  @Field('stated', { type: 'integer', minimum: 0, maximum: 4, description: 'Decimal places: 2 for USD, 0 for JPY, 3 for KWD. They turn minor units into what people read.', example: 2, required: false }) // prettier-ignore
+  @Field('stated', {
+    type: 'integer',
+    minimum: 0,
+    maximum: 4,
+    description: 'Decimal places: 2 for USD, 0 for JPY, 3 for KWD. They convert minor units to whole units.',
+    example: 2,
+    required: false,
+  })
   readonly decimals?: number;
 
   @AmountField('Smallest SWIFT withdrawal, in minor units of this currency: `"5000"` in EUR is 50.00.', '5000', false)
   readonly swiftMinimumWithdrawalAmount?: NonNullable<Currency['swiftMinimumWithdrawalAmount']>;
 
-  @TimeField('When the record was made.')
+  @TimeField('Time of creation.')
   readonly createdAt?: NonNullable<Currency['createdAt']>;
 
-  @TimeField('When the record last changed.')
+  @TimeField('Time of the last change.')
   readonly updatedAt?: NonNullable<Currency['updatedAt']>;
 }

@@ -14,13 +14,13 @@ export class ProductDto implements Product {
   @TextField('Name.', 'EUR current account')
   readonly name!: string;
 
-  @TextField('What it is for.', 'A current account that holds euros and pays out at home and abroad.', false)
+  @TextField('Purpose of the product.', 'A current account that holds euros and pays out at home and abroad.', false)
   readonly description?: string;
 
-  @TimeField('When the record was made.')
+  @TimeField('Time of creation.')
   readonly createdAt?: NonNullable<Product['createdAt']>;
 
-  @TimeField('When the record last changed.')
+  @TimeField('Time of the last change.')
   readonly updatedAt?: NonNullable<Product['updatedAt']>;
 
   @EdgeField(() => ProductEdgesDto, 'Related records.')

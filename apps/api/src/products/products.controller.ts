@@ -3,8 +3,9 @@ import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { BankingService } from '@banking/domain';
 import { CalledBy, type Caller } from '../access/caller.js';
-import { Operation } from '../http/operation.decorator.js';
-import { ReferenceAnswers } from '../http/reference-answers.js';
+import { Operation } from '../access/operation.decorator.js';
+import { CachedResponses } from '../http/cached-responses.js';
+import * as docs from './products.docs.js';
 import { ProductDto } from './product.dto.js';
 
 @ApiTags('Products')
@@ -12,21 +13,13 @@ import { ProductDto } from './product.dto.js';
 export class ProductsController {
   constructor(
     private readonly banking: BankingService,
-    private readonly reference: ReferenceAnswers,
+    private readonly responses: CachedResponses,
   ) {}
 
   @Get()
-  @Operation('listProducts', {
-    summary: 'List the banking products',
-    description:
-      'What an account can be opened from: one product for each currency, with the `decimals` that say how its amounts are read.',
-    provenance: 'stated',
-    refusals: [],
-    hasETag: true,
-    examples: [{ name: 'products', summary: 'All products' }],
-  })
-  @ApiOkResponse({ description: 'The products, whole.', type: [ProductDto] })
+  @Operation('listProducts', docs.listProducts)
+  @ApiOkResponse({ description: 'All products.', type: [ProductDto] })
   list(@CalledBy() caller: Caller, @Res({ passthrough: true }) reply: FastifyReply) {
-    return this.reference.send(reply, 'products', () => this.banking.listProducts(caller));
+    return this.responses.send(reply, 'products', () => this.banking.listProducts(caller));
   }
 }

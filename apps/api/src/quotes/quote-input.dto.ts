@@ -1,4 +1,4 @@
-import type { QuoteWish } from '@banking/domain';
+import type { CreateQuoteInput } from '@banking/domain';
 import {
   CurrencyBodyField,
   IdBodyField,
@@ -6,19 +6,31 @@ import {
   OptionalIdBodyField,
 } from '../input/body-field.decorator.js';
 
-export class QuoteWishDto implements QuoteWish {
+export class CreateQuoteInputDto implements CreateQuoteInput {
   @IdBodyField('ours', 'The account that pays.', 1)
-  readonly accountID!: QuoteWish['accountID'];
+  readonly accountID!: CreateQuoteInput['accountID'];
 
-  @OptionalAmountBodyField('ours', 'What is to leave the account besides the fee: digits in minor units of its currency. `"250000"` in USD is 2500.00. Either this or `targetAmount`.', '250000') // prettier-ignore
-  readonly amount?: NonNullable<QuoteWish['amount']>;
+  @OptionalAmountBodyField(
+    'ours',
+    'The amount without the fee: digits in minor units of the currency of the account. `"250000"` in USD is 2500.00. Set this or `targetAmount`.',
+    '250000',
+  )
+  readonly amount?: NonNullable<CreateQuoteInput['amount']>;
 
-  @OptionalAmountBodyField('ours', 'What is to arrive, exactly: digits in minor units of the target currency. `"20750000"` in INR is 207500.00. Either this or `amount`.', '20750000') // prettier-ignore
-  readonly targetAmount?: NonNullable<QuoteWish['targetAmount']>;
+  @OptionalAmountBodyField(
+    'ours',
+    'The exact amount that arrives: digits in minor units of the target currency. `"20750000"` in INR is 207500.00. Set this or `amount`.',
+    '20750000',
+  )
+  readonly targetAmount?: NonNullable<CreateQuoteInput['targetAmount']>;
 
-  @OptionalIdBodyField('ours', 'Who is to be paid. Either this or `targetCurrency`.', 2)
-  readonly recipientID?: NonNullable<QuoteWish['recipientID']>;
+  @OptionalIdBodyField('ours', 'The recipient. Set this or `targetCurrency`.', 2)
+  readonly recipientID?: NonNullable<CreateQuoteInput['recipientID']>;
 
-  @CurrencyBodyField('ours', 'What is to be paid in, where nobody is named yet: an ISO 4217 code. Either this or `recipientID`.', 'INR') // prettier-ignore
+  @CurrencyBodyField(
+    'ours',
+    'The currency that arrives, for a quote without a recipient: an ISO 4217 code. Set this or `recipientID`.',
+    'INR',
+  )
   readonly targetCurrency?: string;
 }

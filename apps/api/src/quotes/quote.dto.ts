@@ -10,7 +10,7 @@ class QuoteEdgesDto {
   readonly account!: AccountDto;
 
   @Ours()
-  @EdgeField(() => RecipientDto, 'Who is paid, where that was named.', false)
+  @EdgeField(() => RecipientDto, 'The recipient, if the request names one.', false)
   readonly recipient?: RecipientDto;
 
   @Ours()
@@ -24,36 +24,46 @@ export class QuoteDto implements Quote {
   readonly id!: Quote['id'];
 
   @Ours()
-  @AmountField("What leaves the account besides the fee, in minor units of its currency. Debited is this and `feeAmount`. Of a quote for a `targetAmount`, the smallest amount that covers it.", '250000') // prettier-ignore
+  @AmountField(
+    'The amount without the fee, in minor units of the currency of the account. The debit is `amount` plus `feeAmount`.',
+    '250000',
+  )
   readonly amount!: Quote['amount'];
 
   @Field('ours', {
     type: 'string',
     pattern: '^(0|[1-9][0-9]{0,14})(\\.[0-9]{1,15})?$',
     description:
-      "What one whole unit of the account's currency buys in whole units of the target's, exactly as it is used: rounded down to fifteen significant digits at most. `1` within a currency.",
+      'Whole units of the target currency for one of the currency of the account, with at most fifteen significant digits.',
     example: '83',
   })
   readonly rate!: Quote['rate'];
 
   @Ours()
-  @AmountField("In minor units of the account's currency, debited besides `amount`. Left out where no recipient is named: it depends on the way there.", '600', false) // prettier-ignore
+  @AmountField(
+    'The fee, in minor units of the currency of the account. Omitted without a recipient, because the corridor sets the fee.',
+    '600',
+    false,
+  )
   readonly feeAmount?: NonNullable<Quote['feeAmount']>;
 
   @Ours()
-  @AmountField('What arrives, in minor units of the target currency: `amount` at `rate`, rounded down, or the `targetAmount` of the request.', '20750000') // prettier-ignore
+  @AmountField(
+    'The amount that arrives, in minor units of the target currency: `amount` times `rate`, rounded down, or the `targetAmount` of the request.',
+    '20750000',
+  )
   readonly targetAmount!: Quote['targetAmount'];
 
   @Ours()
-  @TimeField('Until when it holds.', true)
+  @TimeField('Time of expiry.', true)
   readonly expiresAt!: Quote['expiresAt'];
 
   @Ours()
-  @TimeField('When the quote was given.')
+  @TimeField('Time of creation.')
   readonly createdAt?: NonNullable<Quote['createdAt']>;
 
   @Ours()
-  @TimeField('The same: a quote never changes.')
+  @TimeField('Equal to `createdAt`: a quote does not change.')
   readonly updatedAt?: NonNullable<Quote['updatedAt']>;
 
   @Ours()

@@ -1,6 +1,6 @@
 import type {
-  InternalRecipientWish,
-  InternationalRecipientWish,
+  AddInternalRecipientInput,
+  AddInternationalRecipientInput,
   RecipientChange,
   RecipientQuery,
 } from '@banking/domain';
@@ -10,37 +10,37 @@ import { BooleanParameter } from '../input/parameter.decorator.js';
 import { BENEFICIARY_DATA } from './recipient.dto.js';
 
 const LINE_MAX = 140;
-const SAVED = 'Whether to offer the recipient again: `GET /recipients?saved=true` lists those.';
+const SAVED = 'Whether the recipient is offered again. `GET /recipients?saved=true` lists these recipients.';
 
-/** Which recipients are wanted. */
+/** The filter of the list of recipients. */
 export class RecipientQueryDto extends PageQueryDto implements RecipientQuery {
-  @BooleanParameter('ours', 'Only those to be offered again, or only the others.')
+  @BooleanParameter('ours', 'Only recipients with this `saved` flag.')
   readonly saved?: boolean;
 }
 
-export class InternationalRecipientDto implements Pick<InternationalRecipientWish, 'data' | 'alias' | 'saved'> {
+export class InternationalRecipientDto implements Pick<AddInternationalRecipientInput, 'data' | 'alias' | 'saved'> {
   @ObjectField('known', {
     ...BENEFICIARY_DATA,
     additionalProperties: false,
-    description: 'Who finally owns the money: what `GET /recipients/validation-schema` asks for, exactly.',
+    description: 'The beneficiary, in exactly the fields of a schema of `GET /recipients/validation-schema`.',
   })
-  readonly data!: InternationalRecipientWish['data'];
+  readonly data!: AddInternationalRecipientInput['data'];
 
-  @LineField('ours', LINE_MAX, 'What you call them.', 'Asha, Pune')
+  @LineField('ours', LINE_MAX, 'Nickname.', 'Asha, Pune')
   readonly alias?: string;
 
   @BooleanBodyField('ours', SAVED, { default: true, example: true })
   readonly saved?: boolean;
 }
 
-export class InternalRecipientDto implements InternalRecipientWish {
+export class InternalRecipientDto implements AddInternalRecipientInput {
   @LineField('ours', LINE_MAX, 'The `code` of the account to pay to.', 'NW0000000006', true)
   readonly accountCode!: string;
 
-  @LineField('ours', LINE_MAX, 'The name to show. Without it the alias is shown, without that the code.', 'Southwind')
+  @LineField('ours', LINE_MAX, 'The name of the recipient. Defaults to the alias, or else to the code.', 'Southwind')
   readonly name?: string;
 
-  @LineField('ours', LINE_MAX, 'What you call them.', 'Southwind, deposits')
+  @LineField('ours', LINE_MAX, 'Nickname.', 'Southwind, deposits')
   readonly alias?: string;
 
   @BooleanBodyField('ours', SAVED, { default: true, example: true })
@@ -48,7 +48,7 @@ export class InternalRecipientDto implements InternalRecipientWish {
 }
 
 export class RecipientChangeDto implements Omit<RecipientChange, 'recipientId'> {
-  @LineField('ours', LINE_MAX, 'What you call them from now on.', 'Berlin, rent')
+  @LineField('ours', LINE_MAX, 'The new nickname.', 'Berlin, rent')
   readonly alias?: string;
 
   @BooleanBodyField('ours', SAVED, { example: false })

@@ -9,18 +9,18 @@ const text = (description: string, example: string) => ({
   'x-provenance': 'known',
 });
 
-/** The fields that a corridor may ask for; which of them it does, its schema says. */
+/** The fields that a corridor can require. Its schema lists the required ones. */
 export const BENEFICIARY_DATA = {
   type: 'object' as const,
   properties: {
     beneficiaryName: text('Full name.', 'Ravi Menon'),
-    beneficiaryAddress: text('Where they live or are registered.', '12 Marine Drive, Mumbai'),
-    destinationCountry: text('ISO 3166-1 alpha-2 code of the country the money goes to.', 'IN'),
+    beneficiaryAddress: text('Address of residence or registration.', '12 Marine Drive, Mumbai'),
+    destinationCountry: text('Destination country: ISO 3166-1 alpha-2 code.', 'IN'),
     beneficiaryAccountType: text('`Individual` or `Corporate`.', 'Individual'),
-    beneficiaryCountryCode: text('ISO 3166-1 alpha-2 code of their own country.', 'IN'),
+    beneficiaryCountryCode: text('Country of the beneficiary: ISO 3166-1 alpha-2 code.', 'IN'),
     beneficiaryAccountNumber: text('Account number or IBAN.', '50100123456789'),
-    routingCodeType1: text('Which code leads to the bank.', 'IFSC'),
-    routingCodeValue1: text('That code.', 'HDFC0000001'),
+    routingCodeType1: text('Type of the routing code.', 'IFSC'),
+    routingCodeValue1: text('The routing code of the bank.', 'HDFC0000001'),
   },
   required: [],
 };
@@ -38,10 +38,10 @@ class BankDto implements Bank {
   @TextField('SWIFT/BIC code (ISO 9362).', 'DEUTDEFF', false)
   readonly swiftCode?: string;
 
-  @TimeField('When the record was made.')
+  @TimeField('Time of creation.')
   readonly createdAt?: NonNullable<Bank['createdAt']>;
 
-  @TimeField('When the record last changed.')
+  @TimeField('Time of the last change.')
   readonly updatedAt?: NonNullable<Bank['updatedAt']>;
 }
 
@@ -52,26 +52,26 @@ class BeneficiaryDto implements Beneficiary {
   @Field('known', {
     ...BENEFICIARY_DATA,
     additionalProperties: true,
-    description: 'Who finally owns the money, in the fields the corridor asks for. A corridor may ask for more.',
+    description: 'The beneficiary, in the fields that the corridor requires. A corridor can require other fields.',
     selfRequired: false,
   })
   readonly data?: NonNullable<Beneficiary['data']>;
 
-  @TimeField('When the record was made.')
+  @TimeField('Time of creation.')
   readonly createdAt?: NonNullable<Beneficiary['createdAt']>;
 
-  @TimeField('When the record last changed.')
+  @TimeField('Time of the last change.')
   readonly updatedAt?: NonNullable<Beneficiary['updatedAt']>;
 }
 
 class RecipientEdgesDto {
-  @EdgeField(() => BankDto, 'The bank of the recipient; left out where it is not known.', false)
+  @EdgeField(() => BankDto, 'The bank of the recipient. Omitted if unknown.', false)
   readonly bank?: BankDto;
 
   @EdgeField(() => BeneficiaryDto, 'For international transfers.', false)
   readonly beneficiary?: BeneficiaryDto;
 
-  @EdgeField(() => CurrencyDto, 'What the recipient is paid in; left out for an account of another workspace.', false)
+  @EdgeField(() => CurrencyDto, 'The currency of the recipient. Omitted for an account of another workspace.', false)
   readonly currency?: CurrencyDto;
 }
 
@@ -88,13 +88,18 @@ export class RecipientDto implements Recipient {
   @TextField('Nickname.', 'Ravi, Mumbai', false)
   readonly alias?: string;
 
-  @Field('stated', { type: 'boolean', description: 'Whether it is to be offered again.', example: true, required: false }) // prettier-ignore
+  @Field('stated', {
+    type: 'boolean',
+    description: 'Whether the recipient is offered again.',
+    example: true,
+    required: false,
+  })
   readonly saved?: boolean;
 
-  @TimeField('When the record was made.')
+  @TimeField('Time of creation.')
   readonly createdAt?: NonNullable<Recipient['createdAt']>;
 
-  @TimeField('When the record last changed.')
+  @TimeField('Time of the last change.')
   readonly updatedAt?: NonNullable<Recipient['updatedAt']>;
 
   @EdgeField(() => RecipientEdgesDto, 'Related records.')

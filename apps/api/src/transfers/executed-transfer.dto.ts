@@ -3,7 +3,7 @@ import { AccountDto, BalanceDto } from '../accounts/account.dto.js';
 import { AmountField, EdgeField, Field, IdField, Ours, TextField, TimeField } from '../http/field.decorator.js';
 import { RecipientDto } from '../recipients/recipient.dto.js';
 
-/** What a transfer says of itself, wherever it stands. @param mark where its fields come from */
+/** The fields of a transfer. @param mark their provenance */
 const fieldsOf = (mark: PropertyDecorator) => {
   class TransferFields {
     @mark
@@ -19,12 +19,18 @@ const fieldsOf = (mark: PropertyDecorator) => {
     readonly description?: string;
 
     @mark
-    @Field('stated', { type: 'string', enum: ['debit', 'credit'], description: '`debit`: money left the account. `credit`: it arrived.', example: 'debit', required: false }) // prettier-ignore
+    @Field('stated', {
+      type: 'string',
+      enum: ['debit', 'credit'],
+      description: '`debit`: money left the account. `credit`: it arrived.',
+      example: 'debit',
+      required: false,
+    })
     readonly direction?: NonNullable<Transfer['direction']>;
 
     @mark
     @TextField(
-      '`spot` where a conversion took place; `internal`, `payout`, `funding`, `return`, `fee`. More may come.',
+      '`spot` with a conversion, `internal`, `payout`, `funding`, `return` or `fee`. More types may be added.',
       'payout',
       false,
     )
@@ -35,21 +41,25 @@ const fieldsOf = (mark: PropertyDecorator) => {
     readonly purpose?: string;
 
     @mark
-    @AmountField('Fee charged, in the same units. The fee is a transfer of its own; here it is repeated for display.', '1250', false) // prettier-ignore
+    @AmountField(
+      'Fee charged, in the same units. The fee is a transfer of its own and repeated here for display.',
+      '1250',
+      false,
+    )
     readonly feeAmount?: NonNullable<Transfer['feeAmount']>;
 
     @mark
-    @TimeField('When it was booked.')
+    @TimeField('Time of booking.')
     readonly createdAt?: NonNullable<Transfer['createdAt']>;
 
     @mark
-    @TimeField('The same: a transfer does not change.')
+    @TimeField('Equal to `createdAt`: a transfer does not change.')
     readonly updatedAt?: NonNullable<Transfer['updatedAt']>;
   }
   return TransferFields;
 };
 
-/** What a transfer leads to, wherever it stands. @param mark as above */
+/** The related records of a transfer. @param mark their provenance */
 const edgesOf = (mark: PropertyDecorator) => {
   class TransferEdges {
     @mark
@@ -57,11 +67,11 @@ const edgesOf = (mark: PropertyDecorator) => {
     readonly account?: AccountDto;
 
     @mark
-    @EdgeField(() => BalanceDto, 'The balance this transfer left behind.', false)
+    @EdgeField(() => BalanceDto, 'The balance after this transfer.', false)
     readonly balance?: BalanceDto;
 
     @mark
-    @EdgeField(() => RecipientDto, 'Who is paid.', false)
+    @EdgeField(() => RecipientDto, 'The recipient.', false)
     readonly recipient?: RecipientDto;
   }
   return TransferEdges;
@@ -75,8 +85,8 @@ export const TransferFieldsEdgesDto = edgesOf(stated);
 class ExecutedTransferEdgesDto extends edgesOf(Ours()) {}
 
 /**
- * A transfer inside its transaction: without its own `edges.transaction`, so that nesting ends. The published interface does not show
- * the layout of these.
+ * A transfer inside its transaction, without `edges.transaction`, so that the nesting ends. The published interface does not show its
+ * layout.
  */
 export class ExecutedTransferDto extends fieldsOf(Ours()) implements ExecutedTransfer {
   @Ours()

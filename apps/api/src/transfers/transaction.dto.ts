@@ -8,25 +8,26 @@ class RemittanceEventDto implements RemittanceEvent {
 
   @KnownValues()
   @TextField(
-    'Payment status of ISO 20022: `ACSP` on its way, `ACCC` credited to the beneficiary, `RJCT` rejected. More may come.',
+    'Payment status of ISO 20022: `ACSP` on its way, `ACCC` credited to the beneficiary, `RJCT` rejected. More values may be added.',
     'RJCT',
   )
   readonly status!: RemittanceEvent['status'];
 
-  @TextField(
-    'The same for people, as the provider wrote it.',
-    'The payment was rejected. The account is closed.',
-    false,
-  )
+  @TextField('The message of the provider for people.', 'The payment was rejected. The account is closed.', false)
   readonly message?: string;
 
-  @Field('ours', { type: 'string', description: "The provider's reason code, raw: `G000` to `G006`, `AC04`, …", example: 'AC04', required: false }) // prettier-ignore
+  @Field('ours', {
+    type: 'string',
+    description: 'The unchanged reason code of the provider, such as `AC04`.',
+    example: 'AC04',
+    required: false,
+  })
   readonly reasonCode?: string;
 
-  @TimeField('When it was recorded.')
+  @TimeField('Time of recording.')
   readonly createdAt?: NonNullable<RemittanceEvent['createdAt']>;
 
-  @TimeField('When it last changed.')
+  @TimeField('Time of the last change.')
   readonly lastUpdatedAt?: NonNullable<RemittanceEvent['lastUpdatedAt']>;
 }
 
@@ -39,10 +40,10 @@ class InternationalRemittanceDto implements InternationalRemittance {
   @IdField('The remittance.', 1)
   readonly id!: InternationalRemittance['id'];
 
-  @TimeField('When it was made.')
+  @TimeField('Time of creation.')
   readonly createdAt?: NonNullable<InternationalRemittance['createdAt']>;
 
-  @TimeField('When it last changed.')
+  @TimeField('Time of the last change.')
   readonly updatedAt?: NonNullable<InternationalRemittance['updatedAt']>;
 
   @EdgeField(() => RemittanceEdgesDto, 'Related records.')
@@ -50,10 +51,10 @@ class InternationalRemittanceDto implements InternationalRemittance {
 }
 
 class TransactionEdgesDto {
-  @EdgeField(() => InternationalRemittanceDto, 'How a payment abroad is getting on.', false)
+  @EdgeField(() => InternationalRemittanceDto, 'The tracking of a payment abroad.', false)
   readonly internationalRemittance?: InternationalRemittanceDto;
 
-  @EdgeField(() => [ExecutedTransferDto], 'The transfers it made on accounts of this workspace.', false)
+  @EdgeField(() => [ExecutedTransferDto], 'The transfers of the transaction on accounts of this workspace.', false)
   readonly transfers?: readonly ExecutedTransferDto[];
 }
 
@@ -61,35 +62,39 @@ export class TransactionDto implements Transaction {
   @IdField('The transaction.', 9)
   readonly id!: Transaction['id'];
 
-  @TextField('`pending` until the last word; then `completed` or `failed`, for good.', 'completed')
+  @TextField('`pending` until the final status: `completed` or `failed`.', 'completed')
   readonly status!: Transaction['status'];
 
   @Field('stated', {
     type: 'string',
     pattern: '^[0-9a-f]{64}$',
     description:
-      'SHA-256 over the canonical content of the transaction (RFC 8785) and the previous hash of every account it touches.',
+      'SHA-256 over the canonical content of the transaction (RFC 8785) and the previous hash of each of its accounts.',
     example: '3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b8551',
     required: false,
   })
   readonly hash?: string;
 
   @Ours()
-  @IdField('The order it carries out. A return has none: `returnOf` leads to the transaction that has one.', 1, false)
+  @IdField(
+    'The order of the transaction. A return has none: `returnOf` leads to the transaction with the order.',
+    1,
+    false,
+  )
   readonly orderID?: NonNullable<Transaction['orderID']>;
 
   @Ours()
-  @IdField('The transaction that it reverses, a payment or a return.', 11, false)
+  @IdField('The reversed transaction, a payment or a return.', 11, false)
   readonly returnOf?: NonNullable<Transaction['returnOf']>;
 
   @Ours()
-  @IdField('The return that reverses it.', 12, false)
+  @IdField('The return that reverses the transaction.', 12, false)
   readonly returnedBy?: NonNullable<Transaction['returnedBy']>;
 
-  @TimeField('When it was booked.')
+  @TimeField('Time of booking.')
   readonly createdAt?: NonNullable<Transaction['createdAt']>;
 
-  @TimeField('When its status last changed.')
+  @TimeField('Time of the last change of status.')
   readonly updatedAt?: NonNullable<Transaction['updatedAt']>;
 
   @EdgeField(() => TransactionEdgesDto, 'Related records.')

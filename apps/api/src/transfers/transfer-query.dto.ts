@@ -2,12 +2,12 @@ import { TRANSACTION_STEPS, type TransferQuery } from '@banking/domain';
 import { PageQueryDto } from '../input/page.js';
 import { ChoiceParameter, IdParameter, InstantParameter, TextParameter } from '../input/parameter.decorator.js';
 
-/** Which transfers are wanted. All that is given must hold. */
+/** The filters of the list of transfers. A transfer is listed if it matches all of them. */
 export class TransferQueryDto extends PageQueryDto implements TransferQuery {
   @IdParameter('ours', 'Transfers of this account.')
   readonly accountId?: NonNullable<TransferQuery['accountId']>;
 
-  @ChoiceParameter('ours', ['debit', 'credit'], 'Money that left, or money that arrived.')
+  @ChoiceParameter('ours', ['debit', 'credit'], '`debit`: money left the account. `credit`: it arrived.')
   readonly direction?: NonNullable<TransferQuery['direction']>;
 
   @TextParameter('ours', 64, 'Transfers of this type, such as `payout` or `return`.')

@@ -1,16 +1,27 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { WorkspaceView } from '@banking/client';
-import { type AccountId, fromBalanceAmount, minorUnits, type MinorUnits, type Order, parseTransferAmount, type Quote, type RemittanceEvent, toDecimal, toTransferAmount } from '@banking/domain'; // prettier-ignore
+import {
+  type AccountId,
+  fromBalanceAmount,
+  minorUnits,
+  type MinorUnits,
+  type Order,
+  parseTransferAmount,
+  type Quote,
+  type RemittanceEvent,
+  toDecimal,
+  toTransferAmount,
+} from '@banking/domain';
 import { Refused } from '../refused.js';
 
-/** Who pays, and whom to tell. */
+/** The client, the paying account, and the printer of the story. */
 export interface Stage {
   readonly workspace: WorkspaceView;
   readonly accountId: AccountId;
-  readonly say: (line: string) => void;
+  readonly print: (line: string) => void;
 }
 
-/** Somebody to be paid, and what the sandbox's network does with the end of the account number. */
+/** A payment to one recipient. The last digits of the account number choose the outcome in the sandbox. */
 interface Part {
   readonly title: string;
   readonly name: string;
@@ -18,33 +29,49 @@ interface Part {
 }
 
 export const PARTS: readonly Part[] = [
-  { title: 'A payment that arrives', name: 'Asha Rao', account: '50100123456789' },
-  { title: 'A payment that is sent back', name: 'Ravi Kumar', account: '50100123459004' },
+  { title: 'A payment that is credited', name: 'Asha Rao', account: '50100123456789' },
+  { title: 'A payment that is returned', name: 'Ravi Kumar', account: '50100123459004' },
 ];
 
 /** 100.00 in a currency of two decimals. */
 const AMOUNT = toTransferAmount(minorUnits(10_000n));
-const LOOK_MS = 250;
-/** The network's last word comes within ten seconds where somebody works. */
-const PATIENCE_MS = 60_000;
+const POLL_MS = 250;
+/** A running worker receives the final status within ten seconds. */
+const TIMEOUT_MS = 60_000;
 
-/** Plays one part: recipient, quote, order, and what is heard until the money has arrived or is back. */
+/** Makes one payment: recipient, quote, order, and the events until its final status. */
 export async function playPart(stage: Stage, part: Part): Promise<void> {
-  const { workspace, accountId, say } = stage;
-  say(`\n${part.title}`);
-  await sayBalance(stage);
+  const { workspace, accountId, print } = stage;
+  print(`\n${part.title}`);
+  await printBalance(stage);
 
-  const { resource: recipient } = await workspace.recipients.addInternational({ ...CORRIDOR, data: dataOf(part), saved: false }); // prettier-ignore
-  say(`  recipient   ${recipient.name}, account ${recipient.accountCode}`);
-  const { resource: quote } = await workspace.quotes.create({ accountID: accountId, recipientID: recipient.id, amount: AMOUNT }); // prettier-ignore
-  say(`  quote       ${wordsOf(quote)}`);
+  const { resource: recipient } = await workspace.recipients.addInternational({
+    ...CORRIDOR,
+    data: dataOf(part),
+    saved: false,
+  });
+  print(`  recipient   ${recipient.name}, account ${recipient.accountCode}`);
+  const { resource: quote } = await workspace.quotes.create({
+    accountID: accountId,
+    recipientID: recipient.id,
+    amount: AMOUNT,
+  });
+  print(`  quote       ${describeQuote(quote)}`);
   const { resource: order } = await workspace.orders.place(
-    { accountId, recipientID: recipient.id, amount: AMOUNT, type: 'instant', quoteID: quote.id, purposeCode: 'IR001', description: part.title }, // prettier-ignore
+    {
+      accountId,
+      recipientID: recipient.id,
+      amount: AMOUNT,
+      type: 'instant',
+      quoteID: quote.id,
+      purposeCode: 'IR001',
+      description: part.title,
+    },
     { idempotencyKey: `story-${crypto.randomUUID()}` },
   );
 
   await follow(stage, order);
-  await sayBalance(stage);
+  await printBalance(stage);
 }
 
 const CORRIDOR = { countryCode: 'IN', currencyCode: 'INR', payoutMethod: 'LOCAL' } as const;
@@ -59,48 +86,49 @@ const dataOf = ({ name, account }: Part) => ({
   routingCodeValue1: 'HDFC0000001',
 });
 
-function wordsOf({ amount, rate, targetAmount, feeAmount, edges }: Quote): string {
+function describeQuote({ amount, rate, targetAmount, feeAmount, edges }: Quote): string {
   const from = edges.account.edges.currency.code;
   const fee = feeAmount === undefined ? '' : `, fee ${money(parseTransferAmount(feeAmount), from)}`;
   return `${money(parseTransferAmount(amount), from)} at ${rate} is ${money(parseTransferAmount(targetAmount), edges.targetCurrency.code)}${fee}`;
 }
 
-/** Says each event once, with the seconds since the order, until nothing more is to come. */
-async function follow({ workspace, accountId, say }: Stage, placed: Order): Promise<void> {
+/** Prints each event once, with the seconds since the order, until the final status. */
+async function follow({ workspace, accountId, print }: Stage, placed: Order): Promise<void> {
   const began = performance.now();
-  const line = (what: string) => say(`  ${`+${((performance.now() - began) / 1_000).toFixed(1)} s`.padEnd(12)}${what}`);
-  const said = new Set<number>();
+  const line = (what: string) =>
+    print(`  ${`+${((performance.now() - began) / 1_000).toFixed(1)} s`.padEnd(12)}${what}`);
+  const printed = new Set<number>();
   line(`order ${placed.id} is placed`);
   for (let order = placed; ; order = await workspace.orders.get(accountId, placed.id)) {
     const [execution] = order.edges.executions ?? [];
     const transaction = execution?.edges.transaction;
     for (const event of transaction?.edges?.internationalRemittance?.edges.events ?? []) {
-      if (!said.has(event.id)) line(eventWords(event));
-      said.add(event.id);
+      if (!printed.has(event.id)) line(describeEvent(event));
+      printed.add(event.id);
     }
     if (execution && execution.status !== 'pending') {
       line(`transaction ${transaction?.id ?? ''} is ${transaction?.status ?? execution.status}`);
       if (execution.failureMessage !== undefined) line(execution.failureMessage);
       return;
     }
-    if (performance.now() - began > PATIENCE_MS) {
+    if (performance.now() - began > TIMEOUT_MS) {
       throw new Refused(
-        'The network has said no last word for a minute. Is the sandbox on, and does somebody work what is due? See docs/operate.md.',
+        'The network sent no final status for a minute. Check that SANDBOX is on and that a worker runs: docs/books.md.',
       );
     }
-    await pause(LOOK_MS);
+    await pause(POLL_MS);
   }
 }
 
 const MEANINGS: Readonly<Record<string, string>> = { ACSP: 'on its way', ACCC: 'credited', RJCT: 'rejected' };
 
-const eventWords = ({ status, reasonCode = '' }: RemittanceEvent) =>
+const describeEvent = ({ status, reasonCode = '' }: RemittanceEvent) =>
   `${`${status} ${reasonCode}`.padEnd(10)}${MEANINGS[status] ?? ''}`.trimEnd();
 
-async function sayBalance({ workspace, accountId, say }: Stage): Promise<void> {
+async function printBalance({ workspace, accountId, print }: Stage): Promise<void> {
   const { edges } = await workspace.accounts.get(accountId);
   const [balance] = edges.balances;
-  if (balance) say(`  balance     ${money(fromBalanceAmount(balance.amount), edges.currency.code)}`);
+  if (balance) print(`  balance     ${money(fromBalanceAmount(balance.amount), edges.currency.code)}`);
 }
 
 const money = (amount: MinorUnits, currency: string) => `${toDecimal(amount, currency)} ${currency}`;

@@ -2,41 +2,40 @@ import { World } from '../testing/world.js';
 
 const world = new World();
 
-beforeAll(() => world.open());
+beforeAll(() => world.openDemo());
 afterAll(() => world.close());
 
-describe('Given a story that cannot be played', () => {
-  it.each(['ftp://127.0.0.1', '127.0.0.1:3000'])(
-    'When the address is %s, Then it says how one is written',
-    async (url) => {
-      const { exitCode, stdout, stderr } = await world.run(['story', '--url', url]);
+describe('banking story', () => {
+  it.each(['ftp://127.0.0.1', '127.0.0.1:3000'])('refuses the URL %s with an example', async (url) => {
+    const { exitCode, stdout, stderr } = await world.run(['story', '--url', url]);
 
-      expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
-      expect(stderr).toContain('such as http://127.0.0.1:3000');
-    },
-  );
-
-  it('When there is no demo world, Then it says how to get one', async () => {
-    const { exitCode, stderr } = await world.run(['story'], { DEMO_DATA: 'off' });
-
-    expect(exitCode).toBe(1);
-    expect(stderr).toMatch(/^There is no demo world here\. Set DEMO_DATA=on .+\n$/);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr).toContain('such as http://127.0.0.1:3000');
   });
 
-  it('When tokens come from elsewhere, Then it says so', async () => {
+  it('explains how to create missing demo data', async () => {
+    const empty = new World();
+    const { exitCode, stderr } = await empty.run(['story'], { DEMO_DATA: 'off' });
+    await empty.close();
+
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^This deployment has no demo data\. Set DEMO_DATA=on.+\n$/);
+  });
+
+  it('refuses a deployment whose tokens an identity provider issues', async () => {
     const { exitCode, stderr } = await world.run(['story'], { OIDC_ISSUER: 'https://login.example' });
 
     expect(exitCode).toBe(1);
-    expect(stderr).toMatch(/tokens come from https:\/\/login\.example/);
+    expect(stderr).toMatch(/https:\/\/login\.example issues the tokens/);
   });
 
-  it('When nobody answers, Then it says how to start the service', async () => {
+  it('explains how to start a service that is not reachable', async () => {
     // Nothing is served at this port, which no browser and no fetch is stopped from asking.
     const { exitCode, stderr } = await world.run(['story', '--url', 'http://127.0.0.1:2']);
 
     expect(exitCode).toBe(1);
     expect(stderr).toBe(
-      'Nobody answers at http://127.0.0.1:2. Start the service (npm start), or name it with --url.\n',
+      'No service is reachable at http://127.0.0.1:2. Start it with npm start, or give its URL with --url.\n',
     );
   });
 });

@@ -1,7 +1,7 @@
 import { BankingClient, ConnectionError, ServiceError } from '@banking/client';
 import type { AccountId } from '@banking/domain';
 import { LocalIssuer } from '@banking/local-issuer';
-import { readDemoWorld } from '@banking/operations';
+import { readDemoWorld } from '@banking/demo';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { withDeployment } from '../deployment.js';
 import { examples } from '../help.js';
@@ -16,54 +16,61 @@ const TOKEN_S = 600;
 export function addStoryCommand(program: Command): void {
   program
     .command('story')
-    .summary('play two payments abroad against a running service')
+    .summary('make two international payments on a running service')
     .description(
-      'Plays two payments of the demo world against a running service, as its client: recipient, quote, order, and what the ' +
-        'network says of it, with the balance before and after. The first arrives; the second is sent back.\n\n' +
-        'The service must be one of this DATA_DIR, with its sandbox on. Moves play money only, and leaves two orders behind.',
+      'Makes two international payments with the demo data, as a client of a running service. Prints recipient, quote, order, the ' +
+        'statuses of the network, and the balance before and after. The first payment is credited; the second is returned.\n\n' +
+        'The service must use this DATA_DIR and SANDBOX=on. The payments move demo money and leave two orders.',
     )
     .addOption(
-      new Option('--url <url>', 'where the service answers')
+      new Option('--url <url>', 'URL of the service')
         .argParser(parseUrl)
         .default(new URL('http://127.0.0.1:3000'), 'http://127.0.0.1:3000'),
     )
     .addHelpText('after', examples('npm run story', 'npm run story -- --url http://127.0.0.1:8080'))
     .action(async ({ url }: { url: URL }) => {
-      const stage = await setStage(url);
-      print(`Ada of ${NORTHWIND} pays somebody in India twice, at ${url.origin}.`);
+      const stage = await openStage(url);
+      print(`Ada of ${NORTHWIND} makes two payments to India, on ${url.origin}.`);
       try {
         for (const part of PARTS) await playPart(stage, part);
       } catch (error) {
-        throw explained(error, url);
+        throw explainError(error, url);
       }
     });
 }
 
-/** Everything that has to be read here, so that the play itself needs nothing but the service. */
-async function setStage(url: URL): Promise<Stage> {
+/** Reads the account and signs the token. The payments then use the HTTP interface only. */
+async function openStage(url: URL): Promise<Stage> {
   return withDeployment(async ({ database }, { issuer, deployment: { dataDir }, audience }) => {
-    if (issuer !== undefined) throw new Refused(`The story is of the demo world, and tokens come from ${issuer} here (OIDC_ISSUER).`); // prettier-ignore
+    if (issuer !== undefined) {
+      throw new Refused(
+        `The story needs a local token, but ${issuer} issues the tokens (OIDC_ISSUER). Run it without OIDC_ISSUER.`,
+      );
+    }
     const demo = await readDemoWorld(database);
     const accountId = demo?.accounts[`${NORTHWIND} EUR`];
     const workspaceId = demo?.workspaces[NORTHWIND];
     if (accountId === undefined || workspaceId === undefined) {
-      throw new Refused('There is no demo world here. Set DEMO_DATA=on and start the service: it makes one.');
+      throw new Refused('This deployment has no demo data. Set DEMO_DATA=on, and start the service, which creates it.');
     }
     const token = await (await LocalIssuer.open(dataDir)).sign({ email: ADA, audience, lifetimeSeconds: TOKEN_S });
     const workspace = new BankingClient({ baseUrl: url, token }).workspace(workspaceId);
-    return { workspace, accountId: accountId as AccountId, say: print };
+    return { workspace, accountId: accountId as AccountId, print };
   });
 }
 
-function explained(error: unknown, url: URL): unknown {
+function explainError(error: unknown, url: URL): unknown {
   if (error instanceof ConnectionError) {
-    return new Refused(`Nobody answers at ${url.origin}. Start the service (npm start), or name it with --url.`);
+    return new Refused(
+      `No service is reachable at ${url.origin}. Start it with npm start, or give its URL with --url.`,
+    );
   }
-  if (error instanceof ServiceError) return new Refused(`${url.origin} is not this service: ${error.message}`);
+  if (error instanceof ServiceError)
+    return new Refused(`The service at ${url.origin} refused the request: ${error.message}`);
   return error;
 }
 
 function parseUrl(text: string): URL {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return new URL(text);
-  throw new InvalidArgumentError('Write where the service answers, such as http://127.0.0.1:3000.');
+  throw new InvalidArgumentError('Write the URL of the service, such as http://127.0.0.1:3000.');
 }

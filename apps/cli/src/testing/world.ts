@@ -4,34 +4,64 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { type EmbeddedServer, joinEmbeddedServer } from '@banking/postgres';
+import { format } from 'node:util';
+import { type EmbeddedServer, attachEmbeddedServer } from '@banking/embedded-postgres';
+import { copyDataDirTemplate } from '@banking/postgres/testing';
+import { runCommand } from '../program.js';
 
 /** The built program, as `tools/run.mjs` starts it. */
 const PROGRAM = resolve(__dirname, '../../dist/main.js');
 
-/** What a command said and how it ended; without an exit code when a signal ended it. */
+/** The output of a command and its exit code, which is null after a signal. */
 export interface Run {
   readonly exitCode: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** A row, as the driver reads it. */
+/** A row of the driver. */
 type Row = Readonly<Record<string, unknown>>;
 
-/** What the specs need of the driver. */
+/** The part of the driver that the specs use. */
 interface Client {
   connect(): Promise<void>;
   query(sql: string, values?: readonly unknown[]): Promise<{ readonly rows: readonly Row[] }>;
   end(): Promise<void>;
 }
 
-/** The driver belongs to libs/postgres; only a spec may go around that room, to break what it guards. */
+/** The driver belongs to libs/postgres. A spec bypasses that package to damage rows that it protects. */
 const { Client } = createRequire(require.resolve('@banking/postgres/package.json'))('pg') as {
   readonly Client: new (connection: object) => Client;
 };
 
-/** A DATA_DIR of one spec, the commands run on it, and the end of it all. */
+/** One command at a time: environment and output are those of the process. */
+async function runHere(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<Run> {
+  const output = { stdout: '', stderr: '' };
+  const captured = (name: keyof typeof output) =>
+    jest.spyOn(process[name], 'write').mockImplementation(((chunk: string | Uint8Array, ...more: unknown[]) => {
+      output[name] += typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString();
+      const written = more.at(-1);
+      if (typeof written === 'function') written();
+      return true;
+    }) as typeof process.stdout.write);
+  const spies = [
+    captured('stdout'),
+    captured('stderr'),
+    jest.spyOn(console, 'error').mockImplementation((...values) => {
+      output.stderr += `${format(...values)}\n`;
+    }),
+  ];
+  const variables = process.env;
+  process.env = environment;
+  try {
+    return { exitCode: await runCommand(args), ...output };
+  } finally {
+    process.env = variables;
+    for (const spy of spies) spy.mockRestore();
+  }
+}
+
+/** The DATA_DIR of one spec: runs commands on it, and removes it. */
 export class World {
   readonly dataDir: string;
   private server: EmbeddedServer | undefined;
@@ -45,11 +75,27 @@ export class World {
 
   /** Holds the database open, as a running service does. Without it every command starts a server and stops it. */
   async open(): Promise<void> {
-    this.server = await joinEmbeddedServer({ dataDir: this.dataDir });
+    this.server = await attachEmbeddedServer({ dataDir: this.dataDir });
   }
 
-  /** Runs a command to its end in an environment of DATA_DIR and nothing else but what is given. */
+  /** The same, with the demo data in it. */
+  async openDemo(): Promise<void> {
+    await this.fill();
+    await this.open();
+  }
+
+  /** Copies the demo data there, which the first command would make. */
+  fill(): Promise<void> {
+    return copyDataDirTemplate(this.dataDir);
+  }
+
+  /** Runs a command to its end in this process, with DATA_DIR and `environment` as its only variables. */
   run(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Run> {
+    return runHere(args, { DATA_DIR: this.dataDir, ...environment });
+  }
+
+  /** The same in a process of its own. */
+  runProcess(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Run> {
     return ended(this.start(args, environment));
   }
 
@@ -68,7 +114,7 @@ export class World {
   /** Asks the database as its superuser, for whom no trigger fires and no key is checked. */
   async query(sql: string, ...values: readonly unknown[]): Promise<readonly Row[]> {
     if (!this.superuser) {
-      if (!this.server) throw new Error('open the world first');
+      if (!this.server) throw new Error('call open() first');
       this.superuser = new Client(this.server.connection);
       await this.superuser.connect();
       await this.superuser.query('set search_path = banking; set session_replication_role = replica');
@@ -87,7 +133,7 @@ export class World {
 
   async close(): Promise<void> {
     await this.superuser?.end();
-    await this.server?.leave();
+    await this.server?.detach();
     rmSync(this.dataDir, { recursive: true, force: true });
   }
 }

@@ -1,70 +1,70 @@
 import type { RefusalRow } from '../refusal.js';
 
-/** Who asks may not, or what they ask for is not there: 401, 403, 404. Not there and not theirs are the same. */
+/** 401, 403, 404. A resource that does not exist and a resource of another workspace have the same response. */
 export const DENIED = {
   not_authenticated: {
     status: 401,
-    errorCode: 'invalid_request',
-    meaning: 'The request carries no valid access token.',
+    message: 'The request carries no valid access token.',
+    action: 'Obtain a new access token and send it as Authorization: Bearer.',
   },
   workspace_forbidden: {
     status: 403,
-    errorCode: 'forbidden',
-    meaning: 'The caller has no role in the workspace, or there is no such workspace.',
+    message: 'The caller has no role in the workspace, or the workspace does not exist.',
+    action: 'Use a workspace from the roles of the user, or ask its administrator for a role.',
   },
   role_insufficient: {
     status: 403,
-    errorCode: 'forbidden',
-    meaning: 'The role of the caller in the workspace does not allow the operation.',
+    message: 'The role of the caller in the workspace does not allow the operation.',
+    action: 'Ask an administrator of the workspace to call the operation, or to grant the role.',
   },
   order_not_found: {
     status: 404,
-    errorCode: 'invalid_request',
-    meaning: 'The account has no order with this id.',
+    message: 'The account has no order with this id.',
+    action: 'Use an id from the list of orders, and the account that the order belongs to.',
   },
   transfer_not_found: {
     status: 404,
-    errorCode: 'invalid_request',
-    meaning: 'The workspace has no transfer with this id.',
+    message: 'The workspace has no transfer with this id.',
+    action: 'Check the transfer id and the Workspace-ID.',
   },
   app_not_found: {
     status: 404,
-    errorCode: 'invalid_request',
-    meaning: 'The caller belongs to no app with this id.',
+    message: 'The caller belongs to no app with this id.',
+    action: 'Use an id from the list of apps.',
   },
   account_not_found: {
     status: 404,
-    errorCode: 'invalid_request',
-    meaning: 'The workspace has no account with this id.',
+    message: 'The workspace has no account with this id.',
+    action: 'Check the account id and the Workspace-ID.',
   },
   recipient_not_found: {
     status: 404,
-    errorCode: 'invalid_request',
-    meaning: 'The workspace has no recipient with this id.',
+    message: 'The workspace has no recipient with this id.',
+    action: 'Check the recipient id and the Workspace-ID.',
   },
-  quote_unknown: {
+  quote_not_found: {
     status: 404,
-    errorCode: 'invalid_request',
-    meaning: 'The workspace has no quote with this id.',
+    message: 'The workspace has no quote with this id.',
+    action: 'Check the quote id and the Workspace-ID.',
   },
   transaction_not_found: {
     status: 404,
-    errorCode: 'invalid_request',
-    meaning: 'The workspace has no transaction with this id that leaves for another institution.',
+    message: 'The workspace has no international payment with this transaction id.',
+    action: 'Use the transaction id of an international payment, and check the Workspace-ID.',
   },
   country_unknown: {
     status: 404,
-    errorCode: 'invalid_request',
-    meaning: 'There is no country with this code.',
+    message: 'No country has this code.',
+    action: 'Send an ISO 3166-1 code of two or three letters.',
   },
   corridor_not_found: {
     status: 404,
-    errorCode: 'invalid_request',
-    meaning: 'There is no corridor to this country in this currency by this payout method.',
+    message: 'No corridor leads to this country in this currency with this payout method.',
+    action: 'Choose from the list of corridors to the country.',
   },
   route_not_found: {
     status: 404,
-    errorCode: 'invalid_request',
-    meaning: 'There is no operation at this path.',
+    message: 'No operation has this path.',
+    action: 'Compare the path with the OpenAPI document.',
   },
 } as const satisfies Record<string, RefusalRow>;

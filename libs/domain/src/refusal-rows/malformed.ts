@@ -1,71 +1,71 @@
 import type { RefusalRow } from '../refusal.js';
 
-/** The request is not what the operation takes: 400. */
+/** 400: the request is not valid for the operation. */
 export const MALFORMED = {
   request_malformed: {
     status: 400,
-    errorCode: 'invalid_request',
-    meaning: 'The request is not well-formed HTTP.',
+    message: 'The request is not well-formed HTTP.',
+    action: 'Check the request line, the percent-encoding of path and query, and the framing of the body.',
   },
   header_repeated: {
     status: 400,
-    errorCode: 'invalid_request',
-    meaning: 'A header that may appear once was sent more than once.',
+    message: 'A header that may appear once was sent more than once.',
+    action: 'Send the header once.',
   },
   id_malformed: {
     status: 400,
-    errorCode: 'invalid_request',
-    meaning: 'An id is not a positive whole number of at most 2^53 - 1, written in digits without a leading zero.',
+    message: 'An id must be a whole number from 1 to 2^53 - 1, in digits without a leading zero.',
+    action: 'Send the id exactly as an earlier response gave it.',
   },
   workspace_id_required: {
     status: 400,
-    errorCode: 'invalid_request',
-    meaning: 'The operation belongs to a workspace and the Workspace-ID header is missing.',
+    message: 'The operation belongs to a workspace, and the Workspace-ID header is missing.',
+    action: 'Send Workspace-ID with the id of a workspace from the roles of the user.',
   },
   workspace_id_invalid: {
     status: 400,
-    errorCode: 'invalid_request',
-    meaning: 'The Workspace-ID header is not an id.',
+    message: 'The Workspace-ID header is not an id.',
+    action: 'Send the id of one workspace, in digits.',
   },
   body_malformed: {
     status: 400,
-    errorCode: 'invalid_request',
-    meaning: 'The body is not JSON of the shape the operation describes.',
+    message: 'The body is not JSON, or does not match the schema of the operation.',
+    action:
+      'Compare the body with the schema of the operation; details names the fields. Give each member of an object once.',
   },
   parameter_unknown: {
     status: 400,
-    errorCode: 'invalid_request',
-    meaning: 'The query has a parameter that the operation does not know.',
+    message: 'The query has a parameter that the operation does not have.',
+    action: 'Remove the parameter, or correct its name; details names it.',
   },
   parameter_invalid: {
     status: 400,
-    errorCode: 'invalid_request',
-    meaning: 'A parameter of the query has a value that the operation does not take.',
+    message: 'A query parameter has a value that the operation does not accept.',
+    action: 'Send a value that the parameter accepts; details names the parameter.',
   },
   limit_invalid: {
     status: 400,
-    errorCode: 'invalid_request',
-    meaning: 'The limit is not a whole number in the range of the parameter.',
+    message: 'The limit must be a whole number from 1 to 500 for a list, and from 1 to 10000 for an account statement.',
+    action: 'Send a limit in that range, or none.',
   },
   cursor_invalid: {
     status: 400,
-    errorCode: 'invalid_request',
-    meaning:
-      'The cursor belongs to another request: it is good for the same path, workspace and parameters; only `limit` may change.',
+    message: 'The cursor belongs to another path, workspace or filter. Only `limit` may change between pages.',
+    action: 'Follow the Link header unchanged, or start again without a cursor.',
   },
   timestamp_invalid: {
     status: 400,
-    errorCode: 'invalid_request',
-    meaning: 'An instant is not RFC 3339 with an offset, a day does not exist, or a period ends before it begins.',
+    message: 'A time is not RFC 3339 with an offset, a day does not exist, or a period ends before it begins.',
+    action: 'Write the time as 2026-11-21T09:30:00Z, or with an offset as in 2026-11-21T10:30:00+01:00.',
   },
   field_unknown: {
     status: 400,
-    errorCode: 'invalid_request',
-    meaning: 'The body has a field that the operation does not know.',
+    message: 'The body has a field that the operation does not have.',
+    action: 'Remove the field, or correct its name; details names it.',
   },
   idempotency_key_invalid: {
     status: 400,
-    errorCode: 'invalid_request',
-    meaning: 'The Idempotency-Key is not 1 to 255 visible ASCII characters.',
+    message: 'The Idempotency-Key must be 1 to 255 visible ASCII characters.',
+    action: 'Send a key without spaces, such as a UUID, or none.',
   },
 } as const satisfies Record<string, RefusalRow>;

@@ -1,75 +1,79 @@
 import type { RefusalRow } from '../refusal.js';
 
-/** HTTP itself, limits, and what is ours to mend: 405 to 431, 429, 5xx. */
+/** HTTP, limits and failures of the service: 405 to 431, 429 and 5xx. */
 export const PROTOCOL = {
   method_not_allowed: {
     status: 405,
-    errorCode: 'method_not_allowed',
-    meaning: 'The path exists, but not for this method.',
+    message: 'The path exists, but not for this method.',
+    action: 'Use one of the methods in the Allow header.',
   },
   not_acceptable: {
     status: 406,
-    errorCode: 'not_acceptable',
-    meaning: 'The answer is not available in any media type the Accept header allows.',
+    message: 'The response is not available in any media type that the Accept header allows.',
+    action: 'Accept application/json.',
   },
   request_timeout: {
     status: 408,
-    errorCode: 'request_timeout',
-    meaning: 'The request did not arrive completely in time.',
+    message: 'The request did not arrive completely in time.',
+    action: 'Send the request again, on a new connection.',
   },
   precondition_failed: {
     status: 412,
-    errorCode: 'precondition_failed',
-    meaning: 'A condition in a header of the request, such as If-Match, is not met.',
+    message: 'A condition in a header of the request, such as If-Match, is not met.',
+    action: 'Read the file again without the condition.',
   },
   payload_too_large: {
     status: 413,
-    errorCode: 'payload_too_large',
-    meaning: 'The body is larger than the operation reads.',
+    message: 'The body is larger than the operation accepts.',
+    action: 'Send a body of at most 65536 bytes.',
   },
   uri_too_long: {
     status: 414,
-    errorCode: 'uri_too_long',
-    meaning: 'The path or the query is longer than the service reads.',
+    message: 'The path or the query is longer than the service accepts.',
+    action: 'Send a shorter path and query.',
   },
   unsupported_media_type: {
     status: 415,
-    errorCode: 'unsupported_media_type',
-    meaning: 'The body is in a media type the operation does not read.',
+    message: 'The operation does not accept the media type of the body.',
+    action: 'Send Content-Type: application/json.',
   },
   headers_too_large: {
     status: 431,
-    errorCode: 'headers_too_large',
-    meaning: 'The headers are larger than the service reads.',
+    message: 'The headers are larger than the service accepts.',
+    action: 'Send fewer or shorter headers.',
   },
   rate_limited: {
     status: 429,
-    errorCode: 'rate_limited',
-    meaning: 'The caller sent more requests than it may in this time.',
+    message: 'The caller sent more requests than the rate limit allows.',
+    action: 'Wait for the seconds in Retry-After, then try again.',
   },
   internal_error: {
     status: 500,
-    errorCode: 'internal_error',
-    meaning: 'The service failed in a way it did not expect.',
+    message: 'The service failed unexpectedly.',
+    action: 'Report the requestId. Trying again is safe for reads.',
   },
   upstream_error: {
     status: 502,
-    errorCode: 'upstream_error',
-    meaning: 'What answers behind this gateway failed, or cannot be trusted.',
+    message: 'The upstream service failed or returned an invalid response.',
+    action:
+      'Send a read again later. A write may have been executed: read the current state, or send the same request with the key in the Idempotency-Key header.',
   },
   upstream_timeout: {
     status: 504,
-    errorCode: 'upstream_timeout',
-    meaning: 'What answers behind this gateway did not answer in time.',
+    message: 'The upstream service did not respond in time.',
+    action:
+      'Send a read again. A write may have been executed: read the current state, or send the same request with the key in the Idempotency-Key header.',
   },
   unavailable: {
     status: 503,
-    errorCode: 'unavailable',
-    meaning: 'The service cannot answer at the moment. Nothing was done.',
+    message: 'The service is temporarily unavailable. The request was not executed.',
+    action: 'Wait for the seconds in Retry-After, then send the request again.',
   },
   outcome_unknown: {
     status: 504,
     errorCode: 'unavailable',
-    meaning: 'The request may have been carried out.',
+    message: 'The request may have been executed.',
+    action:
+      'Send the same request again with the same Idempotency-Key. Without a key, first look for its externalReference, or in the list of what it creates or changes.',
   },
 } as const satisfies Record<string, RefusalRow>;

@@ -16,21 +16,21 @@ export interface Account {
   readonly name: string;
   readonly status: Open<AccountStatus>;
   readonly type: AccountType;
-  /** What its owner calls it. */
+  /** The owner's name of the account. */
   readonly alias?: string;
-  /** What another workspace pays to. Always present in our own answers. */
+  /** The code that another workspace pays to. Always present in our responses. */
   readonly code?: string;
   readonly createdAt?: Timestamp;
   readonly updatedAt?: Timestamp;
   readonly edges: {
-    /** In our own answers the latest snapshot, one element. */
+    /** In our responses one element, the latest snapshot. */
     readonly balances: readonly Balance[];
     readonly currency: Currency;
     readonly product: Product;
   };
 }
 
-/** A snapshot of what an account holds, as the latest transfer left it. */
+/** The balance of an account after its latest transfer. */
 export interface Balance {
   readonly id: BalanceId;
   /** A JSON integer in minor units of the account's currency. */

@@ -1,7 +1,7 @@
 import type { AppId } from '../ids.js';
 import type { Timestamp } from '../timestamp.js';
 
-/** An application of the service; users belong to one or several. */
+/** An application of the service. A user belongs to one or several. */
 export interface App {
   readonly id: AppId;
   readonly name: string;

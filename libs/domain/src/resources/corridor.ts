@@ -4,18 +4,18 @@ import type { Open } from '../open.js';
 import type { Timestamp } from '../timestamp.js';
 import type { Currency } from './currency.js';
 
-/** How the money reaches the beneficiary. */
+/** The payout method: the clearing of the destination, or SWIFT. */
 export type PayoutMethod = Open<'LOCAL' | 'SWIFT'>;
 
-/** Who the beneficiary is, a person or a company; not whether the account is current or savings. */
+/** The kind of beneficiary, a person or a company; not the kind of account. */
 export type BeneficiaryAccountType = Open<'Individual' | 'Corporate'>;
 
-/** Which code routes the money to the bank. Some are written with a space. */
+/** The type of the code that identifies the bank. Some contain a space. */
 export type RoutingCodeType = Open<
   'SWIFT' | 'IFSC' | 'SORT CODE' | 'ACH CODE' | 'BRANCH CODE' | 'BSB CODE' | 'BANK CODE'
 >;
 
-/** One combination of currency and payout method in which money can reach a country. */
+/** A way to pay to a country: currency, payout method and kind of beneficiary. */
 export interface Corridor {
   readonly id: CorridorId;
   /** ISO 3166-1 alpha-2. */
@@ -25,7 +25,7 @@ export interface Corridor {
   readonly payoutMethod?: PayoutMethod;
   readonly beneficiaryAccountType?: BeneficiaryAccountType;
   readonly routingCodeType?: RoutingCodeType;
-  /** Turnaround time as the provider writes it, such as `T+1`. Shown, never calculated with. */
+  /** Turnaround time as the provider writes it, such as `T+1`. For display only. */
   readonly deliveryTAT?: string;
   /** Inclusive, in minor units of `edges.limitCurrency`. */
   readonly minimumAmount?: TransferAmount;
@@ -40,5 +40,5 @@ export interface Corridor {
   };
 }
 
-/** A corridor with every field present, as our own answers give it; the interface itself requires only the id. */
+/** A corridor with all fields, as in our responses. The interface requires only the id. */
 export type CompleteCorridor = Required<Omit<Corridor, 'edges'>> & { readonly edges: Required<Corridor['edges']> };

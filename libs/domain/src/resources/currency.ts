@@ -4,17 +4,17 @@ import type { CurrencyId } from '../ids.js';
 import type { Open } from '../open.js';
 import type { Timestamp } from '../timestamp.js';
 
-/** A currency amounts are held in. */
+/** A currency. */
 export interface Currency {
-  /** In our own answers the numeric code of ISO 4217. */
+  /** In our responses the numeric code of ISO 4217. */
   readonly id: CurrencyId;
-  /** Three capital letters of ISO 4217. Another institution may know a newer one than this library. */
+  /** Three capital letters of ISO 4217. Another deployment may have a newer one than this library. */
   readonly code: Open<CurrencyCode>;
   readonly name: string;
   readonly symbol?: string;
   /** Digits after the point: 2 for EUR, 0 for JPY, 3 for KWD. */
   readonly decimals?: number;
-  /** The least a SWIFT payout may be, in minor units of this currency: `"5000"` on USD is 50.00. */
+  /** The minimum of a SWIFT payout, in minor units of this currency: `"5000"` on USD is 50.00. */
   readonly swiftMinimumWithdrawalAmount?: TransferAmount;
   readonly createdAt?: Timestamp;
   readonly updatedAt?: Timestamp;

@@ -7,10 +7,10 @@ import type { Account } from './account.js';
 import type { Recipient } from './recipient.js';
 import type { Transaction } from './transaction.js';
 
-/** When an order runs: at once, once at a time that is named, or again and again. */
+/** When an order runs: at once, once at a given time, or repeatedly. */
 export type OrderType = 'instant' | 'scheduled' | 'recurring';
 
-/** What `repeatValue` counts. */
+/** The unit of `repeatValue`. */
 export type RepeatUnit = 'daily' | 'weekly' | 'monthly';
 
 /** Why an order is paused: three of its payouts in a row were rejected, or the user who placed it has no role in the workspace. */
@@ -19,9 +19,9 @@ export type PauseReason = 'payouts_rejected' | 'placer_without_role';
 /** A customer's instruction to pay. */
 export interface Order {
   readonly id: OrderId;
-  /** Of each run, in minor units of the account's currency, without the fee. */
+  /** The amount of each run without the fee, in minor units of the account's currency. */
   readonly amount: TransferAmount;
-  /** Completed when nothing is left to run, whatever the network says of the payouts afterwards. */
+  /** Completed when no run is left, independent of later results of the payouts. */
   readonly status: Open<OrderStatus>;
   readonly type: Open<OrderType>;
   readonly description?: string;
@@ -30,12 +30,12 @@ export interface Order {
   readonly repeatValue?: number;
   readonly startAt?: Timestamp;
   readonly stopAt?: Timestamp;
-  /** Since when it does not run, though it is active. It runs again once it is resumed. */
+  /** When the order was paused. A paused order stays active and runs again after it is resumed. */
   readonly pausedAt?: Timestamp;
   readonly pauseReason?: Open<PauseReason>;
-  /** The quote whose rate and fee the order was placed at. */
+  /** The quote that fixed its rate and fee. */
   readonly quoteID?: QuoteId;
-  /** The payer's own name of the order, unique in the workspace for ever. */
+  /** The payer's reference of the order, permanently unique in the workspace. */
   readonly externalReference?: string;
   readonly metadata?: Readonly<Record<string, string>>;
   readonly createdAt?: Timestamp;
@@ -43,7 +43,7 @@ export interface Order {
   readonly edges: {
     readonly account?: Account;
     readonly recipient?: Recipient;
-    /** In the order of their sequence: a page of one order's, the latest ten of each on a list. */
+    /** By sequence: a page for one order, the latest ten of each order in a list. */
     readonly executions?: readonly Execution[];
   };
 }
@@ -53,11 +53,11 @@ export interface Execution {
   readonly id: ExecutionId;
   /** 1 for the first run. */
   readonly sequence: number;
-  /** Pending while its transaction is. A run that was refused has failed and has no transaction. */
+  /** Pending while its transaction is. A refused run is failed and has no transaction. */
   readonly status: Open<ExecutionStatus>;
   readonly scheduledAt?: Timestamp;
   readonly executedAt?: Timestamp;
-  /** A word of the refusal table, or why the network sent the money back. */
+  /** A reason of the refusal table, or the reason code of the network for a rejection. */
   readonly failureCode?: string;
   readonly failureMessage?: string;
   readonly edges: {

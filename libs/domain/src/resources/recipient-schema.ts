@@ -1,37 +1,37 @@
 /**
- * What a corridor asks for about a beneficiary, in one way to write it down: a JSON Schema (2020-12) of `Beneficiary.data`. It
- * compiles in Ajv with `strict: true` and needs no plug-in. Other keywords than these may come.
+ * One form of the details that a corridor requires of a beneficiary: a JSON Schema (2020-12) of `Beneficiary.data`. It compiles in
+ * Ajv with `strict: true` and needs no plug-in. It may have other keywords than these.
  */
 export interface RecipientSchema {
   readonly $schema: string;
-  /** Stable: the same way to be paid has the same name. */
+  /** Stable: the same form has the same id. */
   readonly $id: string;
-  /** What it is for, to be shown where there is a choice. */
+  /** For people who choose between forms. */
   readonly title: string;
-  /** Who says that there is such a route. */
+  /** The source of the route. */
   readonly $comment?: string;
   readonly type: string;
   /** By the name of the field. */
   readonly properties: Readonly<Record<string, RecipientFieldSchema>>;
   readonly required: readonly string[];
   readonly additionalProperties: boolean;
-  /** Details that pass, invented. */
+  /** Invented details that pass. */
   readonly examples?: readonly Readonly<Record<string, string>>[];
 }
 
-/** What one field of `Beneficiary.data` may hold. */
+/** The rules of one field of `Beneficiary.data`. */
 export interface RecipientFieldSchema {
   readonly type: string;
-  /** What to ask for. */
+  /** The label of the field. */
   readonly title: string;
-  /** The rule, in a sentence for people. */
+  /** The rule in a sentence. */
   readonly description: string;
   readonly examples?: readonly string[];
-  /** Who says so, and of what date. */
+  /** The source of the rule with its date. */
   readonly $comment?: string;
   readonly pattern?: string;
   readonly maxLength?: number;
-  /** The one text it can be. */
+  /** The only allowed text. */
   readonly const?: string;
   readonly enum?: readonly string[];
 }

@@ -31,7 +31,7 @@ export interface Bank {
   readonly updatedAt?: Timestamp;
 }
 
-/** Who finally owns the money. Regulated data: never log it. */
+/** The final owner of the money. Regulated data: never log it. */
 export interface Beneficiary {
   readonly id: BeneficiaryId;
   readonly data?: BeneficiaryData;
@@ -39,7 +39,7 @@ export interface Beneficiary {
   readonly updatedAt?: Timestamp;
 }
 
-/** What a corridor's schema asks for. Which of the known fields are required is the schema's to say. */
+/** The details that a corridor's schema describes. The schema decides which of the known fields are required. */
 export interface BeneficiaryData {
   readonly beneficiaryName?: string;
   readonly beneficiaryAddress?: string;

@@ -39,7 +39,7 @@ const OURS: Readonly<Record<string, string>> = {
   Transaction: 'orderID?: integer, returnOf?: integer, returnedBy?: integer',
 };
 
-const ROOM = join(__dirname, '..', '..');
+const PACKAGE = join(__dirname, '..', '..');
 
 describe('a resource', () => {
   const { checker, exported } = compile();
@@ -87,7 +87,7 @@ function flagsWithin(type: ts.Type): number {
 
 function compile(): { readonly checker: ts.TypeChecker; readonly exported: ReadonlyMap<string, ts.Type> } {
   const config = ts.getParsedCommandLineOfConfigFile(
-    join(ROOM, 'tsconfig.build.json'),
+    join(PACKAGE, 'tsconfig.build.json'),
     { noEmit: true },
     {
       ...ts.sys,
@@ -96,7 +96,7 @@ function compile(): { readonly checker: ts.TypeChecker; readonly exported: Reado
       },
     },
   );
-  const index = join(ROOM, 'src', 'index.ts');
+  const index = join(PACKAGE, 'src', 'index.ts');
   const program = ts.createProgram([index], { ...config?.options, composite: false, incremental: false });
   const checker = program.getTypeChecker();
   const file = program.getSourceFile(index);

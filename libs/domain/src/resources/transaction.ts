@@ -2,15 +2,15 @@ import type { OrderId, RemittanceEventId, RemittanceId, TransactionId } from '..
 import type { Open } from '../open.js';
 import type { TransactionStatus } from '../states.js';
 import type { Timestamp } from '../timestamp.js';
-import type { ExecutedTransfer } from './transfer.js';
+import type { ExecutedTransfer } from './executed-transfer.js';
 
-/** What executes transfers: one balanced entry in the books. */
+/** One balanced journal entry of the books. It executes transfers. */
 export interface Transaction {
   readonly id: TransactionId;
   readonly status: Open<TransactionStatus>;
-  /** SHA-256 in hex; see transaction-hash.ts for what is hashed and how it chains. */
+  /** SHA-256 in hex. See transaction-hash.ts for its content and its chain. */
   readonly hash?: string;
-  /** Ours: the order it carries out. A return has none: `returnOf` leads to the transaction that has one. */
+  /** Ours: the order that it executes. A return has none: follow `returnOf`. */
   readonly orderID?: OrderId;
   /** Ours: the transaction that it reverses, a payment or a return. */
   readonly returnOf?: TransactionId;
@@ -19,9 +19,9 @@ export interface Transaction {
   readonly createdAt?: Timestamp;
   readonly updatedAt?: Timestamp;
   readonly edges: {
-    /** Present when the money leaves for another institution. */
+    /** Present if the money leaves for another institution. */
     readonly internationalRemittance?: InternationalRemittance;
-    /** The transfers the customer can see. */
+    /** The transfers on customer accounts. */
     readonly transfers?: readonly ExecutedTransfer[];
   };
 }
@@ -36,14 +36,14 @@ export interface InternationalRemittance {
   };
 }
 
-/** One word of the payment provider about a remittance on its way. */
+/** One status event of the payment provider for a remittance. */
 export interface RemittanceEvent {
   readonly id: RemittanceEventId;
   /** Payment status of ISO 20022: `ACSP` on its way, `ACCC` credited, `RJCT` rejected; others may come. */
   readonly status: Open<'ACSP' | 'ACCC' | 'RJCT'>;
-  /** What the provider said, as it said it. */
+  /** The message of the provider, unchanged. */
   readonly message?: string;
-  /** Ours: the provider's reason code as it came, such as `G000` or `AC04`. */
+  /** Ours: the reason code of the provider, unchanged, such as `G000` or `AC04`. */
   readonly reasonCode?: string;
   readonly createdAt?: Timestamp;
   readonly lastUpdatedAt?: Timestamp;

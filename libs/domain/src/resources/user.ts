@@ -3,10 +3,10 @@ import type { Open } from '../open.js';
 import type { UserStatus } from '../states.js';
 import type { Timestamp } from '../timestamp.js';
 
-/** Whether a person or a company is meant, for users and workspaces alike. */
+/** Whether a user or a workspace is personal or of a company. */
 export type PartyType = Open<'personal' | 'business'>;
 
-/** The roles our own books know. */
+/** The roles of our own books. */
 export type RoleName = 'member' | 'admin';
 
 /** A user as listed for an app. */
@@ -17,7 +17,7 @@ export interface User {
   readonly userType?: PartyType;
   readonly createdAt?: Timestamp;
   readonly edges: {
-    /** Our own answers always carry the array, empty for a user without a role. */
+    /** Always present in our responses, empty for a user without a role. */
     readonly roles?: readonly Role[];
   };
 }
@@ -33,7 +33,7 @@ export interface Role {
   };
 }
 
-/** The context a user acts in; its id is the value of the Workspace-ID header. */
+/** A workspace. Its id is the value of the Workspace-ID header. */
 export interface Workspace {
   readonly id: WorkspaceId;
   readonly name: string;

@@ -1,15 +1,17 @@
 import { minorUnits } from '@banking/domain';
 import * as fc from 'fast-check';
-import type { Desk, HeldAccount } from '../decide.js';
+import { decide } from '../decide.js';
+import { DecisionContext, type LockedAccount } from '../decision-context.js';
+import { ownAccountKey } from '../own-accounts.js';
 import type { Outcome, Proposal } from '../proposal.js';
 import { comeback, crossing, funding, payment, payout } from './proposals.js';
 
-/** Accounts 1 to 3 lie in workspace 1, accounts 4 and 5 in workspace 2; account 9 is nowhere. */
+/** Accounts 1 to 3 are in workspace 1, accounts 4 and 5 in workspace 2. Account 9 does not exist. */
 const WORKSPACE_OF: Readonly<Record<number, number>> = { 1: 1, 2: 1, 3: 1, 4: 2, 5: 2, 9: 1 };
 const place = (account: number) => ({ workspaceId: WORKSPACE_OF[account]! });
 
 const accounts = fc.constantFrom(1, 2, 3, 4, 5, 9);
-/** Small against what the accounts hold, so that yes and no are both common; sometimes as large as a balance gets. */
+/** Small against the balances, so that both outcomes are common. A few are as large as the largest balance. */
 const amounts = fc
   .oneof(
     { weight: 19, arbitrary: fc.bigInt({ min: 1n, max: 60n }) },
@@ -25,7 +27,7 @@ const payments = fc
       : crossing({ account: from, ...place(from) }, { account: to, ...place(to) }, amount),
   );
 
-/** Batches of every kind of proposal, on five accounts and one that is not there. */
+/** Batches of every kind of proposal, on five accounts and one that does not exist. */
 export const batches: fc.Arbitrary<Proposal[]> = fc.array(
   fc.oneof(
     payments,
@@ -36,8 +38,8 @@ export const batches: fc.Arbitrary<Proposal[]> = fc.array(
   { minLength: 1, maxLength: 20 },
 );
 
-/** Five accounts as a lock would find them: some hold more than others, one may be overdrawn, some are disabled. */
-export const holdings: fc.Arbitrary<HeldAccount[]> = fc
+/** Five locked accounts with different balances. One may be overdrawn, some are disabled. */
+export const holdings: fc.Arbitrary<LockedAccount[]> = fc
   .array(fc.record({ above: fc.bigInt({ min: 0n, max: 150n }), isEnabled: fc.boolean() }), {
     minLength: 5,
     maxLength: 5,
@@ -58,41 +60,49 @@ export const holdings: fc.Arbitrary<HeldAccount[]> = fc
     }),
   );
 
-/** Our own accounts are numbered by kind, from 101. */
-const OWN = ['settlement', 'fees', 'fx', 'interworkspace'];
+const OWN_KINDS = ['settlement', 'fees', 'fx', 'interworkspace'] as const;
+/** Own accounts have ids from 101 on, by kind. */
+const OWN_ACCOUNTS = new Map(
+  [1, 2].flatMap((workspaceId) =>
+    OWN_KINDS.map((kind, index) => [ownAccountKey(workspaceId, 978, kind), 101 + index] as const),
+  ),
+);
 
-/** A desk with copies of these accounts, so that the originals stay what they were. */
-export function deskOf(held: readonly HeldAccount[]): Desk & { readonly held: readonly HeldAccount[] } {
-  const copies = held.map((one) => ({ ...one }));
-  let transactionId = 0;
-  let transferId = 0;
-  return {
-    held: copies,
-    account: (workspaceId, id) => copies.find((one) => one.workspaceId === workspaceId && one.id === id),
-    ownAccount: (_workspaceId, _currencyId, kind) => 101 + OWN.indexOf(kind),
-    currencyCode: () => 'EUR',
-    takeTransactionId: () => ++transactionId,
-    takeTransferId: () => ++transferId,
-  };
+/** A context with copies of these accounts and ids from 1 on. */
+export function contextOf(
+  accounts: readonly LockedAccount[],
+  { own = OWN_ACCOUNTS }: { readonly own?: ReadonlyMap<string, number> } = {},
+): { readonly context: DecisionContext; readonly accounts: readonly LockedAccount[] } {
+  const copies = accounts.map((account) => ({ ...account }));
+  const ids = Array.from({ length: 1_000 }, (_, index) => index + 1);
+  const context = new DecisionContext({ ownAccounts: own, transactionIds: ids, transferIds: ids }, copies);
+  return { context, accounts: copies };
 }
 
+/** Decides a whole batch, each proposal on what those before it left. */
+export const decideAll = (context: DecisionContext, batch: readonly Proposal[]): Outcome[] =>
+  batch.map((proposal) => decide(context, proposal));
+
 /**
- * The same decisions made the simple way: balances in a plain map, copied before every proposal.
+ * A model of `decide`: balances in a plain map, copied before every proposal.
  *
- * Answers the reason of each refusal, or `posted`, and what the accounts hold in the end.
+ * @returns `posted` or the reason of the refusal for each proposal, and the final balances
  */
-export function simply(held: readonly HeldAccount[], batch: readonly Proposal[]): readonly [string[], bigint[]] {
-  let balances = new Map(held.map(({ id, balance }) => [id, balance]));
-  const words = batch.map(({ entries }) => {
+export function decideByModel(
+  accounts: readonly LockedAccount[],
+  batch: readonly Proposal[],
+): readonly [string[], bigint[]] {
+  let balances = new Map(accounts.map(({ id, balance }) => [id, balance]));
+  const reasons = batch.map(({ entries }) => {
     const trial = new Map(balances);
     for (const { legs } of entries) {
       for (const { account, direction, amount, type } of legs) {
         if (typeof account === 'string') continue;
-        const found = held.find(({ id }) => id === account);
-        if (!found) return 'account_not_found';
-        if (found.status === 'disabled' && type !== 'return') return 'account_disabled';
+        const before = accounts.find(({ id }) => id === account);
+        if (!before) return 'account_not_found';
+        if (before.status === 'disabled' && type !== 'return') return 'account_disabled';
         const after = trial.get(account)! + (direction === 'credit' ? amount : -amount);
-        if (after < found.floor) return 'insufficient_funds';
+        if (after < before.floor) return 'insufficient_funds';
         if (after > 9_007_199_254_740_991n) return 'balance_limit_exceeded';
         trial.set(account, after);
       }
@@ -100,8 +110,8 @@ export function simply(held: readonly HeldAccount[], batch: readonly Proposal[])
     balances = trial;
     return 'posted';
   });
-  return [words, held.map(({ id }) => balances.get(id)!)];
+  return [reasons, accounts.map(({ id }) => balances.get(id)!)];
 }
 
-/** An outcome in one word. */
-export const wordOf = (outcome: Outcome): string => outcome.refused?.reason ?? 'posted';
+/** `posted` or the reason of the refusal. */
+export const reasonOf = (outcome: Outcome): string => outcome.refused?.reason ?? 'posted';

@@ -1,5 +1,6 @@
-import type { Bound } from '@banking/postgres';
-import { EUR, NORTH, sql, type World } from './world.js';
+import type { BoundStatement } from '@banking/postgres';
+import { sql } from '@banking/postgres/testing';
+import { EUR, NORTH, type World } from './world.js';
 
 /** A transfer as a careless program might write it. */
 export interface RawLeg {
@@ -21,7 +22,7 @@ const LEGS = `insert into transfer (workspace_id, transaction_id, account_id, cu
   from unnest($2::bigint[], $3::int[], $4::text[], $5::bigint[], $6::text[], $7::bigint[], $8::bigint[]) l`;
 
 /** The writes of one transaction with these transfers, past all that decides. */
-export function raw(legs: readonly RawLeg[], workspaceId = NORTH): readonly Bound<Record<string, unknown>>[] {
+export function raw(legs: readonly RawLeg[], workspaceId = NORTH): readonly BoundStatement<Record<string, unknown>>[] {
   return [
     sql(TRANSACTION, workspaceId),
     sql(
@@ -40,7 +41,7 @@ export function raw(legs: readonly RawLeg[], workspaceId = NORTH): readonly Boun
 
 /** Writes them as the app's role. */
 export async function writeRaw({ database }: World, ...legs: readonly RawLeg[]): Promise<void> {
-  await database.flight({ workspaces: [NORTH] }, raw(legs));
+  await database.pipeline({ workspaces: [NORTH] }, raw(legs));
 }
 
 /** The workspace's settlement account. */

@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto';
 import { parseAmount, type MinorUnits } from '@banking/domain';
-import { bind, statement, type Bound, type DatabaseOptions } from '@banking/postgres';
+import type { DatabaseOptions } from '@banking/postgres';
 import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
 import { openBooks, type Books } from '../books.js';
 import { openAccount } from '../open-account.js';
@@ -8,14 +7,14 @@ import { post } from '../post.js';
 import type { Proposal } from '../proposal.js';
 import { funding } from './proposals.js';
 
-/** Two workspaces that know nothing of each other. */
+/** Two workspaces. */
 export const NORTH = 1;
 export const SOUTH = 2;
 
 export const EUR = 978;
 export const USD = 840;
 
-/** Books of its own for a spec, and a look behind their walls. */
+/** Books of its own for a spec, and a superuser's connection. */
 export interface World extends FreshDatabase {
   readonly books: Books;
 }
@@ -28,12 +27,6 @@ export async function openWorld(options: Partial<DatabaseOptions> = {}): Promise
 /** Euros as people write them. */
 export const euros = (text: string): MinorUnits => parseAmount(text, 'EUR');
 
-/** Any SQL as a statement of a flight. */
-export function sql(text: string, ...values: unknown[]): Bound<Record<string, unknown>> {
-  const name = createHash('sha256').update(text).digest('hex').slice(0, 16);
-  return bind(statement(`spec.${name}`, text), ...values);
-}
-
 /** Opens a customer's account that holds so much. */
 export async function account(
   world: World,
@@ -43,18 +36,17 @@ export async function account(
   const { rows } = await world.owner.query<{ id: bigint }>(`select nextval('account_id_seq') as id`);
   const id = Number(rows[0]!.id);
   const opened = openAccount({ workspaceId, id, productId: 1, currencyId, name: 'Ada', type: 'CACC', code: `A${id}` });
-  await world.database.flight({ workspaces: [workspaceId] }, [opened]);
+  await world.database.pipeline({ workspaces: [workspaceId] }, [opened]);
   if (euros(holding) > 0n) await posted(world, funding(id, euros(holding), { workspaceId, currencyId }));
   return id;
 }
 
 /** Posts what must not be refused. */
 export async function posted(world: World, ...proposals: readonly Proposal[]): Promise<void> {
-  for (const outcome of await post(world.books, proposals))
-    if (!outcome.posted) throw outcome.refused ?? outcome.failed ?? new Error('left out');
+  for (const outcome of await post(world.books, proposals)) if (!outcome.posted) throw outcome.refused;
 }
 
-/** What a customer's account holds and how many movements it has seen, read behind the walls. */
+/** What a customer's account holds and how many movements it has seen, read past row-level security. */
 export async function holding(world: World, accountId: number): Promise<{ balance: bigint; version: bigint }> {
   const { rows } = await world.owner.query<{ balance: bigint; version: bigint }>(
     'select balance, version from account where id = $1',
@@ -63,7 +55,7 @@ export async function holding(world: World, accountId: number): Promise<{ balanc
   return rows[0]!;
 }
 
-/** Does something that the walls forbid, as a superuser whose triggers and foreign keys are off. */
+/** Runs SQL that the constraints forbid, as a superuser whose triggers and foreign keys are off. */
 export async function plant(world: World, text: string, values: readonly unknown[] = []): Promise<void> {
   await world.owner.query('begin');
   await world.owner.query('set local session_replication_role = replica');

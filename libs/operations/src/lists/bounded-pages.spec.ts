@@ -1,5 +1,5 @@
 import type { OrderQuery, RecipientQuery, Scope, TransferQuery } from '@banking/domain';
-import { analyzeTables, SCHEMA, type Bound } from '@banking/postgres';
+import { analyzeTables, SCHEMA, type BoundStatement } from '@banking/postgres';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { addTransfers, agedWorkspaces, type AgedWorkspace, type AgedWorld } from '../testing/aged-workspaces.js';
 import { Explaining, sentBy } from '../testing/plans.js';
@@ -62,8 +62,8 @@ const QUERIES: readonly (readonly [List, (aged: AgedWorkspace) => readonly Query
 interface Asked {
   readonly name: string;
   readonly workspaceId: number;
-  readonly settings: Bound<unknown>;
-  readonly bound: Bound<unknown>;
+  readonly settings: BoundStatement<unknown>;
+  readonly bound: BoundStatement<unknown>;
 }
 
 /** The statement of each page, and of the page behind it. */
@@ -100,7 +100,7 @@ async function tooMuch(explaining: Explaining, asked: readonly Asked[]): Promise
   return findings;
 }
 
-describe('Given workspaces with very many rows of one kind and few of each other', () => {
+describe('a page of a list in workspaces with very many rows of one kind', () => {
   let world: AgedWorld;
   let early: Explaining;
   let asked: readonly Asked[];
@@ -118,24 +118,24 @@ describe('Given workspaces with very many rows of one kind and few of each other
     await world.close();
   });
 
-  it('When a page was planned while the tables were small, Then it touches a bounded part of them', async () => {
+  it('reads a bounded part with a plan from small tables', async () => {
     expect(await tooMuch(early, asked)).toEqual([]);
   }, 300_000);
 
-  it('When a page is planned without statistics, Then it touches a bounded part of them', async () => {
+  it('reads a bounded part with a plan without statistics', async () => {
     const late = await Explaining.open(world);
     expect(await tooMuch(late, asked)).toEqual([]);
     await late.close();
   }, 300_000);
 
-  it('When a page is planned with statistics, Then it touches a bounded part of them', async () => {
+  it('reads a bounded part with a plan from statistics', async () => {
     await analyzeTables(world.connection, SCHEMA);
     const late = await Explaining.open(world);
     expect(await tooMuch(late, asked)).toEqual([]);
     await late.close();
   }, 300_000);
 
-  it('When more payments are pending than are sorted for a page, Then the page is the newest of them', async () => {
+  it('has the newest payments if more are pending than are sorted', async () => {
     const { collectors, database, books } = world;
     await world.owner.query('set session_replication_role = replica');
     await addTransfers(world, collectors, [['payout', 'debit', 'pending']], `timestamptz '2021-01-01Z'`, 20_001);

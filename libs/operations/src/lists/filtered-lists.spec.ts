@@ -1,5 +1,15 @@
 import fc from 'fast-check';
-import type { Order, OrderQuery, PageQuery, Page, Recipient, RecipientQuery, Scope, Transfer, TransferQuery } from '@banking/domain'; // prettier-ignore
+import type {
+  Order,
+  OrderQuery,
+  PageQuery,
+  Page,
+  Recipient,
+  RecipientQuery,
+  Scope,
+  Transfer,
+  TransferQuery,
+} from '@banking/domain';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { agedWorkspaces, type AgedWorld } from '../testing/aged-workspaces.js';
 
@@ -48,8 +58,8 @@ const within = ({ createdFrom, createdTo }: TransferQuery, createdAt = '') =>
   (createdFrom === undefined || createdAt >= createdFrom) && (createdTo === undefined || createdAt < createdTo);
 const is = <T>(wanted: T | undefined, found: T | undefined) => wanted === undefined || wanted === found;
 
-describe('Given a list and all its items', () => {
-  it('When transfers are filtered, Then the pages hold what the filters keep of all of them, in that order', async () => {
+describe('a filtered list', () => {
+  it('has the matching transfers in the order of the list', async () => {
     const all = await walk<Transfer, TransferQuery>((query) => service.listTransfers(scope, query), {});
     expect(all.map(({ id }) => id)).toEqual(await idsIn('transfer', 'account_version is not null'));
     const times = [all[3]!.createdAt!, all[40]!.createdAt!, all.at(-3)!.createdAt!];
@@ -88,7 +98,7 @@ describe('Given a list and all its items', () => {
     );
   });
 
-  it('When orders are filtered, Then the pages hold what the filters keep of all of them, in that order', async () => {
+  it('has the matching orders in the order of the list', async () => {
     const all = await walk<Order, OrderQuery>((query) => service.listOrders(scope, query), {});
     expect(all.map(({ id }) => id)).toEqual(await idsIn('customer_order', 'true'));
     const references = all.flatMap(({ externalReference }) => externalReference ?? []);
@@ -128,7 +138,7 @@ describe('Given a list and all its items', () => {
     );
   });
 
-  it('When recipients are filtered, Then the pages hold what the filter keeps of all of them, in that order', async () => {
+  it('has the matching recipients in the order of the list', async () => {
     const all = await walk<Recipient, RecipientQuery>((query) => service.listRecipients(scope, query), {});
     expect(all.map(({ id }) => id)).toEqual(await idsIn('recipient', 'forgotten_at is null'));
 
@@ -141,11 +151,13 @@ describe('Given a list and all its items', () => {
     );
   });
 
-  it('When a cursor is used with another value of a filter, Then it is refused', async () => {
+  it('refuses a cursor of other filters', async () => {
     const { next: cursor } = await service.listOrders(scope, { status: 'completed', limit: 1 });
 
     for (const query of [{ status: 'active' }, { status: 'completed', externalReference: 'x' }, {}] as OrderQuery[]) {
-      await expect(service.listOrders(scope, { ...query, limit: 1, cursor })).rejects.toMatchObject({ reason: 'cursor_invalid' }); // prettier-ignore
+      await expect(service.listOrders(scope, { ...query, limit: 1, cursor })).rejects.toMatchObject({
+        reason: 'cursor_invalid',
+      });
     }
     const { next } = await service.listTransfers(scope, { transactionStatus: 'pending', limit: 1 });
     await expect(

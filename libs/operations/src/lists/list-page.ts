@@ -1,7 +1,7 @@
 import { LIMIT_DEFAULT, LIMIT_MAX, Refusal, type Page, type PageQuery, type WorkspaceId } from '@banking/domain';
-import { bind, statement, type Bound, type Database, type Statement } from '@banking/postgres';
-import type { CursorSeal } from './cursor-seal.js';
-import { partsOf, type PagedList } from './page-parts.js';
+import { bind, sqlStatement, type BoundStatement, type Database, type SqlStatement } from '@banking/postgres';
+import type { CursorSigner } from './sign-cursor.js';
+import { pageConditions, type PagedList } from './paged-list.js';
 import { PLAN_BY_ORDER } from './plan-by-order.js';
 
 interface Row {
@@ -10,13 +10,13 @@ interface Row {
   readonly id: bigint;
 }
 
-/** A thing a filter names, and the refusal when the workspace has no such thing. */
+/** A query for the row that a filter names, and the refusal if the workspace has no such row. */
 export interface Named {
-  readonly bound: Bound<unknown>;
-  readonly otherwise: Refusal;
+  readonly bound: BoundStatement<unknown>;
+  readonly refusal: Refusal;
 }
 
-export interface PageWish extends PageQuery {
+export interface PageOptions extends PageQuery {
   readonly workspaceId: WorkspaceId;
   readonly filters: Readonly<Record<string, unknown>>;
   readonly named?: readonly Named[];
@@ -29,21 +29,21 @@ export function checkedLimit({ limit = LIMIT_DEFAULT }: PageQuery): number {
 }
 
 /**
- * One page of a list, in one round trip.
+ * Reads one page of a list, in one round trip.
  *
- * @throws Refusal `limit_invalid`, `cursor_invalid`, and what a filter names that is not there
+ * @throws Refusal `limit_invalid`, `cursor_invalid`, and that of a filter that names a missing row
  */
 export async function listPage<T>(
   database: Database,
-  seal: CursorSeal,
+  cursors: CursorSigner,
   list: PagedList,
-  wish: PageWish,
+  options: PageOptions,
 ): Promise<Page<T>> {
-  const { workspaceId, cursor, named = [] } = wish;
-  const limit = checkedLimit(wish);
-  const filters = Object.entries(wish.filters).filter(([, value]) => value !== undefined);
+  const { workspaceId, cursor, named = [] } = options;
+  const limit = checkedLimit(options);
+  const filters = Object.entries(options.filters).filter(([, value]) => value !== undefined);
   const scope = { list: list.name, workspaceId, filters: Object.fromEntries(filters) };
-  const after = cursor === undefined ? undefined : await seal.open(scope, cursor);
+  const after = cursor === undefined ? undefined : await cursors.verify(scope, cursor);
 
   const page = bind(
     pageStatement(
@@ -52,44 +52,44 @@ export async function listPage<T>(
       after !== undefined,
     ),
     workspaceId,
-    // One more tells whether there is a page behind this one.
+    // One more row tells whether there is a next page.
     limit + 1,
     ...(after ? [after.at, after.id] : []),
     ...filters.map(([, value]) => value),
   );
-  const [, rows, ...found] = await database.flight({ workspaces: [workspaceId] }, [
+  const [, rows, ...namedRows] = await database.pipeline({ workspaces: [workspaceId] }, [
     PLAN_BY_ORDER,
     page,
     ...named.map(({ bound }) => bound),
   ]);
-  named.forEach(({ otherwise }, index) => {
-    if (found[index]?.length === 0) throw otherwise;
+  named.forEach(({ refusal }, index) => {
+    if (namedRows[index]?.length === 0) throw refusal;
   });
 
   const items = rows.slice(0, limit);
   const last = items.at(-1);
   return {
     items: items.map(({ item }) => item as T),
-    ...(rows.length > limit && last && { next: await seal.write(scope, { at: last.at, id: Number(last.id) }) }),
+    ...(rows.length > limit && last && { next: await cursors.sign(scope, { at: last.at, id: Number(last.id) }) }),
   };
 }
 
-const statements = new Map<string, Statement<Row>>();
+const statements = new Map<string, SqlStatement<Row>>();
 
-/** A statement for each set of filters that is asked for: one for all would be planned for none. */
-function pageStatement(list: PagedList, filters: readonly string[], isContinued: boolean): Statement<Row> {
+/** One SQL statement per set of filters: one for all sets would have a bad plan for each. */
+function pageStatement(list: PagedList, filters: readonly string[], isContinued: boolean): SqlStatement<Row> {
   const all = Object.keys({ ...list.classes, ...list.filters });
   const name = `${list.name}.${isContinued ? 'after' : 'first'}.${filters.map((filter) => all.indexOf(filter)).join('_')}`;
-  const known = statements.get(name);
-  if (known) return known;
+  const existing = statements.get(name);
+  if (existing) return existing;
 
-  const made = statement<Row>(
+  const statement = sqlStatement<Row>(
     name,
-    `with recursive ${list.page(partsOf(list, filters, isContinued))}
+    `with recursive ${list.page(pageConditions(list, filters, isContinued))}
      select ${list.item} as item, rfc3339(t.created_at) as at, t.id
      from page t ${list.joins}
      order by t.created_at desc, t.id desc`,
   );
-  statements.set(name, made);
-  return made;
+  statements.set(name, statement);
+  return statement;
 }

@@ -1,14 +1,14 @@
 import { Refusal, type AccountId, type RecipientId, type WorkspaceId } from '@banking/domain';
-import { bind, statement } from '@banking/postgres';
+import { bind, sqlStatement } from '@banking/postgres';
 import type { Named } from './list-page.js';
 
-const FIND_ACCOUNT = statement(
+const FIND_ACCOUNT = sqlStatement(
   'find_account',
   `select from account where workspace_id = $1 and id = $2 and kind = 'customer'`,
 );
-const FIND_RECIPIENT = statement('find_recipient', 'select from recipient where workspace_id = $1 and id = $2');
+const FIND_RECIPIENT = sqlStatement('find_recipient', 'select from recipient where workspace_id = $1 and id = $2');
 
-/** The account and the recipient that filters name, which must be the workspace's; a recipient also after it was forgotten. */
+/** Queries for the account and the recipient that filters name. They must be of the workspace. The recipient may be deleted. */
 export function namedParties(
   workspaceId: WorkspaceId,
   {
@@ -18,12 +18,12 @@ export function namedParties(
 ): readonly Named[] {
   const named: Named[] = [];
   if (accountId !== undefined) {
-    named.push({ bound: bind(FIND_ACCOUNT, workspaceId, accountId), otherwise: new Refusal('account_not_found') });
+    named.push({ bound: bind(FIND_ACCOUNT, workspaceId, accountId), refusal: new Refusal('account_not_found') });
   }
   if (recipientId !== undefined) {
     named.push({
       bound: bind(FIND_RECIPIENT, workspaceId, recipientId),
-      otherwise: new Refusal('recipient_not_found'),
+      refusal: new Refusal('recipient_not_found'),
     });
   }
   return named;

@@ -1,18 +1,18 @@
 import { isInstant, Refusal } from '@banking/domain';
 
-/** A stretch of time in the filters of a list. */
+/** A period in the filters of a list. */
 export interface Period {
   readonly createdFrom?: string | undefined;
   readonly createdTo?: string | undefined;
 }
 
-/** @throws Refusal `timestamp_invalid` for what is no instant, and for a period that ends before it begins */
+/** @throws Refusal `timestamp_invalid` if a limit is not an instant, or if the period ends before it begins */
 export function checkPeriod({ createdFrom, createdTo }: Period): void {
   for (const instant of [createdFrom, createdTo]) {
     if (instant !== undefined && !isInstant(instant)) throw new Refusal('timestamp_invalid');
   }
   if (createdFrom === undefined || createdTo === undefined) return;
-  // Milliseconds are enough to tell a mistake from an empty period.
+  // `Date.parse` reads milliseconds: a smaller difference is accepted as an empty period.
   if (Date.parse(createdFrom) <= Date.parse(createdTo)) return;
   const message = 'createdFrom must not be after createdTo.';
   throw new Refusal('timestamp_invalid', message, {

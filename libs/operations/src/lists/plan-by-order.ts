@@ -1,12 +1,12 @@
-import { bind, statement } from '@banking/postgres';
+import { bind, sqlStatement } from '@banking/postgres';
 
 /**
- * Sent before a page, in the same database transaction. Without statistics every index that begins with the workspace looks as cheap as
- * the one that has the rows in order, and the plan is kept. For a page, a plan that sorts what an index has in order is never the right
- * one. (PostgreSQL 15 does not know the last setting.)
+ * Planner settings for a page, in the same database transaction: without sorting, the planner chooses the index in the order of the list.
+ * Without statistics, each index that begins with the workspace has the same cost, and the connection keeps the plan. PostgreSQL 15 lacks
+ * the last setting.
  */
 export const PLAN_BY_ORDER = bind(
-  statement(
+  sqlStatement(
     'plan_by_order',
     `select set_config('enable_sort', 'off', true), set_config('enable_incremental_sort', 'off', true),
        case when current_setting('enable_presorted_aggregate', true) is not null

@@ -1,5 +1,5 @@
 import type { Scope } from '@banking/domain';
-import { analyzeTables, SCHEMA, type Bound } from '@banking/postgres';
+import { analyzeTables, SCHEMA, type BoundStatement } from '@banking/postgres';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { agedWorkspaces, type AgedWorld } from '../testing/aged-workspaces.js';
 import { Explaining, sentBy } from '../testing/plans.js';
@@ -12,7 +12,11 @@ const MOST_BUFFERS = 40;
 
 let world: AgedWorld;
 /** The largest page of each list. */
-let asked: readonly { readonly name: string; readonly settings: Bound<unknown>; readonly bound: Bound<unknown> }[];
+let asked: readonly {
+  readonly name: string;
+  readonly settings: BoundStatement<unknown>;
+  readonly bound: BoundStatement<unknown>;
+}[];
 
 beforeAll(async () => {
   world = await agedWorkspaces(COUNT);
@@ -49,9 +53,9 @@ async function tooMuch(mode: 'generic' | 'custom'): Promise<readonly string[]> {
   return findings;
 }
 
-describe('Given a workspace in which every transaction has its links', () => {
+describe('the largest pages of a workspace with linked transactions', () => {
   it.each(['without statistics', 'with statistics'])(
-    'When the largest pages are read %s, Then each item costs a bounded number of lookups',
+    'need a bounded number of lookups per item %s',
     async (statistics) => {
       if (statistics === 'with statistics') await analyzeTables(world.connection, SCHEMA);
 

@@ -1,12 +1,14 @@
-import type { AccountId, Order, OrderWish, RecipientId, TransferAmount } from '@banking/domain';
-import type { Claim } from '@banking/payouts';
+import type { AccountId, Order, PlaceOrderInput, RecipientId, TransferAmount } from '@banking/domain';
+import type { Claim } from '@banking/work-queue';
 import type { Database } from '@banking/postgres';
-import { DEMO_RATES } from '../rates/demo-rate-source.js';
+import { DEMO_RATES } from '@banking/rates';
+import { reasonOf } from '@banking/postgres/testing';
 import { orderWorld } from '../testing/order-world.js';
-import { wordOf } from '../testing/worlds.js';
-import { OrderDesk } from './order-desk.js';
-import { OrderLane } from './order-lane.js';
+import { OrderService } from './order-service.js';
+import { OrderBatcher } from './order-batcher.js';
+import { placeOrder } from './place-order.js';
 import { postOrders } from './post-orders.js';
+import { runOrder } from './run-order.js';
 
 let given: Awaited<ReturnType<typeof orderWorld>>;
 let { world, service, ada, eve, account, near, balanceOf } = {} as typeof given;
@@ -26,11 +28,12 @@ interface Payer {
 async function payer(scope = ada): Promise<Payer> {
   return { from: await account(1, '1000', scope), recipientID: await near(await account(1, '0', scope), scope, scope) };
 }
-const pay = ({ from, recipientID }: Payer, more: Partial<OrderWish> = {}) => given.order(from, recipientID, more);
+const pay = ({ from, recipientID }: Payer, more: Partial<PlaceOrderInput> = {}) => given.order(from, recipientID, more);
 
 /**
- * A desk whose batches are told before they are posted, once they are prepared, and which remembers what the database made of each of its
- * transactions.
+ * An order service that records the size of each batch and the fate of each of its database transactions.
+ *
+ * @param before runs after the orders are prepared and before the first batch is posted
  */
 function watched(before: () => Promise<unknown> = async () => undefined) {
   const fates: string[] = [];
@@ -52,103 +55,119 @@ function watched(before: () => Promise<unknown> = async () => undefined) {
           },
   });
   const books = { ...world.books, database: watchedDatabase };
-  const lane = new OrderLane(async (orders, waits) => {
+  const batcher = new OrderBatcher(async (batch, waitsForLocks) => {
     if (sizes.length === 0) await before();
-    sizes.push(orders.length);
-    return postOrders(books, orders, waits);
+    sizes.push(batch.length);
+    return postOrders(books, batch, waitsForLocks);
   });
-  return { desk: new OrderDesk(world.books, DEMO_RATES, { lane }), fates, sizes };
+  return { orders: new OrderService(world.books, DEMO_RATES, { batcher }), fates, sizes };
 }
 
-describe('Given two orders of a batch with one external reference', () => {
-  it('When the batch is posted, Then the first has it, the second is refused, and the other tenant’s order goes with them', async () => {
+describe('two orders of a batch with one external reference', () => {
+  it('places the first and refuses the second, in one database transaction with another tenant’s order', async () => {
     const [one, two, other] = [await payer(), await payer(), await payer(eve)];
-    const { desk, fates, sizes } = watched();
+    const { orders, fates, sizes } = watched();
     const named = { externalReference: 'INVOICE-1' };
 
-    const words = await Promise.all([
-      wordOf(desk.place(ada, pay(one, named), {})),
-      wordOf(desk.place(ada, pay(two, named), {})),
-      wordOf(desk.place(eve, pay(other, named), {})),
+    const reasons = await Promise.all([
+      reasonOf(placeOrder(orders, ada, pay(one, named), {})),
+      reasonOf(placeOrder(orders, ada, pay(two, named), {})),
+      reasonOf(placeOrder(orders, eve, pay(other, named), {})),
     ]);
 
-    expect(words).toEqual([undefined, 'external_reference_reused', undefined]);
+    expect(reasons).toEqual([undefined, 'external_reference_reused', undefined]);
     expect([sizes, fates]).toEqual([[3], ['committed']]);
   });
 
-  it('When the first of them is refused, Then the second has the reference', async () => {
+  it('places the second if the first is refused', async () => {
     const [one, two] = [await payer(), await payer()];
-    const { desk, fates } = watched();
+    const { orders, fates } = watched();
     const named = { externalReference: 'INVOICE-2' };
 
-    const words = await Promise.all([
-      wordOf(desk.place(ada, pay(one, { ...named, amount: '5000' as TransferAmount }), {})),
-      wordOf(desk.place(ada, pay(two, named), {})),
+    const reasons = await Promise.all([
+      reasonOf(placeOrder(orders, ada, pay(one, { ...named, amount: '5000' as TransferAmount }), {})),
+      reasonOf(placeOrder(orders, ada, pay(two, named), {})),
     ]);
 
-    expect(words).toEqual(['insufficient_funds', undefined]);
+    expect(reasons).toEqual(['insufficient_funds', undefined]);
     expect(fates).toEqual(['committed']);
   });
 
-  it('When another process has taken it meanwhile, Then that is read behind the locks', async () => {
+  it('refuses a reference that another process has taken since the order was prepared', async () => {
     const [one, two, other] = [await payer(), await payer(), await payer(eve)];
     const named = { externalReference: 'INVOICE-3' };
-    const { desk, fates } = watched(() => service.placeOrder(ada, pay(two, named)));
+    const { orders, fates } = watched(() => service.placeOrder(ada, pay(two, named)));
 
-    const words = await Promise.all([
-      wordOf(desk.place(ada, pay(one, named), {})),
-      wordOf(desk.place(eve, pay(other), {})),
+    const reasons = await Promise.all([
+      reasonOf(placeOrder(orders, ada, pay(one, named), {})),
+      reasonOf(placeOrder(orders, eve, pay(other), {})),
     ]);
 
-    expect(words).toEqual(['external_reference_reused', undefined]);
+    expect(reasons).toEqual(['external_reference_reused', undefined]);
     expect(fates).toEqual(['committed']);
   });
 });
 
-describe('Given two orders of a batch at one quote', () => {
-  it('When the batch is posted, Then one is carried out at it, and the other is refused', async () => {
+describe('two orders of a batch at one quote', () => {
+  it('places one and refuses the other', async () => {
     const [one, other] = [await payer(), await payer(eve)];
-    const quote = await service.createQuote(ada, { accountID: one.from, recipientID: one.recipientID, amount: '100' as TransferAmount }); // prettier-ignore
-    const { desk, fates, sizes } = watched();
+    const quote = await service.createQuote(ada, {
+      accountID: one.from,
+      recipientID: one.recipientID,
+      amount: '100' as TransferAmount,
+    });
+    const { orders, fates, sizes } = watched();
     const atQuote = { quoteID: quote.resource.id };
 
-    const words = await Promise.all([
-      wordOf(desk.place(ada, pay(one, atQuote), {})),
-      wordOf(desk.place(ada, pay(one, atQuote), {})),
-      wordOf(desk.place(eve, pay(other), {})),
+    const reasons = await Promise.all([
+      reasonOf(placeOrder(orders, ada, pay(one, atQuote), {})),
+      reasonOf(placeOrder(orders, ada, pay(one, atQuote), {})),
+      reasonOf(placeOrder(orders, eve, pay(other), {})),
     ]);
 
-    expect(words).toEqual([undefined, 'quote_used', undefined]);
+    expect(reasons).toEqual([undefined, 'quote_used', undefined]);
     expect([sizes, fates]).toEqual([[3], ['committed']]);
   });
 
-  it('When the quote expires once the orders are prepared, Then its order alone is refused', async () => {
+  it('refuses only the order of a quote that has expired since the order was prepared', async () => {
     const [one, other] = [await payer(), await payer(eve)];
-    const quote = await service.createQuote(ada, { accountID: one.from, recipientID: one.recipientID, amount: '100' as TransferAmount }); // prettier-ignore
+    const quote = await service.createQuote(ada, {
+      accountID: one.from,
+      recipientID: one.recipientID,
+      amount: '100' as TransferAmount,
+    });
     const expire = () =>
       world.owner.query(
         `set session_replication_role = replica;
          update quote set created_at = now() - interval '1 hour', expires_at = now() - interval '1 s' where id = ${quote.resource.id};
          set session_replication_role = origin`,
       );
-    const { desk, fates } = watched(expire);
+    const { orders, fates } = watched(expire);
 
-    const words = await Promise.all([
-      wordOf(desk.place(ada, pay(one, { quoteID: quote.resource.id }), {})),
-      wordOf(desk.place(eve, pay(other), {})),
+    const reasons = await Promise.all([
+      reasonOf(placeOrder(orders, ada, pay(one, { quoteID: quote.resource.id }), {})),
+      reasonOf(placeOrder(orders, eve, pay(other), {})),
     ]);
 
-    expect(words).toEqual(['quote_expired', undefined]);
+    expect(reasons).toEqual(['quote_expired', undefined]);
     expect(fates).toEqual(['committed']);
   });
 });
 
-describe('Given runs in a batch', () => {
+describe('runs in a batch', () => {
   const later = async (scope = ada) => {
     const of = await payer(scope);
-    const { resource } = await service.placeOrder(scope, pay(of, { type: 'scheduled', startAt: '2099-01-31T09:00:00Z' })); // prettier-ignore
+    const { resource } = await service.placeOrder(
+      scope,
+      pay(of, { type: 'scheduled', startAt: '2099-01-31T09:00:00Z' }),
+    );
     const name = { accountId: of.from, orderId: resource.id };
-    return { ...of, order: resource, cancel: () => service.cancelOrder(scope, name), read: () => service.getOrder(scope, name) }; // prettier-ignore
+    return {
+      ...of,
+      order: resource,
+      cancel: () => service.cancelOrder(scope, name),
+      read: () => service.getOrder(scope, name),
+    };
   };
   const claimOf = async ({ edges }: Order, scope = ada): Promise<Claim> => {
     const subjectId = edges.executions![0]!.id;
@@ -160,13 +179,13 @@ describe('Given runs in a batch', () => {
     return { workspaceId: scope.workspaceId, kind: 'execution', subjectId, fence: rows[0]!.fence, tries: 1, delays: 0 };
   };
 
-  it('When one is cancelled and the claim of another is lost, Then the batch is written at once without them', async () => {
+  it('leaves out a cancelled run and a run with a lost claim', async () => {
     const [cancelled, lost, good, other] = [await later(), await later(), await later(), await payer(eve)];
     const claims = [await claimOf(cancelled.order), await claimOf(lost.order), await claimOf(good.order)];
     await claimOf(lost.order);
-    const { desk, fates } = watched(() => cancelled.cancel());
+    const { orders, fates } = watched(() => cancelled.cancel());
 
-    await Promise.all([...claims.map((claim) => desk.run(claim)), desk.place(eve, pay(other), {})]);
+    await Promise.all([...claims.map((claim) => runOrder(orders, claim)), placeOrder(orders, eve, pay(other), {})]);
 
     expect(fates).not.toContain('rejected');
     const statuses = await Promise.all([cancelled, lost, good].map(async ({ read }) => (await read()).status));
@@ -175,15 +194,15 @@ describe('Given runs in a batch', () => {
     expect(await balanceOf(other.from, eve)).toBe(900);
   });
 
-  it('When another session has locked its order, Then it leaves the batch and runs afterwards', async () => {
+  it('runs later if another session has locked its order', async () => {
     const [run, other] = [await later(), await payer(eve)];
     const claim = await claimOf(run.order);
     await world.owner.query('begin');
     await world.owner.query('select from customer_order where id = $1 for update', [run.order.id]);
-    const { desk, fates } = watched();
+    const { orders, fates } = watched();
 
-    const running = desk.run(claim);
-    await desk.place(eve, pay(other), {});
+    const running = runOrder(orders, claim);
+    await placeOrder(orders, eve, pay(other), {});
     expect((await run.read()).status).toBe('active');
     await world.owner.query('commit');
     await running;

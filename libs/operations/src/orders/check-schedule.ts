@@ -1,14 +1,14 @@
-import { isInstant, type OrderWish, type RefusalDetail, type Timestamp } from '@banking/domain';
+import { isInstant, type PlaceOrderInput, type RefusalDetail, type Timestamp } from '@banking/domain';
 import { compareInstants, readInstant, type Instant } from './instant.js';
-import type { Schedule } from './recurrence.js';
+import type { Schedule } from './next-run.js';
 
-/** When an order is wished to run: at once, once at a time that is said, or again and again. */
-export type ScheduleWish = Pick<OrderWish, 'type' | keyof Schedule>;
+/** The schedule of an order request: at once, once at a given time, or repeatedly. */
+export type ScheduleInput = Pick<PlaceOrderInput, 'type' | keyof Schedule>;
 
 type Field = keyof Schedule;
 
-/** Which fields each type takes: true where it cannot do without. */
-const TAKEN: Readonly<Record<ScheduleWish['type'], Readonly<Partial<Record<Field, boolean>>>>> = {
+/** The fields of each type: true if required, false if optional. */
+const FIELDS_OF_TYPE: Readonly<Record<ScheduleInput['type'], Readonly<Partial<Record<Field, boolean>>>>> = {
   instant: {},
   scheduled: { startAt: true },
   recurring: { startAt: true, repeatUnit: true, repeatValue: true, stopAt: false },
@@ -16,20 +16,20 @@ const TAKEN: Readonly<Record<ScheduleWish['type'], Readonly<Partial<Record<Field
 const FIELDS = ['startAt', 'repeatUnit', 'repeatValue', 'stopAt'] as const satisfies readonly Field[];
 
 const REPEAT_VALUE_MAX = 366;
-/** Nothing further ahead is meant, and a run a hundred years from now has a year of four digits. */
+/** A limit against mistyped years. The year of every run has four digits then. */
 const AHEAD_MAX_YEARS = 100;
 
 /**
- * What is wrong with the schedule of an order, field by field; nothing where it can be placed. One that can has at least
- * one run: the first is at `startAt` itself, and `stopAt` is after it.
+ * The faults of an order's schedule by field: none if it is valid. A valid schedule has at least one run, at `startAt`, because
+ * `stopAt` is after it.
  *
- * @param now by the clock of the database: `startAt` lies after it
+ * @param now by the clock of the database; `startAt` must be after it
  */
-export function scheduleFaults(wish: ScheduleWish, now: Timestamp): readonly RefusalDetail[] {
-  const misplaced = FIELDS.flatMap((field) => misplacedField(wish, field));
+export function scheduleFaults(input: ScheduleInput, now: Timestamp): readonly RefusalDetail[] {
+  const misplaced = FIELDS.flatMap((field) => misplacedField(input, field));
   if (misplaced.length > 0) return misplaced;
 
-  const { startAt, repeatValue, stopAt } = wish;
+  const { startAt, repeatValue, stopAt } = input;
   const current = readInstant(now);
   const faults = [...timeFaults('startAt', startAt, current), ...timeFaults('stopAt', stopAt, current)];
   if (repeatValue !== undefined && !isRepeatValue(repeatValue)) {
@@ -41,12 +41,12 @@ export function scheduleFaults(wish: ScheduleWish, now: Timestamp): readonly Ref
   return faults;
 }
 
-function misplacedField(wish: ScheduleWish, field: Field): RefusalDetail[] {
-  const isRequired = TAKEN[wish.type][field];
-  if (wish[field] === undefined) {
-    return isRequired ? [fault(field, 'required', `is required where type is ${wish.type}`)] : [];
+function misplacedField(input: ScheduleInput, field: Field): RefusalDetail[] {
+  const isRequired = FIELDS_OF_TYPE[input.type][field];
+  if (input[field] === undefined) {
+    return isRequired ? [fault(field, 'required', `is required where type is ${input.type}`)] : [];
   }
-  return isRequired === undefined ? [fault(field, 'not_taken', `must be left out where type is ${wish.type}`)] : [];
+  return isRequired === undefined ? [fault(field, 'not_taken', `must be left out where type is ${input.type}`)] : [];
 }
 
 function timeFaults(field: 'startAt' | 'stopAt', text: string | undefined, now: Instant): RefusalDetail[] {
@@ -69,8 +69,8 @@ const isAfter = (text: string, instant: Instant) => compareInstants(readInstant(
 
 const isRepeatValue = (value: number) => Number.isInteger(value) && value >= 1 && value <= REPEAT_VALUE_MAX;
 
-const fault = (field: Field, reason: string, words: string): RefusalDetail => ({
+const fault = (field: Field, reason: string, problem: string): RefusalDetail => ({
   path: `/${field}`,
   reason,
-  message: `${field} ${words}.`,
+  message: `${field} ${problem}.`,
 });

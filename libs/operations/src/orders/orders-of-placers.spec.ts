@@ -1,8 +1,9 @@
+import { RULE_VIOLATION } from '@banking/postgres';
 import type { Order } from '@banking/domain';
-import { listWork } from '@banking/payouts';
-import { addGrant, removeGrant, removeUser, resumeUser, suspendUser } from '../provisioning/index.js';
+import { listWork } from '@banking/work-queue';
+import { addGrant, removeGrant, removeUser, resumeUser, suspendUser } from '@banking/provisioning';
+import { reasonOf } from '@banking/postgres/testing';
 import { PAUSED, placerWorld, statesOf } from '../testing/placers.js';
-import { wordOf } from '../testing/worlds.js';
 
 let world: Awaited<ReturnType<typeof placerWorld>>;
 
@@ -22,13 +23,13 @@ const runOf = ({ edges }: Order) => edges.executions?.at(-1)?.id ?? 0;
 const workOfRun = async (order: Order) =>
   (await listWork(world.db, { isParked: false, limit: 1_000 })).filter(({ subjectId }) => subjectId === runOf(order));
 
-describe('Given an order for later whose placer loses the role', () => {
+describe('a later order whose placer loses the role', () => {
   it.each<[string, (email: string) => Promise<unknown>]>([
     ['the grant is removed', loseGrant],
     ['the user is suspended', suspend],
     ['the user is removed', remove],
     ['the status is one that is not known', block],
-  ])('When %s, Then the next run is parked, and the order is paused', async (_, lose) => {
+  ])('is paused and its next run parked if %s', async (_, lose) => {
     const { id, email } = await world.member();
     const order = await world.orderOf(id);
     expect(statesOf(await order.day(1))).toEqual(['completed', 'scheduled']);
@@ -43,7 +44,7 @@ describe('Given an order for later whose placer loses the role', () => {
     expect(await order.day(5)).toEqual(paused);
   });
 
-  it('When it was to run once, Then it is paused as well', async () => {
+  it('is paused if it was to run once', async () => {
     const { id, email } = await world.member();
     const order = await world.orderOf(id, 'scheduled');
     await loseGrant(email);
@@ -51,7 +52,7 @@ describe('Given an order for later whose placer loses the role', () => {
     expect(await order.day(1)).toMatchObject(PAUSED);
   });
 
-  it('When a refusal would end the run, Then the order is paused and has not failed', async () => {
+  it('is paused and has not failed where the run would be refused too', async () => {
     const { id, email } = await world.member();
     const order = await world.orderOf(id, 'scheduled');
     await loseGrant(email);
@@ -63,7 +64,7 @@ describe('Given an order for later whose placer loses the role', () => {
     expect(statesOf(paused)).toEqual(['scheduled']);
   });
 
-  it('When the role is lost while the run is decided, Then the database refuses the run, and the order is paused', async () => {
+  it('is paused if the role is lost while the run is decided, because the database rejects the run', async () => {
     const { id, email } = await world.member();
     const order = await world.orderOf(id);
     world.onceReadRun(() => suspend(email));
@@ -74,7 +75,7 @@ describe('Given an order for later whose placer loses the role', () => {
     expect(statesOf(paused)).toEqual(['scheduled']);
   });
 
-  it('When the role is another one, or is back before the next run, Then the order runs on', async () => {
+  it('runs on if the role is another one, or is back before the next run', async () => {
     const { id, email } = await world.member('admin');
     const order = await world.orderOf(id);
     await addGrant(world.provisioning, 'ops', { workspaceId: world.workspaceId, email, role: 'member' });
@@ -85,7 +86,7 @@ describe('Given an order for later whose placer loses the role', () => {
     expect(statesOf(await order.day(2))).toEqual(['completed', 'completed', 'scheduled']);
   });
 
-  it('When the role is in another workspace only, Then that does not count', async () => {
+  it('is paused if the placer has a role in another workspace only', async () => {
     const { id, email } = await world.member();
     const order = await world.orderOf(id);
     const personal = world.demo.workspaces['Ada personal'] as number;
@@ -95,19 +96,20 @@ describe('Given an order for later whose placer loses the role', () => {
     expect(await order.day(1)).toMatchObject(PAUSED);
   });
 
-  it('When the deployment itself placed the order, Then it runs', async () => {
+  it('runs if the deployment itself placed it', async () => {
     const order = await world.orderOf(undefined);
 
     expect(statesOf(await order.day(1))).toEqual(['completed', 'scheduled']);
   });
 });
 
-describe('Given a run that is being booked', () => {
+describe('a run that is being posted', () => {
   /** In a database transaction of the owner, for whom row-level security counts too in functions that lock. */
   async function begin(orderId: number) {
     await world.owner.query('begin');
     await world.owner.query(`select set_config('app.workspaces', $1, true)`, [`{${world.workspaceId}}`]);
-    return () => world.owner.query(`update execution set status = 'failed', failure_code = 'x' where order_id = $1`, [orderId]); // prettier-ignore
+    return () =>
+      world.owner.query(`update execution set status = 'failed', failure_code = 'x' where order_id = $1`, [orderId]);
   }
   /** Waits until another session waits for the owner's. */
   async function untilBlocked() {
@@ -123,7 +125,7 @@ describe('Given a run that is being booked', () => {
     ['the grant is removed', loseGrant],
     ['the user is suspended', suspend],
     ['the user is removed', remove],
-  ])('When %s meanwhile, Then that waits for the end of the run', async (_, lose) => {
+  ])('makes the loss of the role wait: %s', async (_, lose) => {
     const { id, email } = await world.member();
     const { orderId } = await world.orderOf(id);
     const book = await begin(orderId);
@@ -133,16 +135,16 @@ describe('Given a run that is being booked', () => {
     await untilBlocked();
     await world.owner.query('rollback');
 
-    expect(await wordOf(losing)).toBeUndefined();
+    expect(await reasonOf(losing)).toBeUndefined();
   });
 
-  it('When the role is gone before, Then the database refuses the run', async () => {
+  it('is rejected by the database if the role was lost before', async () => {
     const { id, email } = await world.member();
     const { orderId } = await world.orderOf(id);
     await loseGrant(email);
     const book = await begin(orderId);
 
-    await expect(book()).rejects.toMatchObject({ code: 'BK012' });
+    await expect(book()).rejects.toMatchObject({ code: RULE_VIOLATION.orderPaused });
 
     await world.owner.query('rollback');
   });

@@ -1,11 +1,24 @@
-import { type AccountId, type CurrencyCode, fromBalanceAmount, inverse, type Rate, type RecipientId, Refusal, type Scope, type TransferAmount, type UserId, type WorkspaceId } from '@banking/domain'; // prettier-ignore
+import {
+  type AccountId,
+  type CurrencyCode,
+  fromBalanceAmount,
+  inverse,
+  type Rate,
+  type RecipientId,
+  Refusal,
+  type Scope,
+  type TransferAmount,
+  type UserId,
+  type WorkspaceId,
+} from '@banking/domain';
 import { verifyBooks } from '@banking/ledger';
 import * as fc from 'fast-check';
 import { LedgerBankingService } from '../ledger-banking-service.js';
-import { DEMO_RATES } from '../rates/demo-rate-source.js';
-import type { RateSource } from '../rates/rate-source.js';
-import { demoWorld, wordOf } from '../testing/worlds.js';
-import { verifyPayments } from '../verify-payments.js';
+import { DEMO_RATES } from '@banking/rates';
+import type { RateSource } from '@banking/rates';
+import { demoWorld } from '../testing/worlds.js';
+import { verifyPayments } from '../testing/verify-payments.js';
+import { reasonOf } from '@banking/postgres/testing';
 
 /** Of 0, 2, 3 and 4 decimals. */
 const CODES = ['JPY', 'USD', 'KWD', 'CLF', 'INR'] as const;
@@ -72,12 +85,12 @@ const unlessRefused = (payment: Promise<unknown>) =>
   });
 const tryToPay = (from: Code, to: Code, amount: bigint) => unlessRefused(pay(from, to, amount));
 
-describe('Given own accounts in two currencies', () => {
+describe('own accounts in two currencies', () => {
   const pairs = fc.tuple(fc.constantFrom(...CODES), fc.constantFrom(...CODES)).filter(([one, other]) => one !== other);
   const parts = fc.oneof(fc.bigInt({ min: 1n, max: 1_000n }), fc.bigInt({ min: 10n ** 12n, max: 10n ** 12n + 1_000n }));
   const amounts = fc.oneof(fc.bigInt({ min: 1n, max: 500n }), fc.bigInt({ min: 1n, max: 10n ** 9n }));
 
-  it('When money goes there in any number of payments and all of it comes back, Then nothing was gained', async () => {
+  it('gain nothing from any number of payments there and back', async () => {
     await fc.assert(
       fc.asyncProperty(
         pairs,
@@ -87,11 +100,12 @@ describe('Given own accounts in two currencies', () => {
         fc.nat({ max: 2 }),
         fc.boolean(),
         async ([here, there], numerator, denominator, payments, cuts, isAskedFor) => {
-          // prettier-ignore
           exact = { from: here as CurrencyCode, to: there as CurrencyCode, numerator, denominator };
           const before = [await balanceOf(here), await balanceOf(there)] as const;
 
-          await Promise.all(payments.map(([isTarget, amount]) => unlessRefused((isTarget ? payFor : pay)(here, there, amount)))); // prettier-ignore
+          await Promise.all(
+            payments.map(([isTarget, amount]) => unlessRefused((isTarget ? payFor : pay)(here, there, amount))),
+          );
           const paid = before[0] - (await balanceOf(here));
           if (isAskedFor && paid > 0n && (await unlessRefused(payFor(there, here, paid)))) {
             // All of it is back, and that took at least as much as had arrived.
@@ -125,18 +139,18 @@ describe('Given own accounts in two currencies', () => {
     ]);
   }, 120_000);
 
-  it('When 0.42 INR are paid into dollars twelve times, Then each time nothing would arrive, and it is refused', async () => {
+  it('are refused twelve payments of 0.42 INR into dollars, which would arrive as nothing', async () => {
     exact = undefined;
     const before = [await balanceOf('INR'), await balanceOf('USD')];
 
     for (let times = 0; times < 12; times += 1) {
-      expect(await wordOf(pay('INR', 'USD', 42n))).toBe('amount_below_minimum');
+      expect(await reasonOf(pay('INR', 'USD', 42n))).toBe('amount_below_minimum');
     }
 
     expect([await balanceOf('INR'), await balanceOf('USD')]).toEqual(before);
   });
 
-  it('When twelve payments of 1.42 INR come back as one, Then less comes back, and the rest is our position', async () => {
+  it('lose the remainder to the fx account in twelve payments of 1.42 INR that return as one', async () => {
     exact = undefined;
     const before = [await balanceOf('INR'), await balanceOf('USD')] as const;
     const position = async () => {

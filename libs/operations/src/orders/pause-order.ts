@@ -1,14 +1,14 @@
 import type { PauseReason } from '@banking/domain';
-import { holdWork, parkWork, type Claim } from '@banking/payouts';
-import { bind, DatabaseError, statement, type Database } from '@banking/postgres';
+import { holdWork, parkWork, type Claim } from '@banking/work-queue';
+import { bind, DatabaseError, sqlStatement, type Database, RULE_VIOLATION } from '@banking/postgres';
 
-/** A statement of its own, so that the next one sees what a resumption or a cancellation changed while this one waited. */
-const LOCK_ORDER = statement(
+/** A query of its own. The next one sees what a resumption or cancellation committed while this one waited. */
+const LOCK_ORDER = sqlStatement(
   'lock_order_to_pause',
   'select from customer_order where workspace_id = $1 and id = $2 for no key update',
 );
-/** Decided behind the lock of the order: it may have been resumed or cancelled since its run was read. */
-const PAUSE_ORDER = statement<{ pause_reason: PauseReason }>(
+/** Runs behind the lock of the order, which may have been resumed or cancelled since its run was read. */
+const PAUSE_ORDER = sqlStatement<{ pause_reason: PauseReason }>(
   'pause_order',
   `update customer_order o
    set paused_at = coalesce(o.paused_at, statement_timestamp()), updated_at = statement_timestamp(),
@@ -18,29 +18,30 @@ const PAUSE_ORDER = statement<{ pause_reason: PauseReason }>(
    returning o.pause_reason`,
 );
 
-/** For the operator, with the parked work. */
-const WHY: Readonly<Record<PauseReason, string>> = {
+/** Shown to the operator with the parked work. */
+const CAUSES: Readonly<Record<PauseReason, string>> = {
   payouts_rejected: 'is paused after three rejected payouts',
   placer_without_role: 'is paused: the user who placed it has no role in the workspace',
 };
 
-/** Whether the database refused a run because its order has to be paused, or is. */
-export const isPauseRequired = (error: Error): boolean => error instanceof DatabaseError && error.code === 'BK012';
+/** Whether the database rejected a run because its order is paused, or must be. */
+export const isPauseRequired = (error: unknown): boolean =>
+  error instanceof DatabaseError && error.code === RULE_VIOLATION.orderPaused;
 
 /**
- * Pauses an order instead of running it: the run stays scheduled, and its work is parked until the order is resumed. That ends the
- * claim. Returns false where the order does not have to be paused any more.
+ * Pauses an order instead of running it. The run stays scheduled, and its work is parked until the order is resumed, which ends the
+ * claim. Returns false if the order no longer has to be paused.
  */
 export async function pauseOrder(database: Database, claim: Claim, orderId: number): Promise<boolean> {
   const { workspaceId } = claim;
   return database.transaction({ workspaces: [workspaceId] }, async (tx) => {
-    const [, , [paused]] = await tx.flight([
+    const [, , [paused]] = await tx.pipeline([
       holdWork(claim),
       bind(LOCK_ORDER, workspaceId, orderId),
       bind(PAUSE_ORDER, workspaceId, orderId),
     ] as const);
     if (!paused) return false;
-    await tx.commit(parkWork(claim, `order ${orderId} ${WHY[paused.pause_reason]}; see banking order resume`));
+    await tx.commit(parkWork(claim, `order ${orderId} ${CAUSES[paused.pause_reason]}; see banking order resume`));
     return true;
   });
 }

@@ -1,52 +1,49 @@
-import { type AccountId, type Order, type TransferAmount, type UserId, type WorkspaceId } from '@banking/domain'; // prettier-ignore
-import { verifyBooks } from '@banking/ledger';
-import { listWork, recordEvent, retryWork, Worker } from '@banking/payouts';
+import type { AccountId, Order, TransferAmount } from '@banking/domain';
+import { RULE_VIOLATION } from '@banking/postgres';
+import { listWork, Worker } from '@banking/work-queue';
+import { recordEvent, releaseParkedWork } from '@banking/payouts';
 import { LedgerBankingService } from '../ledger-banking-service.js';
-import { resumePausedOrder } from '../provisioning/index.js';
-import { DEMO_RATES } from '../rates/demo-rate-source.js';
-import { workOf } from '../start-work.js';
+import { resumePausedOrder } from '@banking/provisioning';
+import { DEMO_RATES } from '@banking/rates';
+import { workOf } from '../worker/start-worker.js';
 import { recipientAbroad } from '../testing/recipient-abroad.js';
-import { demoWorld, wordOf } from '../testing/worlds.js';
-import { verifyPayments } from '../verify-payments.js';
+import { onceReadRun } from '../testing/once-read-run.js';
+import { orderWorld } from '../testing/order-world.js';
+import { reasonOf } from '@banking/postgres/testing';
 
-let world: Awaited<ReturnType<typeof demoWorld>>;
+let given: Awaited<ReturnType<typeof orderWorld>>;
+let { world, ada } = {} as typeof given;
 let service: LedgerBankingService;
 let worker: Worker;
-let ada: { workspaceId: WorkspaceId; actor: UserId };
 let accountId: AccountId;
 let year = 2040;
 const errors: unknown[] = [];
 
 beforeAll(async () => {
-  world = await demoWorld();
+  given = await orderWorld();
+  ({ world, ada } = given);
   service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES }, true);
   worker = new Worker(workOf(world, { orders: service.orders, sandbox: true, onError: (error) => errors.push(error) }));
-  ada = {
-    actor: world.demo.users['ada@northwind.example'] as UserId,
-    workspaceId: world.demo.workspaces['Northwind Trading'] as WorkspaceId,
-  };
   accountId = world.demo.accounts['Northwind Trading EUR'] as AccountId;
 });
 afterAll(() => world.close());
 afterEach(async () => {
-  const all = Object.values(world.demo.workspaces);
-  expect((await verifyBooks(world.database, all)).findings).toEqual([]);
-  expect(await verifyPayments(world.database, all)).toEqual([]);
+  await given.expectInOrder();
   expect(errors).toEqual([]);
 });
 
-/** IBANs with valid check digits: the last four characters choose what the network does. */
+/** IBANs with valid check digits. The last four characters select the behaviour of the sandbox network. */
 const REJECTED = 'DE52370400440532019001';
 const UNDECIDED = 'DE73370400440532019011';
 
-/** Does what is due, with all that the network says of it at once. */
+/** Carries out due work. The network reports all its events at once. */
 async function work() {
   do
     await world.owner.query('update sandbox_rail_event set due_at = now(), handed_until = null where not acknowledged');
   while ((await worker.step()) > 0);
 }
 
-/** A daily order to an account abroad, in a year of its own. */
+/** Places a daily order to an account abroad, in a year of its own. */
 async function daily(account = REJECTED) {
   year += 1;
   const recipientID = await recipientAbroad(service, ada, account);
@@ -66,8 +63,8 @@ async function daily(account = REJECTED) {
     orderId,
     read,
     cancel: () => service.cancelOrder(ada, { accountId, orderId }),
-    resume: () => wordOf(resumePausedOrder(world.database, 'ops', { workspaceId: ada.workspaceId, orderId })),
-    /** Moves the clock to a day of March, and does what is due by then. */
+    resume: () => reasonOf(resumePausedOrder(world.database, 'ops', { workspaceId: ada.workspaceId, orderId })),
+    /** Moves the clock to a day of March and carries out due work. */
     day: async (day: number) => {
       await service.moveClock(ada, { now: `${year}-03-${String(day).padStart(2, '0')}T09:00:00Z` });
       await work();
@@ -78,23 +75,13 @@ async function daily(account = REJECTED) {
 
 const statesOf = ({ edges }: Order) => edges.executions?.map(({ status }) => status);
 const lastOf = ({ edges }: Order) => edges.executions?.at(-1)?.id ?? 0;
-const parked = async (order: Order) =>
-  (await listWork(world.database, { isParked: true, limit: 1_000 })).filter(({ subjectId }) => subjectId === lastOf(order)); // prettier-ignore
-async function says(order: Order, run: number, status: string) {
+const parked = async (order: Order) => {
+  const work = await listWork(world.database, { isParked: true, limit: 1_000 });
+  return work.filter(({ subjectId }) => subjectId === lastOf(order));
+};
+async function report(order: Order, run: number, status: string) {
   const id = order.edges.executions?.[run - 1]?.edges.transaction?.id ?? 0;
-  await recordEvent(world.books, ada.workspaceId, id, { providerEvent: `said-${status}`, status });
-}
-/** Lets something happen between the reading of the next run and what is decided on it. */
-function onceReadRun(happens: () => Promise<unknown>) {
-  const run = world.database.read.bind(world.database);
-  const spy = jest.spyOn(world.database, 'read').mockImplementation(async (scope, bound) => {
-    const row = await run(scope, bound);
-    if (bound.statement.name === 'read_run') {
-      spy.mockRestore();
-      await happens();
-    }
-    return row as never;
-  });
+  await recordEvent(world.books, ada.workspaceId, id, { providerEvent: `event-${status}`, status });
 }
 async function paused() {
   const order = await daily();
@@ -104,12 +91,15 @@ async function paused() {
 const PAUSED = { status: 'active', pausedAt: expect.any(String), pauseReason: 'payouts_rejected' };
 const THREE = ['failed', 'failed', 'failed'];
 
-describe('Given a recurring order whose payouts are rejected', () => {
-  it('When three in a row were, Then it is paused instead of running, costs no further fee, and its run is parked', async () => {
+describe('a recurring order whose payouts are rejected', () => {
+  it('is paused after three in a row, without a further fee, and its run is parked', async () => {
     const order = await daily();
-    const fees = async () =>
-      (await world.owner.query(`select from transfer where account_id = $1 and type = 'fee'`, [accountId])).rowCount ??
-      0;
+    const fees = async () => {
+      const { rows } = await world.owner.query(`select from transfer where account_id = $1 and type = 'fee'`, [
+        accountId,
+      ]);
+      return rows.length;
+    };
     const before = await fees();
 
     for (const day of [1, 2, 3]) expect((await order.day(day)).pausedAt).toBeUndefined();
@@ -123,34 +113,28 @@ describe('Given a recurring order whose payouts are rejected', () => {
     expect(await parked(read)).toMatchObject([{ kind: 'execution', state: 'parked', reason }]);
   });
 
-  it('When one in between was credited, Then the count begins anew', async () => {
+  it('is counted anew after a credited payout', async () => {
     const order = await daily(UNDECIDED);
-    for (const [day, status] of [
-      [1, 'RJCT'],
-      [2, 'RJCT'],
-      [3, 'ACCC'],
-      [4, 'RJCT'],
-      [5, 'RJCT'],
-    ] as const) {
-      await says(await order.day(day), day, status);
+    for (const [index, status] of ['RJCT', 'RJCT', 'ACCC', 'RJCT', 'RJCT'].entries()) {
+      await report(await order.day(index + 1), index + 1, status);
     }
 
     expect((await order.day(6)).pausedAt).toBeUndefined();
-    await says(await order.read(), 6, 'RJCT');
+    await report(await order.read(), 6, 'RJCT');
     expect(await order.day(7)).toMatchObject(PAUSED);
   });
 
-  it('When others are still pending, Then they are left out of the count', async () => {
+  it('is counted without pending payouts', async () => {
     const order = await daily(UNDECIDED);
     for (const day of [1, 2, 3, 4, 5]) await order.day(day);
-    for (const run of [1, 3]) await says(await order.read(), run, 'RJCT');
+    for (const run of [1, 3]) await report(await order.read(), run, 'RJCT');
     expect((await order.day(6)).pausedAt).toBeUndefined();
-    await says(await order.read(), 5, 'RJCT');
+    await report(await order.read(), 5, 'RJCT');
 
     expect(await order.day(7)).toMatchObject({ ...PAUSED, edges: { executions: { length: 7 } } });
   });
 
-  it('When a run is refused after two rejections, Then the order does not fail of them', async () => {
+  it('does not fail of a refused run after two rejected payouts', async () => {
     const order = await daily();
     for (const day of [1, 2]) await order.day(day);
     await service.changeAccount(ada, { accountId, status: 'disabled' });
@@ -162,11 +146,11 @@ describe('Given a recurring order whose payouts are rejected', () => {
     expect(await order.day(5)).toMatchObject(PAUSED);
   });
 
-  it('When the third rejection comes while the fourth run is decided, Then the database refuses the run, and it pauses', async () => {
+  it('is paused by the database if the third rejection arrives while the fourth run is decided', async () => {
     const order = await daily(UNDECIDED);
     for (const day of [1, 2, 3]) await order.day(day);
-    for (const run of [1, 2]) await says(await order.read(), run, 'RJCT');
-    onceReadRun(async () => says(await order.read(), 3, 'RJCT'));
+    for (const run of [1, 2]) await report(await order.read(), run, 'RJCT');
+    onceReadRun(world.database, async () => report(await order.read(), 3, 'RJCT'));
 
     const after = await order.day(4);
 
@@ -175,8 +159,8 @@ describe('Given a recurring order whose payouts are rejected', () => {
   });
 });
 
-describe('Given an order that is paused', () => {
-  it('When it is resumed, Then the missed run happens once, and only later rejections pause it again', async () => {
+describe('a paused order', () => {
+  it('makes up one missed run when it is resumed, and is paused again by later rejections only', async () => {
     const order = await paused();
     await order.day(9);
 
@@ -193,21 +177,26 @@ describe('Given an order that is paused', () => {
     await order.cancel();
   });
 
-  it('When its work is retried without resuming it, Then it does not run and is parked again', async () => {
+  it('is parked again if its work is retried without a resumption', async () => {
     const order = await paused();
     const before = await order.read();
 
-    expect(await retryWork(world.database, { workspaceId: ada.workspaceId, kind: 'execution', subjectId: lastOf(before) })).toBe(true); // prettier-ignore
+    const released = { workspaceId: ada.workspaceId, kind: 'execution', subjectId: lastOf(before) };
+    expect(await releaseParkedWork(world.database, released)).toBe(true);
     await work();
 
     expect(await order.read()).toEqual({ ...before, updatedAt: expect.any(String) });
     expect(await parked(before)).toHaveLength(1);
   });
 
-  it('When it is resumed while its retried work is decided, Then it is not paused again, and runs', async () => {
+  it('runs if it is resumed while its retried work is decided', async () => {
     const order = await paused();
-    await retryWork(world.database, { workspaceId: ada.workspaceId, kind: 'execution', subjectId: lastOf(await order.read()) }); // prettier-ignore
-    onceReadRun(order.resume);
+    await releaseParkedWork(world.database, {
+      workspaceId: ada.workspaceId,
+      kind: 'execution',
+      subjectId: lastOf(await order.read()),
+    });
+    onceReadRun(world.database, order.resume);
 
     await work();
 
@@ -215,24 +204,25 @@ describe('Given an order that is paused', () => {
     expect([after.pausedAt, statesOf(after)]).toEqual([undefined, [...THREE, 'failed', 'scheduled']]);
   });
 
-  it('When it is cancelled, Then its parked work is gone, and it shows no pause', async () => {
+  it('has no parked work and no pause once it is cancelled', async () => {
     const order = await paused();
     const before = await order.read();
 
     const cancelled = await order.cancel();
 
-    expect([cancelled.status, cancelled.pausedAt, statesOf(cancelled)]).toEqual(['cancelled', undefined, [...THREE, 'cancelled']]); // prettier-ignore
+    expect([cancelled.status, cancelled.pausedAt]).toEqual(['cancelled', undefined]);
+    expect(statesOf(cancelled)).toEqual([...THREE, 'cancelled']);
     expect(await parked(before)).toEqual([]);
     expect(await order.resume()).toMatch(/ is not paused\.$/);
   });
 
-  it('When it is cancelled, resumed and retried at once, Then it ends cancelled or runs once, and no work is left parked', async () => {
+  it('ends cancelled or runs once if it is cancelled, resumed and retried at once', async () => {
     for (let round = 0; round < 5; round += 1) {
       const order = await paused();
       const before = await order.read();
       const retried = { workspaceId: ada.workspaceId, kind: 'execution', subjectId: lastOf(before) };
 
-      await Promise.all([order.resume(), order.cancel(), retryWork(world.database, retried)]);
+      await Promise.all([order.resume(), order.cancel(), releaseParkedWork(world.database, retried)]);
       await work();
 
       const after = await order.read();
@@ -242,18 +232,26 @@ describe('Given an order that is paused', () => {
     }
   });
 
-  it('When it is of another workspace, Then it is not there', async () => {
+  it('is not found by another workspace', async () => {
     const order = { orderId: (await paused()).orderId, workspaceId: world.demo.workspaces['Southwind Imports']! };
-    expect(await wordOf(resumePausedOrder(world.database, 'ops', order))).toMatch(/^There is no order \d+ of workspace \d+\.$/); // prettier-ignore
+    expect(await reasonOf(resumePausedOrder(world.database, 'ops', order))).toMatch(
+      /^There is no order \d+ of workspace \d+\.$/,
+    );
   });
 
-  it('When the database is written to by hand, Then a paused order has a reason, is active, and does not run', async () => {
+  it('has a reason, is active and does not run, whatever SQL is written', async () => {
     const { orderId, read } = await paused();
     const run = lastOf(await read());
-    const change = (text: string, id: number) => world.owner.query(text, [id]);
+    const rejected = (text: string, id: number) => expect(world.owner.query(text, [id])).rejects;
+    const constraint = 'customer_order_pause';
 
-    await expect(change('update customer_order set pause_reason = null where id = $1', orderId)).rejects.toMatchObject({ constraint: 'customer_order_pause' }); // prettier-ignore
-    await expect(change(`update customer_order set status = 'completed' where id = $1`, orderId)).rejects.toMatchObject({ constraint: 'customer_order_pause' }); // prettier-ignore
-    await expect(change(`update execution set status = 'failed', failure_code = 'x' where id = $1`, run)).rejects.toMatchObject({ code: 'BK012' }); // prettier-ignore
+    await rejected('update customer_order set pause_reason = null where id = $1', orderId).toMatchObject({
+      constraint,
+    });
+    await rejected(`update customer_order set status = 'completed' where id = $1`, orderId).toMatchObject({
+      constraint,
+    });
+    const fail = `update execution set status = 'failed', failure_code = 'x' where id = $1`;
+    await rejected(fail, run).toMatchObject({ code: RULE_VIOLATION.orderPaused });
   });
 });

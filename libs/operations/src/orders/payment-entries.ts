@@ -1,10 +1,11 @@
 import type { MinorUnits } from '@banking/domain';
 import type { Entry, Leg } from '@banking/ledger';
+import { feeLegs } from '../quotes/charge-fee.js';
 import { invalidRecipient } from '../quotes/payment-parties.js';
 import type { PaymentTerms } from './payment-terms.js';
 
-/** What stands on the movements, besides the terms. */
-export interface PaymentText {
+/** A payment without its terms. */
+export interface PaymentDetails {
   readonly workspaceId: number;
   readonly accountId: number;
   readonly recipientId: number;
@@ -16,18 +17,18 @@ export interface PaymentText {
 }
 
 /**
- * A payment as the books take it: one transaction, and one in the other workspace where the money goes there.
+ * The entries of a payment: one in the payer's workspace, and one in the payee's if that is another workspace.
  *
- * The account is debited amount and fee; the fee is a transfer of its own, repeated for display on the movement it belongs to. A
- * conversion goes through our fx accounts, so that each currency balances by itself.
+ * The account is debited by amount and fee. The fee is a transfer of its own, and is repeated for display on the payment's transfer. A
+ * conversion goes through the workspace's fx accounts, so that each currency balances by itself.
  */
-export function paymentEntries(payment: PaymentText, terms: PaymentTerms): Entry[] {
+export function paymentEntries(payment: PaymentDetails, terms: PaymentTerms): Entry[] {
   const { workspaceId, accountId, recipientId, amount, description, purposeCode: purpose, valueDate } = payment;
   const { currencyId, targetCurrencyId, targetAmount, fee, conversion, payee } = terms;
-  const isNear = payee !== undefined && payee.workspaceId === workspaceId;
+  const isSameWorkspace = payee !== undefined && payee.workspaceId === workspaceId;
   const type = conversion ? 'spot' : payee ? 'internal' : 'payout';
-  const said = { type, description };
-  const arriving = { ...said, currencyId: targetCurrencyId, amount: targetAmount };
+  const common = { type, description };
+  const arriving = { ...common, currencyId: targetCurrencyId, amount: targetAmount };
   const credited: Leg = {
     ...arriving,
     account: payee?.accountId ?? 'settlement',
@@ -36,37 +37,38 @@ export function paymentEntries(payment: PaymentText, terms: PaymentTerms): Entry
   };
 
   const legs: Leg[] = [
-    { ...said, purpose, recipientId, account: accountId, currencyId, direction: 'debit', amount, ...(fee > 0n && { feeAmount: fee }) }, // prettier-ignore
-    ...(conversion ? exchange(said, currencyId, amount, targetCurrencyId, targetAmount) : []),
-    payee && !isNear ? { ...arriving, account: 'interworkspace', direction: 'credit' } : credited,
+    {
+      ...common,
+      purpose,
+      recipientId,
+      account: accountId,
+      currencyId,
+      direction: 'debit',
+      amount,
+      ...(fee > 0n && { feeAmount: fee }),
+    },
+    ...(conversion ? exchange(common, currencyId, amount, targetCurrencyId, targetAmount) : []),
+    payee && !isSameWorkspace ? { ...arriving, account: 'interworkspace', direction: 'credit' } : credited,
     ...(fee > 0n ? feeLegs(accountId, currencyId, fee) : []),
   ];
   const status = payee ? 'completed' : 'pending';
   const entry: Entry = { workspaceId, status, valueDate, legs };
-  if (!payee || isNear) return [entry];
+  if (!payee || isSameWorkspace) return [entry];
 
   const other: Leg = { ...arriving, account: 'interworkspace', direction: 'debit' };
   return [entry, { workspaceId: payee.workspaceId, status, valueDate, legs: [credited, other] }];
 }
 
-/** What was paid goes to our position in its currency, and what arrives comes from our position in the other. */
+/** The paid amount goes to the fx account of its currency. The arriving amount comes from the fx account of the other. */
 function exchange(
-  said: Pick<Leg, 'type' | 'description'>,
+  common: Pick<Leg, 'type' | 'description'>,
   currencyId: number,
   amount: MinorUnits,
   targetCurrencyId: number,
   targetAmount: MinorUnits,
 ): Leg[] {
   return [
-    { ...said, account: 'fx', currencyId, direction: 'credit', amount },
-    { ...said, account: 'fx', currencyId: targetCurrencyId, direction: 'debit', amount: targetAmount },
-  ];
-}
-
-function feeLegs(accountId: number, currencyId: number, amount: MinorUnits): Leg[] {
-  const leg = { currencyId, amount, type: 'fee' };
-  return [
-    { ...leg, account: accountId, direction: 'debit' },
-    { ...leg, account: 'fees', direction: 'credit' },
+    { ...common, account: 'fx', currencyId, direction: 'credit', amount },
+    { ...common, account: 'fx', currencyId: targetCurrencyId, direction: 'debit', amount: targetAmount },
   ];
 }

@@ -1,22 +1,22 @@
 import type { CurrencyCode } from '@banking/domain';
-import { bind, statement, type Database } from '@banking/postgres';
-import { type FixedAmount, ROUNDING } from '../quotes/price-payment.js';
+import { bind, sqlStatement, type Database } from '@banking/postgres';
+import { type FixedAmount, CONVERSION_ROUNDING } from '../quotes/fixed-amount.js';
 
-/** A payment as it is named: whose account, to whom, and what else of the workspace it refers to. */
+/** The ids that a payment refers to. */
 export interface NamedPayment {
   readonly workspaceId: number;
   readonly accountId: number;
-  /** Left out where only the currency is known that is to arrive. */
+  /** Undefined for a quote that names only a target currency. */
   readonly recipientId?: number | undefined;
   readonly quoteId?: number | undefined;
   readonly externalReference?: string | undefined;
 }
 
-/** What is known of a payment before any lock is taken. Nothing of it decides alone: the books look again under their locks. */
+/** The facts of a payment, read without a lock. What may change is read again behind the locks. */
 export interface PaymentFacts {
   /** The database's day, UTC, `YYYY-MM-DD`. */
   readonly today: string;
-  /** The database's clock, RFC 3339; in a sandbox the workspace's, where that is ahead. By it orders run, and nothing else. */
+  /** The clock of the database in RFC 3339; in a sandbox that of the workspace if it is ahead. Only runs of orders depend on it. */
   readonly now: string;
   readonly payer_currency_id: number | null;
   readonly payer_currency: CurrencyCode | null;
@@ -31,14 +31,14 @@ export interface PaymentFacts {
   readonly minimum_amount: bigint;
   readonly maximum_amount: bigint;
   readonly swift_minimum: bigint | null;
-  /** Where an account of this service is paid to. */
+  /** The workspace and account of an internal recipient. */
   readonly payee_workspace_id: bigint | null;
   readonly payee_account_id: bigint | null;
   readonly quote: QuoteFacts | null;
   readonly reference_is_taken: boolean;
 }
 
-/** A quote as it was given, digits as text. */
+/** A quote. Digits are text. */
 export interface QuoteFacts {
   readonly accountId: number;
   readonly recipientId: number | null;
@@ -51,14 +51,14 @@ export interface QuoteFacts {
   readonly rateAsOf: string | null;
   readonly remainderNumerator: string;
   readonly remainderDenominator: string;
-  /** The amount that was chosen when it was asked for. */
+  /** The amount that the caller chose. */
   readonly fixedSide: FixedAmount['side'];
-  /** Also where it was rounded otherwise than quotes are now: what it promises could be more than is paid in. */
+  /** True too for a quote of an older rounding, which could promise more than is paid in. */
   readonly isExpired: boolean;
   readonly isUsed: boolean;
 }
 
-/** The account is looked up for itself (`offset 0`): a plan made while the tables were small would read all of the workspace for each. */
+/** Looks up each account by itself (`offset 0`): a plan made while the tables were small would read all accounts of the workspace. */
 const factsBy = (clock: string): string =>
   `select (statement_timestamp() at time zone 'UTC')::date::text as today, rfc3339(${clock}) as now,
           a.currency_id as payer_currency_id, ac.code as payer_currency, a.status as payer_status,
@@ -72,7 +72,7 @@ const factsBy = (clock: string): string =>
             'rateSource', q.rate_source, 'rateAsOf', rfc3339(q.rate_as_of),
             'remainderNumerator', q.remainder_numerator::text, 'remainderDenominator', q.remainder_denominator::text,
             'fixedSide', q.fixed_side,
-            'isExpired', q.expires_at <= statement_timestamp() or q.rounding <> '${ROUNDING}',
+            'isExpired', q.expires_at <= statement_timestamp() or q.rounding <> '${CONVERSION_ROUNDING}',
             'isUsed', exists (select from quote_use s where s.workspace_id = q.workspace_id and s.quote_id = q.id)) end as quote,
           u.reference is not null and exists (
             select from customer_order e where e.workspace_id = u.w and e.external_reference = u.reference) as reference_is_taken
@@ -87,20 +87,20 @@ const factsBy = (clock: string): string =>
    left join quote q on q.workspace_id = u.w and q.id = u.q
    order by u.n`;
 
-const READ_FACTS = statement<PaymentFacts>('read_payment_facts', factsBy('statement_timestamp()'));
-const READ_SANDBOX_FACTS = statement<PaymentFacts>(
+const READ_FACTS = sqlStatement<PaymentFacts>('read_payment_facts', factsBy('statement_timestamp()'));
+const READ_SANDBOX_FACTS = sqlStatement<PaymentFacts>(
   'read_sandbox_payment_facts',
   factsBy('greatest(statement_timestamp(), (select c.now from sandbox_clock c where c.workspace_id = u.w))'),
 );
 
-/** The facts of each payment, in their order, in one round trip. */
+/** Reads the facts of payments in one round trip, in their order. */
 export async function readPaymentFacts(
   database: Database,
   payments: readonly NamedPayment[],
   isSandbox: boolean,
 ): Promise<readonly PaymentFacts[]> {
   const workspaces = [...new Set(payments.map(({ workspaceId }) => workspaceId))];
-  const [facts] = await database.flight({ workspaces }, [
+  const [facts] = await database.pipeline({ workspaces }, [
     bind(
       isSandbox ? READ_SANDBOX_FACTS : READ_FACTS,
       payments.map(({ workspaceId }) => workspaceId),

@@ -1,10 +1,11 @@
 import { type CurrencyCode, type MinorUnits, minorUnits, rateOf, Refusal } from '@banking/domain';
-import { type FixedAmount, type Price, pricePayment } from '../quotes/price-payment.js';
+import type { FixedAmount } from '../quotes/fixed-amount.js';
+import { type Price, pricePayment } from '../quotes/price-payment.js';
 import { partiesOf, type Payee, payerOf } from '../quotes/payment-parties.js';
-import type { RateSource } from '../rates/rate-source.js';
+import type { RateSource } from '@banking/rates';
 import type { PaymentFacts, QuoteFacts } from './payment-facts.js';
 
-/** What an order pays, beside its account and its recipient. */
+/** The payment of an order. */
 export interface Payment {
   readonly accountId: number;
   readonly recipientId: number;
@@ -13,7 +14,7 @@ export interface Payment {
   readonly quoteId?: number | undefined;
 }
 
-/** At what terms a payment is carried out: those of its quote, else those of the moment. */
+/** The price of a payment: that of its quote, or the current one. */
 export interface PaymentTerms {
   readonly currencyId: number;
   readonly targetCurrencyId: number;
@@ -21,26 +22,26 @@ export interface PaymentTerms {
   readonly fee: MinorUnits;
   /** Undefined within a currency. */
   readonly conversion?: ConversionTerms;
-  /** The account of this service that is paid to; undefined where the money leaves. */
+  /** The internal account that is paid. Undefined for a payout. */
   readonly payee?: Payee;
 }
 
-/** Digits as they are written down. */
+/** The terms of a conversion. Digits are text. */
 export interface ConversionTerms {
   readonly rate: string;
   readonly rateSource: string;
   readonly rateAsOf: string;
   readonly remainderNumerator: string;
   readonly remainderDenominator: string;
-  /** Whether a quote fixed what arrives, so that the remainder may be more than a minor unit. */
+  /** The side that the caller fixed. The remainder may exceed a minor unit if that is the target. */
   readonly fixedSide: FixedAmount['side'];
 }
 
 /**
- * Finds the terms of a payment, or why it cannot be made. May ask a source of rates, so never call it inside a database transaction.
+ * Prices a payment. May call a source of rates, so never call it inside a database transaction.
  *
- * @throws Refusal `account_not_found`, `account_disabled`, `recipient_invalid`, `quote_not_found`, `quote_expired`, `quote_used`, and
- *   what `pricePayment` refuses
+ * @throws Refusal `account_not_found`, `account_disabled`, `recipient_invalid`, `quote_unusable`, `quote_expired`, `quote_used`, and
+ *   refusals of `pricePayment`
  */
 export async function termsOf(payment: Payment, facts: PaymentFacts, rates: RateSource): Promise<PaymentTerms> {
   const { currencyId } = payerOf(facts);
@@ -51,37 +52,42 @@ export async function termsOf(payment: Payment, facts: PaymentFacts, rates: Rate
   if (quote?.feeAmount != null) {
     if (facts.corridor_id !== null && !facts.corridor_enabled) throw new Refusal('corridor_disabled');
     const { targetAmount, feeAmount } = quote;
-    return { ...money, targetAmount: minorUnits(BigInt(targetAmount)), fee: minorUnits(BigInt(feeAmount)), ...asQuoted(quote) }; // prettier-ignore
+    return {
+      ...money,
+      targetAmount: minorUnits(BigInt(targetAmount)),
+      fee: minorUnits(BigInt(feeAmount)),
+      ...asQuoted(quote),
+    };
   }
-  // A quote of a currency alone says nothing of the way to the recipient: limits and fee are those of now, at the rate of the quote.
+  // A quote of a currency fixes the rate only. Limits and fee of the corridor are the current ones.
   const bound = quote ? boundBy(quote, facts.recipient_currency, rates) : rates;
   const { fee, ...price } = await pricePayment(parties, fixedAmountOf(payment, quote), bound);
   return { ...money, targetAmount: price.targetAmount, fee: fee ?? minorUnits(0n), ...asPriced(price) };
 }
 
-/** @throws Refusal `quote_not_found`, `quote_expired`, `quote_used` */
+/** @throws Refusal `quote_unusable`, `quote_expired`, `quote_used` */
 function quoteOf({ quoteId, accountId, recipientId, amount }: Payment, facts: PaymentFacts): QuoteFacts | undefined {
   const { quote, recipient_currency_id } = facts;
   if (quoteId === undefined) return undefined;
-  if (quote === null) throw new Refusal('quote_not_found');
-  const isOfThis =
+  if (quote === null) throw new Refusal('quote_unusable');
+  const isSamePayment =
     quote.accountId === accountId &&
     quote.targetCurrencyId === recipient_currency_id &&
     quote.amount === amount.toString() &&
     (quote.recipientId === null || quote.recipientId === recipientId);
-  if (!isOfThis) throw new Refusal('quote_not_found', 'The quote is of another account, recipient or amount.');
+  if (!isSamePayment) throw new Refusal('quote_unusable', 'The quote is of another account, recipient or amount.');
   if (quote.isUsed) throw new Refusal('quote_used');
   if (quote.isExpired) throw new Refusal('quote_expired');
   return quote;
 }
 
-/** What arrives if the quote fixes that, so that the order is priced as the quote was. A refusal names the amount of the order. */
+/** The fixed amount of the quote, so that the order is priced as the quote was. A refusal refers to the amount of the order. */
 function fixedAmountOf({ amount }: Payment, quote: QuoteFacts | undefined): FixedAmount {
   if (quote?.fixedSide !== 'target') return { side: 'source', value: amount, field: 'amount' };
   return { side: 'target', value: minorUnits(BigInt(quote.targetAmount)), field: 'amount' };
 }
 
-/** The rate of the quote for its own pair; for what else is asked, that of the moment. */
+/** A source with the rate of the quote for its target currency, and current rates for other pairs. */
 function boundBy({ rate, rateSource, rateAsOf }: QuoteFacts, target: CurrencyCode, rates: RateSource): RateSource {
   if (rateSource === null || rateAsOf === null) return rates;
   return {

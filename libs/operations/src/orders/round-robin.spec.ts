@@ -23,7 +23,7 @@ function takeAll(rows: RoundRobin<number, Item>, mayTake?: (item: Item) => boole
   return taken;
 }
 
-describe('Given rows of items that take turns', () => {
+describe('queues that take turns', () => {
   it('takes one of each key before a second one of any', () => {
     fc.assert(
       fc.property(lengths, (rowLengths) => {
@@ -55,7 +55,7 @@ describe('Given rows of items that take turns', () => {
     );
   });
 
-  it('forgets an item that is removed, once', () => {
+  it('removes an item once', () => {
     const rows = new RoundRobin<string, string>();
     for (const item of ['a1', 'a2', 'b1']) rows.push(item[0] ?? '', item);
     for (const item of ['a1', 'a1', 'b1', 'c1']) rows.remove(item[0] ?? '', item);

@@ -1,41 +1,41 @@
-/** Items by key, taken one of each key in turn: the items of one key keep their order, and a long row delays others by one item. */
+/** A queue for each key, from which items are taken in turn. A long queue delays the other keys by one item at a time. */
 export class RoundRobin<K, T> {
-  /** In the order of their turns. */
-  private readonly rows = new Map<K, T[]>();
+  /** The keys are in the order of their turns. */
+  private readonly queues = new Map<K, T[]>();
 
   get isEmpty(): boolean {
-    return this.rows.size === 0;
+    return this.queues.size === 0;
   }
 
   push(key: K, item: T): void {
-    const row = this.rows.get(key);
-    if (row) row.push(item);
-    else this.rows.set(key, [item]);
+    const queue = this.queues.get(key);
+    if (queue) queue.push(item);
+    else this.queues.set(key, [item]);
   }
 
   /**
-   * The next item of the key whose turn it is, which then has its turn after all others.
+   * Takes the next item of the key whose turn it is. The key then has its turn after all others.
    *
-   * @param mayTake whether an item may be taken now; one that may not keeps its place and delays no other
+   * @param mayTake whether an item may be taken now; any other item keeps its place and delays no other key
    */
   shift(mayTake: (item: T) => boolean = () => true): T | undefined {
-    for (const [key, row] of this.rows) {
-      const at = row.findIndex(mayTake);
+    for (const [key, queue] of this.queues) {
+      const at = queue.findIndex(mayTake);
       if (at < 0) continue;
-      const [item] = row.splice(at, 1);
-      this.rows.delete(key);
-      if (row.length > 0) this.rows.set(key, row);
+      const [item] = queue.splice(at, 1);
+      this.queues.delete(key);
+      if (queue.length > 0) this.queues.set(key, queue);
       return item;
     }
     return undefined;
   }
 
-  /** Removes an item that gives up its place; the turn of its key stays. */
+  /** Removes an item. The turn of its key stays. */
   remove(key: K, item: T): void {
-    const row = this.rows.get(key);
-    const at = row?.indexOf(item) ?? -1;
-    if (row === undefined || at < 0) return;
-    row.splice(at, 1);
-    if (row.length === 0) this.rows.delete(key);
+    const queue = this.queues.get(key);
+    const at = queue?.indexOf(item) ?? -1;
+    if (queue === undefined || at < 0) return;
+    queue.splice(at, 1);
+    if (queue.length === 0) this.queues.delete(key);
   }
 }

@@ -1,35 +1,25 @@
-import type { AccountId, Order, OrderWish, RecipientId, Scope, TransferAmount, UserId, WorkspaceId } from '@banking/domain'; // prettier-ignore
-import { verifyBooks } from '@banking/ledger';
-import type { Claim } from '@banking/payouts';
-import { LedgerBankingService } from '../ledger-banking-service.js';
-import { DEMO_RATES } from '../rates/demo-rate-source.js';
+import type { Order, PlaceOrderInput, TransferAmount } from '@banking/domain';
+import type { Claim } from '@banking/work-queue';
+import { DEMO_RATES } from '@banking/rates';
 import { expectWellFormed } from '../testing/resources.js';
-import { demoWorld, wordOf } from '../testing/worlds.js';
-import { verifyPayments } from '../verify-payments.js';
-import { OrderDesk } from './order-desk.js';
+import { orderWorld } from '../testing/order-world.js';
+import { reasonOf } from '@banking/postgres/testing';
+import { OrderService } from './order-service.js';
+import { runOrder } from './run-order.js';
 
-let world: Awaited<ReturnType<typeof demoWorld>>;
-let service: LedgerBankingService;
-let desk: OrderDesk;
-let ada: Scope & { workspaceId: WorkspaceId; actor: UserId };
+let given: Awaited<ReturnType<typeof orderWorld>>;
+let { world, service, ada, account, near, balanceOf } = {} as typeof given;
+let orders: OrderService;
 
 beforeAll(async () => {
-  world = await demoWorld();
-  service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES });
-  desk = new OrderDesk(world.books, DEMO_RATES);
-  ada = {
-    actor: world.demo.users['ada@northwind.example'] as UserId,
-    workspaceId: world.demo.workspaces['Northwind Trading'] as WorkspaceId,
-  };
+  given = await orderWorld();
+  ({ world, service, ada, account, near, balanceOf } = given);
+  orders = new OrderService(world.books, DEMO_RATES);
 });
 afterAll(() => world.close());
-afterEach(async () => {
-  const all = Object.values(world.demo.workspaces);
-  expect((await verifyBooks(world.database, all)).findings).toEqual([]);
-  expect(await verifyPayments(world.database, all)).toEqual([]);
-});
+afterEach(() => given.expectInOrder());
 
-/** Claims the work of an execution as a worker does; without the wait for its time. */
+/** Claims the work of an execution as a worker does, before it is due. */
 async function claimOf(executionId: number): Promise<Claim> {
   const { rows } = await world.owner.query<{ fence: bigint }>(
     `update work set leased_until = clock_timestamp() + interval '30 s', fence = fence + 1
@@ -40,22 +30,10 @@ async function claimOf(executionId: number): Promise<Claim> {
   return { workspaceId, kind: 'execution', subjectId: executionId, fence: rows[0]?.fence ?? 0n, tries: 1, delays: 0 };
 }
 
-async function account(amount: string): Promise<AccountId> {
-  const { resource } = await service.openAccount(ada, { productID: 1 as never });
-  if (amount !== '0') await service.fundAccount(ada, { accountId: resource.id, amount: amount as TransferAmount });
-  return resource.id;
-}
-const balanceOf = async (accountId: AccountId) =>
-  (await service.getAccount(ada, { accountId })).edges.balances[0]?.amount as unknown;
-async function near(accountId: AccountId): Promise<RecipientId> {
-  const { code = '' } = await service.getAccount(ada, { accountId });
-  return (await service.addInternalRecipient(ada, { accountCode: code })).resource.id;
-}
-
-/** An order for later between two accounts of the workspace. */
-async function later(amount: string, more: Partial<OrderWish> = {}) {
-  const [from, to] = [await account(amount), await account('0')];
-  const wish: OrderWish = {
+/** Places a later order between two accounts of the workspace. */
+async function later(amount: string, more: Partial<PlaceOrderInput> = {}) {
+  const [from, to] = [await account(1, amount), await account(1, '0')];
+  const input: PlaceOrderInput = {
     accountId: from,
     recipientID: await near(to),
     amount: '100' as TransferAmount,
@@ -65,14 +43,14 @@ async function later(amount: string, more: Partial<OrderWish> = {}) {
     startAt: '2099-01-31T09:00:00+01:00',
     ...more,
   };
-  const { resource } = await service.placeOrder(ada, wish);
+  const { resource } = await service.placeOrder(ada, input);
   return { from, to, order: resource, read: () => service.getOrder(ada, { accountId: from, orderId: resource.id }) };
 }
 const ONCE = { type: 'scheduled', repeatUnit: undefined, repeatValue: undefined } as const;
 
 const dueOf = ({ edges }: Order) => edges.executions?.find(({ status }) => status === 'scheduled')?.id ?? 0;
 const statesOf = ({ edges }: Order) => edges.executions?.map(({ sequence, status }) => [sequence, status]);
-const run = async (order: Order) => desk.run(await claimOf(dueOf(order)));
+const run = async (order: Order) => runOrder(orders, await claimOf(dueOf(order)));
 const queued = async (order: Order) =>
   (
     await world.owner.query<{ due: string }>(
@@ -82,8 +60,8 @@ const queued = async (order: Order) =>
     )
   ).rows.map(({ due }) => due);
 
-describe('Given an order for later', () => {
-  it('When it is placed, Then no money has moved, and its first run is in the queue', async () => {
+describe('a scheduled order', () => {
+  it('moves no money when it is placed, and has its first run in the queue', async () => {
     const { from, order } = await later('1000', ONCE);
 
     expectWellFormed(order);
@@ -93,7 +71,7 @@ describe('Given an order for later', () => {
     expect(await balanceOf(from)).toBe(1_000);
   });
 
-  it('When its run is due, Then it is carried out, once, and the order is over', async () => {
+  it('is completed by its run, once', async () => {
     const { from, to, order, read } = await later('1000', ONCE);
 
     await Promise.all([run(order), run(order), run(order)]);
@@ -106,18 +84,26 @@ describe('Given an order for later', () => {
     expect([await balanceOf(from), await balanceOf(to)]).toEqual([900, 100]);
   });
 
-  it('When there is no money, Then its run has failed with the reason, and so has the order', async () => {
+  it('fails with its run if the account holds too little', async () => {
     const { order, read } = await later('0', ONCE);
 
     await run(order);
 
     expect(await read()).toMatchObject({
       status: 'failed',
-      edges: { executions: [{ status: 'failed', failureCode: 'insufficient_funds', failureMessage: 'The account does not hold the amount.' }] }, // prettier-ignore
+      edges: {
+        executions: [
+          {
+            status: 'failed',
+            failureCode: 'insufficient_funds',
+            failureMessage: 'The account does not hold the amount.',
+          },
+        ],
+      },
     });
   });
 
-  it('When it is cancelled before, Then it never runs', async () => {
+  it('never runs if it is cancelled before', async () => {
     const { from, order, read } = await later('1000', ONCE);
 
     const cancelled = await service.cancelOrder(ada, { accountId: from, orderId: order.id });
@@ -126,17 +112,17 @@ describe('Given an order for later', () => {
     expect(cancelled.status).toBe('cancelled');
     expect(statesOf(await read())).toEqual([[1, 'cancelled']]);
     expect(await balanceOf(from)).toBe(1_000);
-    expect(await wordOf(service.cancelOrder(ada, { accountId: from, orderId: order.id }))).toBe(
+    expect(await reasonOf(service.cancelOrder(ada, { accountId: from, orderId: order.id }))).toBe(
       'order_not_cancellable',
     );
   });
 
-  it('When it is cancelled while it runs, Then one of the two has happened, whole', async () => {
+  it('is either run or cancelled if both happen at once', async () => {
     for (let round = 0; round < 10; round += 1) {
       const { from, order, read } = await later('1000', ONCE);
       const name = { accountId: from, orderId: order.id };
 
-      const [, cancelling] = await Promise.all([run(order), wordOf(service.cancelOrder(ada, name))]);
+      const [, cancelling] = await Promise.all([run(order), reasonOf(service.cancelOrder(ada, name))]);
 
       const after = await read();
       const ran = after.status === 'completed';
@@ -147,28 +133,32 @@ describe('Given an order for later', () => {
   });
 });
 
-describe('Given a run whose claim another worker has taken over', () => {
-  it('When both carry it out at once, Then it is paid once, by the later claim', async () => {
+describe('a run whose claim another worker has taken over', () => {
+  it('is paid once, by the later claim', async () => {
     const { from, order, read } = await later('1000', ONCE);
     const claims = [await claimOf(dueOf(order)), await claimOf(dueOf(order))];
 
-    await desk.run(claims[0]!);
+    await runOrder(orders, claims[0]!);
     expect(await balanceOf(from)).toBe(1_000);
-    await Promise.all(claims.map((claim) => desk.run(claim)));
+    await Promise.all(claims.map((claim) => runOrder(orders, claim)));
 
     expect(statesOf(await read())).toEqual([[1, 'completed']]);
     expect(await balanceOf(from)).toBe(900);
   });
 });
 
-describe('Given a recurring order', () => {
-  it('When it runs, Then the next is counted from its anchor, clamped to the end of the month', async () => {
+describe('a recurring order', () => {
+  it('has its next run by its anchor, at the end of a shorter month', async () => {
     const { from, order, read } = await later('1000');
 
     await run(order);
     await run(await read());
 
-    expect(statesOf(await read())).toEqual([[1, 'completed'], [2, 'completed'], [3, 'scheduled']]); // prettier-ignore
+    expect(statesOf(await read())).toEqual([
+      [1, 'completed'],
+      [2, 'completed'],
+      [3, 'scheduled'],
+    ]);
     expect((await read()).edges.executions?.map(({ scheduledAt }) => scheduledAt?.slice(0, 16))).toEqual([
       '2099-01-31T08:00',
       '2099-02-28T08:00',
@@ -178,17 +168,20 @@ describe('Given a recurring order', () => {
     expect(await balanceOf(from)).toBe(800);
   });
 
-  it('When its last run is over, Then it is completed', async () => {
+  it('is completed by its last run', async () => {
     const { order, read } = await later('1000', { stopAt: '2099-02-28T09:00:00+01:00' });
 
     await run(order);
     await run(await read());
 
     expect(await read()).toMatchObject({ status: 'completed' });
-    expect(statesOf(await read())).toEqual([[1, 'completed'], [2, 'completed']]); // prettier-ignore
+    expect(statesOf(await read())).toEqual([
+      [1, 'completed'],
+      [2, 'completed'],
+    ]);
   });
 
-  it('When its times have more digits than the database keeps, Then it runs up to its stop, that run included', async () => {
+  it('runs up to and including its stop if its times have more digits than the database stores', async () => {
     const at = { startAt: '2099-01-31T09:00:00.1234567+01:00', stopAt: '2099-02-28T09:00:00.1234567+01:00' };
     const { order, read } = await later('1000', at);
 
@@ -196,10 +189,13 @@ describe('Given a recurring order', () => {
     await run(await read());
 
     expect(await read()).toMatchObject({ status: 'completed', startAt: '2099-01-31T08:00:00.123456Z' });
-    expect(statesOf(await read())).toEqual([[1, 'completed'], [2, 'completed']]); // prettier-ignore
+    expect(statesOf(await read())).toEqual([
+      [1, 'completed'],
+      [2, 'completed'],
+    ]);
   });
 
-  it('When two in a row have failed, Then it goes on; When three have, Then it has failed', async () => {
+  it('goes on after two failed runs in a row and fails with the third', async () => {
     const { from, order, read } = await later('0');
 
     await run(order);
@@ -210,10 +206,17 @@ describe('Given a recurring order', () => {
     for (let failed = 0; failed < 3; failed += 1) await run(await read());
 
     expect((await read()).status).toBe('failed');
-    expect(statesOf(await read())?.map(([, status]) => status)).toEqual(['failed', 'failed', 'completed', 'failed', 'failed', 'failed']); // prettier-ignore
+    expect(statesOf(await read())?.map(([, status]) => status)).toEqual([
+      'failed',
+      'failed',
+      'completed',
+      'failed',
+      'failed',
+      'failed',
+    ]);
   });
 
-  it('When runs were missed, Then one is made up for, and the next lies ahead', async () => {
+  it('makes up one of its missed runs and has its next run in the future', async () => {
     const { from, order, read } = await later('1000', { repeatUnit: 'daily' });
     await world.owner.query(
       `update customer_order set anchor = '2020-01-01T09:00:00Z', start_at = '2020-01-01T09:00:00Z' where id = $1`,
@@ -233,11 +236,11 @@ describe('Given a recurring order', () => {
     expect(await balanceOf(from)).toBe(900);
   });
 
-  it('When it is cancelled while it runs, Then no run is left behind', async () => {
+  it('has no scheduled run if it is cancelled while it runs', async () => {
     for (let round = 0; round < 10; round += 1) {
       const { from, order, read } = await later('1000');
 
-      await Promise.all([run(order), service.cancelOrder(ada, { accountId: from, orderId: order.id })]); // prettier-ignore
+      await Promise.all([run(order), service.cancelOrder(ada, { accountId: from, orderId: order.id })]);
 
       const after = await read();
       expect(after.status).toBe('cancelled');

@@ -2,24 +2,25 @@ import type { AccountId, TransferAmount } from '@banking/domain';
 import { openBooks } from '@banking/ledger';
 import { APP_ROLE, Database, SCHEMA } from '@banking/postgres';
 import { LedgerBankingService } from '../ledger-banking-service.js';
-import { DEMO_RATES } from '../rates/demo-rate-source.js';
+import { DEMO_RATES } from '@banking/rates';
+import { reasonOf } from '@banking/postgres/testing';
 import { orderWorld } from '../testing/order-world.js';
-import { wordOf } from '../testing/worlds.js';
-import { OrderDesk } from './order-desk.js';
+import { OrderService } from './order-service.js';
+import { placeOrder } from './place-order.js';
 
 let given: Awaited<ReturnType<typeof orderWorld>>;
-let { world, service, ada, account, near, key, balanceOf, order: wish } = {} as typeof given;
+let { world, service, ada, account, near, key, balanceOf, order: orderOf } = {} as typeof given;
 
 beforeAll(async () => {
   given = await orderWorld();
-  ({ world, service, ada, account, near, key, balanceOf, order: wish } = given);
+  ({ world, service, ada, account, near, key, balanceOf, order: orderOf } = given);
 });
 afterAll(() => world.close());
 afterEach(() => given.expectInOrder());
 
 const range = (length: number) => Array.from({ length }, (_, index) => index);
 
-describe('Given two processes', () => {
+describe('two processes', () => {
   let other: LedgerBankingService;
   let theirs: Database;
 
@@ -30,22 +31,25 @@ describe('Given two processes', () => {
   afterAll(() => theirs.end());
   const at = (index: number) => (index % 2 ? service : other);
 
-  it('When both spend one account, Then as many orders are carried out as it can pay, and nobody gives up', async () => {
+  it('carry out as many orders as one account can pay, without a failure', async () => {
     const [from, to] = [await account(1, '2000'), await account(1, '0')];
     const recipient = await near(to);
 
-    const words = await Promise.all(range(60).map((index) => wordOf(at(index).placeOrder(ada, wish(from, recipient), key())))); // prettier-ignore
+    const words = await Promise.all(
+      range(60).map((index) => reasonOf(at(index).placeOrder(ada, orderOf(from, recipient), key()))),
+    );
 
     expect(words.filter((word) => word === undefined)).toHaveLength(20);
     expect(words.filter((word) => word === 'insufficient_funds')).toHaveLength(40);
     expect(await balanceOf(to)).toBe(2_000);
   });
 
-  it('When two accounts are busy in both without end, Then a third that both use is served', async () => {
+  it('serve a third account while two others are busy in both', async () => {
     const busy = await Promise.all(range(2).map(() => account(1, '1000000')));
     const [third, to] = [await account(1, '1000'), await account(1, '0')];
     const recipient = await near(to);
-    const pay = (from: AccountId, index: number) => at(index).placeOrder(ada, { ...wish(from, recipient), amount: '1' as TransferAmount }, key()); // prettier-ignore
+    const pay = (from: AccountId, index: number) =>
+      at(index).placeOrder(ada, { ...orderOf(from, recipient), amount: '1' as TransferAmount }, key());
     let isOver = false;
     const streams = range(32).map(async (index) => {
       while (!isOver) await pay(busy[(index >> 1) % 2]!, index);
@@ -58,39 +62,43 @@ describe('Given two processes', () => {
     expect(await balanceOf(third)).toBe(980);
   });
 
-  it('When one key comes to both, Then one order is placed and all have its answer', async () => {
+  it('place one order for one key, and return it to all', async () => {
     const [from, to] = [await account(1, '1000'), await account(1, '0')];
     const recipient = await near(to);
 
     for (let round = 0; round < 10; round += 1) {
       const intent = key();
       const answers = await Promise.all(
-        range(6).map((index) => at(index).placeOrder(ada, wish(from, recipient), intent)),
+        range(6).map((index) => at(index).placeOrder(ada, orderOf(from, recipient), intent)),
       );
       expect(new Set(answers.map(({ resource }) => resource.id)).size).toBe(1);
     }
     expect(await balanceOf(to)).toBe(1_000);
   });
 
-  it('When one reference comes to both, Then one order has it', async () => {
+  it('place one order for one external reference', async () => {
     const [one, two, to] = [await account(1, '1000'), await account(1, '1000'), await account(1, '0')];
     const recipient = await near(to);
 
     for (let round = 0; round < 5; round += 1) {
       const named = { externalReference: `reference-${round}` };
       const words = await Promise.all(
-        [one, two, one, two].map((from, index) => wordOf(at(index).placeOrder(ada, wish(from, recipient, named), key()))), // prettier-ignore
+        [one, two, one, two].map((from, index) =>
+          reasonOf(at(index).placeOrder(ada, orderOf(from, recipient, named), key())),
+        ),
       );
       expect(words.sort()).toEqual([...range(3).map(() => 'external_reference_reused'), undefined]);
     }
   });
 
-  it('When they pay each other in a ring, Then nobody waits for ever', async () => {
+  it('finish payments in a ring', async () => {
     const ring = await Promise.all(range(5).map(() => account(1, '1000')));
     const recipients = await Promise.all(ring.map((of) => near(of)));
 
     const words = await Promise.all(
-      range(60).map((index) => wordOf(at(index).placeOrder(ada, wish(ring[index % 5]!, recipients[(index * 3 + 1) % 5]!), key()))), // prettier-ignore
+      range(60).map((index) =>
+        reasonOf(at(index).placeOrder(ada, orderOf(ring[index % 5]!, recipients[(index * 3 + 1) % 5]!), key())),
+      ),
     );
 
     expect(words.filter((word) => word !== undefined && word !== 'recipient_invalid')).toEqual([]);
@@ -116,8 +124,8 @@ describe('Given two processes', () => {
     return rows[0]?.deadlocks;
   };
 
-  it('When both batches name them in opposite order, Then each reference has one order, and nothing deadlocks', async () => {
-    const desks = [new OrderDesk(world.books, DEMO_RATES), new OrderDesk(openBooks(theirs), DEMO_RATES)];
+  it('place one order for each reference of batches in opposite order, without a deadlock', async () => {
+    const services = [new OrderService(world.books, DEMO_RATES), new OrderService(openBooks(theirs), DEMO_RATES)];
     const payers = [await account(1, '1000'), await account(1, '1000')];
     const recipient = await near(await account(1, '0'));
     const references = Array.from({ length: 9 }, (_, index) => `RACE-${index}`);
@@ -132,9 +140,17 @@ describe('Given two processes', () => {
     );
 
     const placing = Promise.all(
-      [references, [...references].reverse()].flatMap(
-        (list, at) =>
-        list.map((externalReference) => wordOf(desks[at]!.place(ada, wish(payers[at]!, recipient, { externalReference, amount: '1' as TransferAmount }), {}))), // prettier-ignore
+      [references, [...references].reverse()].flatMap((list, at) =>
+        list.map((externalReference) =>
+          reasonOf(
+            placeOrder(
+              services[at]!,
+              ada,
+              orderOf(payers[at]!, recipient, { externalReference, amount: '1' as TransferAmount }),
+              {},
+            ),
+          ),
+        ),
       ),
     );
     await waiting(2);

@@ -11,9 +11,10 @@ import {
 } from '@banking/domain';
 import { CORRIDORS, feeScheduleOf } from '@banking/reference';
 import * as fc from 'fast-check';
-import type { RateSource } from '../rates/rate-source.js';
-import { wordOf } from '../testing/worlds.js';
-import { type FixedAmount, type Price, pricePayment } from './price-payment.js';
+import type { RateSource } from '@banking/rates';
+import { reasonOf } from '@banking/postgres/testing';
+import type { FixedAmount } from './fixed-amount.js';
+import { type Price, pricePayment } from './price-payment.js';
 
 /** Of 0, 2, 3 and 4 decimals. */
 const codes = fc.constantFrom<CurrencyCode>('JPY', 'USD', 'KWD', 'CLF', 'INR');
@@ -36,7 +37,6 @@ function constantly(
   [numerator, denominator]: readonly [bigint, bigint],
   spread = 0n,
 ): RateSource {
-  // prettier-ignore
   const rate: Rate = { from: there, to: back, numerator, denominator };
   return {
     rateOf: async (from) => {
@@ -105,7 +105,7 @@ describe('payments between own accounts of two currencies, at a rate that does n
     const cents = convert(minorUnits(42n), there, 'half-even').amount * 12n;
     expect(convert(minorUnits(cents), back, 'half-even').amount).toBe(996n);
 
-    expect(await wordOf(pricePayment({ from: 'INR', to: 'USD' }, leaving(minorUnits(42n)), rates))).toBe(
+    expect(await reasonOf(pricePayment({ from: 'INR', to: 'USD' }, leaving(minorUnits(42n)), rates))).toBe(
       'amount_below_minimum',
     );
     expect(await paid('INR', 'USD', minorUnits(83n), rates)).toBe(undefined);
@@ -122,7 +122,14 @@ describe('a fee', () => {
       fc.asyncProperty(codes, fc.constantFrom(...charging), fractions, amounts, async (from, id, fraction, amount) => {
         const { currency, fixed, partsPerMillion, minimum, maximum } = feeScheduleOf(id)!;
         if (currency === from) return;
-        const corridor = { id, enabled: true, payoutMethod: 'LOCAL', limitCurrency: from, minimum: minorUnits(0n), maximum: minorUnits(10n ** 18n) } as const; // prettier-ignore
+        const corridor = {
+          id,
+          enabled: true,
+          payoutMethod: 'LOCAL',
+          limitCurrency: from,
+          minimum: minorUnits(0n),
+          maximum: minorUnits(10n ** 18n),
+        } as const;
         const price = await pricePayment(
           { from, to: currency, recipient: { corridor } },
           leaving(amount),

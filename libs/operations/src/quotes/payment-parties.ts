@@ -1,7 +1,7 @@
 import { type CurrencyCode, type MinorUnits, minorUnits, Refusal } from '@banking/domain';
 import type { PaymentFacts } from '../orders/payment-facts.js';
 
-/** A corridor as far as it bounds a payment. Limits are included, in minor units of `limitCurrency`. */
+/** The limits of a corridor. They are inclusive, in minor units of `limitCurrency`. */
 export interface PaidCorridor {
   readonly id: number;
   readonly enabled: boolean;
@@ -9,18 +9,18 @@ export interface PaidCorridor {
   readonly limitCurrency: CurrencyCode;
   readonly minimum: MinorUnits;
   readonly maximum: MinorUnits;
-  /** The least the banks on the way pass on, in minor units of the recipient's currency. */
+  /** The minimum of the correspondent banks, in minor units of the recipient's currency. */
   readonly swiftMinimum?: MinorUnits;
 }
 
-/** From which currency into which, and over which corridor: none to an account of this service. */
+/** The currencies and the corridor of a payment. A payment to an internal account has no corridor. */
 export interface PaymentParties {
   readonly from: CurrencyCode;
   readonly to: CurrencyCode;
   readonly recipient?: { readonly corridor?: PaidCorridor };
 }
 
-/** The account of this service that is paid to. */
+/** The internal account that is paid. */
 export interface Payee {
   readonly workspaceId: number;
   readonly accountId: number;
@@ -35,7 +35,7 @@ export function payerOf(facts: PaymentFacts): { readonly from: CurrencyCode; rea
 }
 
 /**
- * Who is paid, for quotes and orders alike. Without a payee the money leaves.
+ * The parties of a payment, for quotes and orders. Without a payee it is a payout.
  *
  * @throws Refusal `account_not_found`, `account_disabled`, `recipient_invalid`
  */
@@ -49,13 +49,14 @@ export function partiesOf(facts: PaymentFacts, accountId: number): PaymentPartie
 function payeeOf(facts: PaymentFacts, accountId: number): Payee | undefined {
   if (facts.recipient_kind === null) throw invalidRecipient('The workspace has no recipient with this id.');
   if (facts.recipient_kind === 'international') return undefined;
-  if (facts.payee_account_id === null) throw invalidRecipient('The account of the recipient is not there any more.');
+  if (facts.payee_account_id === null) throw invalidRecipient('The account of the recipient does not exist any more.');
   const payee = { workspaceId: Number(facts.payee_workspace_id), accountId: Number(facts.payee_account_id) };
-  if (payee.accountId === accountId) throw invalidRecipient('An account does not pay itself.');
+  if (payee.accountId === accountId)
+    throw invalidRecipient('The recipient is the paying account itself. Name another recipient.');
   return payee;
 }
 
-/** The refusal of a recipient who cannot be paid. */
+/** The refusal for a recipient that cannot be paid. */
 export function invalidRecipient(message: string): Refusal {
   return new Refusal('recipient_invalid', message, {
     details: [{ path: '/recipientID', reason: 'recipient_invalid', message }],

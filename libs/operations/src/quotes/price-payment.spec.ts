@@ -1,12 +1,23 @@
-import { convert, type CurrencyCode, decimalsOf, inverse, minorUnits, MINOR_UNITS_MAX, type MinorUnits, type Rate, rateOf } from '@banking/domain'; // prettier-ignore
+import {
+  convert,
+  type CurrencyCode,
+  decimalsOf,
+  inverse,
+  minorUnits,
+  MINOR_UNITS_MAX,
+  type MinorUnits,
+  type Rate,
+  rateOf,
+} from '@banking/domain';
 import { CORRIDORS, feeOf, feeScheduleOf } from '@banking/reference';
 import * as fc from 'fast-check';
-import { DEMO_RATES } from '../rates/demo-rate-source.js';
-import { crossRate, readRateDocument } from '../rates/rate-document.js';
-import { NO_RATES, type RateSource } from '../rates/rate-source.js';
-import { wordOf } from '../testing/worlds.js';
+import { DEMO_RATES } from '@banking/rates';
+import { crossRate, readRateDocument } from '@banking/rates';
+import { NO_RATES, type RateSource } from '@banking/rates';
+import { reasonOf } from '@banking/postgres/testing';
 import type { PaidCorridor, PaymentParties } from './payment-parties.js';
-import { type FixedAmount, pricePayment } from './price-payment.js';
+import type { FixedAmount } from './fixed-amount.js';
+import { pricePayment } from './price-payment.js';
 
 const CODES = ['USD', 'EUR', 'GBP', 'JPY', 'KWD', 'INR', 'IDR', 'BHD'] as const;
 const codes = fc.constantFrom<CurrencyCode>(...CODES);
@@ -99,7 +110,11 @@ describe('a price', () => {
         const least = minorUnits((bound * unit + scale - 1n) / scale);
         const most = minorUnits((bound * unit) / scale);
         const word = (amount: MinorUnits, part: Partial<PaidCorridor>) =>
-          amount < 1n ? undefined : wordOf(pricePayment(abroad(from, to, open(0, { limitCurrency: to, ...part })), paying(amount), at(text))); // prettier-ignore
+          amount < 1n
+            ? undefined
+            : reasonOf(
+                pricePayment(abroad(from, to, open(0, { limitCurrency: to, ...part })), paying(amount), at(text)),
+              );
         const inside = expect.not.stringMatching(/above_maximum/) as unknown;
 
         if (least > 1n) expect(await word(minorUnits(least - 1n), { minimum: bound })).toBe('amount_below_minimum');
@@ -111,60 +126,60 @@ describe('a price', () => {
   });
 });
 
-describe('Given a payment', () => {
+describe('a payment', () => {
   const rupees = (part: Partial<PaidCorridor>) => abroad('USD', 'INR', open(1, { limitCurrency: 'USD', ...part }));
   const price = (parties: PaymentParties, amount: bigint, rates: RateSource = DEMO_RATES) =>
     pricePayment(parties, paying(minorUnits(amount)), rates);
 
-  it('When the limit is in a third currency, Then it is compared at the exact rate into that', async () => {
+  it('is compared with a limit in a third currency at the exact rate', async () => {
     const yenLimit = abroad('EUR', 'INR', open(0, { limitCurrency: 'JPY', minimum: minorUnits(17_907n) }));
 
     // 100.00 EUR are 17,906.97… yen, which rounds up to the limit and is not it.
     await expect(price(yenLimit, 10_000n)).rejects.toMatchObject({
       reason: 'amount_below_minimum',
-      message: 'A payment on this way must be worth at least 17907 JPY.',
+      message: 'The amount is below the corridor minimum of 17907 JPY.',
       details: [{ path: '/amount', reason: 'amount_below_minimum' }],
     });
     expect(await price(yenLimit, 10_001n)).toMatchObject({ rateText: '96.5116279069767' });
   });
 
-  it('When the largest amount there is is above the limit, Then that is what is said', async () => {
+  it('is refused above the limit, up to the largest amount', async () => {
     await expect(price(rupees({ maximum: minorUnits(5_000_000n) }), MINOR_UNITS_MAX)).rejects.toMatchObject({
       reason: 'amount_above_maximum',
-      message: 'A payment on this way must be worth at most 50000.00 USD.',
+      message: 'The amount is above the corridor maximum of 50000.00 USD.',
     });
   });
 
-  it('When what arrives is more than the books store, Then it is refused', async () => {
-    expect(await wordOf(price({ from: 'USD', to: 'JPY' }, MINOR_UNITS_MAX))).toBe('amount_out_of_range');
-    expect(await wordOf(price({ from: 'USD', to: 'INR' }, MINOR_UNITS_MAX))).toBe('amount_out_of_range');
+  it('is refused if more arrives than the books store', async () => {
+    expect(await reasonOf(price({ from: 'USD', to: 'JPY' }, MINOR_UNITS_MAX))).toBe('amount_out_of_range');
+    expect(await reasonOf(price({ from: 'USD', to: 'INR' }, MINOR_UNITS_MAX))).toBe('amount_out_of_range');
     expect(await price({ from: 'USD', to: 'USD' }, MINOR_UNITS_MAX)).toMatchObject({ targetAmount: MINOR_UNITS_MAX });
   });
 
-  it('When nothing would arrive, Then it is too small', async () => {
+  it('is refused as too small if nothing would arrive', async () => {
     await expect(price({ from: 'IDR', to: 'KWD' }, 1n)).rejects.toMatchObject({
       reason: 'amount_below_minimum',
-      message: 'At least 0.001 KWD must arrive.',
+      message: 'The target amount is below the minimum of 0.001 KWD.',
     });
   });
 
-  it('When it goes by SWIFT, Then as much must arrive as the banks pass on, and by another way need not', async () => {
+  it('must arrive with the minimum of the correspondent banks by SWIFT, and by no other method', async () => {
     const swift = rupees({ payoutMethod: 'SWIFT', swiftMinimum: minorUnits(400_000n) });
     const local = rupees({ swiftMinimum: minorUnits(400_000n) });
 
     await expect(price(swift, 4_819n)).rejects.toMatchObject({
       reason: 'amount_below_minimum',
-      message: 'At least 4000.00 INR must arrive.',
+      message: 'The target amount is below the minimum of 4000.00 INR.',
     });
     expect(await price(swift, 4_820n)).toMatchObject({ targetAmount: 400_060n });
     expect(await price(local, 4_819n)).toMatchObject({ targetAmount: 399_977n });
   });
 
-  it('When the corridor is closed, Then it is refused before a rate is asked for', async () => {
-    expect(await wordOf(price(rupees({ enabled: false }), 1n, NO_RATES))).toBe('corridor_disabled');
+  it('is refused before a rate is read if its corridor is closed', async () => {
+    expect(await reasonOf(price(rupees({ enabled: false }), 1n, NO_RATES))).toBe('corridor_disabled');
   });
 
-  it('When it stays in a currency, Then no source is asked', async () => {
+  it('reads no rate within a currency', async () => {
     expect(await price({ from: 'EUR', to: 'EUR', recipient: {} }, 1_234n, NO_RATES)).toEqual({
       amount: 1_234n,
       targetAmount: 1_234n,
@@ -173,10 +188,10 @@ describe('Given a payment', () => {
       rateText: '1',
       fee: 0n,
     });
-    expect(await wordOf(price({ from: 'EUR', to: 'USD' }, 1n, NO_RATES))).toBe('rate_unavailable');
+    expect(await reasonOf(price({ from: 'EUR', to: 'USD' }, 1n, NO_RATES))).toBe('rate_unavailable');
   });
 
-  it('When the pair has a spread, Then the rate shown is less by it in both directions', async () => {
+  it('shows a rate that is lower by the spread, in both directions', async () => {
     const document = readRateDocument(
       '{"base":"USD","asOf":"2026-11-21T00:00:00Z","rates":{"INR":83},"spreadBasisPoints":{"USD/INR":25}}',
     )!;
@@ -184,19 +199,25 @@ describe('Given a payment', () => {
       rateOf: async (from, to) => ({ ...(crossRate(document, from, to) as Rate), source: 'spec', asOf: document.asOf }),
     };
 
-    expect(await price({ from: 'USD', to: 'INR' }, 10_000n, spread)).toMatchObject({ rateText: '82.7925', targetAmount: 827_925n }); // prettier-ignore
-    expect(await price({ from: 'INR', to: 'USD' }, 827_925n, spread)).toMatchObject({ rateText: '0.012018072289156', targetAmount: 9_950n }); // prettier-ignore
+    expect(await price({ from: 'USD', to: 'INR' }, 10_000n, spread)).toMatchObject({
+      rateText: '82.7925',
+      targetAmount: 827_925n,
+    });
+    expect(await price({ from: 'INR', to: 'USD' }, 827_925n, spread)).toMatchObject({
+      rateText: '0.012018072289156',
+      targetAmount: 9_950n,
+    });
   });
 
-  it('When the rate cannot be written, Then there is none', async () => {
+  it('is refused if its rate cannot be written', async () => {
     const beyond: RateSource = {
       rateOf: async (from, to) => ({ from, to, numerator: 10n ** 15n, denominator: 1n, source: 'spec', asOf: '' }),
     };
 
-    expect(await wordOf(price({ from: 'USD', to: 'INR' }, 1n, beyond))).toBe('rate_unavailable');
+    expect(await reasonOf(price({ from: 'USD', to: 'INR' }, 1n, beyond))).toBe('rate_unavailable');
   });
 
-  it('When the schedule of its corridor is in dollars, Then a payer in dollars pays what it says, another pays as much', async () => {
+  it('pays the fee of a schedule in dollars, converted for a payer in another currency', async () => {
     const inDollars = charging.find(
       (id) => feeScheduleOf(id)!.currency === 'USD' && feeScheduleOf(id)!.fixed === 100n,
     )!;

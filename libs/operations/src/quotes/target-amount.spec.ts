@@ -1,10 +1,22 @@
-import { convert, type CurrencyCode, decimalsOf, inverse, MINOR_UNITS_MAX, minorUnits, type MinorUnits, type Rate, rateOf, Refusal } from '@banking/domain'; // prettier-ignore
+import {
+  convert,
+  type CurrencyCode,
+  decimalsOf,
+  inverse,
+  MINOR_UNITS_MAX,
+  minorUnits,
+  type MinorUnits,
+  type Rate,
+  rateOf,
+  Refusal,
+} from '@banking/domain';
 import * as fc from 'fast-check';
-import { DEMO_RATES } from '../rates/demo-rate-source.js';
-import { NO_RATES, type RateSource } from '../rates/rate-source.js';
-import { wordOf } from '../testing/worlds.js';
+import { DEMO_RATES } from '@banking/rates';
+import { NO_RATES, type RateSource } from '@banking/rates';
+import { reasonOf } from '@banking/postgres/testing';
 import type { PaidCorridor, PaymentParties } from './payment-parties.js';
-import { type FixedAmount, type Price, pricePayment } from './price-payment.js';
+import type { FixedAmount } from './fixed-amount.js';
+import { type Price, pricePayment } from './price-payment.js';
 
 /** Of 0, 2, 3 and 4 decimals. */
 const codes = fc.constantFrom<CurrencyCode>('JPY', 'USD', 'KWD', 'CLF', 'INR');
@@ -17,7 +29,11 @@ const arriving = (value: MinorUnits): FixedAmount => ({ side: 'target', value, f
 const at = (from: CurrencyCode, numerator: bigint, denominator: bigint): RateSource => ({
   rateOf: async (asked, to) => {
     const rate: Rate = { from: asked, to, numerator, denominator };
-    return { ...(asked === from ? rate : inverse({ ...rate, from: to, to: asked })), source: 'spec', asOf: '2026-11-21T00:00:00Z' }; // prettier-ignore
+    return {
+      ...(asked === from ? rate : inverse({ ...rate, from: to, to: asked })),
+      source: 'spec',
+      asOf: '2026-11-21T00:00:00Z',
+    };
   },
 });
 
@@ -37,7 +53,6 @@ const holds = (
     again: { readonly from: CurrencyCode; readonly to: CurrencyCode; readonly rate: Rate; readonly rates: RateSource },
   ) => Promise<void> | void,
 ) =>
-  // prettier-ignore
   fc.assert(
     fc.asyncProperty(codes, codes, parts, parts, amounts, async (from, to, numerator, denominator, target) => {
       const rates = at(from, numerator, denominator);
@@ -110,7 +125,7 @@ const corridor = (part: Partial<PaidCorridor>): PaidCorridor => ({
   ...part,
 });
 
-describe('Given a payment of which the caller fixes what arrives', () => {
+describe('a payment with a fixed target amount', () => {
   const price = (target: bigint, part: Partial<PaidCorridor> = {}, from: CurrencyCode = 'USD') =>
     pricePayment(
       { from, to: 'INR', recipient: { corridor: corridor(part) } },
@@ -118,7 +133,7 @@ describe('Given a payment of which the caller fixes what arrives', () => {
       DEMO_RATES,
     );
 
-  it('When a minor unit that leaves is worth many that arrive, Then exactly as many arrive as were asked for', async () => {
+  it('arrives exactly, even if one minor unit that leaves is worth many that arrive', async () => {
     expect(await price(1_000n)).toMatchObject({
       amount: 13n,
       targetAmount: 1_000n,
@@ -130,19 +145,25 @@ describe('Given a payment of which the caller fixes what arrives', () => {
     expect(await price(84n)).toMatchObject({ amount: 2n, targetAmount: 84n });
   });
 
-  it('When it stays in a currency, Then as much leaves as arrives, and no source is asked', async () => {
+  it('leaves as much as arrives within a currency, without a call of the source', async () => {
     const within = { from: 'EUR', to: 'EUR', recipient: {} } as const;
 
-    expect(await pricePayment(within, arriving(minorUnits(1_234n)), NO_RATES)).toMatchObject({ amount: 1_234n, targetAmount: 1_234n, fee: 0n }); // prettier-ignore
-    expect(await pricePayment(within, arriving(minorUnits(MINOR_UNITS_MAX)), NO_RATES)).toMatchObject({ amount: MINOR_UNITS_MAX }); // prettier-ignore
+    expect(await pricePayment(within, arriving(minorUnits(1_234n)), NO_RATES)).toMatchObject({
+      amount: 1_234n,
+      targetAmount: 1_234n,
+      fee: 0n,
+    });
+    expect(await pricePayment(within, arriving(minorUnits(MINOR_UNITS_MAX)), NO_RATES)).toMatchObject({
+      amount: MINOR_UNITS_MAX,
+    });
   });
 
-  it('When its amount lies outside the limits, Then it is refused by the field that was given', async () => {
+  it('is refused outside of the limits by the field of the request', async () => {
     const limits = { minimum: minorUnits(1_000n), maximum: minorUnits(2_000n) };
 
     await expect(price(82_917n, limits)).rejects.toMatchObject({
       reason: 'amount_below_minimum',
-      message: 'A payment on this way must be worth at least 10.00 USD.',
+      message: 'The amount is below the corridor minimum of 10.00 USD.',
       details: [{ path: '/targetAmount', reason: 'amount_below_minimum' }],
     });
     expect(await price(82_918n, limits)).toMatchObject({ amount: 1_000n });
@@ -153,26 +174,32 @@ describe('Given a payment of which the caller fixes what arrives', () => {
     });
   });
 
-  it('When it goes by SWIFT, Then what arrives is compared, not what its amount would bring', async () => {
+  it('is compared by SWIFT with the arriving amount', async () => {
     const swift = { payoutMethod: 'SWIFT', swiftMinimum: minorUnits(400_000n) };
 
     // Both take 48.20 USD, of which 400,060 would arrive.
     await expect(price(399_999n, swift)).rejects.toMatchObject({
       reason: 'amount_below_minimum',
-      message: 'At least 4000.00 INR must arrive.',
+      message: 'The target amount is below the minimum of 4000.00 INR.',
       details: [{ path: '/targetAmount' }],
     });
     expect(await price(400_000n, swift)).toMatchObject({ amount: 4_820n, targetAmount: 400_000n });
   });
 
-  it('When its amount would be more than the books store, Then that is said', async () => {
-    const dear = pricePayment({ from: 'JPY', to: 'KWD' }, arriving(minorUnits(MINOR_UNITS_MAX)), at('JPY', 1n, 10n ** 6n)); // prettier-ignore
+  it('is refused if its amount is more than the books store', async () => {
+    const dear = pricePayment(
+      { from: 'JPY', to: 'KWD' },
+      arriving(minorUnits(MINOR_UNITS_MAX)),
+      at('JPY', 1n, 10n ** 6n),
+    );
 
     await expect(dear).rejects.toMatchObject({
       reason: 'amount_out_of_range',
-      message: 'The account would pay more than the books can hold. Ask for less to arrive.',
+      message: 'The amount to pay is larger than the service can store. Request a smaller target amount.',
       details: [{ path: '/targetAmount' }],
     });
-    expect(await wordOf(pricePayment({ from: 'USD', to: 'INR' }, arriving(minorUnits(1n)), NO_RATES))).toBe('rate_unavailable'); // prettier-ignore
+    expect(await reasonOf(pricePayment({ from: 'USD', to: 'INR' }, arriving(minorUnits(1n)), NO_RATES))).toBe(
+      'rate_unavailable',
+    );
   });
 });

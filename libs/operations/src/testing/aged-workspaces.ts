@@ -56,8 +56,16 @@ export async function agedWorkspaces(
     [collectors.workspaceId, collectors.recipientId],
   );
   await beforehand({ ...world, payers, collectors });
-  await fill(world, payers, count, { transfer: ['payout', 'debit', 'completed'], order: ['instant', 'completed'], isSaved: true }); // prettier-ignore
-  await fill(world, collectors, count, { transfer: ['funding', 'credit', 'completed'], order: ['recurring', 'active'], isSaved: false }); // prettier-ignore
+  await fill(world, payers, count, {
+    transfer: ['payout', 'debit', 'completed'],
+    order: ['instant', 'completed'],
+    isSaved: true,
+  });
+  await fill(world, collectors, count, {
+    transfer: ['funding', 'credit', 'completed'],
+    order: ['recurring', 'active'],
+    isSaved: false,
+  });
   await world.owner.query('set session_replication_role = origin');
   return { ...world, payers, collectors };
 }
@@ -106,7 +114,15 @@ export async function addTransfers(
      select m.workspace_id, m.id, $6, 840, p.direction, 1, p.type, $7, 1000000 + m.id, 0, m.created_at
      from numbered m join placed p on p.status = m.status and p.n = m.n
      order by m.created_at, m.id`,
-    [workspaceId, kinds.map(([, , status]) => status), count, kinds.map(([type]) => type), kinds.map(([, direction]) => direction), accountId, recipientId], // prettier-ignore
+    [
+      workspaceId,
+      kinds.map(([, , status]) => status),
+      count,
+      kinds.map(([type]) => type),
+      kinds.map(([, direction]) => direction),
+      accountId,
+      recipientId,
+    ],
   );
 }
 

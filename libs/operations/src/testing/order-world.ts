@@ -1,8 +1,17 @@
-import type { AccountId, Intent, OrderWish, RecipientId, Scope, TransferAmount, UserId, WorkspaceId } from '@banking/domain'; // prettier-ignore
+import type {
+  AccountId,
+  Intent,
+  PlaceOrderInput,
+  RecipientId,
+  Scope,
+  TransferAmount,
+  UserId,
+  WorkspaceId,
+} from '@banking/domain';
 import { verifyBooks } from '@banking/ledger';
 import { LedgerBankingService } from '../ledger-banking-service.js';
-import { DEMO_RATES } from '../rates/demo-rate-source.js';
-import { verifyPayments } from '../verify-payments.js';
+import { DEMO_RATES } from '@banking/rates';
+import { verifyPayments } from './verify-payments.js';
 import { demoWorld } from './worlds.js';
 
 /** A user acting in a workspace. */
@@ -43,7 +52,7 @@ export async function orderWorld() {
     balanceOf: async (accountId: AccountId, scope = ada): Promise<unknown> =>
       (await service.getAccount(scope, { accountId })).edges.balances[0]?.amount,
     /** An instant order of 1.00. */
-    order: (accountId: AccountId, recipientID: RecipientId, more: Partial<OrderWish> = {}): OrderWish => ({
+    order: (accountId: AccountId, recipientID: RecipientId, more: Partial<PlaceOrderInput> = {}): PlaceOrderInput => ({
       accountId,
       recipientID,
       amount: '100' as TransferAmount,

@@ -1,11 +1,12 @@
 import type { AccountId, Order, RecipientId, TransferAmount, UserId, WorkspaceId } from '@banking/domain';
 import { verifyBooks } from '@banking/ledger';
-import { Worker } from '@banking/payouts';
+import { Worker } from '@banking/work-queue';
 import { LedgerBankingService } from '../ledger-banking-service.js';
-import { addGrant, addUser } from '../provisioning/index.js';
-import { DEMO_RATES } from '../rates/demo-rate-source.js';
-import { workOf } from '../start-work.js';
-import { verifyPayments } from '../verify-payments.js';
+import { addGrant, addUser } from '@banking/provisioning';
+import { DEMO_RATES } from '@banking/rates';
+import { workOf } from '../worker/start-worker.js';
+import { verifyPayments } from './verify-payments.js';
+import { onceReadRun } from './once-read-run.js';
 import { demoWorld } from './worlds.js';
 
 const APP = 'Northwind Treasury';
@@ -22,7 +23,9 @@ export async function placerWorld() {
   const { database: db, demo, owner } = world;
   const service = new LedgerBankingService(db, world.books, { rates: DEMO_RATES }, true);
   const errors: unknown[] = [];
-  const worker = new Worker(workOf(world, { orders: service.orders, sandbox: true, onError: (error) => errors.push(error) })); // prettier-ignore
+  const worker = new Worker(
+    workOf(world, { orders: service.orders, sandbox: true, onError: (error) => errors.push(error) }),
+  );
   const workspaceId = demo.workspaces['Northwind Trading'] as WorkspaceId;
   const ada = { workspaceId, actor: demo.users[ADA] as UserId };
   const { resource: from } = await service.openAccount(ada, { productID: 1 as never });
@@ -68,18 +71,7 @@ export async function placerWorld() {
         },
       };
     },
-    /** Lets something happen between the reading of the next run and what is decided on it. */
-    onceReadRun(happens: () => Promise<unknown>) {
-      const run = db.read.bind(db);
-      const spy = jest.spyOn(db, 'read').mockImplementation(async (scope, bound) => {
-        const row = await run(scope, bound);
-        if (bound.statement.name === 'read_run') {
-          spy.mockRestore();
-          await happens();
-        }
-        return row as never;
-      });
-    },
+    onceReadRun: (happens: () => Promise<unknown>) => onceReadRun(db, happens),
     /** Who changed an order, and how, oldest first. */
     async trail(orderId: number) {
       const { rows } = await owner.query<{ by: string; user_id: bigint | null; before: object; after: object }>(

@@ -1,14 +1,18 @@
-import { APP_ROLE, Database, SCHEMA, type Bound } from '@banking/postgres';
-import { sql, type World } from './worlds.js';
+import { APP_ROLE, Database, SCHEMA, type BoundStatement } from '@banking/postgres';
+import { sql } from '@banking/postgres/testing';
+import { type World } from './worlds.js';
 
 /** The statements that some work sends, as they are sent. */
-export async function sentBy(database: Database, work: () => Promise<unknown>): Promise<readonly Bound<unknown>[]> {
-  const flight = jest.spyOn(database, 'flight');
+export async function sentBy(
+  database: Database,
+  work: () => Promise<unknown>,
+): Promise<readonly BoundStatement<unknown>[]> {
+  const pipeline = jest.spyOn(database, 'pipeline');
   try {
     await work();
-    return flight.mock.calls.flatMap(([, bound]) => bound);
+    return pipeline.mock.calls.flatMap(([, bound]) => bound);
   } finally {
-    flight.mockRestore();
+    pipeline.mockRestore();
   }
 }
 
@@ -42,22 +46,22 @@ export class Explaining {
 
   static async open({ connection }: World, mode: PlanMode = 'generic'): Promise<Explaining> {
     const database = await Database.open({ connection, role: APP_ROLE, schema: SCHEMA, poolSize: 1 });
-    await database.flight({}, [sql(`set plan_cache_mode = force_${mode}_plan`)]);
+    await database.pipeline({}, [sql(`set plan_cache_mode = force_${mode}_plan`)]);
     return new Explaining(database);
   }
 
   /** A generic plan is made when a statement is explained for the first time. */
   async explain(
     workspaceId: number,
-    settings: Bound<unknown>,
-    { statement: { name, text }, values }: Bound<unknown>,
+    settings: BoundStatement<unknown>,
+    { statement: { name, text }, values }: BoundStatement<unknown>,
   ): Promise<Touched> {
     const scope = { workspaces: [workspaceId] };
-    if (!this.prepared.has(name)) await this.database.flight(scope, [sql(`prepare "${name}" as ${text}`)]);
+    if (!this.prepared.has(name)) await this.database.pipeline(scope, [sql(`prepare "${name}" as ${text}`)]);
     this.prepared.add(name);
     const literals = values.map((value) => (value === null ? 'null' : `'${String(value).replaceAll("'", "''")}'`));
     const call = `"${name}"${literals.length > 0 ? `(${literals.join(', ')})` : ''}`;
-    const [, [row]] = await this.database.flight(scope, [
+    const [, [row]] = await this.database.pipeline(scope, [
       settings,
       sql<{ 'QUERY PLAN': readonly [{ readonly Plan: Node }] }>(
         `explain (analyze, buffers, format json) execute ${call}`,

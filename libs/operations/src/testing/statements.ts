@@ -1,4 +1,14 @@
-import { fromBalanceAmount, minorUnits, parseTransferAmount, type AccountId, type Scope, type Statement, type StatementPage, type StatementQuery, type WorkspaceId } from '@banking/domain'; // prettier-ignore
+import {
+  fromBalanceAmount,
+  minorUnits,
+  parseTransferAmount,
+  type AccountId,
+  type Scope,
+  type Statement,
+  type StatementPage,
+  type StatementQuery,
+  type WorkspaceId,
+} from '@banking/domain';
 import { post, type Proposal } from '@banking/ledger';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { demoWorld } from './worlds.js';

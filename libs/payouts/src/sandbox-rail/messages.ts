@@ -1,4 +1,4 @@
-/** Codes of the ISO 20022 external code set ExternalPaymentTransactionStatus1Code, in a sentence each. */
+/** A sentence for each code of the ISO 20022 external code set ExternalPaymentTransactionStatus1Code. */
 const STATUS_MESSAGES: Readonly<Record<string, string>> = {
   ACSP: 'Settlement is in progress.',
   ACCC: 'The amount was credited to the account of the beneficiary.',
@@ -19,7 +19,7 @@ const REASON_MESSAGES: Readonly<Record<string, string>> = {
 const textOf = (messages: Readonly<Record<string, string>>, code: string | undefined) =>
   code !== undefined && Object.hasOwn(messages, code) ? messages[code] : undefined;
 
-/** What the sandbox network writes beside a status and its reason, for people. Undefined for a status it does not know. */
+/** The text of the sandbox network for a status and its reason. Undefined for an unknown status. */
 export function sandboxMessage(status: string, reasonCode?: string): string | undefined {
   const parts = [textOf(STATUS_MESSAGES, status), textOf(REASON_MESSAGES, reasonCode)].filter(Boolean);
   return parts.length === 0 ? undefined : parts.join(' ');

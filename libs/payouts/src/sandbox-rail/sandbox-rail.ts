@@ -1,7 +1,7 @@
-import { bind, statement, type Database } from '@banking/postgres';
-import type { Payment, Rail, RailWord } from '../rail.js';
-import type { RailEvent } from '../track-remittance.js';
-import { WorkError } from '../work/handle-claim.js';
+import { bind, sqlStatement, type Database } from '@banking/postgres';
+import type { Payment, Rail, DeliveredRailEvent } from '../rail.js';
+import type { RailEvent } from '../record-rail-event.js';
+import { WorkError } from '@banking/work-queue';
 import { sandboxMessage } from './messages.js';
 import { outcomeFor, schedule } from './outcomes.js';
 
@@ -13,8 +13,8 @@ interface EventRow {
   reason_code: string | null;
 }
 
-/** A key it has already is the same payment: handed over once more, and nothing is said twice for it. */
-const SUBMIT = statement(
+/** A known key is the same payment, submitted once more: it has no further events. */
+const SUBMIT = sqlStatement(
   'sandbox_submit',
   `with payment as (
      insert into sandbox_rail_payment as p (key, amount, currency) values ($1, $2, $3)
@@ -26,17 +26,17 @@ const SUBMIT = statement(
    from payment, unnest($4::int[], $5::text[], $6::text[], $7::text[], $8::int[]) e(position, name, status, reason, after_ms)
    where payment.submissions = 1`,
 );
-const FIND = statement<{ key: string }>('sandbox_find', 'select key from sandbox_rail_payment where key = $1');
-const SAID = statement<EventRow>(
-  'sandbox_said',
+const FIND = sqlStatement<{ key: string }>('sandbox_find', 'select key from sandbox_rail_payment where key = $1');
+const LIST_EVENTS = sqlStatement<EventRow>(
+  'sandbox_list_events',
   `select key, position, provider_event, status, reason_code from sandbox_rail_event
    where key = $1 and due_at <= clock_timestamp() order by due_at, position`,
 );
 /**
- * In somebody's hands for ten seconds; who does not acknowledge in that time hears it again. One range of
- * `sandbox_rail_event_by_delivery`: events that were handed out lie behind it until then, as those of the future do.
+ * Delivered for ten seconds: an event that is not acknowledged in that time is delivered again. One range of
+ * `sandbox_rail_event_by_delivery`: delivered events lie behind it until then, as those of the future do.
  */
-export const RECEIVE = statement<EventRow & { due_at: string }>(
+export const RECEIVE = sqlStatement<EventRow & { due_at: string }>(
   'sandbox_receive',
   `with next as (
      select key, position from sandbox_rail_event
@@ -47,15 +47,15 @@ export const RECEIVE = statement<EventRow & { due_at: string }>(
    from next n where (e.key, e.position) = (n.key, n.position)
    returning e.key, e.position, e.provider_event, e.status, e.reason_code, rfc3339(e.due_at) as due_at`,
 );
-const ACKNOWLEDGE = statement(
+const ACKNOWLEDGE = sqlStatement(
   'sandbox_acknowledge',
   `update sandbox_rail_event e set acknowledged = true
    from unnest($1::text[], $2::int[]) u(key, position) where (e.key, e.position) = (u.key, u.position)`,
 );
 
 /**
- * A network that moves no money: it takes payments, says of each what the end of its account number asks for (`SANDBOX_OUTCOMES`),
- * and remembers it in the database, so that nothing is forgotten when we restart. The same seed gives the same delays.
+ * A network that moves no money: it accepts payments and reports the events that the end of the account number selects
+ * (`SANDBOX_OUTCOMES`). It stores them in the database, so that they survive a restart. The same seed gives the same delays.
  */
 export class SandboxRail implements Rail {
   constructor(
@@ -65,10 +65,10 @@ export class SandboxRail implements Rail {
 
   async submit({ key, amount, currency, creditor }: Payment, signal: AbortSignal): Promise<readonly RailEvent[]> {
     const outcome = outcomeFor(creditor.account);
-    if (outcome.handOver === 'unreachable')
+    if (outcome.submission === 'unreachable')
       throw new WorkError('the sandbox network cannot be reached for this account');
     const events = schedule(outcome, key, this.seed);
-    const [, said] = await this.database.flight({}, [
+    const [, reported] = await this.database.pipeline({}, [
       bind(
         SUBMIT,
         key,
@@ -80,27 +80,28 @@ export class SandboxRail implements Rail {
         events.map(({ reasonCode }) => reasonCode ?? null),
         events.map(({ afterMs }) => afterMs),
       ),
-      bind(SAID, key),
+      bind(LIST_EVENTS, key),
     ] as const);
-    if (outcome.handOver === 'silent') await untilAborted(signal);
-    return said.map(eventOf);
+    if (outcome.submission === 'silent') await untilAborted(signal);
+    return reported.map(eventOf);
   }
 
   async find(key: string): Promise<readonly RailEvent[] | undefined> {
-    const [found, said] = await this.database.flight({}, [bind(FIND, key), bind(SAID, key)] as const);
-    return found.length === 0 ? undefined : said.map(eventOf);
+    const [payments, reported] = await this.database.pipeline({}, [bind(FIND, key), bind(LIST_EVENTS, key)] as const);
+    return payments.length === 0 ? undefined : reported.map(eventOf);
   }
 
-  async receive(limit: number): Promise<readonly RailWord[]> {
-    const [rows] = await this.database.flight({}, [bind(RECEIVE, limit)] as const);
+  async receive(limit: number): Promise<readonly DeliveredRailEvent[]> {
+    const [rows] = await this.database.pipeline({}, [bind(RECEIVE, limit)] as const);
     return rows
       .sort((a, b) => (a.due_at < b.due_at ? -1 : a.due_at > b.due_at ? 1 : a.position - b.position))
       .map((row) => ({ id: `${row.key} ${row.position}`, key: row.key, event: eventOf(row) }));
   }
 
-  async acknowledge(words: readonly RailWord[]): Promise<void> {
-    const positions = words.map(({ id }) => id.slice(id.lastIndexOf(' ') + 1));
-    await this.database.flight({}, [bind(ACKNOWLEDGE, words.map(({ key }) => key), positions)]); // prettier-ignore
+  async acknowledge(events: readonly DeliveredRailEvent[]): Promise<void> {
+    const keys = events.map(({ key }) => key);
+    const positions = events.map(({ id }) => id.slice(id.lastIndexOf(' ') + 1));
+    await this.database.pipeline({}, [bind(ACKNOWLEDGE, keys, positions)]);
   }
 }
 
@@ -109,7 +110,7 @@ function eventOf({ provider_event, status, reason_code }: EventRow): RailEvent {
   return { providerEvent: provider_event, status, reasonCode, message: sandboxMessage(status, reasonCode) };
 }
 
-/** How a call ends that nobody answers. */
+/** A call without a response ends when it is aborted. */
 function untilAborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     const end = () => reject(new WorkError('the sandbox network does not answer for this account'));

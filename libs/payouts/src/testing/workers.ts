@@ -1,42 +1,42 @@
 import type { Database } from '@banking/postgres';
-import { carryOut, type CarryingOptions } from '../carry-out.js';
-import { hearRail } from '../hear-rail.js';
+import { payoutHandler, type PayoutOptions } from '../submit-payout.js';
+import { receiveRailEvents } from '../receive-rail-events.js';
 import { PAYOUT } from '../open-payouts.js';
 import type { PaymentReader, Rail } from '../rail.js';
 import { SandboxRail } from '../sandbox-rail/sandbox-rail.js';
-import { Worker, type WorkerOptions } from '../work/worker.js';
+import { Worker, type WorkerOptions } from '@banking/work-queue';
 import { AMOUNT, passTime, type World } from './world.js';
 
-/** Every payment goes to this account, unless another is said for its transaction. */
+/** The creditor's account of every payment without an account in `to`. */
 const ACCOUNT = '50100123456789';
 
-/** What a spec may have otherwise. */
-interface Otherwise extends Partial<CarryingOptions>, Pick<WorkerOptions, 'concurrency' | 'onError'> {
+/** The options that a spec changes. */
+interface WorkerChanges extends Partial<PayoutOptions>, Pick<WorkerOptions, 'concurrency' | 'onError'> {
   /** Account numbers by transaction. */
   readonly to?: Readonly<Record<number, string>>;
 }
 
-/** A worker that carries payouts out over the sandbox's network. It moves when it is told to: `step()`. */
-export function payoutWorker(world: World, otherwise: Otherwise = {}): Worker {
-  const { to = {}, concurrency, onError, ...given } = otherwise;
+/** A worker that submits payouts to the sandbox network. It runs when the spec calls `step`. */
+export function payoutWorker(world: World, changes: WorkerChanges = {}): Worker {
+  const { to = {}, concurrency, onError, ...given } = changes;
   const rail = new SandboxRail(world.database);
   const readPayment: PaymentReader = async (_workspaceId, transactionId) => ({
     amount: AMOUNT,
     currency: 'USD',
     creditor: { name: 'Ravi Menon', account: to[transactionId] ?? ACCOUNT },
   });
-  const carrying = { books: world.books, rail, readPayment, ...given };
+  const options = { books: world.books, rail, readPayment, ...given };
   return new Worker({
-    database: carrying.books.database,
-    handlers: { [PAYOUT]: carryOut(carrying) },
-    chores: [{ name: 'rail-events', run: () => hearRail({ ...carrying, onError }) }],
+    database: options.books.database,
+    handlers: { [PAYOUT]: payoutHandler(options) },
+    chores: [{ name: 'rail-events', run: () => receiveRailEvents({ ...options, onError }) }],
     concurrency,
     onError,
     random: () => 0.5,
   });
 }
 
-/** Lets the worker do what is due, and second by second what comes of it. */
+/** Runs due work and, second by second, the work that follows from it. */
 export async function work(world: World, worker: Worker, seconds: number): Promise<void> {
   for (let second = 0; second <= seconds; second++) {
     while ((await worker.step()) > 0);
@@ -44,54 +44,56 @@ export async function work(world: World, worker: Worker, seconds: number): Promi
   }
 }
 
-/** A place where one who works stops, as if the power had gone or the process been stopped: before the nth call out, or behind it. */
+/** Stops a worker before or after its nth call, as a power failure or a paused process does. */
 export class Halt {
   readonly reached: Promise<void>;
-  private readonly goesOn: Promise<void>;
-  private arrive: () => void = () => undefined;
-  /** Lets the one who has stopped go on. */
+  private readonly resumed: Promise<void>;
+  private reach: () => void = () => undefined;
+  /** Lets the stopped worker continue. */
   resume: () => void = () => undefined;
   private calls = 0;
 
   constructor(
     private readonly nth: number,
-    private readonly where: 'before' | 'behind',
+    private readonly where: 'before' | 'after',
   ) {
-    this.reached = new Promise((resolve) => (this.arrive = resolve));
-    this.goesOn = new Promise((resolve) => (this.resume = resolve));
+    this.reached = new Promise((resolve) => (this.reach = resolve));
+    this.resumed = new Promise((resolve) => (this.resume = resolve));
   }
 
-  /** A database whose callers stop there. */
+  /** A database whose calls stop there. */
   database(database: Database): Database {
-    const { flight, transaction } = database;
+    const { pipeline, transaction } = database;
     return Object.create(database, {
-      flight: { value: (...args: Parameters<Database['flight']>) => this.pass(() => flight.apply(database, args)) },
+      pipeline: {
+        value: (...args: Parameters<Database['pipeline']>) => this.pass(() => pipeline.apply(database, args)),
+      },
       transaction: {
         value: (...args: Parameters<Database['transaction']>) => this.pass(() => transaction.apply(database, args)),
       },
     }) as Database;
   }
 
-  /** A network whose callers stop there. */
+  /** A network whose calls stop there. */
   rail(rail: Rail): Rail {
     return {
       submit: (...args) => this.pass(() => rail.submit(...args)),
       find: (...args) => this.pass(() => rail.find(...args)),
       receive: (limit) => this.pass(() => rail.receive(limit)),
-      acknowledge: (words) => this.pass(() => rail.acknowledge(words)),
+      acknowledge: (events) => this.pass(() => rail.acknowledge(events)),
     };
   }
 
   private async pass<T>(call: () => Promise<T>): Promise<T> {
     const isHere = ++this.calls === this.nth;
-    if (isHere && this.where === 'before') await this.stand();
-    const answer = await call();
-    if (isHere && this.where === 'behind') await this.stand();
-    return answer;
+    if (isHere && this.where === 'before') await this.stop();
+    const result = await call();
+    if (isHere && this.where === 'after') await this.stop();
+    return result;
   }
 
-  private stand(): Promise<void> {
-    this.arrive();
-    return this.goesOn;
+  private stop(): Promise<void> {
+    this.reach();
+    return this.resumed;
   }
 }

@@ -1,7 +1,17 @@
-import { createHash } from 'node:crypto';
 import { parseAmount } from '@banking/domain';
-import { openAccount, openBooks, post, verifyBooks, type Books, type Leg } from '@banking/ledger';
-import { bind, statement, type Bound } from '@banking/postgres';
+import {
+  decide,
+  lockAndRead,
+  openAccount,
+  openBooks,
+  post,
+  preparePosting,
+  requirePosted,
+  verifyBooks,
+  write,
+  type Books,
+  type Leg,
+} from '@banking/ledger';
 import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
 import { openPayouts, openTracking } from '../open-payouts.js';
 
@@ -36,7 +46,7 @@ export async function openWorld(): Promise<World> {
 async function fundedAccount(books: Books, workspaceId: number): Promise<number> {
   const id = 1_000 + workspaceId;
   const account = { workspaceId, id, productId: 1, currencyId: 840, name: 'Ada', type: 'CACC', code: `A${id}` };
-  await books.database.flight({ workspaces: [workspaceId] }, [openAccount(account)]);
+  await books.database.pipeline({ workspaces: [workspaceId] }, [openAccount(account)]);
   const funding = { currencyId: 840, amount: parseAmount('1000000.00', 'USD'), type: 'funding' };
   const legs: Leg[] = [
     { ...funding, account: id, direction: 'credit' },
@@ -74,23 +84,20 @@ export async function payOut(
     { account: 'fees', currencyId: 840, direction: 'credit', amount: FEE, type: 'fee' },
   ];
   const entry = { workspaceId, status: 'pending', valueDate: '2026-11-21', legs } as const;
-  const outcomes = await post(
-    world.books,
-    Array.from({ length: count }, () => ({ entries: [entry] })),
-    (decided) => open(decided.map(({ posted }) => ({ workspaceId, transactionId: posted![0]!.id }))),
-  );
-  return outcomes.map(({ posted }) => posted![0]!.id);
+  const proposals = Array.from({ length: count }, () => ({ entries: [entry] }));
+  const posting = await preparePosting(world.books, proposals);
+  return world.database.transaction({ workspaces: [workspaceId] }, async (tx) => {
+    const { context } = await lockAndRead(tx, posting);
+    const posted = proposals.flatMap((proposal) => requirePosted(decide(context, proposal)));
+    const ids = posted.map(({ id }) => id);
+    await write(tx, posted, open(ids.map((transactionId) => ({ workspaceId, transactionId }))));
+    return ids;
+  });
 }
 
 /** What is wrong with the books: nothing, after every test. */
 export async function faults(world: World): Promise<unknown> {
   return (await verifyBooks(world.database, [NORTH, SOUTH])).findings;
-}
-
-/** Any SQL as a statement of a flight. */
-export function sql<Row = Record<string, unknown>>(text: string, ...values: unknown[]): Bound<Row> {
-  const name = createHash('sha256').update(text).digest('hex').slice(0, 16);
-  return bind(statement<Row>(`spec.${name}`, text), ...values);
 }
 
 /** Lets so much time pass for our queue alone: what is due, and leases. */

@@ -4,7 +4,7 @@ import type { MigrationRoles } from '../migration-roles.js';
 import type { ConnectionOptions } from '../session-pool.js';
 import { administer, dropDatabase, inDatabase, published } from './published.js';
 
-/** A database nobody has migrated, and names for roles that do not exist yet. */
+/** A database without migrations, and names for roles that do not exist yet. */
 export interface EmptyDatabase extends MigrationRoles {
   readonly connection: ConnectionOptions;
   /** A name for a further role of this spec. */

@@ -4,13 +4,14 @@ import { columnTypes } from '../column-types.js';
 import { Database, type DatabaseOptions } from '../database.js';
 import { APP_ROLE, SCHEMA } from '../names.js';
 import type { ConnectionOptions } from '../session-pool.js';
-import { administer, dropDatabase, inDatabase, published } from './published.js';
+import { administer, dropDatabase, inDatabase, published, type Published } from './published.js';
+import { ensureDatabase, ensureTemplate } from './template.js';
 
-/** A copy of the run's template that one spec has for itself. */
+/** A copy of the project's template that one spec has for itself. */
 export interface FreshDatabase {
-  /** As the service has it: the app's role, behind all walls. */
+  /** As the service has it: the role of the app, with every constraint. */
   readonly database: Database;
-  /** The login that administers the server, in this database: for looking behind the walls. */
+  /** The login that administers the server, in this database: row-level security does not bind it. */
   readonly connection: ConnectionOptions;
   /** A client connected so, with the project's schema in front. */
   readonly owner: Client;
@@ -18,39 +19,71 @@ export interface FreshDatabase {
   close(): Promise<void>;
 }
 
+/** What a database has beside its tables. The first spec of the run that needs it makes a template, which all others copy. */
+export interface Preparation {
+  /** Unique among all preparations of a run. */
+  readonly name: string;
+  prepare(fresh: Omit<FreshDatabase, 'close'>): Promise<void>;
+}
+
 /**
- * Makes a database for a spec. Close it in `afterAll`.
+ * Creates a database for a spec. Close it in `afterAll`.
  *
- * @param options what the service's `Database` should do differently here.
+ * @param options in which the service's `Database` differs here.
  * @throws Error when the run has no test server.
  */
-export async function freshDatabase(options: Partial<DatabaseOptions> = {}): Promise<FreshDatabase> {
+export async function freshDatabase(
+  options: Partial<DatabaseOptions> = {},
+  preparation?: Preparation,
+): Promise<FreshDatabase> {
   const run = published();
   const name = `${run.prefix}${randomBytes(6).toString('hex')}`;
   await administer(run.connection, async (client) => {
-    await client.query(`create database ${quoted(name)} template ${quoted(run.template)}`);
-    // A copy has the rights of every new database and not those of its template.
-    await client.query(`revoke temporary on database ${quoted(name)} from public`);
+    const migrated = await ensureTemplate(run, client);
+    await copyDatabase(client, preparation ? await ensurePrepared(run, client, migrated, preparation) : migrated, name);
   });
+  let closed: Promise<void> | undefined;
+  const drop = () => dropDatabase(run, name);
+  try {
+    const { disconnect, ...fresh } = await connect(run, name, options);
+    return { ...fresh, close: () => (closed ??= disconnect().then(drop)) };
+  } catch (error) {
+    await drop();
+    throw error;
+  }
+}
+
+function ensurePrepared(run: Published, client: Client, migrated: string, { name, prepare }: Preparation) {
+  return ensureDatabase(run, client, `${migrated}_${name}`, async (unfinished) => {
+    await copyDatabase(client, migrated, unfinished);
+    const { disconnect, ...fresh } = await connect(run, unfinished, {});
+    await prepare(fresh).finally(disconnect);
+  });
+}
+
+async function copyDatabase(client: Client, template: string, name: string): Promise<void> {
+  await client.query(`create database ${quoted(name)} template ${quoted(template)}`);
+  // A copy has the rights of every new database and not those of its template.
+  await client.query(`revoke temporary on database ${quoted(name)} from public`);
+}
+
+async function connect(run: Published, name: string, options: Partial<DatabaseOptions>) {
   const connection = inDatabase(run.connection, name);
   const owner = new Client({ ...connection, types: columnTypes });
   let database: Database | undefined;
-  let closed: Promise<void> | undefined;
-  const end = async () => {
+  const disconnect = async () => {
     await database?.end();
     await owner.end();
-    await dropDatabase(run, name);
   };
-  const close = () => (closed ??= end());
   try {
     await owner.connect();
-    // The database is dropped while a client that a spec forgot is still connected: that is no news.
+    // The database is dropped while a client of the spec may still be connected, which then gets an error.
     owner.on('error', () => undefined);
     await owner.query(`set search_path = ${quoted(SCHEMA)}, public`);
     database = await Database.open({ connection, role: APP_ROLE, schema: SCHEMA, ...options });
-    return { database, connection, owner, close };
+    return { database, connection, owner, disconnect };
   } catch (error) {
-    await close();
+    await disconnect();
     throw error;
   }
 }

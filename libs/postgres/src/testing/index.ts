@@ -1,8 +1,13 @@
 /** A real server for a whole test run, and a database of its own for each spec that asks. */
 
-export { freshDatabase, type FreshDatabase } from './fresh-database.js';
+export { freshDatabase, type FreshDatabase, type Preparation } from './fresh-database.js';
+export { copyDataDirTemplate, makeDataDirTemplate } from './data-dir-template.js';
 export { administer } from './published.js';
 export { startTestServer } from './start-test-server.js';
 export { Wire } from './wire.js';
 export { PlanProbe } from './plan-probe.js';
-export { TlsServer } from './tls-server.js';
+
+export { NOT_DATE } from './process-clock.js';
+export { reasonOf } from './reason-of.js';
+export { sql } from './sql.js';
+export { testOrProve } from './test-or-prove.js';

@@ -1,6 +1,6 @@
 import { Database } from '../database.js';
 import { APP_ROLE, SCHEMA } from '../names.js';
-import { bind, statement, type Bound, type Statement } from '../statement.js';
+import { bind, sqlStatement, type BoundStatement, type SqlStatement } from '../sql-statement.js';
 import type { FreshDatabase } from './fresh-database.js';
 
 interface PlanNode {
@@ -25,7 +25,7 @@ export class PlanProbe {
   private constructor(
     private readonly database: Database,
     private readonly name: string,
-    private readonly before: readonly Bound<unknown>[],
+    private readonly before: readonly BoundStatement<unknown>[],
   ) {}
 
   /**
@@ -34,15 +34,21 @@ export class PlanProbe {
    */
   static async open(
     { connection }: FreshDatabase,
-    { text }: Statement<unknown>,
+    { text }: SqlStatement<unknown>,
     types: string,
-    before?: Statement<unknown>,
+    before?: SqlStatement<unknown>,
   ): Promise<PlanProbe> {
-    const database = await Database.open({ connection, role: APP_ROLE, schema: SCHEMA, poolSize: 1, statementTimeoutMs: 60_000 }); // prettier-ignore
+    const database = await Database.open({
+      connection,
+      role: APP_ROLE,
+      schema: SCHEMA,
+      poolSize: 1,
+      statementTimeoutMs: 60_000,
+    });
     const name = `probe_${++probes}`;
-    await database.flight({}, [
-      bind(statement('probe.generic', `select set_config('plan_cache_mode', 'force_generic_plan', false)`)),
-      bind(statement(`probe.${name}`, `prepare ${name} ${types === '' ? '' : `(${types})`} as ${text}`)),
+    await database.pipeline({}, [
+      bind(sqlStatement('probe.generic', `select set_config('plan_cache_mode', 'force_generic_plan', false)`)),
+      bind(sqlStatement(`probe.${name}`, `prepare ${name} ${types === '' ? '' : `(${types})`} as ${text}`)),
     ]);
     return new PlanProbe(database, name, before ? [bind(before)] : []);
   }
@@ -50,13 +56,13 @@ export class PlanProbe {
   /** Executes the statement, and rolls it back. @param values as SQL, such as `array['a'], 16` */
   async cost(values: string, workspaces: readonly number[] = []): Promise<PlanCost> {
     const execute = `execute ${this.name}${values === '' ? '' : ` (${values})`}`;
-    const explain = statement<{ 'QUERY PLAN': readonly { readonly Plan: PlanNode }[] }>(
+    const explain = sqlStatement<{ 'QUERY PLAN': readonly { readonly Plan: PlanNode }[] }>(
       `probe.explain.${++probes}`,
       `explain (analyze, buffers, format json) ${execute}`,
     );
     return this.database.transaction({ workspaces }, async (tx) => {
-      if (this.before.length > 0) await tx.flight(this.before);
-      const [[row]] = await tx.flight([bind(explain)] as const);
+      if (this.before.length > 0) await tx.pipeline(this.before);
+      const [[row]] = await tx.pipeline([bind(explain)] as const);
       const root = row!['QUERY PLAN'][0]!.Plan;
       const all = nodesOf(root);
       return {

@@ -9,8 +9,6 @@ export interface Published {
   readonly connection: ConnectionOptions;
   /** Every database of this run has a name that begins so; nothing else is ever dropped. */
   readonly prefix: string;
-  /** The database that has been migrated and that others are copies of. */
-  readonly template: string;
 }
 
 const VARIABLE = 'BANKING_TEST_SERVER';
@@ -23,8 +21,7 @@ export function publish(published: Published): void {
 /** @throws Error when no setup has run: a spec never guesses a server. */
 export function published(): Published {
   const text = process.env[VARIABLE];
-  if (!text)
-    throw new Error('no test server: set globalSetup in jest.config.cjs to a file that calls startTestServer()');
+  if (!text) throw new Error('no test server: call onPostgres() in the jest.config.cjs of this project');
   return JSON.parse(text) as Published;
 }
 
@@ -62,7 +59,7 @@ export async function administer<T>(connection: ConnectionOptions, work: (client
   }
 }
 
-/** Drops a database of this run, whoever is still connected to it. */
+/** Drops a database of this run, and ends its connections. */
 export async function dropDatabase({ connection, prefix }: Published, name: string): Promise<void> {
   if (!name.startsWith(prefix)) throw new Error(`not a database of this test run: ${name}`);
   await administer(connection, (client) => client.query(`drop database if exists ${quoted(name)} with (force)`));

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { joinEmbeddedServer } from '../embedded/index.js';
+import { attachEmbeddedServer } from '@banking/embedded-postgres';
 import type { ConnectionOptions } from '../session-pool.js';
 
 /** A server tests may create databases on. */
@@ -18,8 +18,8 @@ export async function joinTestServer(): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'banking-test-'));
   const remove = () => rm(folder, { recursive: true, force: true });
   try {
-    const server = await joinEmbeddedServer({ dataDir: folder, log: () => undefined });
-    return { connection: server.connection, leave: () => server.leave().finally(remove) };
+    const server = await attachEmbeddedServer({ dataDir: folder, log: () => undefined });
+    return { connection: server.connection, leave: () => server.detach().finally(remove) };
   } catch (error) {
     await remove();
     throw error;

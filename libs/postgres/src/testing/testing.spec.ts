@@ -1,8 +1,8 @@
-import { bind, statement } from '../statement.js';
+import { bind, sqlStatement } from '../sql-statement.js';
 import { dropDatabase, published } from './published.js';
 import { freshDatabase } from './index.js';
 
-const whoAndWhere = statement<{ role: string; name: string; notes: number }>(
+const whoAndWhere = sqlStatement<{ role: string; name: string; notes: number }>(
   'testing.who',
   'select current_user as role, current_database() as name, (select count(*)::int from note) as notes',
 );
@@ -17,7 +17,7 @@ describe('a fresh database', () => {
     await world.close();
   });
 
-  it('is its spec’s own, and the owner sees behind the walls', async () => {
+  it('belongs to one spec, and row-level security does not bind its owner', async () => {
     const [one, other] = await Promise.all([freshDatabase(), freshDatabase()]);
 
     await one.owner.query(`insert into note (workspace_id, id, text) values (7, 1, 'here')`);

@@ -1,6 +1,8 @@
 import { currencyOf } from '@banking/domain';
 import { countryOf } from '../countries.js';
-import { CORRIDORS, corridorsTo } from './all-corridors.js';
+import { CORRIDORS } from './all-corridors.js';
+
+const corridorsTo = (country: string) => CORRIDORS.filter((corridor) => corridor.destinationCountry === country);
 import type { CorridorEntry } from './corridor-entry.js';
 
 const BIGINT_MAX = 2n ** 63n - 1n;

@@ -12,12 +12,7 @@ export const CORRIDORS: readonly CorridorEntry[] = [ASIA_PACIFIC, AMERICAS, EURO
   .flatMap(corridorsOf)
   .sort((one, other) => one.id - other.id);
 
-/** The corridors to a country, disabled ones among them; none for a country we do not pay out to. */
-export function corridorsTo(alpha2: string): CorridorEntry[] {
-  return CORRIDORS.filter((corridor) => corridor.destinationCountry === alpha2);
-}
-
-/** What a payout over a corridor costs; undefined for one that costs nothing, and for one that is none of ours. */
+/** The fee schedule of a corridor; undefined for a corridor without a fee, and for an unknown id. */
 export function feeScheduleOf(corridorId: number): FeeSchedule | undefined {
   return CORRIDORS.find(({ id }) => id === corridorId)?.fee;
 }

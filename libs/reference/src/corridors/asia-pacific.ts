@@ -21,8 +21,8 @@ import {
 } from './routing-sources.js';
 
 /**
- * Asia east of the Gulf, and the Pacific. Rupees, won, ringgit and the like hardly move between banks
- * abroad, so the SWIFT routes there carry US dollars.
+ * Asia east of the Gulf, and the Pacific. Where a currency is rarely traded abroad, such as rupees, won and ringgit, the
+ * SWIFT route carries US dollars.
  */
 export const ASIA_PACIFIC: readonly Route[] = [
   local(1, 'IN', 'INR', 'IFSC', USD_LOCAL, INFSC),

@@ -1,88 +1,78 @@
+import type { BeneficiaryAccountType, CurrencyCode, Known, PayoutMethod, RoutingCodeType } from '@banking/domain';
 import type { FeeSchedule } from '../fee.js';
 import type { Source } from '../source.js';
 import { DEMO_TERMS_SOURCE, EUR_SEPA, type Terms } from './demo-terms.js';
 import { ISO_9362, SEPA_SCOPE } from './routing-sources.js';
 
-/** Who the beneficiary is: a person or a company. Not a kind of account. */
-export type BeneficiaryAccountType = 'Individual' | 'Corporate';
-
-/** Over the destination's own clearing, or from bank to bank over SWIFT. */
-export type PayoutMethod = 'LOCAL' | 'SWIFT';
-
-/** What names the receiving bank on a route of ours. On the wire any other text may follow. */
-export type RoutingCodeType = 'SWIFT' | 'IFSC' | 'SORT CODE' | 'ACH CODE' | 'BRANCH CODE' | 'BSB CODE' | 'BANK CODE';
-
-/** One way to pay out: to a country, in a currency, by a method, to a kind of beneficiary. */
+/** A corridor: a country, a currency, a payout method and a kind of beneficiary. */
 export interface CorridorEntry {
   readonly id: number;
   /** ISO 3166-1 alpha-2. */
   readonly destinationCountry: string;
-  /** ISO 4217 alpha-3. */
-  readonly destinationCurrency: string;
-  /** ISO 4217 alpha-3; need not be the destination's. */
-  readonly limitCurrency: string;
-  readonly payoutMethod: PayoutMethod;
-  readonly beneficiaryAccountType: BeneficiaryAccountType;
-  readonly routingCodeType: RoutingCodeType;
+  readonly destinationCurrency: CurrencyCode;
+  /** May differ from the destination's. */
+  readonly limitCurrency: CurrencyCode;
+  readonly payoutMethod: Known<PayoutMethod>;
+  readonly beneficiaryAccountType: Known<BeneficiaryAccountType>;
+  readonly routingCodeType: Known<RoutingCodeType>;
   readonly deliveryTAT: string;
   /** Digits in minor units of `limitCurrency`, inclusive, as is the maximum. */
   readonly minimumAmount: string;
   readonly maximumAmount: string;
   readonly enabled: boolean;
-  /** What a payout costs; left out where it costs nothing. */
+  /** The price of a payout; omitted if it is free. */
   readonly fee?: FeeSchedule;
-  /** Who says that such a route exists and which code it routes by. */
+  /** The source of the route and of its routing code. */
   readonly source: Source;
-  /** Who says what it carries, what it costs, how long it takes and whether it is open: so far always demo. */
+  /** The source of limits, price, delivery time and status: always demo so far. */
   readonly termsSource: Source;
 }
 
-/** A route with its number, from which two corridors are made: one for persons, one for companies. */
+/** A route. It makes two corridors: one for persons, one for companies. */
 export interface Route {
   /**
-   * Written down once and never moved, because the ids come from it: `2n - 1` for Individual, `2n`
-   * for Corporate. A new route takes the next free number, in whatever file it stands. A route that
-   * is given up is closed for both, not deleted.
+   * Never changes, because the ids derive from it: `2n - 1` for Individual, `2n` for Corporate. A new route takes the next
+   * free number of all files. To end a route, close it for both, and do not delete it.
    */
   readonly number: number;
   readonly country: string;
-  readonly currency: string;
-  readonly method: PayoutMethod;
-  readonly routing: RoutingCodeType;
+  readonly currency: CurrencyCode;
+  readonly method: Known<PayoutMethod>;
+  readonly routing: Known<RoutingCodeType>;
   readonly terms: Terms;
   readonly source: Source;
-  readonly closedFor: readonly BeneficiaryAccountType[];
+  readonly closedFor: readonly Known<BeneficiaryAccountType>[];
 }
 
-/** A route that is closed to everybody. */
-export const BOTH: readonly BeneficiaryAccountType[] = ['Individual', 'Corporate'];
+/** Closes a route completely. */
+export const BOTH: readonly Known<BeneficiaryAccountType>[] = ['Individual', 'Corporate'];
 
 /** Columns: number, country, currency, routing code, terms, source, closed for. */
 export function local(
   number: number,
   country: string,
-  currency: string,
-  routing: RoutingCodeType,
+  currency: CurrencyCode,
+  routing: Known<RoutingCodeType>,
   terms: Terms,
   source: Source,
-  closedFor: readonly BeneficiaryAccountType[] = [],
+  closedFor: readonly Known<BeneficiaryAccountType>[] = [],
 ): Route {
   return { number, country, currency, method: 'LOCAL', routing, terms, source, closedFor };
 }
 
-/** Columns: number, country, currency, terms, closed for. Routed by BIC, always. */
+/** Columns: number, country, currency, terms, closed for. The routing code is always the BIC. */
 export function swift(
   number: number,
   country: string,
-  currency: string,
+  currency: CurrencyCode,
   terms: Terms,
-  closedFor: readonly BeneficiaryAccountType[] = [],
+  closedFor: readonly Known<BeneficiaryAccountType>[] = [],
 ): Route {
   return { number, country, currency, method: 'SWIFT', routing: 'SWIFT', terms, source: ISO_9362, closedFor };
 }
 
-/** Columns: number, country, closed for. Euros, an IBAN for the account and a BIC for the bank. */
-export function sepa(number: number, country: string, closedFor: readonly BeneficiaryAccountType[] = []): Route {
+/** Columns: number, country, closed for. The currency is the euro, the account is an IBAN, the routing code is the BIC. */
+export function sepa(number: number, country: string, closedFor: readonly Known<BeneficiaryAccountType>[] = []): Route {
   return local(number, country, 'EUR', 'SWIFT', EUR_SEPA, SEPA_SCOPE, closedFor);
 }
 

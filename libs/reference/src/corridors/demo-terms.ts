@@ -2,7 +2,7 @@ import { type CurrencyCode, minorUnits } from '@banking/domain';
 import type { FeeSchedule } from '../fee.js';
 import type { Source } from '../source.js';
 
-/** What a route costs in time and money, and how much it carries. Amounts are in minor units of `limitCurrency`, limits as digits. */
+/** The limits, price and delivery time of a route. Amounts are in minor units of `limitCurrency`, limits as digits. */
 export interface Terms {
   /** ISO 4217 alpha-3. */
   readonly limitCurrency: CurrencyCode;
@@ -10,13 +10,13 @@ export interface Terms {
   readonly minimumAmount: string;
   /** The largest payout to a person and to a company, inclusive. */
   readonly maximumAmount: { readonly Individual: string; readonly Corporate: string };
-  /** Says itself that it is demo, because it is shown to people as it stands. */
+  /** Contains the word demo, because people see it unchanged. */
   readonly deliveryTAT: string;
-  /** Left out for a route that costs nothing. */
+  /** Omitted for a free route. */
   readonly fee?: FeeSchedule;
 }
 
-/** No public source states limits, delivery times or fees for routes like these, so every one of them is ours. */
+/** No public source states limits, delivery times or fees of such routes, so all of them are invented. */
 export const DEMO_TERMS_SOURCE: Source = { name: 'Demo terms of this project', date: '2026-11-21', kind: 'demo' };
 
 /** 10.00 to 50,000.00 or 1,000,000.00 US dollars, for 1.00 and 0.2 percent, 2.00 to 25.00 in all. */
@@ -31,7 +31,7 @@ export const USD_SWIFT: Terms = {
   fee: fee('USD', 1_000n, 1_000n, 1_500n, 15_000n),
 };
 
-/** The same amounts where more correspondent banks lie on the way: 20.00 and 0.15 percent, 25.00 to 200.00 in all. */
+/** The same amounts through more correspondent banks: 20.00 and 0.15 percent, 25.00 to 200.00 in all. */
 export const USD_SWIFT_FAR: Terms = {
   ...terms('USD', '5000', '10000000', '500000000', 'T+4 (demo)'),
   fee: fee('USD', 2_000n, 1_500n, 2_500n, 20_000n),
@@ -58,7 +58,7 @@ export const CHF_LOCAL: Terms = {
   fee: fee('CHF', 100n, 1_000n, 100n, 2_000n),
 };
 
-/** 1,000 to 10,000,000 or 100,000,000 yen, for 300 and 0.1 percent without an end: a currency without decimals. */
+/** 1,000 to 10,000,000 or 100,000,000 yen, for 300 and 0.1 percent without a maximum. The currency has no decimals. */
 export const JPY_LOCAL: Terms = {
   ...terms('JPY', '1000', '10000000', '100000000', 'T+1 (demo)'),
   fee: fee('JPY', 300n, 1_000n, 300n),

@@ -4,15 +4,14 @@ import type { Source } from '../source.js';
 export const ISO_9362 = source('ISO 9362:2022, business identifier code (BIC)', '2022');
 
 /**
- * Routes on which an IBAN names the account; the BIC beside it names the bank. The registry says
- * which countries have an IBAN and how it is built.
+ * For routes with an IBAN and a BIC. The registry lists the countries with an IBAN, and its structure.
  */
 export const IBAN_REGISTRY = source('SWIFT, IBAN registry (ISO 13616), release 103', '2026-09');
 
-/** Which countries take part in SEPA: 41, the last of them Serbia. */
+/** The 41 countries of SEPA, the latest of them Serbia. */
 export const SEPA_SCOPE = source('European Payments Council, geographical scope of the SEPA schemes', '2025-05-22');
 
-/** National clearing codes that ISO 20022 lists: which code a country's own clearing routes by. */
+/** National clearing codes of the ISO 20022 external code set. */
 export const AUBSB = clearing('AUBSB, Australian Bank State Branch code');
 export const BEFTN = clearing('BEFTN, Bangladesh Electronic Funds Transfer Network');
 export const CACPA = clearing('CACPA, Canadian payment routing number');
@@ -29,7 +28,7 @@ export const TWNCC = clearing('TWNCC, Taiwan financial institution code');
 export const USABA = clearing('USABA, United States routing number');
 export const ZANCC = clearing('ZANCC, South African national clearing code');
 
-/** Clearings that ISO's list does not name, described by whoever runs them. */
+/** Clearing systems outside of the ISO list, described by their operators. */
 export const BR_STR = source('Banco Central do Brasil, STR participants: bank and branch (agência)', '2026-11-21');
 export const CL_CMF = source('Comisión para el Mercado Financiero, bank codes of Chile', '2026-11-21');
 export const ID_SKN = source('Bank Indonesia, SKNBI bank codes', '2026-11-21');

@@ -1,4 +1,4 @@
-import type { PayoutMethod } from '../corridors/corridor-entry.js';
+import type { Known, PayoutMethod } from '@banking/domain';
 import { BR_STR, JPZGN, MX_SPEI } from '../corridors/routing-sources.js';
 import type { Source } from '../source.js';
 import { digits, type Format } from './format.js';
@@ -15,8 +15,8 @@ const PAYMENTS_CA = standard('Payments Canada, standard 005: account numbers of 
 const PAYMENTS_NZ = standard('Payments NZ, bank account numbers: seven digits and a suffix of two or three');
 
 /**
- * Where no standard says how long an account number is: the lengths in use, taken wide. A number that a bank does
- * issue and we refuse is worse than one that its bank sends back, so widen before you narrow.
+ * The lengths in use, with a margin, for account numbers without a standard. Refusing a valid number is worse than a payment
+ * that the bank returns, so widen a range before you narrow it.
  */
 const IN_USE: Source = {
   name: 'Lengths in use at the banks of the country; no public standard',
@@ -24,7 +24,7 @@ const IN_USE: Source = {
   kind: 'demo',
 };
 
-/** Where banks of a country agree on nothing, all that is left is what a payment message can carry. */
+/** For countries without a common format: the maximum of a payment message. */
 const ANY: Format = {
   name: 'Account number',
   rule: '4 to 34 digits or capital letters, without spaces or hyphens',
@@ -36,7 +36,7 @@ const ANY: Format = {
 const CLABE: Format = { ...digits('CLABE', 18, 18, '032180000118359719', MX_SPEI), check: 'clabe' };
 const NUBAN: Format = { ...digits('NUBAN', 10, 10, '0000014579', CBN), check: 'nuban' };
 
-/** Account numbers of countries and routes that have no IBAN. Over SWIFT some carry the branch, which has no other place. */
+/** Account numbers of countries and routes without an IBAN. Over SWIFT some contain the branch, which has no field of its own. */
 const ACCOUNTS: Readonly<Record<string, Readonly<Partial<Record<PayoutMethod, Format>>>>> = {
   AM: both(account(11, 16, '2050022340651001')),
   AR: { SWIFT: { ...digits('CBU', 22, 22, '2850590940090418135201', BCRA), check: 'cbu' } },
@@ -99,8 +99,8 @@ const ACCOUNTS: Readonly<Record<string, Readonly<Partial<Record<PayoutMethod, Fo
   ZA: both(account(7, 11, '62001234567')),
 };
 
-/** What names the account at home or over SWIFT where no IBAN does; undefined for a country we know nothing of. */
-export function accountOf(alpha2: string, method: PayoutMethod): Format | undefined {
+/** The format of account numbers in a country by payout method; undefined for an unknown country. */
+export function accountFormatOf(alpha2: string, method: Known<PayoutMethod>): Format | undefined {
   return Object.hasOwn(ACCOUNTS, alpha2) ? ACCOUNTS[alpha2]?.[method] : undefined;
 }
 

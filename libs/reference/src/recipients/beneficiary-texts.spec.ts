@@ -20,7 +20,10 @@ describe('Given the details of a beneficiary', () => {
 
   it.each([
     [{ beneficiaryName: 2 ** 60 }, ['/data/beneficiaryName type']],
-    [{ beneficiaryName: 'a\ud800', beneficiaryAddress: null }, ['/data/beneficiaryName format', '/data/beneficiaryAddress type']], // prettier-ignore
+    [
+      { beneficiaryName: 'a\ud800', beneficiaryAddress: null },
+      ['/data/beneficiaryName format', '/data/beneficiaryAddress type'],
+    ],
     [{ routingCodeValue1: '\0' }, ['/data/routingCodeValue1 format']],
     [{ routingCodeValue1: '\u{e0001}' }, ['/data/routingCodeValue1 format']],
     [{ beneficiaryName: { beneficiaryName: 'x' } }, ['/data/beneficiaryName type']],

@@ -1,22 +1,22 @@
 import { FORBIDDEN_CHARACTERS, hasForbiddenCharacter, type RefusalDetail } from '@banking/domain';
 import { type Field, FIELDS } from './recipient-schema.js';
 
-/** More than a person reads at once, and a bound on what an answer can grow to. */
+/** The maximum number of faults in a response. */
 export const FAULTS_MAX = 20;
 
-/** So many fields are no mistake of a person, and naming each of them would keep the process busy. */
+/** Above this number of fields, the faults are not listed, because listing them would block the process. */
 const FIELDS_SENT_MAX = 100;
 
-/** A key we may repeat: it looks like the name of a field, not like what stands in one. */
+/** A key that a message may repeat: it looks like the name of a field, not like a value. */
 const FIELD_NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/;
 
 /**
- * What is wrong with the details of a beneficiary in every corridor; empty when nothing is. Details without such a fault are an object
- * of known fields with texts, so that a hash and JSON of them exist.
+ * The faults of beneficiary details that apply to every corridor; empty if there are none. Details without such a fault are an
+ * object of known fields with texts, so that their hash and their JSON exist.
  *
- * The reasons are `type`, `field_unknown` and `format`, as `checkRecipient` gives them.
+ * The reasons are `type`, `field_unknown` and `format`, as in `checkRecipient`.
  *
- * @param data anything at all, as it came from outside
+ * @param data untrusted input of any type
  */
 export function checkBeneficiaryTexts(data: unknown): RefusalDetail[] {
   if (typeof data !== 'object' || data === null || Array.isArray(data)) {

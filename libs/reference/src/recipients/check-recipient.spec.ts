@@ -1,6 +1,6 @@
-import type { PayoutMethod } from '../corridors/corridor-entry.js';
+import type { Known, PayoutMethod } from '@banking/domain';
 import { checkRecipient } from './check-recipient.js';
-import type { Field, RecipientSchema } from './recipient-schema.js';
+import type { Field, BeneficiarySchema } from './recipient-schema.js';
 import { recipientSchemasOf } from './recipient-schemas-of.js';
 
 type Details = Partial<Record<Field, unknown>> & Record<string, unknown>;
@@ -106,7 +106,7 @@ describe('Given data that is no such object', () => {
   it.each([
     [90, 20],
     [10_000, 1],
-  ])('When it has %i fields that nobody asked for, Then the answer has %i faults', (sent, told) => {
+  ])('has for %i unknown fields %i faults', (sent, told) => {
     const data = Object.fromEntries(Array.from({ length: sent }, (_, index) => [`field${index}`, index]));
 
     expect(checkRecipient(schemas, data)).toHaveLength(told);
@@ -114,11 +114,11 @@ describe('Given data that is no such object', () => {
 });
 
 describe('Given documents', () => {
-  it('When there is none, Then nothing passes for good', () => {
-    expect(() => checkRecipient([], {})).toThrow('nothing can be checked');
+  it('throws without a schema', () => {
+    expect(() => checkRecipient([], {})).toThrow('no schema to check against');
   });
 
-  it('When one is a copy, Then it is not taken, because its check digits would be forgotten', () => {
+  it('refuses a copy of a schema, because it has no check digits', () => {
     expect(() => checkRecipient(structuredClone(schemasOf('IN INR LOCAL')), {})).toThrow('not a document');
   });
 
@@ -175,11 +175,11 @@ function reasonsOf(route: string, changes: Details): string[] {
   return faultsOf(route, changes).map(({ path, reason }) => `${path} ${reason}`);
 }
 
-function schemasOf(route: string): RecipientSchema[] {
+function schemasOf(route: string): BeneficiarySchema[] {
   const [countryCode = '', currencyCode = '', method] = route.split(' ');
-  return recipientSchemasOf({ countryCode, currencyCode, payoutMethod: method as PayoutMethod });
+  return recipientSchemasOf({ countryCode, currencyCode, payoutMethod: method as Known<PayoutMethod> });
 }
 
-function exampleOf([schema]: readonly RecipientSchema[]): Details {
+function exampleOf([schema]: readonly BeneficiarySchema[]): Details {
   return { ...schema?.examples[0] };
 }

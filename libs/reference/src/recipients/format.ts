@@ -1,31 +1,31 @@
 import type { Source } from '../source.js';
 
-/** The rules a pattern can not say; each one is a function of `check-digits.ts`. */
+/** The rules that a pattern cannot express. Each is an entry of `CHECKS` in `check-digits.ts`; the check of an IBAN is in `iban.ts`. */
 export type Check = 'iban' | 'aba' | 'clabe' | 'cbu' | 'nuban' | 'rib' | 'cpf' | 'cnpj';
 
-/** How one kind of account number or routing code is written. */
+/** The format of one kind of account number or routing code. */
 export interface Format {
-  /** What people call it: `IBAN`, `Sort code`. */
+  /** For people: `IBAN`, `Sort code`. */
   readonly name: string;
-  /** The rule in words, to stand behind a colon. It says what the pattern says. */
+  /** The rule of the pattern in words, to follow a colon. */
   readonly rule: string;
-  /** ECMA-262 with the `u` flag, anchored at both ends. A text of any length takes a number of steps in proportion to it. */
+  /** ECMA-262 with the `u` flag, anchored at both ends. Matching takes linear time. */
   readonly pattern: string;
-  /** Only where the pattern has no end of its own. */
+  /** Only if the pattern does not limit the length. */
   readonly maxLength?: number;
-  /** Fits the pattern and the check. Taken from the standard where it gives one; nobody's account that we know of. */
+  /** Passes the pattern and the check. It is the example of the standard if there is one, and not a real account. */
   readonly example: string;
   readonly check?: Check;
   readonly source: Source;
 }
 
-/** Digits and nothing else, as many as `from` to `to`. */
+/** From `from` to `to` digits. */
 export function digits(name: string, from: number, to: number, example: string, source: Source): Format {
   const [rule, times] = from === to ? [`${from} digits`, `${from}`] : [`${from} to ${to} digits`, `${from},${to}`];
   return { name, rule: `${rule}, without spaces or hyphens`, pattern: `^[0-9]{${times}}$`, example, source };
 }
 
-/** A code that names the bank and, where it goes on, the branch. */
+/** A code of the bank, optionally followed by the branch. */
 export function bankAndBranch(name: string, bank: number, branch: number, example: string, source: Source): Format {
   return {
     name,

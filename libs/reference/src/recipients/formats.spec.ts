@@ -1,6 +1,6 @@
-import type { PayoutMethod } from '../corridors/corridor-entry.js';
+import type { Known, PayoutMethod } from '@banking/domain';
 import { checkRecipient } from './check-recipient.js';
-import type { Field, RecipientSchema } from './recipient-schema.js';
+import type { Field, BeneficiarySchema } from './recipient-schema.js';
 import { recipientSchemasOf } from './recipient-schemas-of.js';
 
 type Details = Partial<Record<Field, unknown>> & Record<string, unknown>;
@@ -173,11 +173,11 @@ function reasonsOf(route: string, changes: Details): string[] {
   return faultsOf(route, changes).map(({ path, reason }) => `${path} ${reason}`);
 }
 
-function schemasOf(route: string): RecipientSchema[] {
+function schemasOf(route: string): BeneficiarySchema[] {
   const [countryCode = '', currencyCode = '', method] = route.split(' ');
-  return recipientSchemasOf({ countryCode, currencyCode, payoutMethod: method as PayoutMethod });
+  return recipientSchemasOf({ countryCode, currencyCode, payoutMethod: method as Known<PayoutMethod> });
 }
 
-function exampleOf([schema]: readonly RecipientSchema[]): Details {
+function exampleOf([schema]: readonly BeneficiarySchema[]): Details {
   return { ...schema?.examples[0] };
 }

@@ -1,4 +1,4 @@
-import type { BeneficiaryAccountType } from '../corridors/corridor-entry.js';
+import type { BeneficiaryAccountType, Known } from '@banking/domain';
 import type { Source } from '../source.js';
 import type { Format } from './format.js';
 
@@ -8,16 +8,16 @@ const DICT: Source = {
   kind: 'public',
 };
 
-/** One kind of PIX key, in the DICT's own word for it. */
-export interface PixKey {
+/** One kind of PIX key, by its name in the DICT. */
+interface PixKey {
   readonly kind: 'CPF' | 'CNPJ' | 'PHONE' | 'EMAIL' | 'EVP';
-  readonly heldBy: readonly BeneficiaryAccountType[];
+  readonly heldBy: readonly Known<BeneficiaryAccountType>[];
   readonly key: Format;
 }
 
 /**
- * A key takes the place of the account number and leads to the bank by itself; beside it stands its kind, because
- * eleven digits may be a CPF, a telephone or an account. CNPJs have had letters since July 2026.
+ * A key replaces the account number and identifies the bank. Its kind is sent as well, because eleven digits may be a CPF, a
+ * telephone number or an account. CNPJs may contain letters since July 2026.
  */
 export const PIX_KEYS: readonly PixKey[] = [
   pix('CPF', ['Individual'], {

@@ -1,10 +1,11 @@
+import type { RecipientFieldSchema, RecipientSchema } from '@banking/domain';
 import { COUNTRIES, COUNTRIES_SOURCE, countryOf } from '../countries.js';
 import { SEPA_SCOPE } from '../corridors/routing-sources.js';
 import type { Source } from '../source.js';
 import type { Format } from './format.js';
 import type { Variant } from './variants.js';
 
-/** The fields of `Beneficiary.data`: a schema asks for some or all of them, and for nothing else. */
+/** The fields of `Beneficiary.data`. A schema requires some or all of them and forbids others. */
 export const FIELDS = [
   'beneficiaryName',
   'beneficiaryAddress',
@@ -18,32 +19,13 @@ export const FIELDS = [
 
 export type Field = (typeof FIELDS)[number];
 
-/** What one field may hold. `description` says the rule to people, `examples` pass it. */
-export interface FieldSchema {
-  readonly type: 'string';
-  readonly title: string;
-  readonly description: string;
-  readonly examples: readonly string[];
-  /** Who says so, and of what date. */
-  readonly $comment?: string;
-  readonly pattern?: string;
-  readonly maxLength?: number;
-  readonly const?: string;
-  readonly enum?: readonly string[];
-}
+/** A field of a schema of ours. It always has examples, which pass. */
+type FieldSchema = RecipientFieldSchema & { readonly examples: readonly string[] };
 
-/** A JSON Schema (2020-12) of `Beneficiary.data`. Compiles in Ajv with `strict: true` and needs no plug-in. */
-export interface RecipientSchema {
-  readonly $schema: 'https://json-schema.org/draft/2020-12/schema';
-  /** Stable: `urn:banking:recipient-schema:` with country, currency, method, beneficiary and routing code. */
-  readonly $id: string;
-  readonly title: string;
-  readonly $comment: string;
-  readonly type: 'object';
+/** A schema of ours for `Beneficiary.data`: it describes all its fields and forbids others. */
+export interface BeneficiarySchema extends RecipientSchema {
   readonly properties: Readonly<Record<Field, FieldSchema>>;
-  readonly required: readonly Field[];
-  readonly additionalProperties: false;
-  readonly examples: readonly Readonly<Partial<Record<Field, string>>>[];
+  readonly examples: readonly Readonly<Record<Field, string>>[];
 }
 
 /**
@@ -71,19 +53,19 @@ const ADDRESS_MAX = 140;
 
 const COUNTRY_CODES = COUNTRIES.map(({ alpha2 }) => alpha2);
 
-/** The schema of one way to be paid. The same variant makes the same document. */
-export function schemaOf(variant: Variant): RecipientSchema {
+/** The schema of a variant. Equal variants have equal schemas. */
+export function schemaOf(variant: Variant): BeneficiarySchema {
   const { corridor } = variant;
   const { destinationCountry: country, destinationCurrency, payoutMethod, beneficiaryAccountType: kind } = corridor;
   const properties = propertiesOf(variant);
   const required = FIELDS.filter((field) => field !== 'beneficiaryAddress' || payoutMethod === 'SWIFT');
-  const key = [country, destinationCurrency, payoutMethod, kind, ...routingWords(variant)];
+  const key = [country, destinationCurrency, payoutMethod, kind, ...routingParts(variant)];
   const who = kind === 'Individual' ? 'a person' : 'a company';
 
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     $id: `urn:banking:recipient-schema:${key.join(':').replaceAll(' ', '-')}`,
-    title: `${destinationCurrency} to ${who} in ${nameOf(country)}, ${payoutMethod}, by ${routingWords(variant).join(' ')}`,
+    title: `${destinationCurrency} to ${who} in ${nameOf(country)}, ${payoutMethod}, by ${routingParts(variant).join(' ')}`,
     $comment: `Route: ${cited(corridor.source)}. Check digits are checked as well, behind this schema.`,
     type: 'object',
     properties,
@@ -152,8 +134,8 @@ function written(title: string, { name, rule, example, pattern, maxLength, sourc
   };
 }
 
-/** A PIX key leads to the bank by itself, so its kind is all that is said of the route. */
-function routingWords({ routing: { type, code } }: Variant): string[] {
+/** The routing part of an id or a title: the type, and the kind of a PIX key. */
+function routingParts({ routing: { type, code } }: Variant): string[] {
   return typeof code === 'string' ? [type, code] : [type];
 }
 

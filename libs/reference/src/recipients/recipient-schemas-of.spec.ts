@@ -3,8 +3,8 @@ import { countrySpecs } from 'ibantools';
 import { CORRIDORS } from '../corridors/all-corridors.js';
 import type { CorridorEntry } from '../corridors/corridor-entry.js';
 import { checkRecipient } from './check-recipient.js';
-import { ibanOf } from './iban.js';
-import { FIELDS, type RecipientSchema } from './recipient-schema.js';
+import { ibanFormatOf } from './iban-formats.js';
+import { FIELDS, type BeneficiarySchema } from './recipient-schema.js';
 import { recipientSchemasOf } from './recipient-schemas-of.js';
 
 const documents = CORRIDORS.flatMap((corridor) => schemasOf(corridor).map((schema) => ({ corridor, schema })));
@@ -65,7 +65,7 @@ describe('Given every corridor', () => {
 describe('Given a choice of corridor', () => {
   const india = { countryCode: 'IN', currencyCode: 'INR', payoutMethod: 'LOCAL' } as const;
 
-  it('When nobody says who is paid, Then persons come before companies', () => {
+  it('lists persons before companies without a kind of beneficiary', () => {
     expect(idsOf(recipientSchemasOf(india))).toEqual([
       'urn:banking:recipient-schema:IN:INR:LOCAL:Individual:IFSC',
       'urn:banking:recipient-schema:IN:INR:LOCAL:Corporate:IFSC',
@@ -97,7 +97,7 @@ describe('Given a choice of corridor', () => {
     expect(recipientSchemasOf(choice)).toEqual([]);
   });
 
-  it('When it is asked twice, Then the documents are the same objects, and nobody can change them', () => {
+  it('returns the same frozen objects each time', () => {
     const [first] = recipientSchemasOf(india);
 
     expect(recipientSchemasOf(india)[0]).toBe(first);
@@ -109,17 +109,19 @@ describe('Given the IBANs', () => {
   const countries = [...new Set(CORRIDORS.map(({ destinationCountry }) => destinationCountry))];
 
   it('When they are compared with a second list, Then it knows the same countries and lengths, and Morocco besides', () => {
-    const ours = countries.filter((country) => ibanOf(country) !== undefined);
+    const ours = countries.filter((country) => ibanFormatOf(country) !== undefined);
     const theirs = countries.filter((country) => countrySpecs[country]?.chars);
 
-    expect(ours.filter((country) => ibanOf(country)?.example.length !== countrySpecs[country]?.chars)).toEqual([]);
+    expect(ours.filter((country) => ibanFormatOf(country)?.example.length !== countrySpecs[country]?.chars)).toEqual(
+      [],
+    );
     expect(theirs.filter((country) => !ours.includes(country))).toEqual(['MA']);
   });
 
   it('When a country has one, Then every route there by BIC asks for it', () => {
     const asked = documents.filter(({ corridor }) => corridor.routingCodeType === 'SWIFT');
     const otherwise = asked.filter(({ corridor, schema }) => {
-      const iban = ibanOf(corridor.destinationCountry);
+      const iban = ibanFormatOf(corridor.destinationCountry);
       return iban !== undefined && schema.properties.beneficiaryAccountNumber.pattern !== iban.pattern;
     });
 
@@ -127,7 +129,7 @@ describe('Given the IBANs', () => {
   });
 });
 
-function schemasOf(corridor: CorridorEntry): RecipientSchema[] {
+function schemasOf(corridor: CorridorEntry): BeneficiarySchema[] {
   const { destinationCountry, destinationCurrency, payoutMethod, beneficiaryAccountType } = corridor;
   return recipientSchemasOf({
     countryCode: destinationCountry,
@@ -137,6 +139,6 @@ function schemasOf(corridor: CorridorEntry): RecipientSchema[] {
   });
 }
 
-function idsOf(schemas: readonly RecipientSchema[]): string[] {
+function idsOf(schemas: readonly BeneficiarySchema[]): string[] {
   return schemas.map(({ $id }) => $id);
 }

@@ -1,4 +1,4 @@
-import type { RoutingCodeType } from '../corridors/corridor-entry.js';
+import type { Known, RoutingCodeType } from '@banking/domain';
 import {
   AUBSB,
   BEFTN,
@@ -25,7 +25,7 @@ import {
   ZANCC,
 } from '../corridors/routing-sources.js';
 import { bankAndBranch, digits, type Format } from './format.js';
-import { bicOf } from './iban.js';
+import { bicFormatOf } from './iban-formats.js';
 
 const ABA: Format = {
   name: 'ABA routing number',
@@ -60,7 +60,7 @@ const NG_BANK: Format = {
   source: NGBCS,
 };
 
-/** What names the bank at home, by country and the corridor's type of routing code. A BIC is made from its country. */
+/** The formats of national routing codes, by country and type. */
 const CODES: Readonly<Record<string, Format>> = {
   'AU BSB CODE': digits('BSB', 6, 6, '062000', AUBSB),
   'BD BRANCH CODE': digits('Bangladeshi routing number', 9, 9, '090261234', BEFTN),
@@ -105,9 +105,9 @@ const CODES: Readonly<Record<string, Format>> = {
   'ZA BRANCH CODE': digits('South African branch code', 6, 6, '250655', ZANCC),
 };
 
-/** What names the bank in a country, by the type of its code; undefined for a type that the country does not have. */
-export function routingCodeOf(alpha2: string, type: RoutingCodeType): Format | undefined {
-  if (type === 'SWIFT') return bicOf(alpha2);
+/** The format of a routing code by country and type; undefined for a type that the country does not have. */
+export function routingCodeOf(alpha2: string, type: Known<RoutingCodeType>): Format | undefined {
+  if (type === 'SWIFT') return bicFormatOf(alpha2);
   const key = `${alpha2} ${type}`;
   return Object.hasOwn(CODES, key) ? CODES[key] : undefined;
 }

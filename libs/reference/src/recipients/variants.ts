@@ -1,36 +1,36 @@
 import { CORRIDORS } from '../corridors/all-corridors.js';
 import type { CorridorEntry } from '../corridors/corridor-entry.js';
-import { accountOf } from './accounts.js';
+import { accountFormatOf } from './accounts.js';
 import type { Format } from './format.js';
-import { ibanOf } from './iban.js';
+import { ibanFormatOf } from './iban-formats.js';
 import { PIX_KEYS } from './pix.js';
 import { routingCodeOf } from './routing-codes.js';
 
-/** One way to write down who is paid over a corridor. */
+/** One form of recipient details for a corridor. */
 export interface Variant {
   readonly corridor: CorridorEntry;
   readonly account: Format;
   readonly routing: {
-    /** What stands in `routingCodeType1`. */
+    /** The value of `routingCodeType1`. */
     readonly type: string;
-    /** How `routingCodeValue1` is written, or the one text it can be. */
+    /** The format of `routingCodeValue1`, or its only allowed text. */
     readonly code: Format | string;
   };
 }
 
-/** Every way over every corridor, in the order of the corridors. */
+/** The variants of all corridors, in the order of the corridors. */
 export const VARIANTS: readonly Variant[] = CORRIDORS.flatMap(variantsOf);
 
 /**
- * The ways to write down who is paid over a corridor: one by its routing code and, for reais at home, one for each
- * kind of PIX key that such a beneficiary can hold.
+ * The variants of a corridor: one with its routing code and, for reais in Brazil, one for each kind of PIX key that such a
+ * beneficiary can have.
  *
- * @throws Error for a route whose formats nobody has written down: every corridor of ours has them, so it is a bug.
+ * @throws Error for a corridor without a format of its account number or routing code
  */
 function variantsOf(corridor: CorridorEntry): Variant[] {
   const { destinationCountry, payoutMethod, routingCodeType, beneficiaryAccountType } = corridor;
-  const byIban = routingCodeType === 'SWIFT' ? ibanOf(destinationCountry) : undefined;
-  const account = byIban ?? accountOf(destinationCountry, payoutMethod);
+  const byIban = routingCodeType === 'SWIFT' ? ibanFormatOf(destinationCountry) : undefined;
+  const account = byIban ?? accountFormatOf(destinationCountry, payoutMethod);
   const code = routingCodeOf(destinationCountry, routingCodeType);
   if (account === undefined || code === undefined) {
     throw new Error(`no format for ${destinationCountry} ${payoutMethod} ${routingCodeType}`);

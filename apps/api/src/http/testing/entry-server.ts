@@ -7,13 +7,12 @@ import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import type { AppId, Directory, DirectoryUser, UserId, WorkspaceId } from '@banking/domain';
 import { AccessCheck } from '../../access/access-check.js';
-import { Callers } from '../../access/callers.js';
-import { RateLimit, requestRate } from '../../access/rate-limit.js';
+import { RateLimit, requestLimit } from '../../access/rate-limit.js';
+import { RoleLookup } from '../../access/role-lookup.js';
 import { CredentialError } from '../../access/token-verifier.js';
-import { Draining } from '../../health/readiness.js';
-import { Operation } from '../../http/operation.decorator.js';
+import { Operation } from '../../access/operation.decorator.js';
 import { RefusalFilter } from '../refusal.filter.js';
-import { createServer, type Entry, prepareServer } from '../server.js';
+import { createServer, prepareServer, type ServerOptions } from '../server.js';
 
 const text = { summary: 'A route', description: 'A route.', provenance: 'ours', refusals: [] } as const;
 
@@ -35,7 +34,11 @@ class Routes {
 @Module({ controllers: [Routes], providers: [{ provide: APP_FILTER, useClass: RefusalFilter }] })
 class RoutesModule {}
 
-const grant = (workspaceId: number, role: 'member' | 'admin') => ({ workspaceId: workspaceId as WorkspaceId, role, appId: 1 as AppId }); // prettier-ignore
+const grant = (workspaceId: number, role: 'member' | 'admin') => ({
+  workspaceId: workspaceId as WorkspaceId,
+  role,
+  appId: 1 as AppId,
+});
 const ADA: DirectoryUser = { id: 1 as UserId, grants: [grant(7, 'admin'), grant(8, 'member')] };
 
 const verifier = {
@@ -48,12 +51,16 @@ const verifier = {
 export const AS_ADA = { authorization: 'Bearer ada', 'workspace-id': '7' };
 
 /** The entry of the service on a port of its own, with `POST /accounts` for administrators of workspace 7, and `GET /health/live`. */
-export async function entryServer({ perSecond, ...entry }: { perSecond?: number } & Partial<Entry> = {}) {
+export async function entryServer({ perSecond, ...options }: { perSecond?: number } & Partial<ServerOptions> = {}) {
   const adapter = createServer(pino({ level: 'silent' }));
-  const callers = new Callers({ userOf: async () => ADA } as unknown as Directory);
-  const rateLimit = new RateLimit(perSecond === undefined ? undefined : requestRate(perSecond), () => 0);
-  const access = new AccessCheck({ verifier, callers, rateLimit });
-  prepareServer(adapter.getInstance<FastifyInstance>(), { access, draining: new Draining(), ...entry });
+  const roles = new RoleLookup({ userOf: async () => ADA } as unknown as Directory);
+  const rateLimit = new RateLimit(perSecond === undefined ? undefined : requestLimit(perSecond), () => 0);
+  const access = new AccessCheck({ verifier, roles, rateLimit });
+  prepareServer(adapter.getInstance<FastifyInstance>(), {
+    authorize: (request, reply) => access.admit(request, reply),
+    isDraining: () => false,
+    ...options,
+  });
   const built = await Test.createTestingModule({ imports: [RoutesModule] }).compile();
   const app = built.createNestApplication<NestFastifyApplication>(adapter, { logger: false, bodyParser: false });
   await app.listen(0, '127.0.0.1');

@@ -1,0 +1,2 @@
+/** The same at three widths. */
+import './behind-a-proxy.spec.js';

@@ -1,0 +1,155 @@
+import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { browserPath, isCi } from '../config.js';
+import { ADA, serviceOfTheRun } from '../service.js';
+import { idOf } from '../world.js';
+import { type Document, routesOf } from '../documented/document.js';
+import { authorize, execute, launchBrowser, openOperation, openPage } from './browser.js';
+import { paleText } from './contrast.js';
+
+const WIDTHS = [1280, 820, 390];
+const SCREENSHOTS = join(__dirname, '..', '..', 'test-output');
+
+const service = serviceOfTheRun();
+const hasBrowser = browserPath() !== undefined;
+if (!hasBrowser) console.warn('The docs page is not tested: there is no browser here. Set CHROMIUM_PATH to one.');
+
+/** Without a browser a person's machine skips these; one that is to check everything fails on them. */
+const itInBrowser = hasBrowser || isCi() ? it : it.skip;
+
+describe('docs page in a browser', () => {
+  let browser: Browser;
+
+  beforeAll(async () => {
+    if (hasBrowser || isCi()) browser = await launchBrowser();
+  }, 60_000);
+
+  afterAll(() => browser?.close());
+
+  itInBrowser.each(WIDTHS)(
+    'shows every operation at %i pixels without console errors and without requests to other hosts',
+    async (width) => {
+      const { page, complaints } = await openPage(browser, service.url, width);
+
+      const shown = await page.locator('.opblock').count();
+      const isWiderThanWindow = await page.evaluate('document.documentElement.scrollWidth > window.innerWidth');
+      await page.screenshot({ path: join(SCREENSHOTS, `docs-${width}.png`), fullPage: true });
+
+      expect(shown).toBeGreaterThanOrEqual(8);
+      expect(isWiderThanWindow).toBe(false);
+      expect(complaints).toEqual({ console: [], foreign: [] });
+      await page.context().close();
+    },
+  );
+
+  itInBrowser.each(WIDTHS)('fits the window and is readable at %i pixels with every section open', async (width) => {
+    const { page } = await openPage(browser, service.url, width);
+
+    await page.evaluate(`document.querySelectorAll('details').forEach((details) => { details.open = true; })`);
+    await page.screenshot({ path: join(SCREENSHOTS, `docs-unfolded-${width}.png`), fullPage: true });
+    const operation = await openOperation(page, 'getTransfer');
+    await operation.locator('details.headers').first().locator('summary').click();
+    await operation.screenshot({ path: join(SCREENSHOTS, `docs-operation-${width}.png`) });
+    await operation.locator('.responses-table button').filter({ hasText: 'Schema' }).first().click();
+    await operation.locator('.json-schema-2020-12-property').first().waitFor();
+    await operation.screenshot({ path: join(SCREENSHOTS, `docs-schema-${width}.png`) });
+    const isWiderThanWindow = await page.evaluate('document.documentElement.scrollWidth > window.innerWidth');
+    const pale = await paleText(page);
+
+    expect(isWiderThanWindow).toBe(false);
+    expect(pale).toEqual([]);
+    await page.context().close();
+  });
+
+  itInBrowser('marks the origin of each operation, and shows commands with the address of the page', async () => {
+    const { page } = await openPage(browser, service.url, 1280);
+    const document = (await (await fetch(`${service.url}/openapi.json`)).json()) as Document;
+
+    for (const { operation } of routesOf(document)) {
+      const marks = page.locator(`.opblock[id$="-${operation.operationId}"] .opblock-summary .mark`);
+
+      expect(await marks.allInnerTexts()).toEqual([
+        ...(operation.deprecated ? ['deprecated'] : []),
+        operation['x-provenance'],
+      ]);
+    }
+    const former = await openOperation(page, 'listCorridorsFormerly');
+    expect(await former.innerText()).toContain('use GET /recipients/countries/{country}/corridors');
+    expect(await page.locator('.info').innerText()).toContain(`export BASE_URL=${service.url}\n`);
+    await page.context().close();
+  });
+
+  itInBrowser('executes the prefilled request after authorization, also after a reload', async () => {
+    const { page, complaints } = await openPage(browser, service.url, 1280);
+    await authorize(page, await service.tokenOf(ADA));
+    const apps = await execute(page, 'listApps');
+    const transfer = await execute(page, 'getTransfer');
+    await page.screenshot({ path: join(SCREENSHOTS, 'docs-executed.png'), fullPage: true });
+
+    expect([apps.status, transfer.status]).toEqual(['200', '200']);
+    expect(apps.body).toContain('Northwind Treasury');
+    expect(transfer.body).toContain('"ACCC"');
+    expect(complaints).toEqual({ console: [], foreign: [] });
+
+    await page.reload();
+    await page.locator('.opblock').first().waitFor();
+    const again = await execute(page, 'listApps');
+
+    expect(again.status).toBe('200');
+    expect(complaints).toEqual({ console: [], foreign: [] });
+    await page.context().close();
+  });
+
+  itInBrowser('sends a new idempotency key for each execution', async () => {
+    const { page } = await openPage(browser, service.url, 1280);
+    await authorize(page, await service.tokenOf(ADA));
+    const keys: (string | undefined)[] = [];
+    page.on('request', (request) => {
+      if (request.method() === 'POST') keys.push(request.headers()['idempotency-key']);
+    });
+
+    for (const example of ['internal', 'monthly', 'internal']) {
+      const block = await openOperation(page, 'placeOrder');
+      await block
+        .locator('.body-param .examples-select-element, .opblock-section-request-body .examples-select-element')
+        .first()
+        .selectOption(example);
+      expect(await execute(page, 'placeOrder')).toMatchObject({ status: '200' });
+    }
+    const own = await execute(page, 'placeOrder', { 'Idempotency-Key': 'my-own-key' });
+
+    expect(own.status).toBe('200');
+    expect(keys.slice(0, 3)).toEqual([1, 2, 3].map(() => expect.stringMatching(/^[0-9a-f]{32}$/)));
+    expect(new Set(keys).size).toBe(4);
+    expect(keys[3]).toBe('my-own-key');
+    await page.context().close();
+  });
+
+  itInBrowser('shows the error response unchanged', async () => {
+    const { page } = await openPage(browser, service.url, 390);
+    await authorize(page, await service.tokenOf(ADA));
+
+    const missing = await execute(page, 'getTransfer', {
+      transferId: '999999999',
+      'Workspace-ID': String(idOf(service.world, 'workspaces', 'Northwind Trading')),
+    });
+    await page.screenshot({ path: join(SCREENSHOTS, 'docs-missing-390.png') });
+
+    expect(missing.status).toBe('404');
+    expect(missing.body).toContain('transfer_not_found');
+    await page.context().close();
+  });
+
+  itInBrowser('blocks a script of another origin', async () => {
+    const { page, complaints } = await openPage(browser, service.url, 1280);
+
+    await page.evaluate(`document.body.insertAdjacentHTML('beforeend', '<img src="x" onerror="window.hurt = true">')`);
+    await page.evaluate(
+      `document.body.append(Object.assign(document.createElement('script'), { textContent: 'window.hurt = true' }))`,
+    );
+
+    expect(await page.evaluate('window.hurt')).toBeUndefined();
+    expect(complaints.console.join('\n')).toContain('Content Security Policy');
+    await page.context().close();
+  });
+});

@@ -1,0 +1,129 @@
+import type { User } from '@banking/domain';
+import { type HttpResponse, sendRequest, type RequestOptions } from '../responses.js';
+import { OwnIssuer } from '../identity/own-issuer.js';
+import { withTokens } from '../identity/own-service.js';
+import { CANARY } from '../log-lines.js';
+import { ADA, BOB } from '../service.js';
+import { AttackedGateway } from './gateway-under-attack.js';
+import { json, PEOPLE } from './hostile-upstream.js';
+import { REJECTED_LISTS, LISTED, OTHER_APP } from './false-lists.js';
+
+describe('gateway that identifies callers by the lists of its upstream', () => {
+  let issuer: OwnIssuer;
+  let attacked: AttackedGateway;
+  beforeAll(async () => {
+    issuer = await OwnIssuer.start();
+    attacked = await AttackedGateway.start({ OIDC_ISSUER: issuer.issuer, UPSTREAM_TOKEN: `opaque-${CANARY}` });
+  }, 60_000);
+  afterAll(async () => {
+    await attacked?.stop();
+    await issuer?.stop();
+  });
+  afterEach(() => {
+    attacked.upstream.listsTrick = undefined;
+    attacked.upstream.users = PEOPLE;
+    expect(attacked.wrongLines()).toEqual([]);
+  });
+
+  const tokenOf = (email: string) => issuer.token(email, { email, email_verified: true });
+  const askWith = (token: string, path = '/accounts', options: RequestOptions = {}) =>
+    sendRequest(withTokens(attacked.service), path, { as: token, workspace: 1, ...options });
+  const read = (email: string): Promise<HttpResponse> => askWith(tokenOf(email));
+  async function until(email: string, status: number): Promise<void> {
+    while ((await read(email)).status !== status);
+  }
+  /** What the upstream says now is what the gateway knows: a stranger makes it look again, if not at once. */
+  async function learn(): Promise<void> {
+    const before = attacked.upstream.listsRead;
+    while (attacked.upstream.listsRead === before) await read('learner@x.example');
+  }
+
+  it('identifies no caller, or grants no role, by contradictory or invalid entries', async () => {
+    attacked.upstream.users = [...PEOPLE, ...LISTED.flatMap(([, , , users]) => users)];
+    attacked.upstream.apps = [1, 2].map((id) => ({ id, name: `App ${id}` }));
+    attacked.upstream.usersOf2 = OTHER_APP;
+    await learn();
+
+    const got = await Promise.all(LISTED.map(async ([what, email]) => [what, (await read(email)).status]));
+
+    expect(got).toEqual(LISTED.map(([what, , status]) => [what, status]));
+    expect(await attacked.gateway.logged(/"userIds":\[([\d,]+)\]/)).toBe('13,14,15,16,17,18,99');
+    expect((await read(ADA)).status).toBe(200);
+  });
+
+  it.each(REJECTED_LISTS)('identifies no caller until the list is valid if a list %s', async (_, trick, status) => {
+    attacked.upstream.listsTrick = (response, asked) => {
+      if (asked.path === '/apps') json(attacked.upstream.apps)(response, asked);
+      else trick(response, asked);
+    };
+
+    const before = attacked.upstream.listsRead;
+    let answer: HttpResponse;
+    do answer = await read(ADA);
+    while (attacked.upstream.listsRead === before);
+
+    expect(answer.status).toBe(status);
+    expect((await askWith('no.token.x')).status).toBe(401);
+  });
+
+  it.each([
+    ['no e-mail', { email: undefined }],
+    ['an e-mail its issuer has not verified', { email_verified: false }],
+    ['an e-mail that is said to be verified in a text', { email_verified: 'true' }],
+    ['an e-mail without email_verified', { email_verified: undefined }],
+    ['a list of e-mails', { email: [ADA] }],
+  ])('refuses a valid token with %s', async (what, claims) => {
+    await until(ADA, 200);
+
+    const token = issuer.token(`with ${what}`, { email: ADA, email_verified: true, ...claims });
+
+    expect((await askWith(token)).status).toBe(401);
+  });
+
+  it('identifies the same user by another subject, because no subject is bound', async () => {
+    const one = await askWith(issuer.token('first', { email: ADA, email_verified: true }));
+    const other = await askWith(issuer.token('second', { email: ADA.toUpperCase(), email_verified: true }));
+
+    expect([one.status, other.status]).toEqual([200, 200]);
+  });
+
+  it('reads the lists about once a second for many unknown callers', async () => {
+    const [before, startedMs] = [attacked.upstream.listsRead, performance.now()];
+
+    const responses = await Promise.all(Array.from({ length: 300 }, (_, at) => read(`stranger-${at}@x.example`)));
+
+    const seconds = (performance.now() - startedMs) / 1_000;
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([401]));
+    // There are two apps.
+    expect((attacked.upstream.listsRead - before) / 2).toBeLessThanOrEqual(1 + Math.ceil(seconds));
+  });
+
+  it('lists the same users of an app as a service with its own books', async () => {
+    const list = async (email: string) => {
+      const { body } = await askWith(tokenOf(email), '/apps/1/users');
+      return (body as User[]).map(({ email: seen, edges }) => [seen, edges.roles?.length]);
+    };
+    attacked.upstream.users = [...PEOPLE, { id: 3, email: 'cy@x.example', status: 'pending' }];
+    await learn();
+
+    expect(await list(ADA)).toEqual([
+      [ADA, 1],
+      [BOB, 1],
+      ['cy@x.example', 0],
+    ]);
+    expect(await list(BOB)).toEqual([
+      [ADA, 1],
+      [BOB, 1],
+    ]);
+    expect(await list('cy@x.example')).toEqual([['cy@x.example', 0]]);
+    expect((await askWith(tokenOf(BOB), '/apps/3/users')).body).toMatchObject({ reason: 'app_not_found' });
+  });
+
+  it('identifies each of 100,000 users', async () => {
+    const crowd = Array.from({ length: 100_000 }, (_, at) => ({ id: 1_000 + at, email: `u${at}@x.example` }));
+    attacked.upstream.users = [...crowd, ...PEOPLE];
+
+    await until('u99999@x.example', 403);
+    await until(ADA, 200);
+  });
+});

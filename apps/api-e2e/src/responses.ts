@@ -1,0 +1,105 @@
+import type { Service } from './service.js';
+
+/** A response with its complete body. */
+export interface HttpResponse {
+  readonly status: number;
+  readonly headers: Headers;
+  /** The body as received. */
+  readonly text: string;
+  /** The parsed body; undefined if it is not JSON. */
+  readonly body: unknown;
+}
+
+export interface RequestOptions {
+  readonly method?: string;
+  /** E-mail of the caller. Without it, the request has no token. */
+  readonly as?: string | undefined;
+  /** Sent as Workspace-ID. */
+  readonly workspace?: number | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON; a string is sent unchanged. */
+  readonly body?: unknown;
+}
+
+/** Sends a request. @throws Error when the OpenAPI document of the service does not list the status of the response */
+export async function sendRequest(service: Service, path: string, options: RequestOptions = {}): Promise<HttpResponse> {
+  const { body, method = body === undefined ? 'GET' : 'POST', as, workspace, headers } = options;
+  const response = await fetch(`${service.url}${path}`, {
+    method,
+    redirect: 'manual',
+    headers: {
+      ...(as !== undefined && { authorization: `Bearer ${await service.tokenOf(as)}` }),
+      ...(workspace !== undefined && { 'workspace-id': String(workspace) }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  const answer = { status: response.status, headers: response.headers, text, body: parsed(text) };
+  await proveDocumented(service, method, path, answer.status);
+  return answer;
+}
+
+/** The parts of an OpenAPI document that the specs read. */
+export interface OpenApi {
+  readonly info: { readonly description: string };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
+}
+
+interface OpenApiOperation {
+  readonly operationId: string;
+  readonly deprecated?: boolean;
+  readonly security?: readonly unknown[];
+  readonly responses: Readonly<Record<string, unknown>>;
+}
+
+const documents = new Map<string, Promise<OpenApi>>();
+
+/** The OpenAPI document of a service, fetched once. */
+export function openApiOf({ url }: Pick<Service, 'url'>): Promise<OpenApi> {
+  const known = documents.get(url);
+  if (known) return known;
+  const document = fetch(`${url}/openapi.json`).then((response) => response.json() as Promise<OpenApi>);
+  documents.set(url, document);
+  return document;
+}
+
+/** Statuses of responses sent before routing: documented in the introduction, not at each operation. */
+const BEFORE_ANY_OPERATION = [400, 404, 405, 408, 413, 414, 415, 431];
+
+/** @throws Error when the operation does not document the status */
+export async function proveDocumented(
+  service: Pick<Service, 'url'>,
+  method: string,
+  path: string,
+  status: number,
+): Promise<void> {
+  const document = await openApiOf(service);
+  const operation = operationAt(document, method, path);
+  if (operation && Object.hasOwn(operation.responses, String(status))) return;
+  const isInTable = document.info.description.includes(`| ${status} |`);
+  if (BEFORE_ANY_OPERATION.includes(status) && isInTable && (status > 404 || !operation)) return;
+  if (!operation && !path.startsWith('/recipients/') && isPage(path)) return;
+  throw new Error(`${method} ${path} responded with ${status}, which the OpenAPI document does not list`);
+}
+
+/** The operation of a path. HEAD is handled like GET. */
+function operationAt({ paths }: OpenApi, method: string, path: string): OpenApiOperation | undefined {
+  const bare = path.split('?', 1)[0] ?? '';
+  const matches = (candidate: string) => new RegExp(`^${candidate.replace(/\{\w+\}/g, '[^/]+')}$`).test(bare);
+  const template = Object.hasOwn(paths, bare) ? bare : Object.keys(paths).find(matches);
+  const verb = method === 'HEAD' ? 'get' : method.toLowerCase();
+  return template === undefined ? undefined : paths[template]?.[verb];
+}
+
+/** The document does not describe itself or the docs page. */
+const isPage = (path: string) => /^\/(docs|openapi\.json)/.test(path);
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

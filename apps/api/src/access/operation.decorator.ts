@@ -1,0 +1,148 @@
+import { applyDecorators } from '@nestjs/common';
+import { RouteConfig } from '@nestjs/platform-fastify';
+import { ApiBearerAuth, ApiExtension, ApiHeader, ApiOperation } from '@nestjs/swagger';
+import type { FastifyContextConfig } from 'fastify';
+import type { RefusalReason } from '@banking/domain';
+import { ACCESS, isRole, type OperationId, suffices } from './matrix.js';
+import { deprecationText } from '../http/deprecation.js';
+import type { Provenance } from '../http/field.decorator.js';
+
+export interface OperationText {
+  readonly summary: string;
+  readonly description: string;
+  readonly provenance: Provenance;
+  /** The parameters of path and header that the published interface shows. */
+  readonly statedParameters?: readonly string[];
+  /** What the operation refuses beside what its access brings. */
+  readonly refusals: readonly RefusalReason[];
+  /** The path that replaces this one. */
+  readonly successor?: string;
+  /** Whether the response has an `ETag`, with which a repeated read needs no body. */
+  readonly hasETag?: boolean;
+  /** Whether the response is one page of a list, with a `Link` to the next. */
+  readonly isPaged?: boolean;
+  /** The media types of the response, the default first, if JSON is not the only one. */
+  readonly mediaTypes?: readonly string[];
+  /** Whether it takes a body, and whether that makes something, at most once for an idempotency key. */
+  readonly body?: 'changes' | 'creates';
+}
+
+/** Under this key the document carries a {@link PendingDocumentation} until its responses and examples are generated from it. */
+export const PENDING_DOCUMENTATION = 'x-pending-documentation';
+
+/** The properties of an operation that are documented after the routes of the whole document are collected. */
+export interface PendingDocumentation {
+  readonly operation: OperationId;
+  readonly refusals: readonly RefusalReason[];
+  readonly hasETag: boolean;
+  readonly isPaged: boolean;
+  readonly isCreation: boolean;
+  readonly statedParameters: readonly string[];
+}
+
+const ALWAYS: readonly RefusalReason[] = ['header_repeated', 'request_malformed'];
+const SIGNED_IN: readonly RefusalReason[] = [
+  'not_authenticated',
+  'not_acceptable',
+  'rate_limited',
+  'internal_error',
+  'unavailable',
+];
+const IN_A_WORKSPACE: readonly RefusalReason[] = [
+  'workspace_id_required',
+  'workspace_id_invalid',
+  'workspace_forbidden',
+];
+
+const PAGED: readonly RefusalReason[] = ['parameter_unknown', 'limit_invalid', 'cursor_invalid'];
+const BODY: readonly RefusalReason[] = [
+  'body_malformed',
+  'field_unknown',
+  'payload_too_large',
+  'unsupported_media_type',
+];
+const CREATION: readonly RefusalReason[] = [
+  'idempotency_key_invalid',
+  'idempotency_in_progress',
+  'idempotency_key_reused',
+];
+
+/**
+ * Declares the operation of a route. The access check and the documentation read the same declaration, so they cannot differ. A route
+ * without it cannot be called.
+ */
+export function Operation(id: OperationId, text: OperationText): MethodDecorator {
+  const access = ACCESS[id];
+  const pending: PendingDocumentation = {
+    operation: id,
+    refusals: refusalsOf(id, text),
+    hasETag: text.hasETag ?? false,
+    isPaged: text.isPaged ?? false,
+    isCreation: text.body === 'creates',
+    statedParameters: text.statedParameters ?? [],
+  };
+  const decorators: MethodDecorator[] = [
+    RouteConfig({
+      operation: id,
+      ...(text.mediaTypes && { mediaTypes: text.mediaTypes }),
+    } satisfies FastifyContextConfig),
+    ApiOperation({
+      operationId: text.successor === undefined ? id : `${id}Formerly`,
+      summary: text.summary,
+      description: [
+        ...(text.successor === undefined ? [] : [deprecationText(text.successor)]),
+        text.description,
+        `**Access:** ${accessText(id)}`,
+      ].join('\n\n'),
+      ...(text.successor === undefined ? {} : { deprecated: true }),
+      ...(access === 'public' ? { security: [] } : {}),
+    }),
+    ApiExtension('x-provenance', text.provenance),
+    ApiExtension(PENDING_DOCUMENTATION, pending),
+  ];
+  if (access !== 'public') decorators.push(ApiBearerAuth());
+  if (isRole(access)) decorators.push(WorkspaceHeader());
+  if (text.body === 'creates') decorators.push(IdempotencyHeader());
+  return applyDecorators(...decorators);
+}
+
+const WorkspaceHeader = (): MethodDecorator =>
+  ApiHeader({
+    name: 'Workspace-ID',
+    required: true,
+    description: 'The workspace to act in: the id of `edges.workspace` in a role of yours (`GET /apps/{appId}/users`).',
+    schema: { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+  });
+
+const IdempotencyHeader = (): MethodDecorator =>
+  ApiHeader({
+    name: 'Idempotency-Key',
+    required: false,
+    description:
+      'A key of your choice for one intent, such as a UUID. Send the same key with each retry. ' +
+      'For 30 days a retry gets the first response and creates nothing. ' +
+      'Without a key, a request that is repeated after a lost response may be carried out twice.',
+    schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
+  });
+
+function refusalsOf(id: OperationId, { refusals, body, isPaged }: OperationText): RefusalReason[] {
+  const access = ACCESS[id];
+  const isAnyRoleEnough = isRole(access) && suffices('member', access);
+  return [
+    ...ALWAYS,
+    ...(access === 'public' ? [] : SIGNED_IN),
+    ...(isRole(access) ? IN_A_WORKSPACE : []),
+    ...(isRole(access) && !isAnyRoleEnough ? ['role_insufficient' as const] : []),
+    ...(isPaged ? PAGED : []),
+    ...(body ? BODY : []),
+    ...(body === 'creates' ? CREATION : []),
+    ...refusals,
+  ];
+}
+
+function accessText(id: OperationId): string {
+  const access = ACCESS[id];
+  if (access === 'public') return 'public.';
+  if (!isRole(access)) return 'every user with a token.';
+  return `role \`${access}\`${access === 'member' ? ' or `admin`' : ''} in the workspace of the \`Workspace-ID\` header.`;
+}

@@ -1,0 +1,50 @@
+import { Directory, type DirectoryUser, type Subject, type UserId, type WorkspaceId } from '@banking/domain';
+import { RoleLookup } from './role-lookup.js';
+
+/** A directory of users by e-mail that counts its reads. */
+class ByEmail extends Directory {
+  reads = 0;
+
+  async userOf({ email }: Subject): Promise<DirectoryUser | undefined> {
+    this.reads += 1;
+    return email === undefined ? undefined : { id: email.length as UserId, grants: [] };
+  }
+}
+
+const ADA: Subject = { issuer: 'https://login.example', subject: 'ada', email: 'ada@bank.example' };
+
+describe('RoleLookup', () => {
+  it('reads the directory once for two calls of one subject', async () => {
+    const directory = new ByEmail();
+    const roles = new RoleLookup(directory);
+
+    expect(await roles.userOf(ADA)).toEqual(await roles.userOf({ ...ADA }));
+    expect(directory.reads).toBe(1);
+  });
+
+  it('looks a subject up again if its e-mail is another one or not verified', async () => {
+    const roles = new RoleLookup(new ByEmail());
+    await roles.userOf(ADA);
+
+    expect((await roles.userOf({ ...ADA, email: 'bob@b.example' }))?.id).toBe(13);
+    expect(await roles.userOf({ ...ADA, email: undefined })).toBeUndefined();
+  });
+
+  it('honours a removed role for less than a second', async () => {
+    let nowMs = 0;
+    const workspaceId = 1 as WorkspaceId;
+    let grants: DirectoryUser['grants'] = [{ workspaceId, role: 'admin', appId: 1 as never }];
+    class Changing extends Directory {
+      userOf = async () => ({ id: 1 as UserId, grants });
+    }
+    const roles = new RoleLookup(new Changing(), () => nowMs);
+    const roleOfAda = async () => (await roles.roleIn(ADA, workspaceId))?.role;
+
+    expect(await roleOfAda()).toBe('admin');
+    grants = [];
+    nowMs += 999;
+    expect(await roleOfAda()).toBe('admin');
+    nowMs += 1;
+    expect(await roleOfAda()).toBeUndefined();
+  });
+});

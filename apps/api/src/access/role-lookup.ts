@@ -1,0 +1,44 @@
+import type { Directory, DirectoryUser, Grant, Subject, WorkspaceId } from '@banking/domain';
+import { ExpiringCache } from '@banking/process';
+
+/** A removed role, and the absence of a user, take effect within this time. A new role takes effect at once. */
+const TTL_MS = 1_000;
+const ENTRIES_MAX = 10_000;
+
+/** Looks up users and their roles in the directory, and caches them briefly. */
+export class RoleLookup {
+  private readonly users: ExpiringCache<DirectoryUser | undefined>;
+
+  constructor(
+    private readonly directory: Directory,
+    nowMs?: () => number,
+  ) {
+    this.users = new ExpiringCache({ ttlMs: TTL_MS, entriesMax: ENTRIES_MAX, ...(nowMs && { nowMs }) });
+  }
+
+  /** The user of a subject, if any. */
+  userOf(subject: Subject): Promise<DirectoryUser | undefined> {
+    return this.users.get(keyOf(subject), () => this.directory.userOf(subject));
+  }
+
+  /** The role of a subject in a workspace, if any. Reads the directory again if the cached user has none. */
+  async roleIn(subject: Subject, workspaceId: WorkspaceId): Promise<GrantedRole | undefined> {
+    const cached = grantedRole(await this.userOf(subject), workspaceId);
+    if (cached) return cached;
+    const user = await this.users.refresh(keyOf(subject), () => this.directory.userOf(subject, workspaceId));
+    return grantedRole(user, workspaceId);
+  }
+}
+
+/** A role with the user who holds it. */
+interface GrantedRole extends Pick<Grant, 'role' | 'workspaceId'> {
+  readonly actor: DirectoryUser['id'];
+}
+
+function grantedRole(user: DirectoryUser | undefined, workspaceId: WorkspaceId): GrantedRole | undefined {
+  const grant = user?.grants.find((candidate) => candidate.workspaceId === workspaceId);
+  return user && grant && { actor: user.id, workspaceId, role: grant.role };
+}
+
+/** An issuer is a URL or a URN and an e-mail is folded, so neither contains a space. Another e-mail may be another user. */
+const keyOf = ({ issuer, subject, email = '' }: Subject) => `${issuer} ${email} ${subject}`;

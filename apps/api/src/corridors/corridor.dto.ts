@@ -1,0 +1,75 @@
+import type { Corridor } from '@banking/domain';
+import { AmountField, EdgeField, Field, IdField, KnownValues, TextField, TimeField } from '../http/field.decorator.js';
+import { CurrencyDto } from '../products/currency.dto.js';
+
+class CorridorEdgesDto {
+  @EdgeField(() => CurrencyDto, 'The currency that arrives.', false)
+  readonly destinationCurrency?: CurrencyDto;
+
+  @EdgeField(() => CurrencyDto, 'The currency of the limits.', false)
+  readonly limitCurrency?: CurrencyDto;
+}
+
+export class CorridorDto implements Corridor {
+  @IdField('The corridor.', 1)
+  readonly id!: Corridor['id'];
+
+  @TextField('ISO 3166-1 alpha-2 code of the destination.', 'IN', false)
+  readonly destinationCountry?: string;
+
+  @IdField('Id of the currency that arrives.', 356, false)
+  readonly destinationCurrencyID?: NonNullable<Corridor['destinationCurrencyID']>;
+
+  @IdField('Id of the currency of the limits.', 840, false)
+  readonly limitCurrencyID?: NonNullable<Corridor['limitCurrencyID']>;
+
+  @KnownValues()
+  @TextField('`LOCAL`: the network of the country. `SWIFT`: correspondent banks.', 'LOCAL', false)
+  readonly payoutMethod?: NonNullable<Corridor['payoutMethod']>;
+
+  @KnownValues()
+  @TextField('Type of the beneficiary: `Individual` or `Corporate`.', 'Individual', false)
+  readonly beneficiaryAccountType?: NonNullable<Corridor['beneficiaryAccountType']>;
+
+  @KnownValues()
+  @TextField(
+    'Type of the routing code: `SWIFT`, `IFSC`, `SORT CODE`, `ACH CODE`, `BRANCH CODE`, `BSB CODE` or `BANK CODE`. More types may be added.',
+    'IFSC',
+    false,
+  )
+  readonly routingCodeType?: NonNullable<Corridor['routingCodeType']>;
+
+  @TextField('Delivery time, as text. "(demo)" marks an invented figure.', 'T+1 (demo)', false)
+  readonly deliveryTAT?: string;
+
+  @AmountField(
+    'Smallest amount, inclusive, in minor units of `edges.limitCurrency`. Invented in the demo data.',
+    '1000',
+    false,
+  )
+  readonly minimumAmount?: NonNullable<Corridor['minimumAmount']>;
+
+  @AmountField(
+    'Largest amount, inclusive, in minor units of `edges.limitCurrency`. Invented in the demo data.',
+    '5000000',
+    false,
+  )
+  readonly maximumAmount?: NonNullable<Corridor['maximumAmount']>;
+
+  @Field('stated', {
+    type: 'boolean',
+    description: 'Whether the corridor can be used now.',
+    example: true,
+    required: false,
+  })
+  readonly enabled?: boolean;
+
+  @TimeField('Time of creation.')
+  readonly createdAt?: NonNullable<Corridor['createdAt']>;
+
+  @TimeField('Time of the last change.')
+  readonly updatedAt?: NonNullable<Corridor['updatedAt']>;
+
+  @EdgeField(() => CorridorEdgesDto, 'Related records.')
+  readonly edges!: CorridorEdgesDto;
+}

@@ -1,0 +1,44 @@
+import { Refusal } from '@banking/domain';
+import { ADA, openTestApp, type TestApp } from '../testing/test-app.js';
+import { CorridorsModule } from './corridors.module.js';
+
+const CORRIDOR = { id: 1, destinationCountry: 'IN', edges: {} };
+
+describe('CorridorsController', () => {
+  const banking = {
+    listCorridors: jest.fn(async (_: object, { country }: { country: string }) => {
+      if (country === 'ZZ') throw new Refusal('country_unknown');
+      return [CORRIDOR];
+    }),
+  };
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await openTestApp(CorridorsModule, banking);
+  });
+  afterAll(() => app.close());
+
+  it('lists the corridors to a country with an ETag', async () => {
+    const { status, headers, body } = await app.send('GET /recipients/countries/IN/corridors');
+
+    expect({ status, body, etag: headers.etag }).toEqual({ status: 200, body: [CORRIDOR], etag: expect.any(String) });
+    expect(headers).not.toHaveProperty('deprecation');
+    expect(banking.listCorridors).toHaveBeenCalledWith(ADA, { country: 'IN' });
+  });
+
+  it('lists them at the deprecated path, with a link to its successor', async () => {
+    const { status, headers, body } = await app.send('GET /countries/IN/corridors');
+
+    expect({ status, body }).toEqual({ status: 200, body: [CORRIDOR] });
+    expect(headers).toMatchObject({
+      deprecation: expect.stringMatching(/^@\d+$/),
+      sunset: expect.stringMatching(/GMT$/),
+      link: '</payments/recipients/countries/IN/corridors>; rel="successor-version"',
+    });
+  });
+
+  it('refuses a country that does not exist', async () => {
+    const response = await app.send('GET /recipients/countries/ZZ/corridors');
+
+    expect(response).toMatchObject({ status: 404, body: { reason: 'country_unknown' } });
+  });
+});

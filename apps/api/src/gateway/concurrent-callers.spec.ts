@@ -1,0 +1,121 @@
+import type { ServerResponse } from 'node:http';
+import { gatewayOf } from './testing/gateway-of.js';
+import { scriptedUpstream } from './testing/scripted-upstream.js';
+
+const range = (length: number) => Array.from({ length }, (_, index) => index);
+const emailOf = (id: number) => `user-${id}@bank.example`;
+const HOSTILE = emailOf(1);
+const POLITE = emailOf(2);
+
+/** An admin of workspace 1. */
+const admin = (id: number) => ({
+  id,
+  email: emailOf(id),
+  edges: { roles: [{ id, role: 'admin', edges: { workspace: { id: 1, name: 'Bank' } } }] },
+});
+const listOf = (count: number) => range(count).map((index) => admin(index + 1));
+const LIMITED = { status: 429, body: { errorCode: 'rate_limited', message: 'No.' }, headers: { 'retry-after': '1' } };
+
+let upstream: Awaited<ReturnType<typeof scriptedUpstream>>;
+let gateway: Awaited<ReturnType<typeof gatewayOf>>;
+beforeAll(async () => {
+  upstream = await scriptedUpstream();
+});
+afterAll(() => upstream.close());
+beforeEach(async () => {
+  upstream.reset();
+  upstream.says('GET /apps/1/users', { status: 200, body: listOf(70) });
+  gateway = await gatewayOf(upstream.url);
+});
+afterEach(() => gateway.close());
+
+const get = (path: string, email: string) => gateway.ask(`GET ${path}`, {}, email);
+const reasonOf = async (response: Response) => ((await response.json()) as { reason?: string }).reason;
+const received = (path: string) => upstream.received.filter((request) => request.path === path).length;
+
+/** The spec triggers the responses to this path. */
+function holding(path: string) {
+  const held: ServerResponse[] = [];
+  let look: () => void = () => undefined;
+  let isHolding = true;
+  const answer = (response: ServerResponse) =>
+    response.writeHead(200, { 'content-type': 'application/json' }).end('[]');
+  upstream.says(`GET ${path}`, (_, response) => {
+    if (!isHolding) return void answer(response);
+    held.push(response);
+    look();
+  });
+  return {
+    held,
+    async until(count: number): Promise<void> {
+      while (held.length < count) await new Promise<void>((resolve) => (look = resolve));
+    },
+    /** Responds to all held requests, and to later ones at once. */
+    release(): void {
+      isHolding = false;
+      held.forEach(answer);
+    },
+  };
+}
+
+describe('one caller who sends hundreds of requests at once', () => {
+  it('does not delay another caller, and gets 429', async () => {
+    const { held, until, release } = holding('/transfers');
+    upstream.says('GET /accounts', { status: 200, body: [] });
+    const flood = range(300).map(() => get('/transfers', HOSTILE));
+    const refused = await Promise.race(flood);
+    expect([refused.status, refused.headers.get('retry-after'), await reasonOf(refused)]).toEqual([
+      429,
+      '1',
+      'rate_limited',
+    ]);
+    await until(32);
+
+    for (const path of ['/accounts', '/apps', '/apps/1/users', '/accounts']) {
+      expect([path, (await get(path, POLITE)).status]).toEqual([path, 200]);
+    }
+    expect(held).toHaveLength(32);
+    release();
+    const statuses = (await Promise.all(flood)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(32);
+    expect(statuses.every((status) => [200, 429, 503].includes(status))).toBe(true);
+  }, 30_000);
+
+  it('does not open the circuit for other callers with a 429 of the upstream', async () => {
+    upstream.says('GET /transfers', LIMITED);
+    upstream.says('GET /accounts', { status: 200, body: [] });
+    const limited = await Promise.all(range(20).map(() => get('/transfers', HOSTILE)));
+    expect(new Set(limited.map(({ status }) => status))).toEqual(new Set([429]));
+
+    expect((await get('/accounts', POLITE)).status).toBe(200);
+    expect(gateway.lines.some(({ level }) => level === 'error')).toBe(false);
+  });
+
+  it('does not cause more reads of the user lists', async () => {
+    for (const path of ['/apps/1/users', '/apps/2/users']) {
+      for (let turn = 0; turn < 5; turn += 1) await Promise.all(range(20).map(() => get(path, HOSTILE)));
+    }
+
+    expect(await reasonOf(await get('/apps/2/users', HOSTILE))).toBe('app_not_found');
+    // The users of an app that is not listed are not read.
+    expect(received('/apps/2/users')).toBe(0);
+    expect(received('/apps/1/users')).toBe(received('/apps'));
+    expect(received('/apps')).toBeLessThan(50);
+  }, 30_000);
+});
+
+describe('callers who use every connection', () => {
+  it('do not prevent the read of the user lists for a new user', async () => {
+    const { until, release } = holding('/transfers');
+    const asked = range(64).map((index) => get('/transfers', emailOf(index + 1)));
+    await until(64);
+
+    upstream.says('GET /apps/1/users', { status: 200, body: listOf(71) });
+    let status = 0;
+    // The lists are read once a second at most.
+    while (status !== 200) ({ status } = await get('/apps', emailOf(71)));
+
+    release();
+    expect((await Promise.all(asked)).map((answer) => answer.status)).toEqual(range(64).map(() => 200));
+  }, 30_000);
+});

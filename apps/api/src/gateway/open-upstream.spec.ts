@@ -1,0 +1,167 @@
+import { performance } from 'node:perf_hooks';
+import { readdir } from 'node:fs/promises';
+import { withGatewayOf } from './testing/gateway-of.js';
+import { scriptedUpstream, type Script } from './testing/scripted-upstream.js';
+
+let upstream: Awaited<ReturnType<typeof scriptedUpstream>>;
+beforeAll(async () => {
+  upstream = await scriptedUpstream();
+});
+afterAll(() => upstream.close());
+beforeEach(() => upstream.reset());
+
+const withGateway = <T>(use: Parameters<typeof withGatewayOf<T>>[2], environment = {}, url = upstream.url) =>
+  withGatewayOf(url, environment, use);
+
+const reasonOf = async (response: Response) => ((await response.json()) as { reason?: string }).reason;
+const refused = (status: number, reason: string) => ({
+  status,
+  body: { errorCode: 'x', message: 'No.', reason, requestId: 'r' },
+});
+
+describe('a gateway', () => {
+  it('authorizes the caller itself and forwards the request with its own credential and the same request id', async () => {
+    upstream.says('GET /transfers/42', { status: 200, body: { id: 42, amount: '5', colour: 'blue' } });
+    await withGateway(async ({ ask }) => {
+      const answer = await ask('GET /transfers/42', { headers: { 'x-request-id': 'one-id' } });
+
+      expect(await answer.json()).toMatchObject({ id: 42, amount: '5', colour: 'blue' });
+      expect(upstream.received.at(-1)).toMatchObject({
+        path: '/transfers/42',
+        headers: {
+          authorization: 'Bearer ours',
+          'workspace-id': '1',
+          'x-request-id': 'one-id',
+          via: expect.stringMatching(/^1\.1 gateway-/),
+        },
+      });
+      const count = upstream.received.length;
+      expect(await reasonOf(await ask('GET /transfers/42', { headers: { 'workspace-id': '2' } }))).toBe(
+        'workspace_forbidden',
+      );
+      expect(await reasonOf(await ask('GET /transfers/42', {}, 'bob@bank.example'))).toBe('workspace_forbidden');
+      expect(await reasonOf(await ask('GET /apps', {}, 'eve@bank.example'))).toBe('not_authenticated');
+      expect(upstream.received.slice(count).filter(({ path }) => path.startsWith('/transfers'))).toEqual([]);
+    });
+  });
+
+  it('stores nothing in DATA_DIR except the key that signs local tokens', async () => {
+    await withGateway(async ({ dataDir }) => {
+      expect(await readdir(dataDir)).toEqual(['signing-key.json']);
+    });
+  });
+
+  it('lists the apps of the caller and the users they may see', async () => {
+    upstream.says('GET /apps', {
+      status: 200,
+      body: [
+        { id: 1, name: 'Bank' },
+        { id: 2, name: 'Other' },
+      ],
+    });
+    upstream.says('GET /apps/2/users', { status: 200, body: [{ id: 9, email: 'eve@bank.example' }] });
+    await withGateway(async ({ ask }) => {
+      const read = async (call: string, email: string) =>
+        (await ask(call, {}, email)).json() as Promise<{ id: number }[]>;
+
+      expect(await read('GET /apps', 'ada@bank.example')).toEqual([{ id: 1, name: 'Bank' }]);
+      expect(await read('GET /apps', 'eve@bank.example')).toEqual([{ id: 2, name: 'Other' }]);
+      expect((await read('GET /apps/1/users', 'ada@bank.example')).map(({ id }) => id)).toEqual([1, 2]);
+      expect((await read('GET /apps/1/users', 'bob@bank.example')).map(({ id }) => id)).toEqual([2]);
+      expect(await read('GET /apps/2/users', 'ada@bank.example')).toMatchObject({ reason: 'app_not_found' });
+    });
+  });
+
+  it('is ready if its upstream responds, and calls it once a second for readiness and never for liveness', async () => {
+    await withGateway(async ({ url }) => {
+      for (let time = 0; time < 20; time += 1) {
+        expect(await (await fetch(`${url}/health/ready`)).json()).toEqual({ status: 'ok' });
+      }
+      expect(upstream.received.length).toBeLessThan(6);
+      const count = upstream.received.length;
+      expect((await fetch(`${url}/health/live`)).status).toBe(200);
+      expect(upstream.received).toHaveLength(count);
+    });
+  });
+
+  it.each<[string, Script, string]>([
+    [
+      'closes the connection',
+      (request) => void request.socket.destroy(),
+      'The upstream service failed or returned an invalid response.',
+    ],
+    [
+      'refuses our credential',
+      refused(401, 'not_authenticated'),
+      'The upstream refuses our credential, or there is none.',
+    ],
+    [
+      'sends an invalid response',
+      { status: 200, body: [{ id: 'one' }] },
+      'The upstream service failed or returned an invalid response.',
+    ],
+  ])('is not ready if its upstream %s', async (_, script, message) => {
+    upstream.says('GET /apps', script);
+    await withGateway(async ({ url }) => {
+      const answer = await fetch(`${url}/health/ready`);
+
+      expect({
+        status: answer.status,
+        retryAfter: answer.headers.get('retry-after'),
+        body: await answer.json(),
+      }).toMatchObject({ status: 503, retryAfter: '1', body: { reason: 'unavailable', message } });
+    });
+  });
+
+  it('documents 502 and 504 for the operations that call the upstream, with an idempotency key for creations', async () => {
+    await withGateway(async ({ url }) => {
+      const { paths } = (await (await fetch(`${url}/openapi.json`)).json()) as {
+        paths: Record<string, Record<string, { security?: object[]; responses: Record<string, { headers: object }> }>>;
+      };
+      const operations = Object.entries(paths).flatMap(([path, item]) =>
+        Object.values(item).map((one) => ({ path, ...one })),
+      );
+
+      expect(operations.length).toBeGreaterThan(20);
+      for (const { path, responses } of operations) {
+        const promised = ['502', '504'].filter((status) => responses[status]);
+        expect({ path, promised }).toEqual({ path, promised: path.startsWith('/health') ? [] : ['502', '504'] });
+      }
+      const { responses } = paths['/quotes']!['post']!;
+      for (const status of ['502', '504']) expect(responses[status]?.headers).toHaveProperty('Idempotency-Key');
+      expect(responses['503']?.headers).not.toHaveProperty('Idempotency-Key');
+      expect(paths['/quotes/{quoteId}']!['get']!.responses['502']?.headers).not.toHaveProperty('Idempotency-Key');
+    });
+  });
+
+  it('opens the circuit if all requests of callers fail, although the user lists can be read', async () => {
+    upstream.says('GET /products', { status: 500 });
+    await withGateway(async ({ ask }) => {
+      for (let time = 0; time < 5; time += 1) expect((await ask('GET /products')).status).toBe(502);
+
+      expect((await ask('GET /products')).status).toBe(503);
+    });
+  });
+
+  it('does not forward a request if reading the user lists left too little time for a response', async () => {
+    const realNow = performance.now.bind(performance);
+    let laterMs = 0;
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => realNow() + laterMs);
+    upstream.says('GET /apps/1/users', (_, response) => {
+      laterMs = 1_500;
+      response.writeHead(200, { 'content-type': 'application/json' }).end('[{"id":1,"email":"ada@bank.example"}]');
+    });
+    await withGateway(
+      async ({ ask }) => {
+        const answer = await ask('GET /products');
+
+        expect({ status: answer.status, reason: await reasonOf(answer) }).toEqual({
+          status: 503,
+          reason: 'unavailable',
+        });
+        expect(upstream.received.filter(({ path }) => path === '/products')).toEqual([]);
+      },
+      { UPSTREAM_TIMEOUT_MS: '14000' },
+    ).finally(() => clock.mockRestore());
+  });
+});

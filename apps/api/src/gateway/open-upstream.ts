@@ -1,0 +1,61 @@
+import type { Logger } from 'pino';
+import { BankingClient } from '@banking/client';
+import type { Implementation } from '../banking.module.js';
+import { TRANSLATE_ERROR } from '../http/error-response.js';
+import { checkUpstream } from './check-upstream.js';
+import { abortReadsOnDisconnect } from './client-disconnect.js';
+import { enforceRequestDeadline } from './request-deadline.js';
+import { RequestLoopDetector } from './request-loop.js';
+import { UpstreamBankingService } from './upstream-banking-service.js';
+import type { UpstreamConfig } from './upstream-config.js';
+import { UpstreamConnection } from './upstream-connection.js';
+import { credentialFrom } from './upstream-credential.js';
+import { rateLimitedForS, upstreamFailure } from './upstream-failure.js';
+import { upstreamReadiness } from './upstream-readiness.js';
+import { readUserLists } from './users/read-user-lists.js';
+import { UpstreamDirectory } from './users/upstream-directory.js';
+import { UserLists } from './users/user-lists.js';
+import { responseValidator } from './validate-response.js';
+
+/** The implementation of the port by another deployment of the interface. Its responses are validated before callers get them. */
+export function openUpstream({ url, timeoutMs, credential }: UpstreamConfig, log: Logger): Implementation {
+  const connection = new UpstreamConnection(timeoutMs, log);
+  const loop = new RequestLoopDetector(connection.name);
+  const token = credentialFrom(credential);
+  const options = {
+    baseUrl: url,
+    token,
+    timeoutMs,
+    // Callers retry with the same key. If the gateway retried too, a failing upstream would get the product of both counts.
+    retries: 0,
+    fetch: connection.transport,
+    inspect: responseValidator(),
+  };
+  const ownClient = new BankingClient(options);
+  const lists = new UserLists(
+    () => readUserLists(ownClient),
+    (read) => connection.holdCallersDuring(read),
+  );
+  // No caller is served without the lists. With them, callers are served even while the upstream limits our own requests.
+  const check = async () => {
+    await ownClient.listApps({}).catch((error: unknown) => {
+      if (rateLimitedForS(error) === undefined) throw error;
+    });
+    await lists.find();
+  };
+  return {
+    banking: new UpstreamBankingService(options, lists),
+    directory: new UpstreamDirectory(lists, (fields, message) => log.warn(fields, message)),
+    readiness: upstreamReadiness(check),
+    providers: [{ provide: TRANSLATE_ERROR, useValue: upstreamFailure }],
+    watch: (server) => {
+      loop.watch(server);
+      enforceRequestDeadline(server, timeoutMs);
+      abortReadsOnDisconnect(server);
+    },
+    refusals: ['upstream_error', 'upstream_timeout'],
+    place: new URL(url).host,
+    onListening: () => checkUpstream({ check, token: () => token.token(), loop, log }),
+    close: () => connection.close(),
+  };
+}

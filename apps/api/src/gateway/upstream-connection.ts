@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto';
+import { Agent, errors, request } from 'undici';
+import type { Logger } from 'pino';
+import type { TransportRequest, Transport } from '@banking/client';
+import { Refusal } from '@banking/domain';
+import { CircuitBreaker } from './circuit-breaker.js';
+import { CONCURRENT_MAX, RequestQueue } from './request-queue.js';
+
+/** Connections for our own requests only, so that requests of callers cannot block the read of the user lists. */
+const OWN_CONNECTIONS = 8;
+
+/** The connections and bytes that an upstream may occupy, and for how long. The client limits the time of a whole response. */
+const LIMITS = {
+  connections: CONCURRENT_MAX + OWN_CONNECTIONS,
+  connectTimeoutMs: 2_000,
+  responseBytes: 16 * 1024 * 1024,
+  // undici keeps a connection as long as the upstream announces, less two seconds, and else for the first time.
+  idleTimeoutMs: 4_000,
+  idleTimeoutMaxMs: 60_000,
+} as const;
+
+/** How long a request may wait in the queue: a fixed time, and a part of the time the upstream may take. */
+const WAIT_MAX = { ms: 2_000, part: 0.5 };
+
+/**
+ * Sends requests to the upstream: over persistent connections, through a queue that shares them between callers and through a circuit
+ * breaker. Every request names this gateway. Our own requests, which have no actor, bypass the queue.
+ */
+export class UpstreamConnection {
+  /** The name of this process in `Via` (RFC 9110, section 7.6.3). A request that arrives with it has gone in a loop. */
+  readonly name = `gateway-${randomUUID()}`;
+  private readonly circuit: CircuitBreaker;
+  private readonly agent = new Agent({
+    connections: LIMITS.connections,
+    connect: { timeout: LIMITS.connectTimeoutMs },
+    keepAliveTimeout: LIMITS.idleTimeoutMs,
+    keepAliveMaxTimeout: LIMITS.idleTimeoutMaxMs,
+    maxResponseSize: LIMITS.responseBytes,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+
+  private readonly queue: RequestQueue;
+
+  /** @param timeoutMs for one request, its time in the queue included */
+  constructor(timeoutMs: number, log: Pick<Logger, 'error' | 'info'>) {
+    this.circuit = new CircuitBreaker((error) => !isTooLarge(error) && !isDisconnect(error), log);
+    this.queue = new RequestQueue(Math.min(WAIT_MAX.ms, timeoutMs * WAIT_MAX.part));
+  }
+
+  /** The transport of the client. It decompresses nothing, follows no redirect and repeats no request. */
+  readonly transport: Transport = async (url, sending) => {
+    const { actor, workspaceId = '', method } = sending.call;
+    const send = () => this.send(url, sending);
+    if (actor === undefined) return this.circuit.run(send, { isOfCaller: false });
+    this.circuit.refuseWhileOpen();
+    // A deployment of ours limits orders apart from other requests of a workspace, so reads and changes pause separately.
+    const limitKey = `${workspaceId} ${method === 'GET' ? 'reads' : 'changes'}`;
+    return this.queue.run({ actor, limitKey }, sending.signal, async (hasWaited) => {
+      const response = await this.circuit.run(send, { isOfCaller: true, hasWaited });
+      if (response.status === 429) this.queue.pause(limitKey);
+      return response;
+    });
+  };
+
+  /** Sends no requests of callers until `work` is done, so that they do not use up a rate limit of the upstream. */
+  holdCallersDuring<T>(work: () => Promise<T>): Promise<T> {
+    return this.queue.holdDuring(work);
+  }
+
+  private async send(url: URL, { method, headers, body, signal }: TransportRequest) {
+    const response = await request(url, {
+      dispatcher: this.agent,
+      method,
+      headers: { ...headers, Via: `1.1 ${this.name}` },
+      ...(body !== undefined && { body }),
+      signal,
+    });
+    const bytes = await response.body.arrayBuffer();
+    return {
+      status: response.statusCode,
+      headers: { get: (name: string) => valueOf(response.headers[name.toLowerCase()]) },
+      arrayBuffer: () => Promise.resolve(bytes),
+    };
+  }
+
+  /** Waits for pending requests. */
+  close(): Promise<void> {
+    return this.agent.close();
+  }
+}
+
+const valueOf = (value: string | string[] | undefined) => (value === undefined ? null : [value].flat().join(', '));
+
+/** The gateway itself aborted the request, because its caller has disconnected or it was withdrawn. */
+const isDisconnect = (error: unknown): boolean => error instanceof Refusal;
+
+/** A response over our limit is no failure of the upstream: a request for less succeeds. */
+const isTooLarge = (error: unknown): boolean => error instanceof errors.ResponseExceededMaxSizeError;

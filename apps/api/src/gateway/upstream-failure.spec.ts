@@ -1,0 +1,173 @@
+import type { ErrorBody } from '@banking/domain';
+import { MESSAGES, ORDER, PLACE, READ, refused, scriptedGateway } from './testing/scripted-gateway.js';
+import type { Script } from './testing/scripted-upstream.js';
+
+let world: Awaited<ReturnType<typeof scriptedGateway>>;
+
+beforeAll(async () => {
+  world = await scriptedGateway({ UPSTREAM_TIMEOUT_MS: '500' });
+});
+afterAll(() => world.close());
+beforeEach(() => world.reset());
+
+describe('a refusal of the upstream', () => {
+  it('is passed on unchanged with the request id of the gateway', async () => {
+    const details = [{ path: '/purposeCode', reason: 'purpose_code_invalid', message: 'Choose another.' }];
+    const { status, body } = await world.responseTo(PLACE, refused(422, 'purpose_code_invalid', { details }), ORDER);
+
+    expect(status).toBe(422);
+    expect(body).toEqual({
+      errorCode: 'unprocessable',
+      message: 'No.',
+      reason: 'purpose_code_invalid',
+      requestId: 'ours',
+      details,
+    });
+    expect(world.gateway.lines).toEqual([]);
+  });
+
+  it('is passed on with its Retry-After', async () => {
+    const { status, retryAfter } = await world.responseTo(
+      PLACE,
+      { ...refused(409, 'idempotency_in_progress'), headers: { 'retry-after': '3' } },
+      ORDER,
+    );
+
+    expect({ status, retryAfter }).toEqual({ status: 409, retryAfter: '3' });
+  });
+
+  it('is passed on with a Retry-After of at most an hour', async () => {
+    const { retryAfter } = await world.responseTo(READ, {
+      ...refused(503, 'unavailable'),
+      headers: { 'retry-after': 'Fri, 31 Dec 9999 23:59:59 GMT' },
+    });
+
+    expect(retryAfter).toBe('3600');
+  });
+
+  it('is passed on with an unknown reason', async () => {
+    const script = {
+      status: 422,
+      body: {
+        errorCode: 'nope',
+        message: 'Mondays only.',
+        reason: 'weekday',
+        details: [{ path: '/startAt', reason: 'x', message: 'y', secret: 1 }, 7],
+      },
+    };
+    const { status, body } = await world.responseTo(PLACE, script, ORDER);
+
+    expect(status).toBe(422);
+    expect(body).toMatchObject({ errorCode: 'nope', message: 'Mondays only.', reason: 'weekday', requestId: 'ours' });
+    expect(body['details']).toHaveLength(1);
+  });
+
+  it.each([
+    [READ, 404, 'transfer_not_found'],
+    ['GET /recipients/countries/XX/corridors', 404, 'country_unknown'],
+    ['GET /accounts/7', 404, 'account_not_found'],
+    ['GET /accounts/7/orders/8', 404, 'order_not_found'],
+    ['GET /products', 404, 'invalid_request'],
+    [READ, 400, 'invalid_request'],
+  ])('of %s with status %i and without a reason gets the reason %s', async (call, status, reason) => {
+    const response = { status, body: { errorCode: 'invalid_request', message: 'Request parameters are invalid.' } };
+
+    expect(await world.responseTo(call, response)).toMatchObject({
+      status,
+      body: { errorCode: 'invalid_request', message: 'Request parameters are invalid.', reason, requestId: 'ours' },
+    });
+  });
+});
+
+describe('a failure between the gateway and the upstream', () => {
+  it.each([
+    [401, 'not_authenticated', 'does not accept our credential'],
+    [403, 'role_insufficient', 'our credential may not do this'],
+  ])('with status %i becomes 503 and an error in the log', async (theirs, reason, why) => {
+    const { status, body, retryAfter } = await world.responseTo(READ, refused(theirs, reason));
+
+    expect({ status, reason: body['reason'], message: body['message'], retryAfter }).toEqual({
+      status: 503,
+      reason: 'unavailable',
+      message: MESSAGES.unavailable,
+      retryAfter: '1',
+    });
+    expect(world.lastLine()).toMatchObject({ level: 'error', requestId: 'ours', why: expect.stringContaining(why) });
+  });
+
+  it.each([
+    [429, 'rate_limited', READ, {}],
+    [429, 'rate_limited', PLACE, ORDER],
+    [503, 'unavailable', READ, {}],
+    [503, 'unavailable', PLACE, ORDER],
+  ])('with %i %s to %s and a Retry-After is passed on', async (theirs, reason, call, init) => {
+    // A 429 pauses later requests, so each case has a gateway of its own.
+    const { status, body, retryAfter, response } = await world.responseOfNewGateway(
+      call,
+      { ...refused(theirs, reason), headers: { 'retry-after': '17' } },
+      init,
+    );
+
+    expect({ status, reason: body['reason'], retryAfter }).toEqual({ status: theirs, reason, retryAfter: '17' });
+    expect(response.headers.has('idempotency-key')).toBe(false);
+  });
+
+  it('is cut to a readable length and to the fields of the interface', async () => {
+    const details = Array.from({ length: 200 }, () => ({
+      path: '/amount',
+      reason: 'odd',
+      message: 'x'.repeat(2_000),
+      more: 1,
+    }));
+    const body = { errorCode: 'unprocessable', reason: 'insufficient_funds', message: 'x'.repeat(100_000), details };
+
+    const passed = (await world.responseTo(READ, { status: 422, body })).body as unknown as ErrorBody;
+
+    expect(passed.message).toHaveLength(1_000);
+    expect(passed.details).toHaveLength(100);
+    expect(Object.keys(passed.details?.[0] ?? {})).toEqual(['path', 'reason', 'message']);
+  });
+
+  it.each([
+    [400, 'workspace_id_required'],
+    [400, 'header_repeated'],
+    [405, 'method_not_allowed'],
+    [406, 'not_acceptable'],
+    [413, 'payload_too_large'],
+    [431, 'headers_too_large'],
+  ])('with %i %s, which only the gateway can have caused, becomes 502', async (theirs, reason) => {
+    const { status, body } = await world.responseTo(READ, refused(theirs, reason));
+
+    expect({ status, body }).toEqual({
+      status: 502,
+      body: {
+        errorCode: 'upstream_error',
+        message: MESSAGES.upstream_error,
+        reason: 'upstream_error',
+        requestId: 'ours',
+      },
+    });
+    expect(world.lastLine()).toMatchObject({ level: 'warn', why: expect.stringContaining(String(theirs)) });
+  });
+
+  it.each([500, 401])('with status %i leaves a reason that is no code out of the log', async (theirs) => {
+    const body = { errorCode: 'ada@northwind.example', message: 'No.', reason: 'NW0000000012' };
+
+    await world.responseTo(READ, { status: theirs, body });
+
+    expect(world.lastLine()?.['why']).toMatch(new RegExp(`status ${theirs}$`));
+  });
+
+  it.each<[string, Script]>([
+    ['a known refusal', refused(404, 'app_not_found')],
+    ['an unknown refusal', { status: 404, body: { errorCode: 'invalid_request', message: 'No.' } }],
+  ])('becomes 502 if the user lists are refused with %s', async (_, script) => {
+    world.upstream.says('GET /apps/1/users', script);
+    const { status, body } = await world.responseOfNewGateway('GET /apps', {
+      status: 200,
+      body: [{ id: 1, name: 'Bank' }],
+    });
+
+    expect({ status, reason: body['reason'] }).toEqual({ status: 502, reason: 'upstream_error' });
+  });
+});

@@ -1,0 +1,114 @@
+import type { App, User } from '@banking/domain';
+import { ExpiringCache } from '@banking/process';
+import { rateLimitedForS } from '../upstream-failure.js';
+
+/** An app of the upstream with all of its users. */
+export interface AppUsers {
+  readonly app: App;
+  readonly users: readonly User[];
+}
+
+/** Reads all lists from the upstream. */
+type ReadLists = () => Promise<readonly AppUsers[]>;
+
+const TIMES_MS = {
+  /** How long lists are used without another read. */
+  fresh: 5_000,
+  /** The least time between the starts of two reads. */
+  between: 1_000,
+  /** How old lists may become while the upstream limits our requests. */
+  usedWhileLimited: 60_000,
+  /** From which age on a read takes precedence over callers while the upstream limits our requests. */
+  urgent: 30_000,
+};
+/** The average rate of requests for lists. A read takes one request for the apps and one for each app. */
+const REQUESTS_PER_SECOND = 20;
+
+/**
+ * All user lists of the upstream. They are read together and used for five seconds.
+ *
+ * If a user is missing in them, they are read again, at most once a second for all callers together; concurrent callers share a read.
+ * A failed read is not repeated for a second. It does not affect users in lists that are still fresh.
+ *
+ * While the upstream responds 429, users in the lists are served from them until the lists are a minute old.
+ */
+export class UserLists {
+  /** The lists of the last successful read. */
+  private last: { readonly startedMs: number; readonly lists: readonly AppUsers[] } | undefined;
+  /** Whether the upstream responded 429 to the latest read. */
+  private isRateLimited = false;
+  /** Spaces the reads: a result is stored until the next read may start. */
+  private readonly reads: ExpiringCache<readonly AppUsers[]>;
+
+  /** @param withPrecedence carries out a read that must not fail for the requests of callers */
+  constructor(
+    private readonly read: ReadLists,
+    private readonly withPrecedence: (read: ReadLists) => ReturnType<ReadLists>,
+    private readonly nowMs: () => number = () => performance.now(),
+  ) {
+    this.reads = new ExpiringCache({
+      entriesMax: 1,
+      ttlMs: (lists) => spacingMs(lists),
+      failureTtlMs: (error) => Math.max(spacingMs(this.last?.lists), rateLimitedForMs(error)),
+      nowMs,
+    });
+  }
+
+  /**
+   * @param contains whether lists contain what the caller looks for; if not, they are read again as soon as that is allowed
+   * @throws the error of the read
+   */
+  async find(contains: (lists: readonly AppUsers[]) => boolean = () => true): Promise<readonly AppUsers[]> {
+    const { last } = this;
+    if (last === undefined || !contains(last.lists)) return this.readAgain();
+    if (this.ageMs < TIMES_MS.fresh) return last.lists;
+    const reading = this.readAgain();
+    if (this.isRateLimited && this.isUsableWhileLimited) {
+      // The next read may begin, but this caller does not wait for it. `load` records whether the error is a rate limit.
+      reading.catch(() => undefined);
+      return last.lists;
+    }
+    try {
+      return await reading;
+    } catch (error) {
+      if (rateLimitedForS(error) !== undefined && this.isUsableWhileLimited) return last.lists;
+      throw error;
+    }
+  }
+
+  private get ageMs(): number {
+    return this.last === undefined ? Infinity : this.nowMs() - this.last.startedMs;
+  }
+
+  private get isUsableWhileLimited(): boolean {
+    return this.ageMs < TIMES_MS.usedWhileLimited;
+  }
+
+  private readAgain(): Promise<readonly AppUsers[]> {
+    return this.reads.get('lists', () => this.load());
+  }
+
+  private async load(): Promise<readonly AppUsers[]> {
+    const startedMs = this.nowMs();
+    const isUrgent = this.isRateLimited && this.ageMs >= TIMES_MS.urgent;
+    try {
+      const lists = await (isUrgent ? this.withPrecedence(this.read) : this.read());
+      this.last = { startedMs, lists };
+      this.isRateLimited = false;
+      return lists;
+    } catch (error) {
+      this.isRateLimited = rateLimitedForS(error) !== undefined;
+      throw error;
+    }
+  }
+}
+
+/** The least time from one read to the next: many apps are read less often. */
+function spacingMs(lists: readonly AppUsers[] = []): number {
+  const requests = 1 + lists.length;
+  return Math.max(TIMES_MS.between, (requests / REQUESTS_PER_SECOND) * 1_000);
+}
+
+function rateLimitedForMs(error: unknown): number {
+  return Math.min((rateLimitedForS(error) ?? 0) * 1_000, TIMES_MS.usedWhileLimited);
+}

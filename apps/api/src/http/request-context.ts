@@ -1,0 +1,16 @@
+import type { Scope, UserId } from '@banking/domain';
+
+/** Properties of a request that are not in its head: for its handler, the error filter and the request log. */
+export interface RequestContext {
+  operation?: string;
+  /** Set when the caller's access has been checked. */
+  caller?: Scope;
+  /** Aborted shortly before a response is sent without the handler. Missing for a read. See `boundHandlers`. */
+  deadline?: AbortSignal;
+  /** The idempotency key of a creation, set when the header was read. */
+  idempotencyKey?: string;
+  /** Set when the credential is verified, also if the call is refused afterwards. */
+  userId?: UserId;
+  /** Why a credential was refused: for the log, not for the caller. */
+  why?: string;
+}

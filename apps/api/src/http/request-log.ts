@@ -1,0 +1,37 @@
+import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify';
+import type { RequestContext } from './request-context.js';
+
+/** The fields of the line. A request that matches no route has `none` as its route. */
+interface RequestLine {
+  readonly requestId: string;
+  readonly method: string;
+  readonly route: string;
+  readonly status: number;
+  /** The time until the response was sent. Missing if the request could not be parsed. */
+  readonly ms?: number;
+  readonly userId?: number | undefined;
+  readonly workspaceId?: number | undefined;
+  readonly why?: string | undefined;
+}
+
+/** Logs the one line of a request. */
+export function logRequest(logger: FastifyBaseLogger, line: RequestLine): void {
+  logger.info(line, 'request');
+}
+
+/** Logs every request that reaches a hook, after its response was sent. */
+export function logRequests(server: FastifyInstance): void {
+  server.addHook('onResponse', (request: FastifyRequest & RequestContext, reply, done) => {
+    logRequest(request.log, {
+      requestId: request.id,
+      method: request.method,
+      route: request.routeOptions.url ?? 'none',
+      status: reply.statusCode,
+      ms: Math.round(reply.elapsedTime * 10) / 10,
+      userId: request.userId,
+      workspaceId: request.caller?.workspaceId,
+      why: request.why?.slice(0, 200),
+    });
+    done();
+  });
+}

@@ -1,0 +1,97 @@
+import type { OperationText } from '../access/operation.decorator.js';
+import { paragraphs } from '../http/paragraphs.js';
+
+export const ACCOUNT_ID = ['accountId', 'The account of the workspace that pays.'] as const;
+export const ORDER_ID = ['orderId', 'An order of that account.'] as const;
+
+export const listOrders: OperationText = {
+  summary: 'List orders',
+  description: paragraphs(
+    'Lists the orders of the workspace, newest first, each with its latest ten executions.',
+    'An order is listed if it matches all filters.',
+  ),
+  provenance: 'stated',
+  refusals: ['parameter_invalid', 'id_malformed', 'timestamp_invalid', 'account_not_found', 'recipient_not_found'],
+  isPaged: true,
+};
+
+export const placeOrder: OperationText = {
+  summary: 'Place an order',
+  description: paragraphs(
+    'Pays a recipient at once, at a later time, or repeatedly.',
+    '',
+    '**An instant order** debits `amount` and the fee before the response is sent. If it is refused, no money moves.',
+    'Send it with an `Idempotency-Key`: the same order placed twice is two payments.',
+    '',
+    '**Completion:** the order is `completed` when no run of it is left.',
+    'Its transaction is `completed` when the network confirms that the money has arrived, and `failed` when the network rejects it.',
+    'After a failure, the full amount returns in a new transaction, and the fee is not refunded.',
+    'A payment to an account of this service is completed at once.',
+    '',
+    '**Scheduled and recurring orders** are checked when they are placed and again at each run. The account needs the money only at the run.',
+    'A refused run is recorded as a failed execution with its reason.',
+    'A recurring order continues until three runs in a row have failed. Runs missed while the service was down are executed once.',
+    '',
+    '**The price** is the price of the quote in `quoteID`, or else the current price.',
+  ),
+  provenance: 'stated',
+  refusals: [
+    'id_malformed',
+    'amount_malformed',
+    'amount_out_of_range',
+    'timestamp_invalid',
+    'account_not_found',
+    'account_disabled',
+    'recipient_invalid',
+    'corridor_disabled',
+    'amount_below_minimum',
+    'amount_above_maximum',
+    'insufficient_funds',
+    'purpose_code_required',
+    'purpose_code_invalid',
+    'schedule_invalid',
+    'quote_unusable',
+    'quote_expired',
+    'quote_used',
+    'rate_unavailable',
+    'external_reference_reused',
+  ],
+  body: 'creates',
+};
+
+export const getOrder: OperationText = {
+  summary: 'Retrieve an order',
+  description: paragraphs(
+    'Returns one order with its executions, each with its transaction and the tracking of a payment abroad.',
+    'An order with more than `limit` executions has the latest of them, by sequence.',
+    '`Link` leads to the same order with earlier executions.',
+  ),
+  provenance: 'stated',
+  refusals: ['id_malformed', 'order_not_found'],
+  isPaged: true,
+};
+
+export const cancelOrder: OperationText = {
+  summary: 'Cancel an order',
+  description: paragraphs(
+    'Cancels the runs of an order that are not executed yet. Executed runs are unchanged.',
+    'The response has the latest 100 executions.',
+    'An order without a remaining run cannot be cancelled.',
+    'After a lost response, `order_not_cancellable` with the status `cancelled` means that the order is cancelled.',
+  ),
+  provenance: 'ours',
+  refusals: ['id_malformed', 'order_not_found', 'order_not_cancellable'],
+};
+
+export const resumeOrder: OperationText = {
+  summary: 'Resume a paused order',
+  description: paragraphs(
+    'Resumes an order that shows `pausedAt`, and executes the runs it missed once, now.',
+    'An order is paused if the user who placed it has no role in the workspace, or after three of its payouts in a row were rejected.',
+    'The order then runs for the administrator who resumes it, as long as that user has a role in the workspace.',
+    'Earlier rejections do not pause it again.',
+    'After a lost response, `order_not_paused` can mean that the order is resumed: read the order.',
+  ),
+  provenance: 'ours',
+  refusals: ['id_malformed', 'order_not_found', 'order_not_paused'],
+};

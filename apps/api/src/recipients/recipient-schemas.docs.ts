@@ -1,0 +1,22 @@
+import type { OperationText } from '../access/operation.decorator.js';
+import { paragraphs } from '../http/paragraphs.js';
+
+/** The path that replaces the one of the former revision of the interface. */
+export const SUCCESSOR = '/recipients/validation-schema';
+
+export const listRecipientSchemas: OperationText = {
+  summary: 'List the recipient schemas of a corridor',
+  description: paragraphs(
+    'Returns the JSON Schemas (2020-12) for `data` of an international recipient: one for each accepted set of fields, persons before companies.',
+    'The schemas compile in Ajv with `strict: true` without a plug-in.',
+    '',
+    '`POST /recipients/international` checks `data` against these schemas, and checks check digits, which a schema cannot express.',
+    'Show `title`, `description` and `examples` of a field to the user who fills it in.',
+    'A corridor that is disabled has schemas too.',
+  ),
+  provenance: 'stated',
+  refusals: ['parameter_unknown', 'parameter_invalid', 'corridor_not_found'],
+  hasETag: true,
+};
+
+export const listRecipientSchemasFormerly: OperationText = { ...listRecipientSchemas, successor: SUCCESSOR };

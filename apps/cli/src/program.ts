@@ -1,0 +1,113 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Refusal } from '@banking/domain';
+import { LocalIssuerError } from '@banking/local-issuer';
+import { isOperatorError } from '@banking/deployment';
+import { ExportError } from '@banking/books-proof';
+import { ProvisioningError } from '@banking/provisioning';
+import { ConfigError, EXIT } from '@banking/process';
+import { Command, CommanderError } from 'commander';
+import { addAppCommands } from './apps.js';
+import { addDemoCommand } from './demo.js';
+import { Interrupted } from './deployment.js';
+import { addDiscrepancyCommands } from './discrepancy.js';
+import { addExportCommand } from './export.js';
+import { addFundCommand } from './fund.js';
+import { addGrantCommands } from './grants.js';
+import { onRequest } from './help.js';
+import { refuseRepeatedOptions } from './inputs.js';
+import { addMigrateCommand } from './migrate.js';
+import { addOrderCommands } from './order.js';
+import { addProveCommand } from './prove.js';
+import { Refused } from './refused.js';
+import { addStoryCommand } from './story/story.js';
+import { addTokenCommand } from './token.js';
+import { addUserCommands } from './users.js';
+import { addVerifyCommand } from './verify.js';
+import { addWorkCommands } from './work.js';
+import { addWorkspaceCommands } from './workspaces.js';
+
+/** Errors with a message for an operator. Other errors are printed with their stack. */
+const EXPECTED = [Refused, Refusal, ProvisioningError, ExportError, LocalIssuerError];
+
+const NOTES = `Environment variables (default in parentheses):
+  DATA_DIR                   folder of the embedded database and the signing key (.data)
+  DATABASE_URL               PostgreSQL server (without it: the embedded database)
+  DATABASE_OWNER_URL         login that may migrate and change users and roles (DATABASE_URL)
+  DATABASE_TLS               off: connect to another host without verifying its certificate (on)
+  DATABASE_POOL_SIZE         validated, but not used by banking
+  DATABASE_NAMED_STATEMENTS  off: for PgBouncer before 1.21 in transaction mode (on)
+  SANDBOX                    on for demo money, off for real money (on without DATABASE_URL)
+  DEMO_DATA                  on: create the demo data (on without DATABASE_URL)
+  OIDC_ISSUER                identity provider that issues the tokens (without it: the key in DATA_DIR)
+  OIDC_AUDIENCE              audience of the tokens (banking-api)
+
+Exit codes: 0 success; 1 refused or failed; 2 wrong usage or configuration.
+
+Examples:
+  $ npm run -s token -- ada@northwind.example
+  $ npm run -s banking -- workspace list --json
+  $ npm run -s banking -- grant add --help`;
+
+function banking(): Command {
+  const { version } = JSON.parse(readFileSync(join(__dirname, '../package.json'), 'utf8')) as { version: string };
+  const program = new Command('banking')
+    .description(
+      'Sets up, operates and verifies a deployment of the banking service, beside a running service or without one.',
+    )
+    .version(version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .helpCommand('help [command]', 'print the help of a command')
+    .exitOverride()
+    .showHelpAfterError()
+    .addHelpText('after', onRequest(NOTES));
+  addTokenCommand(program);
+  addDemoCommand(program);
+  addMigrateCommand(program);
+  addAppCommands(program);
+  addUserCommands(program);
+  addWorkspaceCommands(program);
+  addGrantCommands(program);
+  addFundCommand(program);
+  addStoryCommand(program);
+  addVerifyCommand(program);
+  addWorkCommands(program);
+  addDiscrepancyCommands(program);
+  addOrderCommands(program);
+  addExportCommand(program);
+  addProveCommand(program);
+  refuseRepeatedOptions(program);
+  return program;
+}
+
+/** Runs one command. @returns its exit code */
+export async function runCommand(args: readonly string[]): Promise<number> {
+  try {
+    await banking().parseAsync(args, { from: 'user' });
+    return EXIT.ok;
+  } catch (error) {
+    return explain(error);
+  }
+}
+
+/** Prints the error on standard error, unless commander has. @returns the exit code */
+function explain(error: unknown): number {
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return EXIT.ok;
+    if (error.code === 'commander.help')
+      console.error('\nerror: the command is missing. Choose one of the commands above.');
+    return EXIT.misused;
+  }
+  if (error instanceof Interrupted) {
+    console.error(error.message);
+    // All resources are closed. The interrupted work may still wait for the database.
+    process.exit(error.exitCode);
+  }
+  if (error instanceof ConfigError) {
+    console.error(error.message);
+    return EXIT.misused;
+  }
+  const isExpected = isOperatorError(error) || EXPECTED.some((kind) => error instanceof kind);
+  console.error(isExpected ? (error as Error).message : error);
+  return EXIT.failed;
+}

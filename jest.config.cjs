@@ -1,0 +1,12 @@
+/** All projects in one run: `npx jest verify` runs the specs of every project with that in their path. */
+module.exports = {
+  projects: ['<rootDir>/{apps,libs,tools}/*/jest.config.cjs'],
+  // Jest takes it from here only when projects run together: the time of the longest.
+  testTimeout: 120_000,
+  testSequencer: '<rootDir>/tools/test-run/sequencer.cjs',
+  reporters: ['default', '<rootDir>/tools/test-run/reporter.cjs'],
+  // One worker a core: the specs wait for PostgreSQL and for processes of their own about half of their time.
+  maxWorkers: '100%',
+  // Jest leaks a little with every spec file.
+  workerIdleMemoryLimit: '1500MB',
+};

@@ -1,0 +1,91 @@
+import { type ExportedAccount, type ExportEnd, type ExportLine, exportLine } from '@banking/domain/proof';
+import {
+  type AccountAt,
+  bookedTransactions,
+  booksAt,
+  currencyCode,
+  ownSums,
+  type RangeOptions,
+  wasBooked,
+} from '@banking/ledger';
+import type { Database } from '@banking/postgres';
+import { ExportSequence } from './export-sequence.js';
+
+/** Accounts in one call of `write`. */
+const BATCH_ACCOUNTS = 1_000;
+
+/** More than all processes together reserve: then the books have a gap. */
+const WAITING_MAX = 50_000;
+
+/** The books have a gap, so they cannot be exported. */
+export class ExportError extends Error {
+  override readonly name = 'ExportError';
+}
+
+/**
+ * Writes the books of a workspace as the lines that `proveExport` of `@banking/domain/proof` reads: the header, all accounts with their
+ * balances, all transactions, the end. The content is as of one instant, while postings continue. Only the status of a transaction and
+ * the time of its change are as of when they are read.
+ *
+ * Reads the accounts in one short snapshot, and the transactions in ranges with a snapshot each. Omits transactions above the version
+ * that an account had at the instant. No database transaction is open during `write`.
+ *
+ * Memory: one entry per account and one range of transactions. Reads the next range after `write` has resolved.
+ *
+ * @param write receives whole lines, with their line feeds
+ * @throws ExportError if transactions are missing
+ */
+export async function exportBooks(
+  database: Database,
+  workspace: { readonly id: number; readonly name: string },
+  write: (text: string) => Promise<void>,
+  options: RangeOptions = {},
+): Promise<ExportEnd> {
+  const { id, name } = workspace;
+  const accountsAt: AccountAt[] = [];
+  const books = await booksAt(database, id, (account) => accountsAt.push(account));
+  const { transactions, sums } = await ownSums(database, books, books.at, options);
+  const own = new Map<number, bigint>();
+  for (const { accountId, amount } of sums) own.set(accountId, (own.get(accountId) ?? 0n) + amount);
+
+  const accounts = accountsAt.length;
+  await write(textOf([{ header: { workspace: { id, name }, exportedAt: books.at, accounts, transactions } }]));
+  for (let first = 0; first < accounts; first += BATCH_ACCOUNTS) {
+    const batch = accountsAt.slice(first, first + BATCH_ACCOUNTS);
+    await write(textOf(batch.map((account) => ({ account: exportedAccount(account, own) }))));
+  }
+
+  const sequence = new ExportSequence();
+  const written = { accounts, transactions: 0, transfers: 0 };
+  for await (const range of bookedTransactions(database, id, options)) {
+    const booked = range.filter((transaction) => wasBooked(books, transaction));
+    const ready = booked.flatMap((transaction) => [...sequence.take(transaction)]);
+    if (sequence.waiting > WAITING_MAX) throw gap(id, sequence.waiting);
+    await write(textOf(ready.map((transaction) => ({ transaction }))));
+    written.transactions += ready.length;
+    for (const { content } of ready) written.transfers += content.transfers.length;
+  }
+  if (sequence.waiting > 0 || written.transactions !== transactions)
+    throw gap(id, sequence.waiting || Math.abs(transactions - written.transactions));
+  await write(textOf([{ end: written }]));
+  return written;
+}
+
+/** The balance of a customer account as stored, and of an own account as the sum of its transfers. */
+function exportedAccount(account: AccountAt, own: ReadonlyMap<number, bigint>): ExportedAccount {
+  const { id, kind, currencyId, version, head } = account;
+  const balance = kind === 'customer' ? account.balance : (own.get(id) ?? 0n);
+  return { id, kind, currencyCode: currencyCode(currencyId), version, head, balance: balance.toString() };
+}
+
+function textOf(lines: readonly ExportLine[]): string {
+  return lines.map((line) => `${exportLine(line)}\n`).join('');
+}
+
+function gap(workspaceId: number, waiting: number): ExportError {
+  const what = waiting === 1 ? 'one transaction does' : `${waiting} transactions do`;
+  return new ExportError(
+    `The books of workspace ${workspaceId} are not in order: ${what} not follow what is there. ` +
+      `Run banking verify --workspace ${workspaceId}.`,
+  );
+}

@@ -1,0 +1,46 @@
+import { demoWorld, verifyPayments } from '@banking/operations/testing';
+import { findAttention } from './find-attention.js';
+
+let world: Awaited<ReturnType<typeof demoWorld>>;
+
+beforeEach(async () => {
+  world = await demoWorld();
+});
+afterEach(() => world.close());
+
+const all = () => Object.values(world.demo.workspaces);
+
+describe('parked work', () => {
+  beforeEach(() =>
+    world.owner.query(
+      `update work set parked_at = now(), tries = 10, reason = 'rate_unavailable'
+       where kind = 'execution' and subject_id = (select min(subject_id) from work where kind = 'execution')`,
+    ),
+  );
+
+  it('is listed with its execution, order and reason', async () => {
+    const { rows } = await world.owner.query<{ execution: bigint; order: bigint; workspaceId: number }>(
+      `select k.subject_id as execution, e.order_id as "order", k.workspace_id::int as "workspaceId"
+       from work k join execution e on e.id = k.subject_id where k.parked_at is not null`,
+    );
+    const { execution, order, workspaceId } = rows[0]!;
+    const detail = `^execution ${execution} of order ${order} is parked since 2\\S+Z \\(tries: 10\\): rate_unavailable$`;
+
+    expect(await findAttention(world.database, all())).toEqual([
+      { kind: 'parked work', workspaceId, detail: expect.stringMatching(detail) },
+    ]);
+  });
+
+  it('is not a finding', async () => {
+    expect(await verifyPayments(world.database, all())).toEqual([]);
+  });
+
+  it('is not listed for another workspace', async () => {
+    const { rows } = await world.owner.query<{ id: bigint }>(
+      'select workspace_id as id from work where parked_at is not null',
+    );
+    const others = all().filter((id) => id !== Number(rows[0]!.id));
+
+    expect(await findAttention(world.database, others)).toEqual([]);
+  });
+});

@@ -1,0 +1,45 @@
+import { bind, sqlStatement, type Database } from '@banking/postgres';
+import { EXECUTION } from '@banking/operations';
+
+/** Something that waits for an operator. It is not a finding: the books are correct. */
+export interface Attention {
+  readonly kind: 'parked work' | 'discrepancy';
+  readonly workspaceId: number;
+  /** The subject, the time and the reason. */
+  readonly detail: string;
+}
+
+/** The limit per workspace. `banking work list` lists all. */
+const LISTED_MAX = 1_000;
+
+const PARKED = sqlStatement<{ detail: string }>(
+  'verify_parked_work',
+  `select format('%s%s is parked since %s (tries: %s): %s', k.kind || ' ' || k.subject_id, ' of order ' || e.order_id,
+                 rfc3339(k.parked_at), k.tries, coalesce(k.reason, 'no reason was recorded')) as detail
+   from work k
+   left join execution e on k.kind = '${EXECUTION}' and e.workspace_id = $1 and e.id = k.subject_id
+   where k.workspace_id = $1 and k.parked_at is not null
+   order by k.parked_at, k.kind, k.subject_id limit ${LISTED_MAX}`,
+);
+
+const OPEN = sqlStatement<{ detail: string }>(
+  'verify_open_discrepancies',
+  `select format('discrepancy %s of transaction %s is open since %s: %s', d.id, d.transaction_id, rfc3339(d.opened_at), d.kind) as detail
+   from discrepancy d
+   where d.workspace_id = $1 and d.resolved_at is null
+   order by d.opened_at, d.id limit ${LISTED_MAX}`,
+);
+
+/** The parked work and open discrepancies of the workspaces, oldest first in each. */
+export async function findAttention(database: Database, workspaceIds: readonly number[]): Promise<Attention[]> {
+  const attention: Attention[] = [];
+  for (const workspaceId of workspaceIds) {
+    const [parked, open] = await database.pipeline({ workspaces: [workspaceId] }, [
+      bind(PARKED, workspaceId),
+      bind(OPEN, workspaceId),
+    ] as const);
+    attention.push(...parked.map(({ detail }) => ({ kind: 'parked work' as const, workspaceId, detail })));
+    attention.push(...open.map(({ detail }) => ({ kind: 'discrepancy' as const, workspaceId, detail })));
+  }
+  return attention;
+}

@@ -1,0 +1,5 @@
+export { exportBooks, ExportError } from './export-books.js';
+export { findAttention, type Attention } from './find-attention.js';
+export { PAYMENT_CHECKS, verifyPayments } from './verify-payments.js';
+export type { VerifyOptions } from './verify-ranges.js';
+export { DIRECTORY_CHECK, verifyDirectory } from './verify-trails.js';

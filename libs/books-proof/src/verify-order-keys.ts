@@ -1,0 +1,64 @@
+import { type Finding, RANGE_ROWS, type RangeOptions } from '@banking/ledger';
+import { bind, sqlStatement, type Database } from '@banking/postgres';
+
+export const ORDER_KEY_CHECK = 'every stored response to an order is of one order of its account, and agrees with it';
+
+interface KeyRow {
+  readonly operation: string;
+  readonly key: string;
+  readonly order_id: bigint | null;
+  readonly fault: string | null;
+}
+
+/** Compares the fields of an order that never change. The message omits the key, which belongs to the caller. */
+const ORDER_KEYS = sqlStatement<KeyRow>(
+  'verify_order_keys',
+  `select i.operation, i.key, i.order_id, case
+            when o.id is null then format('a stored response of account %s names order %s, which is not there', i.account, i.order_id)
+            when o.account_id::text <> i.account then format('a stored response of account %s names order %s of account %s', i.account, o.id, o.account_id)
+            when (a ->> 'amount', a ->> 'type', a ->> 'description', a ->> 'purposeCode', a ->> 'repeatUnit', a ->> 'repeatValue',
+                  a ->> 'startAt', a ->> 'stopAt', a ->> 'quoteID', a ->> 'externalReference', a -> 'metadata', a ->> 'createdAt',
+                  a #>> '{edges,account,id}', a #>> '{edges,recipient,id}')
+                 is distinct from
+                 (o.amount::text, o.type, o.description, o.purpose_code, o.repeat_unit, o.repeat_value::text,
+                  rfc3339(o.start_at), rfc3339(o.stop_at), o.quote_id::text, o.external_reference, o.metadata, rfc3339(o.created_at),
+                  o.account_id::text, o.recipient_id::text)
+              then format('the stored response to order %s does not agree with it', o.id) end as fault
+   from (select operation, key, answer::jsonb as a, (answer::jsonb ->> 'id')::bigint as order_id, split_part(operation, '/', 2) as account
+         from idempotency
+         where workspace_id = $1 and (operation, key) > ($2::text, $3::text) and operation like 'placeOrder/%'
+         order by operation, key limit $4) i
+   left join customer_order o on o.workspace_id = $1 and o.id = i.order_id
+   order by i.operation, i.key`,
+);
+
+/**
+ * Compares the stored responses to orders with the orders. Reads by account, so that the order ids of one account in memory are enough
+ * to detect an order with two responses. Its ranges are over a text key, which `verifyInRanges` does not have.
+ */
+export async function verifyOrderKeys(
+  database: Database,
+  workspaceId: number,
+  { rangeRows = RANGE_ROWS, onRange }: RangeOptions,
+): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  const note = (detail: string) => findings.push({ check: ORDER_KEY_CHECK, workspaceId, detail });
+  let last: Pick<KeyRow, 'operation' | 'key'> = { operation: '', key: '' };
+  let named = new Set<bigint>();
+  let rows: readonly KeyRow[];
+  let done = 0;
+  do {
+    const ask = [bind(ORDER_KEYS, workspaceId, last.operation, last.key, rangeRows)] as const;
+    [rows] = await database.pipeline({ workspaces: [workspaceId] }, ask);
+    for (const row of rows) {
+      if (row.operation !== last.operation) named = new Set();
+      last = row;
+      if (row.fault !== null) note(row.fault);
+      else if (row.order_id !== null && named.has(row.order_id)) note(`order ${row.order_id} has two stored responses`);
+      if (row.order_id !== null) named.add(row.order_id);
+    }
+    done += rows.length;
+    await onRange?.({ workspaceId, reading: 'stored responses', done });
+  } while (rows.length === rangeRows);
+  return findings;
+}

@@ -1,0 +1,146 @@
+import type { Finding } from '@banking/ledger';
+import { sqlStatement, type Database } from '@banking/postgres';
+import { ORDER_KEY_CHECK, verifyOrderKeys } from './verify-order-keys.js';
+import { ORDER_CHECKS } from './verify-orders.js';
+import { RUN_TIMES_CHECK } from './verify-run-times.js';
+import { DISCREPANCY_CHECKS } from './verify-discrepancies.js';
+import { type Fault, type RangeCheck, verifyInRanges, type VerifyOptions } from './verify-ranges.js';
+import { ACCOUNT_TRAIL, ORDER_TRAIL } from './verify-trails.js';
+
+/** The rules of returns and payouts, and all others. */
+const RANGE_CHECKS: readonly RangeCheck[] = [
+  {
+    check: 'a return gives back to the account what was taken, and once',
+    over: {
+      transaction: sqlStatement<Fault>(
+        'verify_returns',
+        `select format('return %s does not give back what transaction %s took', r.id, r.return_of) as detail
+       from transaction r
+       where r.workspace_id = $1 and r.id > $2 and r.id <= $3 and r.return_of is not null
+         and (select array_agg(format('%s %s %s %s %s', t.account_id, t.currency_id, t.direction, t.amount, t.type) order by t.account_id, t.amount)
+              from transfer t where t.workspace_id = $1 and t.transaction_id = r.id and t.account_version is not null)
+             is distinct from
+             (select array_agg(format('%s %s %s %s return', t.account_id, t.currency_id,
+                               case t.direction when 'debit' then 'credit' else 'debit' end, t.amount) order by t.account_id, t.amount)
+              from transfer t
+              where t.workspace_id = $1 and t.transaction_id = r.return_of and t.account_version is not null and t.type <> 'fee')
+       union all
+       select format('transaction %s has %s returns', r.return_of, s.returns)
+       from transaction r
+         cross join lateral (
+           select count(*) as returns, max(o.id) as last from transaction o
+           where o.workspace_id = $1 and o.return_of = r.return_of) s
+       where r.workspace_id = $1 and r.id > $2 and r.id <= $3 and r.return_of is not null and s.returns > 1 and s.last = r.id`,
+      ),
+    },
+  },
+  {
+    check: 'every transaction that failed has its return',
+    over: {
+      transaction: sqlStatement<Fault>(
+        'verify_failed',
+        `select format('transaction %s failed and was not returned', x.id) as detail
+       from transaction x
+       where x.workspace_id = $1 and x.id > $2 and x.id <= $3 and x.status = 'failed'
+         and not exists (select from transaction r where r.workspace_id = $1 and r.return_of = x.id)`,
+      ),
+    },
+  },
+  {
+    check: 'every remittance has its transaction',
+    over: {
+      remittance: sqlStatement<Fault>(
+        'verify_remittances',
+        `select format('remittance %s tracks transaction %s, which is not there', m.id, m.transaction_id) as detail
+       from remittance m
+       where m.workspace_id = $1 and m.id > $2 and m.id <= $3
+         and not exists (select from transaction x where x.workspace_id = $1 and x.id = m.transaction_id)`,
+      ),
+    },
+  },
+  {
+    check: 'every remittance event has its remittance',
+    over: {
+      remittance_event: sqlStatement<Fault>(
+        'verify_remittance_events',
+        `select format('event %s is of remittance %s, which is not there', e.id, e.remittance_id) as detail
+       from remittance_event e
+       where e.workspace_id = $1 and e.id > $2 and e.id <= $3
+         and not exists (select from remittance m where m.workspace_id = $1 and m.id = e.remittance_id)`,
+      ),
+    },
+  },
+  {
+    check: 'every payout has its transaction, and stands where it stands',
+    over: {
+      payout: sqlStatement<Fault>(
+        'verify_payouts',
+        `select format('payout of transaction %s is %s, the transaction %s', p.transaction_id, p.status, coalesce(x.status, 'is not there')) as detail
+       from payout p left join transaction x on x.workspace_id = $1 and x.id = p.transaction_id
+       where p.workspace_id = $1 and p.transaction_id > $2 and p.transaction_id <= $3
+         and x.status is distinct from case p.status when 'settled' then 'completed' when 'failed' then 'failed' else 'pending' end`,
+      ),
+    },
+  },
+  {
+    check: 'every remittance has its payout, and every payout its remittance',
+    over: {
+      remittance: sqlStatement<Fault>(
+        'verify_tracked_remittances',
+        `select format('transaction %s has a remittance and no payout', m.transaction_id) as detail
+         from remittance m
+         where m.workspace_id = $1 and m.id > $2 and m.id <= $3
+           and not exists (select from payout p where p.workspace_id = $1 and p.transaction_id = m.transaction_id)`,
+      ),
+      payout: sqlStatement<Fault>(
+        'verify_tracked_payouts',
+        `select format('transaction %s has a payout and no remittance', p.transaction_id) as detail
+         from payout p
+         where p.workspace_id = $1 and p.transaction_id > $2 and p.transaction_id <= $3
+           and not exists (select from remittance m where m.workspace_id = $1 and m.transaction_id = p.transaction_id)`,
+      ),
+    },
+  },
+  {
+    check: 'every payout that is not submitted is in the queue',
+    over: {
+      payout: sqlStatement<Fault>(
+        'verify_unqueued_payouts',
+        `select format('payout of transaction %s is %s and not in the queue', p.transaction_id, p.status) as detail
+       from payout p
+       where p.workspace_id = $1 and p.transaction_id > $2 and p.transaction_id <= $3 and p.status in ('due', 'submitting', 'parked')
+         and not exists (
+           select from work k where k.workspace_id = $1 and k.kind = 'payout' and k.subject_id = p.transaction_id
+             and (k.parked_at is null) = (p.status <> 'parked'))`,
+      ),
+    },
+  },
+  ...DISCREPANCY_CHECKS,
+  ...ORDER_CHECKS,
+  ACCOUNT_TRAIL,
+  ORDER_TRAIL,
+  RUN_TIMES_CHECK,
+];
+
+/**
+ * Verifies what the books alone do not contain: that orders were executed as placed, that a return equals the payment, and that rows
+ * without a foreign key have the rows that were written with them.
+ *
+ * Reads in ranges, each in its own database transaction. Each check compares a range with rows of the same commit in one SQL statement,
+ * so payments can continue.
+ */
+export async function verifyPayments(
+  database: Database,
+  workspaceIds: readonly number[],
+  options: VerifyOptions = {},
+): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const workspaceId of workspaceIds) {
+    findings.push(...(await verifyInRanges(database, workspaceId, RANGE_CHECKS, options)));
+    findings.push(...(await verifyOrderKeys(database, workspaceId, options)));
+  }
+  return findings;
+}
+
+/** The checks of `verifyPayments`, by name. */
+export const PAYMENT_CHECKS: readonly string[] = [...RANGE_CHECKS.map(({ check }) => check), ORDER_KEY_CHECK];

@@ -1,0 +1,78 @@
+import { type Finding, rangeKey, rangesOf, type RangeOptions } from '@banking/ledger';
+import { bind, type Database, type SqlStatement } from '@banking/postgres';
+
+export interface VerifyOptions extends RangeOptions {
+  /** Transactions that were booked without an order on purpose. Real money is not. Default: none. */
+  readonly bookedWithoutOrder?: readonly number[] | undefined;
+}
+
+/** A row of a check's query: what is wrong. */
+export interface Fault {
+  readonly detail: string;
+}
+
+/** A check that the database cannot compute: reads rows, and describes the fault of a row if it has one. */
+export interface ComputedCheck {
+  readonly rows: SqlStatement<unknown>;
+  readonly faultOf: (row: unknown) => string | undefined;
+}
+
+export function computed<T>(rows: SqlStatement<T>, faultOf: (row: T) => string | undefined): ComputedCheck {
+  return { rows, faultOf: (row) => faultOf(row as T) };
+}
+
+/** The tables whose rows are checked, with the column that their ranges are over. */
+const KEYS = {
+  account: rangeKey('account'),
+  transaction: rangeKey('transaction'),
+  remittance: rangeKey('remittance'),
+  remittance_event: rangeKey('remittance_event'),
+  payout: rangeKey('payout', 'transaction_id'),
+  customer_order: rangeKey('customer_order'),
+  execution: rangeKey('execution'),
+  conversion: rangeKey('conversion', 'transaction_id'),
+  quote_use: rangeKey('quote_use', 'quote_id'),
+} as const;
+
+type CheckedTable = keyof typeof KEYS;
+
+/**
+ * A rule, as one query for each table that it is about. Each row of a query is a fault. `$1` is the workspace. The query reads the rows
+ * of its table whose key is above `$2` and at most `$3`.
+ */
+export interface RangeCheck {
+  readonly check: string;
+  readonly over: Readonly<Partial<Record<CheckedTable, SqlStatement<Fault> | ComputedCheck>>>;
+  /** The parameters from `$4` on. */
+  readonly parameters?: (options: VerifyOptions) => readonly unknown[];
+}
+
+/** The findings of the checks in one workspace. All checks of a table share its ranges. Each range is a database transaction. */
+export async function verifyInRanges(
+  database: Database,
+  workspaceId: number,
+  checks: readonly RangeCheck[],
+  options: VerifyOptions,
+): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const table of Object.keys(KEYS) as CheckedTable[]) {
+    const asked = checks.flatMap(({ check, over, parameters }) => {
+      const query = over[table];
+      if (!query) return [];
+      const { rows, faultOf } = 'rows' in query ? query : computed(query, ({ detail }) => detail);
+      return [{ check, rows, faultOf, parameters: parameters?.(options) ?? [] }];
+    });
+    if (asked.length === 0) continue;
+    for await (const { after, upto } of rangesOf(database, workspaceId, [table, KEYS[table]], options)) {
+      const bound = asked.map(({ rows, parameters }) => bind(rows, workspaceId, after, upto, ...parameters));
+      const results = await database.pipeline({ workspaces: [workspaceId] }, bound);
+      for (const [index, { check, faultOf }] of asked.entries()) {
+        for (const row of results[index] ?? []) {
+          const detail = faultOf(row);
+          if (detail !== undefined) findings.push({ check, workspaceId, detail });
+        }
+      }
+    }
+  }
+  return findings;
+}

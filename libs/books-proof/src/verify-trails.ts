@@ -1,0 +1,96 @@
+import type { Finding } from '@banking/ledger';
+import { bind, sqlStatement, type Database } from '@banking/postgres';
+import type { Fault, RangeCheck } from './verify-ranges.js';
+
+/** An account starts as enabled. No entry contains its first alias. */
+export const ACCOUNT_TRAIL: RangeCheck = {
+  check: 'the audit trail of every account has no gap, and ends at its alias and status',
+  over: {
+    account: sqlStatement<Fault>(
+      'verify_account_trail',
+      `select format('account %s %s', a.id, case
+                when c.id is null then 'is disabled, and its trail is empty'
+                when c.after <> jsonb_build_object('alias', a.alias, 'status', a.status) and c.is_last then 'is not as its trail ends'
+                else format('has a trail with a gap before entry %s', c.id) end) as detail
+       from account a
+         left join lateral (
+           select e.id, e.before, e.after, lag(e.after) over by_id as previous, lead(e.id) over by_id is null as is_last
+           from account_change e where e.workspace_id = $1 and e.account_id = a.id
+           window by_id as (order by e.id)) c on true
+       where a.workspace_id = $1 and a.id > $2 and a.id <= $3 and a.kind = 'customer'
+         and case when c.id is null then a.status <> 'enabled'
+             else c.before <> coalesce(c.previous, c.before || '{"status": "enabled"}')
+               or c.is_last and c.after <> jsonb_build_object('alias', a.alias, 'status', a.status) end`,
+    ),
+  },
+};
+
+/** Pauses, changes of the placer and cancellations are entries. Orders of an older version have no entries. */
+export const ORDER_TRAIL: RangeCheck = {
+  check: 'the audit trail of every order has no gap, and ends at its placer and its pause',
+  over: {
+    customer_order: sqlStatement<Fault>(
+      'verify_order_trail',
+      `select format('order %s %s', o.id, case
+                when c.before <> coalesce(c.previous, c.before) then format('has a trail with a gap before entry %s', c.id)
+                else 'is not as its trail ends' end) as detail
+       from customer_order o cross join lateral (
+         select e.id, e.before, e.after, lag(e.after) over by_id as previous, lead(e.id) over by_id is null as is_last
+         from order_change e where e.workspace_id = $1 and e.order_id = o.id
+         window by_id as (order by e.id)) c
+       where o.workspace_id = $1 and o.id > $2 and o.id <= $3
+         and (c.before <> coalesce(c.previous, c.before)
+           or c.is_last and c.after - 'status' <> jsonb_build_object('pauseReason', o.pause_reason, 'placedBy', o.placed_by))`,
+    ),
+  },
+};
+
+export const DIRECTORY_CHECK = 'the audit trail of the directory agrees with its rows';
+
+/** The tables of the directory, the key of each, and the column that a message may contain: others hold personal data. */
+const DIRECTORY = [
+  { table: 'app', key: ['id'], shown: 'id' },
+  { table: 'app_user', key: ['id'], shown: 'id' },
+  { table: 'user_identity', key: ['issuer', 'subject'], shown: 'user_id' },
+  { table: 'app_membership', key: ['app_id', 'user_id'], shown: 'user_id' },
+  { table: 'workspace', key: ['id'], shown: 'id' },
+  { table: 'workspace_role', key: ['workspace_id', 'id'], shown: 'id' },
+] as const;
+
+/**
+ * Rows that differ from their latest entry, and rows without an entry. Ignores columns that only one of the two has: a migration added
+ * or dropped them. Ignores times: an entry has them in the time zone of its session.
+ */
+const DIRECTORY_FAULTS = DIRECTORY.map(({ table, key, shown }) => {
+  const named = (json: string) => `jsonb_build_array(${key.map((column) => `${json} -> '${column}'`).join(', ')})`;
+  return sqlStatement<Fault>(
+    `verify_trail_of_${table}`,
+    `with latest as (
+       select distinct on (key) key, action, record
+       from (select id, action, record, ${named('record')} as key from directory_change where relation = '${table}') c
+       order by key, id desc),
+     present as (select ${named('row')} as key, row from (select to_jsonb(t) as row from ${table} t) t)
+     select format('${table} with ${shown} %s %s', coalesce(p.row, l.record) ->> '${shown}', case
+              when p.key is null then 'is not there, and its trail does not say that it was deleted'
+              when l.key is null then 'has no entry in the trail'
+              when l.action = 'delete' then 'is there, and its trail says that it was deleted'
+              else 'is not as its latest entry says' end) as detail
+     from latest l full join present p on p.key = l.key
+     where case
+       when p.key is null then l.action <> 'delete'
+       when l.key is null then true
+       else l.action = 'delete' or exists (
+         select from jsonb_each(l.record - array['created_at', 'updated_at', 'bound_at']) e
+         where p.row ? e.key and p.row -> e.key <> e.value) end`,
+  );
+});
+
+/** Compares the directory with its trail. @param workspaceIds all workspaces: row-level security hides the roles of others */
+export async function verifyDirectory(database: Database, workspaceIds: readonly number[]): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const faults of DIRECTORY_FAULTS) {
+    const [rows] = await database.pipeline({ workspaces: workspaceIds }, [bind(faults)] as const);
+    findings.push(...rows.map(({ detail }) => ({ check: DIRECTORY_CHECK, detail })));
+  }
+  return findings;
+}

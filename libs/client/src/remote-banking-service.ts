@@ -1,0 +1,259 @@
+import {
+  type Account,
+  type AccountChange,
+  type AccountId,
+  type OpenAccountInput,
+  type App,
+  type AppId,
+  BankingService,
+  type ClockChange,
+  type Corridor,
+  type CorridorQuery,
+  type FundAccountInput,
+  type AddInternalRecipientInput,
+  type AddInternationalRecipientInput,
+  type Order,
+  type OrderName,
+  type OrderPage,
+  type OrderPageQuery,
+  type OrderQuery,
+  type PlaceOrderInput,
+  type Page,
+  type PageQuery,
+  type Product,
+  type Quote,
+  type QuoteId,
+  type CreateQuoteInput,
+  type Recipient,
+  type RecipientChange,
+  type RecipientId,
+  type RecipientQuery,
+  type RecipientSchema,
+  type SandboxClock,
+  type Scope,
+  type StatementPage,
+  type StatementQuery,
+  type Transaction,
+  type AddTransactionEventInput,
+  type Transfer,
+  type TransferId,
+  type TransferQuery,
+  type User,
+} from '@banking/domain';
+import { HttpTransport, type HttpTransportOptions } from './http-transport.js';
+import { digits, search, segment } from './call-arguments.js';
+import { Calls, withoutWorkspace, inWorkspace, type CreationResult } from './calls.js';
+import type { CallOptions, CreationOptions } from './transport.js';
+
+/** The operations of the port over HTTP, each with options for one call. See `BankingClient` for deadlines, retries and errors. */
+export class RemoteBankingService extends BankingService {
+  readonly #calls: Calls;
+
+  /** @throws TypeError for an invalid base URL, token, timeout or number of retries. */
+  constructor(options: HttpTransportOptions) {
+    super();
+    this.#calls = new Calls(new HttpTransport(options));
+  }
+
+  async listApps(scope: Scope = {}, options?: CallOptions): Promise<readonly App[]> {
+    return this.#calls.list('listApps', withoutWorkspace(scope), 'apps', options);
+  }
+
+  async listAppUsers(
+    scope: Scope,
+    { appId }: { readonly appId: AppId },
+    options?: CallOptions,
+  ): Promise<readonly User[]> {
+    return this.#calls.list('listAppUsers', withoutWorkspace(scope), `apps/${digits(appId)}/users`, options);
+  }
+
+  async listProducts(scope: Scope = {}, options?: CallOptions): Promise<readonly Product[]> {
+    return this.#calls.list('listProducts', withoutWorkspace(scope), 'products', options);
+  }
+
+  async listCorridors(
+    scope: Scope,
+    { country }: { readonly country: string },
+    options?: CallOptions,
+  ): Promise<readonly Corridor[]> {
+    const formerPath = `countries/${segment(country)}/corridors`;
+    return this.#calls.movedList('listCorridors', withoutWorkspace(scope), formerPath, options);
+  }
+
+  async listRecipientSchemas(
+    scope: Scope,
+    query: CorridorQuery,
+    options?: CallOptions,
+  ): Promise<readonly RecipientSchema[]> {
+    const formerPath = `validation-schema${search(query)}`;
+    return this.#calls.movedList('listRecipientSchemas', withoutWorkspace(scope), formerPath, options);
+  }
+
+  async listRecipients(scope: Scope, query: RecipientQuery = {}, options?: CallOptions): Promise<Page<Recipient>> {
+    return this.#calls.page('listRecipients', inWorkspace(scope), `recipients${search(query)}`, options);
+  }
+
+  async getRecipient(
+    scope: Scope,
+    { recipientId }: { readonly recipientId: RecipientId },
+    options?: CallOptions,
+  ): Promise<Recipient> {
+    return this.#calls.get(
+      'getRecipient',
+      inWorkspace(scope),
+      `recipients/${digits(recipientId)}`,
+      options,
+      recipientId,
+    );
+  }
+
+  async addInternationalRecipient(
+    scope: Scope,
+    { countryCode, currencyCode, payoutMethod, ...body }: AddInternationalRecipientInput,
+    options?: CreationOptions,
+  ): Promise<CreationResult<Recipient>> {
+    const path = `recipients/international${search({ countryCode, currencyCode, payoutMethod })}`;
+    return this.#calls.create('addInternationalRecipient', scope, path, body, options);
+  }
+
+  async addInternalRecipient(
+    scope: Scope,
+    input: AddInternalRecipientInput,
+    options?: CreationOptions,
+  ): Promise<CreationResult<Recipient>> {
+    return this.#calls.create('addInternalRecipient', scope, 'recipients/internal', input, options);
+  }
+
+  async changeRecipient(
+    scope: Scope,
+    { recipientId, ...body }: RecipientChange,
+    options?: CallOptions,
+  ): Promise<Recipient> {
+    const path = `recipients/${digits(recipientId)}`;
+    return this.#calls.change('changeRecipient', scope, 'PATCH', path, { body, id: recipientId }, options);
+  }
+
+  async deleteRecipient(
+    scope: Scope,
+    { recipientId }: { readonly recipientId: RecipientId },
+    options?: CallOptions,
+  ): Promise<void> {
+    return this.#calls.remove('deleteRecipient', scope, `recipients/${digits(recipientId)}`, options);
+  }
+
+  async listPurposes(scope: Scope = {}, options?: CallOptions): Promise<Readonly<Record<string, string>>> {
+    return this.#calls.get('listPurposes', withoutWorkspace(scope), 'orders/purposes', options);
+  }
+
+  async getTransfer(
+    scope: Scope,
+    { transferId }: { readonly transferId: TransferId },
+    options?: CallOptions,
+  ): Promise<Transfer> {
+    return this.#calls.get('getTransfer', inWorkspace(scope), `transfers/${digits(transferId)}`, options, transferId);
+  }
+
+  async placeOrder(
+    scope: Scope,
+    { accountId, ...body }: PlaceOrderInput,
+    options?: CreationOptions,
+  ): Promise<CreationResult<Order>> {
+    return this.#calls.create('placeOrder', scope, `accounts/${digits(accountId)}/orders`, body, options);
+  }
+
+  async listOrders(scope: Scope, query: OrderQuery = {}, options?: CallOptions): Promise<Page<Order>> {
+    return this.#calls.page('listOrders', inWorkspace(scope), `orders${search(query)}`, options);
+  }
+
+  async getOrderPage(scope: Scope, query: OrderPageQuery, options?: CallOptions): Promise<OrderPage> {
+    const { limit, cursor, orderId } = query;
+    const path = `${orderPath(query)}${search({ limit, cursor })}`;
+    return this.#calls.pagedRecord('getOrder', inWorkspace(scope), path, options, orderId);
+  }
+
+  override async getOrder(scope: Scope, { accountId, orderId }: OrderName, options?: CallOptions): Promise<Order> {
+    const { next: _, ...order } = await this.getOrderPage(scope, { accountId, orderId }, options);
+    return order;
+  }
+
+  async cancelOrder(scope: Scope, name: OrderName, options?: CallOptions): Promise<Order> {
+    const path = `${orderPath(name)}/cancellation`;
+    return this.#calls.change('cancelOrder', scope, 'POST', path, { id: name.orderId }, options);
+  }
+
+  async resumeOrder(scope: Scope, name: OrderName, options?: CallOptions): Promise<Order> {
+    const path = `${orderPath(name)}/resumption`;
+    return this.#calls.change('resumeOrder', scope, 'POST', path, { id: name.orderId }, options);
+  }
+
+  async listAccounts(scope: Scope, query: PageQuery = {}, options?: CallOptions): Promise<Page<Account>> {
+    return this.#calls.page('listAccounts', inWorkspace(scope), `accounts${search(query)}`, options);
+  }
+
+  async getAccount(
+    scope: Scope,
+    { accountId }: { readonly accountId: AccountId },
+    options?: CallOptions,
+  ): Promise<Account> {
+    return this.#calls.get('getAccount', inWorkspace(scope), `accounts/${digits(accountId)}`, options, accountId);
+  }
+
+  async openAccount(
+    scope: Scope,
+    input: OpenAccountInput,
+    options?: CreationOptions,
+  ): Promise<CreationResult<Account>> {
+    return this.#calls.create('openAccount', scope, 'accounts', input, options);
+  }
+
+  async changeAccount(scope: Scope, { accountId, ...body }: AccountChange, options?: CallOptions): Promise<Account> {
+    const path = `accounts/${digits(accountId)}`;
+    return this.#calls.change('changeAccount', scope, 'PATCH', path, { body, id: accountId }, options);
+  }
+
+  async getStatement(scope: Scope, query: StatementQuery, options?: CallOptions): Promise<StatementPage> {
+    const path = `accounts/${digits(query.accountId)}/statement${search({ ...query, accountId: undefined })}`;
+    return this.#calls.pagedRecord('getStatement', inWorkspace(scope), path, options);
+  }
+
+  async createQuote(scope: Scope, input: CreateQuoteInput, options?: CreationOptions): Promise<CreationResult<Quote>> {
+    return this.#calls.create('createQuote', scope, 'quotes', input, options);
+  }
+
+  async getQuote(scope: Scope, { quoteId }: { readonly quoteId: QuoteId }, options?: CallOptions): Promise<Quote> {
+    return this.#calls.get('getQuote', inWorkspace(scope), `quotes/${digits(quoteId)}`, options, quoteId);
+  }
+
+  async listTransfers(scope: Scope, query: TransferQuery = {}, options?: CallOptions): Promise<Page<Transfer>> {
+    return this.#calls.page('listTransfers', inWorkspace(scope), `transfers${search(query)}`, options);
+  }
+
+  async fundAccount(
+    scope: Scope,
+    { accountId, amount }: FundAccountInput,
+    options?: CreationOptions,
+  ): Promise<CreationResult<Transfer>> {
+    return this.#calls.create(
+      'fundAccount',
+      scope,
+      `sandbox/accounts/${digits(accountId)}/fundings`,
+      { amount },
+      options,
+    );
+  }
+
+  async addTransactionEvent(
+    scope: Scope,
+    { transactionId, ...body }: AddTransactionEventInput,
+    options?: CreationOptions,
+  ): Promise<CreationResult<Transaction>> {
+    const path = `sandbox/transactions/${digits(transactionId)}/events`;
+    return this.#calls.create('addTransactionEvent', scope, path, body, options, transactionId);
+  }
+
+  async moveClock(scope: Scope, change: ClockChange, options?: CallOptions): Promise<SandboxClock> {
+    return this.#calls.change('moveClock', scope, 'POST', 'sandbox/clock', { body: change }, options);
+  }
+}
+
+const orderPath = ({ accountId, orderId }: OrderName) => `accounts/${digits(accountId)}/orders/${digits(orderId)}`;

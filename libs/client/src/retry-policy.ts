@@ -1,0 +1,90 @@
+import { ConnectionError, RemoteRefusal } from './errors.js';
+import type { Call } from './transport.js';
+
+/** The number of retries of a call if the caller sets none. */
+export const RETRIES_DEFAULT = 2;
+export const RETRIES_MAX = 10;
+
+const PAUSE_FIRST_MS = 200;
+const PAUSE_MAX_MS = 5_000;
+
+/** How an attempt failed: the error, and the status if a complete response arrived. */
+interface Failure {
+  readonly error: unknown;
+  readonly status: number | undefined;
+}
+
+/** What follows from a failed attempt. */
+interface Rule {
+  readonly matches: (failure: Failure) => boolean;
+  /** `repeatable`: only a read, or a call with an idempotency key. */
+  readonly retry: 'always' | 'repeatable' | 'never';
+  /** Whether the service may have executed the request. */
+  readonly mayBeExecuted: boolean;
+}
+
+/** The retry policy. The first row that matches decides. A failure without a row is final. */
+const RULES: readonly Rule[] = [
+  // Nothing was sent.
+  {
+    matches: ({ error }) => error instanceof ConnectionError && error.neverSent,
+    retry: 'always',
+    mayBeExecuted: false,
+  },
+  // The response did not arrive completely.
+  { matches: ({ error }) => error instanceof ConnectionError, retry: 'repeatable', mayBeExecuted: true },
+  // The token function or the signer failed.
+  { matches: ({ status }) => status === undefined, retry: 'never', mayBeExecuted: false },
+  { matches: ({ status }) => status === 429, retry: 'always', mayBeExecuted: false },
+  // Any other 503 may come from a proxy that lost the response of the service.
+  { matches: (failure) => failure.status === 503 && isUnavailable(failure), retry: 'always', mayBeExecuted: false },
+  { matches: ({ status = 0 }) => status >= 500, retry: 'repeatable', mayBeExecuted: true },
+  { matches: ({ status }) => status === 408, retry: 'repeatable', mayBeExecuted: false },
+  { matches: (failure) => isInProgress(failure), retry: 'repeatable', mayBeExecuted: false },
+  // A success that cannot be read is a success all the same.
+  { matches: ({ status = 0 }) => status >= 200 && status < 300, retry: 'never', mayBeExecuted: true },
+];
+const OTHERWISE = { retry: 'never', mayBeExecuted: false } as const;
+
+function isUnavailable({ error }: Failure): boolean {
+  return error instanceof RemoteRefusal && error.reason === 'unavailable';
+}
+
+function isInProgress({ error }: Failure): boolean {
+  return (error as { readonly reason?: string } | undefined)?.reason === 'idempotency_in_progress';
+}
+
+function ruleFor(error: unknown, status: number | undefined): Omit<Rule, 'matches'> {
+  return RULES.find(({ matches }) => matches({ error, status })) ?? OTHERWISE;
+}
+
+/**
+ * Whether another attempt may follow a failed one.
+ *
+ * @param status of the response, if one arrived
+ */
+export function mayRetry({ method, idempotencyKey }: Call, error: unknown, status: number | undefined): boolean {
+  const { retry } = ruleFor(error, status);
+  return retry === 'always' || (retry === 'repeatable' && (method === 'GET' || idempotencyKey !== undefined));
+}
+
+/**
+ * Whether a failed attempt may have changed something. A later refusal does not undo this: the first attempt may still
+ * be on its way, and finds its key unused.
+ */
+export function mayBeExecuted({ method }: Call, error: unknown, status: number | undefined): boolean {
+  return method !== 'GET' && ruleFor(error, status).mayBeExecuted;
+}
+
+/**
+ * The pause before the next attempt, in milliseconds: the `Retry-After` of the service, plus a back-off that doubles
+ * with every attempt. The jitter takes up to half of the back-off, so that clients that failed together retry apart.
+ *
+ * @param attempts so far
+ * @param random 0 to 1
+ */
+export function pauseMs(attempts: number, error: unknown, random: number): number {
+  const { retryAfterSeconds = 0 } = (error ?? {}) as { readonly retryAfterSeconds?: number };
+  const backoffMs = Math.min(PAUSE_MAX_MS, PAUSE_FIRST_MS * 2 ** (attempts - 1));
+  return Math.round(retryAfterSeconds * 1000 + backoffMs * (0.5 + random / 2));
+}

@@ -1,0 +1,73 @@
+import type { Intent, Scope } from '@banking/domain';
+
+/** The part of a response that the client reads. The platform's `Response` implements it. */
+export interface RawResponse {
+  /** 0 for a redirect in a browser, which hides it. */
+  readonly status: number;
+  readonly type?: string;
+  readonly headers: { get(name: string): string | null };
+  arrayBuffer(): Promise<ArrayBuffer>;
+}
+
+/** The second argument of a `Transport`. A transport must obey `signal` and must not follow redirects. */
+export interface TransportRequest {
+  readonly method: string;
+  readonly headers: Record<string, string>;
+  readonly body?: string;
+  readonly redirect: 'manual';
+  readonly credentials: 'omit';
+  readonly cache: 'no-store';
+  readonly signal: AbortSignal;
+  /** The call of this request, for a transport that separates users. It is not sent. */
+  readonly call: Pick<Call, 'operation' | 'method' | 'workspaceId' | 'actor'>;
+}
+
+/**
+ * Sends a request: the platform's `fetch`, or a function that behaves like it.
+ *
+ * It throws a `Refusal` if it did not send anything. The caller receives this refusal unchanged.
+ */
+export type Transport = (url: URL, request: TransportRequest) => Promise<RawResponse>;
+
+/** One attempt of a call, before it is sent. */
+export interface SignableRequest {
+  readonly method: string;
+  /** Absolute. */
+  readonly url: URL;
+  /** With `Content-Type` if there is a body. Without `Authorization`. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The bytes of the body; undefined without one. */
+  readonly body?: Uint8Array | undefined;
+}
+
+/** Returns additional headers. Called for every attempt. */
+export type RequestSigner = (request: SignableRequest) => Promise<Readonly<Record<string, string>>>;
+
+/** Options of one call. */
+export interface CallOptions {
+  /** Ends the call. A write that was already sent ends with OutcomeUnknownError. */
+  readonly signal?: AbortSignal | undefined;
+  /** Replaces the timeout of the client. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** Options of a creation: the idempotency key of the caller, if any, and those of every call. */
+export type CreationOptions = Intent & CallOptions;
+
+/** One operation with its arguments. All its attempts send the same request. */
+export interface Call extends Pick<Scope, 'workspaceId' | 'requestId' | 'actor'> {
+  /** The method of the port: `placeOrder`. */
+  readonly operation: string;
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Relative to the base, encoded, with its query. */
+  readonly path: string;
+  /** The path of the operation in the former revision of the interface. */
+  readonly formerPath?: string | undefined;
+  readonly body?: object | undefined;
+  readonly idempotencyKey?: string | undefined;
+  /** The id of the requested resource. A response with another id is an error. */
+  readonly id?: number | undefined;
+}
+
+/** Names a call in messages and logs, without the query, because filters name people's accounts. */
+export const nameOf = ({ method, path }: Call) => `${method} /${path.split('?', 1)[0]}`;

@@ -1,0 +1,58 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Books } from '@banking/ledger';
+import { bind, sqlStatement, type Database } from '@banking/postgres';
+import { makeMoney } from './money.js';
+import { makePeople } from './people.js';
+import { isComplete, markComplete } from './world.js';
+
+/** One process holds the lock, and with it a connection that does nothing else, however long the work takes. */
+const TRY_LOCK = sqlStatement<{ is_locked: boolean }>(
+  'lock_demo_world',
+  `select pg_try_advisory_xact_lock(hashtextextended('banking demo world', 0)) as is_locked,
+          set_config('idle_in_transaction_session_timeout', '0', true)`,
+);
+
+/** How long a process without the lock waits before it tries again. */
+const RETRY_MS = 100;
+
+/** Where the demo world is made: an open deployment. */
+interface DemoTarget {
+  readonly books: Books;
+  /** Opens the database as the role that may change the directory. */
+  openProvisioning(): Promise<Database>;
+  /** Refreshes the planner's statistics, where no autovacuum does so in time. */
+  analyze?(): Promise<void>;
+}
+
+/**
+ * Makes the steps of the demo world that are missing. Needs two connections.
+ *
+ * Each step is recorded in the table `demo_step`, so an interrupted start continues where it stopped.
+ *
+ * @returns whether a step was missing
+ */
+export async function makeDemoWorld(target: DemoTarget): Promise<boolean> {
+  const { books } = target;
+  if (await isComplete(books.database)) return false;
+  const provisioning = await target.openProvisioning();
+  try {
+    while (!(await isComplete(books.database))) {
+      const isLocked = await books.database.transaction({}, async (tx) => {
+        const [[lock]] = await tx.pipeline([bind(TRY_LOCK)] as const);
+        if (lock?.is_locked) await makeAll(books, provisioning);
+        return lock?.is_locked;
+      });
+      if (!isLocked) await sleep(RETRY_MS);
+    }
+  } finally {
+    await provisioning.end();
+  }
+  await target.analyze?.();
+  return true;
+}
+
+async function makeAll(books: Books, provisioning: Database): Promise<void> {
+  if (await isComplete(books.database)) return;
+  await makeMoney(books, await makePeople(books, provisioning));
+  await markComplete(books.database);
+}

@@ -1,0 +1,144 @@
+import { SCHEMA } from '@banking/postgres';
+import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
+
+/** Tables without a tenant, and why each has none. Whatever is not here belongs to a workspace and is built so. */
+const WITHOUT_TENANT: Readonly<Record<string, string>> = {
+  app: 'directory: an app has many workspaces',
+  app_user: 'directory: a user may have roles in many workspaces',
+  user_identity: 'directory: identifies a user before the workspace is known',
+  app_membership: 'directory: a user belongs to an app, not to a workspace',
+  workspace: 'directory: the list of tenants itself',
+  directory_change: 'the trail of the directory',
+  seal: 'the key of cursors, the same for all',
+  demo_step: 'what the demo world has made, over all its workspaces',
+  currency: 'reference data, the same for all',
+  product: 'reference data, the same for all',
+  bank: 'reference data, the same for all',
+  corridor: 'reference data, the same for all',
+  sandbox_rail_payment: 'the memory of the sandbox’s network, which knows keys and no workspaces',
+  sandbox_rail_event: 'the same: what that network says of a payment',
+  deployment_mode: 'whether the database holds demo money or real money',
+  schema_migration: 'what has been applied to the schema',
+};
+
+/** Tables of all workspaces at once, and why no row-level security is on them. */
+const OVER_ALL_WORKSPACES: Readonly<Record<string, string>> = {
+  work: 'the queue: claimed over all workspaces with one statement, so it holds ids, times and our own words only',
+};
+
+/** Keys that do not begin with the workspace, and why they may. */
+const KEYS_OF_THEIR_OWN: Readonly<Record<string, string>> = {
+  account_code_pkey: 'finds the workspace of a code: the one thing a workspace may learn of another',
+  idempotency_by_age: 'finds what has expired, of every workspace',
+  work_by_claim: 'finds what is due, whose ever it is',
+  work_by_parking: 'finds what is parked, whose ever it is',
+  role_of_user: 'finds the workspaces of a user, which is how a scope comes about',
+};
+
+let world: FreshDatabase;
+
+beforeAll(async () => {
+  world = await freshDatabase();
+});
+afterAll(() => world.close());
+
+async function names(text: string): Promise<string[]> {
+  const { rows } = await world.owner.query<{ name: string }>(text);
+  return rows.map(({ name }) => name);
+}
+
+const tables = `select c.oid, c.relname, c.relowner, c.relrowsecurity, c.relforcerowsecurity,
+         (select attnum from pg_attribute a where a.attrelid = c.oid and a.attname = 'workspace_id' and not attisdropped) as tenant
+  from pg_class c where c.relnamespace = '${SCHEMA}'::regnamespace and c.relkind in ('r', 'p')`;
+
+describe('a table of the schema', () => {
+  it('without a workspace is listed', async () => {
+    const without = await names(`select relname as name from (${tables}) t where tenant is null`);
+
+    expect(without.sort()).toEqual(Object.keys(WITHOUT_TENANT).sort());
+  });
+
+  it('with a workspace has it in each row', async () => {
+    expect(
+      await names(
+        `select relname as name from (${tables}) t join pg_attribute a on a.attrelid = t.oid and a.attnum = t.tenant where not attnotnull`,
+      ),
+    ).toEqual([]);
+  });
+
+  it('with a workspace begins each key and index with it', async () => {
+    const others = await names(
+      `select i.indexrelid::regclass::text as name from (${tables}) t join pg_index i on i.indrelid = t.oid
+       where t.tenant is not null and i.indkey[0] <> t.tenant`,
+    );
+
+    expect(others.map((name) => name.replace(`${SCHEMA}.`, '')).sort()).toEqual(Object.keys(KEYS_OF_THEIR_OWN).sort());
+  });
+
+  it('with a workspace has a primary key', async () => {
+    expect(
+      await names(
+        `select relname as name from (${tables}) t where not exists (select from pg_index i where i.indrelid = t.oid and i.indisprimary)`,
+      ),
+    ).toEqual([]);
+  });
+
+  it('with a workspace has it in each foreign key', async () => {
+    const crossing = await names(
+      `select k.conname as name
+       from pg_constraint k
+       join (${tables}) child on child.oid = k.conrelid
+       join (${tables}) parent on parent.oid = k.confrelid
+       where k.contype = 'f' and parent.tenant is not null
+         and (child.tenant is distinct from k.conkey[1] or parent.tenant is distinct from k.confkey[1])`,
+    );
+
+    expect(crossing).toEqual([]);
+  });
+
+  it('with a workspace has forced row-level security and a policy', async () => {
+    const open = await names(
+      `select relname as name from (${tables}) t
+       where tenant is not null
+         and not (relrowsecurity and relforcerowsecurity and exists (select from pg_policy p where p.polrelid = t.oid))`,
+    );
+
+    expect(open).toEqual(Object.keys(OVER_ALL_WORKSPACES));
+  });
+
+  it('has a policy without subqueries and own functions', async () => {
+    const { rows } = await world.owner.query<{ name: string; rule: string }>(
+      `select c.relname || ' ' || p.polname as name, coalesce(pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid)) as rule
+       from pg_policy p join pg_class c on c.oid = p.polrelid where c.relnamespace = '${SCHEMA}'::regnamespace`,
+    );
+    const list = `(workspace_id = ANY ((NULLIF(current_setting('app.workspaces'::text, true), ''::text))::bigint[]))`;
+
+    const others = rows.filter(({ rule }) => rule !== list).map(({ name }) => name);
+
+    expect(others.sort()).toEqual([
+      'account_code readable',
+      // Of the roles in a workspace, the entries are for that workspace alone.
+      'directory_change readable',
+      // Narrower than the list: what is still good stays.
+      'idempotency forgotten_when_expired',
+      'idempotency renewed_when_expired',
+      'workspace_role workspaces',
+    ]);
+  });
+});
+
+describe('an id', () => {
+  it('comes from a sequence of safe integers', async () => {
+    expect(
+      await names(
+        `select sequencename as name from pg_sequences where schemaname = '${SCHEMA}' and max_value <> 9007199254740991`,
+      ),
+    ).toEqual([]);
+    expect(
+      await names(
+        `select c.relname as name from pg_attribute a join pg_class c on c.oid = a.attrelid
+         where c.relnamespace = '${SCHEMA}'::regnamespace and a.attidentity <> ''`,
+      ),
+    ).toEqual([]);
+  });
+});

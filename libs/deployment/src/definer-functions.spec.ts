@@ -1,0 +1,240 @@
+import { APP_ROLE, OWNER_ROLE, PROVISIONING_ROLE, SCHEMA, RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
+import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
+
+const PINNED = 'search_path=banking, pg_temp';
+
+/** Functions that run with the rights of the owner: their settings, and the roles that may call them or make triggers of them. */
+const DEFINER_FUNCTIONS = [
+  { name: 'bind_subject', settings: [PINNED], executableBy: [APP_ROLE] },
+  { name: 'lock_role', settings: [PINNED], executableBy: [APP_ROLE] },
+  { name: 'move_balances', settings: [PINNED, 'enable_seqscan=off', 'enable_sort=off'], executableBy: [] },
+  { name: 'trail_account', settings: [PINNED], executableBy: [] },
+  { name: 'trail_directory', settings: [PINNED], executableBy: [] },
+  { name: 'trail_order', settings: [PINNED], executableBy: [] },
+];
+
+/** Functions with the rights of their caller that a role calls. All others are functions of triggers, which need no right to run. */
+const CALLED: Readonly<Record<string, readonly string[]>> = {
+  'has_forbidden_character(jsonb)': [APP_ROLE, PROVISIONING_ROLE],
+  'has_forbidden_character(text)': [APP_ROLE, PROVISIONING_ROLE],
+  'has_role(bigint,bigint)': [APP_ROLE],
+  'hold_work(bigint,text,bigint,bigint)': [APP_ROLE],
+  'pause_required(bigint,bigint)': [APP_ROLE],
+  'rejected_three_in_a_row(bigint,bigint,timestamp with time zone)': [APP_ROLE],
+  'rfc3339(timestamp with time zone)': [APP_ROLE, PROVISIONING_ROLE],
+};
+
+const FUNCTIONS = `
+  select p.proname as name, p.oid::regprocedure::text as signature, p.prosecdef as "isDefiner", p.proowner::regrole::text as owner, p.proconfig as settings,
+         p.prorettype = 'trigger'::regtype as "isTrigger",
+         array(select case when x.grantee = 0 then 'public' else x.grantee::regrole::text end
+                 from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) x where x.grantee <> p.proowner
+                order by 1) as "executableBy"
+    from pg_proc p where p.pronamespace = '${SCHEMA}'::regnamespace order by p.proname`;
+
+interface CatalogFunction {
+  readonly name: string;
+  readonly signature: string;
+  readonly isDefiner: boolean;
+  readonly owner: string;
+  readonly settings: readonly string[] | null;
+  readonly isTrigger: boolean;
+  readonly executableBy: readonly string[];
+}
+
+let world: FreshDatabase;
+let functions: readonly CatalogFunction[];
+
+beforeAll(async () => {
+  world = await freshDatabase();
+  ({ rows: functions } = await world.owner.query<CatalogFunction>(FUNCTIONS));
+  await world.owner.query(`
+    insert into currency (id, code, name, decimals) values (978, 'EUR', 'Euro', 2);
+    insert into product (id, name, currency_id) values (1, 'Current', 978);
+    insert into app (id, name) values (1, 'Bank');
+    insert into workspace (id, app_id, name) values (1, 1, 'One');
+    insert into app_user (id, email) values (1, 'ada@bank.example'), (2, 'bob@bank.example');
+    insert into account (workspace_id, id, kind, currency_id, product_id, name, type, code) values (1, 1, 'customer', 978, 1, 'Ada', 'CACC', 'A');
+    insert into account (workspace_id, id, kind, currency_id, name, type, code) values (1, 2, 'settlement', 978, 'Ours', 'CACC', 'B');`);
+});
+afterAll(() => world.close());
+
+/** Does something as a role of the service, with what an attacker may set, and undoes it. */
+async function as(role: string, statements: readonly string[]): Promise<void> {
+  await world.owner.query('begin');
+  try {
+    await world.owner.query(`set local role ${role}; set local app.workspaces = '{1}'`);
+    for (const text of statements) await world.owner.query(text);
+  } finally {
+    await world.owner.query('rollback');
+  }
+}
+
+describe('the functions of the schema', () => {
+  it('with the rights of the owner are listed, have a fixed search path, and are granted as listed', () => {
+    const found = functions.filter(({ isDefiner }) => isDefiner);
+
+    expect(found.map(({ name, settings, executableBy }) => ({ name, settings, executableBy }))).toEqual(
+      DEFINER_FUNCTIONS,
+    );
+    expect(new Set(found.map(({ owner }) => owner))).toEqual(new Set([OWNER_ROLE]));
+  });
+
+  it('without those rights are executable only by the roles that call them', () => {
+    const executable = functions.filter(({ isDefiner, executableBy }) => !isDefiner && executableBy.length > 0);
+
+    expect(Object.fromEntries(executable.map(({ signature, executableBy }) => [signature, executableBy]))).toEqual(
+      CALLED,
+    );
+  });
+
+  it('in triggers, constraints, defaults and policies are executable by the role that writes', async () => {
+    const { rows } = await world.owner.query<{ signature: string }>(
+      `select distinct p.oid::regprocedure::text as signature
+         from pg_depend d join pg_proc p on d.refclassid = 'pg_proc'::regclass and p.oid = d.refobjid
+        where d.classid in ('pg_trigger'::regclass, 'pg_constraint'::regclass, 'pg_attrdef'::regclass, 'pg_policy'::regclass)
+          and p.pronamespace = '${SCHEMA}'::regnamespace and p.prorettype <> 'trigger'::regtype
+          and not has_function_privilege('${APP_ROLE}', p.oid, 'execute')`,
+    );
+
+    expect(rows).toEqual([]);
+  });
+
+  it('are not executable without a grant after a migration adds them', async () => {
+    await world.owner.query(
+      `begin; set local role ${OWNER_ROLE}; create function added() returns int language sql return 1`,
+    );
+
+    const { rows } = await world.owner.query<CatalogFunction>(FUNCTIONS);
+    await world.owner.query('rollback');
+
+    expect(rows.find(({ name }) => name === 'added')?.executableBy).toEqual([]);
+  });
+});
+
+const ATTACHED = 'execute function banking';
+
+/** How a role would use a function of a trigger for its own ends, on a table of its own. */
+const ATTACKS: Readonly<Record<string, (table: string) => readonly string[]>> = {
+  move_balances: (table) => [
+    `create table ${table} (workspace_id bigint, id bigint, transaction_id bigint, account_id bigint, currency_id integer, direction text,
+                            amount bigint, type text, account_version bigint, balance_after bigint, created_at timestamptz)`,
+    `create trigger attack after insert on ${table} referencing new table as fresh for each statement ${ATTACHED}.move_balances()`,
+    `insert into ${table} values (1, 1, 1, 1, 978, 'credit', 999, 'funding', 1, 999, now()),
+      (1, 2, 1, 2, 978, 'debit', 999, 'funding', null, null, now())`,
+  ],
+  trail_account: (table) => [
+    `create table ${table} (workspace_id bigint, id bigint, alias text, status text)`,
+    `create trigger attack after update on ${table} for each row ${ATTACHED}.trail_account()`,
+    `insert into ${table} values (1, 1, 'a', 'enabled')`,
+    `update ${table} set alias = 'b'`,
+  ],
+  trail_directory: (table) => [
+    `create table ${table} (id bigint)`,
+    `create trigger attack after insert on ${table} for each row ${ATTACHED}.trail_directory()`,
+    `insert into ${table} values (1)`,
+  ],
+  trail_order: (table) => [
+    `create table ${table} (workspace_id bigint, id bigint, status text, pause_reason text, placed_by bigint)`,
+    `create trigger attack after update on ${table} for each row ${ATTACHED}.trail_order()`,
+    `insert into ${table} values (1, 1, 'active', null, 1)`,
+    `update ${table} set placed_by = 2`,
+  ],
+};
+
+describe.each([APP_ROLE, PROVISIONING_ROLE])('an attacker with the rights of %s', (role) => {
+  const allow = async (right: string) => {
+    const { rows } = await world.owner.query<{ name: string }>('select quote_ident(current_database()) as name');
+    await world.owner.query(`grant ${right} on database ${rows[0]?.name} to ${role}`);
+  };
+  const trigger = () => functions.filter(({ isDefiner, isTrigger }) => isDefiner && isTrigger).map(({ name }) => name);
+
+  it('has an attack for each trigger function', () => {
+    expect(Object.keys(ATTACKS)).toEqual(trigger());
+  });
+
+  it('cannot create a temporary table', async () => {
+    await expect(as(role, ['create temporary table bait ()'])).rejects.toMatchObject({
+      code: SQLSTATE.insufficientPrivilege,
+    });
+  });
+
+  describe('and the right to make temporary tables and schemas', () => {
+    beforeAll(() => allow('temporary, create'));
+
+    const places: readonly [string, readonly string[], string][] = [
+      ['a temporary table', [], 'pg_temp.bait'],
+      ['a table in a schema of their own', ['create schema lair'], 'lair.bait'],
+    ];
+
+    describe.each(Object.keys(ATTACKS))('with %s attached', (name) => {
+      it.each(places)('to %s, Then they have no right to', async (_, prepare, table) => {
+        const attack = as(role, [...prepare, ...ATTACKS[name]!(table)]);
+
+        await expect(attack).rejects.toThrow(new RegExp(`^permission denied for function (banking[.])?${name}$`));
+      });
+
+      it.each(places)('to %s with a right to, Then the function refuses the table', async (_, prepare, table) => {
+        await world.owner.query(`grant execute on function ${name}() to ${role}`);
+
+        const attack = as(role, [...prepare, ...ATTACKS[name]!(table)]);
+
+        await expect(attack).rejects.toMatchObject({ code: RULE_VIOLATION.foreignTrigger });
+        await world.owner.query(`revoke execute on function ${name}() from ${role}`);
+      });
+
+      it('by no trigger, but called, Then they have no right to', async () => {
+        await expect(as(role, [`select banking.${name}()`])).rejects.toMatchObject({
+          code: SQLSTATE.insufficientPrivilege,
+        });
+      });
+    });
+
+    it('cannot shadow tables for functions of the owner', async () => {
+      const shadow = `create temporary table app_user as select 1::bigint as id, 'mallory@evil.example' as email`;
+      const bind = `select bind_subject('https://id.example', 'm', 'mallory@evil.example') as bound`;
+
+      await world.owner.query(`begin; set local role ${role}; ${shadow}; set local search_path = pg_temp, banking`);
+      await world.owner.query(`reset role; set local role ${APP_ROLE}`);
+      const { rows } = await world.owner.query(bind);
+      await world.owner.query('rollback');
+
+      expect(rows).toEqual([{ bound: null }]);
+    });
+  });
+});
+
+describe('the function that binds a subject', () => {
+  const bind = (subject: string, email = 'bob@bank.example', issuer = 'https://id.example') =>
+    `select bind_subject('${issuer}', '${subject}', '${email}') as bound`;
+  const bound = async () => (await world.owner.query('select issuer, subject, user_id from user_identity')).rows;
+
+  it('binds at most one subject of an issuer to a user', async () => {
+    await world.owner.query(`set role ${APP_ROLE}`);
+    const answers = [];
+    for (const text of [
+      bind('one', 'unknown@bank.example'),
+      bind('one'),
+      bind('two'),
+      bind('one', 'ada@bank.example'),
+    ]) {
+      answers.push((await world.owner.query<{ bound: bigint | null }>(text)).rows[0]?.bound);
+    }
+    await world.owner.query('reset role');
+
+    expect(answers).toEqual([null, 2n, null, null]);
+    expect(await bound()).toEqual([{ issuer: 'https://id.example', subject: 'one', user_id: 2n }]);
+  });
+
+  it('is the only way for the app role to write a subject', async () => {
+    const other = `insert into user_identity (issuer, subject, user_id) values ('https://id.example', 'x', 1)`;
+    const moved = `update user_identity set user_id = 1`;
+
+    await expect(as(APP_ROLE, [other])).rejects.toMatchObject({ code: SQLSTATE.insufficientPrivilege });
+    await expect(as(APP_ROLE, [moved])).rejects.toMatchObject({ code: SQLSTATE.insufficientPrivilege });
+    await expect(as(PROVISIONING_ROLE, [moved])).rejects.toMatchObject({ code: SQLSTATE.insufficientPrivilege });
+    await expect(as(PROVISIONING_ROLE, [bind('x', 'ada@bank.example')])).rejects.toMatchObject({
+      code: SQLSTATE.insufficientPrivilege,
+    });
+  });
+});

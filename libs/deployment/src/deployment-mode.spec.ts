@@ -1,0 +1,182 @@
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { APP_ROLE, migrate, OWNER_ROLE, PROVISIONING_ROLE, SCHEMA, RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
+import { administer, reasonOf } from '@banking/postgres/testing';
+import { DeploymentError } from './deployment-error.js';
+import { migrateDeployment, missingMigrations } from './migrate-deployment.js';
+import { MIGRATIONS } from './all-migrations.js';
+import { openDeployment, type DeploymentSettings } from './open-deployment.js';
+import { ownServer, type OwnServer } from './testing/own-server.js';
+
+let server: OwnServer;
+let database: Awaited<ReturnType<OwnServer['makeDatabase']>>;
+let settings: DeploymentSettings;
+
+beforeAll(async () => {
+  server = await ownServer();
+});
+afterAll(() => server.close());
+beforeEach(async () => {
+  database = await server.makeDatabase();
+  settings = { databaseUrl: database.urlOf(), dataDir: '/nowhere', isSandbox: true };
+});
+afterEach(() => database.drop());
+
+const live = (): DeploymentSettings => ({ ...settings, isSandbox: false });
+
+const query = <Row extends object>(text: string): Promise<Row[]> =>
+  administer({ connectionString: settings.databaseUrl! }, async (client) => {
+    await client.query(`set search_path = ${SCHEMA}`);
+    return (await client.query<Row>(text)).rows;
+  });
+
+const storedModes = () => query<{ is_sandbox: boolean }>('select is_sandbox from deployment_mode');
+
+describe('the mode of an existing database', () => {
+  it('is accepted from each process with the same mode', async () => {
+    await (await openDeployment(live())).close();
+
+    for (const prepare of [true, false]) await (await openDeployment({ ...live(), prepare })).close();
+    expect(await storedModes()).toEqual([{ is_sandbox: false }]);
+  });
+
+  it.each([
+    [
+      true,
+      'The database is a sandbox, but SANDBOX=off. Set SANDBOX=on, or name another database by DATABASE_URL or DATA_DIR.',
+    ],
+    [
+      false,
+      'The database is live, but SANDBOX=on. Set SANDBOX=off, or name another database by DATABASE_URL or DATA_DIR.',
+    ],
+  ])('(sandbox: %p) refuses a process of the other mode', async (isSandbox, message) => {
+    await (await openDeployment({ ...settings, isSandbox })).close();
+
+    for (const prepare of [true, false]) {
+      const work = openDeployment({ ...settings, isSandbox: !isSandbox, isSandboxStated: false, prepare });
+      await expect(work).rejects.toThrow(new DeploymentError(message));
+    }
+    const connection = { connectionString: settings.databaseUrl! };
+    expect(await reasonOf(missingMigrations({ connection, isSandbox: !isSandbox }))).toBe(message);
+    expect(await reasonOf(migrateDeployment({ connection, isSandbox: !isSandbox }))).toBe(message);
+    expect(await storedModes()).toEqual([{ is_sandbox: isSandbox }]);
+  });
+
+  it('is compared before a migration', async () => {
+    await (await openDeployment(settings)).close();
+    await query(`delete from schema_migration where number = 1`);
+
+    expect(await reasonOf(openDeployment(live()))).toMatch(/^The database is a sandbox, but SANDBOX=off\./);
+  });
+
+  it('is that of the served database, not of the owner’s URL', async () => {
+    const other = await server.makeDatabase();
+    await (await openDeployment(settings)).close();
+    await (await openDeployment({ ...live(), databaseUrl: other.urlOf() })).close();
+
+    expect(await reasonOf(openDeployment({ ...live(), ownerUrl: other.urlOf() }))).toMatch(
+      /^The database is a sandbox/,
+    );
+    await other.drop();
+  });
+
+  it.each([
+    'insert into deployment_mode (is_sandbox) values (false)',
+    'insert into deployment_mode (id, is_sandbox) values (false, false)',
+    'update deployment_mode set is_sandbox = false',
+    'delete from deployment_mode',
+    'truncate deployment_mode',
+  ])('does not change by %s of an administrator', async (text) => {
+    await (await openDeployment(settings)).close();
+
+    await expect(query(text)).rejects.toMatchObject({
+      code: expect.stringMatching(
+        `^(${RULE_VIOLATION.recordChanged}|${SQLSTATE.uniqueViolation}|${SQLSTATE.checkViolation})$`,
+      ) as string,
+    });
+  });
+});
+
+describe('the mode of a new database', () => {
+  it('is that of one of two concurrent processes', async () => {
+    const results = await Promise.allSettled(
+      [settings, live(), settings, live()].map(async (one) => {
+        await (await openDeployment(one)).close();
+        return one.isSandbox;
+      }),
+    );
+
+    const [stored] = await storedModes();
+    expect(results.map(({ status }) => status === 'fulfilled')).toEqual(
+      [true, false, true, false].map((isSandbox) => isSandbox === stored!.is_sandbox),
+    );
+    for (const result of results) {
+      if (result.status === 'rejected') expect(result.reason).toBeInstanceOf(DeploymentError);
+    }
+  });
+
+  it('is sandbox by default', async () => {
+    await (await openDeployment({ ...settings, isSandboxStated: false })).close();
+
+    expect(await storedModes()).toEqual([{ is_sandbox: true }]);
+  });
+});
+
+describe('the mode of a database of an older version', () => {
+  let folders: string[];
+
+  beforeAll(() => {
+    const folder = mkdtempSync(join(tmpdir(), 'before-mode-'));
+    folders = MIGRATIONS.map((original, index) => {
+      const copy = join(folder, `${index}`);
+      mkdirSync(copy);
+      for (const name of readdirSync(original)) cpSync(join(original, name), join(copy, name));
+      return copy;
+    });
+    const all = folders.flatMap((copy) => readdirSync(copy).map((name) => join(copy, name)));
+    const first = all.map((path) => basename(path)).find((name) => name.endsWith('-deployment-mode.sql'))!;
+    for (const path of all) if (basename(path) >= first) rmSync(path);
+  });
+  afterAll(() => rmSync(join(folders[0]!, '..'), { recursive: true }));
+  beforeEach(async () => {
+    const connection = { connectionString: settings.databaseUrl! };
+    const roles = { ownerRole: OWNER_ROLE, appRole: APP_ROLE, provisioningRole: PROVISIONING_ROLE };
+    await migrate({ connection, folders, schema: SCHEMA, ...roles });
+  });
+
+  it('is sandbox by default without data', async () => {
+    await (await openDeployment({ ...settings, isSandboxStated: false })).close();
+
+    expect(await storedModes()).toEqual([{ is_sandbox: true }]);
+  });
+
+  it('must be stated if there is data', async () => {
+    await query(`insert into app (id, name) values (1, 'Harbour')`);
+
+    const work = openDeployment({ ...settings, isSandboxStated: false });
+
+    await expect(work).rejects.toBeInstanceOf(DeploymentError);
+    expect(await reasonOf(work)).toMatch(
+      /^The database has data, and does not yet store .+ Set SANDBOX=on for demo money/,
+    );
+    expect(await query(`select from pg_class where relname = 'deployment_mode'`)).toEqual([]);
+  });
+
+  it.each([true, false])('is stored as stated (sandbox: %p)', async (isSandbox) => {
+    await query(`insert into app (id, name) values (1, 'Harbour')`);
+
+    await (await openDeployment({ ...settings, isSandbox })).close();
+
+    expect(await storedModes()).toEqual([{ is_sandbox: isSandbox }]);
+  });
+
+  it('warns an operator about demo data in a live database', async () => {
+    await query(`insert into demo_step (name, id) values ('app', 1)`);
+    const lines: string[] = [];
+
+    await (await openDeployment({ ...live(), log: (line) => lines.push(line) })).close();
+
+    expect(lines).toContainEqual(expect.stringMatching(/^this live database holds demo data/));
+  });
+});

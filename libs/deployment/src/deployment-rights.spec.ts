@@ -1,0 +1,164 @@
+import { copyFile, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  APP_ROLE,
+  type ConnectionOptions,
+  DatabaseSetupError,
+  migrate,
+  OWNER_ROLE,
+  PROVISIONING_ROLE,
+  SCHEMA,
+  SQLSTATE,
+} from '@banking/postgres';
+import { attachEmbeddedServer } from '@banking/embedded-postgres';
+import { administer, sql, reasonOf } from '@banking/postgres/testing';
+import { makeDemoWorld, readDemoWorld } from '@banking/demo';
+import { MIGRATIONS } from './all-migrations.js';
+import { openDeployment, type DeploymentSettings } from './open-deployment.js';
+import { addApp, allApps } from '@banking/provisioning';
+import { ownServer, type LoginName, type OwnServer } from './testing/own-server.js';
+
+describe('a deployment on an external server, with a migrated database', () => {
+  let server: OwnServer;
+  let database: Awaited<ReturnType<OwnServer['makeDatabase']>>;
+
+  beforeAll(async () => {
+    server = await ownServer();
+    database = await server.makeDatabase();
+    await (await openDeployment(as('owner', {}))).close();
+  });
+  afterAll(async () => {
+    await database.drop();
+    await server.close();
+  });
+
+  const as = (login: LoginName, mode: Partial<DeploymentSettings>): DeploymentSettings => ({
+    databaseUrl: database.urlOf(login),
+    dataDir: '/nowhere',
+    isSandbox: false,
+    ...mode,
+  });
+
+  it.each<[LoginName, string]>([
+    ['owner', OWNER_ROLE],
+    ['operator', PROVISIONING_ROLE],
+  ])('refuses a live service with the login of the %s', async (login, role) => {
+    const work = openDeployment(as(login, { isService: true }));
+
+    await expect(work).rejects.toBeInstanceOf(DatabaseSetupError);
+    expect(await reasonOf(work)).toContain(`The login "${server.logins[login]}" can act as "${role}"`);
+  });
+
+  it('refuses a live service while its role can create temporary tables', async () => {
+    const work = openDeployment(as('app', { isService: true }));
+
+    expect(await reasonOf(work)).toContain('Let an administrator run: revoke create, temporary on database');
+    await database.query('revoke temporary on database @database from public');
+
+    await (await openDeployment(as('app', { isService: true }))).close();
+  });
+
+  it('refuses a live service whose login owns the database', async () => {
+    await database.query(`alter database @database owner to ${server.logins.app}`);
+    const work = openDeployment(as('app', { isService: true }));
+
+    expect(await reasonOf(work)).toContain('is a superuser, owns the database, or has BYPASSRLS or CREATEROLE');
+    await database.query('alter database @database owner to current_user');
+  });
+
+  it('accepts each login in a sandbox', async () => {
+    const sandbox = await server.makeDatabase();
+    const settings = { ...as('owner', { isService: true }), isSandbox: true };
+    await (await openDeployment({ ...settings, databaseUrl: sandbox.urlOf('owner') })).close();
+    await (await openDeployment({ ...settings, databaseUrl: sandbox.urlOf() })).close();
+    await sandbox.drop();
+  });
+
+  it('lets an operator change the directory of a live deployment', async () => {
+    const deployment = await openDeployment(as('operator', {}));
+    const directory = await deployment.openProvisioning();
+
+    await addApp(directory, 'spec', 'Harbour');
+
+    expect(await allApps(directory)).toMatchObject([{ name: 'Harbour' }]);
+    expect(await reasonOf(addApp(deployment.database, 'spec', 'Quay'))).toBe('permission denied for table app');
+    await directory.end();
+    await deployment.close();
+  });
+
+  it('names the missing grant if a service login changes the directory', async () => {
+    const deployment = await openDeployment(as('app', {}));
+
+    const sentence = await reasonOf(deployment.openProvisioning());
+
+    expect(sentence).toContain(`let an administrator run: grant "banking_provisioning" to "${server.logins.app}";`);
+    await deployment.close();
+  });
+});
+
+// A server of one's own has other logins.
+(process.env['DATABASE_URL'] ? describe.skip : describe)('a deployment on the embedded server', () => {
+  let dataDir: string;
+
+  beforeEach(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'banking-rights-'));
+  });
+  afterEach(() => rm(dataDir, { recursive: true, force: true }));
+
+  it('has separate logins for services and commands, and none can become the owner', async () => {
+    const settings = { dataDir, isSandbox: false, poolSize: 2 };
+    const service = await openDeployment({ ...settings, isService: true });
+    const command = await openDeployment(settings);
+    const directory = await command.openProvisioning();
+
+    const who = sql('select session_user as login, current_user as role');
+    expect(await service.database.read({}, who)).toEqual({ login: 'banking_login', role: APP_ROLE });
+    expect(await command.database.read({}, who)).toEqual({ login: 'banking_operator', role: APP_ROLE });
+    expect(await directory.read({}, who)).toEqual({ login: 'banking_operator', role: PROVISIONING_ROLE });
+    for (const database of [service.database, directory]) {
+      const escape = database.pipeline({}, [sql(`select set_config('role', '${OWNER_ROLE}', true)`)]);
+      await expect(escape).rejects.toMatchObject({ code: SQLSTATE.insufficientPrivilege });
+    }
+    await directory.end();
+    await command.close();
+    await service.close();
+  });
+
+  it('adds the roles and logins that an older version lacks', async () => {
+    const { connection, detach } = await attachEmbeddedServer({ dataDir });
+    await makeTwoRoles(connection);
+    await detach();
+
+    const deployment = await openDeployment({ dataDir, isSandbox: true, isService: true, poolSize: 2 });
+    await makeDemoWorld(deployment);
+
+    expect(await readDemoWorld(deployment.database)).toBeDefined();
+    await deployment.close();
+    const command = await openDeployment({ dataDir, isSandbox: true, prepare: false });
+    const directory = await command.openProvisioning();
+    expect(await allApps(directory)).toHaveLength(2);
+    await directory.end();
+    await command.close();
+  });
+});
+
+/** What the version before left behind: its migrations, its two roles, one login, and the rights of every new database. */
+async function makeTwoRoles(connection: ConnectionOptions): Promise<void> {
+  const older = await mkdtemp(join(tmpdir(), 'banking-older-'));
+  const lists = MIGRATIONS.map(async (folder) => (await readdir(folder)).map((name) => ({ folder, name })));
+  const files = (await Promise.all(lists)).flat();
+  const first = files.find(({ name }) => name.endsWith('-balances-of-transfers-only.sql'))!;
+  for (const { folder, name } of files) if (name < first.name) await copyFile(join(folder, name), join(older, name));
+  const roles = { ownerRole: OWNER_ROLE, appRole: APP_ROLE, provisioningRole: PROVISIONING_ROLE };
+  await migrate({ connection, schema: SCHEMA, ...roles, folders: [older] });
+  await rm(older, { recursive: true });
+  await administer(connection, (client) =>
+    client.query(`
+      drop owned by ${PROVISIONING_ROLE};
+      drop role ${PROVISIONING_ROLE};
+      grant temporary on database postgres to public;
+      create role banking_login login nosuperuser nobypassrls noinherit;
+      grant ${APP_ROLE} to banking_login`),
+  );
+}

@@ -1,0 +1,62 @@
+import {
+  APP_ROLE,
+  type ConnectionOptions,
+  DatabaseError,
+  migrate,
+  OWNER_ROLE,
+  pendingMigrations,
+  PROVISIONING_ROLE,
+  SCHEMA,
+  RULE_VIOLATION,
+} from '@banking/postgres';
+import { DeploymentError } from './deployment-error.js';
+import { checkMode, type DeploymentMode, modeParameters } from './deployment-mode.js';
+import { MIGRATIONS } from './all-migrations.js';
+
+export interface SchemaSettings extends DeploymentMode {
+  /** The login that may migrate. */
+  readonly connection: ConnectionOptions;
+  readonly log?: ((line: string) => void) | undefined;
+}
+
+/**
+ * The names of the migrations that the database lacks. Changes nothing.
+ *
+ * @throws DeploymentError when the database has the other mode. @throws as `pendingMigrations` does
+ */
+export async function missingMigrations({ connection, ...mode }: SchemaSettings): Promise<readonly string[]> {
+  const pending = await pendingMigrations(schemaAt(connection));
+  await checkMode(connection, mode);
+  return pending;
+}
+
+/**
+ * Brings the schema to this version, and stores the mode where the database has none.
+ *
+ * @returns the names of the migrations applied now
+ * @throws DeploymentError when the mode has to be set, or another process has stored the other one. @throws as `migrate` does
+ */
+export async function migrateDeployment({ connection, log, ...mode }: SchemaSettings): Promise<readonly string[]> {
+  const parameters = modeParameters(mode);
+  const { applied } = await migrate({ ...schemaAt(connection), parameters, ...(log && { log }) }).catch(explainMode);
+  await checkMode(connection, mode);
+  return applied;
+}
+
+const schemaAt = (connection: ConnectionOptions) => ({
+  connection,
+  folders: MIGRATIONS,
+  schema: SCHEMA,
+  ownerRole: OWNER_ROLE,
+  appRole: APP_ROLE,
+  provisioningRole: PROVISIONING_ROLE,
+});
+
+function explainMode(error: unknown): never {
+  if (!(error instanceof DatabaseError) || error.code !== RULE_VIOLATION.modeMissing) throw error;
+  throw new DeploymentError(
+    'The database has data, and does not yet store whether that is demo money. Set SANDBOX=on for demo money or SANDBOX=off for ' +
+      'real money, and start again. It is stored once and cannot be changed.',
+    { cause: error },
+  );
+}

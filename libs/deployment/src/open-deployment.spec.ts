@@ -1,0 +1,194 @@
+import { SQLSTATE } from '@banking/postgres';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { verifyBooks } from '@banking/ledger';
+import { administer, sql, reasonOf } from '@banking/postgres/testing';
+import { makeDemoWorld, readDemoWorld } from '@banking/demo';
+import { DeploymentError } from './deployment-error.js';
+import { openDeployment, type DeploymentSettings } from './open-deployment.js';
+import { ownServer, type OwnServer } from './testing/own-server.js';
+
+describe('a deployment on an external server, with a new database', () => {
+  let server: OwnServer;
+  let database: Awaited<ReturnType<OwnServer['makeDatabase']>>;
+
+  beforeAll(async () => {
+    server = await ownServer();
+  });
+  afterAll(() => server.close());
+
+  beforeEach(async () => {
+    database = await server.makeDatabase();
+  });
+  afterEach(() => database.drop());
+
+  const settings = (urls: { databaseUrl?: string; ownerUrl?: string }): DeploymentSettings => ({
+    databaseUrl: database.urlOf(),
+    dataDir: '/nowhere',
+    isSandbox: true,
+    ...urls,
+  });
+  const asOwner = () => database.urlOf('owner');
+  const asApp = () => database.urlOf('app');
+
+  it('serves as one login what another login has migrated', async () => {
+    const deployment = await openDeployment(settings({ databaseUrl: asApp(), ownerUrl: asOwner() }));
+    await makeDemoWorld(deployment);
+
+    const demo = await readDemoWorld(deployment.database);
+    expect((await verifyBooks(deployment.database, Object.values(demo!.workspaces))).findings).toEqual([]);
+    const who = await deployment.database.read({}, sql('select session_user as login, current_user as role'));
+    expect(who).toEqual({ login: server.logins.app, role: 'banking_app' });
+    await deployment.close();
+  });
+
+  it('needs no owner login if the schema is up to date', async () => {
+    await (await openDeployment(settings({ databaseUrl: asOwner() }))).close();
+
+    const deployment = await openDeployment(settings({ databaseUrl: asApp() }));
+
+    expect(await readDemoWorld(deployment.database)).toBeUndefined();
+    await deployment.close();
+  });
+
+  it('names DATABASE_OWNER_URL if the login of the service cannot migrate', async () => {
+    const work = openDeployment(settings({ databaseUrl: asApp() }));
+
+    await expect(work).rejects.toBeInstanceOf(DeploymentError);
+    const sentence = await reasonOf(work);
+    expect(sentence).toContain('The database lacks 0001-books.sql, 0002-reference.sql');
+    expect(sentence).toContain('Set DATABASE_OWNER_URL to a login that may');
+    expect(sentence).not.toContain(server.password);
+  });
+
+  it('names the table that another session has locked against a migration', async () => {
+    await (await openDeployment(settings({ databaseUrl: asOwner() }))).close();
+
+    const sentence = await administer({ connectionString: database.urlOf() }, async (client) => {
+      await client.query(`delete from banking.schema_migration where name like '%-paused-orders.sql'`);
+      await client.query('begin; lock table banking.customer_order in access share mode');
+      return reasonOf(openDeployment(settings({ databaseUrl: asOwner() })));
+    });
+
+    expect(sentence).toMatch(/-paused-orders\.sql waited 2 s for a lock .* with locks on customer_order/);
+    expect(sentence).not.toContain('may not migrate');
+  });
+
+  it('names the role that a login without rights lacks', async () => {
+    await (await openDeployment(settings({ databaseUrl: asOwner() }))).close();
+
+    const sentence = await reasonOf(openDeployment(settings({ databaseUrl: database.urlOf('stranger') })));
+
+    expect(sentence).toContain('grant "banking_app" to');
+  });
+
+  it('refuses a new database and changes nothing without `prepare`', async () => {
+    const work = openDeployment({ ...settings({}), prepare: false });
+
+    expect(await reasonOf(work)).toContain('Run banking migrate or start the service first');
+    const again = await reasonOf(openDeployment({ ...settings({}), prepare: false }));
+    expect(again).toContain('The database lacks 0001-books.sql');
+  });
+
+  it('serves from two processes that start at the same time', async () => {
+    const both = await Promise.all([1, 2].map(() => openDeployment(settings({}))));
+    await Promise.all(both.map((deployment) => makeDemoWorld(deployment)));
+
+    const worlds = await Promise.all(both.map(({ database }) => readDemoWorld(database)));
+    expect(worlds[0]).toEqual(worlds[1]);
+    await Promise.all(both.map((deployment) => deployment.close()));
+  });
+
+  it('names an unreachable server without its password', async () => {
+    const databaseUrl = `postgres://service:${server.password}@127.0.0.1:1/bank`;
+
+    const work = openDeployment(settings({ databaseUrl }));
+
+    await expect(work).rejects.toBeInstanceOf(DeploymentError);
+    expect(await reasonOf(work)).toMatch(/^The database at 127\.0\.0\.1:1 cannot be reached/);
+    expect(await reasonOf(work)).not.toContain(server.password);
+  });
+});
+
+// An environment with DATABASE_URL may have no embedded server.
+(process.env['DATABASE_URL'] ? describe.skip : describe)('a deployment on the embedded server', () => {
+  let dataDir: string;
+
+  beforeAll(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'banking-deployment-'));
+  });
+  afterAll(() => rm(dataDir, { recursive: true, force: true }));
+
+  it('keeps the demo data, with the ids that the documentation names', async () => {
+    const start = async () => {
+      const deployment = await openDeployment({ dataDir, isSandbox: true, poolSize: 2, nameStatements: false });
+      await makeDemoWorld(deployment);
+      const demo = await readDemoWorld(deployment.database);
+      const { findings } = await verifyBooks(deployment.database, Object.values(demo!.workspaces));
+      await deployment.close();
+      return { demo, findings };
+    };
+
+    const first = await start();
+
+    expect(first.findings).toEqual([]);
+    // The documentation names these.
+    expect(first.demo?.transfers).toEqual({
+      funding: 10,
+      internal: 24,
+      international: 26,
+      pending: 30,
+      returned: 34,
+      spot: 40,
+    });
+    expect(await start()).toEqual(first);
+  });
+
+  it('reads a transfer by its primary key after the statistics are refreshed', async () => {
+    const deployment = await openDeployment({ dataDir, isSandbox: true });
+
+    const plan = await deployment.database.pipeline({ workspaces: [1] }, [
+      sql<{ 'QUERY PLAN': string }>('explain select from transfer where workspace_id = 1 and id = 26'),
+    ] as const);
+
+    expect(plan[0].map((line) => line['QUERY PLAN']).join('\n')).toContain('transfer_pkey');
+    await deployment.close();
+  });
+
+  it('leaves a connection without rights after `reset role`', async () => {
+    const deployment = await openDeployment({ dataDir, isSandbox: true, isService: true });
+
+    const roleless = deployment.database.transaction({}, async (tx) => {
+      const [, rows] = await tx.pipeline([
+        sql('reset role'),
+        sql('select session_user as login, usesuper from pg_user where usename = session_user'),
+      ] as const);
+      await expect(tx.pipeline([sql('select id from banking.account')])).rejects.toMatchObject({
+        code: SQLSTATE.insufficientPrivilege,
+      });
+      return rows;
+    });
+
+    expect(await roleless).toEqual([{ login: 'banking_login', usesuper: false }]);
+    await deployment.close();
+  });
+
+  it('reports overwritten tables as damage, with what to do', async () => {
+    await (await openDeployment({ dataDir, isSandbox: true })).close();
+    await overwriteTables(join(dataDir, 'database/base/5'));
+
+    const work = openDeployment({ dataDir, isSandbox: true });
+
+    await expect(work).rejects.toBeInstanceOf(DeploymentError);
+    expect(await reasonOf(work)).toMatch(/^The database in DATA_DIR is damaged: .+ put a backup in its place\.$/s);
+  });
+});
+
+/** Overwrites the tables of this project. Those of PostgreSQL itself have numbers below 16384. */
+async function overwriteTables(folder: string): Promise<void> {
+  for (const name of (await readdir(folder)).filter((one) => /^\d+$/.test(one) && Number(one) >= 16_384)) {
+    const content = await readFile(join(folder, name));
+    await writeFile(join(folder, name), content.fill(0x5a, 0, Math.min(4096, content.length)));
+  }
+}

@@ -1,0 +1,216 @@
+import { isNativeError } from 'node:util/types';
+import { Refusal } from '@banking/domain';
+import { openBooks, type Books } from '@banking/ledger';
+import {
+  analyzeTables,
+  APP_ROLE,
+  type ConnectionOptions,
+  Database,
+  DatabaseError,
+  EMBEDDED_LOGIN,
+  EMBEDDED_OPERATOR_LOGIN,
+  ensureEmbeddedLogins,
+  MigrationError,
+  OWNER_ROLE,
+  PROVISIONING_ROLE,
+  SCHEMA,
+  SQLSTATE,
+} from '@banking/postgres';
+import { attachEmbeddedServer } from '@banking/embedded-postgres';
+import { connectionTo } from '@banking/process';
+import { DeploymentError } from './deployment-error.js';
+import { checkServedMode, type DeploymentMode } from './deployment-mode.js';
+import { loadReference } from '@banking/operations';
+import { migrateDeployment, missingMigrations } from './migrate-deployment.js';
+
+export interface DeploymentSettings extends DeploymentMode {
+  /** A server of PostgreSQL 15 or later. Without it, the embedded server of `dataDir` is used. */
+  readonly databaseUrl?: string | undefined;
+  /** The login that may migrate and change the directory, where it is not the one of `databaseUrl`. */
+  readonly ownerUrl?: string | undefined;
+  readonly dataDir: string;
+  /** Whether this process serves requests or due work. A command of an operator does neither. Default false. */
+  readonly isService?: boolean | undefined;
+  readonly poolSize?: number | undefined;
+  /** Off for PgBouncer before 1.21 in transaction mode. */
+  readonly nameStatements?: boolean | undefined;
+  /** How long one SQL statement may run. Default: the limit of the service. */
+  readonly statementTimeoutMs?: number | undefined;
+  /** Whether schema and reference data are brought up to date first. Otherwise an outdated database is refused. Default true. */
+  readonly prepare?: boolean | undefined;
+  readonly log?: ((line: string) => void) | undefined;
+  /** Receives failures that the service survives: a server that ended, a connection that broke. */
+  readonly warn?: ((line: string) => void) | undefined;
+}
+
+/** A database that is connected and migrated and has its reference data, with its books open. */
+export interface Deployment {
+  readonly database: Database;
+  readonly books: Books;
+  /**
+   * Opens the database as the provisioning role, which alone may change the directory. Close it before the deployment.
+   *
+   * @throws DatabaseSetupError with the SQL an administrator must run, when the login may not act as that role
+   */
+  openProvisioning(): Promise<Database>;
+  /** Refreshes the planner's statistics of the embedded database. Another server has its own autovacuum. */
+  analyze(): Promise<void>;
+  /** Closes the connections. Stops the embedded server if no other process uses it. */
+  close(): Promise<void>;
+}
+
+/**
+ * Connects to the database, and brings its schema and its reference data to this version.
+ *
+ * @throws DeploymentError, EmbeddedServerError, DatabaseSetupError, MigrationError, each with a message that says what to do
+ */
+export async function openDeployment(settings: DeploymentSettings): Promise<Deployment> {
+  const { databaseUrl, isSandbox, isService = false, prepare = true, warn } = settings;
+  const { poolSize, nameStatements, statementTimeoutMs } = settings;
+  const { connection, embedded } = await connect(settings);
+  const openProvisioning = () => openAsProvisioning(connection, settings);
+  let database: Database | undefined;
+  try {
+    await bringUpToDate(connection, prepare, settings);
+    if (embedded && prepare) await ensureEmbeddedLogins(connection);
+    database = await Database.open({
+      connection: embedded ? { ...connection, user: isService ? EMBEDDED_LOGIN : EMBEDDED_OPERATOR_LOGIN } : connection,
+      role: APP_ROLE,
+      schema: SCHEMA,
+      ...(isService && !isSandbox && { forbiddenRoles: [OWNER_ROLE, PROVISIONING_ROLE] }),
+      ...(poolSize !== undefined && { poolSize }),
+      ...(nameStatements !== undefined && { nameStatements }),
+      ...(statementTimeoutMs !== undefined && { statementTimeoutMs }),
+      onError: (error) => warn?.(`A connection to the database broke: ${error.message}`),
+    });
+    await checkServedMode(database, settings);
+    const books = openBooks(database);
+    if (prepare) await loadReference(database);
+    const opened = database;
+    return {
+      database,
+      books,
+      openProvisioning,
+      async analyze() {
+        if (embedded) await analyzeTables(connection, SCHEMA);
+      },
+      async close() {
+        await opened.end().finally(() => embedded?.detach());
+      },
+    };
+  } catch (error) {
+    await database?.end();
+    await embedded?.detach();
+    throw explainFailure(error, databaseUrl);
+  }
+}
+
+/** Uses a login of its own on the embedded server, and elsewhere the login that migrates: it may have more rights than the service. */
+function openAsProvisioning(
+  connection: ConnectionOptions,
+  { databaseUrl, ownerUrl, nameStatements }: DeploymentSettings,
+): Promise<Database> {
+  const external = ownerUrl === undefined ? connection : connectionTo(ownerUrl);
+  return Database.open({
+    connection: databaseUrl === undefined ? { ...connection, user: EMBEDDED_OPERATOR_LOGIN } : external,
+    role: PROVISIONING_ROLE,
+    schema: SCHEMA,
+    poolSize: 1,
+    ...(nameStatements !== undefined && { nameStatements }),
+  });
+}
+
+interface Connected {
+  readonly connection: ConnectionOptions;
+  readonly embedded?: Awaited<ReturnType<typeof attachEmbeddedServer>>;
+}
+
+async function connect({ databaseUrl, dataDir, warn }: DeploymentSettings): Promise<Connected> {
+  if (databaseUrl !== undefined) return { connection: connectionTo(databaseUrl) };
+  const embedded = await attachEmbeddedServer({ dataDir, ...(warn && { log: warn }) });
+  return { connection: embedded.connection, embedded };
+}
+
+/** @throws DeploymentError if a migration is pending and must not be applied here or by this login, or if the mode differs */
+async function bringUpToDate(
+  connection: ConnectionOptions,
+  prepare: boolean,
+  { databaseUrl, ownerUrl, isSandbox, isSandboxStated, log }: DeploymentSettings,
+): Promise<void> {
+  const owner = ownerUrl === undefined ? connection : connectionTo(ownerUrl);
+  const schema = { connection: owner, isSandbox, isSandboxStated, log };
+  const pending = await missingMigrations(schema);
+  if (pending.length === 0) return;
+  if (!prepare) {
+    throw new DeploymentError(
+      `The database lacks ${pending.join(', ')}. Run banking migrate or start the service first, or check DATA_DIR and DATABASE_URL.`,
+    );
+  }
+  const work = migrateDeployment(schema);
+  await (databaseUrl !== undefined && ownerUrl === undefined ? work.catch(explainLogin(pending)) : work);
+}
+
+/** Names the setting for the login that migrates: the login that serves is not meant to. */
+function explainLogin(pending: readonly string[]): (error: unknown) => never {
+  return (error) => {
+    const { cause } = error as { cause?: unknown };
+    const isNotAllowed =
+      error instanceof MigrationError &&
+      cause instanceof DatabaseError &&
+      cause.code === SQLSTATE.insufficientPrivilege;
+    if (!isNotAllowed) throw error;
+    throw new DeploymentError(
+      `The database lacks ${pending.join(', ')}, and the login of DATABASE_URL may not migrate. ` +
+        `Set DATABASE_OWNER_URL to a login that may; in a sandbox, this one may be such a login. ${error.message}`,
+      { cause: error },
+    );
+  };
+}
+
+/** Corrupted data, an error of the file system. */
+const DAMAGED = /^(?:XX00[12]|58)/;
+
+/** For an unreachable server or damaged files, returns an error that says what to do. Returns other errors unchanged. */
+export function explainFailure(error: unknown, databaseUrl: string | undefined): unknown {
+  const cause = error instanceof Refusal || error instanceof MigrationError ? error.cause : error;
+  const code = (cause instanceof DatabaseError && cause.code) || '';
+  const whose = databaseUrl === undefined ? 'in DATA_DIR' : `at ${new URL(databaseUrl).host}`;
+  if (cause instanceof DatabaseError && DAMAGED.test(code)) {
+    const advice = 'Stop every process that uses it and put a backup in its place.';
+    return new DeploymentError(`The database ${whose} is damaged: ${cause.message}. ${advice}`, { cause: error });
+  }
+  if (cause instanceof DatabaseError && code === SQLSTATE.diskFull) {
+    const advice = 'Free at least 200 MB and start again.';
+    return new DeploymentError(`The disk of the database ${whose} is full: ${cause.message}. ${advice}`, {
+      cause: error,
+    });
+  }
+  const isUnreachable = error instanceof Refusal && error.reason === 'unavailable';
+  return isUnreachable ? new DeploymentError(explainUnreachable(error, databaseUrl), { cause: error }) : error;
+}
+
+/** The driver's message if the server has no TLS. The error has no code. */
+const NO_TLS = 'The server does not support SSL connections';
+/** Codes of `node:tls`, such as CERT_HAS_EXPIRED, SELF_SIGNED_CERT_IN_CHAIN and UNABLE_TO_VERIFY_LEAF_SIGNATURE. */
+const UNTRUSTED = /CERT|SIGNATURE/;
+
+/** Names the server, never the login or its password. */
+function explainUnreachable(error: Refusal, databaseUrl: string | undefined): string {
+  const server = databaseUrl === undefined ? 'The embedded database' : `The database at ${new URL(databaseUrl).host}`;
+  const why = isNativeError(error.cause) ? error.cause.message : error.message;
+  const code = String((error.cause as NodeJS.ErrnoException | undefined)?.code);
+  if (why === NO_TLS) {
+    return `${server} offers no TLS. Switch TLS on at the server, or set DATABASE_TLS=off to connect without it.`;
+  }
+  if (UNTRUSTED.test(code)) {
+    return (
+      `${server} did not prove who it is: ${why}. Connect by a name in its certificate, and set sslrootcert in the URL to the file ` +
+      'of the CA that signed it. DATABASE_TLS=off allows connecting without this proof.'
+    );
+  }
+  const advice =
+    databaseUrl === undefined
+      ? 'Look into server.log in DATA_DIR.'
+      : 'Check DATABASE_URL and that the server runs; without DATABASE_URL the embedded database is used.';
+  return `${server} cannot be reached: ${why}. ${advice}`;
+}

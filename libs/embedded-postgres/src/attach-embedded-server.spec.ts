@@ -1,0 +1,198 @@
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { ask, isServed, serverOf, until, World } from './testing/world.js';
+
+jest.setTimeout(90_000);
+const world = new World();
+afterEach(() => world.end());
+afterAll(() => world.removeTemplate());
+
+describe('an empty DATA_DIR', () => {
+  it('keeps its data and has no server between two processes', async () => {
+    const dataDir = join(world.folder(), 'a', 'data');
+
+    const first = await world.attach(dataDir);
+    await ask(first.connection.host, 'create table kept as select 1250 as amount');
+    await first.detach();
+    const between = isServed(dataDir);
+    const second = await world.attach(dataDir);
+
+    expect([first.started, second.started, between]).toEqual([true, true, false]);
+    expect(await ask(second.connection.host, 'select amount from kept')).toBe(1250);
+    await second.detach();
+    expect(isServed(dataDir)).toBe(false);
+  });
+
+  it('has one server for two processes that attach at once', async () => {
+    const dataDir = join(world.folder(), 'data');
+    const [one, other] = [world.process(dataDir), world.process(dataDir)];
+
+    const attached = await Promise.all([one.waitFor('attached'), other.waitFor('attached')]);
+
+    expect(attached.map(({ started }) => started).sort()).toEqual([false, true]);
+    expect(attached[0]?.host).toBe(attached[1]?.host);
+    expect(namesIn(dataDir)).toEqual(['database', 'run', 'server.log', 'socket']);
+    await Promise.all([one.detach(), other.detach()]);
+    expect(isServed(dataDir)).toBe(false);
+  });
+
+  it('has a server with durable commits that listens on no port', async () => {
+    const server = await world.attach(await world.stoppedDataDir());
+    const setting = (name: string) => ask(server.connection.host, `select current_setting('${name}')`);
+
+    for (const name of ['fsync', 'full_page_writes', 'synchronous_commit', 'data_checksums']) {
+      expect([name, await setting(name)]).toEqual([name, 'on']);
+    }
+    expect(await setting('listen_addresses')).toBe('');
+    expect(await ask(server.connection.host, 'select count(*)::int from pg_hba_file_rules')).toBe(1);
+    expect(await ask(server.connection.host, "select type || ' ' || auth_method from pg_hba_file_rules")).toBe(
+      'local peer',
+    );
+    if (process.platform === 'linux') expect(await listeningSockets(server.connection.host)).toBe(0);
+    await server.detach();
+  });
+
+  it('has a server log without failed statements', async () => {
+    const dataDir = await world.stoppedDataDir();
+    const server = await world.attach(dataDir);
+
+    await expect(ask(server.connection.host, "select 'Ada Lovelace'::int")).rejects.toThrow('Ada Lovelace');
+
+    await server.detach();
+    expect(readFileSync(join(dataDir, 'server.log'), 'utf8')).not.toContain('Ada');
+  });
+});
+
+describe('a service that uses the server', () => {
+  it('keeps the server while a command attaches and detaches, and stops it as the last process', async () => {
+    const dataDir = await world.stoppedDataDir();
+    const service = await world.attach(dataDir);
+
+    const command = world.process(dataDir);
+    expect((await command.waitFor('attached')).started).toBe(false);
+    await command.detach();
+
+    expect(await ask(service.connection.host, 'select 1')).toBe(1);
+    await service.detach();
+    await service.detach();
+    expect(isServed(dataDir)).toBe(false);
+  });
+
+  it('leaves the server to a command that detaches later', async () => {
+    const dataDir = await world.stoppedDataDir();
+    const service = await world.attach(dataDir);
+    const command = world.process(dataDir);
+    await command.waitFor('attached');
+
+    await service.detach();
+
+    expect(await ask(service.connection.host, 'select 1')).toBe(1);
+    await command.detach();
+    expect(isServed(dataDir)).toBe(false);
+  });
+
+  it('leaves the server to the next process when it is killed', async () => {
+    const dataDir = await world.stoppedDataDir();
+    const killed = world.process(dataDir);
+    await killed.waitFor('attached');
+    await killed.kill();
+    const orphan = serverOf(dataDir);
+
+    const next = await world.attach(dataDir);
+
+    expect(next.started).toBe(false);
+    expect(serverOf(dataDir)).toEqual(orphan);
+    expect(readdirSync(join(dataDir, 'run')).filter((name) => name.startsWith('holder-'))).toHaveLength(1);
+    await next.detach();
+    expect(isServed(dataDir)).toBe(false);
+  });
+
+  it.each([
+    ['takes the lock', (names: Names) => names.run.includes('lock')],
+    ['makes the database', (names: Names) => names.home.some((name) => name.startsWith('database-half-'))],
+    ['starts the server', (names: Names) => names.run.includes('server')],
+  ])('does not prevent the next start when it is killed while it %s', async (_when, condition) => {
+    const dataDir = join(world.folder(), 'data');
+    const killed = world.process(dataDir);
+    await until(() => condition({ home: namesIn(dataDir), run: namesIn(join(dataDir, 'run')) }));
+    await killed.kill();
+
+    const next = await world.attach(dataDir);
+
+    expect(await ask(next.connection.host, 'select 1')).toBe(1);
+    expect(namesIn(dataDir)).toEqual(['database', 'run', 'server.log', 'socket']);
+    await next.detach();
+    expect(namesIn(join(dataDir, 'run'))).toEqual(['server']);
+    expect(isServed(dataDir)).toBe(false);
+  });
+
+  it('has a server outside of its process group, which Ctrl-C does not reach', async () => {
+    const dataDir = await world.stoppedDataDir();
+    const service = await world.attach(dataDir);
+
+    const groupOf = (pid: number) => readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.split(' ')[2];
+
+    if (process.platform === 'linux') expect(groupOf(serverOf(dataDir)?.pid ?? 0)).not.toBe(groupOf(process.pid));
+    await service.detach();
+  });
+});
+
+describe('a server that is killed', () => {
+  it('is started again with all commits while a process uses it', async () => {
+    const dataDir = await world.stoppedDataDir();
+    const lines: string[] = [];
+    const service = await world.attach(dataDir, (line) => lines.push(line));
+    await ask(service.connection.host, 'create table kept as select 7 as amount');
+    const killed = serverOf(dataDir);
+
+    process.kill(killed?.pid ?? 0, 'SIGKILL');
+    await until(() => lines.some((line) => line.startsWith('the database server runs again')));
+
+    expect(serverOf(dataDir)).not.toEqual(killed);
+    expect(await ask(service.connection.host, 'select amount from kept')).toBe(7);
+    await service.detach();
+    expect(isServed(dataDir)).toBe(false);
+  });
+
+  it('recovers at the next start when its process was killed too', async () => {
+    const dataDir = await world.stoppedDataDir();
+    const service = world.process(dataDir);
+    const { host = '' } = await service.waitFor('attached');
+    await ask(host, 'create table kept as select 7 as amount');
+    await service.kill();
+    process.kill(serverOf(dataDir)?.pid ?? 0, 'SIGKILL');
+
+    const next = await world.attach(dataDir);
+
+    expect(next.started).toBe(true);
+    expect(await ask(next.connection.host, 'select amount from kept')).toBe(7);
+    await next.detach();
+  });
+});
+
+interface Names {
+  readonly home: readonly string[];
+  readonly run: readonly string[];
+}
+
+function namesIn(folder: string): string[] {
+  return existsSync(folder) ? readdirSync(folder).sort() : [];
+}
+
+/** How many of the postmaster's descriptors are TCP sockets that listen (state 0A in /proc/net/tcp). */
+async function listeningSockets(host: string): Promise<number> {
+  const dataDir = String(await ask(host, "select current_setting('data_directory')"));
+  const pid = readFileSync(join(dataDir, 'postmaster.pid'), 'latin1').split('\n')[0] ?? '';
+  const inodes = readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
+    try {
+      return /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${fd}`))?.[1] ?? [];
+    } catch {
+      return [];
+    }
+  });
+  return ['tcp', 'tcp6']
+    .filter((name) => existsSync(`/proc/net/${name}`))
+    .flatMap((name) => readFileSync(`/proc/net/${name}`, 'latin1').trim().split('\n').slice(1))
+    .map((line) => line.trim().split(/\s+/))
+    .filter((fields) => fields[3] === '0A' && inodes.includes(fields[9] ?? '')).length;
+}

@@ -1,0 +1,238 @@
+/* eslint-disable house/plain-words -- "nobody" is the name of a Unix user */
+import { spawnSync } from 'node:child_process';
+import { chmodSync, cpSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { findPackage, provideBinaries } from './binaries.js';
+import { chooseServerUser } from './server-user.js';
+import { ask, isServed, World, type UserIds } from './testing/world.js';
+
+jest.setTimeout(90_000);
+const world = new World();
+afterEach(() => world.end());
+
+const asRoot = process.geteuid?.() === 0;
+/** The user `daemon`, which every system has and no test server runs as. */
+const ordinary: UserIds | undefined = asRoot ? { uid: 1, gid: 1 } : undefined;
+/** The cases of root need root; a run as another user logs what it skips. */
+const itAsRoot: typeof it | typeof it.skip = asRoot ? it : it.skip;
+if (!asRoot) console.log('skipped: what only root can try (the server as another user, private homes)');
+
+describe('a DATA_DIR with a long path', () => {
+  it('has its socket in a short private folder, the same at every start', async () => {
+    const dataDir = join(world.folder(), 'a'.repeat(60), 'b'.repeat(60));
+
+    const first = await world.attach(dataDir);
+    await first.detach();
+    const second = await world.attach(dataDir);
+
+    expect(Buffer.byteLength(join(first.connection.host, '.s.PGSQL.5432'))).toBeLessThanOrEqual(103);
+    expect(lstatSync(first.connection.host).mode & 0o777).toBe(0o700);
+    expect(second.connection.host).toBe(first.connection.host);
+    await second.detach();
+  });
+
+  it('has a new short folder where the last one is open to others, and makes a missing one again', async () => {
+    const dataDir = join(world.folder(), 'a'.repeat(60), 'b'.repeat(60));
+    const first = await world.attach(dataDir);
+    await first.detach();
+    rmSync(first.connection.host, { recursive: true });
+
+    const second = await world.attach(dataDir);
+    await second.detach();
+    chmodSync(first.connection.host, 0o777);
+    const third = await world.attach(dataDir);
+
+    expect(second.connection.host).toBe(first.connection.host);
+    expect(third.connection.host).not.toBe(first.connection.host);
+    await third.detach();
+    rmSync(first.connection.host, { recursive: true });
+  });
+});
+
+describe('a DATA_DIR with spaces, quotes and commas in its path', () => {
+  it('has a server', async () => {
+    const server = await world.attach(join(world.folder(), `it's a "bank", really`));
+
+    expect(await ask(server.connection.host, 'select 1')).toBe(1);
+    await server.detach();
+  });
+});
+
+describe('an ordinary user', () => {
+  it('has a server that runs as that user, with private folders', async () => {
+    const dataDir = join(world.folder(ordinary), 'data');
+    const uid = ordinary?.uid ?? process.geteuid?.();
+
+    const service = world.process(dataDir, ordinary);
+    const attached = await service.waitFor('attached');
+
+    expect(attached.started).toBe(true);
+    for (const name of ['.', 'run', 'database', 'socket']) {
+      const stat = lstatSync(join(dataDir, name));
+      expect([name, stat.uid, stat.mode & 0o777]).toEqual([name, uid, 0o700]);
+    }
+    await service.detach();
+    expect(isServed(dataDir)).toBe(false);
+  });
+
+  itAsRoot('shares the server with root, and can use it after root', async () => {
+    const dataDir = join(world.folder(ordinary), 'data');
+    const service = world.process(dataDir, ordinary);
+    await service.waitFor('attached');
+
+    const root = await world.attach(dataDir);
+    await service.detach();
+    expect(await ask(root.connection.host, 'select 1')).toBe(1);
+    await root.detach();
+    const again = await world.attach(dataDir);
+    await again.detach();
+    const last = world.process(dataDir, ordinary);
+
+    expect([root.started, again.started, (await last.waitFor('attached')).started]).toEqual([false, true, true]);
+    await last.detach();
+  });
+
+  itAsRoot('is refused in a DATA_DIR of root', async () => {
+    const dataDir = join(world.folder(), 'data');
+    await (await world.attach(dataDir)).detach();
+
+    const refused = await world.process(dataDir, ordinary).waitFor('refused');
+
+    expect(refused.text).toMatch(/^EmbeddedServerError: .*(belongs to another user|cannot be written)/);
+  });
+});
+
+describe('root', () => {
+  itAsRoot('has a server that runs as postgres or nobody, without groups', async () => {
+    const dataDir = join(world.folder(), 'data');
+    const server = await world.attach(dataDir);
+
+    const pid = readFileSync(join(dataDir, 'database', 'postmaster.pid'), 'latin1').split('\n')[0] ?? '';
+    const user = chooseServerUser([]);
+
+    expect(lstatSync(join(dataDir, 'database')).uid).toBe(user?.uid);
+    expect(lstatSync(join(dataDir, 'run')).uid).toBe(0);
+    if (process.platform === 'linux') {
+      const status = readFileSync(`/proc/${pid}/status`, 'latin1');
+      expect(status).toMatch(new RegExp(`^Uid:\\s${user?.uid}\\s`, 'm'));
+      expect(status).toMatch(/^Groups:\s*$/m);
+    }
+    await server.detach();
+  });
+
+  itAsRoot('has its database in a system folder where DATA_DIR is below a private home', async () => {
+    const home = world.folder();
+    chmodSync(home, 0o700);
+    const dataDir = join(home, '.data');
+    const lines: string[] = [];
+
+    const first = await world.attach(dataDir, (line) => lines.push(line));
+    await ask(first.connection.host, 'create table kept as select 7 as amount');
+    await first.detach();
+    const second = await world.attach(dataDir);
+
+    expect(lines.join()).toMatch(/cannot enter .*: the database is kept in \/var\/(lib|db)\/banking-\w+ instead/);
+    expect(await ask(second.connection.host, 'select amount from kept')).toBe(7);
+    await second.detach();
+    expect(isServed(dataDir)).toBe(false);
+  });
+
+  itAsRoot('is refused with a copy of such a DATA_DIR, or without its system folder', async () => {
+    const home = world.folder();
+    chmodSync(home, 0o700);
+    const dataDir = join(home, '.data');
+    await (await world.attach(dataDir)).detach();
+    cpSync(dataDir, join(home, 'copy'), { recursive: true, verbatimSymlinks: true });
+    chmodSync(join(home, 'copy', 'run'), 0o700);
+
+    await expect(world.attach(join(home, 'copy'))).rejects.toThrow(/seems to be a copy/);
+    rmSync(join(home, 'copy'), { recursive: true });
+    rmSync(readFileSync(join(dataDir, 'database-folder'), 'utf8').trim(), { recursive: true });
+    await expect(world.attach(dataDir)).rejects.toThrow(/which is gone: bring it back/);
+  });
+});
+
+describe("PostgreSQL's programs", () => {
+  const installed = findPackage();
+
+  /** As `npm ci --ignore-scripts` leaves them: without the links. */
+  const withoutLinks = (folder: string) => {
+    const native = join(folder, 'native');
+    cpSync(installed.native, native, { recursive: true, filter: (path) => !lstatSync(path).isSymbolicLink() });
+    return { ...installed, native };
+  };
+  const runs = (program: string, user?: UserIds) => spawnSync(program, ['--version'], { ...user, cwd: '/' }).status;
+
+  it('get their missing links in place', () => {
+    const [folder, home] = [world.folder(), world.folder()];
+    const found = withoutLinks(folder);
+    expect(runs(join(found.native, 'bin', 'initdb'))).not.toBe(0);
+
+    const user = chooseServerUser([]);
+    const binaries = provideBinaries(found, [home], user, () => undefined);
+
+    expect(binaries.initdb).toBe(join(found.native, 'bin', 'initdb'));
+    expect(runs(binaries.initdb, user && { uid: user.uid, gid: user.gid })).toBe(0);
+    expect(readdirSync(home)).toEqual([]);
+  });
+
+  it('are copied with their links from a read-only folder', () => {
+    const [folder, home] = [world.folder(), world.folder(ordinary)];
+    const found = withoutLinks(folder);
+    chmodSync(join(found.native, 'lib'), 0o555);
+
+    const script = `
+      const { provideBinaries } = require(${JSON.stringify(join(world.installation(ordinary), 'dist/binaries.js'))});
+      console.log(provideBinaries(${JSON.stringify(found)}, ${JSON.stringify([home])}, undefined, () => {}).initdb);`;
+    const { stdout } = spawnSync(process.execPath, ['-e', script], { ...ordinary, cwd: '/', encoding: 'utf8' });
+    chmodSync(join(found.native, 'lib'), 0o755);
+
+    expect(stdout.trim()).toBe(join(home, `banking-postgres-${installed.version}`, 'bin', 'initdb'));
+  });
+
+  itAsRoot('are copied once from a private home, with any umask', () => {
+    const [folder, home] = [world.folder(), world.folder()];
+    const found = withoutLinks(folder);
+    chmodSync(found.native, 0o700);
+    const user = chooseServerUser([]);
+    const lines: string[] = [];
+
+    const first = provideBinaries(found, [home], user, (line) => lines.push(line));
+    const second = provideBinaries(found, [home], user, (line) => lines.push(line));
+
+    expect(second).toEqual(first);
+    expect(lines).toHaveLength(1);
+    expect(readdirSync(home)).toEqual([`banking-postgres-${installed.version}`]);
+    expect(lstatSync(join(home, `banking-postgres-${installed.version}`)).mode & 0o022).toBe(0);
+  });
+
+  itAsRoot('are not run from a folder of another user', () => {
+    const [folder, home] = [world.folder(), world.folder()];
+    const found = withoutLinks(folder);
+    chmodSync(found.native, 0o700);
+    mkdirSync(join(home, `banking-postgres-${installed.version}`));
+    chmodSync(join(home, `banking-postgres-${installed.version}`), 0o777);
+
+    expect(() => provideBinaries(found, [home], chooseServerUser([]), () => undefined)).toThrow(
+      /open to others: remove it/,
+    );
+  });
+
+  it('are refused with the advice to set DATABASE_URL when they do not run', () => {
+    const [folder, home] = [world.folder(), world.folder()];
+    mkdirSync(join(folder, 'native', 'bin'), { recursive: true });
+    for (const name of ['initdb', 'postgres']) {
+      writeFileSync(join(folder, 'native', 'bin', name), '#!/bin/sh\necho wrong machine >&2; exit 1\n', {
+        mode: 0o755,
+      });
+    }
+
+    const provide = () =>
+      provideBinaries({ ...installed, native: join(folder, 'native') }, [home], undefined, () => undefined);
+
+    expect(provide).toThrow(
+      /do not run on this system \(wrong machine\): set DATABASE_URL to a PostgreSQL 15 or later/,
+    );
+    expect(readdirSync(home)).toEqual([`banking-postgres-${installed.version}`]);
+  });
+});

@@ -1,0 +1,1 @@
+export { TlsServer } from './tls-server.js';

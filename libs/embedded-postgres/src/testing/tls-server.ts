@@ -1,0 +1,131 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import { findPackage, provideBinaries, SERVER_ENV } from '../binaries.js';
+import { openDataFolder, openRunFolder, openSocketFolder, systemFolders, type DataFolder } from '../data-folder.js';
+import { ensureCluster } from '../make-cluster.js';
+import { readServerStatus, connectionOf, type Connection } from '../running-server.js';
+import { asUser, giveTo } from '../server-user.js';
+
+const CERTIFICATES = join(__dirname, 'tls-test-certificates');
+
+/** The login that can connect over TCP. */
+const PASSWORD = 'only-in-tests';
+
+/** A PostgreSQL server that listens on 127.0.0.1, for specs of TLS. */
+export class TlsServer {
+  private constructor(
+    private readonly root: string,
+    private readonly folder: DataFolder,
+    private readonly socket: Connection,
+    private readonly child: ChildProcess,
+    private readonly port: number,
+  ) {}
+
+  static async start(): Promise<TlsServer> {
+    const root = realpathSync(mkdtempSync(join(tmpdir(), 'banking-tls-')));
+    chmodSync(root, 0o755);
+    const { dataDir, run } = openRunFolder(join(root, 'data'));
+    const folder = openDataFolder(dataDir, run, () => undefined);
+    const binaries = provideBinaries(
+      findPackage(),
+      [...systemFolders(folder.user), folder.home],
+      folder.user,
+      () => undefined,
+    );
+    await ensureCluster(folder, binaries);
+    writeOwned(folder, 'pg_hba.conf', 'local all all peer map=banking\nhost all all 127.0.0.1/32 scram-sha-256\n');
+    const socket = connectionOf(openSocketFolder(folder));
+    const port = await freePort();
+    const settings = { listen_addresses: '127.0.0.1', unix_socket_directories: socket.host };
+    const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    const options = { ...asUser(folder.user), cwd: folder.database, env: SERVER_ENV, stdio: 'ignore' } as const;
+    const child = spawn(binaries.postgres, ['-D', folder.database, '-p', String(port), ...args], options);
+    const server = new TlsServer(root, folder, { ...socket, port }, child, port);
+    try {
+      await server.ready();
+      await server.administer(`alter role postgres password '${PASSWORD}'`);
+      return server;
+    } catch (error) {
+      await server.stop();
+      throw error;
+    }
+  }
+
+  /** The path of a certificate for `sslrootcert`. */
+  static file(name: 'ca.crt' | 'other-ca.crt'): string {
+    return join(CERTIFICATES, name);
+  }
+
+  url(host: string, query: string): string {
+    return `postgres://postgres:${PASSWORD}@${host}:${this.port}/postgres?${query}`;
+  }
+
+  /** Makes the server use this certificate, or no TLS. */
+  async show(certificate: 'localhost.crt' | 'other-name.crt' | undefined): Promise<void> {
+    if (certificate !== undefined) {
+      writeOwned(this.folder, 'server.key', readFileSync(join(CERTIFICATES, 'server.key'), 'utf8'));
+      writeOwned(this.folder, 'server.crt', readFileSync(join(CERTIFICATES, certificate), 'utf8'));
+    }
+    const wanted = certificate === undefined ? 'off' : 'on';
+    await this.administer(`alter system set ssl = ${wanted}`);
+    await this.administer('select pg_reload_conf()');
+    while ((await this.administer('show ssl')) !== wanted);
+  }
+
+  /** The numbers of TCP connections with and without TLS. */
+  async connections(): Promise<{ readonly tls: number; readonly plain: number }> {
+    return this.administer(
+      `select json_build_object('tls', count(*) filter (where ssl), 'plain', count(*) filter (where not ssl))
+       from pg_stat_activity join pg_stat_ssl using (pid) where client_addr is not null`,
+    ) as Promise<{ tls: number; plain: number }>;
+  }
+
+  async stop(): Promise<void> {
+    if (this.child.exitCode === null && this.child.signalCode === null) {
+      this.child.kill('SIGQUIT');
+      await once(this.child, 'exit');
+    }
+    rmSync(this.root, { recursive: true, force: true });
+  }
+
+  private async ready(): Promise<void> {
+    while ((await readServerStatus(this.socket)) !== 'ready') {
+      if (this.child.exitCode !== null) throw new Error(`postgres ended with ${this.child.exitCode}`);
+      await sleep(20);
+    }
+  }
+
+  /** The first value of the first row. */
+  private async administer(sql: string): Promise<unknown> {
+    const client = new Client(this.socket);
+    await client.connect();
+    try {
+      const { rows } = await client.query<Record<string, unknown>>(sql);
+      return Object.values(rows[0] ?? {})[0];
+    } finally {
+      await client.end();
+    }
+  }
+}
+
+function writeOwned({ database, user }: DataFolder, name: string, text: string): void {
+  const path = join(database, name);
+  rmSync(path, { force: true });
+  writeFileSync(path, text, { mode: 0o600 });
+  giveTo(user, path);
+}
+
+/** PostgreSQL cannot choose a free port itself. */
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await once(probe.listen(0, '127.0.0.1'), 'listening');
+  const { port } = probe.address() as AddressInfo;
+  await once(probe.close(), 'close');
+  return port;
+}

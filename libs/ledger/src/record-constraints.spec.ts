@@ -1,0 +1,155 @@
+import { RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
+import { sql } from '@banking/postgres/testing';
+import { account, NORTH, openWorld, plant, posted, euros, type World } from './testing/world.js';
+import { payout } from './testing/proposals.js';
+
+const NO_RIGHT = { code: SQLSTATE.insufficientPrivilege };
+const APPEND_ONLY = { code: RULE_VIOLATION.recordChanged };
+const ILLEGAL_STEP = { code: RULE_VIOLATION.illegalStep };
+
+let world: World;
+let ada: number;
+
+beforeAll(async () => {
+  world = await openWorld();
+  ada = await account(world, '10.00');
+  await posted(world, payout(ada, euros('1.00'), euros('0.10')));
+});
+afterAll(() => world.close());
+
+const asApp = (text: string, ...values: unknown[]) =>
+  world.database.pipeline({ workspaces: [NORTH] }, [sql(text, ...values)]);
+
+const ACCOUNT = `insert into account (workspace_id, kind, currency_id, product_id, name, type, code`;
+
+describe('the role of the app', () => {
+  it.each([
+    ['edits a balance', 'update account set balance = balance + 1'],
+    ['edits a version', 'update account set version = version + 1'],
+    ['lowers a floor', 'update account set floor = -1000000'],
+    ['edits when a balance was reached', 'update account set balance_at = now()'],
+    ['moves an account to another currency', 'update account set currency_id = 840'],
+    ['makes an account one of our own', `update account set kind = 'fees'`],
+    [
+      'opens an account that holds something',
+      `${ACCOUNT}, balance) values (1, 'customer', 978, 1, 'Ada', 'CACC', 'X1', 1)`,
+    ],
+    ['opens an account at a version', `${ACCOUNT}, version) values (1, 'customer', 978, 1, 'Ada', 'CACC', 'X2', 1)`],
+    ['opens an account with a floor', `${ACCOUNT}, floor) values (1, 'customer', 978, 1, 'Ada', 'CACC', 'X3', -1)`],
+    [
+      'opens an account in the past',
+      `${ACCOUNT}, created_at) values (1, 'customer', 978, 1, 'Ada', 'CACC', 'X4', '2020-01-01')`,
+    ],
+    ['edits a transfer', 'update transfer set amount = amount + 1'],
+    ['removes a transfer', 'delete from transfer'],
+    ['empties the transfers', 'truncate transfer'],
+    [
+      'books a transfer in the past',
+      `insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, created_at)
+       values (1, 1, 1, 978, 'debit', 1, 'internal', '2020-01-01')`,
+    ],
+    ['edits a hash', `update transaction set hash = repeat('0', 64)`],
+    ['edits a value date', 'update transaction set value_date = current_date - 1'],
+    ['removes a transaction', 'delete from transaction'],
+    ['empties the transactions', 'truncate transaction cascade'],
+    ['removes an account', 'delete from account'],
+    ['empties the accounts', 'truncate account cascade'],
+    ['puts triggers out of force', 'alter table transfer disable trigger all'],
+    ['puts triggers out of force for itself', `set session_replication_role = 'replica'`],
+    ['lifts row-level security', 'alter table transfer no force row level security'],
+    [
+      'writes its own version of a trigger',
+      'create or replace function refuse_change() returns trigger language plpgsql as $$ begin return old; end $$',
+    ],
+    ['draws ids back', `select setval('transaction_id_seq', 1)`],
+  ])('has no right if it %s', async (_what, text) => {
+    await expect(asApp(text)).rejects.toMatchObject(NO_RIGHT);
+  });
+
+  it('renames an account and updates the head of its chain', async () => {
+    await asApp(
+      `update account set alias = 'Savings', head = repeat('b', 64) where workspace_id = $1 and id = $2`,
+      NORTH,
+      ada,
+    );
+  });
+});
+
+describe('the owner of the tables', () => {
+  const asOwner = async (text: string) => {
+    await world.owner.query('begin');
+    try {
+      await world.owner.query(`set local role banking_owner; set local app.workspaces = '{1}'`);
+      await world.owner.query(text);
+    } finally {
+      await world.owner.query('rollback');
+    }
+  };
+
+  it.each([
+    ['edits a transfer', 'update transfer set amount = amount + 1'],
+    ['removes a transfer', 'delete from transfer'],
+    ['empties the transfers', 'truncate transfer'],
+    ['edits a hash', `update transaction set hash = repeat('0', 64)`],
+    ['removes a transaction', 'delete from transaction'],
+    ['empties the transactions', 'truncate transaction cascade'],
+    ['removes an account', 'delete from account'],
+    ['empties the accounts', 'truncate account cascade'],
+  ])('fails where a query %s: the books are append-only', async (_what, text) => {
+    await expect(asOwner(text)).rejects.toMatchObject(APPEND_ONLY);
+  });
+
+  it('cannot take an account under its floor', async () => {
+    await expect(asOwner('update account set balance = floor - 1')).rejects.toMatchObject({
+      code: SQLSTATE.checkViolation,
+    });
+  });
+});
+
+describe('a transaction', () => {
+  const step = (status: string) => asApp('update transaction set status = $2 where workspace_id = $1', NORTH, status);
+  const given = (status: string) => plant(world, 'update transaction set status = $1', [status]);
+
+  it.each([
+    ['pending', 'completed'],
+    ['pending', 'failed'],
+    ['completed', 'completed'],
+  ])('may go from %s to %s', async (from, to) => {
+    await given(from);
+
+    await step(to);
+  });
+
+  it.each([
+    ['completed', 'pending'],
+    ['completed', 'failed'],
+    ['failed', 'pending'],
+    ['failed', 'completed'],
+  ])('may not go from %s to %s', async (from, to) => {
+    await given(from);
+
+    await expect(step(to)).rejects.toMatchObject(ILLEGAL_STEP);
+  });
+
+  it('may not take an unknown status', async () => {
+    await given('pending');
+
+    await expect(step('lost')).rejects.toMatchObject({
+      code: expect.stringMatching(`^(${RULE_VIOLATION.illegalStep}|${SQLSTATE.checkViolation})$`) as string,
+    });
+  });
+
+  it('may not be returned twice', async () => {
+    const back = () =>
+      asApp(
+        `insert into transaction (workspace_id, status, hash, value_date, return_of)
+         select workspace_id, 'completed', repeat('c', 64), current_date, min(id) from transaction
+         where workspace_id = $1 and return_of is null group by workspace_id`,
+        NORTH,
+      );
+
+    await back();
+
+    await expect(back()).rejects.toMatchObject({ code: SQLSTATE.uniqueViolation });
+  });
+});

@@ -1,0 +1,95 @@
+import { bind, sqlStatement, type BoundStatement, type DbTransaction, type RowsOfEach } from '@banking/postgres';
+import { accountKey, type AccountRef, type PostedTransaction } from './proposal.js';
+
+/** Inserts in the order of the unique key of returns. Two batches with the same keys wait for each other and cannot deadlock. */
+const INSERT_TRANSACTIONS = sqlStatement(
+  'insert_transactions',
+  `insert into transaction (workspace_id, id, status, hash, value_date, return_of)
+   select * from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::date[], $6::bigint[]) u(w, id, s, h, d, return_of)
+   order by w, return_of`,
+);
+
+/** One statement for the batch, so that its trigger sums each transaction and moves each account once. */
+const INSERT_TRANSFERS = sqlStatement(
+  'insert_transfers',
+  `insert into transfer (workspace_id, id, transaction_id, account_id, currency_id, direction, amount, type,
+                         description, purpose, fee_amount, recipient_id, account_version, balance_after)
+   select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::int[], $6::text[], $7::bigint[], $8::text[],
+                        $9::text[], $10::text[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[])`,
+);
+
+const MOVE_HEADS = sqlStatement(
+  'move_heads',
+  `update account a set head = u.head
+   from unnest($1::bigint[], $2::bigint[], $3::text[]) u(w, i, head)
+   where a.workspace_id = u.w and a.id = u.i`,
+);
+
+/**
+ * The last step of a posting: writes transactions with one statement a table, then `alongside`, and commits, in one round trip.
+ *
+ * @returns the rows of each statement of `alongside`
+ * @throws CommitInDoubtError if the connection is lost around the commit
+ * @throws DatabaseError if the database rejects the batch; nothing was written
+ */
+export async function write<const T extends readonly BoundStatement<unknown>[] = []>(
+  tx: DbTransaction,
+  posted: readonly PostedTransaction[],
+  alongside: T = [] as readonly BoundStatement<unknown>[] as T,
+): Promise<RowsOfEach<T>> {
+  const books = posted.length === 0 ? [] : booksStatements(posted);
+  const rows = await tx.commit([...books, ...alongside]);
+  return rows.slice(books.length) as RowsOfEach<T>;
+}
+
+function booksStatements(posted: readonly PostedTransaction[]): BoundStatement<unknown>[] {
+  const transfers = posted.flatMap((transaction) =>
+    transaction.transfers.map((transfer) => ({ transaction, transfer, leg: transfer.leg })),
+  );
+  const heads = headsOf(posted);
+  return [
+    bind(
+      INSERT_TRANSACTIONS,
+      posted.map(({ workspaceId }) => workspaceId),
+      posted.map(({ id }) => id),
+      posted.map(({ entry }) => entry.status),
+      posted.map(({ hash }) => hash),
+      posted.map(({ entry }) => entry.valueDate),
+      posted.map(({ entry }) => entry.returnOf ?? null),
+    ),
+    bind(
+      INSERT_TRANSFERS,
+      transfers.map(({ transaction }) => transaction.workspaceId),
+      transfers.map(({ transfer }) => transfer.id),
+      transfers.map(({ transaction }) => transaction.id),
+      transfers.map(({ transfer }) => transfer.accountId),
+      transfers.map(({ leg }) => leg.currencyId),
+      transfers.map(({ leg }) => leg.direction),
+      transfers.map(({ leg }) => leg.amount.toString()),
+      transfers.map(({ leg }) => leg.type),
+      transfers.map(({ leg }) => leg.description ?? null),
+      transfers.map(({ leg }) => leg.purpose ?? null),
+      transfers.map(({ leg }) => leg.feeAmount?.toString() ?? null),
+      transfers.map(({ leg }) => leg.recipientId ?? null),
+      transfers.map(({ transfer }) => transfer.accountVersion ?? null),
+      transfers.map(({ transfer }) => transfer.balanceAfter?.toString() ?? null),
+    ),
+    bind(
+      MOVE_HEADS,
+      heads.map(({ workspaceId }) => workspaceId),
+      heads.map(({ accountId }) => accountId),
+      heads.map(({ head }) => head),
+    ),
+  ];
+}
+
+/** The hash of the latest transaction on each customer's account. */
+function headsOf(posted: readonly PostedTransaction[]): (AccountRef & { readonly head: string })[] {
+  const heads = new Map<string, AccountRef & { readonly head: string }>();
+  for (const { workspaceId, hash: head, transfers } of posted) {
+    for (const { accountId, accountVersion } of transfers) {
+      if (accountVersion !== undefined) heads.set(accountKey(workspaceId, accountId), { workspaceId, accountId, head });
+    }
+  }
+  return [...heads.values()].sort((a, b) => a.workspaceId - b.workspaceId || a.accountId - b.accountId);
+}

@@ -1,0 +1,26 @@
+import { Refusal, type Account, type AccountChange, type UserId, type WorkspaceId } from '@banking/domain';
+import { bind, sqlStatement, type Database } from '@banking/postgres';
+import { accountRead } from './get-account.js';
+
+/** Fields that are not given keep their value. A trigger writes the audit trail. */
+const CHANGE_ACCOUNT = sqlStatement(
+  'change_account',
+  `update account set alias = coalesce($3, alias), status = coalesce($4, status), updated_at = statement_timestamp()
+   where workspace_id = $1 and id = $2 and kind = 'customer'
+     and (alias, status) is distinct from (coalesce($3, alias), coalesce($4, status))`,
+);
+
+/** @throws Refusal `account_not_found` */
+export async function changeAccount(
+  database: Database,
+  { workspaceId, actor }: { readonly workspaceId: WorkspaceId; readonly actor: UserId | undefined },
+  { accountId, alias, status }: AccountChange,
+): Promise<Account> {
+  const scope = { workspaces: [workspaceId], ...(actor !== undefined && { user: actor }) };
+  const [, [row]] = await database.write(scope, [
+    bind(CHANGE_ACCOUNT, workspaceId, accountId, alias, status),
+    accountRead(workspaceId, accountId),
+  ] as const);
+  if (!row) throw new Refusal('account_not_found');
+  return row.resource;
+}

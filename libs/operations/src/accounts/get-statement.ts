@@ -1,0 +1,112 @@
+import {
+  isDay,
+  isInstant,
+  minorUnits,
+  parseTransferAmount,
+  Refusal,
+  STATEMENT_LIMIT_MAX,
+  toBalanceAmount,
+  type MinorUnits,
+  type Movement,
+  type StatementBasis,
+  type StatementPage,
+  type StatementQuery,
+  type WorkspaceId,
+} from '@banking/domain';
+import { bind, type Database } from '@banking/postgres';
+import type { CursorScope, CursorSigner } from '../lists/sign-cursor.js';
+import { compareInstants, readInstant } from '../orders/instant.js';
+import { PLAN_EACH_TIME, STATEMENT_QUERIES, type MovementRow } from './statement-queries.js';
+
+/** The end of a page, and the values of the whole statement. */
+interface Position {
+  /** The version of the page's last movement. */
+  readonly after: bigint;
+  /** The highest version of the statement. Later bookings are on no page of it. */
+  readonly upper: bigint;
+  readonly opening: MinorUnits;
+  readonly closing: MinorUnits;
+  /** The balance after the page's last movement. */
+  readonly balance: MinorUnits;
+}
+
+/** @throws Refusal as the port's `getStatement` says */
+export async function getStatement(
+  database: Database,
+  cursors: CursorSigner,
+  workspaceId: WorkspaceId,
+  { accountId, from, to, limit = STATEMENT_LIMIT_MAX, cursor }: StatementQuery,
+): Promise<StatementPage> {
+  const basis = basisOf(from, to);
+  if (!Number.isInteger(limit) || limit < 1 || limit > STATEMENT_LIMIT_MAX) throw new Refusal('limit_invalid');
+  const scope = { list: 'get_statement', workspaceId, filters: { accountId, from, to, basis } };
+  const start = cursor === undefined ? undefined : await verifyCursor(cursors, scope, cursor);
+
+  const period = [accountId, from, to] as const;
+  // One more movement tells whether there is a next page.
+  const read = bind(STATEMENT_QUERIES[basis], workspaceId, ...period, start?.after ?? 0, start?.upper, limit + 1);
+  const [, [row]] = await database.pipeline({ workspaces: [workspaceId] }, [PLAN_EACH_TIME, read]);
+  if (!row) throw new Refusal('account_not_found');
+
+  const opening = start?.opening ?? minorUnits(BigInt(row.opening));
+  const closing = start?.closing ?? minorUnits(BigInt(row.closing));
+  const shown = row.movements.slice(0, limit);
+  const { movements, balance } = withBalances(shown, start?.balance ?? opening);
+  const isLast = shown.length === row.movements.length;
+  if (isLast && balance !== closing) throw new Error(`the statement of account ${accountId} does not add up`);
+  const end = { after: BigInt(shown.at(-1)?.version ?? 0), upper: BigInt(row.upper), opening, closing, balance };
+  return {
+    from,
+    to,
+    basis,
+    openingBalance: toBalanceAmount(opening),
+    closingBalance: toBalanceAmount(closing),
+    movements,
+    edges: { account: row.account },
+    ...(!isLast && { next: await signCursor(cursors, scope, end) }),
+  };
+}
+
+/** The movements with the balance after each, and the last balance. */
+function withBalances(movements: readonly MovementRow[], before: MinorUnits) {
+  let balance: bigint = before;
+  const lines = movements.map(({ version: _, ...movement }): Movement => {
+    const amount = parseTransferAmount(movement.amount);
+    balance += movement.direction === 'credit' ? amount : -amount;
+    return { ...movement, balanceAfter: toBalanceAmount(minorUnits(balance)) };
+  });
+  return { movements: lines, balance: minorUnits(balance) };
+}
+
+function signCursor(cursors: CursorSigner, scope: CursorScope, position: Position): Promise<string> {
+  const { after, upper, opening, closing, balance } = position;
+  return cursors.signText(scope, [after, upper, opening, closing, balance].join(' '));
+}
+
+/** @throws Refusal `cursor_invalid` if this service did not sign it, or signed it for another account or period */
+async function verifyCursor(cursors: CursorSigner, scope: CursorScope, cursor: string): Promise<Position> {
+  const numbers = (await cursors.verifyText(scope, cursor)).split(' ').map(BigInt);
+  const [after = 0n, upper = 0n, opening = 0n, closing = 0n, balance = 0n] = numbers;
+  return { after, upper, opening: minorUnits(opening), closing: minorUnits(closing), balance: minorUnits(balance) };
+}
+
+/** @throws Refusal `timestamp_invalid` with the invalid parameter */
+function basisOf(from: string, to: string): StatementBasis {
+  for (const [path, text] of Object.entries({ from, to })) {
+    if (!isInstant(text) && !isDay(text)) {
+      throw refused(path, `${path} must be RFC 3339 with an offset, or a day.`);
+    }
+  }
+  if (isDay(from) !== isDay(to)) {
+    throw refused('to', 'to must be of the same kind as from: both instants, or both days.');
+  }
+  if (compareInstants(beginningOf(from), beginningOf(to)) > 0) throw refused('from', 'from must not be after to.');
+  return isDay(from) ? 'valueDate' : 'booking';
+}
+
+function refused(path: string, message: string): Refusal {
+  const reason = 'timestamp_invalid';
+  return new Refusal(reason, message, { details: [{ path, reason, message }] });
+}
+
+const beginningOf = (text: string) => readInstant(isDay(text) ? `${text}T00:00:00Z` : text);

@@ -1,0 +1,85 @@
+import {
+  Refusal,
+  type Account,
+  type OpenAccountInput,
+  type Created,
+  type Intent,
+  type UserId,
+  type WorkspaceId,
+} from '@banking/domain';
+import { openAccount as openInBooks } from '@banking/ledger';
+import { bind, DatabaseError, sqlStatement, type Database } from '@banking/postgres';
+import { accountRead } from './get-account.js';
+import { createOnce } from '../idempotency/create-once.js';
+
+const PREPARE_ACCOUNT = sqlStatement<{ id: bigint; currency_id: number; holder: string }>(
+  'prepare_account',
+  `select nextval('account_id_seq') as id, p.currency_id, w.name as holder
+   from product p, workspace w where p.id = $1 and w.id = $2`,
+);
+const LIST_CODE = sqlStatement(
+  'list_opened_account_code',
+  'insert into account_code (code, workspace_id, account_id, currency_id) values ($1, $2, $3, $4)',
+);
+
+/** The ISO 20022 cash account type of a current account. All products are current accounts. */
+const TYPE = 'CACC';
+
+/** A random code is almost never in use. Three in a row mean that the random source is broken. */
+const CODE_TRIES = 3;
+
+interface Opener {
+  readonly workspaceId: WorkspaceId;
+  readonly actor: UserId | undefined;
+}
+
+/**
+ * Opens an account under a new code, and under another code if that one is in use.
+ *
+ * @throws Refusal `product_unavailable`, and those of `createOnce`
+ */
+export async function openAccount(
+  database: Database,
+  opener: Opener,
+  input: OpenAccountInput,
+  intent: Intent,
+  newCode: () => string,
+): Promise<Created<Account>> {
+  for (let triesLeft = CODE_TRIES - 1; ; triesLeft -= 1) {
+    try {
+      return await openUnder(newCode(), database, opener, input, intent);
+    } catch (error) {
+      if (triesLeft === 0 || !isCodeTaken(error)) throw error;
+    }
+  }
+}
+
+function openUnder(
+  code: string,
+  database: Database,
+  { workspaceId, actor }: Opener,
+  { productID, alias }: OpenAccountInput,
+  intent: Intent,
+): Promise<Created<Account>> {
+  const content = { productID, ...(alias !== undefined && { alias }) };
+  return createOnce(database, { workspaceId, operation: 'openAccount', content }, intent, actor, async (tx) => {
+    const [[prepared]] = await tx.pipeline([bind(PREPARE_ACCOUNT, productID, workspaceId)] as const);
+    if (!prepared) throw new Refusal('product_unavailable');
+    const id = Number(prepared.id);
+    const account = { workspaceId, id, productId: productID, currencyId: prepared.currency_id, name: prepared.holder };
+    return {
+      writes: [
+        openInBooks({ ...account, ...(alias !== undefined && { alias }), type: TYPE, code }),
+        bind(LIST_CODE, code, workspaceId, id, prepared.currency_id),
+      ],
+      resource: accountRead(workspaceId, id),
+    };
+  });
+}
+
+/** Codes are unique within a workspace and over all workspaces. */
+const CODE_CONSTRAINTS = ['account_workspace_id_code_key', 'account_code_pkey'];
+
+function isCodeTaken(error: unknown): boolean {
+  return error instanceof DatabaseError && CODE_CONSTRAINTS.includes(error.constraint ?? '');
+}

@@ -1,0 +1,2 @@
+/** The same test with more movements. */
+import './statement-queries.spec.js';

@@ -1,0 +1,100 @@
+import type { AccountId } from '@banking/domain';
+import { bind, sqlStatement } from '@banking/postgres';
+import { testOrProve } from '@banking/postgres/testing';
+import { PLAN_EACH_TIME, STATEMENT_QUERIES } from './statement-queries.js';
+import { bookMany } from '../testing/many-movements.js';
+import { statementWorld } from '../testing/statements.js';
+
+type Given = Awaited<ReturnType<typeof statementWorld>>;
+
+/** The very query of a statement by value date, with what it touched. */
+const EXPLAINED = sqlStatement<{ readonly 'QUERY PLAN': unknown }>(
+  'spec.explain_statement',
+  `explain (analyze, buffers, format json) ${STATEMENT_QUERIES.valueDate.text}`,
+);
+
+interface Explained {
+  readonly Plan: Readonly<Record<string, unknown>>;
+}
+
+const MANY = testOrProve(20_000, 200_000);
+const PERIOD = { from: '2026-05-01', to: '2026-05-04' };
+
+/** Value dates before the period: on one day, on ascending days, ascending with a few back-valued, and on descending days. */
+const before = (count: number) =>
+  `case (n - 1) * 4 / ${count}
+     when 0 then date '2020-01-01'
+     when 1 then date '2020-01-01' + (n * 400 / ${count})::int
+     when 2 then date '2020-01-01' + (n * 400 / ${count} - case when n % (${count} / 10) = 0 then 90 else 0 end)::int
+     else date '2022-01-01' - (n * 100 / ${count})::int end`;
+
+/** Buffers that the statement of the period touches, with its session settings. */
+async function buffersOf(given: Given, accountId: AccountId): Promise<number> {
+  const explain = bind(EXPLAINED, given.workspaceId, accountId, PERIOD.from, PERIOD.to, 0, undefined, 10_001);
+  const scope = { workspaces: [given.workspaceId] };
+  // The first time reads pages that the INSERT left behind, such as those of the catalog.
+  await given.world.database.pipeline(scope, [PLAN_EACH_TIME, explain]);
+  const [, [row]] = await given.world.database.pipeline(scope, [PLAN_EACH_TIME, explain]);
+  const [{ Plan: plan }] = row!['QUERY PLAN'] as [Explained];
+  return Number(plan['Shared Hit Blocks']) + Number(plan['Shared Read Blocks']);
+}
+
+/** Gives every fourth transaction an order that it carries out, and a return that moves nothing. */
+async function linkTransactions({ world: { owner }, workspaceId }: Given): Promise<void> {
+  await owner.query('set session_replication_role = replica');
+  await owner.query(
+    `with linked as (select id, created_at from transaction where workspace_id = $1 and id % 4 = 0),
+          executed as (
+            insert into execution (workspace_id, order_id, sequence, status, transaction_id, scheduled_at, executed_at)
+            select $1, 1000000 + id, 1, 'completed', id, created_at, created_at from linked)
+     insert into transaction (workspace_id, status, hash, value_date, return_of)
+     select $1, 'completed', repeat('0', 64), '2026-11-21', id from linked
+     on conflict do nothing`,
+    [workspaceId],
+  );
+  await owner.query('set session_replication_role = origin');
+}
+
+/** An account with movements before the period, fifteen in it, and as many behind it. */
+async function bookedAround(given: Given, count: number): Promise<AccountId> {
+  const accountId = await given.openEuro();
+  await bookMany(given.world, { accountId, count, valueDate: before(count) });
+  await bookMany(given.world, { accountId, count: 12, valueDate: `date '2026-05-01' + (n / 5)::int` });
+  await bookMany(given.world, { accountId, count, valueDate: `date '2026-05-04' + (n * 30 / ${count})::int` });
+  // Back-valued into the period.
+  await bookMany(given.world, { accountId, count: 3, valueDate: `date '2026-05-02'` });
+  return accountId;
+}
+
+describe('a statement of an account with many movements outside of the period', () => {
+  let given: Given;
+  let few: AccountId;
+  let many: AccountId;
+  beforeAll(async () => {
+    given = await statementWorld();
+    few = await bookedAround(given, 1_000);
+    many = await bookedAround(given, MANY);
+    await linkTransactions(given);
+  }, 240_000);
+  afterAll(() => given.world.close());
+
+  it.each([
+    ['without statistics', undefined],
+    ['with statistics', 'analyze'],
+  ])(
+    `reads no more %s with ${MANY} of them than with 1,000`,
+    async (_statistics, statistics) => {
+      if (statistics !== undefined) await given.world.owner.query(statistics);
+      const { movements } = await given.read(many, PERIOD);
+      expect(movements).toHaveLength(15);
+      expect(movements.filter(({ orderID, returnedBy }) => orderID && returnedBy)).not.toEqual([]);
+
+      const [ofFew, ofMany] = [await buffersOf(given, few), await buffersOf(given, many)];
+
+      // An index may be a level deeper, for each of the places where one is entered.
+      expect(ofMany).toBeLessThan(ofFew * 1.5);
+      expect(ofMany).toBeLessThan(300);
+    },
+    60_000,
+  );
+});

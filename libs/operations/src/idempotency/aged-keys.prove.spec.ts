@@ -1,0 +1,2 @@
+/** The same test with more expired records. */
+import './aged-keys.spec.js';

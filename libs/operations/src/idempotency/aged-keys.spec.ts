@@ -1,0 +1,68 @@
+import type { AccountId, Intent, RecipientId, Scope, TransferAmount, UserId, WorkspaceId } from '@banking/domain';
+import { testOrProve } from '@banking/postgres/testing';
+import { LedgerBankingService } from '../ledger-banking-service.js';
+import { demoWorld } from '../testing/worlds.js';
+
+const EXPIRED = testOrProve(20_000, 200_000);
+
+let world: Awaited<ReturnType<typeof demoWorld>>;
+let service: LedgerBankingService;
+let ada: Scope & { workspaceId: WorkspaceId; actor: UserId };
+let from: AccountId;
+let recipientID: RecipientId;
+
+beforeAll(async () => {
+  world = await demoWorld();
+  service = new LedgerBankingService(world.database, world.books);
+  ada = {
+    actor: world.demo.users['ada@northwind.example'] as UserId,
+    workspaceId: world.demo.workspaces['Northwind Trading'] as WorkspaceId,
+  };
+  from = (await service.openAccount(ada, { productID: 1 as never })).resource.id;
+  const { code = '' } = (await service.openAccount(ada, { productID: 1 as never })).resource;
+  await service.fundAccount(ada, { accountId: from, amount: '100000' as TransferAmount });
+  recipientID = (await service.addInternalRecipient(ada, { accountCode: code })).resource.id;
+  await world.owner.query(`select set_config('app.workspaces', $1, false)`, [`{${ada.workspaceId}}`]);
+  await world.owner.query(
+    `insert into idempotency (workspace_id, operation, key, fingerprint, answer, created_at)
+     select $1, 'placeOrder/' || $2, 'expired-' || n, sha256('x'), '{}', now() - interval '31 days' - n * interval '1 s'
+     from generate_series(1, $3::int) n`,
+    [ada.workspaceId, from, EXPIRED],
+  );
+}, 60_000);
+afterAll(() => world.close());
+
+const place = (intent: Intent) =>
+  service.placeOrder(ada, { accountId: from, recipientID, amount: '1' as TransferAmount, type: 'instant' }, intent);
+
+/** How many rows of the table have been read by an index or removed so far, by sessions that have reported it. */
+async function touched(): Promise<{ readonly read: bigint; readonly removed: bigint }> {
+  const { rows } = await world.owner.query<{ read: bigint; removed: bigint }>(
+    `select pg_stat_clear_snapshot(), idx_tup_fetch + seq_tup_read as read, n_tup_del as removed
+     from pg_stat_user_tables where relname = 'idempotency'`,
+  );
+  return rows[0]!;
+}
+
+describe(`a workspace with ${EXPIRED} expired keys`, () => {
+  it('replaces an expired response with that of a new order', async () => {
+    const first = await place({ idempotencyKey: 'expired-5' });
+
+    expect(first.isReplay).toBe(false);
+    expect(await place({ idempotencyKey: 'expired-5' })).toEqual({ resource: first.resource, isReplay: true });
+  });
+
+  it('places orders with keys without reading or deleting the expired ones', async () => {
+    await world.owner.query('select pg_stat_force_next_flush()');
+    const before = await touched();
+
+    await Promise.all(Array.from({ length: 64 }, (_, index) => place({ idempotencyKey: `fresh-${index}` })));
+    await service.openAccount(ada, { productID: 1 as never }, { idempotencyKey: 'fresh-account' });
+    // What a session has counted is reported at its end at the latest.
+    await world.database.end();
+    const after = await touched();
+
+    expect(after.removed - before.removed).toBe(0n);
+    expect(after.read - before.read).toBeLessThan(200n);
+  });
+});

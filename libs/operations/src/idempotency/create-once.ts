@@ -1,0 +1,103 @@
+import { Refusal, RETRY_AFTER_S, type Created, type Intent } from '@banking/domain';
+import { write, type PostedTransaction } from '@banking/ledger';
+import {
+  bind,
+  CommitInDoubtError,
+  sqlStatement,
+  type BoundStatement,
+  type Database,
+  type DbTransaction,
+} from '@banking/postgres';
+import { findStoredResponses, type StoredResponse } from './find-stored-responses.js';
+import { type CreationRequest, type IdempotencyKey, keyOf } from './idempotency-key.js';
+import { keyConflict } from './key-conflict.js';
+import { storeResponse } from './store-response.js';
+
+/** Holds the key to the end of the database transaction. A concurrent request with the same key is refused and does not wait. */
+const LOCK_KEY = sqlStatement<{ is_locked: boolean }>(
+  'lock_idempotency_key',
+  `select pg_try_advisory_xact_lock(hashtextextended(jsonb_build_array('idempotency', $1::bigint, $2::text, $3::text)::text, 0)) as is_locked`,
+);
+
+/** The writes that create a resource. */
+export interface Creation<T> {
+  /** Transactions of the books, if money moves. */
+  readonly posted?: readonly PostedTransaction[];
+  readonly writes: readonly BoundStatement<unknown>[];
+  /** Reads the created resource, behind the writes. */
+  readonly resource: BoundStatement<{ readonly resource: T }>;
+}
+
+/**
+ * The stored response of a request, if there is one. For operations that call another service first: a repeated request does not depend
+ * on that service.
+ *
+ * @throws Refusal `idempotency_key_invalid`, `idempotency_key_reused`
+ */
+export async function findReplay<T>(
+  database: Database,
+  request: CreationRequest,
+  { idempotencyKey }: Intent,
+): Promise<Created<T> | undefined> {
+  const key = keyOf(request, idempotencyKey);
+  if (!key) return undefined;
+  const stored = await database.read({ workspaces: [key.workspaceId] }, findStoredResponses([key]));
+  return replayOf<T>(key, stored);
+}
+
+/**
+ * Creates a resource at most once for a key. The resource and its response are committed together. A refusal stores nothing and leaves
+ * the key free.
+ *
+ * @param create decides and returns the writes; it may read in `tx`, and it may refuse
+ * @throws Refusal `idempotency_key_invalid`, `idempotency_in_progress`, `idempotency_key_reused`, and refusals of `create`
+ * @throws Refusal `outcome_unknown` if the connection is lost around the commit and the key does not tell the outcome
+ */
+export async function createOnce<T>(
+  database: Database,
+  request: CreationRequest,
+  { idempotencyKey }: Intent,
+  actor: number | undefined,
+  create: (tx: DbTransaction) => Promise<Creation<T>>,
+): Promise<Created<T>> {
+  const key = keyOf(request, idempotencyKey);
+  const scope = { workspaces: [request.workspaceId], ...(actor !== undefined && { user: actor }) };
+  try {
+    return await database.transaction(scope, async (tx) => {
+      const replay = key && (await lockAndFind<T>(tx, key));
+      if (replay) return replay;
+      const { posted = [], writes, resource } = await create(tx);
+      const rows = await write(tx, posted, [...writes, key ? storeResponse(resource, key) : resource]);
+      const [created] = rows.at(-1) as { resource: T }[];
+      if (!created) throw new Error(`${request.operation} created a resource that cannot be read`);
+      return { resource: created.resource, isReplay: false };
+    });
+  } catch (error) {
+    if (key === undefined || !(error instanceof CommitInDoubtError)) throw error;
+    // The lost session holds the lock of the key to its end. Behind that lock its outcome is known.
+    const made = await database.transaction(scope, (tx) => lockAndFind<T>(tx, key)).catch(() => Promise.reject(error));
+    if (made) return { ...made, isReplay: false };
+    const message = 'The connection to the database was lost. Nothing was done.';
+    throw new Refusal('unavailable', message, { cause: error, retryAfterSeconds: RETRY_AFTER_S });
+  }
+}
+
+/** Finds the stored response behind the lock of the key, in a query of its own: it sees the commit of an earlier holder. */
+async function lockAndFind<T>(tx: DbTransaction, key: IdempotencyKey): Promise<Created<T> | undefined> {
+  const [[lock], [stored]] = await tx.pipeline([
+    bind(LOCK_KEY, key.workspaceId, key.operation, key.key),
+    findStoredResponses([key]),
+  ] as const);
+  if (lock?.is_locked !== true) {
+    throw new Refusal('idempotency_in_progress', undefined, { retryAfterSeconds: RETRY_AFTER_S });
+  }
+  return replayOf<T>(key, stored);
+}
+
+/** @throws Refusal `idempotency_key_reused` */
+function replayOf<T>(key: IdempotencyKey, stored: StoredResponse | undefined): Created<T> | undefined {
+  if (!stored) return undefined;
+  const conflict = keyConflict(key, stored);
+  if (conflict) throw conflict;
+  return { resource: JSON.parse(stored.answer) as T, isReplay: true };
+}

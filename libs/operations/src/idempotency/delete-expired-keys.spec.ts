@@ -1,0 +1,132 @@
+import type { ProductId, Scope, WorkspaceId } from '@banking/domain';
+import { bind } from '@banking/postgres';
+import { PlanProbe, sql, testOrProve } from '@banking/postgres/testing';
+import { DELETE_EXPIRED, ExpiredKeys, PLAN_SETTINGS } from './delete-expired-keys.js';
+import { LedgerBankingService } from '../ledger-banking-service.js';
+import { demoWorld } from '../testing/worlds.js';
+
+const EXPIRED = testOrProve(50_000, 200_000);
+
+let world: Awaited<ReturnType<typeof demoWorld>>;
+let north: number;
+let south: number;
+
+beforeAll(async () => {
+  world = await demoWorld();
+  north = world.demo.workspaces['Northwind Trading']!;
+  south = world.demo.workspaces['Southwind Imports']!;
+});
+afterAll(() => world.close());
+
+/** Records of both workspaces in turn, a second between them, the first so many days old. */
+const lay = (name: string, count: number, days: number) =>
+  world.owner.query(
+    `insert into idempotency (workspace_id, operation, key, fingerprint, answer, created_at)
+     select case n % 2 when 0 then ${north} else ${south} end, 'spec', $1::text || n, sha256('a'), '{}',
+            now() - $3::int * interval '1 day' + n * interval '1 s'
+     from generate_series(1, $2::int) n`,
+    [name, count, days],
+  );
+const left = async (name: string) => {
+  const { rows } = await world.owner.query<{ count: number }>(
+    `select count(*)::int as count from idempotency where key like $1`,
+    [`${name}%`],
+  );
+  return rows[0]!.count;
+};
+
+describe(`${EXPIRED} expired idempotency records of two workspaces`, () => {
+  beforeAll(async () => {
+    // Each row would have its foreign key looked up.
+    await world.owner.query('set session_replication_role = replica');
+    await lay('expired', EXPIRED, 40);
+    await lay('live', 2_000, 29);
+    await world.owner.query('set session_replication_role = default');
+  }, 120_000);
+  afterAll(() => world.owner.query('truncate idempotency'));
+
+  it('are deleted from the oldest thousand on, reading little more', async () => {
+    const probe = await PlanProbe.open(world, DELETE_EXPIRED, 'int, timestamptz', PLAN_SETTINGS);
+    const { buffers, filtered } = await probe.cost(`1000, '-infinity'`, [north, south]);
+    // Each record is found, locked, read and deleted.
+    expect(buffers / 1_000).toBeLessThan(5);
+    expect(filtered).toBe(0);
+    await probe.close();
+
+    expect(await new ExpiredKeys(world.database).deleteBatch()).toBe(1_000);
+
+    expect(await left('expired')).toBe(EXPIRED - 1_000);
+    const { rows } = await world.owner.query(
+      `select count(*)::int as older from idempotency where key like 'expired%' and substr(key, 8)::int <= 1000`,
+    );
+    expect(rows).toEqual([{ older: 0 }]);
+  });
+
+  it('are deleted a thousand at a time, without the valid ones', async () => {
+    const before = await left('expired');
+    const keys = new ExpiredKeys(world.database);
+    for (let batch = 0; batch < 40; batch++) expect(await keys.deleteBatch()).toBe(1_000);
+
+    expect(before - (await left('expired'))).toBe(40_000);
+    expect(await left('live')).toBe(2_000);
+  });
+});
+
+describe('expired and valid records', () => {
+  beforeEach(() => world.owner.query('delete from idempotency'));
+
+  const openAccount = (scope: Scope, key: string) =>
+    new LedgerBankingService(world.database).openAccount(scope, { productID: 1 as ProductId }, { idempotencyKey: key });
+  const scope = () =>
+    ({ workspaceId: north as WorkspaceId, actor: world.demo.users['ada@northwind.example'] }) as Scope;
+
+  it('lose the expired ones only', async () => {
+    await lay('expired', 2_500, 40);
+    await lay('live', 500, 29);
+    const keys = new ExpiredKeys(world.database);
+
+    expect([
+      await keys.deleteBatch(),
+      await keys.deleteBatch(),
+      await keys.deleteBatch(),
+      await keys.deleteBatch(),
+    ]).toEqual([1_000, 1_000, 500, 0]);
+
+    expect([await left('expired'), await left('live')]).toEqual([0, 500]);
+    // What expires later is found, also where it is older than what was deleted last.
+    await lay('late', 3, 50);
+    expect(await keys.deleteBatch()).toBe(3);
+  });
+
+  it('do not block requests with a valid or a new key while a batch is deleted', async () => {
+    const { resource } = await openAccount(scope(), 'good');
+    await lay('expired', 1_000, 40);
+
+    await world.database.transaction({ workspaces: [north, south] }, async (tx) => {
+      const [[batch]] = await tx.pipeline([bind(DELETE_EXPIRED, 1_000, '-infinity')] as const);
+      expect(batch?.deleted).toBe(1_000);
+
+      expect(await openAccount(scope(), 'good')).toEqual({ resource, isReplay: true });
+      expect(await openAccount(scope(), 'new')).toMatchObject({ isReplay: false });
+    });
+  });
+
+  it('do not block a batch while one is replaced', async () => {
+    await lay('expired', 10, 40);
+    await world.owner.query('begin');
+    await world.owner.query(`update idempotency set answer = '[]' where key = 'expired5'`);
+
+    expect(await new ExpiredKeys(world.database).deleteBatch()).toBe(9);
+
+    await world.owner.query('commit');
+    expect(await left('expired')).toBe(1);
+  });
+
+  it('are protected by the database from the deletion of a valid one', async () => {
+    await lay('live', 1, 29);
+
+    await world.database.pipeline({ workspaces: [north, south] }, [sql('delete from idempotency')]);
+
+    expect(await left('live')).toBe(1);
+  });
+});

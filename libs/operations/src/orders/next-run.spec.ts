@@ -1,0 +1,237 @@
+import type { Timestamp } from '@banking/domain';
+import * as fc from 'fast-check';
+import { emptyWorld, type World } from '../testing/worlds.js';
+import { compareInstants, readInstant } from './instant.js';
+import type { RepeatUnit } from '@banking/domain';
+import { sql } from '@banking/postgres/testing';
+import { runTime, type Schedule } from './next-run.js';
+
+const two = (value: number) => String(value).padStart(2, '0');
+const isLeap = (year: number) => (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
+const lastDay = (year: number, month: number) =>
+  month === 2 ? (isLeap(year) ? 29 : 28) : [4, 6, 9, 11].includes(month) ? 30 : 31;
+
+const offsets = fc.oneof(
+  fc.constant('Z'),
+  fc.tuple(fc.constantFrom('+', '-'), fc.nat(14), fc.nat(59)).map(([sign, h, m]) => `${sign}${two(h)}:${two(m)}`),
+);
+const days = fc
+  .tuple(fc.integer({ min: 1890, max: 2450 }), fc.integer({ min: 1, max: 12 }), fc.integer({ min: 1, max: 31 }))
+  // The ends of months more often than they come by themselves.
+  .map(([year, month, day]) => [year, month, Math.min(day, lastDay(year, month))] as const);
+const times = fc
+  .tuple(fc.nat(23), fc.nat(59), fc.nat(59), fc.stringMatching(/^(\.[0-9]{1,9})?$/))
+  .map(([h, m, s, fraction]) => `${two(h)}:${two(m)}:${two(s)}${fraction}`);
+const anchors = fc
+  .tuple(days, times, offsets)
+  .map(([[year, month, day], time, offset]) => ({ year, month, day, time, offset }));
+const startAt = ({
+  year,
+  month,
+  day,
+  time,
+  offset,
+}: {
+  year: number;
+  month: number;
+  day: number;
+  time: string;
+  offset: string;
+}) => `${year}-${two(month)}-${two(day)}T${time}${offset}`;
+const units = fc.constantFrom<RepeatUnit>('daily', 'weekly', 'monthly');
+const values = fc.integer({ min: 1, max: 366 });
+const sequences = fc.integer({ min: 1, max: 60 });
+const schedules = fc
+  .tuple(anchors, units, values)
+  .map(([anchor, repeatUnit, repeatValue]): Schedule => ({ startAt: startAt(anchor), repeatUnit, repeatValue }));
+
+const order = (left: string, right: string) => compareInstants(readInstant(left), readInstant(right));
+
+/** What a clock at the anchor's offset shows at a run: date, and time with its fraction as the answer writes it. */
+function localTimeOf(at: Timestamp | undefined, offset: string) {
+  if (at === undefined) throw new Error('there is no such run');
+  const { offsetSeconds } = readInstant(`2000-01-01T00:00:00${offset}`);
+  const shown = new Date(Date.parse(`${at.slice(0, 19)}Z`) + offsetSeconds * 1000).toISOString();
+  return {
+    year: Number(shown.slice(0, 4)),
+    month: Number(shown.slice(5, 7)),
+    day: Number(shown.slice(8, 10)),
+    time: shown.slice(11, 19),
+    fraction: at.slice(20, -1),
+  };
+}
+
+describe('the runs of an order', () => {
+  it('are in order of time', () => {
+    fc.assert(
+      fc.property(schedules, sequences, (schedule, sequence) => {
+        const [at, following] = [runTime(schedule, sequence), runTime(schedule, sequence + 1)];
+        return at !== undefined && following !== undefined && order(at, following) < 0;
+      }),
+    );
+  });
+
+  it('begin at startAt, to the last digit', () => {
+    fc.assert(fc.property(schedules, (schedule) => order(runTime(schedule, 1) as string, schedule.startAt) === 0));
+  });
+
+  it('have the time of day of the anchor at its offset, to the last digit', () => {
+    fc.assert(
+      fc.property(anchors, units, values, sequences, (anchor, repeatUnit, repeatValue, sequence) => {
+        const at = runTime({ startAt: startAt(anchor), repeatUnit, repeatValue }, sequence);
+        const { time, fraction } = localTimeOf(at, anchor.offset);
+        const [whole = '', digits = ''] = anchor.time.split('.');
+        expect({ time, fraction }).toEqual({ time: whole, fraction: digits.padEnd(3, '0') });
+      }),
+    );
+  });
+
+  it('are monthly on the anchor’s day, or on the last day of a shorter month', () => {
+    fc.assert(
+      fc.property(anchors, values, sequences, (anchor, repeatValue, sequence) => {
+        const at = runTime({ startAt: startAt(anchor), repeatUnit: 'monthly', repeatValue }, sequence);
+        const { year, month, day } = localTimeOf(at, anchor.offset);
+        const months = (sequence - 1) * repeatValue;
+        expect(year * 12 + month).toBe(anchor.year * 12 + anchor.month + months);
+        expect(day).toBe(Math.min(anchor.day, lastDay(year, month)));
+      }),
+    );
+  });
+
+  it('of every third number are those of a schedule with three times the interval', () => {
+    fc.assert(
+      fc.property(schedules, fc.integer({ min: 1, max: 12 }), sequences, (schedule, times, sequence) => {
+        const slower = { ...schedule, repeatValue: (schedule.repeatValue ?? 1) * times };
+        expect(runTime(slower, sequence)).toBe(runTime(schedule, (sequence - 1) * times + 1));
+      }),
+    );
+  });
+
+  it('are the same if days or weeks are counted from any of them', () => {
+    fc.assert(
+      fc.property(schedules, sequences, sequences, ({ startAt, repeatValue }, first, then) => {
+        const schedule = { startAt, repeatUnit: 'daily', repeatValue } as const;
+        const onwards = { ...schedule, startAt: runTime(schedule, first) as string };
+        expect(runTime(onwards, then)).toBe(runTime(schedule, first + then - 1));
+      }),
+    );
+  });
+
+  it('are seven days apart if they are weekly', () => {
+    fc.assert(
+      fc.property(schedules, sequences, ({ startAt, repeatValue = 1 }, sequence) => {
+        const weekly = runTime({ startAt, repeatUnit: 'weekly', repeatValue }, sequence);
+        expect(weekly).toBe(runTime({ startAt, repeatUnit: 'daily', repeatValue: 7 * repeatValue }, sequence));
+      }),
+    );
+  });
+
+  it.each<[string, Schedule, readonly (string | undefined)[]]>([
+    [
+      'the 31st, in a common year and in a leap year',
+      { startAt: '2027-12-31T09:30:00Z', repeatUnit: 'monthly', repeatValue: 1 },
+      [
+        '2027-12-31T09:30:00.000Z',
+        '2028-01-31T09:30:00.000Z',
+        '2028-02-29T09:30:00.000Z',
+        '2028-03-31T09:30:00.000Z',
+        '2028-04-30T09:30:00.000Z',
+      ],
+    ],
+    [
+      '29 February in centuries that are no leap years and in one that is',
+      { startAt: '1896-02-29T00:00:00Z', repeatUnit: 'monthly', repeatValue: 48 },
+      ['1896-02-29T00:00:00.000Z', '1900-02-28T00:00:00.000Z', '1904-02-29T00:00:00.000Z'],
+    ],
+    [
+      '29 February every hundred years',
+      { startAt: '2000-02-29T00:00:00Z', repeatUnit: 'monthly', repeatValue: 1200 },
+      [
+        '2000-02-29T00:00:00.000Z',
+        '2100-02-28T00:00:00.000Z',
+        '2200-02-28T00:00:00.000Z',
+        '2300-02-28T00:00:00.000Z',
+        '2400-02-29T00:00:00.000Z',
+      ],
+    ],
+    [
+      'an evening that is already the next month in UTC',
+      { startAt: '2026-01-31T23:30:00.123456-05:00', repeatUnit: 'monthly', repeatValue: 1 },
+      ['2026-02-01T04:30:00.123456Z', '2026-03-01T04:30:00.123456Z', '2026-04-01T04:30:00.123456Z'],
+    ],
+    [
+      'one that runs once',
+      { startAt: '2026-12-01T08:00:00+01:00' },
+      ['2026-12-01T07:00:00.000Z', undefined, undefined],
+    ],
+    [
+      'a stop at exactly a run',
+      { startAt: '2026-12-01T08:00:00+01:00', repeatUnit: 'weekly', repeatValue: 2, stopAt: '2026-12-15T07:00:00Z' },
+      ['2026-12-01T07:00:00.000Z', '2026-12-15T07:00:00.000Z', undefined],
+    ],
+    [
+      'a stop a nanosecond before a run',
+      {
+        startAt: '2026-12-01T08:00:00Z',
+        repeatUnit: 'daily',
+        repeatValue: 1,
+        stopAt: '2026-12-02T07:59:59.999999999Z',
+      },
+      ['2026-12-01T08:00:00.000Z', undefined],
+    ],
+    [
+      'the last day of all',
+      { startAt: '9999-12-30T23:00:00-01:00', repeatUnit: 'daily', repeatValue: 1 },
+      ['9999-12-31T00:00:00.000Z', undefined, undefined],
+    ],
+  ])('are as expected for %s', (_, schedule, expected) => {
+    expect(expected.map((__, index) => runTime(schedule, index + 1))).toEqual(expected);
+  });
+
+  it('have no time beyond the last year of four digits', () => {
+    const schedule = { startAt: '2026-12-01T08:00:00Z', repeatUnit: 'monthly', repeatValue: 366 } as const;
+
+    expect(runTime(schedule, Number.MAX_SAFE_INTEGER)).toBeUndefined();
+  });
+
+  it.each(['2026-12-01T08:00:00', '2026-02-29T08:00:00Z', '2026-12-01', ''])(
+    'throw an Error for the anchor %j, which is no instant',
+    (anchor) => {
+      expect(() => runTime({ startAt: anchor }, 1)).toThrow('not an instant');
+    },
+  );
+
+  it.each([0, -1, 1.5, Number.NaN])('throw an Error for run %d', (sequence) => {
+    expect(() => runTime({ startAt: '2026-12-01T08:00:00Z' }, sequence)).toThrow('not the number of a run');
+  });
+});
+
+describe('the calendar of PostgreSQL', () => {
+  let world: World;
+
+  beforeAll(async () => {
+    world = await emptyWorld();
+  });
+  afterAll(() => world.close());
+
+  it('has the same dates of daily, weekly and monthly runs', async () => {
+    const samples = fc.sample(fc.tuple(anchors, units, values, sequences), 1_000);
+    const rows = await world.database.read(
+      {},
+      sql<{ dates: string[] }>(
+        `select array_agg(to_char(day::timestamp + count * ('1 ' || unit)::interval, 'YYYY-MM-DD') order by row) as dates
+         from unnest($1::date[], $2::text[], $3::int[]) with ordinality as sample (day, unit, count, row)`,
+        samples.map(([{ year, month, day }]) => `${year}-${two(month)}-${two(day)}`),
+        samples.map(([, unit]) => ({ daily: 'day', weekly: 'week', monthly: 'month' })[unit]),
+        samples.map(([, , value, sequence]) => value * (sequence - 1)),
+      ),
+    );
+
+    const ours = samples.map(([anchor, repeatUnit, repeatValue, sequence]) => {
+      const at = runTime({ startAt: startAt(anchor), repeatUnit, repeatValue }, sequence);
+      const { year, month, day } = localTimeOf(at, anchor.offset);
+      return `${year}-${two(month)}-${two(day)}`;
+    });
+    expect(ours).toEqual(rows?.dates);
+  });
+});

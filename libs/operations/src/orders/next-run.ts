@@ -1,0 +1,106 @@
+import type { RepeatUnit, Timestamp } from '@banking/domain';
+import { compareInstants, inMicroseconds, readInstant, writeInstant, type Instant } from './instant.js';
+
+/** When an order runs: once at `startAt`, or from `startAt` on every `repeatValue` days, weeks or months. */
+export interface Schedule {
+  /**
+   * The anchor: RFC 3339 with an offset. Every run has the same time of day at the same offset, to the last digit. Days and
+   * months are counted on the calendar of that offset.
+   */
+  readonly startAt: string;
+  readonly repeatUnit?: RepeatUnit | undefined;
+  /** A positive whole number. */
+  readonly repeatValue?: number | undefined;
+  /** RFC 3339 with an offset, inclusive: a run at exactly this instant still takes place. */
+  readonly stopAt?: string | undefined;
+}
+
+/** One run of a schedule. */
+export interface ScheduledRun {
+  /** 1 for `startAt`. A missed run keeps its number, so the numbers of the runs that took place may have gaps. */
+  readonly sequence: number;
+  readonly at: Timestamp;
+}
+
+/**
+ * The time of a run in UTC, or `undefined` if the schedule ends before it or its year has five digits.
+ *
+ * The time follows from the anchor and the number alone, not from the run before. A monthly schedule from 31 January on has its
+ * second run on 28 or 29 February and its third on 31 March.
+ */
+export function runTime(schedule: Schedule, sequence: number): Timestamp | undefined {
+  if (!Number.isSafeInteger(sequence) || sequence < 1) throw new Error(`not the number of a run: ${sequence}`);
+  const { startAt, repeatUnit, repeatValue = 1, stopAt } = schedule;
+  if (repeatUnit === undefined && sequence > 1) return undefined;
+
+  const at = later(readInstant(startAt), repeatUnit, (sequence - 1) * repeatValue);
+  // The database stores `stopAt` in microseconds. The anchor of an older order may have nine digits.
+  if (stopAt !== undefined && compareInstants(inMicroseconds(at), inMicroseconds(readInstant(stopAt))) > 0) {
+    return undefined;
+  }
+  return writeInstant(at);
+}
+
+/**
+ * The run that is due now and the run after it.
+ *
+ * After downtime only the latest missed run takes place: `due` is the latest run not after `now`, and the runs between it and
+ * `lastSequence` are skipped. After `due` has run, a call with its number returns no `due` and the same `next`.
+ *
+ * @param lastSequence the number of the latest run that took place or was skipped; 0 before the first
+ * @param now by the clock of the database, which decides when money moves
+ */
+export function dueAndNextRun(
+  schedule: Schedule,
+  lastSequence: number,
+  now: Timestamp,
+): { readonly due?: ScheduledRun; readonly next?: ScheduledRun } {
+  const latest = latestUpTo(schedule, lastSequence, readInstant(now));
+  const due = latest > lastSequence ? runOf(schedule, latest) : undefined;
+  const next = runOf(schedule, latest + 1);
+  return { ...(due && { due }), ...(next && { next }) };
+}
+
+function runOf(schedule: Schedule, sequence: number): ScheduledRun | undefined {
+  const at = runTime(schedule, sequence);
+  return at && { sequence, at };
+}
+
+/** The number of the latest run not after an instant, at least `from`. Runs are in order of time, so steps double and then halve. */
+function latestUpTo(schedule: Schedule, from: number, instant: Instant): number {
+  const isUpTo = (sequence: number) => {
+    const at = runTime(schedule, sequence);
+    return at !== undefined && compareInstants(readInstant(at), instant) <= 0;
+  };
+  let reached = from;
+  let step = 1;
+  while (isUpTo(reached + step)) {
+    reached += step;
+    step *= 2;
+  }
+  while (step > 1) {
+    step /= 2;
+    if (isUpTo(reached + step)) reached += step;
+  }
+  return reached;
+}
+
+/** The same time of day some units later, on the calendar of the anchor's offset. A day the month lacks becomes its last day. */
+function later(anchor: Instant, unit: RepeatUnit | undefined, units: number): Instant {
+  const day = new Date((anchor.seconds + anchor.offsetSeconds) * 1000);
+  const anchorDay = day.getUTCDate();
+  if (unit === 'monthly') {
+    day.setUTCDate(1);
+    day.setUTCMonth(day.getUTCMonth() + units);
+    day.setUTCDate(Math.min(anchorDay, lastDayOfMonth(day)));
+  } else {
+    day.setUTCDate(anchorDay + units * (unit === 'weekly' ? 7 : 1));
+  }
+  return { ...anchor, seconds: day.valueOf() / 1000 - anchor.offsetSeconds };
+}
+
+function lastDayOfMonth(of: Date): number {
+  const day = new Date(of);
+  day.setUTCMonth(day.getUTCMonth() + 1, 0);
+  return day.getUTCDate();
+}

@@ -1,0 +1,257 @@
+import { Refusal } from '@banking/domain';
+import { OrderBatcher, type PostBatch } from './order-batcher.js';
+import type { OrderOutcome, PreparedOrder } from './prepared-order.js';
+
+const RUN: OrderOutcome = { kind: 'run' };
+const LOCKED: OrderOutcome = { kind: 'locked' };
+
+const refusal = new Refusal('account_not_found');
+const order = (workspaceId: number, accountId = 1): PreparedOrder => {
+  return { kind: 'placement', workspaceId, accountId, draft: {} as never, ids: {} as never, refusal, entries: [] };
+};
+const range = (length: number) => Array.from({ length }, (_, index) => index);
+
+/** A batcher whose batches end when the spec calls `finish` or `fail`. */
+function slowBatcher(outcomeOf: (order: PreparedOrder, waits: boolean) => OrderOutcome = () => RUN) {
+  const batches: {
+    readonly of: readonly string[];
+    readonly waits: boolean;
+    finish(): void;
+    fail(error: Error): void;
+  }[] = [];
+  const post: PostBatch = (orders, waits) =>
+    new Promise((resolve, reject) => {
+      batches.push({
+        of: orders.map(({ workspaceId, accountId }) => `${workspaceId}/${accountId}`),
+        waits,
+        finish: () => resolve(orders.map((one) => outcomeOf(one, waits))),
+        fail: reject,
+      });
+    });
+  return { batcher: new OrderBatcher(post), batches };
+}
+/** Two turns of the event loop: what was deferred to the next turn has started. */
+const turn = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+
+describe('orders that arrive during a commit', () => {
+  it('are the next batch, and no batch runs beside it', async () => {
+    const { batcher, batches } = slowBatcher();
+    const first = batcher.submit(order(1));
+    await turn();
+    const others = range(3).map(() => batcher.submit(order(1)));
+    await turn();
+    expect(batches.map(({ of }) => of.length)).toEqual([1]);
+
+    batches[0]?.finish();
+    await first;
+    await turn();
+
+    expect(batches.map(({ of }) => of.length)).toEqual([1, 3]);
+    batches[1]?.finish();
+    expect(await Promise.all(others)).toEqual([RUN, RUN, RUN]);
+  });
+
+  it('share a batch with the one order of another workspace', async () => {
+    const { batcher, batches } = slowBatcher();
+    const many = range(200).map(() => batcher.submit(order(1)));
+    const one = batcher.submit(order(2));
+    await turn();
+
+    expect(batches[0]?.of).toHaveLength(64);
+    expect(batches[0]?.of).toContain('2/1');
+
+    while (batches.length < 4) {
+      batches.at(-1)?.finish();
+      await turn();
+      await turn();
+    }
+    batches.at(-1)?.finish();
+    expect(await Promise.all([one, ...many])).toHaveLength(201);
+  });
+
+  it('are refused if too many wait, and accepted again afterwards', async () => {
+    const { batcher, batches } = slowBatcher();
+    const first = range(1_000).map(() => batcher.submit(order(1)));
+
+    await expect(batcher.submit(order(1))).rejects.toMatchObject({ reason: 'unavailable', retryAfterSeconds: 1 });
+    const second = range(1_000).map((at) => batcher.submit(order(2 + (at % 2))));
+    await expect(batcher.submit(order(4))).rejects.toMatchObject({ reason: 'unavailable' });
+
+    const all = Promise.all([...first, ...second]);
+    let isOver = false;
+    void all.then(() => (isOver = true));
+    while (!isOver) {
+      batches.at(-1)?.finish();
+      await turn();
+    }
+    const again = batcher.submit(order(1));
+    await turn();
+    batches.at(-1)?.finish();
+    expect(await again).toEqual(RUN);
+  });
+
+  it('are carried out after a batch that failed', async () => {
+    const { batcher, batches } = slowBatcher();
+    const failing = range(2).map(() => batcher.submit(order(1)));
+    await turn();
+    const next = batcher.submit(order(1));
+    batches[0]?.fail(new Error('gone'));
+
+    expect(await Promise.all(failing)).toEqual(range(2).map(() => ({ kind: 'failed', error: new Error('gone') })));
+    await turn();
+    batches[1]?.finish();
+    expect(await next).toEqual(RUN);
+  });
+});
+
+describe('an account that another session has locked', () => {
+  const locked = ({ accountId }: PreparedOrder, waits: boolean) => (accountId === 9 && !waits ? LOCKED : RUN);
+
+  it('has its orders wait beside the batches, in their order', async () => {
+    const { batcher, batches } = slowBatcher(locked);
+    const early = [batcher.submit(order(1, 9)), batcher.submit(order(1, 1)), batcher.submit(order(1, 9))];
+    await turn();
+    batches[0]?.finish();
+    await early[1];
+    await turn();
+    const late = [batcher.submit(order(1, 9)), batcher.submit(order(1, 1))];
+    await turn();
+
+    expect(batches.map(({ of, waits }) => [of.join(' '), waits])).toEqual([
+      ['1/9 1/1 1/9', false],
+      ['1/9 1/9', true],
+      ['1/1', false],
+    ]);
+    batches[2]?.finish();
+    await late[1];
+    batches[1]?.finish();
+    await turn();
+
+    expect(batches.slice(3).map(({ of, waits }) => [of.join(' '), waits])).toEqual([['1/9', true]]);
+    batches[3]?.finish();
+    await Promise.all([...early, ...late]);
+
+    const after = batcher.submit(order(1, 9));
+    await turn();
+    expect(batches.at(-1)).toMatchObject({ of: ['1/9'], waits: false });
+    batches.at(-1)?.finish();
+    await turn();
+    batches.at(-1)?.finish();
+    await after;
+  });
+
+  it('has its turn beside two busy contended accounts', async () => {
+    const { batcher, batches } = slowBatcher((_, waits) => (waits ? RUN : LOCKED));
+    const busy = (account: number) => range(70).map(() => batcher.submit(order(1, account)));
+    const all = [...busy(1), ...busy(2)];
+    const third = batcher.submit(order(1, 3));
+    let isDone = false;
+    void third.then(() => (isDone = true));
+
+    for (let round = 0; round < 12 && !isDone; round += 1) {
+      all.push(batcher.submit(order(1, 1)), batcher.submit(order(1, 2)));
+      batches.forEach(({ finish }) => finish());
+      await turn();
+    }
+
+    expect(isDone).toBe(true);
+    for (let round = 0; round < 20; round += 1) {
+      batches.forEach(({ finish }) => finish());
+      await turn();
+    }
+    expect(await Promise.all(all)).toHaveLength(all.length);
+  });
+
+  it('has its turn beside a workspace with many contended accounts', async () => {
+    const { batcher, batches } = slowBatcher((_, waits) => (waits ? RUN : LOCKED));
+    const all = [...range(20).map((at) => batcher.submit(order(1, at + 1))), batcher.submit(order(2, 99))];
+    await turn();
+    batches[0]?.finish();
+    await turn();
+    batches[1]?.finish();
+    batches[2]?.finish();
+    await turn();
+
+    expect(batches.slice(1, 5).map(({ of }) => of.join())).toContain('2/99');
+    for (let round = 0; round < 20; round += 1) {
+      batches.forEach(({ finish }) => finish());
+      await turn();
+    }
+    expect(await Promise.all(all)).toHaveLength(21);
+  });
+
+  it('has its turn if more accounts are locked than connections may wait for', async () => {
+    const { batcher, batches } = slowBatcher((_, waits) => (waits ? RUN : LOCKED));
+    const all = [1, 2, 3].map((account) => batcher.submit(order(1, account)));
+    await turn();
+    batches[0]?.finish();
+    await turn();
+
+    expect(batches.slice(1).map(({ of }) => of.join())).toEqual(['1/1', '1/2']);
+    batches[1]?.finish();
+    await turn();
+    expect(batches.slice(1).map(({ of }) => of.join())).toEqual(['1/1', '1/2', '1/3']);
+    batches[2]?.finish();
+    batches[3]?.finish();
+    expect(await Promise.all(all)).toEqual([RUN, RUN, RUN]);
+  });
+});
+
+describe('an order whose caller aborts', () => {
+  const REASON = new Error('too late');
+
+  it('is in no batch if it still waits', async () => {
+    const { batcher, batches } = slowBatcher();
+    const first = batcher.submit(order(1));
+    await turn();
+    const control = new AbortController();
+    const withdrawn = batcher.submit(order(1, 7), control.signal);
+    const next = batcher.submit(order(1, 8));
+
+    control.abort(REASON);
+    await expect(withdrawn).rejects.toBe(REASON);
+    batches[0]?.finish();
+    await first;
+    await turn();
+
+    expect(batches[1]?.of).toEqual(['1/8']);
+    batches[1]?.finish();
+    expect(await next).toEqual(RUN);
+  });
+
+  it('is in no batch if it waits for a contended account', async () => {
+    const { batcher, batches } = slowBatcher((_, waits) => (waits ? RUN : LOCKED));
+    const control = new AbortController();
+    const [first, withdrawn] = [batcher.submit(order(1)), batcher.submit(order(1), control.signal)];
+    await turn();
+    batches[0]?.finish();
+    control.abort(REASON);
+    await expect(withdrawn).rejects.toBe(REASON);
+    await turn();
+
+    expect(batches[1]).toMatchObject({ of: ['1/1'], waits: true });
+    batches[1]?.finish();
+    expect(await first).toEqual(RUN);
+  });
+
+  it('has its outcome if its batch is running', async () => {
+    const { batcher, batches } = slowBatcher();
+    const control = new AbortController();
+    const one = batcher.submit(order(1), control.signal);
+    await turn();
+
+    control.abort(REASON);
+    batches[0]?.finish();
+
+    expect(await one).toEqual(RUN);
+  });
+
+  it('is not queued if the caller aborted before', async () => {
+    const { batcher, batches } = slowBatcher();
+
+    await expect(batcher.submit(order(1), AbortSignal.abort(REASON))).rejects.toBe(REASON);
+    await turn();
+
+    expect(batches).toEqual([]);
+  });
+});

@@ -1,0 +1,169 @@
+import { Refusal, RETRY_AFTER_S } from '@banking/domain';
+import { failure } from './post-orders.js';
+import type { OrderOutcome, PreparedOrder } from './prepared-order.js';
+import { RoundRobin } from './round-robin.js';
+
+interface WaitingOrder {
+  readonly order: PreparedOrder;
+  readonly resolve: (outcome: OrderOutcome) => void;
+  readonly reject: (reason: unknown) => void;
+  readonly signal: AbortSignal | undefined;
+  /** Whether its caller has withdrawn it. It is left out of every batch then. */
+  isWithdrawn: boolean;
+  /** Whether it is in a running batch. It cannot be withdrawn then. */
+  isTaken: boolean;
+}
+
+/** Carries out a batch; see `postOrders`. */
+export type PostBatch = (orders: readonly PreparedOrder[], waitsForLocks: boolean) => Promise<readonly OrderOutcome[]>;
+
+/** A larger batch holds its locks for longer and gains no throughput. */
+const BATCH_MAX = 64;
+/** Less than a second of work. Further orders are refused with `unavailable`. */
+const WAITING_MAX = 2_000;
+/** One workspace cannot fill the whole queue. */
+const WORKSPACE_WAITING_MAX = 1_000;
+/** Connections that may wait for accounts that another session has locked. The others stay free. */
+const CONTENDED_MAX = 2;
+
+/**
+ * Group commit: orders that arrive during a commit form the next batch. Batches take one order of each workspace in turn, so that a busy
+ * workspace delays the others little. The orders of one workspace keep their order.
+ *
+ * An account that another session has locked does not delay the batch. Its orders leave the batch and wait for the account in batches of
+ * their own. Contended accounts take turns as well, batch by batch.
+ */
+export class OrderBatcher {
+  private readonly waiting = new RoundRobin<number, WaitingOrder>();
+  /** By account: the orders that have left a batch, and later orders of the same account. */
+  private readonly contended = new Map<string, WaitingOrder[]>();
+  /** The contended accounts by workspace. */
+  private readonly contendedTurns = new RoundRobin<number, string>();
+  private contendedRunners = 0;
+  private waitingCount = 0;
+  private readonly waitingOf = new Map<number, number>();
+  private isRunning = false;
+
+  constructor(private readonly postBatch: PostBatch) {}
+
+  /**
+   * @param signal withdraws the order while it waits; an order of a running batch has its outcome
+   * @throws Refusal `unavailable` if too many orders wait; nothing was done
+   * @throws the reason of the signal if the order was withdrawn; nothing was done
+   */
+  async submit(order: PreparedOrder, signal?: AbortSignal): Promise<OrderOutcome> {
+    const { workspaceId } = order;
+    const ofWorkspace = this.waitingOf.get(workspaceId) ?? 0;
+    if (this.waitingCount >= WAITING_MAX || ofWorkspace >= WORKSPACE_WAITING_MAX) {
+      throw new Refusal('unavailable', 'Too many orders are waiting. Retry later.', {
+        retryAfterSeconds: RETRY_AFTER_S,
+      });
+    }
+    signal?.throwIfAborted();
+    this.waitingCount += 1;
+    this.waitingOf.set(workspaceId, ofWorkspace + 1);
+    let withdraw: () => void = () => undefined;
+    try {
+      return await new Promise<OrderOutcome>((resolve, reject) => {
+        const waiting: WaitingOrder = { order, resolve, reject, signal, isWithdrawn: false, isTaken: false };
+        withdraw = () => withdrawUnlessTaken(waiting);
+        signal?.addEventListener('abort', withdraw, { once: true });
+        this.enqueue(waiting);
+      });
+    } finally {
+      signal?.removeEventListener('abort', withdraw);
+      this.waitingCount -= 1;
+      const left = (this.waitingOf.get(workspaceId) ?? 1) - 1;
+      if (left > 0) this.waitingOf.set(workspaceId, left);
+      else this.waitingOf.delete(workspaceId);
+    }
+  }
+
+  private enqueue(waiting: WaitingOrder): void {
+    const queue = this.contended.get(accountOf(waiting));
+    if (queue) {
+      queue.push(waiting);
+      return;
+    }
+    this.waiting.push(waiting.order.workspaceId, waiting);
+    if (this.isRunning) return;
+    this.isRunning = true;
+    // Deferred, so that orders of the same turn of the event loop are in one batch.
+    setImmediate(() => void this.run());
+  }
+
+  private async run(): Promise<void> {
+    while (!this.waiting.isEmpty) {
+      const batch = takeBatch(() => this.waiting.shift());
+      for (const locked of await this.carryOut(batch, false)) this.moveToContended(locked);
+    }
+    this.isRunning = false;
+  }
+
+  /** Returns the orders that another session's locks kept from being decided. */
+  private async carryOut(batch: readonly WaitingOrder[], waitsForLocks: boolean): Promise<WaitingOrder[]> {
+    if (batch.length === 0) return [];
+    const orders = batch.map(({ order }) => order);
+    const outcomes = await this.postBatch(orders, waitsForLocks).catch((error: Error) =>
+      orders.map(() => failure(error)),
+    );
+    return batch.filter((waiting, index) => {
+      const outcome = outcomes[index] ?? failure(new Error('a batch returned no outcome for an order'));
+      if (outcome.kind !== 'locked') {
+        waiting.resolve(outcome);
+        return false;
+      }
+      waiting.isTaken = false;
+      if (waiting.signal?.aborted) withdrawUnlessTaken(waiting);
+      return !waiting.isWithdrawn;
+    });
+  }
+
+  private moveToContended(waiting: WaitingOrder): void {
+    const account = accountOf(waiting);
+    const queue = this.contended.get(account);
+    if (queue) {
+      queue.push(waiting);
+      return;
+    }
+    this.contended.set(account, [waiting]);
+    this.contendedTurns.push(waiting.order.workspaceId, account);
+    if (this.contendedRunners >= CONTENDED_MAX) return;
+    this.contendedRunners += 1;
+    setImmediate(() => void this.runContended());
+  }
+
+  /** Takes one batch of an account, then the next account. A wait that times out fails that batch alone. */
+  private async runContended(): Promise<void> {
+    for (let account = this.contendedTurns.shift(); account !== undefined; account = this.contendedTurns.shift()) {
+      const orders = this.contended.get(account) ?? [];
+      const batch = takeBatch(() => orders.shift());
+      orders.unshift(...(await this.carryOut(batch, true)));
+      const [next] = orders;
+      if (next) this.contendedTurns.push(next.order.workspaceId, account);
+      else this.contended.delete(account);
+    }
+    this.contendedRunners -= 1;
+  }
+}
+
+function withdrawUnlessTaken(waiting: WaitingOrder): void {
+  if (waiting.isTaken) return;
+  waiting.isWithdrawn = true;
+  waiting.reject(waiting.signal?.reason);
+}
+
+/** The next orders that have not been withdrawn. */
+function takeBatch(next: () => WaitingOrder | undefined): WaitingOrder[] {
+  const batch: WaitingOrder[] = [];
+  while (batch.length < BATCH_MAX) {
+    const waiting = next();
+    if (!waiting) break;
+    if (waiting.isWithdrawn) continue;
+    waiting.isTaken = true;
+    batch.push(waiting);
+  }
+  return batch;
+}
+
+const accountOf = ({ order }: WaitingOrder): string => `${order.workspaceId}/${order.accountId ?? ''}`;

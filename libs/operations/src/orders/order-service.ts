@@ -1,0 +1,83 @@
+import type { Books } from '@banking/ledger';
+import { IdBlocks, type Database } from '@banking/postgres';
+import type { RateSource } from '@banking/rates';
+import { retryInDoubt, RETRY_DELAYS_MS } from '../idempotency/retry-in-doubt.js';
+import { BatchedReads } from './batched-reads.js';
+import { OrderBatcher } from './order-batcher.js';
+import { type NamedPayment, type PaymentFacts, readPaymentFacts } from './payment-facts.js';
+import { failure, postOrders } from './post-orders.js';
+import type { OrderOutcome, PreparedOrder } from './prepared-order.js';
+
+/** Carries out prepared orders. @throws Refusal `unavailable` if too many orders wait */
+export type OrderSubmitter = Pick<OrderBatcher, 'submit'>;
+
+export interface OrderServiceOptions {
+  /** Whether orders run by the clocks of their workspaces, which can be moved. Default: by the time of the database. */
+  readonly isSandbox?: boolean;
+  /** Carries out prepared orders. Default: a batcher of its own. */
+  readonly batcher?: OrderSubmitter;
+  /** Delays in milliseconds before an order whose commit is in doubt is submitted again. Default: four seconds in all. */
+  readonly retryDelaysMs?: readonly number[];
+}
+
+/** Batches the reads and writes of all orders that a process places and runs. One for each process. */
+export class OrderService {
+  readonly database: Database;
+  private readonly facts: BatchedReads<NamedPayment, PaymentFacts>;
+  private readonly batcher: OrderSubmitter;
+  private readonly orderIds: IdBlocks;
+  private readonly executionIds: IdBlocks;
+  private readonly retryDelaysMs: readonly number[];
+
+  constructor(
+    books: Books,
+    readonly rates: RateSource,
+    { isSandbox = false, batcher, retryDelaysMs = RETRY_DELAYS_MS.order }: OrderServiceOptions = {},
+  ) {
+    const { database } = books;
+    this.database = database;
+    this.retryDelaysMs = retryDelaysMs;
+    this.facts = new BatchedReads((payments) => readPaymentFacts(database, payments, isSandbox));
+    this.batcher = batcher ?? new OrderBatcher((orders, waitsForLocks) => postOrders(books, orders, waitsForLocks));
+    this.orderIds = new IdBlocks(database, 'customer_order_id_seq');
+    this.executionIds = new IdBlocks(database, 'execution_id_seq');
+  }
+
+  readFacts(payment: NamedPayment): Promise<PaymentFacts> {
+    return this.facts.read(payment);
+  }
+
+  /** The ids of an order and its first run. */
+  async takeIds(): Promise<{ readonly orderId: number; readonly executionId: number }> {
+    const [orderId, executionId] = await Promise.all([take(this.orderIds), this.takeExecutionId()]);
+    return { orderId, executionId };
+  }
+
+  takeExecutionId(): Promise<number> {
+    return take(this.executionIds);
+  }
+
+  /**
+   * Submits an order until its outcome is known. After a connection is lost around COMMIT, the order is submitted again. Its account's
+   * lock, which the lost session holds to its end, makes the retry find the order by its id or key, or carry it out.
+   *
+   * @throws the refusal of the order, or the error that failed it
+   * @throws CommitInDoubtError if the retries fail as well: the first attempt may have been committed
+   */
+  async settle(order: PreparedOrder, signal?: AbortSignal): Promise<OrderOutcome> {
+    const submit = async (mayExist: boolean) => {
+      const outcome = await this.batcher
+        .submit(order.kind === 'placement' && mayExist ? { ...order, mayExist } : order, signal)
+        .catch(failure);
+      if (outcome.kind === 'refused') throw outcome.refusal;
+      if (outcome.kind === 'failed') throw outcome.error;
+      return outcome;
+    };
+    return retryInDoubt(submit, this.retryDelaysMs, signal);
+  }
+}
+
+async function take(ids: IdBlocks): Promise<number> {
+  await ids.ready(1);
+  return ids.take();
+}

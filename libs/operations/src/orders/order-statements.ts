@@ -1,0 +1,217 @@
+import { openPayouts, type Outgoing } from '@banking/payouts';
+import { openWork } from '@banking/work-queue';
+import { bind, sqlStatement, type BoundStatement } from '@banking/postgres';
+import { CONVERSION_ROUNDING } from '../quotes/fixed-amount.js';
+import type { ConversionTerms } from './payment-terms.js';
+
+/** A row of `customer_order`. */
+export interface OrderRow {
+  readonly workspaceId: number;
+  readonly id: number;
+  readonly accountId: number;
+  readonly recipientId: number;
+  readonly amount: bigint;
+  readonly type: string;
+  readonly status: 'active' | 'completed';
+  readonly description?: string | undefined;
+  readonly purposeCode?: string | undefined;
+  readonly repeatUnit?: string | undefined;
+  readonly repeatValue?: number | undefined;
+  readonly anchor?: string | undefined;
+  readonly stopAt?: string | undefined;
+  readonly quoteId?: number | undefined;
+  readonly externalReference?: string | undefined;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
+  readonly placedBy?: number | undefined;
+}
+
+/** A row of `execution`. A run that took place has a transaction, a scheduled one has its time. */
+interface ExecutionRow {
+  readonly workspaceId: number;
+  readonly id: number;
+  readonly orderId: number;
+  readonly sequence: number;
+  readonly status: 'scheduled' | 'pending' | 'completed';
+  readonly transactionId?: number | undefined;
+  /** Default: the time of the statement. */
+  readonly scheduledAt?: string | undefined;
+}
+
+interface ConversionRow extends ConversionTerms {
+  readonly workspaceId: number;
+  readonly transactionId: number;
+  readonly quoteId?: number | undefined;
+  readonly currencyId: number;
+  readonly amount: bigint;
+  readonly targetCurrencyId: number;
+  readonly targetAmount: bigint;
+}
+
+interface QuoteUseRow {
+  readonly workspaceId: number;
+  readonly quoteId: number;
+  readonly orderId: number;
+}
+
+/** Inserts in the order of the unique external reference. Two batches wait for each other and cannot deadlock. */
+const INSERT_ORDERS = sqlStatement(
+  'insert_orders',
+  `insert into customer_order (workspace_id, id, account_id, recipient_id, amount, type, status, description, purpose_code,
+     repeat_unit, repeat_value, anchor, start_at, stop_at, quote_id, external_reference, metadata, placed_by)
+   select w, id, account, recipient, amount, type, status, description, purpose, unit, value, anchor, anchor::timestamptz, stop, quote,
+     reference, metadata::jsonb, placed_by
+   from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::text[],
+               $10::text[], $11::int[], $12::text[], $13::timestamptz[], $14::bigint[], $15::text[], $16::text[], $17::bigint[])
+     u(w, id, account, recipient, amount, type, status, description, purpose, unit, value, anchor, stop, quote, reference, metadata, placed_by)
+   order by w, reference`,
+);
+
+const INSERT_EXECUTIONS = sqlStatement(
+  'insert_executions',
+  `insert into execution (workspace_id, id, order_id, sequence, status, transaction_id, scheduled_at, executed_at)
+   select w, id, o, sequence, status, transaction, coalesce(scheduled_at, statement_timestamp()),
+          case when transaction is not null then statement_timestamp() end
+   from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::int[], $5::text[], $6::bigint[], $7::timestamptz[])
+     u(w, id, o, sequence, status, transaction, scheduled_at)`,
+);
+
+const INSERT_CONVERSIONS = sqlStatement(
+  'insert_conversions',
+  `insert into conversion (workspace_id, transaction_id, quote_id, source_currency_id, source_amount, target_currency_id, target_amount,
+     rate, rate_source, rate_as_of, rounding, remainder_numerator, remainder_denominator, fixed_side)
+   select w, x, q, c, a, tc, ta, r, s, at, $14, n, d, side
+   from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::int[], $5::bigint[], $6::int[], $7::bigint[], $8::text[], $9::text[],
+               $10::timestamptz[], $11::numeric[], $12::numeric[], $13::text[])
+     u(w, x, q, c, a, tc, ta, r, s, at, n, d, side)`,
+);
+
+const INSERT_QUOTE_USES = sqlStatement(
+  'insert_quote_uses',
+  `insert into quote_use (workspace_id, quote_id, order_id)
+   select * from unnest($1::bigint[], $2::bigint[], $3::bigint[]) order by 1, 2`,
+);
+
+const column = <Row, Value>(rows: readonly Row[], value: (row: Row) => Value | undefined) =>
+  rows.map((row) => value(row) ?? null);
+/** Leaves out the statement if there are no rows. */
+const when = (rows: readonly unknown[], write: () => BoundStatement<unknown>): BoundStatement<unknown>[] =>
+  rows.length === 0 ? [] : [write()];
+
+const insertOrders = (rows: readonly OrderRow[]): BoundStatement<unknown>[] =>
+  when(rows, () =>
+    bind(
+      INSERT_ORDERS,
+      column(rows, (row) => row.workspaceId),
+      column(rows, (row) => row.id),
+      column(rows, (row) => row.accountId),
+      column(rows, (row) => row.recipientId),
+      column(rows, (row) => row.amount.toString()),
+      column(rows, (row) => row.type),
+      column(rows, (row) => row.status),
+      column(rows, (row) => row.description),
+      column(rows, (row) => row.purposeCode),
+      column(rows, (row) => row.repeatUnit),
+      column(rows, (row) => row.repeatValue),
+      column(rows, (row) => row.anchor),
+      column(rows, (row) => row.stopAt),
+      column(rows, (row) => row.quoteId),
+      column(rows, (row) => row.externalReference),
+      column(rows, (row) => row.metadata && JSON.stringify(row.metadata)),
+      column(rows, (row) => row.placedBy),
+    ),
+  );
+
+const insertExecutions = (rows: readonly ExecutionRow[]): BoundStatement<unknown>[] =>
+  when(rows, () =>
+    bind(
+      INSERT_EXECUTIONS,
+      column(rows, (row) => row.workspaceId),
+      column(rows, (row) => row.id),
+      column(rows, (row) => row.orderId),
+      column(rows, (row) => row.sequence),
+      column(rows, (row) => row.status),
+      column(rows, (row) => row.transactionId),
+      column(rows, (row) => row.scheduledAt),
+    ),
+  );
+
+const insertConversions = (rows: readonly ConversionRow[]): BoundStatement<unknown>[] =>
+  when(rows, () =>
+    bind(
+      INSERT_CONVERSIONS,
+      column(rows, (row) => row.workspaceId),
+      column(rows, (row) => row.transactionId),
+      column(rows, (row) => row.quoteId),
+      column(rows, (row) => row.currencyId),
+      column(rows, (row) => row.amount.toString()),
+      column(rows, (row) => row.targetCurrencyId),
+      column(rows, (row) => row.targetAmount.toString()),
+      column(rows, (row) => row.rate),
+      column(rows, (row) => row.rateSource),
+      column(rows, (row) => row.rateAsOf),
+      column(rows, (row) => row.remainderNumerator),
+      column(rows, (row) => row.remainderDenominator),
+      column(rows, (row) => row.fixedSide),
+      CONVERSION_ROUNDING,
+    ),
+  );
+
+const insertQuoteUses = (rows: readonly QuoteUseRow[]): BoundStatement<unknown>[] =>
+  when(rows, () =>
+    bind(
+      INSERT_QUOTE_USES,
+      column(rows, (row) => row.workspaceId),
+      column(rows, (row) => row.quoteId),
+      column(rows, (row) => row.orderId),
+    ),
+  );
+
+/** A scheduled run. The worker takes it when it is due. */
+interface DueRow {
+  readonly workspaceId: number;
+  readonly executionId: number;
+  readonly dueAt: string;
+}
+
+/** The rows that one order writes, besides the books. */
+export interface OrderWrites {
+  readonly orders?: readonly OrderRow[];
+  readonly executions?: readonly ExecutionRow[];
+  readonly conversions?: readonly ConversionRow[];
+  readonly quoteUses?: readonly QuoteUseRow[];
+  /** Transactions that a network has to carry. */
+  readonly payouts?: readonly Outgoing[];
+  /** Scheduled runs. */
+  readonly due?: readonly DueRow[];
+  /** Changes of existing rows. */
+  readonly changes?: readonly BoundStatement<unknown>[];
+}
+
+/** The writes of many orders, one statement a table. */
+export function orderStatements(writes: readonly OrderWrites[]): BoundStatement<unknown>[] {
+  const all = <Row>(rows: (one: OrderWrites) => readonly Row[] | undefined) => writes.flatMap((one) => rows(one) ?? []);
+  return [
+    ...insertOrders(all(({ orders }) => orders)),
+    ...insertExecutions(all(({ executions }) => executions)),
+    ...insertConversions(all(({ conversions }) => conversions)),
+    ...insertQuoteUses(all(({ quoteUses }) => quoteUses)),
+    ...openPayouts(all(({ payouts }) => payouts)),
+    ...scheduleRuns(all(({ due }) => due)),
+    ...all(({ changes }) => changes),
+  ];
+}
+
+/** The kind of work that carries out a run of an order. */
+export const EXECUTION = 'execution';
+
+const scheduleRuns = (rows: readonly DueRow[]): BoundStatement<unknown>[] =>
+  when(rows, () =>
+    openWork(
+      rows.map(({ workspaceId, executionId: subjectId, dueAt }) => ({
+        workspaceId,
+        kind: EXECUTION,
+        subjectId,
+        dueAt,
+      })),
+    ),
+  );

@@ -1,0 +1,97 @@
+import {
+  type Created,
+  type Intent,
+  type Order,
+  type PlaceOrderInput,
+  Refusal,
+  type RefusalDetail,
+  type Timestamp,
+  type UserId,
+  type WorkspaceId,
+} from '@banking/domain';
+import { PURPOSES } from '@banking/reference';
+import type { RateSource } from '@banking/rates';
+import { keyOf } from '../idempotency/idempotency-key.js';
+import { scheduleFaults } from './check-schedule.js';
+import type { OrderService } from './order-service.js';
+import { type OrderDraft, parseOrderInput, requestOf } from './parse-order-input.js';
+import { paymentEntries } from './payment-entries.js';
+import type { PaymentFacts } from './payment-facts.js';
+import { type PaymentTerms, termsOf } from './payment-terms.js';
+import type { OrderIds } from './prepared-order.js';
+
+/** The workspace and user that place an order, and how long it may wait. */
+interface PlacingScope {
+  readonly workspaceId: WorkspaceId;
+  readonly actor: UserId | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Places an order. An abort of `signal` withdraws an order that still waits; nothing of it is done then.
+ *
+ * @throws Refusal as the port's `placeOrder` says
+ */
+export async function placeOrder(
+  orders: OrderService,
+  { workspaceId, actor, signal }: PlacingScope,
+  input: PlaceOrderInput,
+  { idempotencyKey }: Intent,
+): Promise<Created<Order>> {
+  const draft = parseOrderInput(input);
+  const key = keyOf(requestOf(workspaceId, input), idempotencyKey);
+  const { accountId, recipientID: recipientId, quoteID: quoteId, externalReference } = input;
+  const facts = await orders.readFacts({ workspaceId, accountId, recipientId, quoteId, externalReference });
+  const ids = { workspaceId, ...(await orders.takeIds()), placedBy: actor };
+  const prepared = await preparePlacement(draft, ids, facts, orders.rates);
+  const outcome = await orders.settle({ ...prepared, key }, signal);
+  if (outcome.kind !== 'placed') throw new Error('an order was placed without a response');
+  return outcome.created;
+}
+
+/**
+ * Prices an order and checks it. A refusal is part of the result, because a stored response of its key comes first.
+ *
+ * A later order is priced too, so that an order that can never run is refused when it is placed. It is priced again when it runs.
+ */
+async function preparePlacement(draft: OrderDraft, ids: OrderIds, facts: PaymentFacts, rates: RateSource) {
+  const { workspaceId } = ids;
+  const accountId = facts.payer_currency_id === null ? undefined : draft.accountId;
+  const placement = { kind: 'placement', workspaceId, accountId, draft, ids } as const;
+  try {
+    if (facts.reference_is_taken) throw new Refusal('external_reference_reused');
+    const terms = await termsOf({ ...draft, recipientId: draft.recipientID, quoteId: draft.quoteID }, facts, rates);
+    checkPurpose(draft, terms);
+    checkSchedule(draft, facts.now as Timestamp);
+    const payment = { ...draft, workspaceId, recipientId: draft.recipientID, valueDate: facts.today };
+    return { ...placement, terms, entries: draft.type === 'instant' ? paymentEntries(payment, terms) : [] };
+  } catch (refusal) {
+    if (!(refusal instanceof Refusal)) throw refusal;
+    return { ...placement, refusal, entries: [] as const };
+  }
+}
+
+/** @throws Refusal `purpose_code_required`, `purpose_code_invalid` */
+function checkPurpose({ purposeCode }: OrderDraft, { payee }: PaymentTerms): void {
+  if (purposeCode === undefined) {
+    if (payee === undefined) throw withDetail('purpose_code_required', 'purposeCode');
+    return;
+  }
+  if (!PURPOSES.some(({ code }) => code === purposeCode)) throw withDetail('purpose_code_invalid', 'purposeCode');
+}
+
+/** @throws Refusal `schedule_invalid` */
+function checkSchedule({ type, startAt, stopAt, repeatUnit, repeatValue, quoteID }: OrderDraft, now: Timestamp): void {
+  const faults: RefusalDetail[] = [...scheduleFaults({ type, startAt, stopAt, repeatUnit, repeatValue }, now)];
+  if (quoteID !== undefined && type !== 'instant') {
+    faults.push({ path: '/quoteID', reason: 'not_taken', message: 'quoteID must be left out: a quote does not wait.' });
+  }
+  const [first] = faults;
+  if (first)
+    throw new Refusal('schedule_invalid', faults.length === 1 ? first.message : undefined, { details: faults });
+}
+
+function withDetail(reason: 'purpose_code_required' | 'purpose_code_invalid', field: string): Refusal {
+  const { message } = new Refusal(reason);
+  return new Refusal(reason, undefined, { details: [{ path: `/${field}`, reason, message }] });
+}

@@ -1,0 +1,70 @@
+import type { Created, Order, Refusal } from '@banking/domain';
+import type { Entry, Proposal } from '@banking/ledger';
+import type { Claim } from '@banking/work-queue';
+import type { IdempotencyKey } from '../idempotency/idempotency-key.js';
+import type { ScheduledRun } from './next-run.js';
+import type { OrderDraft } from './parse-order-input.js';
+import type { PaymentTerms } from './payment-terms.js';
+import type { DueRun } from './read-run.js';
+
+/** An order, or a run of one, with all that can be known without a lock. Plain data: `decideOrders` and `writesOf` take it. */
+export type PreparedOrder = (Placement | PreparedRun) & Priced;
+
+interface Common {
+  readonly workspaceId: number;
+  /** Locked even where nothing is posted. Undefined if there is no such account. */
+  readonly accountId?: number | undefined;
+}
+
+/** Either the terms of the payment, or the refusal that was found while it was prepared. A stored response comes before a refusal. */
+type Priced =
+  | {
+      readonly terms: PaymentTerms;
+      /** What is posted now: empty for an order that runs later. */
+      readonly entries: readonly Entry[];
+      readonly refusal?: undefined;
+    }
+  | { readonly refusal: Refusal; readonly entries: readonly []; readonly terms?: undefined };
+
+/** The ids of an order and its first run. */
+export interface OrderIds {
+  readonly workspaceId: number;
+  readonly orderId: number;
+  readonly executionId: number;
+  readonly placedBy?: number | undefined;
+}
+
+/** An order that a caller places. */
+export interface Placement extends Common {
+  readonly kind: 'placement';
+  readonly draft: OrderDraft;
+  readonly ids: OrderIds;
+  readonly key?: IdempotencyKey | undefined;
+  /** Whether an earlier attempt may have been committed. Then the order is looked up by its id first. */
+  readonly mayExist?: boolean;
+}
+
+/** A due run of a scheduled or recurring order. */
+export interface PreparedRun extends Common {
+  readonly kind: 'run';
+  readonly claim: Claim;
+  readonly run: DueRun;
+  readonly next: ScheduledRun | undefined;
+  readonly nextExecutionId: number;
+}
+
+/** The effect of carrying out a prepared order. */
+export type OrderOutcome =
+  | { readonly kind: 'placed'; readonly created: Created<Order> }
+  /** The run took place, or it was already over. */
+  | { readonly kind: 'run' }
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
+  | { readonly kind: 'failed'; readonly error: Error }
+  /** Another session has locked an account, order or claim. Nothing was decided. */
+  | { readonly kind: 'locked' };
+
+/** What an order asks of the books. */
+export const proposalOf = ({ workspaceId, accountId, entries }: PreparedOrder): Proposal => ({
+  entries,
+  ...(accountId !== undefined && { holds: { workspaceId, accountId } }),
+});

@@ -1,0 +1,92 @@
+import { Refusal, type Order, type OrderName, type UserId, type WorkspaceId } from '@banking/domain';
+import { bind, sqlStatement, type Database, type DbTransaction } from '@banking/postgres';
+import { orderRead } from './get-order.js';
+import { PLAN_BY_ORDER } from '../lists/plan-by-order.js';
+import { retryInDoubt, RETRY_DELAYS_MS } from '../idempotency/retry-in-doubt.js';
+import { EXECUTION } from './order-statements.js';
+
+interface ResumingScope {
+  readonly workspaceId: WorkspaceId;
+  readonly actor: UserId | undefined;
+}
+
+/** An order to resume, and its new placer. Without one, it stays with the user who placed it. */
+interface Resumption {
+  readonly workspaceId: number;
+  readonly orderId: number;
+  readonly accountId?: number;
+  readonly placerId?: number | undefined;
+}
+
+interface LockedOrder {
+  readonly is_paused: boolean;
+  readonly placer_id: bigint | null;
+  /** The e-mail of the user who placed it, or null if the user is unknown or was removed. */
+  readonly placer: string | null;
+}
+
+const LOCK_ORDER = sqlStatement<LockedOrder>(
+  'lock_order_to_resume',
+  `select o.paused_at is not null as is_paused, o.placed_by as placer_id, (select u.email from app_user u where u.id = o.placed_by) as placer
+   from customer_order o
+   where o.workspace_id = $1 and o.id = $2 and o.account_id = coalesce($3, o.account_id)
+   for no key update`,
+);
+/** Requires a placer with a role. Without one the order would be paused again at once. */
+const RESUME_ORDER = sqlStatement<{ id: bigint }>(
+  'resume_order',
+  `update customer_order
+   set paused_at = null, pause_reason = null, resumed_at = statement_timestamp(), updated_at = statement_timestamp(),
+     placed_by = coalesce($4, placed_by)
+   where workspace_id = $1 and id = $2 and account_id = coalesce($3, account_id) and paused_at is not null
+     and (coalesce($4, placed_by) is null or has_role(coalesce($4, placed_by), workspace_id))
+   returning id`,
+);
+const RELEASE_RUN = sqlStatement(
+  'release_run',
+  `update work w set parked_at = null, tries = 0, delays = 0, reason = null, due_at = clock_timestamp()
+   from execution e
+   where e.workspace_id = $1 and e.order_id = $2 and e.status = 'scheduled'
+     and w.workspace_id = e.workspace_id and w.kind = '${EXECUTION}' and w.subject_id = e.id and w.parked_at is not null`,
+);
+
+/** Resumes a paused order behind the lock of its row and makes its latest missed run due. The caller commits. */
+export async function resume(
+  tx: DbTransaction,
+  { workspaceId, orderId, accountId, placerId }: Resumption,
+): Promise<{ readonly order: LockedOrder | undefined; readonly isResumed: boolean }> {
+  const [[order], [resumed]] = await tx.pipeline([
+    bind(LOCK_ORDER, workspaceId, orderId, accountId),
+    bind(RESUME_ORDER, workspaceId, orderId, accountId, placerId),
+  ] as const);
+  if (resumed) await tx.pipeline([bind(RELEASE_RUN, workspaceId, orderId)]);
+  return { order, isResumed: resumed !== undefined };
+}
+
+/**
+ * Resumes a paused order for an administrator, who becomes its placer. Retried once if the connection is lost around the commit: an order
+ * that is not paused then and has this placer was resumed by the first attempt.
+ *
+ * @throws Refusal `order_not_found`, `order_not_paused`, `workspace_forbidden` if the administrator has just lost the role, and
+ *   `outcome_unknown` if the retry fails as well
+ */
+export async function resumeOrder(database: Database, scope: ResumingScope, name: OrderName): Promise<Order> {
+  return retryInDoubt((isRetry) => resumeFor(database, scope, name, isRetry), RETRY_DELAYS_MS.change);
+}
+
+async function resumeFor(
+  database: Database,
+  { workspaceId, actor }: ResumingScope,
+  name: OrderName,
+  isRetry: boolean,
+): Promise<Order> {
+  const scope = { workspaces: [workspaceId], ...(actor !== undefined && { user: actor }) };
+  return database.transaction(scope, async (tx) => {
+    const { order, isResumed } = await resume(tx, { workspaceId, ...name, placerId: actor });
+    if (!order) throw new Refusal('order_not_found');
+    const isDone = isResumed || (isRetry && !order.is_paused && Number(order.placer_id) === actor);
+    if (!isDone) throw new Refusal(order.is_paused ? 'workspace_forbidden' : 'order_not_paused');
+    const [, [row]] = await tx.commit([PLAN_BY_ORDER, orderRead(workspaceId, name)] as const);
+    return row!.resource;
+  });
+}

@@ -1,0 +1,72 @@
+import { minorUnits, Refusal, type Timestamp } from '@banking/domain';
+import { isTransientFailure, type Claim } from '@banking/work-queue';
+import type { RateSource } from '@banking/rates';
+import { dueAndNextRun } from './next-run.js';
+import type { OrderService } from './order-service.js';
+import { isPauseRequired, pauseOrder } from './pause-order.js';
+import { paymentEntries } from './payment-entries.js';
+import type { PaymentFacts } from './payment-facts.js';
+import { termsOf } from './payment-terms.js';
+import type { PreparedOrder } from './prepared-order.js';
+import { readRun, type DueRun } from './read-run.js';
+
+/** A pause, a resumption and a rejected payout may each overtake a run once. */
+const RUN_TRIES_MAX = 5;
+
+/**
+ * Carries out a due run for the holder of its claim. A refused run has failed. Nothing is done for a run that is over, or whose claim
+ * another worker has. After three rejected payouts in a row, the run is parked and its order paused.
+ *
+ * @throws Refusal `unavailable`, `rate_unavailable`, `outcome_unknown` if the run must be retried
+ */
+export async function runOrder(orders: OrderService, claim: Claim): Promise<void> {
+  for (let tried = 1; tried <= RUN_TRIES_MAX; tried += 1) if (await tryRun(orders, claim)) return;
+  throw new Error(
+    `the order of execution ${claim.subjectId} was paused and resumed ${RUN_TRIES_MAX} times while it ran`,
+  );
+}
+
+/** Returns false if the order was paused, resumed or rejected once more in between. Then the run must be decided again. */
+async function tryRun(orders: OrderService, claim: Claim): Promise<boolean> {
+  const { workspaceId, subjectId: executionId } = claim;
+  const run = await readRun(orders.database, workspaceId, executionId);
+  if (!run) return true;
+  if (run.isPaused) return pauseOrder(orders.database, claim, run.orderId);
+  const { accountId, recipientId } = run;
+  const facts = await orders.readFacts({ workspaceId, accountId, recipientId });
+  const prepared = await prepareRun(run, claim, await orders.takeExecutionId(), facts, orders.rates);
+  try {
+    await orders.settle(prepared);
+    return true;
+  } catch (error) {
+    if (isPauseRequired(error)) return false;
+    // The refusal was written as the failure of the run.
+    if (error instanceof Refusal && !isTransientFailure(error)) return true;
+    throw error;
+  }
+}
+
+/**
+ * Prices a run at the rate of the moment. A refusal is part of the result: it is written as the failure of the run.
+ *
+ * @throws Refusal `unavailable`, `rate_unavailable` if the run must be retried
+ */
+async function prepareRun(
+  run: DueRun,
+  claim: Claim,
+  nextExecutionId: number,
+  facts: PaymentFacts,
+  rates: RateSource,
+): Promise<PreparedOrder> {
+  const { workspaceId, accountId, anchor: startAt, stopAt, repeatUnit, repeatValue } = run;
+  const { next } = dueAndNextRun({ startAt, stopAt, repeatUnit, repeatValue }, run.sequence, facts.now as Timestamp);
+  const prepared = { kind: 'run', workspaceId, accountId, claim, run, next, nextExecutionId } as const;
+  try {
+    const payment = { ...run, amount: minorUnits(run.amount) };
+    const terms = await termsOf(payment, facts, rates);
+    return { ...prepared, terms, entries: paymentEntries({ ...payment, valueDate: facts.today }, terms) };
+  } catch (refusal) {
+    if (!(refusal instanceof Refusal) || isTransientFailure(refusal)) throw refusal;
+    return { ...prepared, refusal, entries: [] };
+  }
+}

@@ -1,0 +1,63 @@
+import { RULE_VIOLATION } from '@banking/postgres';
+import { sql } from '@banking/postgres/testing';
+import { listCorridors } from '../corridors/list-corridors.js';
+import { loadReference } from './load-reference.js';
+import { emptyWorld, type World } from '../testing/worlds.js';
+
+const TABLES = ['currency', 'product', 'bank', 'corridor'];
+
+let world: World;
+
+beforeAll(async () => {
+  world = await emptyWorld();
+});
+afterAll(() => world.close());
+
+async function everything(): Promise<unknown[]> {
+  const rows: unknown[] = [];
+  for (const table of TABLES) rows.push((await world.owner.query(`select * from ${table} order by id`)).rows);
+  return rows;
+}
+
+describe('loaded reference data', () => {
+  it('does not change if two processes load it again', async () => {
+    const before = await everything();
+
+    await Promise.all([loadReference(world.database), loadReference(world.database)]);
+
+    expect(await everything()).toEqual(before);
+    for (const rows of before) expect(rows).not.toHaveLength(0);
+  });
+
+  it('keeps the limits and the status that an operator has set for a corridor', async () => {
+    const [first] = await listCorridors(world.database, 'DE');
+    await world.owner.query(
+      `update corridor set enabled = false, delivery_tat = 'T+9', maximum_amount = 7000000 where id = $1`,
+      [first!.id],
+    );
+
+    await loadReference(world.database);
+
+    const again = (await listCorridors(world.database, 'DE')).find(({ id }) => id === first!.id);
+    expect(again).toEqual({ ...first, enabled: false, deliveryTAT: 'T+9', maximumAmount: '7000000' });
+  });
+
+  it('restores ISO values of a currency and keeps the others', async () => {
+    await world.owner.query(
+      `update currency set name = 'Money', swift_minimum_withdrawal_amount = 123 where code = 'USD'`,
+    );
+
+    await loadReference(world.database);
+
+    const { rows } = await world.owner.query(
+      `select name, swift_minimum_withdrawal_amount::int as least from currency where code = 'USD'`,
+    );
+    expect(rows).toEqual([{ name: 'US Dollar', least: 123 }]);
+  });
+
+  it('refuses other decimals of a currency in the database', async () => {
+    const change = world.database.pipeline({}, [sql(`update currency set decimals = 0 where code = 'USD'`)]);
+
+    await expect(change).rejects.toMatchObject({ code: RULE_VIOLATION.decimalsChanged });
+  });
+});

@@ -1,0 +1,86 @@
+import { currencies, currencyOf } from '@banking/domain';
+import { CURRENCY_NAMES } from '@banking/domain/prose';
+import { bind, sqlStatement, type Database } from '@banking/postgres';
+import { BANKS, CORRIDORS, PRODUCTS, swiftMinimumOf } from '@banking/reference';
+
+/** Updates what ISO defines. Keeps what a deployment may set, such as the SWIFT minimum. */
+const LOAD_CURRENCIES = sqlStatement(
+  'load_currencies',
+  `insert into currency as old (id, code, name, symbol, decimals, swift_minimum_withdrawal_amount)
+   select * from unnest($1::int[], $2::text[], $3::text[], $4::text[], $5::smallint[], $6::bigint[])
+   on conflict (id) do update
+     set code = excluded.code, name = excluded.name, symbol = excluded.symbol, decimals = excluded.decimals, updated_at = now()
+     where (old.code, old.name, old.symbol, old.decimals)
+       is distinct from (excluded.code, excluded.name, excluded.symbol, excluded.decimals)`,
+);
+/** A deployment may change its products. */
+const LOAD_PRODUCTS = sqlStatement(
+  'load_products',
+  `insert into product (id, name, description, currency_id)
+   select * from unnest($1::bigint[], $2::text[], $3::text[], $4::int[])
+   on conflict do nothing`,
+);
+const LOAD_BANKS = sqlStatement(
+  'load_banks',
+  `insert into bank as old (id, name, country_code, swift_code)
+   select * from unnest($1::bigint[], $2::text[], $3::text[], $4::text[])
+   on conflict (id) do update
+     set name = excluded.name, country_code = excluded.country_code, swift_code = excluded.swift_code, updated_at = now()
+     where (old.name, old.country_code, old.swift_code) is distinct from (excluded.name, excluded.country_code, excluded.swift_code)`,
+);
+/** A deployment may change limits, delivery times and whether a corridor is open. */
+const LOAD_CORRIDORS = sqlStatement(
+  'load_corridors',
+  `insert into corridor (id, destination_country, destination_currency_id, limit_currency_id, payout_method,
+                         beneficiary_account_type, routing_code_type, delivery_tat, minimum_amount, maximum_amount, enabled)
+   select * from unnest($1::bigint[], $2::text[], $3::int[], $4::int[], $5::text[], $6::text[], $7::text[], $8::text[],
+                        $9::bigint[], $10::bigint[], $11::boolean[])
+   on conflict do nothing`,
+);
+
+/** Adds missing rows to the reference tables. A second run changes nothing. */
+export async function loadReference(database: Database): Promise<void> {
+  const money = currencies().filter(({ decimals }) => decimals !== undefined);
+  await database.pipeline({}, [
+    bind(
+      LOAD_CURRENCIES,
+      money.map(({ numeric }) => numeric),
+      money.map(({ code }) => code),
+      money.map(({ code }) => CURRENCY_NAMES[code]),
+      money.map(({ symbol }) => symbol ?? null),
+      money.map(({ decimals }) => decimals),
+      money.map(({ code }) => swiftMinimumOf(code) ?? null),
+    ),
+    bind(
+      LOAD_PRODUCTS,
+      PRODUCTS.map(({ id }) => id),
+      PRODUCTS.map(({ name }) => name),
+      PRODUCTS.map(({ description }) => description),
+      PRODUCTS.map(({ currencyCode }) => currencyId(currencyCode)),
+    ),
+    bind(
+      LOAD_BANKS,
+      BANKS.map(({ id }) => id),
+      BANKS.map(({ name }) => name),
+      BANKS.map(({ countryCode }) => countryCode),
+      BANKS.map(({ swiftCode }) => swiftCode),
+    ),
+    bind(
+      LOAD_CORRIDORS,
+      CORRIDORS.map(({ id }) => id),
+      CORRIDORS.map(({ destinationCountry }) => destinationCountry),
+      CORRIDORS.map(({ destinationCurrency }) => currencyId(destinationCurrency)),
+      CORRIDORS.map(({ limitCurrency }) => currencyId(limitCurrency)),
+      CORRIDORS.map(({ payoutMethod }) => payoutMethod),
+      CORRIDORS.map(({ beneficiaryAccountType }) => beneficiaryAccountType),
+      CORRIDORS.map(({ routingCodeType }) => routingCodeType),
+      CORRIDORS.map(({ deliveryTAT }) => deliveryTAT),
+      CORRIDORS.map(({ minimumAmount }) => minimumAmount),
+      CORRIDORS.map(({ maximumAmount }) => maximumAmount),
+      CORRIDORS.map(({ enabled }) => enabled),
+    ),
+  ]);
+}
+
+/** The id of a currency is its ISO 4217 numeric code. */
+const currencyId = (code: string): number => currencyOf(code).numeric;

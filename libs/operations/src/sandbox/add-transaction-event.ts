@@ -1,0 +1,53 @@
+import { randomUUID } from 'node:crypto';
+import {
+  Refusal,
+  type Created,
+  type Intent,
+  type Transaction,
+  type AddTransactionEventInput,
+  type UserId,
+  type WorkspaceId,
+} from '@banking/domain';
+import type { Books } from '@banking/ledger';
+import { decideRailEvent, prepareRailEvent, sandboxMessage } from '@banking/payouts';
+import { bind, sqlStatement } from '@banking/postgres';
+import { WHOLE_TRANSACTION } from '../resource-json.js';
+import { createOnce } from '../idempotency/create-once.js';
+
+/** Needs no lock: a payout is never deleted. */
+const FIND_PAYOUT = sqlStatement<{ transaction_id: bigint }>(
+  'find_payout',
+  'select transaction_id from payout where workspace_id = $1 and transaction_id = $2',
+);
+const GET_TRANSACTION = sqlStatement<{ resource: Transaction }>(
+  'get_transaction',
+  `select ${WHOLE_TRANSACTION.item} as resource
+   from transaction t ${WHOLE_TRANSACTION.joins}
+   where t.workspace_id = $1 and t.id = $2`,
+);
+
+/**
+ * Records a simulated event of the network, as a worker records a received one. Each call makes a provider event id of its own, so two
+ * equal calls are two events. Returns the transaction after the event.
+ *
+ * @throws Refusal `transaction_not_found`, `balance_limit_exceeded`, and those of `createOnce`
+ */
+export async function addTransactionEvent(
+  books: Books,
+  { workspaceId, actor }: { readonly workspaceId: WorkspaceId; readonly actor: UserId | undefined },
+  { transactionId, status, reasonCode }: AddTransactionEventInput,
+  intent: Intent,
+): Promise<Created<Transaction>> {
+  const { database } = books;
+  const payout = await database.read({ workspaces: [workspaceId] }, bind(FIND_PAYOUT, workspaceId, transactionId));
+  if (!payout) throw new Refusal('transaction_not_found');
+
+  const content = { status, ...(reasonCode !== undefined && { reasonCode }) };
+  const event = { ...content, message: sandboxMessage(status, reasonCode), providerEvent: `asked-${randomUUID()}` };
+  const prepared = await prepareRailEvent(books, workspaceId, transactionId, event);
+  const request = { workspaceId, operation: `addTransactionEvent/${transactionId}`, content };
+  return createOnce(database, request, intent, actor, async (tx) => {
+    const { posted, statements } = await decideRailEvent(tx, prepared);
+    return { posted, writes: statements, resource: bind(GET_TRANSACTION, workspaceId, transactionId) };
+  });
+}

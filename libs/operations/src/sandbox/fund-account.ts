@@ -1,0 +1,70 @@
+import {
+  parseTransferAmount,
+  Refusal,
+  type Created,
+  type FundAccountInput,
+  type Intent,
+  type Transfer,
+  type UserId,
+  type WorkspaceId,
+} from '@banking/domain';
+import { decide, lockAndRead, preparePosting, requirePosted, type Books, type Proposal } from '@banking/ledger';
+import { bind, sqlStatement } from '@banking/postgres';
+import { transferRead } from '../transfers/get-transfer.js';
+import { createOnce } from '../idempotency/create-once.js';
+
+/** Needs no lock: the currency of an account never changes, and the value date is the database's day. */
+const PREPARE_FUNDING = sqlStatement<{ currency_id: number; today: string }>(
+  'prepare_funding',
+  `select currency_id, (statement_timestamp() at time zone 'UTC')::date as today
+   from account where workspace_id = $1 and id = $2 and kind = 'customer'`,
+);
+
+/** Money that arrives, with the description of its sender. */
+export interface Funding extends FundAccountInput {
+  readonly description?: string | undefined;
+}
+
+/**
+ * Books money that has arrived: a credit of the account and a debit of settlement, completed at once, without fee or purpose.
+ *
+ * @throws Refusal `amount_malformed`, `amount_out_of_range`, `account_not_found`, `account_disabled`, `balance_limit_exceeded`, and
+ *   those of `createOnce`
+ */
+export async function fundAccount(
+  books: Books,
+  { workspaceId, actor }: { readonly workspaceId: WorkspaceId; readonly actor: UserId | undefined },
+  { accountId, amount: digits, description }: Funding,
+  intent: Intent,
+): Promise<Created<Transfer>> {
+  const amount = parseTransferAmount(digits);
+  if (amount === 0n) throw new Refusal('amount_malformed', 'The amount must be at least 1.');
+  const prepared = await books.database.read(
+    { workspaces: [workspaceId] },
+    bind(PREPARE_FUNDING, workspaceId, accountId),
+  );
+  if (!prepared) throw new Refusal('account_not_found');
+
+  const movement = { currencyId: prepared.currency_id, amount, type: 'funding' };
+  const proposal: Proposal = {
+    entries: [
+      {
+        workspaceId,
+        status: 'completed',
+        valueDate: prepared.today,
+        legs: [
+          { ...movement, account: accountId, direction: 'credit', description },
+          { ...movement, account: 'settlement', direction: 'debit' },
+        ],
+      },
+    ],
+  };
+  const content = { amount: digits, ...(description !== undefined && { description }) };
+  const request = { workspaceId, operation: `fundAccount/${accountId}`, content };
+  const posting = await preparePosting(books, [proposal]);
+  return createOnce(books.database, request, intent, actor, async (tx) => {
+    const { context } = await lockAndRead(tx, posting);
+    const posted = requirePosted(decide(context, proposal));
+    return { posted, writes: [], resource: transferRead(workspaceId, posted[0]!.transfers[0]!.id) };
+  });
+}

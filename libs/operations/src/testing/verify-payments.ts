@@ -1,0 +1,13 @@
+import { verifyPayments as verify, type VerifyOptions } from '@banking/books-proof';
+import { readDemoBookings } from '@banking/demo';
+import type { Database } from '@banking/postgres';
+
+/** `verifyPayments` for a world with the demo data, which has bookings without orders. */
+export async function verifyPayments(
+  database: Database,
+  workspaceIds: readonly number[],
+  options: VerifyOptions = {},
+): ReturnType<typeof verify> {
+  const bookedWithoutOrder = await readDemoBookings(database);
+  return verify(database, workspaceIds, { ...options, bookedWithoutOrder });
+}

@@ -1,0 +1,62 @@
+import type { Books } from '@banking/ledger';
+import type { Database } from '@banking/postgres';
+import { payoutHandler, receiveRailEvents, PAYOUT, SandboxRail } from '@banking/payouts';
+import { startWorker, type Chore, type Worker, type WorkerOptions, type WorkHandler } from '@banking/work-queue';
+import { deleteIfCancelled } from '../orders/cancel-order.js';
+import { ExpiredKeys } from '../idempotency/delete-expired-keys.js';
+import type { OrderService } from '../orders/order-service.js';
+import { EXECUTION } from '../orders/order-statements.js';
+import { runOrder } from '../orders/run-order.js';
+import { readPayment } from './read-payment.js';
+
+export interface WorkSettings {
+  /** Carries out the runs of orders. A process that also places orders uses one service for both. */
+  readonly orders: OrderService;
+  /** Whether payouts go to the sandbox network, which moves no money. Otherwise they wait for a network. */
+  readonly sandbox: boolean;
+  /** Receives each error with the work or the chore that failed; for the log. */
+  readonly onError?: WorkerOptions['onError'];
+}
+
+const EXPIRED_KEYS_IDLE_MS = 5 * 60_000;
+
+/** An open database with its books. */
+interface OpenBooks {
+  readonly database: Database;
+  readonly books: Books;
+}
+
+/** Starts a worker. Any number of workers may run, in any number of processes. Stop it before the deployment is closed. */
+export function startWork(deployment: OpenBooks, settings: WorkSettings): Worker {
+  return startWorker(workOf(deployment, settings));
+}
+
+/** The handlers and chores of a worker: due runs, payouts, events of the network, and expired idempotency records. */
+export function workOf({ database, books }: OpenBooks, { orders, sandbox, onError }: WorkSettings): WorkerOptions {
+  const run: WorkHandler = {
+    async run(claim) {
+      await runOrder(orders, claim);
+      return 'done';
+    },
+    noteFailure: (claim, { isParked }) => (isParked ? deleteIfCancelled(claim) : []),
+  };
+  const expiredKeys = new ExpiredKeys(database);
+  const deleting: Chore = {
+    name: 'expired-keys',
+    run: () => expiredKeys.deleteBatch(),
+    idleMs: EXPIRED_KEYS_IDLE_MS,
+  };
+  if (!sandbox) return { database, handlers: { [EXECUTION]: run }, chores: [deleting], onError };
+  const rail = new SandboxRail(database);
+  const carry = payoutHandler({
+    books,
+    rail,
+    readPayment: (workspaceId, id) => readPayment(database, workspaceId, id),
+  });
+  return {
+    database,
+    handlers: { [EXECUTION]: run, [PAYOUT]: carry },
+    chores: [{ name: 'rail-events', run: () => receiveRailEvents({ books, rail, onError }) }, deleting],
+    onError,
+  };
+}

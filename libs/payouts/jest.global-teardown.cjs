@@ -1,3 +1,0 @@
-module.exports = async () => {
-  await globalThis.bankingTestServer?.stop();
-};

@@ -1,0 +1,112 @@
+import { PlanProbe } from '@banking/postgres/testing';
+import type { SqlStatement } from '@banking/postgres';
+import { RECEIVE } from './sandbox-rail/sandbox-rail.js';
+import { openWorld, type World } from './testing/world.js';
+import {
+  CLAIM_WORK,
+  COUNT_PARKED,
+  LIST_PARKED,
+  LIST_PARKED_BATCH,
+  LIST_UNPARKED,
+  OLDEST_DUE,
+} from '@banking/work-queue';
+
+/** The most pages and rows that a poll may read: some index pages for each kind. */
+const COST_MAX = 100;
+
+/** Each with the types of its parameters, and values. */
+const POLLS: Readonly<Record<string, readonly [SqlStatement<unknown>, string, string]>> = {
+  'work is claimed': [CLAIM_WORK, 'text[], int', `array['execution', 'payout'], 16`],
+  'events are received': [RECEIVE, 'int', '100'],
+  'parked work is listed': [LIST_PARKED, 'int', '10'],
+  'the queue is listed': [LIST_UNPARKED, 'int', '5'],
+  'parked work of a kind is released': [LIST_PARKED_BATCH, 'text, timestamptz, bigint', `'few', now(), null`],
+  'the longest due work is found': [OLDEST_DUE, 'text[]', `array['execution', 'payout']`],
+};
+
+/** Little due work among much other: due later, leased, parked, or of a kind without a handler. */
+const FILL = `
+  insert into work (workspace_id, kind, subject_id, due_at)
+    select 1, 'execution', n, now() + interval '1 day' from generate_series(1, 200000) n;
+  insert into work (workspace_id, kind, subject_id, due_at) select 1, 'unserved', n, now() - interval '1 day' from generate_series(1, 200000) n;
+  insert into work (workspace_id, kind, subject_id, due_at, leased_until)
+    select 1, 'payout', n, now() - interval '1 day', now() + interval '1 hour' from generate_series(1, 50000) n;
+  insert into work (workspace_id, kind, subject_id, due_at, parked_at)
+    select 1, 'payout', n, now() - interval '2 days', now() from generate_series(50001, 70000) n;
+  insert into work (workspace_id, kind, subject_id, parked_at) values (1, 'few', 1, now() - interval '1 s'), (1, 'few', 2, now() + interval '1 day');
+  insert into work (workspace_id, kind, subject_id) values (1, 'execution', 900001), (1, 'payout', 900002);
+  insert into sandbox_rail_payment (key, amount, currency) select 'k' || n, 1, 'USD' from generate_series(1, 100000) n;
+  insert into sandbox_rail_event (key, position, provider_event, status, due_at, handed_until, acknowledged)
+    select 'k' || n, 0, 'a', 'ACSP', now() - interval '1 day', null::timestamptz, true from generate_series(1, 100000) n
+    union all select 'k' || n, 1, 'b', 'ACSP', now() + interval '1 day', null, false from generate_series(1, 100000) n
+    union all select 'k' || n, 2, 'c', 'ACSP', now() - interval '1 day', now() + interval '1 hour', false from generate_series(1, 20000) n
+    union all select 'k1', 3, 'd', 'ACSP', now(), null, false`;
+
+describe('a queue of 470,000 rows of which two can be claimed', () => {
+  let world: World;
+  const planned: Record<string, PlanProbe> = {};
+
+  beforeAll(async () => {
+    world = await openWorld();
+    for (const [name, [text, types, values]] of Object.entries(POLLS)) {
+      planned[name] = await PlanProbe.open(world, text, types);
+      // Plans are kept: this one was made while the tables were empty.
+      await planned[name].cost(values);
+    }
+    await world.owner.query(FILL);
+  }, 180_000);
+  afterAll(async () => {
+    await Promise.all(Object.values(planned).map((probe) => probe.close()));
+    await world.close();
+  });
+
+  async function costs() {
+    const costByPoll: Record<string, number> = {};
+    for (const [name, [text, types, values]] of Object.entries(POLLS)) {
+      const fresh = await PlanProbe.open(world, text, types);
+      for (const [when, probe] of [
+        ['before', planned[name]!],
+        ['now', fresh],
+      ] as const) {
+        const { buffers, filtered } = await probe.cost(values);
+        costByPoll[`${name}, planned ${when}`] = buffers + filtered;
+      }
+      await fresh.close();
+    }
+    return costByPoll;
+  }
+  const expensive = async () => Object.entries(await costs()).filter(([, cost]) => cost > COST_MAX);
+
+  it('is polled with few pages read before it has statistics', async () => {
+    expect(await expensive()).toEqual([]);
+  });
+
+  it('is polled with few pages read once it has statistics', async () => {
+    await world.owner.query('analyze work, sandbox_rail_payment, sandbox_rail_event');
+
+    expect(await expensive()).toEqual([]);
+  });
+
+  it('is counted with parked work read only', async () => {
+    const probe = await PlanProbe.open(world, COUNT_PARKED, '');
+
+    // Each of 1,000 entries may need a look at its row.
+    expect((await probe.cost('')).buffers).toBeLessThan(1_000 + 2 * COST_MAX);
+    await probe.close();
+  });
+
+  it('is polled with few pages read after a vacuum, which runs after few changes', async () => {
+    await world.owner.query(`update work set due_at = now() - interval '1 hour' where kind = 'execution'`);
+    await world.owner.query(`delete from work where kind = 'execution'`);
+    await world.owner.query(`update sandbox_rail_event set due_at = now(), acknowledged = true where position = 1`);
+
+    await world.owner.query('vacuum work, sandbox_rail_event');
+
+    expect(await expensive()).toEqual([]);
+    const { rows } = await world.owner.query<{ soon: boolean }>(
+      `select 'autovacuum_vacuum_scale_factor=0.01' = any(reloptions) as soon
+       from pg_class where oid in ('work'::regclass, 'sandbox_rail_event'::regclass)`,
+    );
+    expect(rows).toEqual([{ soon: true }, { soon: true }]);
+  });
+});

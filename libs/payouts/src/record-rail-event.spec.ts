@@ -1,0 +1,153 @@
+import { openTracking } from './open-payouts.js';
+import { AMOUNT as amount, FEE as fee, NORTH, faults, openWorld, payOut, type World } from './testing/world.js';
+import { recordRailEvent, recordRejection } from './record-rail-event.js';
+
+let world: World;
+let transactionId: number;
+
+const workspaceId = NORTH;
+const open = openTracking;
+const usd = () => world.accounts[NORTH]!;
+
+beforeAll(async () => {
+  world = await openWorld();
+});
+afterAll(async () => {
+  expect(await faults(world)).toEqual([]);
+  await world.close();
+});
+
+beforeEach(async () => {
+  [transactionId] = (await payOut(world, { open })) as [number];
+});
+
+const record = (providerEvent: string, status: string) =>
+  recordRailEvent(world.books, workspaceId, transactionId, { providerEvent, status, reasonCode: 'G000' });
+const reject = (providerEvent: string) =>
+  recordRejection(world.books, workspaceId, transactionId, { providerEvent, status: 'RJCT', reasonCode: 'AC04' });
+
+async function seen(): Promise<{ status: string; events: string[]; balance: bigint }> {
+  const { rows } = await world.owner.query<{ status: string; events: string[]; balance: bigint }>(
+    `select x.status, a.balance,
+            array(select e.status from remittance_event e join remittance m on m.id = e.remittance_id
+                  where m.transaction_id = x.id order by e.id) as events
+     from transaction x, account a where x.id = $1 and a.id = $2`,
+    [transactionId, usd()],
+  );
+  return rows[0]!;
+}
+
+/** The sums of our own accounts, by kind and currency. */
+async function ours(): Promise<unknown> {
+  const { rows } = await world.owner.query(
+    `select a.kind, a.currency_id, sum(case t.direction when 'credit' then t.amount else -t.amount end) as total
+     from account a join transfer t on (t.workspace_id, t.account_id) = (a.workspace_id, a.id)
+     where a.workspace_id = $1 and a.kind in ('settlement', 'fx') group by 1, 2
+     having sum(case t.direction when 'credit' then t.amount else -t.amount end) <> 0 order by 1, 2`,
+    [workspaceId],
+  );
+  return rows;
+}
+
+describe('a pending payout', () => {
+  it('records a repeated event once', async () => {
+    await record('e1', 'ACSP');
+    await record('e1', 'ACSP');
+
+    expect(await seen()).toMatchObject({ status: 'pending', events: ['ACSP'] });
+  });
+
+  it('is completed by a credit, and stays completed', async () => {
+    await record('e1', 'ACCC');
+    await record('e2', 'ACSP');
+    await record('e3', 'ACCC');
+
+    expect(await seen()).toMatchObject({ status: 'completed', events: ['ACCC', 'ACSP', 'ACCC'] });
+  });
+
+  it('fails by a rejection, with the return of the money without the fee', async () => {
+    const { balance } = await seen();
+
+    expect(await reject('e1')).toBe('returned');
+
+    expect(await seen()).toEqual({ status: 'failed', events: ['RJCT'], balance: balance + amount });
+    const { rows } = await world.owner.query(
+      `select t.account_id, t.direction, t.amount, t.currency_id, t.type, t.description
+       from transaction x join transfer t on t.transaction_id = x.id
+       where x.return_of = $1 and t.account_version is not null`,
+      [transactionId],
+    );
+    const back = { account_id: BigInt(usd()), direction: 'credit', amount, currency_id: 840 };
+    expect(rows).toEqual([{ ...back, type: 'return', description: 'Returned: Invoice' }]);
+  });
+
+  it('is returned once for repeated rejections, at once or later', async () => {
+    const { balance } = await seen();
+
+    const effects = [...(await Promise.all([reject('e1'), reject('e1'), reject('e2')])), await reject('e3')];
+
+    expect(effects.sort()).toEqual(['repeated', 'repeated', 'repeated', 'returned']);
+    expect(await seen()).toEqual({ status: 'failed', events: ['RJCT', 'RJCT', 'RJCT'], balance: balance + amount });
+  });
+
+  it('stays completed by a later rejection, which is recorded and moves no money', async () => {
+    await record('e1', 'ACCC');
+    const { balance } = await seen();
+
+    expect(await reject('e2')).toBe('late');
+
+    expect(await seen()).toEqual({ status: 'completed', events: ['ACCC', 'RJCT'], balance });
+  });
+
+  it('stays failed by a later credit, which is recorded', async () => {
+    await reject('e1');
+
+    expect(await record('e2', 'ACCC')).toBe('late');
+
+    expect(await seen()).toMatchObject({ status: 'failed', events: ['RJCT', 'ACCC'] });
+  });
+
+  it('is completed or returned, not both, by a credit and a rejection at once', async () => {
+    const { balance } = await seen();
+
+    const [credited, refused] = await Promise.all([record('e1', 'ACCC'), reject('e2')]);
+
+    const { status, balance: after } = await seen();
+    expect([
+      ['recorded', 'late', 'completed', balance],
+      ['late', 'returned', 'failed', balance + amount],
+    ]).toContainEqual([credited, refused, status, after]);
+  });
+
+  it('refuses a rejection in recordRailEvent', async () => {
+    await expect(record('e1', 'RJCT')).rejects.toThrow('recordRejection');
+    expect(await seen()).toMatchObject({ status: 'pending', events: [] });
+  });
+});
+
+describe('a pending payout with a conversion', () => {
+  it('restores the account, without the fee, and our own accounts when it is rejected', async () => {
+    const [{ balance }, before] = [await seen(), await ours()];
+    [transactionId] = (await payOut(world, { open, by: 'spot' })) as [number];
+
+    await reject('e1');
+
+    expect(await seen()).toMatchObject({ status: 'failed', balance: balance - fee });
+    expect(await ours()).toEqual(before);
+  });
+});
+
+describe('a transaction without a remittance', () => {
+  it('refuses every event', async () => {
+    const { rows } = await world.owner.query<{ id: bigint }>(
+      `select id from transaction where workspace_id = $1 and id not in (select transaction_id from remittance) limit 1`,
+      [workspaceId],
+    );
+    transactionId = Number(rows[0]!.id);
+
+    await expect(record('e1', 'ACCC')).rejects.toThrow('has no remittance');
+    await expect(reject('e2')).rejects.toThrow('has no remittance');
+
+    expect(await seen()).toMatchObject({ status: 'completed', events: [] });
+  });
+});

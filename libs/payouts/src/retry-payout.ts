@@ -1,0 +1,27 @@
+import { WorkError } from '@banking/work-queue';
+import type { Rail } from './rail.js';
+import type { RailEvent } from './record-rail-event.js';
+
+/** A payout at the start of a try. `tries` includes this one, except of a payout that is `submitted` already. */
+export interface TriedPayout {
+  readonly status: 'due' | 'submitting' | 'submitted' | 'settled' | 'failed' | 'parked';
+  readonly tries: number;
+}
+
+/**
+ * Retries a payout, or checks a submitted one. The network may already have the payment of an earlier try, so the payment is found by
+ * key before it is submitted again. The time of the next try is decided by `handle-claim.ts` of the work queue.
+ *
+ * @returns the events of the payment if the network has it; undefined if the payment must be submitted
+ */
+export async function retryPayout(
+  { status, tries }: TriedPayout,
+  find: () => ReturnType<Rail['find']>,
+): Promise<readonly RailEvent[] | undefined> {
+  if (status !== 'submitted' && tries <= 1) return undefined;
+  const events = await find();
+  if (events === undefined && status === 'submitted') {
+    throw new WorkError('the network no longer has a payment that it had accepted');
+  }
+  return events;
+}

@@ -1,2 +1,0 @@
-export { EmbeddedServerError } from './embedded-server-error.js';
-export { joinEmbeddedServer, type EmbeddedServer } from './join-embedded-server.js';

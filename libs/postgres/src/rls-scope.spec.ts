@@ -1,0 +1,67 @@
+import { SQLSTATE } from './sqlstate.js';
+import { APP_ROLE, SCHEMA } from './names.js';
+import { bindScope } from './rls-scope.js';
+import type { Session } from './session.js';
+import { SessionPool } from './session-pool.js';
+import { bind, sqlStatement } from './sql-statement.js';
+import { freshDatabase, type FreshDatabase } from './testing/index.js';
+
+const showScope = bind(
+  sqlStatement(
+    'scope.show',
+    `select current_setting('app.workspaces', true) as workspaces, current_setting('app.user', true) as user`,
+  ),
+);
+const fail = bind(sqlStatement('scope.fail', 'select 1 / 0'));
+const begin = bind(sqlStatement('begin', 'begin'));
+const commit = bind(sqlStatement('commit', 'commit'));
+
+describe('a scope', () => {
+  let world: FreshDatabase;
+  let pool: SessionPool;
+  let session: Session;
+  const scope = bindScope({ workspaces: [7, 8], user: 3 });
+
+  beforeAll(async () => {
+    world = await freshDatabase();
+    pool = new SessionPool({
+      connection: world.connection,
+      role: APP_ROLE,
+      schema: SCHEMA,
+      poolSize: 1,
+      acquireTimeoutMs: 1_000,
+      statementTimeoutMs: 5_000,
+      lockTimeoutMs: 2_000,
+      nameStatements: true,
+      applicationName: 'banking',
+      onError: () => undefined,
+    });
+    session = await pool.acquire();
+  });
+  afterAll(async () => {
+    pool.release(session);
+    await pool.end();
+    await world.close();
+  });
+
+  it('ends with its pipeline, even when that fails', async () => {
+    const during = await session.send([scope, showScope]);
+    const after = await session.send([showScope]);
+    await expect(session.send([scope, fail])).rejects.toMatchObject({ code: SQLSTATE.divisionByZero });
+    const afterFailure = await session.send([showScope]);
+
+    expect(during.rows[1]).toEqual([{ workspaces: '{7,8}', user: '3' }]);
+    expect(after.rows).toEqual([[{ workspaces: '', user: '' }]]);
+    expect(afterFailure.rows).toEqual(after.rows);
+  });
+
+  it('ends with its database transaction', async () => {
+    await session.send([begin, scope]);
+    const during = await session.send([showScope]);
+    await session.send([commit]);
+    const after = await session.send([showScope]);
+
+    expect(during.rows).toEqual([[{ workspaces: '{7,8}', user: '3' }]]);
+    expect(after.rows).toEqual([[{ workspaces: '', user: '' }]]);
+  });
+});

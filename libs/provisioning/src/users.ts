@@ -1,0 +1,172 @@
+import type { UserStatus } from '@banking/domain';
+import { bind, sqlStatement, type Database } from '@banking/postgres';
+import { actAs, emailOf, provisioned, ProvisioningError } from './trail.js';
+
+export interface NewUser {
+  readonly email: string;
+  /** The app of the user, by name. An existing user joins this app too. */
+  readonly app: string;
+  readonly status?: string | undefined;
+  readonly userType?: 'personal' | 'business' | undefined;
+  /** The subject of a user without a verified e-mail, such as a service account. */
+  readonly identity?: Identity | undefined;
+}
+
+/** A user as the identity provider names it. */
+interface Identity {
+  readonly issuer: string;
+  readonly subject: string;
+}
+
+export interface UserRow {
+  readonly id: number;
+  readonly email: string;
+  readonly status: string;
+  readonly userType: string;
+  readonly apps: readonly string[];
+  readonly identities: readonly Identity[];
+  readonly createdAt: string;
+}
+
+const ADD_USER = sqlStatement<{ id: bigint }>(
+  'add_user',
+  `insert into app_user (email, status, user_type) values ($1, $2, $3)
+   on conflict (email) do update set updated_at = app_user.updated_at
+   returning id`,
+);
+const JOIN_APP = sqlStatement<{ user_id: bigint }>(
+  'join_app',
+  `insert into app_membership (app_id, user_id)
+   select a.id, u.id from app a, app_user u where a.name = $1 and u.email = $2
+   returning user_id`,
+);
+const NAME_SUBJECT = sqlStatement<{ user_id: bigint }>(
+  'name_subject',
+  `insert into user_identity (issuer, subject, user_id) select $1, $2, id from app_user where email = $3 returning user_id`,
+);
+const REMOVE_USER = sqlStatement<{ id: bigint }>('remove_user', 'delete from app_user where email = $1 returning id');
+/** Changes nothing if the user does not have status `$2`. */
+const CHANGE_STATUS = sqlStatement<{ id: bigint }>(
+  'change_user_status',
+  'update app_user set status = $3, updated_at = now() where email = $1 and status = $2 returning id',
+);
+const STATUS_OF_USER = sqlStatement<{ status: string }>(
+  'status_of_user',
+  'select status from app_user where email = $1',
+);
+const RENAME_USER = sqlStatement<{ id: bigint }>(
+  'rename_user',
+  'update app_user set email = $2, updated_at = now() where email = $1 returning id',
+);
+const ALL_USERS = sqlStatement<{ user: UserRow }>(
+  'all_users',
+  `select json_build_object('id', u.id, 'email', u.email, 'status', u.status, 'userType', u.user_type,
+            'apps', coalesce((select json_agg(a.name order by a.id) from app_membership m join app a on a.id = m.app_id where m.user_id = u.id), '[]'),
+            'identities', coalesce((select json_agg(json_build_object('issuer', i.issuer, 'subject', i.subject)) from user_identity i where i.user_id = u.id), '[]'),
+            'createdAt', rfc3339(u.created_at)) as "user"
+   from app_user u order by u.id`,
+);
+
+/** @throws ProvisioningError if the e-mail is invalid, the app is unknown, or the user or the subject exists */
+export async function addUser(database: Database, actor: string, user: NewUser): Promise<number> {
+  const { app, status = 'completed', userType = 'business', identity } = user;
+  const email = emailOf(user.email);
+  return provisioned(
+    database.transaction({}, async (tx) => {
+      const [, [added], joined] = await tx.pipeline([
+        actAs(actor),
+        bind(ADD_USER, email, status, userType),
+        bind(JOIN_APP, app, email),
+      ] as const);
+      if (joined.length === 0) throw new ProvisioningError(`There is no app named ${app}. See banking app list.`);
+      await tx.commit(identity ? [bind(NAME_SUBJECT, identity.issuer, identity.subject, email)] : []);
+      return Number(added!.id);
+    }),
+    { taken: `${email} is a user of ${app} already, or that subject is bound to a user. See banking user list.` },
+  );
+}
+
+/**
+ * Binds a subject to an existing user.
+ *
+ * @throws ProvisioningError if the user does not exist or has a subject of this issuer, or if the subject is bound to another user
+ */
+export async function bindUser(
+  database: Database,
+  actor: string,
+  wanted: string,
+  { issuer, subject }: Identity,
+): Promise<void> {
+  const email = emailOf(wanted);
+  const binding = database.write({}, [actAs(actor), bind(NAME_SUBJECT, issuer, subject, email)] as const);
+  const taken = `${email} has a subject of this issuer already, or that subject is bound to another user. See banking user list --json.`;
+  const [, bound] = await provisioned(binding, { taken });
+  if (bound.length === 0) throw new ProvisioningError(`There is no user ${email}. See banking user list.`);
+}
+
+export async function allUsers(database: Database): Promise<readonly UserRow[]> {
+  const [rows] = await database.pipeline({}, [bind(ALL_USERS)] as const);
+  return rows.map(({ user }) => user);
+}
+
+/** Removes the user with memberships, subjects and roles. Bookings stay. */
+export async function removeUser(database: Database, actor: string, email: string): Promise<void> {
+  const [, removed] = await database.write({}, [actAs(actor), bind(REMOVE_USER, emailOf(email))] as const);
+  if (removed.length === 0) throw new ProvisioningError(`There is no user ${email}. See banking user list.`);
+}
+
+/** The status before and after each change, and its participle in a message. */
+const STATUS_CHANGES = {
+  complete: { from: 'pending', to: 'completed', done: 'completed' },
+  suspend: { from: 'completed', to: 'suspended', done: 'suspended' },
+  resume: { from: 'suspended', to: 'completed', done: 'resumed' },
+} as const satisfies Record<string, { readonly from: UserStatus; readonly to: UserStatus; readonly done: string }>;
+
+const ADVICE: Readonly<Record<string, string>> = {
+  pending: 'To give the user the granted roles, run banking user complete.',
+  completed: 'To take the roles away, run banking user suspend.',
+  suspended: 'To give the roles back, run banking user resume.',
+};
+
+async function changeStatus(
+  database: Database,
+  actor: string,
+  wanted: string,
+  change: keyof typeof STATUS_CHANGES,
+): Promise<void> {
+  const { from, to, done } = STATUS_CHANGES[change];
+  const email = emailOf(wanted);
+  const [, changed, [user]] = await database.write({}, [
+    actAs(actor),
+    bind(CHANGE_STATUS, email, from, to),
+    bind(STATUS_OF_USER, email),
+  ] as const);
+  if (changed.length > 0) return;
+  if (!user) throw new ProvisioningError(`There is no user ${email}. See banking user list.`);
+  const advice = ADVICE[user.status] ?? 'Remove the user and add the user again.';
+  throw new ProvisioningError(`${email} is ${user.status}, and only a user who is ${from} can be ${done}. ${advice}`);
+}
+
+/** Ends the sign-up of a pending user. From then on, the grants count. @throws ProvisioningError */
+export const completeUser = (database: Database, actor: string, email: string): Promise<void> =>
+  changeStatus(database, actor, email, 'complete');
+
+/** Disables the grants of a user and keeps them. The user can still sign in. @throws ProvisioningError */
+export const suspendUser = (database: Database, actor: string, email: string): Promise<void> =>
+  changeStatus(database, actor, email, 'suspend');
+
+/** Enables the grants of a suspended user. @throws ProvisioningError */
+export const resumeUser = (database: Database, actor: string, email: string): Promise<void> =>
+  changeStatus(database, actor, email, 'resume');
+
+/**
+ * Gives a user another e-mail. Bound subjects stay bound.
+ *
+ * @throws ProvisioningError if the user does not exist, or another user has the new e-mail
+ */
+export async function renameUser(database: Database, actor: string, email: string, to: string): Promise<void> {
+  const [before, after] = [emailOf(email), emailOf(to)];
+  const renaming = database.write({}, [actAs(actor), bind(RENAME_USER, before, after)] as const);
+  const [, renamed] = await provisioned(renaming, { taken: `${after} is a user already. See banking user list.` });
+  if (renamed.length === 0) throw new ProvisioningError(`There is no user ${before}. See banking user list.`);
+}

@@ -1,0 +1,173 @@
+import type { Backoff } from '@banking/postgres';
+import { claimWork, renewClaims, type Claim } from './claims.js';
+import { handleClaim, type HandlingOptions, type WorkHandler } from './handle-claim.js';
+import { Loop } from './loop.js';
+import { HEARTBEAT_MS, IDLE_MS, RETRY_POLICIES } from './retry-policies.js';
+import { readWorkStatus, type WorkStatus } from './work-status.js';
+
+/** A periodic task of a worker beside the queue, such as receiving the events of the network. */
+export interface Chore {
+  /** For the log. */
+  readonly name: string;
+  /** Returns how much there was to do. It is repeated at once unless that is 0. */
+  run(): Promise<number>;
+  /** How long it waits when there was nothing to do. Default: as the worker. */
+  readonly idleMs?: number | undefined;
+}
+
+export interface WorkerOptions extends HandlingOptions {
+  /** The handlers by kind of work. Work of other kinds is left to other workers. */
+  readonly handlers: Readonly<Record<string, WorkHandler>>;
+  /** Run beside the claims, each in a loop of its own: one that fails is logged and retried, and delays nothing else. */
+  readonly chores?: readonly Chore[] | undefined;
+  /** Pieces of work at a time. Default 16. */
+  readonly concurrency?: number | undefined;
+  /** How long a worker without work waits before it asks again. Default 250. */
+  readonly idleMs?: number | undefined;
+  /** The delays after failures of claims and chores. Default: `RETRY_POLICIES`. */
+  readonly backoff?: Backoff | undefined;
+}
+
+/** Calls to the outside are aborted first, so that their outcome can still be recorded. */
+const ABORT_MS = 6_000;
+const DRAIN_MS = 8_000;
+/** How long the status of the queue is reused, and a failure to read it. */
+const STATUS_MAX_AGE_MS = { read: 4_000, failed: 1_000 };
+
+/** Claimed work that is being done. */
+interface Running {
+  readonly claim: Claim;
+  readonly control: AbortController;
+  readonly finished: Promise<void>;
+}
+
+/** Claims due work and runs its handlers, until it is stopped. Any number of workers may run, in any number of processes. */
+export class Worker {
+  private readonly running = new Set<Running>();
+  private readonly claiming: Loop;
+  private readonly chores: readonly Loop[];
+  private heart: NodeJS.Timeout | undefined;
+  private status: { readonly atMs: number; readonly read: Promise<WorkStatus>; maxAgeMs: number } | undefined;
+
+  constructor(private readonly options: WorkerOptions) {
+    const { chores = [], idleMs = IDLE_MS, backoff, random = Math.random, onError = () => undefined } = options;
+    this.claiming = new Loop(async () => (await this.claim()) > 0 && this.free() > 0, {
+      idleMs,
+      backoff: backoff ?? RETRY_POLICIES.claim,
+      random,
+      onError,
+    });
+    this.chores = chores.map(
+      (chore) =>
+        new Loop(async () => (await chore.run()) > 0, {
+          idleMs: chore.idleMs ?? idleMs,
+          backoff: backoff ?? RETRY_POLICIES.chore,
+          random,
+          onError: (error) => onError(error, { chore: chore.name }),
+        }),
+    );
+  }
+
+  start(): this {
+    for (const loop of [this.claiming, ...this.chores]) loop.start();
+    this.heart ??= setInterval(() => void this.beat(), HEARTBEAT_MS);
+    return this;
+  }
+
+  /** Makes the worker ask for work now, after work was put into the queue. */
+  nudge(): void {
+    for (const loop of [this.claiming, ...this.chores]) loop.wake();
+  }
+
+  /** Runs every chore once, then one claim and its work. Returns how much there was to do. */
+  async step(): Promise<number> {
+    const { chores = [], onError } = this.options;
+    let count = 0;
+    for (const chore of chores) {
+      count += await chore.run().catch((error: unknown) => {
+        onError?.(error, { chore: chore.name });
+        return 0;
+      });
+    }
+    count += await this.claim();
+    await this.finished();
+    return count;
+  }
+
+  /**
+   * The status of the queue, for this worker's kinds of work: read again after 4 s, or after 1 s where that failed.
+   *
+   * @throws Refusal `unavailable`
+   */
+  async readStatus(): Promise<WorkStatus> {
+    const { database, handlers } = this.options;
+    if (!this.status || performance.now() - this.status.atMs > this.status.maxAgeMs) {
+      const read = readWorkStatus(database, Object.keys(handlers));
+      const status = { atMs: performance.now(), read, maxAgeMs: STATUS_MAX_AGE_MS.read };
+      this.status = status;
+      read.catch(() => void (status.maxAgeMs = STATUS_MAX_AGE_MS.failed));
+    }
+    return this.status.read;
+  }
+
+  /** Renews the leases of running work, and aborts the work whose claim is lost. */
+  async beat(): Promise<void> {
+    const running = [...this.running];
+    if (running.length === 0) return;
+    try {
+      const claims = running.map(({ claim }) => claim);
+      const renewed = new Set((await renewClaims(this.options.database, claims)).map(nameOf));
+      for (const { claim, control } of running) if (!renewed.has(nameOf(claim))) control.abort();
+    } catch (error) {
+      this.options.onError?.(error);
+    }
+  }
+
+  /** Claims no more work and waits for running work, at most 8 s. Another worker takes over the rest when the leases end. */
+  async stop(): Promise<void> {
+    const timers: NodeJS.Timeout[] = [];
+    const after = (ms: number) => new Promise<void>((resolve) => timers.push(setTimeout(resolve, ms)));
+    const done = Promise.all([this.claiming, ...this.chores].map((loop) => loop.stop())).then(() => this.finished());
+    void after(ABORT_MS).then(() => this.running.forEach(({ control }) => control.abort()));
+    await Promise.race([done, after(DRAIN_MS)]);
+    timers.forEach(clearTimeout);
+    clearInterval(this.heart);
+  }
+
+  /** Claims due work and starts it. Returns how much. */
+  private async claim(): Promise<number> {
+    const { database, handlers } = this.options;
+    const free = this.free();
+    if (free === 0) return 0;
+    const claims = await claimWork(database, Object.keys(handlers), free);
+    for (const claim of claims) this.take(claim, handlers[claim.kind]!);
+    return claims.length;
+  }
+
+  private async finished(): Promise<void> {
+    await Promise.all([...this.running].map(({ finished }) => finished));
+  }
+
+  private take(claim: Claim, handler: WorkHandler): void {
+    const control = new AbortController();
+    const finished = handleClaim(this.options, handler, claim, control.signal).then(() => {
+      this.running.delete(running);
+      this.claiming.wake();
+    });
+    const running = { claim, control, finished };
+    this.running.add(running);
+  }
+
+  private free(): number {
+    return (this.options.concurrency ?? 16) - this.running.size;
+  }
+}
+
+/** Starts a worker. Stop it before its database is closed. */
+export function startWorker(options: WorkerOptions): Worker {
+  return new Worker(options).start();
+}
+
+function nameOf({ workspaceId, kind, subjectId, fence }: Claim): string {
+  return `${workspaceId}/${kind}/${subjectId}/${fence}`;
+}

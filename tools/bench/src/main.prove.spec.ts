@@ -1,0 +1,108 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+
+const MAIN = join(__dirname, '../dist/main.js');
+
+function bench(...args: string[]) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], { encoding: 'utf8' });
+  return { status, stdout, stderr };
+}
+
+describe('benchmark command', () => {
+  it('measures each read against a control that sends the same bytes', () => {
+    const little = ['--rounds', '1', '--seconds', '1', '--connections', '2', '--transfers', '100', '--grown-to', '200'];
+
+    const { status, stdout, stderr } = bench('reads', ...little, '--json');
+
+    expect({ status, stderr: status === 0 ? '' : stderr }).toEqual({ status: 0, stderr: '' });
+    const result = JSON.parse(stdout);
+    expect(result.comparisons).toHaveLength(5);
+    for (const { pairs } of result.comparisons) {
+      expect(pairs).toHaveLength(1);
+      expect(pairs[0].ours.perSecond).toBeGreaterThan(0);
+      expect(pairs[0].control.perSecond).toBeGreaterThan(0);
+    }
+    expect(result.residentMb).toBeGreaterThan(10);
+  }, 120_000);
+
+  it('measures a page of a list', () => {
+    const little = ['--rounds', '1', '--seconds', '1', '--connections', '2', '--transfers', '700', '--page', '7'];
+
+    const { status, stdout, stderr } = bench('lists', ...little, '--json');
+
+    expect({ status, stderr: status === 0 ? '' : stderr }).toEqual({ status: 0, stderr: '' });
+    expect(JSON.parse(stdout).comparisons[0].pairs[0].ours.perSecond).toBeGreaterThan(0);
+    expect(bench('lists', ...little.slice(0, -1), '99').stderr).toContain('items before that page');
+  }, 120_000);
+
+  it('measures orders in process and over HTTP, and verifies the books', () => {
+    const little = [
+      '--rounds',
+      '1',
+      '--seconds',
+      '1',
+      '--connections',
+      '2',
+      '--callers',
+      '2',
+      '--accounts',
+      '4',
+      '--workspaces',
+      '2',
+    ];
+
+    const { status, stdout, stderr } = bench('orders', ...little, '--json', '--cases', 'workspaces');
+
+    expect({ status, stderr: status === 0 ? '' : stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stderr).toContain('Proving the books');
+    const { comparisons } = JSON.parse(stdout);
+    expect(comparisons.map(({ name }: { name: string }) => name)).toEqual([
+      'A lone order, in process',
+      'Orders over 2 workspaces, in process',
+      'Orders over 2 workspaces, in process',
+      'Orders over 2 workspaces, over HTTP',
+    ]);
+    for (const { pairs } of comparisons) {
+      expect(pairs[0].ours.perSecond).toBeGreaterThan(0);
+      expect(pairs[0].control.perSecond).toBeGreaterThan(0);
+    }
+  }, 120_000);
+
+  it('measures the client against fetch, and its memory growth', () => {
+    const little = ['--rounds', '1', '--seconds', '1', '--connections', '2', '--calls', '100'];
+
+    const { status, stdout, stderr } = bench('client', ...little, '--json');
+
+    expect({ status, stderr: status === 0 ? '' : stderr }).toEqual({ status: 0, stderr: '' });
+    const { comparisons, growths } = JSON.parse(stdout);
+    expect(comparisons).toHaveLength(1);
+    expect(comparisons[0].pairs[0].ours.perSecond).toBeGreaterThan(0);
+    expect(comparisons[0].pairs[0].control.perSecond).toBeGreaterThan(0);
+    expect(growths).toHaveLength(1);
+    expect(growths[0].marks.map(({ asked }: { asked: number }) => asked)).toEqual([10, 30, 50, 70, 90, 100]);
+    for (const { heapMb, residentMb } of growths[0].marks) {
+      expect(heapMb).toBeGreaterThan(1);
+      expect(residentMb).toBeGreaterThan(heapMb);
+    }
+  }, 120_000);
+
+  it('measures reads through a gateway, and its memory growth', () => {
+    const little = ['--rounds', '1', '--seconds', '1', '--connections', '2', '--requests', '100'];
+
+    const { status, stdout, stderr } = bench('gateway', ...little, '--json');
+
+    expect({ status, stderr: status === 0 ? '' : stderr }).toEqual({ status: 0, stderr: '' });
+    const { comparisons, growths, residentMb } = JSON.parse(stdout);
+    expect(comparisons.map(({ compares }: { compares?: string }) => compares)).toEqual([
+      undefined,
+      'addedMs',
+      'addedMs',
+    ]);
+    for (const { pairs } of comparisons) {
+      expect(pairs[0].ours.perSecond).toBeGreaterThan(0);
+      expect(pairs[0].control.perSecond).toBeGreaterThan(0);
+    }
+    expect(growths[0].marks).toHaveLength(6);
+    expect(residentMb).toBeGreaterThan(10);
+  }, 120_000);
+});

@@ -1,0 +1,82 @@
+/**
+ * Who may import whom: one row per project, by its tags `scope:<name>` and `type:<type>` in package.json.
+ * Each arrow is used by an import of the project (boundaries.spec.ts); an arrow that is not listed is an error.
+ *
+ * `specsMayImport` is for specs and testing folders only. Specs of a package check its results with packages that build on
+ * it: books-proof verifies the books after each operation, provisioning and demo make the data.
+ */
+export const PROJECTS = {
+  domain: { type: 'lib', mayImport: [] },
+  client: { type: 'lib', mayImport: ['domain'] },
+  process: { type: 'lib', mayImport: [] },
+  'embedded-postgres': { type: 'lib', mayImport: [] },
+  postgres: { type: 'lib', mayImport: ['domain', 'embedded-postgres'] },
+  ledger: { type: 'lib', mayImport: ['domain', 'postgres'] },
+  reference: { type: 'lib', mayImport: ['domain'] },
+  'work-queue': { type: 'lib', mayImport: ['domain', 'postgres'] },
+  payouts: { type: 'lib', mayImport: ['domain', 'postgres', 'ledger', 'work-queue'] },
+  rates: {
+    type: 'lib',
+    mayImport: ['domain', 'process', 'postgres', 'reference'],
+    specsMayImport: ['operations'],
+  },
+  operations: {
+    type: 'lib',
+    mayImport: ['domain', 'postgres', 'ledger', 'work-queue', 'payouts', 'rates', 'reference'],
+    specsMayImport: ['provisioning', 'books-proof', 'demo'],
+  },
+  provisioning: {
+    type: 'lib',
+    mayImport: ['domain', 'postgres', 'ledger', 'operations'],
+    specsMayImport: ['books-proof'],
+  },
+  'books-proof': {
+    type: 'lib',
+    mayImport: ['domain', 'postgres', 'ledger', 'operations', 'reference'],
+    specsMayImport: ['payouts', 'rates', 'provisioning'],
+  },
+  demo: { type: 'lib', mayImport: ['domain', 'postgres', 'ledger', 'payouts', 'rates', 'operations', 'provisioning'] },
+  deployment: {
+    type: 'lib',
+    mayImport: ['domain', 'process', 'embedded-postgres', 'postgres', 'ledger', 'payouts', 'operations'],
+    specsMayImport: ['rates', 'provisioning', 'demo'],
+  },
+  'local-issuer': { type: 'lib', mayImport: [] },
+  api: {
+    type: 'app',
+    mayImport: [
+      ...['domain', 'client', 'process', 'postgres', 'operations', 'rates', 'demo', 'deployment', 'local-issuer'],
+    ],
+  },
+  cli: {
+    type: 'app',
+    mayImport: [
+      ...['domain', 'client', 'process', 'embedded-postgres', 'postgres', 'ledger', 'work-queue', 'payouts'],
+      ...['provisioning', 'books-proof', 'demo', 'deployment', 'local-issuer'],
+    ],
+  },
+  worker: {
+    type: 'app',
+    mayImport: ['postgres', 'operations', 'rates', 'deployment', 'process'],
+  },
+  'api-e2e': { type: 'app', mayImport: ['domain', 'client', 'embedded-postgres', 'postgres', 'local-issuer'] },
+  generators: { type: 'tool', mayImport: [] },
+  'house-rules': { type: 'tool', mayImport: [] },
+  packages: { type: 'tool', mayImport: [] },
+  bench: {
+    type: 'tool',
+    mayImport: [
+      ...['domain', 'client', 'embedded-postgres', 'postgres', 'ledger', 'operations', 'rates', 'provisioning'],
+      ...['books-proof', 'demo', 'deployment', 'local-issuer'],
+    ],
+  },
+};
+
+/** Published and without dependencies, so that any team can install them anywhere, browsers included. Their specs may use more. */
+export const DEPENDENCY_FREE = ['domain', 'client'];
+
+/** Folders of an app that must not know another folder of it, by their path from the top of the workspace. */
+export const FORBIDDEN_FOLDERS = {
+  // The server, errors and request ids work alike for every caller and for both implementations of the port.
+  'apps/api/src/http': ['apps/api/src/access', 'apps/api/src/gateway'],
+};

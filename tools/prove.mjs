@@ -1,0 +1,55 @@
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { exitCodeOf } from './arguments.mjs';
+import { compile } from './compile.mjs';
+import { ROOT, run } from './programs.mjs';
+import { Tally } from './tally.mjs';
+
+const USAGE = `Usage: npm run prove
+
+Runs the long checks that npm test omits (*.prove.spec.ts), such as the published packages under other versions of Node, each
+benchmark once, and random tests with many runs. No result comes from a cache.
+
+Lists the ten slowest spec files. The last line is "N passed, N failed", with ", N skipped" if tests were skipped.
+
+Options:
+  -h, --help  print this help
+
+Exit codes: 0 success; 1 a check failed; 2 wrong usage.
+`;
+
+const RESULTS = join(ROOT, 'tmp/prove.json');
+
+/** The results of each spec file, in the form of Jest's option --json; none if Jest did not complete. */
+function specFiles() {
+  return existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, 'utf8')).testResults : [];
+}
+
+function countsOf({ name, status, startTime, endTime, assertionResults }) {
+  const count = (...wanted) => assertionResults.filter((test) => wanted.includes(test.status)).length;
+  const failed = count('failed');
+  return {
+    passed: count('passed'),
+    failed: status === 'failed' && failed === 0 ? 1 : failed,
+    skipped: count('pending', 'todo', 'disabled', 'skipped'),
+    files: [{ path: relative(ROOT, name), ms: endTime - startTime }],
+  };
+}
+
+async function main(args) {
+  const usageExit = exitCodeOf(args, USAGE);
+  if (usageExit !== undefined) return usageExit;
+
+  const tally = new Tally();
+  if ((await compile()) !== 0) tally.addFailure('types and build');
+  mkdirSync(dirname(RESULTS), { recursive: true });
+  rmSync(RESULTS, { force: true });
+  const results = ['--json', `--outputFile=${RESULTS}`, '--reporters=default'];
+  const exitCode = await run('jest/bin/jest.js', [...results, '--testMatch=<rootDir>/src/**/*.prove.spec.ts']);
+  for (const file of specFiles()) tally.addTests(relative(ROOT, file.name), countsOf(file));
+  if (exitCode !== 0 && tally.failed === 0) tally.addFailure('jest did not complete');
+  if (tally.passed === 0) tally.addFailure('no test ran');
+  return tally.report();
+}
+
+process.exitCode = await main(process.argv.slice(2));

@@ -1,0 +1,21 @@
+const { join, resolve } = require('node:path');
+
+const WORKSPACE = resolve(__dirname, '../..');
+
+const EVERY_TABLE = ['libs/ledger/migrations', 'libs/payouts/migrations', 'libs/operations/migrations'];
+const SANDBOX = { 'banking.sandbox': 'on' };
+
+/**
+ * For the jest.config.cjs of a project whose specs need a database. One server serves all projects of a run. Each spec gets a
+ * copy of a template that has these migrations and no rows.
+ *
+ * @param folders of migrations, from the top of the workspace. Gaps are allowed.
+ * @param parameters what the migrations read with `current_setting`.
+ */
+module.exports = (folders = EVERY_TABLE, parameters = SANDBOX) => ({
+  globalSetup: join(__dirname, 'start-test-server.cjs'),
+  globalTeardown: join(__dirname, 'stop-test-server.cjs'),
+  globals: { testDatabase: { folders: folders.map((folder) => join(WORKSPACE, folder)), parameters } },
+  // A real server answers, on a machine that may be busy.
+  testTimeout: 30_000,
+});
