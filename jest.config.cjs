@@ -1,3 +1,9 @@
+const { availableParallelism } = require('node:os');
+const { temporaryFolder } = require('./tools/test-run/temporary-folder.cjs');
+
+const folder = temporaryFolder();
+if (folder !== undefined) process.env.TMPDIR = folder;
+
 /** All projects in one run: `npx jest verify` runs the specs of every project with that in their path. */
 module.exports = {
   projects: ['<rootDir>/{apps,libs,tools}/*/jest.config.cjs'],
@@ -5,8 +11,8 @@ module.exports = {
   testTimeout: 120_000,
   testSequencer: '<rootDir>/tools/test-run/sequencer.cjs',
   reporters: ['default', '<rootDir>/tools/test-run/reporter.cjs'],
-  // One worker a core: the specs wait for PostgreSQL and for processes of their own about half of their time.
-  maxWorkers: '100%',
+  // Two workers a core: the specs wait for PostgreSQL and for processes of their own about half of their time.
+  maxWorkers: 2 * availableParallelism(),
   // Jest leaks a little with every spec file.
   workerIdleMemoryLimit: '1500MB',
 };

@@ -4,6 +4,9 @@ import { SessionError } from './session-error.js';
 import { RotatingAuth, Shelf } from './testing/rotating-auth.js';
 import type { SessionTokens } from './token-store.js';
 
+/** `npm run prove` has the higher number. */
+const RUNS = expect.getState().testPath?.endsWith('.prove.spec.ts') ? 2_000 : 200;
+
 /** What happens beside the calls, each from the end of its list. */
 interface Circumstances {
   readonly writes: ('done' | 'failed' | 'failed after it was done')[];
@@ -90,6 +93,6 @@ describe('calls, 401s and failing writes in any order', () => {
       expect(auth).toMatchObject({ isEnded: false, presented: [...new Set(auth.presented)] });
       if (!dieAtOnce) expect(auth.presented.length).toBeLessThanOrEqual(1 + refused.size);
     });
-    await fc.assert(property, { numRuns: 1_000 });
+    await fc.assert(property, { numRuns: RUNS });
   }, 60_000);
 });

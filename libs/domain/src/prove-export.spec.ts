@@ -3,6 +3,9 @@ import { canonicalJson, type CanonicalValue } from './canonical-json.js';
 import { ExportFault, type ExportProof, proveExport } from './prove-export.js';
 import { ACCOUNTS, exportedText, faultOf, IDLE, type Move, SETTLEMENT, WORKSPACE } from './testing/exported-books.js';
 
+/** `npm run prove` has the higher number. */
+const RUNS = expect.getState().testPath?.endsWith('.prove.spec.ts') ? 500 : 100;
+
 /** Every account but the idle one has seen money. */
 const SEEN_BY_ALL: readonly Move[] = ACCOUNTS.map((from) => ({ from, to: SETTLEMENT, amount: 7n }));
 
@@ -56,7 +59,7 @@ describe('an export', () => {
         const isUncovered = UNCOVERED.includes(path + whose(lines[at]!, path));
         expect({ path, found: (await faultOf(forged)) !== undefined }).toEqual({ path, found: !isUncovered });
       }),
-      { numRuns: 500 },
+      { numRuns: RUNS },
     );
   });
 
@@ -74,7 +77,7 @@ describe('an export', () => {
         const fault = await faultOf(lines.with(at, canonicalJson(parsed as CanonicalValue)));
         expect(fault?.line).toBe(at + 1);
       }),
-      { numRuns: 200 },
+      { numRuns: RUNS },
     );
   });
 
@@ -93,7 +96,7 @@ describe('an export', () => {
         const changed = was!.filter(({ value }, index) => value !== is![index]!.value);
         expect(changed.map(({ path }) => UNCOVERED.includes(path + whose(line, path)))).toEqual([true]);
       }),
-      { numRuns: 500 },
+      { numRuns: RUNS },
     );
   });
 
@@ -109,7 +112,7 @@ describe('an export', () => {
           new ExportFault(at + 1, 'is missing: the export was cut short'),
         );
       }),
-      { numRuns: 60 },
+      { numRuns: RUNS },
     );
   });
 
@@ -123,7 +126,7 @@ describe('an export', () => {
         const [before, after] = [await proveExport(lines), await proveExport(swapped).catch(() => undefined)];
         if (after) expect(byId(after)).toEqual(byId(before));
       }),
-      { numRuns: 100 },
+      { numRuns: RUNS },
     );
   });
 });

@@ -1,4 +1,4 @@
-import { PlanProbe } from '@banking/postgres/testing';
+import { PlanProbe, testOrProve } from '@banking/postgres/testing';
 import type { SqlStatement } from '@banking/postgres';
 import { RECEIVE } from './sandbox-rail/sandbox-rail.js';
 import { openWorld, type World } from './testing/world.js';
@@ -24,25 +24,27 @@ const POLLS: Readonly<Record<string, readonly [SqlStatement<unknown>, string, st
   'the longest due work is found': [OLDEST_DUE, 'text[]', `array['execution', 'payout']`],
 };
 
+const ROWS = testOrProve(40_000, 200_000);
+
 /** Little due work among much other: due later, leased, parked, or of a kind without a handler. */
 const FILL = `
   insert into work (workspace_id, kind, subject_id, due_at)
-    select 1, 'execution', n, now() + interval '1 day' from generate_series(1, 200000) n;
-  insert into work (workspace_id, kind, subject_id, due_at) select 1, 'unserved', n, now() - interval '1 day' from generate_series(1, 200000) n;
+    select 1, 'execution', n, now() + interval '1 day' from generate_series(1, ${ROWS}) n;
+  insert into work (workspace_id, kind, subject_id, due_at) select 1, 'unserved', n, now() - interval '1 day' from generate_series(1, ${ROWS}) n;
   insert into work (workspace_id, kind, subject_id, due_at, leased_until)
-    select 1, 'payout', n, now() - interval '1 day', now() + interval '1 hour' from generate_series(1, 50000) n;
+    select 1, 'payout', n, now() - interval '1 day', now() + interval '1 hour' from generate_series(1, ${ROWS / 4}) n;
   insert into work (workspace_id, kind, subject_id, due_at, parked_at)
-    select 1, 'payout', n, now() - interval '2 days', now() from generate_series(50001, 70000) n;
+    select 1, 'payout', n, now() - interval '2 days', now() from generate_series(${ROWS / 4 + 1}, ${ROWS / 4 + 20_000}) n;
   insert into work (workspace_id, kind, subject_id, parked_at) values (1, 'few', 1, now() - interval '1 s'), (1, 'few', 2, now() + interval '1 day');
   insert into work (workspace_id, kind, subject_id) values (1, 'execution', 900001), (1, 'payout', 900002);
-  insert into sandbox_rail_payment (key, amount, currency) select 'k' || n, 1, 'USD' from generate_series(1, 100000) n;
+  insert into sandbox_rail_payment (key, amount, currency) select 'k' || n, 1, 'USD' from generate_series(1, ${ROWS / 2}) n;
   insert into sandbox_rail_event (key, position, provider_event, status, due_at, handed_until, acknowledged)
-    select 'k' || n, 0, 'a', 'ACSP', now() - interval '1 day', null::timestamptz, true from generate_series(1, 100000) n
-    union all select 'k' || n, 1, 'b', 'ACSP', now() + interval '1 day', null, false from generate_series(1, 100000) n
-    union all select 'k' || n, 2, 'c', 'ACSP', now() - interval '1 day', now() + interval '1 hour', false from generate_series(1, 20000) n
+    select 'k' || n, 0, 'a', 'ACSP', now() - interval '1 day', null::timestamptz, true from generate_series(1, ${ROWS / 2}) n
+    union all select 'k' || n, 1, 'b', 'ACSP', now() + interval '1 day', null, false from generate_series(1, ${ROWS / 2}) n
+    union all select 'k' || n, 2, 'c', 'ACSP', now() - interval '1 day', now() + interval '1 hour', false from generate_series(1, ${ROWS / 10}) n
     union all select 'k1', 3, 'd', 'ACSP', now(), null, false`;
 
-describe('a queue of 470,000 rows of which two can be claimed', () => {
+describe('a queue of very many rows of which two can be claimed', () => {
   let world: World;
   const planned: Record<string, PlanProbe> = {};
 

@@ -1,25 +1,13 @@
-import { join } from 'node:path';
-import type { Browser } from 'playwright-core';
 import { BankingClient } from '@banking/client';
-import { testOrProve } from '@banking/postgres/testing';
-import { browserPath, isCi } from '../config.js';
 import { type FreshService, freshService } from '../documented/fresh-service.js';
 import { blocksOf } from '../documented/shell.js';
 import { demoDataDir } from '../running-service.js';
 import { ADA } from '../service.js';
-import { authorize, execute, launchBrowser, openPage } from './browser.js';
 import { PrefixProxy } from './prefix-proxy.js';
-
-const WIDTHS = testOrProve([390], [1280, 820, 390]);
-const SCREENSHOTS = join(__dirname, '..', '..', 'test-output');
-
-const hasBrowser = browserPath() !== undefined;
-const itInBrowser = hasBrowser || isCi() ? it : it.skip;
 
 describe('service behind a proxy that strips a prefix, with PUBLIC_URL', () => {
   let proxy: PrefixProxy;
   let service: FreshService;
-  let browser: Browser | undefined;
   let headers: Record<string, string>;
 
   beforeAll(async () => {
@@ -27,10 +15,8 @@ describe('service behind a proxy that strips a prefix, with PUBLIC_URL', () => {
     service = await freshService({ PUBLIC_URL: `${proxy.url}/`, WORKER: 'off' }, demoDataDir);
     proxy.target = service.url;
     headers = { authorization: `Bearer ${await service.tokenOf(ADA)}`, 'workspace-id': '1' };
-    if (hasBrowser || isCi()) browser = await launchBrowser();
   }, 180_000);
   afterAll(async () => {
-    await browser?.close();
     await service?.stop();
     await proxy?.stop();
   });
@@ -110,30 +96,5 @@ describe('service behind a proxy that strips a prefix, with PUBLIC_URL', () => {
     const { url, status } = await fetch(`${proxy.url}/docs/`);
 
     expect([url, status]).toEqual([`${proxy.url}/docs`, 200]);
-  });
-
-  itInBrowser.each(WIDTHS)('executes operations in the docs page at %i pixels', async (width) => {
-    const { page, complaints } = await openPage(browser!, proxy.url, width);
-    await authorize(page, await service.tokenOf(ADA));
-
-    const transfer = await execute(page, 'getTransfer');
-    const order = await execute(page, 'placeOrder');
-    await page.screenshot({ path: join(SCREENSHOTS, `docs-behind-proxy-${width}.png`), fullPage: true });
-
-    expect([transfer.status, order.status]).toEqual(['200', '200']);
-    expect(await page.locator('.info').innerText()).toContain(`export BASE_URL=${proxy.url}\n`);
-    expect(complaints).toEqual({ console: [], foreign: [] });
-    await page.context().close();
-  });
-
-  itInBrowser('executes operations in the docs page without the proxy', async () => {
-    const { page, complaints } = await openPage(browser!, service.url, 1280);
-    await authorize(page, await service.tokenOf(ADA));
-
-    const apps = await execute(page, 'listApps');
-
-    expect(apps.status).toBe('200');
-    expect(complaints).toEqual({ console: [], foreign: [] });
-    await page.context().close();
   });
 });

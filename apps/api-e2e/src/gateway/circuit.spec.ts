@@ -1,8 +1,11 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { HttpResponse } from '../responses.js';
 import { BOB } from '../service.js';
 import { AttackedGateway } from './gateway-under-attack.js';
 import { json, reset, wire } from './hostile-upstream.js';
 
+/** Without a pause, twenty polls use all of the processor. */
+const POLL_MS = 25;
 const OPENS = /circuit open: the upstream fails[^"]*"\}\n/;
 const CLOSES = /circuit closed: the upstream responds again"\}\n/;
 
@@ -38,6 +41,7 @@ describe('gateway with an unstable upstream', () => {
       const answer = await options();
       if (answer.status === status) return answer;
       expect(meanwhile).toContain(answer.status);
+      await pause(POLL_MS);
     }
   }
 
