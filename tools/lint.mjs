@@ -17,6 +17,8 @@ export const hasLintCache = () => existsSync(RESULTS) && existsSync(TYPES);
  */
 export async function lint(options) {
   if (!hasLintCache() || readFileSync(TYPES, 'utf8') !== typesDigest()) rmSync(CACHE, { recursive: true, force: true });
+  // The results of this run count once keepLintCache has recorded their types.
+  rmSync(TYPES, { force: true });
   // Without a project graph in Nx's cache, eslint skips the rule of the boundaries.
   const graph = await run('nx/dist/bin/nx.js', ['show', 'projects'], { heading: 'Projects' });
   if (graph !== 0) return graph;
@@ -24,7 +26,7 @@ export async function lint(options) {
   return run('eslint/bin/eslint.js', ['.', ...cache], options);
 }
 
-/** Records the types that belong to the results in the cache. Call it once the declarations are built. */
+/** Records the types that belong to the results in the cache. Call it only if all declarations were built. */
 export function keepLintCache() {
   mkdirSync(CACHE, { recursive: true });
   writeFileSync(TYPES, typesDigest());

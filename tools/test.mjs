@@ -84,7 +84,7 @@ async function main(args) {
   await check('types and build', compiled);
   const others = [check('formatting: run npm run format', format()), check('lint', linted)];
   await Promise.all([test(tally), ...others]);
-  keepLintCache();
+  if ((await compiled) === 0) keepLintCache();
   return tally.report();
 }
 

@@ -12,7 +12,10 @@ const ENTRIES = RETIRED_WORDS.map(({ forms, write, standard = [], places = 'ever
 }));
 
 /** True for few texts, so that most are matched once. */
-const ANY = new RegExp(RETIRED_WORDS.flatMap(({ forms }) => forms.map((form) => form.split(' ')[0])).join('|'), 'i');
+const ANY = new RegExp(
+  RETIRED_WORDS.flatMap(({ forms }) => forms.map((form) => form.replaceAll(' ', String.raw`[-_\s*#]*`))).join('|'),
+  'i',
+);
 
 /**
  * The retired words in a text, in order of their position. The parts of a camel-case or upper-case name
