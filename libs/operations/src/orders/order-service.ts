@@ -2,9 +2,9 @@ import type { Books } from '@banking/ledger';
 import { IdBlocks, type Database } from '@banking/postgres';
 import type { RateSource } from '@banking/rates';
 import { retryInDoubt, RETRY_DELAYS_MS } from '../idempotency/retry-in-doubt.js';
+import { type NamedPayment, type PaymentFacts, readPaymentFacts } from '../payments/payment-facts.js';
 import { BatchedReads } from './batched-reads.js';
 import { OrderBatcher } from './order-batcher.js';
-import { type NamedPayment, type PaymentFacts, readPaymentFacts } from './payment-facts.js';
 import { failure, postOrders } from './post-orders.js';
 import type { OrderOutcome, PreparedOrder } from './prepared-order.js';
 

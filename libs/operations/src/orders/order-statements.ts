@@ -1,8 +1,8 @@
 import { openPayouts, type Outgoing } from '@banking/payouts';
 import { openWork } from '@banking/work-queue';
 import { bind, sqlStatement, type BoundStatement } from '@banking/postgres';
-import { CONVERSION_ROUNDING } from '../quotes/fixed-amount.js';
-import type { ConversionTerms } from './payment-terms.js';
+import { CONVERSION_ROUNDING } from '../payments/fixed-amount.js';
+import type { ConversionTerms } from '../payments/payment-terms.js';
 
 /** A row of `customer_order`. */
 export interface OrderRow {

@@ -2,10 +2,10 @@ import { minorUnits, type MinorUnits, type Refusal } from '@banking/domain';
 import type { PostedTransaction } from '@banking/ledger';
 import { bind, sqlStatement, type BoundStatement } from '@banking/postgres';
 import { holdWork } from '@banking/work-queue';
+import type { PaymentTerms } from '../payments/payment-terms.js';
 import type { OrderDecision } from './decide-orders.js';
 import { runTime } from './next-run.js';
 import type { OrderRow, OrderWrites } from './order-statements.js';
-import type { PaymentTerms } from './payment-terms.js';
 import type { Placement, PreparedRun } from './prepared-order.js';
 import { FAILED_RUNS_MAX } from './read-run.js';
 

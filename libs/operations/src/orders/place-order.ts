@@ -12,12 +12,12 @@ import {
 import { PURPOSES } from '@banking/reference';
 import type { RateSource } from '@banking/rates';
 import { keyOf } from '../idempotency/idempotency-key.js';
+import { paymentEntries } from '../payments/payment-entries.js';
+import type { PaymentFacts } from '../payments/payment-facts.js';
+import { type PaymentTerms, termsOf } from '../payments/payment-terms.js';
 import { scheduleFaults } from './check-schedule.js';
 import type { OrderService } from './order-service.js';
 import { type OrderDraft, parseOrderInput, requestOf } from './parse-order-input.js';
-import { paymentEntries } from './payment-entries.js';
-import type { PaymentFacts } from './payment-facts.js';
-import { type PaymentTerms, termsOf } from './payment-terms.js';
 import type { OrderIds } from './prepared-order.js';
 
 /** The workspace and user that place an order, and how long it may wait. */

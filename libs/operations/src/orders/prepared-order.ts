@@ -2,9 +2,9 @@ import type { Created, Order, Refusal } from '@banking/domain';
 import type { Entry, Proposal } from '@banking/ledger';
 import type { Claim } from '@banking/work-queue';
 import type { IdempotencyKey } from '../idempotency/idempotency-key.js';
+import type { PaymentTerms } from '../payments/payment-terms.js';
 import type { ScheduledRun } from './next-run.js';
 import type { OrderDraft } from './parse-order-input.js';
-import type { PaymentTerms } from './payment-terms.js';
 import type { DueRun } from './read-run.js';
 
 /** An order, or a run of one, with all that can be known without a lock. Plain data: `decideOrders` and `writesOf` take it. */

@@ -1,12 +1,12 @@
 import { minorUnits, Refusal, type Timestamp } from '@banking/domain';
 import { isTransientFailure, type Claim } from '@banking/work-queue';
 import type { RateSource } from '@banking/rates';
+import { paymentEntries } from '../payments/payment-entries.js';
+import type { PaymentFacts } from '../payments/payment-facts.js';
+import { termsOf } from '../payments/payment-terms.js';
 import { dueAndNextRun } from './next-run.js';
 import type { OrderService } from './order-service.js';
 import { isPauseRequired, pauseOrder } from './pause-order.js';
-import { paymentEntries } from './payment-entries.js';
-import type { PaymentFacts } from './payment-facts.js';
-import { termsOf } from './payment-terms.js';
 import type { PreparedOrder } from './prepared-order.js';
 import { readRun, type DueRun } from './read-run.js';
 

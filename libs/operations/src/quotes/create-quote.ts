@@ -12,13 +12,13 @@ import {
   type WorkspaceId,
 } from '@banking/domain';
 import { bind, sqlStatement, type Database } from '@banking/postgres';
-import { quoteRead } from './get-quote.js';
 import { createOnce, findReplay } from '../idempotency/create-once.js';
-import { readPaymentFacts } from '../orders/payment-facts.js';
+import { readPaymentFacts } from '../payments/payment-facts.js';
+import { partiesOf, payerOf, type PaymentParties } from '../payments/payment-parties.js';
+import { type FixedAmount, CONVERSION_ROUNDING } from '../payments/fixed-amount.js';
+import { pricePayment } from '../payments/price-payment.js';
+import { quoteRead } from './get-quote.js';
 import { checkOpenQuotes } from './open-quote-limit.js';
-import { partiesOf, payerOf, type PaymentParties } from './payment-parties.js';
-import { type FixedAmount, CONVERSION_ROUNDING } from './fixed-amount.js';
-import { pricePayment } from './price-payment.js';
 import type { RateSource } from '@banking/rates';
 
 const NEXT_QUOTE = sqlStatement<{ id: bigint }>('next_quote', `select nextval('quote_id_seq') as id`);

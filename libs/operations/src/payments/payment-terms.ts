@@ -1,7 +1,7 @@
 import { type CurrencyCode, type MinorUnits, minorUnits, rateOf, Refusal } from '@banking/domain';
-import type { FixedAmount } from '../quotes/fixed-amount.js';
-import { type Price, pricePayment } from '../quotes/price-payment.js';
-import { partiesOf, type Payee, payerOf } from '../quotes/payment-parties.js';
+import type { FixedAmount } from './fixed-amount.js';
+import { type Price, pricePayment } from './price-payment.js';
+import { partiesOf, type Payee, payerOf } from './payment-parties.js';
 import type { RateSource } from '@banking/rates';
 import type { PaymentFacts, QuoteFacts } from './payment-facts.js';
 

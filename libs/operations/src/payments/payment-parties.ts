@@ -1,5 +1,5 @@
 import { type CurrencyCode, type MinorUnits, minorUnits, Refusal } from '@banking/domain';
-import type { PaymentFacts } from '../orders/payment-facts.js';
+import type { PaymentFacts } from './payment-facts.js';
 
 /** The limits of a corridor. They are inclusive, in minor units of `limitCurrency`. */
 export interface PaidCorridor {

@@ -1,6 +1,6 @@
 import type { CurrencyCode } from '@banking/domain';
 import { bind, sqlStatement, type Database } from '@banking/postgres';
-import { type FixedAmount, CONVERSION_ROUNDING } from '../quotes/fixed-amount.js';
+import { type FixedAmount, CONVERSION_ROUNDING } from './fixed-amount.js';
 
 /** The ids that a payment refers to. */
 export interface NamedPayment {

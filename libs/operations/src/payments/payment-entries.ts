@@ -1,7 +1,7 @@
 import type { MinorUnits } from '@banking/domain';
 import type { Entry, Leg } from '@banking/ledger';
-import { feeLegs } from '../quotes/charge-fee.js';
-import { invalidRecipient } from '../quotes/payment-parties.js';
+import { feeLegs } from './charge-fee.js';
+import { invalidRecipient } from './payment-parties.js';
 import type { PaymentTerms } from './payment-terms.js';
 
 /** A payment without its terms. */
