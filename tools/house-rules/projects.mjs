@@ -22,7 +22,7 @@ export const PROJECTS = {
   },
   operations: {
     type: 'lib',
-    mayImport: ['domain', 'postgres', 'ledger', 'work-queue', 'payouts', 'rates', 'reference'],
+    mayImport: ['domain', 'process', 'postgres', 'ledger', 'work-queue', 'payouts', 'rates', 'reference'],
     specsMayImport: ['provisioning', 'books-proof', 'demo'],
   },
   provisioning: {

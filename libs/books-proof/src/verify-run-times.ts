@@ -1,5 +1,5 @@
-import type { RepeatUnit, Timestamp } from '@banking/domain';
-import { readInstant, runTime } from '@banking/operations';
+import { parseInstant, type RepeatUnit, type Timestamp } from '@banking/domain';
+import { runTime } from '@banking/operations';
 import { sqlStatement } from '@banking/postgres';
 import { computed, type RangeCheck } from './verify-ranges.js';
 
@@ -52,6 +52,6 @@ function isSameTime(exact: string, stored: Timestamp): boolean {
 }
 
 function microseconds(text: string): bigint {
-  const { seconds, fraction } = readInstant(text);
+  const { seconds, fraction } = parseInstant(text);
   return BigInt(seconds) * 1_000_000n + BigInt(fraction.slice(0, 6).padEnd(6, '0'));
 }

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { isDay, isInstant, isTimestamp } from './timestamp.js';
+import { compareInstants, isDay, isInstant, isTimestamp, parseInstant } from './timestamp.js';
 
 const two = (value: number) => String(value).padStart(2, '0');
 const four = (value: number) => String(value).padStart(4, '0');
@@ -98,5 +98,51 @@ describe('a day of a caller', () => {
     '',
   ])('is not %j', (text) => {
     expect(isDay(text)).toBe(false);
+  });
+});
+
+/** Instants of four-digit years, in milliseconds since 1970. */
+const instants = fc.date({
+  min: new Date('0001-01-02T00:00:00Z'),
+  max: new Date('9999-12-30T23:59:59.999Z'),
+  noInvalidDate: true,
+});
+const offsets = fc.tuple(fc.constantFrom('+', '-'), fc.nat(13), fc.nat(59));
+
+describe('parseInstant', () => {
+  it('reads the same instant at every offset', () => {
+    fc.assert(
+      fc.property(instants, offsets, (date, [sign, hours, minutes]) => {
+        const offsetSeconds = (sign === '-' ? -1 : 1) * (hours * 60 + minutes) * 60;
+        const local = new Date(date.valueOf() + offsetSeconds * 1000).toISOString().slice(0, -1);
+        const instant = parseInstant(`${local}${sign}${two(hours)}:${two(minutes)}`);
+
+        expect(instant.offsetSeconds + 0).toBe(offsetSeconds + 0);
+        expect(compareInstants(instant, parseInstant(date.toISOString()))).toBe(0);
+      }),
+    );
+  });
+
+  it.each(['', '2026-12-01', '2026-12-01T08:00:00', '2026-02-29T08:00:00Z', '2026-12-01T08:00:00.1234567890Z'])(
+    'throws an Error for %j',
+    (text) => {
+      expect(() => parseInstant(text)).toThrow('not an instant');
+    },
+  );
+});
+
+describe('compareInstants', () => {
+  it.each([
+    ['2026-12-01T08:00:00Z', '2026-12-01T08:00:01Z'],
+    ['2026-12-01T08:00:00.1Z', '2026-12-01T08:00:00.11Z'],
+    ['2026-12-01T08:00:00.09Z', '2026-12-01T08:00:00.1Z'],
+    ['2026-12-01T09:00:00+02:00', '2026-12-01T08:00:00.000000001Z'],
+  ])('puts %s before %s', (earlier, later) => {
+    expect(compareInstants(parseInstant(earlier), parseInstant(later))).toBeLessThan(0);
+    expect(compareInstants(parseInstant(later), parseInstant(earlier))).toBeGreaterThan(0);
+  });
+
+  it('ignores trailing zeros', () => {
+    expect(compareInstants(parseInstant('2026-12-01T08:00:00.1Z'), parseInstant('2026-12-01T08:00:00.100Z'))).toBe(0);
   });
 });

@@ -33,6 +33,29 @@ export function isInstant(text: string): boolean {
   return isTimestamp(`${local}.${fraction.padEnd(3, '0')}Z`);
 }
 
+/** A parsed instant that keeps all digits and its offset. */
+export interface Instant {
+  /** Whole seconds since 1970-01-01T00:00:00Z. */
+  readonly seconds: number;
+  /** The digits after the point, at most nine. */
+  readonly fraction: string;
+  /** The offset from UTC in seconds, positive to the east. */
+  readonly offsetSeconds: number;
+}
+
+/** @throws Error unless the text is an instant; check the input of a caller with {@link isInstant} first */
+export function parseInstant(text: string): Instant {
+  const [, local = '', fraction = '', offset = ''] = INSTANT.exec(text) ?? [];
+  if (!isInstant(text)) throw new Error(`not an instant: ${text}`);
+  const seconds = Date.parse(local + offset) / 1000;
+  return { seconds, fraction, offsetSeconds: Date.parse(`${local}Z`) / 1000 - seconds };
+}
+
+/** Compares instants across offsets. Negative if the first is earlier. */
+export function compareInstants(left: Instant, right: Instant): number {
+  return left.seconds - right.seconds || Number(`0.${left.fraction}`) - Number(`0.${right.fraction}`);
+}
+
 /** Whether a text is a day of the calendar, `2026-11-21`, from the year 1 on. */
 export function isDay(text: string): boolean {
   return isInstant(`${text}T00:00:00Z`);

@@ -8,9 +8,7 @@ export { isSandbox } from './sandbox/require-sandbox.js';
 export { OrderService, type OrderSubmitter } from './orders/order-service.js';
 export { placeOrder } from './orders/place-order.js';
 export { postOrders } from './orders/post-orders.js';
-export { RoundRobin } from './orders/round-robin.js';
 export { EXECUTION } from './orders/order-statements.js';
-export { readInstant } from './orders/instant.js';
 export { runTime } from './orders/next-run.js';
 export { startWork } from './worker/start-worker.js';
 

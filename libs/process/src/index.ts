@@ -1,4 +1,4 @@
-/** Shared by api, worker and cli: configuration, command line, signals, exit codes, the log, a cache and a bounded fetch. */
+/** Shared by api, worker and cli: configuration, command line, signals, exit codes, the log, a cache, a round-robin queue and a bounded fetch. */
 
 export { boundedFetch, ResponseTooLargeError } from './bounded-fetch.js';
 export { connectionTo } from './database-url.js';
@@ -7,6 +7,7 @@ export { type DeploymentConfig, readDeployment } from './deployment-config.js';
 export { ExpiringCache } from './expiring-cache.js';
 export { createLogger, type LogConfig, loggerOptions, readLogging } from './logger.js';
 export { readIssuer } from './issuer.js';
+export { RoundRobin } from './round-robin.js';
 export { readRates, type RatesConfig } from './rates-config.js';
 export { EXIT, runService, type RunningService } from './run-service.js';
 export { isLoopback, isTrustworthy } from './trustworthy-url.js';

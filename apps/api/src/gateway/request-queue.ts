@@ -1,5 +1,5 @@
 import { Refusal, type UserId } from '@banking/domain';
-import { RoundRobin } from '@banking/operations';
+import { RoundRobin } from '@banking/process';
 
 /** Concurrent requests of callers: one for each connection. */
 export const CONCURRENT_MAX = 64;

@@ -1,7 +1,9 @@
 import {
+  compareInstants,
   isDay,
   isInstant,
   minorUnits,
+  parseInstant,
   parseTransferAmount,
   Refusal,
   STATEMENT_LIMIT_MAX,
@@ -15,7 +17,6 @@ import {
 } from '@banking/domain';
 import { bind, type Database } from '@banking/postgres';
 import type { CursorScope, CursorSigner } from '../lists/sign-cursor.js';
-import { compareInstants, readInstant } from '../orders/instant.js';
 import { PLAN_EACH_TIME, STATEMENT_QUERIES, type MovementRow } from './statement-queries.js';
 
 /** The end of a page, and the values of the whole statement. */
@@ -109,4 +110,4 @@ function refused(path: string, message: string): Refusal {
   return new Refusal(reason, message, { details: [{ path, reason, message }] });
 }
 
-const beginningOf = (text: string) => readInstant(isDay(text) ? `${text}T00:00:00Z` : text);
+const beginningOf = (text: string) => parseInstant(isDay(text) ? `${text}T00:00:00Z` : text);

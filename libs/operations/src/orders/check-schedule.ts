@@ -1,5 +1,12 @@
-import { isInstant, type PlaceOrderInput, type RefusalDetail, type Timestamp } from '@banking/domain';
-import { compareInstants, readInstant, type Instant } from './instant.js';
+import {
+  compareInstants,
+  type Instant,
+  isInstant,
+  parseInstant,
+  type PlaceOrderInput,
+  type RefusalDetail,
+  type Timestamp,
+} from '@banking/domain';
 import type { Schedule } from './next-run.js';
 
 /** The schedule of an order request: at once, once at a given time, or repeatedly. */
@@ -30,12 +37,12 @@ export function scheduleFaults(input: ScheduleInput, now: Timestamp): readonly R
   if (misplaced.length > 0) return misplaced;
 
   const { startAt, repeatValue, stopAt } = input;
-  const current = readInstant(now);
+  const current = parseInstant(now);
   const faults = [...timeFaults('startAt', startAt, current), ...timeFaults('stopAt', stopAt, current)];
   if (repeatValue !== undefined && !isRepeatValue(repeatValue)) {
     faults.push(fault('repeatValue', 'out_of_range', `must be a whole number from 1 to ${REPEAT_VALUE_MAX}`));
   }
-  if (faults.length === 0 && startAt !== undefined && stopAt !== undefined && !isAfter(stopAt, readInstant(startAt))) {
+  if (faults.length === 0 && startAt !== undefined && stopAt !== undefined && !isAfter(stopAt, parseInstant(startAt))) {
     faults.push(fault('stopAt', 'before_start', 'must be after startAt'));
   }
   return faults;
@@ -65,7 +72,7 @@ function yearsAfter(instant: Instant, years: number): Instant {
   return { ...instant, seconds: date.valueOf() / 1000 };
 }
 
-const isAfter = (text: string, instant: Instant) => compareInstants(readInstant(text), instant) > 0;
+const isAfter = (text: string, instant: Instant) => compareInstants(parseInstant(text), instant) > 0;
 
 const isRepeatValue = (value: number) => Number.isInteger(value) && value >= 1 && value <= REPEAT_VALUE_MAX;
 

@@ -1,8 +1,6 @@
-import type { Timestamp } from '@banking/domain';
+import { compareInstants, parseInstant, type RepeatUnit, type Timestamp } from '@banking/domain';
 import * as fc from 'fast-check';
 import { emptyWorld, type World } from '../testing/worlds.js';
-import { compareInstants, readInstant } from './instant.js';
-import type { RepeatUnit } from '@banking/domain';
 import { sql } from '@banking/postgres/testing';
 import { runTime, type Schedule } from './next-run.js';
 
@@ -45,12 +43,12 @@ const schedules = fc
   .tuple(anchors, units, values)
   .map(([anchor, repeatUnit, repeatValue]): Schedule => ({ startAt: startAt(anchor), repeatUnit, repeatValue }));
 
-const order = (left: string, right: string) => compareInstants(readInstant(left), readInstant(right));
+const order = (left: string, right: string) => compareInstants(parseInstant(left), parseInstant(right));
 
 /** What a clock at the anchor's offset shows at a run: date, and time with its fraction as the answer writes it. */
 function localTimeOf(at: Timestamp | undefined, offset: string) {
   if (at === undefined) throw new Error('there is no such run');
-  const { offsetSeconds } = readInstant(`2000-01-01T00:00:00${offset}`);
+  const { offsetSeconds } = parseInstant(`2000-01-01T00:00:00${offset}`);
   const shown = new Date(Date.parse(`${at.slice(0, 19)}Z`) + offsetSeconds * 1000).toISOString();
   return {
     year: Number(shown.slice(0, 4)),

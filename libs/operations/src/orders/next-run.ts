@@ -1,5 +1,11 @@
-import type { RepeatUnit, Timestamp } from '@banking/domain';
-import { compareInstants, inMicroseconds, readInstant, writeInstant, type Instant } from './instant.js';
+import {
+  compareInstants,
+  type Instant,
+  isTimestamp,
+  parseInstant,
+  type RepeatUnit,
+  type Timestamp,
+} from '@banking/domain';
 
 /** When an order runs: once at `startAt`, or from `startAt` on every `repeatValue` days, weeks or months. */
 export interface Schedule {
@@ -33,12 +39,12 @@ export function runTime(schedule: Schedule, sequence: number): Timestamp | undef
   const { startAt, repeatUnit, repeatValue = 1, stopAt } = schedule;
   if (repeatUnit === undefined && sequence > 1) return undefined;
 
-  const at = later(readInstant(startAt), repeatUnit, (sequence - 1) * repeatValue);
+  const at = later(parseInstant(startAt), repeatUnit, (sequence - 1) * repeatValue);
   // The database stores `stopAt` in microseconds. The anchor of an older order may have nine digits.
-  if (stopAt !== undefined && compareInstants(inMicroseconds(at), inMicroseconds(readInstant(stopAt))) > 0) {
+  if (stopAt !== undefined && compareInstants(inMicroseconds(at), inMicroseconds(parseInstant(stopAt))) > 0) {
     return undefined;
   }
-  return writeInstant(at);
+  return toTimestamp(at);
 }
 
 /**
@@ -55,7 +61,7 @@ export function dueAndNextRun(
   lastSequence: number,
   now: Timestamp,
 ): { readonly due?: ScheduledRun; readonly next?: ScheduledRun } {
-  const latest = latestUpTo(schedule, lastSequence, readInstant(now));
+  const latest = latestUpTo(schedule, lastSequence, parseInstant(now));
   const due = latest > lastSequence ? runOf(schedule, latest) : undefined;
   const next = runOf(schedule, latest + 1);
   return { ...(due && { due }), ...(next && { next }) };
@@ -70,7 +76,7 @@ function runOf(schedule: Schedule, sequence: number): ScheduledRun | undefined {
 function latestUpTo(schedule: Schedule, from: number, instant: Instant): number {
   const isUpTo = (sequence: number) => {
     const at = runTime(schedule, sequence);
-    return at !== undefined && compareInstants(readInstant(at), instant) <= 0;
+    return at !== undefined && compareInstants(parseInstant(at), instant) <= 0;
   };
   let reached = from;
   let step = 1;
@@ -103,4 +109,15 @@ function lastDayOfMonth(of: Date): number {
   const day = new Date(of);
   day.setUTCMonth(day.getUTCMonth() + 1, 0);
   return day.getUTCDate();
+}
+
+/** An instant in whole microseconds, as PostgreSQL stores it. Further digits are cut off. */
+const inMicroseconds = (instant: Instant): Instant => ({ ...instant, fraction: instant.fraction.slice(0, 6) });
+
+/** The instant in RFC 3339 and UTC, or `undefined` if its year does not have four digits. */
+function toTimestamp({ seconds, fraction }: Instant): Timestamp | undefined {
+  const date = new Date(seconds * 1000);
+  if (Number.isNaN(date.valueOf())) return undefined;
+  const text = `${date.toISOString().slice(0, -'.000Z'.length)}.${fraction.padEnd(3, '0')}Z`;
+  return isTimestamp(text) ? text : undefined;
 }

@@ -1,7 +1,7 @@
 import { Refusal, RETRY_AFTER_S } from '@banking/domain';
+import { RoundRobin } from '@banking/process';
 import { failure } from './post-orders.js';
 import type { OrderOutcome, PreparedOrder } from './prepared-order.js';
-import { RoundRobin } from './round-robin.js';
 
 interface WaitingOrder {
   readonly order: PreparedOrder;

@@ -1,6 +1,5 @@
 import { type MinorUnits, type PlaceOrderInput, parseTransferAmount, Refusal } from '@banking/domain';
 import type { CreationRequest } from '../idempotency/idempotency-key.js';
-import { cutToMicroseconds } from './instant.js';
 
 /** An order request with a parsed amount, and with instants in microseconds, as the database stores them. */
 export interface OrderDraft extends Omit<PlaceOrderInput, 'amount'> {
@@ -25,3 +24,6 @@ export function requestOf(workspaceId: number, { accountId, ...body }: PlaceOrde
   const content = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
   return { workspaceId, operation: `placeOrder/${accountId}`, content };
 }
+
+/** Cuts the text of an instant to whole microseconds. */
+const cutToMicroseconds = (text: string): string => text.replace(/(\.[0-9]{6})[0-9]+/, '$1');
