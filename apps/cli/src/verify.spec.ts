@@ -1,4 +1,4 @@
-import { CHECKS, INTERWORKSPACE_CHECK, type Proof } from '@banking/ledger';
+import { CHECKS, INTERWORKSPACE_CHECK, type VerificationReport } from '@banking/ledger';
 import { type Attention, DIRECTORY_CHECK, PAYMENT_CHECKS } from '@banking/books-proof';
 import { type DemoWorld } from '@banking/demo';
 import { World } from './testing/world.js';
@@ -24,7 +24,7 @@ afterAll(() => world.close());
 
 const OF_ALL = [INTERWORKSPACE_CHECK, DIRECTORY_CHECK];
 
-interface Told extends Proof {
+interface Told extends VerificationReport {
   readonly inOrder: boolean;
   readonly checks: readonly string[];
   readonly skippedChecks: readonly string[];
@@ -33,19 +33,19 @@ interface Told extends Proof {
 
 async function verify(...args: readonly string[]) {
   const { exitCode, stdout, stderr } = await world.run(['verify', '--json', ...args]);
-  return { exitCode, stderr, proof: JSON.parse(stdout) as Told };
+  return { exitCode, stderr, report: JSON.parse(stdout) as Told };
 }
 
 describe('banking verify of intact books', () => {
   it('counts the checked rows without findings', async () => {
-    const { exitCode, stderr, proof } = await verify();
+    const { exitCode, stderr, report } = await verify();
 
     const [count] = await world.query(
       `select (select count(*)::int from account) as accounts, (select count(*)::int from transaction) as transactions,
               (select count(*)::int from transfer) as transfers, (select count(*)::int from workspace) as workspaces`,
     );
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-    const { fxPositions, ...told } = proof;
+    const { fxPositions, ...told } = report;
     const checks = [...CHECKS, ...PAYMENT_CHECKS, ...OF_ALL];
     expect(told).toEqual({ inOrder: true, checks, skippedChecks: [], findings: [], attention: [], ...count });
     expect(fxPositions).toEqual(
@@ -76,13 +76,13 @@ describe('banking verify with parked work', () => {
     await world.query('create table kept.work as table work');
     await world.query(`update work set parked_at = now(), reason = 'rate_unavailable' where kind = 'execution'`);
 
-    const { exitCode, stderr, proof } = await verify();
+    const { exitCode, stderr, report } = await verify();
     const { stdout } = await world.run(['verify']);
     await world.query('delete from work; insert into work select * from kept.work');
 
-    expect({ exitCode, stderr, inOrder: proof.inOrder }).toEqual({ exitCode: 0, stderr: '', inOrder: true });
-    expect(proof.attention.length).toBeGreaterThan(0);
-    for (const { kind, detail } of proof.attention) {
+    expect({ exitCode, stderr, inOrder: report.inOrder }).toEqual({ exitCode: 0, stderr: '', inOrder: true });
+    expect(report.attention.length).toBeGreaterThan(0);
+    for (const { kind, detail } of report.attention) {
       expect(kind).toBe('parked work');
       expect(detail).toMatch(/^execution \d+ of order \d+ is parked since .*: rate_unavailable$/);
     }
@@ -97,11 +97,11 @@ describe('banking verify with parked work', () => {
        select 1, 'payout', 1000000 + n, now(), 'rate_unavailable' from generate_series(1, 30) n`,
     );
 
-    const { proof } = await verify();
+    const { report } = await verify();
     const { stdout } = await world.run(['verify']);
     await world.query('delete from work; insert into work select * from kept.more_work');
 
-    expect(proof.attention).toHaveLength(30);
+    expect(report.attention).toHaveLength(30);
     expect(stdout.match(/is parked since/g)).toHaveLength(20);
     expect(stdout).toContain('10 more: see --json, banking work list and banking discrepancy list.');
   });
@@ -157,12 +157,12 @@ describe('banking verify of damaged books', () => {
   it.each(FAULTS)('reports that %s', async (_what, check, sql) => {
     await world.query(sql, demo.transfers.internal);
 
-    const { exitCode, stderr, proof } = await verify();
+    const { exitCode, stderr, report } = await verify();
 
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^The books are not in order: (one finding|\d+ findings)\.\n$/);
-    expect(proof.inOrder).toBe(false);
-    expect(proof.findings.filter((finding) => check.test(finding.check))).toContainEqual(
+    expect(report.inOrder).toBe(false);
+    expect(report.findings.filter((finding) => check.test(finding.check))).toContainEqual(
       expect.objectContaining({ workspaceId: demo.workspaces['Northwind Trading'], detail: expect.any(String) }),
     );
   });
@@ -186,9 +186,9 @@ describe('banking verify of damaged books', () => {
   it('reports no finding in another workspace', async () => {
     await world.query(accountOf('balance = balance + 1'), demo.transfers.internal);
 
-    const { exitCode, proof } = await verify('--workspace', String(demo.workspaces['Southwind Imports']));
+    const { exitCode, report } = await verify('--workspace', String(demo.workspaces['Southwind Imports']));
 
-    expect({ exitCode, inOrder: proof.inOrder, workspaces: proof.workspaces }).toEqual({
+    expect({ exitCode, inOrder: report.inOrder, workspaces: report.workspaces }).toEqual({
       exitCode: 0,
       inOrder: true,
       workspaces: 1,

@@ -1,5 +1,5 @@
 import { minorUnits, type WorkspaceId } from '@banking/domain';
-import { CHECKS, INTERWORKSPACE_CHECK, type Proof, verifyBooks } from '@banking/ledger';
+import { CHECKS, INTERWORKSPACE_CHECK, type VerificationReport, verifyBooks } from '@banking/ledger';
 import {
   type Attention,
   DIRECTORY_CHECK,
@@ -25,7 +25,7 @@ const STATEMENT_TIMEOUT_MS = 60_000;
 /** Checks across workspaces, which need all of them. */
 const CHECKS_OF_ALL: readonly string[] = [INTERWORKSPACE_CHECK, DIRECTORY_CHECK];
 
-interface DeploymentProof extends Proof {
+interface DeploymentReport extends VerificationReport {
   /** The checks that ran, and those skipped because one workspace was named. */
   readonly checks: readonly string[];
   readonly skippedChecks: readonly string[];
@@ -47,14 +47,14 @@ export function addVerifyCommand(program: Command): void {
     .addOption(jsonOption())
     .addHelpText('after', examples('banking verify', 'banking verify --workspace 1 --json'))
     .action(async ({ workspace, json }: { workspace?: WorkspaceId; json?: boolean }) => {
-      const proof = await prove(workspace);
-      if (json) printJson({ inOrder: proof.findings.length === 0, ...proof });
-      else printProof(proof);
-      if (proof.findings.length > 0) throw new Refused(verdict(proof));
+      const report = await verify(workspace);
+      if (json) printJson({ inOrder: report.findings.length === 0, ...report });
+      else printReport(report);
+      if (report.findings.length > 0) throw new Refused(verdict(report));
     });
 }
 
-async function prove(workspaceId: WorkspaceId | undefined): Promise<DeploymentProof> {
+async function verify(workspaceId: WorkspaceId | undefined): Promise<DeploymentReport> {
   const use = { changesNothing: true, statementTimeoutMs: STATEMENT_TIMEOUT_MS };
   const isWhole = workspaceId === undefined;
   return withDeployment(async ({ database }) => {
@@ -65,22 +65,22 @@ async function prove(workspaceId: WorkspaceId | undefined): Promise<DeploymentPr
       proven += 1;
       reportProgress(`Verified the books of workspace ${id}, ${proven} of ${ids.length}.`);
     };
-    const proof = await verifyBooks(database, ids, { isWhole, onWorkspace, onRange });
+    const report = await verifyBooks(database, ids, { isWhole, onWorkspace, onRange });
     const bookedWithoutOrder = await readDemoBookings(database);
     const payments = await verifyPayments(database, ids, { onRange, bookedWithoutOrder });
     const directory = isWhole ? await verifyDirectory(database, ids) : [];
     const attention = await findAttention(database, ids);
     const checks = [...CHECKS, ...PAYMENT_CHECKS, ...(isWhole ? CHECKS_OF_ALL : [])];
-    const findings = [...proof.findings, ...payments, ...directory];
-    return { ...proof, checks, skippedChecks: isWhole ? [] : CHECKS_OF_ALL, findings, attention };
+    const findings = [...report.findings, ...payments, ...directory];
+    return { ...report, checks, skippedChecks: isWhole ? [] : CHECKS_OF_ALL, findings, attention };
   }, use);
 }
 
 /** Other commands list all of it. */
 const SHOWN_MAX = 20;
 
-function printProof(proof: DeploymentProof): void {
-  const { checks, skippedChecks, accounts, transactions, transfers, findings, fxPositions, attention } = proof;
+function printReport(report: DeploymentReport): void {
+  const { checks, skippedChecks, accounts, transactions, transfers, findings, fxPositions, attention } = report;
   printTable(
     ['Check', 'Findings'],
     [
@@ -107,7 +107,7 @@ function printProof(proof: DeploymentProof): void {
   const hidden = attention.length - SHOWN_MAX;
   if (hidden > 0) print(`${hidden} more: see --json, banking work list and banking discrepancy list.`);
   print('');
-  const workspaces = proof.workspaces === 1 ? 'one workspace' : `${proof.workspaces} workspaces`;
+  const workspaces = report.workspaces === 1 ? 'one workspace' : `${report.workspaces} workspaces`;
   print(`Checked ${workspaces}: ${accounts} accounts, ${transactions} transactions, ${transfers} transfers.`);
   if (findings.length === 0) print('The books are in order.');
 }
@@ -119,6 +119,6 @@ function printSection(head: readonly string[], rows: Parameters<typeof printTabl
   printTable(head, rows, '');
 }
 
-function verdict({ findings }: Proof): string {
+function verdict({ findings }: VerificationReport): string {
   return `The books are not in order: ${findings.length === 1 ? 'one finding' : `${findings.length} findings`}.`;
 }

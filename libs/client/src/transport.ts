@@ -1,4 +1,4 @@
-import type { Intent, Scope } from '@banking/domain';
+import type { RequestOptions, Scope } from '@banking/domain';
 
 /** The part of a response that the client reads. The platform's `Response` implements it. */
 export interface RawResponse {
@@ -52,7 +52,7 @@ export interface CallOptions {
 }
 
 /** Options of a creation: the idempotency key of the caller, if any, and those of every call. */
-export type CreationOptions = Intent & CallOptions;
+export type CreationOptions = RequestOptions & CallOptions;
 
 /** One operation with its arguments. All its attempts send the same request. */
 export interface Call extends Pick<Scope, 'workspaceId' | 'requestId' | 'actor'> {

@@ -9,7 +9,7 @@ import type {
   RecipientChange,
   RecipientQuery,
 } from './recipient-input.js';
-import type { Created, Intent } from './intent.js';
+import type { Created, RequestOptions } from './idempotency.js';
 import type { OrderName, OrderPage, OrderPageQuery, OrderQuery, PlaceOrderInput } from './order-input.js';
 import type { ClockChange, FundAccountInput, AddTransactionEventInput } from './sandbox-input.js';
 import type { Scope } from './scope.js';
@@ -88,7 +88,7 @@ export abstract class BankingService {
   abstract addInternationalRecipient(
     scope: Scope,
     input: AddInternationalRecipientInput,
-    intent?: Intent,
+    options?: RequestOptions,
   ): Promise<Created<Recipient>>;
 
   /**
@@ -100,7 +100,7 @@ export abstract class BankingService {
   abstract addInternalRecipient(
     scope: Scope,
     input: AddInternalRecipientInput,
-    intent?: Intent,
+    options?: RequestOptions,
   ): Promise<Created<Recipient>>;
 
   /** PATCH /recipients/{recipientId}: omitted fields stay. @throws Refusal `recipient_not_found` */
@@ -137,7 +137,7 @@ export abstract class BankingService {
    * @throws Refusal `product_unavailable`, and those of the idempotency key: `idempotency_key_invalid`,
    *   `idempotency_in_progress`, `idempotency_key_reused`.
    */
-  abstract openAccount(scope: Scope, input: OpenAccountInput, intent?: Intent): Promise<Created<Account>>;
+  abstract openAccount(scope: Scope, input: OpenAccountInput, options?: RequestOptions): Promise<Created<Account>>;
 
   /**
    * PATCH /accounts/{accountId}: changes the alias, or disables or enables the account. Omitted fields stay. The change is
@@ -166,7 +166,7 @@ export abstract class BankingService {
    * @throws Refusal `account_not_found`, `account_disabled`, `recipient_invalid`, `corridor_disabled`,
    *   `amount_below_minimum`, `amount_above_maximum`, `rate_unavailable`, and those of the idempotency key as `openAccount`.
    */
-  abstract createQuote(scope: Scope, input: CreateQuoteInput, intent?: Intent): Promise<Created<Quote>>;
+  abstract createQuote(scope: Scope, input: CreateQuoteInput, options?: RequestOptions): Promise<Created<Quote>>;
 
   /** GET /quotes/{quoteId}: also an expired one. @throws Refusal `quote_not_found` */
   abstract getQuote(scope: Scope, query: { readonly quoteId: QuoteId }): Promise<Quote>;
@@ -186,7 +186,7 @@ export abstract class BankingService {
    *   those of the idempotency key.
    * @throws Refusal `route_not_found` from a service over HTTP without a sandbox.
    */
-  abstract fundAccount(scope: Scope, input: FundAccountInput, intent?: Intent): Promise<Created<Transfer>>;
+  abstract fundAccount(scope: Scope, input: FundAccountInput, options?: RequestOptions): Promise<Created<Transfer>>;
 
   /**
    * POST /sandbox/transactions/{transactionId}/events: simulates a status of the network for an international payment. The status
@@ -198,7 +198,7 @@ export abstract class BankingService {
   abstract addTransactionEvent(
     scope: Scope,
     input: AddTransactionEventInput,
-    intent?: Intent,
+    options?: RequestOptions,
   ): Promise<Created<Transaction>>;
 
   /**
@@ -218,7 +218,7 @@ export abstract class BankingService {
    *   `purpose_code_invalid`, `schedule_invalid`, `quote_unusable`, `quote_expired`, `quote_used`, `rate_unavailable`,
    *   `external_reference_reused`, and those of the idempotency key as `openAccount`.
    */
-  abstract placeOrder(scope: Scope, input: PlaceOrderInput, intent?: Intent): Promise<Created<Order>>;
+  abstract placeOrder(scope: Scope, input: PlaceOrderInput, options?: RequestOptions): Promise<Created<Order>>;
 
   /**
    * GET /orders: the orders of the workspace, newest first, each with the latest ten of its executions.

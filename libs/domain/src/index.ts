@@ -26,7 +26,7 @@ export * from './resources/user.js';
 export * from './email.js';
 export * from './free-text.js';
 export * from './ids.js';
-export * from './intent.js';
+export * from './idempotency.js';
 export * from './lists.js';
 export * from './order-input.js';
 export * from './transfer-query.js';

@@ -46,7 +46,7 @@ describe('lockAndRead', () => {
       payment(locked, bob, euros('0.10')),
       payment(free, bob, euros('0.10')),
       payment(free, locked, euros('0.10')),
-      { entries: [], holds: { workspaceId: NORTH, accountId: locked } },
+      { entries: [], accountToLock: { workspaceId: NORTH, accountId: locked } },
     ];
 
     const posting = await preparePosting(world.books, proposals);
@@ -65,7 +65,9 @@ describe('lockAndRead', () => {
 
   it('locks the account of a proposal that moves no money', async () => {
     const ada = await account(world, '1.00');
-    const posting = await preparePosting(world.books, [{ entries: [], holds: { workspaceId: NORTH, accountId: ada } }]);
+    const posting = await preparePosting(world.books, [
+      { entries: [], accountToLock: { workspaceId: NORTH, accountId: ada } },
+    ]);
 
     const rows = await world.database.transaction({ workspaces: posting.workspaces }, async (tx) => {
       await lockAndRead(tx, posting);
@@ -98,7 +100,9 @@ describe('write', () => {
 
   it('commits statements where nothing was posted', async () => {
     const ada = await account(world);
-    const posting = await preparePosting(world.books, [{ entries: [], holds: { workspaceId: NORTH, accountId: ada } }]);
+    const posting = await preparePosting(world.books, [
+      { entries: [], accountToLock: { workspaceId: NORTH, accountId: ada } },
+    ]);
 
     await world.database.transaction({ workspaces: posting.workspaces }, async (tx) => {
       await lockAndRead(tx, posting);

@@ -37,7 +37,7 @@ export interface Entry {
 export interface Proposal {
   readonly entries: readonly Entry[];
   /** A customer's account that is locked even if the proposal moves no money. The lock orders the caller's other writes. */
-  readonly holds?: AccountRef | undefined;
+  readonly accountToLock?: AccountRef | undefined;
 }
 
 /** A customer's account. */
@@ -49,11 +49,11 @@ export interface AccountRef {
 export const accountKey = (workspaceId: number, accountId: number): string => `${workspaceId}/${accountId}`;
 
 /** The customers' accounts that a proposal locks, with repetitions. */
-export function customerAccountsOf({ entries, holds }: Proposal): AccountRef[] {
+export function customerAccountsOf({ entries, accountToLock }: Proposal): AccountRef[] {
   const moved = entries.flatMap(({ workspaceId, legs }) =>
     legs.flatMap(({ account }) => (typeof account === 'number' ? [{ workspaceId, accountId: account }] : [])),
   );
-  return holds ? [holds, ...moved] : moved;
+  return accountToLock ? [accountToLock, ...moved] : moved;
 }
 
 /** A leg as it was written. */

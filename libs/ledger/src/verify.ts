@@ -23,7 +23,7 @@ interface FxPosition {
 }
 
 /** The result of a verification. */
-export interface Proof {
+export interface VerificationReport {
   readonly workspaces: number;
   readonly accounts: number;
   readonly transactions: number;
@@ -53,7 +53,7 @@ export async function verifyBooks(
   database: Database,
   workspaceIds: readonly number[],
   options: VerifyOptions = {},
-): Promise<Proof> {
+): Promise<VerificationReport> {
   const findings: Finding[] = [];
   const fxPositions: FxPosition[] = [];
   const owed: InterworkspaceSum[] = [];

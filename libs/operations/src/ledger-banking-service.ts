@@ -17,7 +17,7 @@ import {
   type CorridorQuery,
   type Created,
   type FundAccountInput,
-  type Intent,
+  type RequestOptions,
   type AddInternalRecipientInput,
   type AddInternationalRecipientInput,
   type Page,
@@ -141,17 +141,17 @@ export class LedgerBankingService extends BankingService {
   addInternationalRecipient(
     scope: Scope,
     input: AddInternationalRecipientInput,
-    intent: Intent = {},
+    options: RequestOptions = {},
   ): Promise<Created<Recipient>> {
-    return addInternationalRecipient(this.database, acting(scope), input, intent);
+    return addInternationalRecipient(this.database, acting(scope), input, options);
   }
 
   addInternalRecipient(
     scope: Scope,
     input: AddInternalRecipientInput,
-    intent: Intent = {},
+    options: RequestOptions = {},
   ): Promise<Created<Recipient>> {
-    return addInternalRecipient(this.database, acting(scope), input, intent);
+    return addInternalRecipient(this.database, acting(scope), input, options);
   }
 
   changeRecipient(scope: Scope, change: RecipientChange): Promise<Recipient> {
@@ -170,8 +170,8 @@ export class LedgerBankingService extends BankingService {
     return getTransfer(this.database, required(scope.workspaceId), transferId);
   }
 
-  placeOrder(scope: Scope, input: PlaceOrderInput, intent: Intent = {}): Promise<Created<Order>> {
-    return placeOrder(this.orders, acting(scope), input, intent);
+  placeOrder(scope: Scope, input: PlaceOrderInput, options: RequestOptions = {}): Promise<Created<Order>> {
+    return placeOrder(this.orders, acting(scope), input, options);
   }
 
   listOrders(scope: Scope, query: OrderQuery = {}): Promise<Page<Order>> {
@@ -198,8 +198,8 @@ export class LedgerBankingService extends BankingService {
     return getAccount(this.database, required(scope.workspaceId), accountId);
   }
 
-  openAccount(scope: Scope, input: OpenAccountInput, intent: Intent = {}): Promise<Created<Account>> {
-    return openAccount(this.database, acting(scope), input, intent, this.newAccountCode);
+  openAccount(scope: Scope, input: OpenAccountInput, options: RequestOptions = {}): Promise<Created<Account>> {
+    return openAccount(this.database, acting(scope), input, options, this.newAccountCode);
   }
 
   changeAccount(scope: Scope, change: AccountChange): Promise<Account> {
@@ -210,9 +210,9 @@ export class LedgerBankingService extends BankingService {
     return getStatement(this.database, this.cursors, required(scope.workspaceId), query);
   }
 
-  createQuote(scope: Scope, input: CreateQuoteInput, intent: Intent = {}): Promise<Created<Quote>> {
+  createQuote(scope: Scope, input: CreateQuoteInput, options: RequestOptions = {}): Promise<Created<Quote>> {
     const { rates = NO_RATES, validS = 300, openMax } = this.quoteTerms;
-    return createQuote(this.database, acting(scope), input, intent, { rates, validS, openMax });
+    return createQuote(this.database, acting(scope), input, options, { rates, validS, openMax });
   }
 
   getQuote(scope: Scope, { quoteId }: { quoteId: QuoteId }): Promise<Quote> {
@@ -223,18 +223,18 @@ export class LedgerBankingService extends BankingService {
     return listTransfers(this.database, this.cursors, required(scope.workspaceId), query);
   }
 
-  async fundAccount(scope: Scope, input: FundAccountInput, intent: Intent = {}): Promise<Created<Transfer>> {
+  async fundAccount(scope: Scope, input: FundAccountInput, options: RequestOptions = {}): Promise<Created<Transfer>> {
     await requireSandbox(this.database);
-    return fundAccount(this.books, acting(scope), input, intent);
+    return fundAccount(this.books, acting(scope), input, options);
   }
 
   async addTransactionEvent(
     scope: Scope,
     input: AddTransactionEventInput,
-    intent: Intent = {},
+    options: RequestOptions = {},
   ): Promise<Created<Transaction>> {
     await requireSandbox(this.database);
-    return addTransactionEvent(this.books, acting(scope), input, intent);
+    return addTransactionEvent(this.books, acting(scope), input, options);
   }
 
   async moveClock(scope: Scope, change: ClockChange): Promise<SandboxClock> {

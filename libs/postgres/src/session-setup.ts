@@ -9,7 +9,7 @@ import {
 import { DatabaseSetupError } from './failures.js';
 import { SQLSTATE } from './sqlstate.js';
 
-/** The settings and the proof of every connection, before a caller gets it. */
+/** Sets up and checks every connection before a caller gets it. */
 export interface SessionSettings {
   readonly role: string | undefined;
   readonly schema: string | undefined;
@@ -23,7 +23,7 @@ export interface SessionSettings {
 }
 
 /** The settings of the server and the rights of our login and role. */
-interface Proof {
+interface SessionState {
   readonly version: number;
   readonly fsync: string;
   readonly full_page_writes: string;
@@ -53,16 +53,16 @@ const PREDEFINED_ROLES = ['pg_write_all_data', 'pg_execute_server_program', 'pg_
  * @throws Error at once for invalid settings.
  */
 export function sessionSetup(settings: SessionSettings): (client: ClientBase) => Promise<void> {
-  const text = `${settingsSql(settings)}; ${proofSql(settings)}`;
+  const text = `${settingsSql(settings)}; ${sessionStateSql(settings)}`;
   const query = { text, query_timeout: settings.setupTimeoutMs } as QueryConfig;
   return async (client) => {
     const login = (client as { readonly user?: string }).user ?? 'login';
     const results = await client
       .query(query)
       .catch((error: unknown) => Promise.reject(explain(error, settings, login)));
-    const proof = (results as unknown as QueryResult<Proof>[]).at(-1)?.rows[0];
-    if (proof === undefined) throw new Error('the server did not answer the questions of the session setup');
-    const objection = objectionTo(proof);
+    const state = (results as unknown as QueryResult<SessionState>[]).at(-1)?.rows[0];
+    if (state === undefined) throw new Error('the server did not answer the questions of the session setup');
+    const objection = objectionTo(state);
     if (objection !== undefined) throw new DatabaseSetupError(objection);
   };
 }
@@ -96,7 +96,7 @@ function settingsSql(settings: SessionSettings): string {
 }
 
 /** `owned` is a table whose definition our role could change. */
-function proofSql({ schema, forbiddenRoles }: SessionSettings): string {
+function sessionStateSql({ schema, forbiddenRoles }: SessionSettings): string {
   return `
     select current_setting('server_version_num')::int as version,
            current_setting('fsync') as fsync,
@@ -131,27 +131,27 @@ function reachableSql(forbiddenRoles: readonly string[]): string {
             order by r.rolname = session_user desc, r.rolname limit 1)`;
 }
 
-function objectionTo(proof: Proof): string | undefined {
-  const { role } = proof;
-  if (proof.version < VERSION_MIN) return `PostgreSQL 15 or newer is needed; this server is ${proof.version}.`;
-  if (proof.fsync !== 'on') return 'Committed money could be lost in a crash: set fsync = on on the server.';
-  if (proof.full_page_writes !== 'on') {
+function objectionTo(state: SessionState): string | undefined {
+  const { role } = state;
+  if (state.version < VERSION_MIN) return `PostgreSQL 15 or newer is needed; this server is ${state.version}.`;
+  if (state.fsync !== 'on') return 'Committed money could be lost in a crash: set fsync = on on the server.';
+  if (state.full_page_writes !== 'on') {
     return 'Committed money could be lost in a crash: set full_page_writes = on on the server.';
   }
-  if (proof.synchronous_commit === 'off') {
+  if (state.synchronous_commit === 'off') {
     return 'Committed money could be lost in a crash: set synchronous_commit = on for the server, the database and the login.';
   }
-  if (proof.superuser) {
+  if (state.superuser) {
     return `The role "${role}" is a superuser, which row-level security does not bind: connect as another role, or let the connection take on the app's role.`;
   }
-  if (proof.bypass) return `Row-level security does not bind the role "${role}": alter role "${role}" nobypassrls.`;
-  if (proof.owned !== null) {
-    return `The role "${role}" has the rights of the owner of table "${proof.owned}" and could drop its constraints: connect as a role that owns nothing.`;
+  if (state.bypass) return `Row-level security does not bind the role "${role}": alter role "${role}" nobypassrls.`;
+  if (state.owned !== null) {
+    return `The role "${role}" has the rights of the owner of table "${state.owned}" and could drop its constraints: connect as a role that owns nothing.`;
   }
-  return objectionToRights(proof);
+  return objectionToRights(state);
 }
 
-function objectionToRights({ login, role, database, reachable, creates }: Proof): string | undefined {
+function objectionToRights({ login, role, database, reachable, creates }: SessionState): string | undefined {
   if (reachable !== null) {
     const [why, advice] =
       reachable === login

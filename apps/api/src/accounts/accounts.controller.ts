@@ -1,11 +1,11 @@
 import { Body, Controller, Get, Param, Patch, Post, Query, Res } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { BankingService, type Account, type AccountId, type Intent } from '@banking/domain';
+import { BankingService, type Account, type AccountId, type RequestOptions } from '@banking/domain';
 import { CalledBy, type Caller } from '../access/caller.js';
 import { ApiIdParam, IdPipe } from '../http/id.pipe.js';
 import { Operation } from '../access/operation.decorator.js';
-import { IntentOf, sendCreated } from '../input/creation.js';
+import { RequestOptionsOf, sendCreated } from '../input/creation.js';
 import { bodyPipe, queryPipe } from '../input/input.pipe.js';
 import { PageQueryDto, sendPage } from '../input/page.js';
 import * as docs from './accounts.docs.js';
@@ -42,10 +42,10 @@ export class AccountsController {
   async open(
     @CalledBy() caller: Caller,
     @Body(bodyPipe) input: OpenAccountInputDto,
-    @IntentOf() intent: Intent,
+    @RequestOptionsOf() options: RequestOptions,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
-    return sendCreated(reply, '/accounts', await this.banking.openAccount(caller, input, intent));
+    return sendCreated(reply, '/accounts', await this.banking.openAccount(caller, input, options));
   }
 
   @Patch(':accountId')

@@ -7,7 +7,7 @@ import {
   type AppId,
   Directory,
   type DirectoryUser,
-  type Intent,
+  type RequestOptions,
   type Subject,
   type UserId,
   type WorkspaceId,
@@ -17,7 +17,7 @@ import { AccessCheck } from '../access/access-check.js';
 import { CalledBy, type Caller } from '../access/caller.js';
 import { RoleLookup } from '../access/role-lookup.js';
 import { RateLimit } from '../access/rate-limit.js';
-import { IntentOf } from '../input/creation.js';
+import { RequestOptionsOf } from '../input/creation.js';
 import { boundHandlers } from './handler-deadline.js';
 import { Operation } from '../access/operation.decorator.js';
 import { RefusalFilter } from './refusal.filter.js';
@@ -33,7 +33,7 @@ const script = { work: (async () => undefined) as Work, beforeAccess: async (): 
 class Routes {
   @Post('accounts')
   @Operation('openAccount', { ...text, body: 'creates' })
-  create(@CalledBy() caller: Caller, @IntentOf() _intent: Intent) {
+  create(@CalledBy() caller: Caller, @RequestOptionsOf() _intent: RequestOptions) {
     return script.work(caller);
   }
 

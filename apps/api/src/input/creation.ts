@@ -1,11 +1,11 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Created, type Intent, isIdempotencyKey } from '@banking/domain';
+import { type Created, type RequestOptions, isIdempotencyKey } from '@banking/domain';
 import type { CalledRequest } from '../access/caller.js';
 import { publicReference } from '../http/public-url.js';
 
 /** The idempotency key of the request. */
-export const IntentOf = createParamDecorator((_: unknown, context: ExecutionContext): Intent => {
+export const RequestOptionsOf = createParamDecorator((_: unknown, context: ExecutionContext): RequestOptions => {
   const request = context.switchToHttp().getRequest<FastifyRequest & CalledRequest>();
   const idempotencyKey = request.headers['idempotency-key'] as string | undefined;
   if (idempotencyKey === undefined) return {};

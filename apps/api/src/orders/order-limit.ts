@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
-import type { AccountId, Created, Intent, Order, Scope } from '@banking/domain';
+import type { AccountId, Created, RequestOptions, Order, Scope } from '@banking/domain';
 import { type Headed, orderLimit, RateLimit } from '../access/rate-limit.js';
 
 const KEYS_REMEMBERED_MAX = 100_000;
 
 /** An attempt to place an order. */
-interface Attempt extends Intent, Pick<Scope, 'workspaceId'> {
+interface Attempt extends RequestOptions, Pick<Scope, 'workspaceId'> {
   readonly accountId: AccountId;
   /** The request body. */
   readonly body: object;

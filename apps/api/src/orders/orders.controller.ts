@@ -1,11 +1,11 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { BankingService, type AccountId, type Intent, type Order, type OrderId } from '@banking/domain';
+import { BankingService, type AccountId, type RequestOptions, type Order, type OrderId } from '@banking/domain';
 import { CalledBy, type Caller } from '../access/caller.js';
 import { ApiIdParam, IdPipe } from '../http/id.pipe.js';
 import { Operation } from '../access/operation.decorator.js';
-import { IntentOf, sendCreated } from '../input/creation.js';
+import { RequestOptionsOf, sendCreated } from '../input/creation.js';
 import { bodyPipe, queryPipe } from '../input/input.pipe.js';
 import { linkNext, PageQueryDto, sendPage } from '../input/page.js';
 import * as docs from './orders.docs.js';
@@ -41,12 +41,12 @@ export class OrdersController {
     @CalledBy() caller: Caller,
     @Param('accountId', IdPipe) accountId: AccountId,
     @Body(bodyPipe) input: PlaceOrderInputDto,
-    @IntentOf() intent: Intent,
+    @RequestOptionsOf() options: RequestOptions,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
-    const attempt = { ...intent, workspaceId: caller.workspaceId, accountId, body: input };
+    const attempt = { ...options, workspaceId: caller.workspaceId, accountId, body: input };
     const placed = await this.limit.count(reply, attempt, () =>
-      this.banking.placeOrder(caller, { ...input, accountId }, intent),
+      this.banking.placeOrder(caller, { ...input, accountId }, options),
     );
     return sendCreated(reply, `/accounts/${accountId}/orders`, placed);
   }

@@ -1,11 +1,11 @@
 import { Body, Controller, Get, Param, Post, Res } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { BankingService, type Intent, type Quote, type QuoteId } from '@banking/domain';
+import { BankingService, type RequestOptions, type Quote, type QuoteId } from '@banking/domain';
 import { CalledBy, type Caller } from '../access/caller.js';
 import { ApiIdParam, IdPipe } from '../http/id.pipe.js';
 import { Operation } from '../access/operation.decorator.js';
-import { IntentOf, sendCreated } from '../input/creation.js';
+import { RequestOptionsOf, sendCreated } from '../input/creation.js';
 import { bodyPipe } from '../input/input.pipe.js';
 import * as docs from './quotes.docs.js';
 import { CreateQuoteInputDto } from './quote-input.dto.js';
@@ -22,10 +22,10 @@ export class QuotesController {
   async create(
     @CalledBy() caller: Caller,
     @Body(bodyPipe) input: CreateQuoteInputDto,
-    @IntentOf() intent: Intent,
+    @RequestOptionsOf() options: RequestOptions,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
-    return sendCreated(reply, '/quotes', await this.banking.createQuote(caller, input, intent));
+    return sendCreated(reply, '/quotes', await this.banking.createQuote(caller, input, options));
   }
 
   @Get(':quoteId')

@@ -1,11 +1,11 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query, Res } from '@nestjs/common';
 import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { BankingService, type Intent, type Recipient, type RecipientId } from '@banking/domain';
+import { BankingService, type RequestOptions, type Recipient, type RecipientId } from '@banking/domain';
 import { CalledBy, type Caller } from '../access/caller.js';
 import { ApiIdParam, IdPipe } from '../http/id.pipe.js';
 import { Operation } from '../access/operation.decorator.js';
-import { IntentOf, sendCreated } from '../input/creation.js';
+import { RequestOptionsOf, sendCreated } from '../input/creation.js';
 import { bodyPipe, queryPipe } from '../input/input.pipe.js';
 import { sendPage } from '../input/page.js';
 import { CorridorQueryDto } from '../corridors/corridor-query.dto.js';
@@ -41,10 +41,10 @@ export class RecipientsController {
     @CalledBy() caller: Caller,
     @Query(queryPipe) corridor: CorridorQueryDto,
     @Body(bodyPipe) input: InternationalRecipientDto,
-    @IntentOf() intent: Intent,
+    @RequestOptionsOf() options: RequestOptions,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
-    const created = await this.banking.addInternationalRecipient(caller, { ...corridor, ...input }, intent);
+    const created = await this.banking.addInternationalRecipient(caller, { ...corridor, ...input }, options);
     return sendCreated(reply, '/recipients', created);
   }
 
@@ -54,10 +54,10 @@ export class RecipientsController {
   async addInternal(
     @CalledBy() caller: Caller,
     @Body(bodyPipe) input: InternalRecipientDto,
-    @IntentOf() intent: Intent,
+    @RequestOptionsOf() options: RequestOptions,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
-    return sendCreated(reply, '/recipients', await this.banking.addInternalRecipient(caller, input, intent));
+    return sendCreated(reply, '/recipients', await this.banking.addInternalRecipient(caller, input, options));
   }
 
   @Get(':recipientId')

@@ -1,11 +1,17 @@
 import { Body, Controller, HttpCode, Param, Post, Res } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { BankingService, type AccountId, type Intent, type SandboxClock, type TransactionId } from '@banking/domain';
+import {
+  BankingService,
+  type AccountId,
+  type RequestOptions,
+  type SandboxClock,
+  type TransactionId,
+} from '@banking/domain';
 import { CalledBy, type Caller } from '../access/caller.js';
 import { ApiIdParam, IdPipe } from '../http/id.pipe.js';
 import { Operation } from '../access/operation.decorator.js';
-import { IntentOf, sendCreated } from '../input/creation.js';
+import { RequestOptionsOf, sendCreated } from '../input/creation.js';
 import { bodyPipe } from '../input/input.pipe.js';
 import { TransactionDto } from '../transfers/transaction.dto.js';
 import { TransferDto } from '../transfers/transfer.dto.js';
@@ -28,10 +34,10 @@ export class SandboxController {
     @CalledBy() caller: Caller,
     @Param('accountId', IdPipe) accountId: AccountId,
     @Body(bodyPipe) { amount }: FundAccountInputDto,
-    @IntentOf() intent: Intent,
+    @RequestOptionsOf() options: RequestOptions,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
-    return sendCreated(reply, '/transfers', await this.banking.fundAccount(caller, { accountId, amount }, intent));
+    return sendCreated(reply, '/transfers', await this.banking.fundAccount(caller, { accountId, amount }, options));
   }
 
   @Post('transactions/:transactionId/events')
@@ -42,10 +48,10 @@ export class SandboxController {
     @CalledBy() caller: Caller,
     @Param('transactionId', IdPipe) transactionId: TransactionId,
     @Body(bodyPipe) input: AddTransactionEventInputDto,
-    @IntentOf() intent: Intent,
+    @RequestOptionsOf() options: RequestOptions,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
-    const changed = await this.banking.addTransactionEvent(caller, { ...input, transactionId }, intent);
+    const changed = await this.banking.addTransactionEvent(caller, { ...input, transactionId }, options);
     return sendCreated(reply, '/transfers', changed, changed.resource.edges.transfers?.[0]?.id);
   }
 

@@ -1,5 +1,5 @@
 import type {
-  Intent,
+  RequestOptions,
   Order,
   PlaceOrderInput,
   RecipientId,
@@ -74,9 +74,9 @@ export async function orderFaults(): Promise<OrderFaults> {
   const recipientID = world.demo.recipients['international'] as RecipientId;
   const amount = '100000' as TransferAmount;
   const { resource: quote } = await service.createQuote(ada, { accountID: accountId, recipientID, amount });
-  const place = async (more: Partial<PlaceOrderInput>, intent: Intent = {}) => {
+  const place = async (more: Partial<PlaceOrderInput>, options: RequestOptions = {}) => {
     const input = { accountId, recipientID, amount, type: 'instant', purposeCode: 'IR001', ...more } as const;
-    return (await service.placeOrder(ada, input, intent)).resource;
+    return (await service.placeOrder(ada, input, options)).resource;
   };
   const monthly = {
     type: 'recurring',

@@ -140,23 +140,23 @@ describe('an idempotency key', () => {
   });
 
   it('is free after a refusal', async () => {
-    const intent = { idempotencyKey: 'refused' };
-    expect(await reasonOf(service.openAccount(ada, { productID: 999_999 as ProductId }, intent))).toBe(
+    const options = { idempotencyKey: 'refused' };
+    expect(await reasonOf(service.openAccount(ada, { productID: 999_999 as ProductId }, options))).toBe(
       'product_unavailable',
     );
 
-    expect(await service.openAccount(ada, { productID: euro }, intent)).toMatchObject({ isReplay: false });
+    expect(await service.openAccount(ada, { productID: euro }, options)).toMatchObject({ isReplay: false });
   });
 
   it('is new after 30 days, and other expired keys stay', async () => {
-    const intent = { idempotencyKey: 'old' };
-    const first = await service.openAccount(ada, { productID: euro }, intent);
+    const options = { idempotencyKey: 'old' };
+    const first = await service.openAccount(ada, { productID: euro }, options);
     await service.openAccount(ada, { productID: euro }, { idempotencyKey: 'older' });
     await world.owner.query(
       `update idempotency set created_at = now() - interval '30 days 1 second' where key in ('old', 'older')`,
     );
 
-    const second = await service.openAccount(ada, { productID: euro, alias: 'Other' }, intent);
+    const second = await service.openAccount(ada, { productID: euro, alias: 'Other' }, options);
 
     expect(second.isReplay).toBe(false);
     expect(second.resource.id).not.toBe(first.resource.id);
@@ -164,7 +164,7 @@ describe('an idempotency key', () => {
       `select key from idempotency where key in ('old', 'older')`,
     );
     expect(rows.map(({ key }) => key).sort()).toEqual(['old', 'older']);
-    expect(await service.openAccount(ada, { productID: euro, alias: 'Other' }, intent)).toMatchObject({
+    expect(await service.openAccount(ada, { productID: euro, alias: 'Other' }, options)).toMatchObject({
       isReplay: true,
       resource: { id: second.resource.id },
     });

@@ -3,7 +3,7 @@ import {
   type Account,
   type OpenAccountInput,
   type Created,
-  type Intent,
+  type RequestOptions,
   type UserId,
   type WorkspaceId,
 } from '@banking/domain';
@@ -42,12 +42,12 @@ export async function openAccount(
   database: Database,
   opener: Opener,
   input: OpenAccountInput,
-  intent: Intent,
+  options: RequestOptions,
   newCode: () => string,
 ): Promise<Created<Account>> {
   for (let triesLeft = CODE_TRIES - 1; ; triesLeft -= 1) {
     try {
-      return await openUnder(newCode(), database, opener, input, intent);
+      return await openUnder(newCode(), database, opener, input, options);
     } catch (error) {
       if (triesLeft === 0 || !isCodeTaken(error)) throw error;
     }
@@ -59,10 +59,10 @@ function openUnder(
   database: Database,
   { workspaceId, actor }: Opener,
   { productID, alias }: OpenAccountInput,
-  intent: Intent,
+  options: RequestOptions,
 ): Promise<Created<Account>> {
   const content = { productID, ...(alias !== undefined && { alias }) };
-  return createOnce(database, { workspaceId, operation: 'openAccount', content }, intent, actor, async (tx) => {
+  return createOnce(database, { workspaceId, operation: 'openAccount', content }, options, actor, async (tx) => {
     const [[prepared]] = await tx.pipeline([bind(PREPARE_ACCOUNT, productID, workspaceId)] as const);
     if (!prepared) throw new Refusal('product_unavailable');
     const id = Number(prepared.id);

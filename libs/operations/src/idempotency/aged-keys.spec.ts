@@ -1,4 +1,12 @@
-import type { AccountId, Intent, RecipientId, Scope, TransferAmount, UserId, WorkspaceId } from '@banking/domain';
+import type {
+  AccountId,
+  RequestOptions,
+  RecipientId,
+  Scope,
+  TransferAmount,
+  UserId,
+  WorkspaceId,
+} from '@banking/domain';
 import { testOrProve } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { demoWorld } from '../testing/worlds.js';
@@ -32,8 +40,8 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => world.close());
 
-const place = (intent: Intent) =>
-  service.placeOrder(ada, { accountId: from, recipientID, amount: '1' as TransferAmount, type: 'instant' }, intent);
+const place = (options: RequestOptions) =>
+  service.placeOrder(ada, { accountId: from, recipientID, amount: '1' as TransferAmount, type: 'instant' }, options);
 
 /** How many rows of the table have been read by an index or removed so far, by sessions that have reported it. */
 async function touched(): Promise<{ readonly read: bigint; readonly removed: bigint }> {

@@ -1,6 +1,6 @@
 import type {
   AccountId,
-  Intent,
+  RequestOptions,
   PlaceOrderInput,
   RecipientId,
   Scope,
@@ -68,7 +68,7 @@ const poisoned = (order: PreparedOrder): PreparedOrder =>
     ? { ...order, draft: { ...order.draft, repeatUnit: 'poison' as never } }
     : order;
 
-const place = (intent: Intent = {}, amount = '100', more: Partial<PlaceOrderInput> = {}) => {
+const place = (options: RequestOptions = {}, amount = '100', more: Partial<PlaceOrderInput> = {}) => {
   const input: PlaceOrderInput = {
     accountId: from,
     recipientID,
@@ -76,19 +76,19 @@ const place = (intent: Intent = {}, amount = '100', more: Partial<PlaceOrderInpu
     type: 'instant',
     ...more,
   };
-  return placeOrder(orders, ada, input, intent);
+  return placeOrder(orders, ada, input, options);
 };
 const range = (length: number) => Array.from({ length }, (_, index) => index);
 
 describe('an order whose connection is lost around the commit', () => {
-  it.each<[string, 'toServer' | 'toClient', string, Intent]>([
+  it.each<[string, 'toServer' | 'toClient', string, RequestOptions]>([
     ['before the database has read it, with a key', 'toServer', 'insert_transfers', { idempotencyKey: 'lost-1' }],
     ['after it was done, with a key', 'toClient', 'COMMIT', { idempotencyKey: 'lost-2' }],
     ['after it was done, without a key', 'toClient', 'COMMIT', {}],
-  ])('is placed once if the connection is lost %s', async (_, direction, text, intent) => {
+  ])('is placed once if the connection is lost %s', async (_, direction, text, options) => {
     cutOnce(wire, direction, text);
 
-    const { resource } = await place(intent);
+    const { resource } = await place(options);
 
     expect(resource).toMatchObject({ status: 'completed' });
     const { items } = await service.listOrders(ada, { accountId: from });
@@ -146,13 +146,13 @@ describe('another creation whose connection is lost around the commit', () => {
 });
 
 describe('an order that has used up the balance when its confirmation is lost', () => {
-  it.each<[string, Intent]>([
+  it.each<[string, RequestOptions]>([
     ['a key', { idempotencyKey: 'all-of-it' }],
     ['no key', {}],
-  ])('is returned if it had %s', async (_, intent) => {
+  ])('is returned if it had %s', async (_, options) => {
     cutOnce(wire, 'toClient', 'COMMIT');
 
-    const { resource, isReplay } = await place(intent, '1000');
+    const { resource, isReplay } = await place(options, '1000');
 
     expect([resource.status, isReplay]).toEqual(['completed', false]);
     expect((await service.listOrders(ada, { accountId: from })).items).toEqual([resource]);
@@ -170,10 +170,10 @@ describe('an order that has used up the balance when its confirmation is lost', 
   });
 
   it('is refused with `outcome_unknown` if the database stays unreachable, with and without a key', async () => {
-    for (const intent of [{ idempotencyKey: 'away' }, {}]) {
+    for (const options of [{ idempotencyKey: 'away' }, {}]) {
       cutAll(wire, 'COMMIT');
 
-      await expect(place(intent)).rejects.toMatchObject({ reason: 'outcome_unknown', status: 504 });
+      await expect(place(options)).rejects.toMatchObject({ reason: 'outcome_unknown', status: 504 });
       heal(wire);
     }
 

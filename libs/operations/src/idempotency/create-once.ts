@@ -1,4 +1,4 @@
-import { Refusal, RETRY_AFTER_S, type Created, type Intent } from '@banking/domain';
+import { Refusal, RETRY_AFTER_S, type Created, type RequestOptions } from '@banking/domain';
 import { write, type PostedTransaction } from '@banking/ledger';
 import {
   bind,
@@ -37,7 +37,7 @@ export interface Creation<T> {
 export async function findReplay<T>(
   database: Database,
   request: CreationRequest,
-  { idempotencyKey }: Intent,
+  { idempotencyKey }: RequestOptions,
 ): Promise<Created<T> | undefined> {
   const key = keyOf(request, idempotencyKey);
   if (!key) return undefined;
@@ -56,7 +56,7 @@ export async function findReplay<T>(
 export async function createOnce<T>(
   database: Database,
   request: CreationRequest,
-  { idempotencyKey }: Intent,
+  { idempotencyKey }: RequestOptions,
   actor: number | undefined,
   create: (tx: DbTransaction) => Promise<Creation<T>>,
 ): Promise<Created<T>> {
@@ -99,5 +99,5 @@ function replayOf<T>(key: IdempotencyKey, stored: StoredResponse | undefined): C
   if (!stored) return undefined;
   const conflict = keyConflict(key, stored);
   if (conflict) throw conflict;
-  return { resource: JSON.parse(stored.answer) as T, isReplay: true };
+  return { resource: JSON.parse(stored.body) as T, isReplay: true };
 }

@@ -16,6 +16,7 @@ export interface CursorScope {
   readonly filters: Readonly<Record<string, unknown>>;
 }
 
+/** The table `seal` stores the keys of message authentication codes. */
 const READ_KEY = sqlStatement<{ key: Buffer }>('read_cursor_key', `select key from seal where name = 'cursor'`);
 const MAC_BYTES = 16;
 const CURSOR = /^[A-Za-z0-9_-]{1,200}$/;

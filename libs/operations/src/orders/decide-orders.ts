@@ -9,13 +9,13 @@ export type OrderDecision =
   | PostedOrder
   | { readonly kind: 'refused'; readonly order: PreparedOrder; readonly refusal: Refusal }
   /** The order as JSON: a stored response, or the order itself from an attempt whose commit was in doubt. */
-  | { readonly kind: 'found'; readonly order: PreparedOrder; readonly resource: string; readonly isReplay: boolean }
+  | { readonly kind: 'existing'; readonly order: PreparedOrder; readonly resource: string; readonly isReplay: boolean }
   /** An order before it in the batch has its key, and the same request. */
   | { readonly kind: 'replays'; readonly order: PreparedOrder; readonly original: PostedOrder }
   /** Another session has locked an account, order or claim. */
   | { readonly kind: 'locked'; readonly order: PreparedOrder }
   /** The run was carried out or cancelled, or another worker has its claim. */
-  | { readonly kind: 'over'; readonly order: PreparedOrder };
+  | { readonly kind: 'not_due'; readonly order: PreparedOrder };
 
 export interface PostedOrder {
   readonly kind: 'posted';
@@ -23,70 +23,75 @@ export interface PostedOrder {
   readonly posted: readonly PostedTransaction[];
 }
 
-/** Posted orders of the batch by the key, external reference and quote that each of them has. */
-type Holders = Map<string, PostedOrder>;
+/** The posted orders of the batch by the values that one order only may have: idempotency key, external reference, quote. */
+type PostedByUniqueKey = Map<string, PostedOrder>;
 
 /** Decides the orders of a batch one by one, each on what those before it left. Pure but for the accounts of the context. */
 export function decideOrders(context: DecisionContext, batch: readonly LockedOrder[]): OrderDecision[] {
-  const holders: Holders = new Map();
+  const postedByUniqueKey: PostedByUniqueKey = new Map();
   return batch.map((lockedOrder) => {
-    const decision = decideOrder(context, lockedOrder, holders);
-    if (decision.kind === 'posted') for (const name of claimsOf(decision.order)) holders.set(name, decision);
+    const decision = decideOrder(context, lockedOrder, postedByUniqueKey);
+    if (decision.kind === 'posted')
+      for (const key of uniqueKeysOf(decision.order)) postedByUniqueKey.set(key, decision);
     return decision;
   });
 }
 
 /** An order that exists comes before its key, the key before a refusal that was known, and that before the books. */
-function decideOrder(context: DecisionContext, lockedOrder: LockedOrder, holders: Holders): OrderDecision {
+function decideOrder(
+  context: DecisionContext,
+  lockedOrder: LockedOrder,
+  postedByUniqueKey: PostedByUniqueKey,
+): OrderDecision {
   const { order, isLockedElsewhere, placedEarlier, runState } = lockedOrder;
   if (isLockedElsewhere) return { kind: 'locked', order };
-  if (placedEarlier !== undefined) return { kind: 'found', order, resource: placedEarlier, isReplay: false };
-  const replay = decideReplay(lockedOrder, holders);
+  if (placedEarlier !== undefined) return { kind: 'existing', order, resource: placedEarlier, isReplay: false };
+  const replay = decideReplay(lockedOrder, postedByUniqueKey);
   if (replay) return replay;
-  if (runState === 'locked' || runState === 'over') return { kind: runState, order };
-  const refusal = order.refusal ?? conflictOf(lockedOrder, holders);
+  if (runState === 'locked' || runState === 'not_due') return { kind: runState, order };
+  const refusal = order.refusal ?? conflictOf(lockedOrder, postedByUniqueKey);
   if (refusal) return { kind: 'refused', order, refusal };
   const { posted, refused } = decide(context, proposalOf(order));
   return posted ? { kind: 'posted', order, posted } : { kind: 'refused', order, refusal: refused };
 }
 
 /** A key is free again if the order that had it was refused. */
-function decideReplay({ order, stored }: LockedOrder, holders: Holders): OrderDecision | undefined {
+function decideReplay({ order, stored }: LockedOrder, postedByUniqueKey: PostedByUniqueKey): OrderDecision | undefined {
   if (order.kind !== 'placement' || !order.key) return undefined;
-  const original = holders.get(claimOf('key', order.workspaceId, order.key.operation, order.key.key));
+  const original = postedByUniqueKey.get(uniqueKey('key', order.workspaceId, order.key.operation, order.key.key));
   const first = stored ?? (original?.order.kind === 'placement' ? original.order.key : undefined);
   if (!first) return undefined;
   const refusal = keyConflict(order.key, first);
   if (refusal) return { kind: 'refused', order, refusal };
-  if (stored) return { kind: 'found', order, resource: stored.answer, isReplay: true };
+  if (stored) return { kind: 'existing', order, resource: stored.body, isReplay: true };
   return original && { kind: 'replays', order, original };
 }
 
 /** External references and quotes serve one order each. */
-function conflictOf({ order, conflicts }: LockedOrder, holders: Holders): Refusal | undefined {
+function conflictOf({ order, conflicts }: LockedOrder, postedByUniqueKey: PostedByUniqueKey): Refusal | undefined {
   if (order.kind !== 'placement') return undefined;
   const { workspaceId, draft } = order;
   if (
     conflicts?.reference_is_taken === true ||
-    holders.has(claimOf('reference', workspaceId, draft.externalReference))
+    postedByUniqueKey.has(uniqueKey('reference', workspaceId, draft.externalReference))
   ) {
     return new Refusal('external_reference_reused');
   }
-  if (conflicts?.quote_is_used === true || holders.has(claimOf('quote', workspaceId, draft.quoteID))) {
+  if (conflicts?.quote_is_used === true || postedByUniqueKey.has(uniqueKey('quote', workspaceId, draft.quoteID))) {
     return new Refusal('quote_used');
   }
   return conflicts?.quote_is_expired === true ? new Refusal('quote_expired') : undefined;
 }
 
-function claimsOf(order: PreparedOrder): string[] {
+function uniqueKeysOf(order: PreparedOrder): string[] {
   if (order.kind !== 'placement') return [];
   const { workspaceId, key, draft } = order;
   return [
-    ...(key ? [claimOf('key', workspaceId, key.operation, key.key)] : []),
-    ...(draft.externalReference === undefined ? [] : [claimOf('reference', workspaceId, draft.externalReference)]),
-    ...(draft.quoteID === undefined ? [] : [claimOf('quote', workspaceId, draft.quoteID)]),
+    ...(key ? [uniqueKey('key', workspaceId, key.operation, key.key)] : []),
+    ...(draft.externalReference === undefined ? [] : [uniqueKey('reference', workspaceId, draft.externalReference)]),
+    ...(draft.quoteID === undefined ? [] : [uniqueKey('quote', workspaceId, draft.quoteID)]),
   ];
 }
 
-const claimOf = (kind: string, workspaceId: number, ...value: readonly (string | number | undefined)[]) =>
+const uniqueKey = (kind: string, workspaceId: number, ...value: readonly (string | number | undefined)[]) =>
   JSON.stringify([kind, workspaceId, ...value]);

@@ -15,8 +15,8 @@ export interface LockedOrder {
   readonly placedEarlier: string | undefined;
   readonly stored: StoredResponse | undefined;
   readonly conflicts: OrderConflicts | undefined;
-  /** Of a run: `due` and locked here, `locked` by another session, or `over`. */
-  readonly runState: 'due' | 'locked' | 'over' | undefined;
+  /** Of a run: `due` and locked here, `locked` by another session, or `not_due`. */
+  readonly runState: 'due' | 'locked' | 'not_due' | undefined;
 }
 
 /** A query about some orders of a batch. `place` of a row is the index of its order among them. */
@@ -59,7 +59,7 @@ export async function lockOrders(
   const runStateOf = (order: PreparedOrder): LockedOrder['runState'] => {
     if (order.kind !== 'run') return undefined;
     if (rowOf(lockedRuns, order)) return 'due';
-    return rowOf(dueRuns, order) ? 'locked' : 'over';
+    return rowOf(dueRuns, order) ? 'locked' : 'not_due';
   };
   const lockedOrders = orders.map((order) => ({
     order,
@@ -79,6 +79,6 @@ const rowsByOrder = <Row extends { readonly place: number }>(
 
 const isPlacement = (order: PreparedOrder): order is PreparedOrder & Placement => order.kind === 'placement';
 const isRun = (order: PreparedOrder): order is PreparedOrder & PreparedRun => order.kind === 'run';
-/** Whether an order claims what serves one order only. */
+/** Whether an order uses an external reference or a quote, which serve one order each. */
 const isExclusive = ({ draft, refusal }: PreparedOrder & Placement) =>
   refusal === undefined && (draft.externalReference !== undefined || draft.quoteID !== undefined);

@@ -64,7 +64,7 @@ export class OrderService {
    * @throws the refusal of the order, or the error that failed it
    * @throws CommitInDoubtError if the retries fail as well: the first attempt may have been committed
    */
-  async settle(order: PreparedOrder, signal?: AbortSignal): Promise<OrderOutcome> {
+  async submit(order: PreparedOrder, signal?: AbortSignal): Promise<OrderOutcome> {
     const submit = async (mayExist: boolean) => {
       const outcome = await this.batcher
         .submit(order.kind === 'placement' && mayExist ? { ...order, mayExist } : order, signal)

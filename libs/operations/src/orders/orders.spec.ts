@@ -38,14 +38,14 @@ describe('an order between two accounts of a workspace', () => {
   it('is placed once for twenty concurrent requests with one key', async () => {
     const [from, to] = [await account(1, '1000'), await account(1, '0')];
     const recipient = await near(to);
-    const intent = key();
+    const options = key();
 
-    const answers = await Promise.all(range(20).map(() => service.placeOrder(ada, orderOf(from, recipient), intent)));
+    const answers = await Promise.all(range(20).map(() => service.placeOrder(ada, orderOf(from, recipient), options)));
 
     expect(new Set(answers.map(({ resource }) => JSON.stringify(resource))).size).toBe(1);
     expect(answers.filter(({ isReplay }) => !isReplay)).toHaveLength(1);
     expect(await balanceOf(from)).toBe(900);
-    expect(await reasonOf(service.placeOrder(ada, orderOf(from, recipient, { description: 'Other' }), intent))).toBe(
+    expect(await reasonOf(service.placeOrder(ada, orderOf(from, recipient, { description: 'Other' }), options))).toBe(
       'idempotency_key_reused',
     );
   });

@@ -1,6 +1,6 @@
 import {
   type Created,
-  type Intent,
+  type RequestOptions,
   type Order,
   type PlaceOrderInput,
   Refusal,
@@ -36,7 +36,7 @@ export async function placeOrder(
   orders: OrderService,
   { workspaceId, actor, signal }: PlacingScope,
   input: PlaceOrderInput,
-  { idempotencyKey }: Intent,
+  { idempotencyKey }: RequestOptions,
 ): Promise<Created<Order>> {
   const draft = parseOrderInput(input);
   const key = keyOf(requestOf(workspaceId, input), idempotencyKey);
@@ -44,7 +44,7 @@ export async function placeOrder(
   const facts = await orders.readFacts({ workspaceId, accountId, recipientId, quoteId, externalReference });
   const ids = { workspaceId, ...(await orders.takeIds()), placedBy: actor };
   const prepared = await preparePlacement(draft, ids, facts, orders.rates);
-  const outcome = await orders.settle({ ...prepared, key }, signal);
+  const outcome = await orders.submit({ ...prepared, key }, signal);
   if (outcome.kind !== 'placed') throw new Error('an order was placed without a response');
   return outcome.created;
 }

@@ -76,13 +76,13 @@ function outcomeOf(decision: OrderDecision, responses: ReadonlyMap<PostedOrder, 
       return placed(responses.get(decision), false);
     case 'replays':
       return placed(responses.get(decision.original), true);
-    case 'found':
+    case 'existing':
       return placed(decision.resource, decision.isReplay);
     case 'refused':
       return { kind: 'refused', refusal: decision.refusal };
     case 'locked':
       return { kind: 'locked' };
-    case 'over':
+    case 'not_due':
       return { kind: 'run' };
   }
 }

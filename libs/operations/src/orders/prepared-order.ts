@@ -66,5 +66,5 @@ export type OrderOutcome =
 /** What an order asks of the books. */
 export const proposalOf = ({ workspaceId, accountId, entries }: PreparedOrder): Proposal => ({
   entries,
-  ...(accountId !== undefined && { holds: { workspaceId, accountId } }),
+  ...(accountId !== undefined && { accountToLock: { workspaceId, accountId } }),
 });

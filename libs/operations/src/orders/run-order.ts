@@ -36,7 +36,7 @@ async function tryRun(orders: OrderService, claim: Claim): Promise<boolean> {
   const facts = await orders.readFacts({ workspaceId, accountId, recipientId });
   const prepared = await prepareRun(run, claim, await orders.takeExecutionId(), facts, orders.rates);
   try {
-    await orders.settle(prepared);
+    await orders.submit(prepared);
     return true;
   } catch (error) {
     if (isPauseRequired(error)) return false;

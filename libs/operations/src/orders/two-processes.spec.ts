@@ -67,9 +67,9 @@ describe('two processes', () => {
     const recipient = await near(to);
 
     for (let round = 0; round < 10; round += 1) {
-      const intent = key();
+      const options = key();
       const answers = await Promise.all(
-        range(6).map((index) => at(index).placeOrder(ada, orderOf(from, recipient), intent)),
+        range(6).map((index) => at(index).placeOrder(ada, orderOf(from, recipient), options)),
       );
       expect(new Set(answers.map(({ resource }) => resource.id)).size).toBe(1);
     }

@@ -5,7 +5,7 @@ import {
   Refusal,
   type Created,
   type CurrencyCode,
-  type Intent,
+  type RequestOptions,
   type Quote,
   type CreateQuoteInput,
   type UserId,
@@ -42,7 +42,7 @@ export async function createQuote(
   database: Database,
   { workspaceId, actor }: { readonly workspaceId: WorkspaceId; readonly actor: UserId | undefined },
   { accountID, amount, targetAmount, recipientID, targetCurrency }: CreateQuoteInput,
-  intent: Intent,
+  options: RequestOptions,
   {
     rates,
     validS,
@@ -56,7 +56,7 @@ export async function createQuote(
   const chosen = amount === undefined ? { targetAmount } : { amount };
   const target = recipientID === undefined ? { targetCurrency: named } : { recipientID };
   const request = { workspaceId, operation: 'createQuote', content: { accountID, ...chosen, ...target } };
-  const replay = await findReplay<Quote>(database, request, intent);
+  const replay = await findReplay<Quote>(database, request, options);
   if (replay) return replay;
 
   const [facts] = await readPaymentFacts(
@@ -67,7 +67,7 @@ export async function createQuote(
   if (!facts) throw new Error('no facts were read for the payment');
   const parties: PaymentParties = named ? { from: payerOf(facts).from, to: named } : partiesOf(facts, accountID);
   const price = await pricePayment(parties, fixed, rates);
-  return createOnce(database, request, intent, actor, async (tx) => {
+  return createOnce(database, request, options, actor, async (tx) => {
     if (openMax !== undefined) await checkOpenQuotes(tx, workspaceId, openMax);
     const [[next]] = await tx.pipeline([bind(NEXT_QUOTE)] as const);
     const id = Number(next!.id);

@@ -56,10 +56,10 @@ async function full(): Promise<Quote> {
 describe('a workspace with as many open quotes as it may have', () => {
   it('refuses another until the oldest expires, and leaves the key free', async () => {
     await full();
-    const intent = { idempotencyKey: 'one-too-many' };
+    const options = { idempotencyKey: 'one-too-many' };
 
     const refusal = await quoting()
-      .createQuote(ada, toRupees(), intent)
+      .createQuote(ada, toRupees(), options)
       .catch((error: unknown) => error);
 
     expect(refusal).toMatchObject({
@@ -70,17 +70,17 @@ describe('a workspace with as many open quotes as it may have', () => {
     const { retryAfterSeconds = 0 } = refusal as { retryAfterSeconds?: number };
     expect(retryAfterSeconds).toBeGreaterThan(0);
     expect(retryAfterSeconds).toBeLessThanOrEqual(60);
-    expect(await quoting(world.database, 300, MAX + 1).createQuote(ada, toRupees(), intent)).toMatchObject({
+    expect(await quoting(world.database, 300, MAX + 1).createQuote(ada, toRupees(), options)).toMatchObject({
       isReplay: false,
     });
   });
 
   it('replays a request with its key', async () => {
-    const intent = { idempotencyKey: 'the-last' };
+    const options = { idempotencyKey: 'the-last' };
     for (let more = 1; more < MAX; more += 1) await quote();
-    const { resource } = await quoting().createQuote(ada, toRupees(), intent);
+    const { resource } = await quoting().createQuote(ada, toRupees(), options);
 
-    expect(await quoting().createQuote(ada, toRupees(), intent)).toEqual({ resource, isReplay: true });
+    expect(await quoting().createQuote(ada, toRupees(), options)).toEqual({ resource, isReplay: true });
   });
 
   it('does not count those of another workspace', async () => {

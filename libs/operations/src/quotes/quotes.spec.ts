@@ -214,11 +214,11 @@ describe('a quote with a key', () => {
   it('leaves the key free if it is refused', async () => {
     const { told, rates } = toldSource();
     told.isDown = true;
-    const intent = { idempotencyKey: 'down' };
-    expect(await reasonOf(quoting(rates).createQuote(ada, quoteInput(), intent))).toBe('rate_unavailable');
+    const options = { idempotencyKey: 'down' };
+    expect(await reasonOf(quoting(rates).createQuote(ada, quoteInput(), options))).toBe('rate_unavailable');
     told.isDown = false;
 
-    expect(await quoting(rates).createQuote(ada, quoteInput(), intent)).toMatchObject({ isReplay: false });
+    expect(await quoting(rates).createQuote(ada, quoteInput(), options)).toMatchObject({ isReplay: false });
   });
 
   it('is given once for twenty concurrent requests', async () => {

@@ -2,7 +2,7 @@ import {
   Refusal,
   type AddInternalRecipientInput,
   type Created,
-  type Intent,
+  type RequestOptions,
   type Recipient,
   type UserId,
   type WorkspaceId,
@@ -26,12 +26,12 @@ export function addInternalRecipient(
   database: Database,
   { workspaceId, actor }: { readonly workspaceId: WorkspaceId; readonly actor: UserId | undefined },
   { accountCode, name, alias, saved }: AddInternalRecipientInput,
-  intent: Intent,
+  options: RequestOptions,
 ): Promise<Created<Recipient>> {
   const note = { ...(alias !== undefined && { alias }), ...(saved !== undefined && { saved }) };
   const content = { accountCode, ...(name !== undefined && { name }), ...note };
   const request = { workspaceId, operation: 'addInternalRecipient', content };
-  return createOnce(database, request, intent, actor, async (tx) => {
+  return createOnce(database, request, options, actor, async (tx) => {
     const [[account], [next]] = await tx.pipeline([bind(FIND_CODE, accountCode), nextRecipient] as const);
     if (!account) throw unknownCode();
     const id = Number(next?.id);

@@ -2,7 +2,7 @@ import {
   Refusal,
   type AddInternationalRecipientInput,
   type Created,
-  type Intent,
+  type RequestOptions,
   type Recipient,
   type RefusalDetail,
   type UserId,
@@ -25,13 +25,13 @@ export async function addInternationalRecipient(
   database: Database,
   { workspaceId, actor }: { readonly workspaceId: WorkspaceId; readonly actor: UserId | undefined },
   { countryCode, currencyCode, payoutMethod, data, alias, saved }: AddInternationalRecipientInput,
-  intent: Intent,
+  options: RequestOptions,
 ): Promise<Created<Recipient>> {
   refuseFaults(checkBeneficiaryTexts(data));
   const query = { countryCode, currencyCode, payoutMethod };
   const note = { ...(alias !== undefined && { alias }), ...(saved !== undefined && { saved }) };
   const request = { workspaceId, operation: 'addInternationalRecipient', content: { ...query, data, ...note } };
-  return createOnce(database, request, intent, actor, async (tx) => {
+  return createOnce(database, request, options, actor, async (tx) => {
     const choice = corridorChoice(query);
     if (!choice) throw new Refusal('corridor_not_found');
     const [corridors, [next]] = await tx.pipeline([corridorsRead(choice), nextRecipient] as const);

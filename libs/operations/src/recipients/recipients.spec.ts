@@ -61,13 +61,13 @@ describe('an international recipient', () => {
 
   it('is not stored with invalid details, and the key is free', async () => {
     const before = await rows();
-    const intent = { idempotencyKey: 'wrong' };
+    const options = { idempotencyKey: 'wrong' };
     const wrong = { ...ASHA, data: { ...ASHA.data, beneficiaryAccountNumber: '1' } };
 
-    expect(await reasonOf(service.addInternationalRecipient(ada, wrong, intent))).toBe('recipient_invalid');
+    expect(await reasonOf(service.addInternationalRecipient(ada, wrong, options))).toBe('recipient_invalid');
 
     expect(await rows()).toBe(before);
-    expect(await service.addInternationalRecipient(ada, ASHA, intent)).toMatchObject({ isReplay: false });
+    expect(await service.addInternationalRecipient(ada, ASHA, options)).toMatchObject({ isReplay: false });
   });
 
   it('can be added for a closed corridor', async () => {

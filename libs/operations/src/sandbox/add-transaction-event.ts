@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import {
   Refusal,
   type Created,
-  type Intent,
+  type RequestOptions,
   type Transaction,
   type AddTransactionEventInput,
   type UserId,
@@ -36,7 +36,7 @@ export async function addTransactionEvent(
   books: Books,
   { workspaceId, actor }: { readonly workspaceId: WorkspaceId; readonly actor: UserId | undefined },
   { transactionId, status, reasonCode }: AddTransactionEventInput,
-  intent: Intent,
+  options: RequestOptions,
 ): Promise<Created<Transaction>> {
   const { database } = books;
   const payout = await database.read({ workspaces: [workspaceId] }, bind(FIND_PAYOUT, workspaceId, transactionId));
@@ -46,7 +46,7 @@ export async function addTransactionEvent(
   const event = { ...content, message: sandboxMessage(status, reasonCode), providerEvent: `asked-${randomUUID()}` };
   const prepared = await prepareRailEvent(books, workspaceId, transactionId, event);
   const request = { workspaceId, operation: `addTransactionEvent/${transactionId}`, content };
-  return createOnce(database, request, intent, actor, async (tx) => {
+  return createOnce(database, request, options, actor, async (tx) => {
     const { posted, statements } = await decideRailEvent(tx, prepared);
     return { posted, writes: statements, resource: bind(GET_TRANSACTION, workspaceId, transactionId) };
   });

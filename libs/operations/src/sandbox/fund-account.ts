@@ -3,7 +3,7 @@ import {
   Refusal,
   type Created,
   type FundAccountInput,
-  type Intent,
+  type RequestOptions,
   type Transfer,
   type UserId,
   type WorkspaceId,
@@ -35,7 +35,7 @@ export async function fundAccount(
   books: Books,
   { workspaceId, actor }: { readonly workspaceId: WorkspaceId; readonly actor: UserId | undefined },
   { accountId, amount: digits, description }: Funding,
-  intent: Intent,
+  options: RequestOptions,
 ): Promise<Created<Transfer>> {
   const amount = parseTransferAmount(digits);
   if (amount === 0n) throw new Refusal('amount_malformed', 'The amount must be at least 1.');
@@ -62,7 +62,7 @@ export async function fundAccount(
   const content = { amount: digits, ...(description !== undefined && { description }) };
   const request = { workspaceId, operation: `fundAccount/${accountId}`, content };
   const posting = await preparePosting(books, [proposal]);
-  return createOnce(books.database, request, intent, actor, async (tx) => {
+  return createOnce(books.database, request, options, actor, async (tx) => {
     const { context } = await lockAndRead(tx, posting);
     const posted = requirePosted(decide(context, proposal));
     return { posted, writes: [], resource: transferRead(workspaceId, posted[0]!.transfers[0]!.id) };

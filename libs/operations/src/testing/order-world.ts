@@ -1,6 +1,6 @@
 import type {
   AccountId,
-  Intent,
+  RequestOptions,
   PlaceOrderInput,
   RecipientId,
   Scope,
@@ -47,8 +47,8 @@ export async function orderWorld() {
     eve,
     account,
     near,
-    /** An intent with a key of its own. */
-    key: (): Intent => ({ idempotencyKey: `key-${(keys += 1)}` }),
+    /** Request options with a new idempotency key. */
+    key: (): RequestOptions => ({ idempotencyKey: `key-${(keys += 1)}` }),
     balanceOf: async (accountId: AccountId, scope = ada): Promise<unknown> =>
       (await service.getAccount(scope, { accountId })).edges.balances[0]?.amount,
     /** An instant order of 1.00. */

@@ -1,5 +1,5 @@
-/** Identifies one intended write, so that a retry is not a second one. */
-export interface Intent {
+/** The options of a request that creates a resource. The key makes a retry safe. */
+export interface RequestOptions {
   /**
    * 1 to 255 visible ASCII characters. Generated once for a request and sent with every attempt. Without a key, a retry after a lost
    * response may execute the request twice.
