@@ -12,7 +12,7 @@ const SECRETS: Readonly<Record<string, RegExp>> = {
   'a canary of a query string or a header': new RegExp(CANARY),
 };
 
-/** The lines by which the service admits a mistake of its own: whatever the specs send, there should be none. */
+/** The lines of unhandled errors and of internal faults. No request of a spec may cause one. */
 export function bugsIn(log: string): string[] {
   return log.split('\n').filter((line) => /^\{"level":"(error|fatal)"|unhandledRejection|uncaughtException/.test(line));
 }

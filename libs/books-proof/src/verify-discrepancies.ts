@@ -1,12 +1,12 @@
 import { sqlStatement } from '@banking/postgres';
-import type { Fault, RangeCheck } from './verify-ranges.js';
+import type { FindingRow, RangeCheck } from './verify-ranges.js';
 
 /** The rules of returns, contradictory events and their resolutions. */
 export const DISCREPANCY_CHECKS: readonly RangeCheck[] = [
   {
     check: 'every return is of a transaction that failed, or resolves a discrepancy',
     over: {
-      transaction: sqlStatement<Fault>(
+      transaction: sqlStatement<FindingRow>(
         'verify_return_reasons',
         `select format('return %s is of transaction %s, which is %s', r.id, x.id, x.status) as detail
          from transaction r join transaction x on x.workspace_id = $1 and x.id = r.return_of
@@ -18,7 +18,7 @@ export const DISCREPANCY_CHECKS: readonly RangeCheck[] = [
   {
     check: 'every contradictory event has its discrepancy',
     over: {
-      remittance_event: sqlStatement<Fault>(
+      remittance_event: sqlStatement<FindingRow>(
         'verify_contradictions',
         `select format('transaction %s is %s and has event %s, %s, without a discrepancy', x.id, x.status, e.id, e.status) as detail
          from remittance_event e
@@ -44,7 +44,7 @@ export const DISCREPANCY_CHECKS: readonly RangeCheck[] = [
   {
     check: 'every resolution moved the money of its transaction, the way it says',
     over: {
-      transaction: sqlStatement<Fault>(
+      transaction: sqlStatement<FindingRow>(
         'verify_resolutions',
         `select format('discrepancy %s was resolved by transaction %s, which does not fit', d.id, d.resolution_transaction_id) as detail
          from discrepancy d

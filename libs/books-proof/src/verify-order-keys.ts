@@ -7,7 +7,7 @@ interface KeyRow {
   readonly operation: string;
   readonly key: string;
   readonly order_id: bigint | null;
-  readonly fault: string | null;
+  readonly detail: string | null;
 }
 
 /** Compares the fields of an order that never change. The message omits the key, which belongs to the caller. */
@@ -23,7 +23,7 @@ const ORDER_KEYS = sqlStatement<KeyRow>(
                  (o.amount::text, o.type, o.description, o.purpose_code, o.repeat_unit, o.repeat_value::text,
                   rfc3339(o.start_at), rfc3339(o.stop_at), o.quote_id::text, o.external_reference, o.metadata, rfc3339(o.created_at),
                   o.account_id::text, o.recipient_id::text)
-              then format('the stored response to order %s does not agree with it', o.id) end as fault
+              then format('the stored response to order %s does not agree with it', o.id) end as detail
    from (select operation, key, answer::jsonb as a, (answer::jsonb ->> 'id')::bigint as order_id, split_part(operation, '/', 2) as account
          from idempotency
          where workspace_id = $1 and (operation, key) > ($2::text, $3::text) and operation like 'placeOrder/%'
@@ -53,7 +53,7 @@ export async function verifyOrderKeys(
     for (const row of rows) {
       if (row.operation !== last.operation) named = new Set();
       last = row;
-      if (row.fault !== null) note(row.fault);
+      if (row.detail !== null) note(row.detail);
       else if (row.order_id !== null && named.has(row.order_id)) note(`order ${row.order_id} has two stored responses`);
       if (row.order_id !== null) named.add(row.order_id);
     }

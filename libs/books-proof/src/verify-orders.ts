@@ -1,7 +1,7 @@
 import { EXECUTION } from '@banking/operations';
 import { sqlStatement } from '@banking/postgres';
 import { CORRIDORS } from '@banking/reference';
-import type { Fault, RangeCheck, VerifyOptions } from './verify-ranges.js';
+import type { FindingRow, RangeCheck, VerifyOptions } from './verify-ranges.js';
 
 /** Transactions that the caller has listed need no order. */
 const withoutOrder = ({ bookedWithoutOrder = [] }: VerifyOptions) => [bookedWithoutOrder];
@@ -11,7 +11,7 @@ export const ORDER_CHECKS: readonly RangeCheck[] = [
   {
     check: 'every execution has its order',
     over: {
-      execution: sqlStatement<Fault>(
+      execution: sqlStatement<FindingRow>(
         'verify_executions',
         `select format('execution %s is of order %s, which is not there', e.id, e.order_id) as detail
        from execution e
@@ -24,7 +24,7 @@ export const ORDER_CHECKS: readonly RangeCheck[] = [
     // Only the last execution can be scheduled or cancelled, and its status decides that of the order.
     check: 'every order stands where its executions stand',
     over: {
-      customer_order: sqlStatement<Fault>(
+      customer_order: sqlStatement<FindingRow>(
         'verify_runs',
         `select format('order %s is %s and its executions are %s, from number %s on', o.id, o.status, coalesce(e.statuses, '{}'), e.first) as detail
        from customer_order o cross join lateral (
@@ -46,7 +46,7 @@ export const ORDER_CHECKS: readonly RangeCheck[] = [
   {
     check: 'every execution stands where its transaction stands',
     over: {
-      execution: sqlStatement<Fault>(
+      execution: sqlStatement<FindingRow>(
         'verify_execution_steps',
         `select format('execution %s is %s, its transaction %s %s', e.id, e.status, e.transaction_id, coalesce(x.status, 'is not there')) as detail
        from execution e left join transaction x on x.workspace_id = $1 and x.id = e.transaction_id
@@ -59,7 +59,7 @@ export const ORDER_CHECKS: readonly RangeCheck[] = [
   {
     check: 'every execution has paid what its order says, besides the fee',
     over: {
-      execution: sqlStatement<Fault>(
+      execution: sqlStatement<FindingRow>(
         'verify_paid',
         `select format('transaction %s has not paid what order %s says', e.transaction_id, o.id) as detail
        from execution e join customer_order o on o.workspace_id = $1 and o.id = e.order_id
@@ -75,7 +75,7 @@ export const ORDER_CHECKS: readonly RangeCheck[] = [
   {
     check: 'every execution that converted has its conversion, and no other has one',
     over: {
-      execution: sqlStatement<Fault>(
+      execution: sqlStatement<FindingRow>(
         'verify_conversions',
         `select format('transaction %s of execution %s is a conversion and has none', e.transaction_id, e.id) as detail
          from execution e
@@ -83,7 +83,7 @@ export const ORDER_CHECKS: readonly RangeCheck[] = [
            and exists (select from transfer t where t.workspace_id = $1 and t.transaction_id = e.transaction_id and t.type = 'spot')
            and not exists (select from conversion c where c.workspace_id = $1 and c.transaction_id = e.transaction_id)`,
       ),
-      conversion: sqlStatement<Fault>(
+      conversion: sqlStatement<FindingRow>(
         'verify_executed_conversions',
         `select format('transaction %s has a conversion and is none of an execution', c.transaction_id) as detail
          from conversion c
@@ -98,7 +98,7 @@ export const ORDER_CHECKS: readonly RangeCheck[] = [
     // Computed by the database: the target amount and the remainder are exactly the source amount at the rate.
     check: 'every conversion is what passed through our positions, at its rate',
     over: {
-      conversion: sqlStatement<Fault>(
+      conversion: sqlStatement<FindingRow>(
         'verify_converted',
         `select format('the conversion of transaction %s does not add up', c.transaction_id) as detail
        from conversion c
@@ -123,7 +123,7 @@ export const ORDER_CHECKS: readonly RangeCheck[] = [
   {
     check: 'every payout is of an order',
     over: {
-      payout: sqlStatement<Fault>(
+      payout: sqlStatement<FindingRow>(
         'verify_ordered_payouts',
         `select format('payout of transaction %s is of no order', p.transaction_id) as detail
        from payout p
@@ -137,7 +137,7 @@ export const ORDER_CHECKS: readonly RangeCheck[] = [
   {
     check: 'every quote that was used is of the order that used it, which paid by it',
     over: {
-      quote_use: sqlStatement<Fault>(
+      quote_use: sqlStatement<FindingRow>(
         'verify_quote_uses',
         `select format('quote %s was used by order %s, which is not of it', u.quote_id, u.order_id) as detail
          from quote_use u
@@ -155,7 +155,7 @@ export const ORDER_CHECKS: readonly RangeCheck[] = [
          where u.workspace_id = $1 and u.quote_id > $2 and u.quote_id <= $3 and q.currency_id <> q.target_currency_id
            and (c.quote_id, c.target_amount, c.rate::numeric) is distinct from (q.id, q.target_amount, q.rate::numeric)`,
       ),
-      customer_order: sqlStatement<Fault>(
+      customer_order: sqlStatement<FindingRow>(
         'verify_quoted_orders',
         `select format('order %s names quote %s and has not used it', o.id, o.quote_id) as detail
          from customer_order o
@@ -167,7 +167,7 @@ export const ORDER_CHECKS: readonly RangeCheck[] = [
   {
     check: 'every scheduled execution is in the queue',
     over: {
-      execution: sqlStatement<Fault>(
+      execution: sqlStatement<FindingRow>(
         'verify_unqueued_executions',
         `select format('execution %s is scheduled and not in the queue', e.id) as detail
        from execution e
@@ -179,7 +179,7 @@ export const ORDER_CHECKS: readonly RangeCheck[] = [
   {
     check: 'no external reference is of two orders',
     over: {
-      customer_order: sqlStatement<Fault>(
+      customer_order: sqlStatement<FindingRow>(
         'verify_references',
         `select format('orders %s and %s have one external reference', p.id, o.id) as detail
        from customer_order o join customer_order p
@@ -191,7 +191,7 @@ export const ORDER_CHECKS: readonly RangeCheck[] = [
   {
     check: 'no transaction is of two executions',
     over: {
-      execution: sqlStatement<Fault>(
+      execution: sqlStatement<FindingRow>(
         'verify_executed_once',
         `select format('executions %s and %s have transaction %s', d.id, e.id, e.transaction_id) as detail
        from execution e join execution d on d.workspace_id = $1 and d.transaction_id = e.transaction_id and d.id < e.id
@@ -203,7 +203,7 @@ export const ORDER_CHECKS: readonly RangeCheck[] = [
     // A return and a correction name their transaction.
     check: 'every debit of a customer account is of an execution or of a return',
     over: {
-      transaction: sqlStatement<Fault>(
+      transaction: sqlStatement<FindingRow>(
         'verify_debits',
         `select distinct format('transaction %s took money from account %s and is of no execution', x.id, t.account_id) as detail
          from transaction x join transfer t on t.workspace_id = $1 and t.transaction_id = x.id
@@ -218,7 +218,7 @@ export const ORDER_CHECKS: readonly RangeCheck[] = [
   {
     check: 'every fee is that of the quote, or of a corridor that has a fee schedule',
     over: {
-      execution: sqlStatement<Fault>(
+      execution: sqlStatement<FindingRow>(
         'verify_fees',
         `select format('transaction %s of order %s took a fee that no quote and no fee schedule names', e.transaction_id, o.id) as detail
          from execution e

@@ -4,7 +4,7 @@ import { ORDER_KEY_CHECK, verifyOrderKeys } from './verify-order-keys.js';
 import { ORDER_CHECKS } from './verify-orders.js';
 import { RUN_TIMES_CHECK } from './verify-run-times.js';
 import { DISCREPANCY_CHECKS } from './verify-discrepancies.js';
-import { type Fault, type RangeCheck, verifyInRanges, type VerifyOptions } from './verify-ranges.js';
+import { type FindingRow, type RangeCheck, verifyInRanges, type VerifyOptions } from './verify-ranges.js';
 import { ACCOUNT_TRAIL, ORDER_TRAIL } from './verify-trails.js';
 
 /** The rules of returns and payouts, and all others. */
@@ -12,7 +12,7 @@ const RANGE_CHECKS: readonly RangeCheck[] = [
   {
     check: 'a return gives back to the account what was taken, and once',
     over: {
-      transaction: sqlStatement<Fault>(
+      transaction: sqlStatement<FindingRow>(
         'verify_returns',
         `select format('return %s does not give back what transaction %s took', r.id, r.return_of) as detail
        from transaction r
@@ -37,7 +37,7 @@ const RANGE_CHECKS: readonly RangeCheck[] = [
   {
     check: 'every transaction that failed has its return',
     over: {
-      transaction: sqlStatement<Fault>(
+      transaction: sqlStatement<FindingRow>(
         'verify_failed',
         `select format('transaction %s failed and was not returned', x.id) as detail
        from transaction x
@@ -49,7 +49,7 @@ const RANGE_CHECKS: readonly RangeCheck[] = [
   {
     check: 'every remittance has its transaction',
     over: {
-      remittance: sqlStatement<Fault>(
+      remittance: sqlStatement<FindingRow>(
         'verify_remittances',
         `select format('remittance %s tracks transaction %s, which is not there', m.id, m.transaction_id) as detail
        from remittance m
@@ -61,7 +61,7 @@ const RANGE_CHECKS: readonly RangeCheck[] = [
   {
     check: 'every remittance event has its remittance',
     over: {
-      remittance_event: sqlStatement<Fault>(
+      remittance_event: sqlStatement<FindingRow>(
         'verify_remittance_events',
         `select format('event %s is of remittance %s, which is not there', e.id, e.remittance_id) as detail
        from remittance_event e
@@ -73,7 +73,7 @@ const RANGE_CHECKS: readonly RangeCheck[] = [
   {
     check: 'every payout has its transaction, and stands where it stands',
     over: {
-      payout: sqlStatement<Fault>(
+      payout: sqlStatement<FindingRow>(
         'verify_payouts',
         `select format('payout of transaction %s is %s, the transaction %s', p.transaction_id, p.status, coalesce(x.status, 'is not there')) as detail
        from payout p left join transaction x on x.workspace_id = $1 and x.id = p.transaction_id
@@ -85,14 +85,14 @@ const RANGE_CHECKS: readonly RangeCheck[] = [
   {
     check: 'every remittance has its payout, and every payout its remittance',
     over: {
-      remittance: sqlStatement<Fault>(
+      remittance: sqlStatement<FindingRow>(
         'verify_tracked_remittances',
         `select format('transaction %s has a remittance and no payout', m.transaction_id) as detail
          from remittance m
          where m.workspace_id = $1 and m.id > $2 and m.id <= $3
            and not exists (select from payout p where p.workspace_id = $1 and p.transaction_id = m.transaction_id)`,
       ),
-      payout: sqlStatement<Fault>(
+      payout: sqlStatement<FindingRow>(
         'verify_tracked_payouts',
         `select format('transaction %s has a payout and no remittance', p.transaction_id) as detail
          from payout p
@@ -104,7 +104,7 @@ const RANGE_CHECKS: readonly RangeCheck[] = [
   {
     check: 'every payout that is not submitted is in the queue',
     over: {
-      payout: sqlStatement<Fault>(
+      payout: sqlStatement<FindingRow>(
         'verify_unqueued_payouts',
         `select format('payout of transaction %s is %s and not in the queue', p.transaction_id, p.status) as detail
        from payout p

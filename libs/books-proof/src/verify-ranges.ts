@@ -6,19 +6,19 @@ export interface VerifyOptions extends RangeOptions {
   readonly bookedWithoutOrder?: readonly number[] | undefined;
 }
 
-/** A row of a check's query: what is wrong. */
-export interface Fault {
+/** A row of a check's query: the detail of a finding. */
+export interface FindingRow {
   readonly detail: string;
 }
 
-/** A check that the database cannot compute: reads rows, and describes the fault of a row if it has one. */
+/** A check that the database cannot compute: reads rows, and describes the finding of a row if there is one. */
 export interface ComputedCheck {
   readonly rows: SqlStatement<unknown>;
-  readonly faultOf: (row: unknown) => string | undefined;
+  readonly detailOf: (row: unknown) => string | undefined;
 }
 
-export function computed<T>(rows: SqlStatement<T>, faultOf: (row: T) => string | undefined): ComputedCheck {
-  return { rows, faultOf: (row) => faultOf(row as T) };
+export function computed<T>(rows: SqlStatement<T>, detailOf: (row: T) => string | undefined): ComputedCheck {
+  return { rows, detailOf: (row) => detailOf(row as T) };
 }
 
 /** The tables whose rows are checked, with the column that their ranges are over. */
@@ -37,12 +37,12 @@ const KEYS = {
 type CheckedTable = keyof typeof KEYS;
 
 /**
- * A rule, as one query for each table that it is about. Each row of a query is a fault. `$1` is the workspace. The query reads the rows
+ * A rule, as one query for each table that it is about. Each row of a query is a finding. `$1` is the workspace. The query reads the rows
  * of its table whose key is above `$2` and at most `$3`.
  */
 export interface RangeCheck {
   readonly check: string;
-  readonly over: Readonly<Partial<Record<CheckedTable, SqlStatement<Fault> | ComputedCheck>>>;
+  readonly over: Readonly<Partial<Record<CheckedTable, SqlStatement<FindingRow> | ComputedCheck>>>;
   /** The parameters from `$4` on. */
   readonly parameters?: (options: VerifyOptions) => readonly unknown[];
 }
@@ -59,16 +59,16 @@ export async function verifyInRanges(
     const asked = checks.flatMap(({ check, over, parameters }) => {
       const query = over[table];
       if (!query) return [];
-      const { rows, faultOf } = 'rows' in query ? query : computed(query, ({ detail }) => detail);
-      return [{ check, rows, faultOf, parameters: parameters?.(options) ?? [] }];
+      const { rows, detailOf: detailOf } = 'rows' in query ? query : computed(query, ({ detail }) => detail);
+      return [{ check, rows, detailOf, parameters: parameters?.(options) ?? [] }];
     });
     if (asked.length === 0) continue;
     for await (const { after, upto } of rangesOf(database, workspaceId, [table, KEYS[table]], options)) {
       const bound = asked.map(({ rows, parameters }) => bind(rows, workspaceId, after, upto, ...parameters));
       const results = await database.pipeline({ workspaces: [workspaceId] }, bound);
-      for (const [index, { check, faultOf }] of asked.entries()) {
+      for (const [index, { check, detailOf }] of asked.entries()) {
         for (const row of results[index] ?? []) {
-          const detail = faultOf(row);
+          const detail = detailOf(row);
           if (detail !== undefined) findings.push({ check, workspaceId, detail });
         }
       }

@@ -1,12 +1,12 @@
 import type { Finding } from '@banking/ledger';
 import { bind, sqlStatement, type Database } from '@banking/postgres';
-import type { Fault, RangeCheck } from './verify-ranges.js';
+import type { FindingRow, RangeCheck } from './verify-ranges.js';
 
 /** An account starts as enabled. No entry contains its first alias. */
 export const ACCOUNT_TRAIL: RangeCheck = {
   check: 'the audit trail of every account has no gap, and ends at its alias and status',
   over: {
-    account: sqlStatement<Fault>(
+    account: sqlStatement<FindingRow>(
       'verify_account_trail',
       `select format('account %s %s', a.id, case
                 when c.id is null then 'is disabled, and its trail is empty'
@@ -29,7 +29,7 @@ export const ACCOUNT_TRAIL: RangeCheck = {
 export const ORDER_TRAIL: RangeCheck = {
   check: 'the audit trail of every order has no gap, and ends at its placer and its pause',
   over: {
-    customer_order: sqlStatement<Fault>(
+    customer_order: sqlStatement<FindingRow>(
       'verify_order_trail',
       `select format('order %s %s', o.id, case
                 when c.before <> coalesce(c.previous, c.before) then format('has a trail with a gap before entry %s', c.id)
@@ -61,9 +61,9 @@ const DIRECTORY = [
  * Rows that differ from their latest entry, and rows without an entry. Ignores columns that only one of the two has: a migration added
  * or dropped them. Ignores times: an entry has them in the time zone of its session.
  */
-const DIRECTORY_FAULTS = DIRECTORY.map(({ table, key, shown }) => {
+const DIRECTORY_FINDINGS = DIRECTORY.map(({ table, key, shown }) => {
   const named = (json: string) => `jsonb_build_array(${key.map((column) => `${json} -> '${column}'`).join(', ')})`;
-  return sqlStatement<Fault>(
+  return sqlStatement<FindingRow>(
     `verify_trail_of_${table}`,
     `with latest as (
        select distinct on (key) key, action, record
@@ -88,8 +88,8 @@ const DIRECTORY_FAULTS = DIRECTORY.map(({ table, key, shown }) => {
 /** Compares the directory with its trail. @param workspaceIds all workspaces: row-level security hides the roles of others */
 export async function verifyDirectory(database: Database, workspaceIds: readonly number[]): Promise<Finding[]> {
   const findings: Finding[] = [];
-  for (const faults of DIRECTORY_FAULTS) {
-    const [rows] = await database.pipeline({ workspaces: workspaceIds }, [bind(faults)] as const);
+  for (const query of DIRECTORY_FINDINGS) {
+    const [rows] = await database.pipeline({ workspaces: workspaceIds }, [bind(query)] as const);
     findings.push(...rows.map(({ detail }) => ({ check: DIRECTORY_CHECK, detail })));
   }
   return findings;

@@ -161,7 +161,7 @@ describe('options of a call', () => {
     expect(service.asked).toEqual([]);
   });
 
-  it('report the mistake that `inspect` finds', async () => {
+  it('report the fault that `inspect` finds', async () => {
     service.script(answers(200, [{ id: 'one' }]));
     const inspect = ({ operation, value }: { operation: string; value: unknown }) =>
       operation === 'listApps' && Array.isArray(value) ? '/0/id must be integer' : undefined;

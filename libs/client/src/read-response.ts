@@ -25,7 +25,7 @@ export interface Success {
 /**
  * Checks every success before the call returns it.
  *
- * @returns the mistake, as the rest of a sentence, which becomes a ServiceError; undefined for a valid value
+ * @returns the fault, as the rest of a sentence, which becomes a ServiceError; undefined for a valid value
  */
 export type Inspect = (success: Success) => string | undefined;
 
@@ -54,8 +54,8 @@ export function readResponse(received: ReceivedResponse, shape: 'array' | 'objec
   const hasShape = shape === 'array' ? Array.isArray(value) : isRecord(value);
   if (!hasShape) throw invalid(received, `its body is not a JSON ${shape}`);
   if (call.id !== undefined && idOf(call, value) !== call.id) throw invalid(received, 'it is of another id');
-  const mistake = received.inspect?.({ operation: call.operation, value });
-  if (mistake !== undefined) throw invalid(received, mistake);
+  const fault = received.inspect?.({ operation: call.operation, value });
+  if (fault !== undefined) throw invalid(received, fault);
   addMissingEdges(call.operation, value);
   return value;
 }
@@ -100,10 +100,10 @@ function readNext(received: ReceivedResponse): { readonly next?: string } {
   return next === undefined ? {} : { next };
 }
 
-function invalid({ call, response, bytes, hide }: ReceivedResponse, mistake: string): ServiceError {
+function invalid({ call, response, bytes, hide }: ReceivedResponse, fault: string): ServiceError {
   const { status } = response;
   const about = { status, requestId: requestIdOf(response, hide), body: hide(looseText(bytes)) };
-  return new ServiceError(`${nameOf(call)} answered ${status}, but ${mistake}.`, about);
+  return new ServiceError(`${nameOf(call)} answered ${status}, but ${fault}.`, about);
 }
 
 /** The reason of an error response; empty without one. */

@@ -34,9 +34,9 @@ export function tokensUrl(authUrl: string | URL): URL {
 export async function refresh({ url, timeoutMs, fetch }: AuthService, refreshToken: string): Promise<FreshTokens> {
   const signal = AbortSignal.timeout(timeoutMs);
   const sentAt = Date.now();
-  const inDoubt = (mistake: string, options?: ErrorOptions) =>
+  const inDoubt = (fault: string, options?: ErrorOptions) =>
     new SessionError(
-      `POST ${url} ${mistake}. The refresh may have been executed: if the next one is refused, sign in again.`,
+      `POST ${url} ${fault}. The refresh may have been executed: if the next one is refused, sign in again.`,
       { isOver: false, ...options },
     );
 

@@ -1,4 +1,4 @@
-import { type RefusalRow, RowRefusal } from './refusal.js';
+import { type RefusalRow, RowRefusal } from './row-refusal.js';
 
 /** The rows that this library refuses with itself: amounts and their currencies. */
 export const AMOUNT_REFUSALS = {

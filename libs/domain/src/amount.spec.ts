@@ -12,7 +12,7 @@ import {
   toBalanceAmount,
   toTransferAmount,
 } from './amount.js';
-import { Refusal } from './refusals.js';
+import { Refusal } from './refusal-table.js';
 
 const amounts = fc.bigInt({ min: 0n, max: MINOR_UNITS_MAX }).map(minorUnits);
 const signedAmounts = fc.bigInt({ min: -MINOR_UNITS_MAX, max: MINOR_UNITS_MAX }).map(minorUnits);

@@ -1,7 +1,7 @@
 import { type MinorUnits, minorUnits } from './amount.js';
 import { amountRefusal } from './amount-refusal.js';
 import { decimalsOf } from './currencies.js';
-import type { RowRefusal } from './refusal.js';
+import type { RowRefusal } from './row-refusal.js';
 
 const DECIMAL = /^(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?$/;
 

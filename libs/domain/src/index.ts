@@ -35,8 +35,8 @@ export * from './states.js';
 export * from './timestamp.js';
 
 // Refusals
-export type { ErrorBody, RefusalDetail, RefusalOptions } from './refusal.js';
-export * from './refusals.js';
+export type { ErrorBody, RefusalDetail, RefusalOptions } from './row-refusal.js';
+export * from './refusal-table.js';
 
 // The ports
 export * from './account-input.js';

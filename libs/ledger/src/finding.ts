@@ -1,10 +1,10 @@
-/** A fault of the books. */
+/** A rule of the books that the stored rows break. */
 export interface Finding {
   readonly check: string;
-  /** Undefined if no single workspace is at fault. */
+  /** Undefined if the finding is between workspaces. */
   readonly workspaceId?: number | undefined;
-  /** The account or transaction at fault, and how. */
+  /** The account or transaction, and how it breaks the rule. */
   readonly detail: string;
 }
 
-export type NoteFault = (check: string, detail: string) => void;
+export type ReportFinding = (check: string, detail: string) => void;

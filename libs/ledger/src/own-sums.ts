@@ -59,7 +59,7 @@ const COUNT = sqlStatement<{ transactions: number; is_later: boolean | null }>(
 
 /**
  * Later transactions: above the version that an account had at the instant. A version that the account has not reached even now was never
- * posted. It is a fault and stays in the sum.
+ * posted. It is a finding and stays in the sum.
  */
 const LATER = sqlStatement<{ id: bigint }>(
   'later_transactions',

@@ -1,14 +1,14 @@
 import { bind, sqlStatement, type Database } from '@banking/postgres';
 import { RANGE_ROWS, rangeKey, rangesOf, type RangeOptions } from './ranges.js';
 import { HASH_CHECK } from './verify-chain.js';
-import type { NoteFault } from './finding.js';
+import type { ReportFinding } from './finding.js';
 
 export const BALANCE_CHECK =
   'the balance of a customer account is the sum of its transfers, and its version their number';
 export const VERSION_CHECK = 'versions run without a gap, and each balance continues the one before';
 export const FLOOR_CHECK = 'no customer account is under its floor';
 
-interface Fault {
+interface FindingRow {
   readonly check: 'balance' | 'version' | 'floor' | 'hash';
   readonly detail: string;
 }
@@ -18,7 +18,7 @@ const CHECK_OF = { balance: BALANCE_CHECK, version: VERSION_CHECK, floor: FLOOR_
 const ACCOUNTS = ['accounts', rangeKey('account')] as const;
 
 /** Finds accounts whose head is not the hash of their latest transaction, and accounts with a balance but no transfer. */
-const ACCOUNT_FAULTS = sqlStatement<Fault>(
+const ACCOUNT_FAULTS = sqlStatement<FindingRow>(
   'verify_heads',
   `with latest as (
      select a.id, a.head, a.balance, a.version, t.transaction_id
@@ -47,7 +47,7 @@ interface Place {
 }
 
 interface WalkedRow {
-  readonly check: Fault['check'] | null;
+  readonly check: FindingRow['check'] | null;
   readonly detail: string | null;
   readonly account_id: bigint | null;
   readonly version: bigint | null;
@@ -101,7 +101,7 @@ const WALK = sqlStatement<WalkedRow>(
 export async function verifyAccounts(
   database: Database,
   workspaceId: number,
-  note: NoteFault,
+  note: ReportFinding,
   options: RangeOptions,
 ): Promise<void> {
   for await (const { after, upto } of rangesOf(database, workspaceId, ACCOUNTS, options)) {
@@ -115,7 +115,7 @@ export async function verifyAccounts(
 async function walkTransfers(
   database: Database,
   workspaceId: number,
-  note: NoteFault,
+  note: ReportFinding,
   { rangeRows = RANGE_ROWS, onRange }: RangeOptions,
 ): Promise<void> {
   let place: Place = { accountId: 0n, version: 0n, legs: 0n, total: '0' };

@@ -2,7 +2,7 @@ import type { Database } from '@banking/postgres';
 import { type BookedTransaction, bookedTransactions } from './booked-transactions.js';
 import { hashOf } from './decide.js';
 import type { RangeOptions } from './ranges.js';
-import type { NoteFault } from './finding.js';
+import type { ReportFinding } from './finding.js';
 
 export const BALANCED_CHECK = 'debits equal credits in every transaction and currency';
 export const LEGS_CHECK = 'every transaction has transfers';
@@ -12,7 +12,7 @@ export const HASH_CHECK = 'every transaction has the hash of its content and of 
 export async function verifyTransactions(
   database: Database,
   workspaceId: number,
-  note: NoteFault,
+  note: ReportFinding,
   options: RangeOptions,
 ): Promise<void> {
   for await (const range of bookedTransactions(database, workspaceId, options)) {

@@ -64,8 +64,8 @@ const SIDES = sqlStatement<Side>(
      and t.transaction_id > $2 and t.transaction_id <= $3 and t.created_at <= $4::timestamptz`,
 );
 
-/** The faults between workspaces: none if the sums are zero in every currency. */
-export async function interworkspaceFaults(
+/** The findings between workspaces: none if the sums are zero in every currency. */
+export async function findInterworkspaceDifferences(
   database: Database,
   workspaceIds: readonly number[],
   sums: readonly InterworkspaceSum[],
@@ -74,7 +74,7 @@ export async function interworkspaceFaults(
   const currencies = grouped(sums, ({ currencyId }) => currencyId);
   const out = [...currencies].filter(([, list]) => list.reduce((sum, { amount }) => sum + amount, 0n) !== 0n);
   if (out.length === 0) return [];
-  // Only a payment whose sides disagree is a fault. Otherwise a side was missing from the first read only.
+  // Only a payment whose sides differ is a finding. Otherwise a side was missing from the first read only.
   const unpaired = await unpairedSides(database, workspaceIds, options);
   return out.flatMap(([currencyId, list]) => {
     const sides = unpaired.filter(({ currency_id }) => currency_id === currencyId);

@@ -1,5 +1,5 @@
 import { bind, sqlStatement, type Database } from '@banking/postgres';
-import type { NoteFault } from './finding.js';
+import type { ReportFinding } from './finding.js';
 
 export const VALUE_DATES_CHECK = 'the value dates kept of an account are those of its transfers';
 
@@ -44,18 +44,18 @@ const FAULTS = sqlStatement<{ detail: string }>(
      latest as (select account_id, value_date from dated where is_last and (highest is null or value_date >= highest)),
      kept_latest as (select id, value_date from account
        where workspace_id = $1 and id > $2 and id <= $3 and value_date is not null),
-     fault as (
+     finding as (
        select account_id, value_date from ((table run except table kept_run) union all (table kept_run except table run)) r
        union all
        select account_id, value_date from ((table total except table kept_total) union all (table kept_total except table total)) b
        union all
        select account_id, value_date from ((table latest except table kept_latest) union all (table kept_latest except table latest)) l)
      select distinct format('account %s keeps another record of value date %s than its transfers', account_id, value_date) as detail
-     from fault order by detail`,
+     from finding order by detail`,
 );
 
 /** Proves the data of account statements by value date. Each account is compared in one snapshot, whatever its number of transfers. */
-export async function verifyValueDates(database: Database, workspaceId: number, note: NoteFault): Promise<void> {
+export async function verifyValueDates(database: Database, workspaceId: number, note: ReportFinding): Promise<void> {
   const scope = { workspaces: [workspaceId] };
   for (let after = 0n; ;) {
     const { upto = null } = (await database.read(scope, bind(NEXT_ACCOUNTS, workspaceId, after))) ?? {};

@@ -2,14 +2,14 @@ import type { Database } from '@banking/postgres';
 import { booksAt } from './books-at.js';
 import { currencyCode } from './own-accounts.js';
 import { ownSums } from './own-sums.js';
-import type { Finding, NoteFault } from './finding.js';
+import type { Finding, ReportFinding } from './finding.js';
 import type { RangeOptions } from './ranges.js';
 import { BALANCE_CHECK, FLOOR_CHECK, VERSION_CHECK, verifyAccounts } from './verify-accounts.js';
 import { BALANCED_CHECK, HASH_CHECK, LEGS_CHECK, verifyTransactions } from './verify-chain.js';
 import {
   INTERWORKSPACE_CHECK,
   type InterworkspaceSum,
-  interworkspaceFaults,
+  findInterworkspaceDifferences,
   settledInstant,
 } from './verify-interworkspace.js';
 import { VALUE_DATES_CHECK, verifyValueDates } from './verify-value-dates.js';
@@ -60,7 +60,7 @@ export async function verifyBooks(
   const counts = { accounts: 0, transactions: 0, transfers: 0 };
   const byTime = options.isWhole ? await settledInstant(database) : undefined;
   for (const workspaceId of workspaceIds) {
-    const note: NoteFault = (check, detail) => findings.push({ check, workspaceId, detail });
+    const note: ReportFinding = (check, detail) => findings.push({ check, workspaceId, detail });
     const books = await booksAt(database, workspaceId);
     const { transactions, transfers, sums, misfits } = await ownSums(database, books, byTime, options);
     counts.accounts += books.accounts;
@@ -84,8 +84,8 @@ export async function verifyBooks(
     options.onWorkspace?.(workspaceId);
   }
   if (options.isWhole) {
-    const faults = await interworkspaceFaults(database, workspaceIds, owed, options);
-    findings.push(...faults.map((detail) => ({ check: INTERWORKSPACE_CHECK, detail })));
+    const differences = await findInterworkspaceDifferences(database, workspaceIds, owed, options);
+    findings.push(...differences.map((detail) => ({ check: INTERWORKSPACE_CHECK, detail })));
   }
   return { workspaces: workspaceIds.length, ...counts, fxPositions, findings };
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { objectionToStatements, statementsOutside } from './non-transactional-migration.js';
+import { mistakeInStatements, statementsOutside } from './non-transactional-migration.js';
 
 /** The migrations or the database do not fit this program. The message says what is wrong and what to do. */
 export class MigrationError extends Error {
@@ -60,8 +60,8 @@ async function readMigration(path: string): Promise<Migration> {
   if (!INTENT.test(text))
     throw new MigrationError(`${name} does not begin with a sentence of intent: "-- Why this is done."`);
   const statements = statementsOutside(text);
-  const objection = statements && objectionToStatements(statements);
-  if (objection !== undefined) throw new MigrationError(`${name} runs outside a transaction: ${objection}`);
+  const mistake = statements && mistakeInStatements(statements);
+  if (mistake !== undefined) throw new MigrationError(`${name} runs outside a transaction: ${mistake}`);
   const sha256 = createHash('sha256').update(text).digest('hex');
   return { number: Number(number), name, text, statements, sha256 };
 }

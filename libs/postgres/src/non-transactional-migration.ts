@@ -30,7 +30,7 @@ export function statementsOutside(text: string): readonly string[] | undefined {
 }
 
 /** The reason why a statement may not be safe to run again; undefined when all are. */
-export function objectionToStatements(statements: readonly string[]): string | undefined {
+export function mistakeInStatements(statements: readonly string[]): string | undefined {
   const dropped = new Set<string>();
   for (const statement of statements) {
     const start = statement.slice(0, 60);

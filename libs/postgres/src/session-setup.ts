@@ -62,8 +62,8 @@ export function sessionSetup(settings: SessionSettings): (client: ClientBase) =>
       .catch((error: unknown) => Promise.reject(explain(error, settings, login)));
     const state = (results as unknown as QueryResult<SessionState>[]).at(-1)?.rows[0];
     if (state === undefined) throw new Error('the server did not answer the questions of the session setup');
-    const objection = objectionTo(state);
-    if (objection !== undefined) throw new DatabaseSetupError(objection);
+    const mistake = mistakeInSetup(state);
+    if (mistake !== undefined) throw new DatabaseSetupError(mistake);
   };
 }
 
@@ -131,7 +131,7 @@ function reachableSql(forbiddenRoles: readonly string[]): string {
             order by r.rolname = session_user desc, r.rolname limit 1)`;
 }
 
-function objectionTo(state: SessionState): string | undefined {
+function mistakeInSetup(state: SessionState): string | undefined {
   const { role } = state;
   if (state.version < VERSION_MIN) return `PostgreSQL 15 or newer is needed; this server is ${state.version}.`;
   if (state.fsync !== 'on') return 'Committed money could be lost in a crash: set fsync = on on the server.';
@@ -148,10 +148,10 @@ function objectionTo(state: SessionState): string | undefined {
   if (state.owned !== null) {
     return `The role "${role}" has the rights of the owner of table "${state.owned}" and could drop its constraints: connect as a role that owns nothing.`;
   }
-  return objectionToRights(state);
+  return mistakeInRights(state);
 }
 
-function objectionToRights({ login, role, database, reachable, creates }: SessionState): string | undefined {
+function mistakeInRights({ login, role, database, reachable, creates }: SessionState): string | undefined {
   if (reachable !== null) {
     const [why, advice] =
       reachable === login

@@ -69,7 +69,7 @@ export function readDatabaseUrl(reader: EnvironmentReader, name: string, isTlsRe
   }
   url.searchParams.set('sslmode', mode);
   url.searchParams.delete('ssl');
-  reader.mistakes.push(...objectionsToFiles(url, name));
+  reader.mistakes.push(...mistakesInFiles(url, name));
   return url.href;
 }
 
@@ -126,7 +126,7 @@ function fileOf({ searchParams }: URL, parameter: string): string | undefined {
   return file === undefined || (parameter === FILES.ca && file === 'system') ? undefined : file;
 }
 
-function objectionsToFiles(url: URL, name: string): string[] {
+function mistakesInFiles(url: URL, name: string): string[] {
   return Object.values(FILES).flatMap((parameter) => {
     const file = fileOf(url, parameter);
     if (file === undefined) return [];

@@ -3,7 +3,7 @@ import type { Account, ProductId, WorkspaceId } from '@banking/domain';
 import { sendRequest } from '../responses.js';
 import { ADA, type Service } from '../service.js';
 import { idOf } from '../world.js';
-import { mistakesIn } from './shapes.js';
+import { faultsIn } from './shapes.js';
 
 export function accountsContract(provide: () => Service): void {
   const service = provide();
@@ -29,7 +29,7 @@ export function accountsContract(provide: () => Service): void {
 
       const account = body as Account;
       expect(status).toBe(201);
-      expect(mistakesIn(account, 'Account')).toEqual([]);
+      expect(faultsIn(account, 'Account')).toEqual([]);
       expect(account).toMatchObject({ alias: 'Holidays', status: 'enabled', edges: { balances: [{ amount: 0 }] } });
       expect(headers.get('location')).toBe(`/accounts/${account.id}`);
       expect(headers.has('idempotent-replayed')).toBe(false);
@@ -87,7 +87,7 @@ export function accountsContract(provide: () => Service): void {
       ['half a character', '{"productID":2,"alias":"\\ud800"}', 400, 'body_malformed', ['/alias']],
       ['an unknown field', { productID: 2, balance: 100 }, 400, 'field_unknown', ['/balance']],
       ['an id of its own', { productID: 2, id: 7 }, 400, 'field_unknown', ['/id']],
-      ['two mistakes', { productID: 0, balance: 1 }, 400, 'body_malformed', ['/balance', '/productID']],
+      ['two faults', { productID: 0, balance: 1 }, 400, 'body_malformed', ['/balance', '/productID']],
       ['a prototype', '{"productID":2,"__proto__":{"alias":"x"}}', 400, 'field_unknown', ['/__proto__']],
       ['a constructor', '{"productID":2,"constructor":{"prototype":{"x":1}}}', 400, 'field_unknown', ['/constructor']],
       ['no JSON', '{', 400, 'body_malformed', []],

@@ -1,7 +1,7 @@
 import { BankingClient } from '@banking/client';
 import { sendRequest } from '../responses.js';
 import { ADA, type Service } from '../service.js';
-import { mistakesIn } from './shapes.js';
+import { faultsIn } from './shapes.js';
 
 export function corridorsContract(provide: () => Service): void {
   const service = provide();
@@ -13,7 +13,7 @@ export function corridorsContract(provide: () => Service): void {
       const corridors = await client.listCorridors({}, { country: 'IN' });
 
       expect(corridors.length).toBeGreaterThan(0);
-      expect(mistakesIn(corridors, 'Corridor[]')).toEqual([]);
+      expect(faultsIn(corridors, 'Corridor[]')).toEqual([]);
       for (const corridor of corridors) {
         expect(corridor.destinationCountry).toBe('IN');
         expect(['LOCAL', 'SWIFT']).toContain(corridor.payoutMethod);

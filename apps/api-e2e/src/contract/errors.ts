@@ -1,7 +1,7 @@
 import { sendRequest, type HttpResponse } from '../responses.js';
 import { ADA, EVE, type Service } from '../service.js';
 import { idOf } from '../world.js';
-import { mistakesIn } from './shapes.js';
+import { faultsIn } from './shapes.js';
 
 /** What may differ between two answers that are the same: when they were given, and to which request. */
 const CHANGING = ['date', 'x-request-id'];
@@ -64,7 +64,7 @@ export function errorsContract(provide: () => Service): void {
 
         expect(response.status).toBe(status);
         expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
-        expect(mistakesIn(response.body, 'ErrorBody')).toEqual([]);
+        expect(faultsIn(response.body, 'ErrorBody')).toEqual([]);
         expect(response.body).toMatchObject({ errorCode, reason, requestId: response.headers.get('x-request-id') });
       },
     );

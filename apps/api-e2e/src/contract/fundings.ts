@@ -3,7 +3,7 @@ import type { Account, ProductId, Transfer, TransferAmount, WorkspaceId } from '
 import { sendRequest } from '../responses.js';
 import { ADA, type Service } from '../service.js';
 import { idOf } from '../world.js';
-import { mistakesIn } from './shapes.js';
+import { faultsIn } from './shapes.js';
 
 /** Money that is made up to try with: a service that is a sandbox. */
 export function fundingsContract(provide: () => Service): void {
@@ -32,7 +32,7 @@ export function fundingsContract(provide: () => Service): void {
 
       const transfer = body as Transfer;
       expect(status).toBe(201);
-      expect(mistakesIn(transfer, 'Transfer')).toEqual([]);
+      expect(faultsIn(transfer, 'Transfer')).toEqual([]);
       expect(transfer).toMatchObject({ amount: '1000000', direction: 'credit', type: 'funding' });
       expect(transfer).not.toHaveProperty('feeAmount');
       expect(headers.get('location')).toBe(`/transfers/${transfer.id}`);

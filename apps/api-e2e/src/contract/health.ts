@@ -1,6 +1,6 @@
 import { sendRequest, openApiOf } from '../responses.js';
 import type { Service } from '../service.js';
-import { mistakesIn } from './shapes.js';
+import { faultsIn } from './shapes.js';
 
 export function healthContract(provide: () => Service): void {
   const service = provide();
@@ -12,7 +12,7 @@ export function healthContract(provide: () => Service): void {
         const response = await sendRequest(service, path);
 
         expect(response.status).toBe(200);
-        expect(mistakesIn(response.body, 'Health')).toEqual([]);
+        expect(faultsIn(response.body, 'Health')).toEqual([]);
         expect(response.body).toMatchObject({ status: 'ok' });
         expect(response.headers.get('cache-control')).toBe('no-store');
       },

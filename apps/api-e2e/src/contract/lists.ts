@@ -3,7 +3,7 @@ import type { Transfer, TransferQuery, WorkspaceId } from '@banking/domain';
 import { sendRequest } from '../responses.js';
 import { ADA, type Service } from '../service.js';
 import { idOf } from '../world.js';
-import { mistakesIn } from './shapes.js';
+import { faultsIn } from './shapes.js';
 
 /** What every list has in common, seen on the transfers. */
 export function listsContract(provide: () => Service): void {
@@ -29,7 +29,7 @@ export function listsContract(provide: () => Service): void {
       const { body, headers } = await get('/transfers');
 
       const transfers = body as Transfer[];
-      expect(transfers.flatMap((transfer) => mistakesIn(transfer, 'Transfer'))).toEqual([]);
+      expect(transfers.flatMap((transfer) => faultsIn(transfer, 'Transfer'))).toEqual([]);
       const order = transfers.map(({ createdAt, id }) => `${createdAt} ${String(id).padStart(16, '0')}`);
       expect(order).toEqual([...order].sort().reverse());
       expect(headers.has('link')).toBe(false);

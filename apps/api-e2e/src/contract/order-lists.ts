@@ -3,7 +3,7 @@ import type { Service } from '../service.js';
 import { idOf } from '../world.js';
 import { Payer } from './paying.js';
 import { scheduledOrderInputs } from './scheduled-order-inputs.js';
-import { mistakesIn } from './shapes.js';
+import { faultsIn } from './shapes.js';
 
 /** Lists of orders, their filters and their pages. */
 export function orderListsContract(provide: () => Service): void {
@@ -29,7 +29,7 @@ export function orderListsContract(provide: () => Service): void {
       const { body, headers } = await ada.sendRequest('/orders?limit=500');
 
       const orders = body as Order[];
-      expect(orders.flatMap((order) => mistakesIn(order, 'Order'))).toEqual([]);
+      expect(orders.flatMap((order) => faultsIn(order, 'Order'))).toEqual([]);
       const times = orders.map(({ createdAt, id }) => `${createdAt} ${String(id).padStart(16, '0')}`);
       expect(times).toEqual([...times].sort().reverse());
       expect(headers.has('link')).toBe(false);

@@ -2,7 +2,7 @@ import type { Order, CreateQuoteInput } from '@banking/domain';
 import { EVE, type Service } from '../service.js';
 import { idOf } from '../world.js';
 import { IN_EUR, type OrderPart, Payer } from './paying.js';
-import { mistakesIn } from './shapes.js';
+import { faultsIn } from './shapes.js';
 
 /** Orders that pay at once. */
 export function ordersContract(provide: () => Service): void {
@@ -29,7 +29,7 @@ export function ordersContract(provide: () => Service): void {
 
       const order = body as Order;
       expect(status).toBe(200);
-      expect(mistakesIn(order, 'Order')).toEqual([]);
+      expect(faultsIn(order, 'Order')).toEqual([]);
       expect(headers.get('location')).toBe(`/accounts/${id}/orders/${order.id}`);
       expect(order).toMatchObject({
         amount: '250000',

@@ -10,7 +10,7 @@ import {
 import { EVE, type Service } from '../service.js';
 import { idOf } from '../world.js';
 import { quoteRequests } from './quote-requests.js';
-import { mistakesIn } from './shapes.js';
+import { faultsIn } from './shapes.js';
 
 export function quotesContract(provide: () => Service): void {
   const service = provide();
@@ -22,7 +22,7 @@ export function quotesContract(provide: () => Service): void {
 
       const quote = body as Quote;
       expect(status).toBe(201);
-      expect(mistakesIn(quote, 'Quote')).toEqual([]);
+      expect(faultsIn(quote, 'Quote')).toEqual([]);
       expect(quote).toMatchObject({
         amount: '250000',
         rate: '83',
@@ -66,7 +66,7 @@ export function quotesContract(provide: () => Service): void {
         targetAmount,
       } as CreateQuoteInput);
 
-      expect(mistakesIn(resource, 'Quote')).toEqual([]);
+      expect(faultsIn(resource, 'Quote')).toEqual([]);
       expect(resource.targetAmount).toBe(targetAmount);
       const code = resource.edges.account.edges.currency.code as CurrencyCode;
       const exact = inverse(rateOf(code, to as CurrencyCode, resource.rate));

@@ -3,7 +3,7 @@ import type { AppId } from '@banking/domain';
 import { sendRequest } from '../responses.js';
 import { ADA, EVE, type Service } from '../service.js';
 import { idOf } from '../world.js';
-import { mistakesIn } from './shapes.js';
+import { faultsIn } from './shapes.js';
 
 /** The reads that belong to no workspace, as a program sees them that uses our client. */
 export function readsContract(provide: () => Service): void {
@@ -14,7 +14,7 @@ export function readsContract(provide: () => Service): void {
     it('lists only the app of the user', async () => {
       const apps = await client(ADA).listApps();
 
-      expect(mistakesIn(apps, 'App[]')).toEqual([]);
+      expect(faultsIn(apps, 'App[]')).toEqual([]);
       expect(apps).toMatchObject([
         { id: idOf(service.world, 'apps', 'Northwind Treasury'), name: 'Northwind Treasury' },
       ]);
@@ -33,14 +33,14 @@ export function readsContract(provide: () => Service): void {
         { appId: idOf(service.world, 'apps', 'Northwind Treasury') as AppId },
       );
 
-      expect(mistakesIn(users, 'User[]')).toEqual([]);
+      expect(faultsIn(users, 'User[]')).toEqual([]);
       expect(users.filter(({ edges }) => !Array.isArray(edges.roles))).toEqual([]);
     });
 
     it('lists products of one currency each, with unique names per currency', async () => {
       const products = await client(ADA).listProducts();
 
-      expect(mistakesIn(products, 'Product[]')).toEqual([]);
+      expect(faultsIn(products, 'Product[]')).toEqual([]);
       expect(products.length).toBeGreaterThan(4);
       const named = products.map(({ name, edges }) => `${name} ${edges.currency.id}`);
       expect(new Set(named).size).toBe(products.length);

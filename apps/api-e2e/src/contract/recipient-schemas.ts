@@ -2,7 +2,7 @@ import { BankingClient } from '@banking/client';
 import type { RecipientSchema } from '@banking/domain';
 import { sendRequest } from '../responses.js';
 import { ADA, type Service } from '../service.js';
-import { mistakesIn } from './shapes.js';
+import { faultsIn } from './shapes.js';
 
 const INDIA = 'countryCode=IN&currencyCode=INR&payoutMethod=LOCAL';
 
@@ -33,7 +33,7 @@ export function recipientSchemasContract(provide: () => Service): void {
         const schemas = await client().listRecipientSchemas({}, query);
 
         expect(schemas.length).toBeGreaterThan(0);
-        expect(mistakesIn(schemas, 'RecipientSchema[]')).toEqual([]);
+        expect(faultsIn(schemas, 'RecipientSchema[]')).toEqual([]);
         for (const schema of schemas) {
           const [example = {}] = schema.examples ?? [];
           expect(Object.entries(example).filter(([field, text]) => !fits(schema, field, text))).toEqual([]);
@@ -124,7 +124,7 @@ export function recipientSchemasContract(provide: () => Service): void {
 
       expect(await client().listPurposes()).toEqual(body);
       expect(body).toMatchObject({ IR001: 'Own account' });
-      expect(mistakesIn(Object.values(body as object), 'string[]')).toEqual([]);
+      expect(faultsIn(Object.values(body as object), 'string[]')).toEqual([]);
       expect((await read('/orders/purposes', { 'if-none-match': headers.get('etag') ?? '' })).status).toBe(304);
     });
   });

@@ -3,7 +3,7 @@ import type { AddInternationalRecipientInput, Recipient, WorkspaceId } from '@ba
 import { sendRequest } from '../responses.js';
 import { ADA, type Service } from '../service.js';
 import { idOf } from '../world.js';
-import { mistakesIn } from './shapes.js';
+import { faultsIn } from './shapes.js';
 
 export const INDIA = { countryCode: 'IN', currencyCode: 'INR', payoutMethod: 'LOCAL' } as const;
 export const DATA = {
@@ -36,7 +36,7 @@ export function recipientsContract(provide: () => Service): void {
 
       const recipient = body as Recipient;
       expect(status).toBe(201);
-      expect(mistakesIn(recipient, 'Recipient')).toEqual([]);
+      expect(faultsIn(recipient, 'Recipient')).toEqual([]);
       expect(recipient).toMatchObject({
         name: 'Asha Rao',
         accountCode: '00601234567890',
@@ -196,7 +196,7 @@ export function recipientsContract(provide: () => Service): void {
       const { body, text, status } = await send('/recipients/internal', { accountCode });
 
       expect(status).toBe(201);
-      expect(mistakesIn(body, 'Recipient')).toEqual([]);
+      expect(faultsIn(body, 'Recipient')).toEqual([]);
       expect(body).toMatchObject({ name: accountCode, accountCode, saved: true, edges: {} });
       expect(text).not.toMatch(/Southwind|Main|USD/);
     });

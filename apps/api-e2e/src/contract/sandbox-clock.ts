@@ -1,7 +1,7 @@
 import type { Order } from '@banking/domain';
 import type { Service } from '../service.js';
 import { pathsOf, Payer } from './paying.js';
-import { mistakesIn } from './shapes.js';
+import { faultsIn } from './shapes.js';
 
 /** The clock of a sandbox workspace, and the orders that it makes due. */
 export function sandboxClockContract(provide: () => Service): void {
@@ -22,7 +22,7 @@ export function sandboxClockContract(provide: () => Service): void {
 
       const { status, body } = await move(now);
 
-      expect([status, mistakesIn(body, 'SandboxClock')]).toEqual([200, []]);
+      expect([status, faultsIn(body, 'SandboxClock')]).toEqual([200, []]);
       expect(body).toEqual({ now: `${year}-02-01T09:00:00.500000Z` });
       expect(await personal.view.sandbox.moveClock({ now })).toEqual(body);
       for (const back of [`${year}-02-01T09:00:00Z`, '2020-01-01T00:00:00Z', '2226-01-01T00:00:00Z']) {
@@ -84,7 +84,7 @@ export function sandboxClockContract(provide: () => Service): void {
       ]);
       expect(whole.headers.has('link')).toBe(false);
       expect(before.text).toBe(whole.text);
-      expect(mistakesIn(last.body, 'Order')).toEqual([]);
+      expect(faultsIn(last.body, 'Order')).toEqual([]);
       expect(runsOf(last)).toEqual(runsOf(whole).slice(1));
       const [, target = '', relation] = /^<([^>]+)>; (.+)$/.exec(last.headers.get('link') ?? '') ?? [];
       expect([target.split('?')[0], relation]).toEqual([path, 'rel="next"']);

@@ -10,7 +10,7 @@ import type {
 import type { Service } from '../service.js';
 import { pathsOf, Payer } from './paying.js';
 import { DATA, INDIA } from './recipients.js';
-import { mistakesIn } from './shapes.js';
+import { faultsIn } from './shapes.js';
 
 /** The sandbox never sends a final status for account numbers with this ending. */
 const WITHOUT_FINAL_STATUS = '50100123459011';
@@ -56,7 +56,7 @@ export function sandboxEventsContract(provide: () => Service): void {
 
       const transaction = body as Transaction;
       expect(status).toBe(201);
-      expect(mistakesIn(transaction, 'Transaction')).toEqual([]);
+      expect(faultsIn(transaction, 'Transaction')).toEqual([]);
       expect(transaction).toMatchObject({ id: transactionId, status: 'failed' });
       expect(wordsOf(transaction)).toEqual([AC04]);
       const [debit] = transaction.edges.transfers ?? [];

@@ -2,7 +2,7 @@ import type { Account, Order } from '@banking/domain';
 import type { Service } from '../service.js';
 import { type OrderPart, pathsOf, Payer } from './paying.js';
 import { scheduledOrderInputs } from './scheduled-order-inputs.js';
-import { mistakesIn } from './shapes.js';
+import { faultsIn } from './shapes.js';
 
 /** Scheduled and recurring orders, and the cancellation of orders. */
 export function scheduledOrdersContract(provide: () => Service): void {
@@ -23,7 +23,7 @@ export function scheduledOrdersContract(provide: () => Service): void {
 
       const order = body as Order;
       expect(status).toBe(200);
-      expect(mistakesIn(order, 'Order')).toEqual([]);
+      expect(faultsIn(order, 'Order')).toEqual([]);
       expect(order).toMatchObject({ status: 'active', type: 'scheduled', startAt: '2099-03-31T07:00:00.500000Z' });
       expect(order.edges.executions).toMatchObject([
         { sequence: 1, status: 'scheduled', scheduledAt: '2099-03-31T07:00:00.500000Z', edges: {} },
@@ -35,7 +35,7 @@ export function scheduledOrdersContract(provide: () => Service): void {
     it('schedules the first execution of a recurring order at its start', async () => {
       const order = await place(monthly({ startAt: '2099-01-31T09:00:00+01:00', stopAt: '2099-12-31T09:00:00+01:00' }));
 
-      expect(mistakesIn(order, 'Order')).toEqual([]);
+      expect(faultsIn(order, 'Order')).toEqual([]);
       expect(order).toMatchObject({
         status: 'active',
         repeatUnit: 'monthly',
@@ -108,7 +108,7 @@ export function scheduledOrdersContract(provide: () => Service): void {
       const response = await cancel(order);
 
       expect(response.status).toBe(200);
-      expect(mistakesIn(response.body, 'Order')).toEqual([]);
+      expect(faultsIn(response.body, 'Order')).toEqual([]);
       expect(response.body).toMatchObject({
         id: order.id,
         status: 'cancelled',

@@ -1,11 +1,11 @@
-import { mistakesIn } from './shapes.js';
+import { faultsIn } from './shapes.js';
 
 const currency = { id: 978, code: 'EUR', name: 'Euro' };
 const product = { id: 1, name: 'Current account', edges: { currency } };
 
 describe('tables of the published interface', () => {
   it('reports nothing for a record with the required fields', () => {
-    expect(mistakesIn([product, product], 'Product[]')).toEqual([]);
+    expect(faultsIn([product, product], 'Product[]')).toEqual([]);
   });
 
   it.each([
@@ -25,12 +25,12 @@ describe('tables of the published interface', () => {
       ['Product.createdAt is no time: "2026-11-21T09:30:00Z"'],
     ],
     ['is a list', [product], ['Product.id is missing']],
-  ])('reports that a record %s', (_, record, mistakes) => {
-    expect(mistakesIn(record, 'Product')).toEqual(expect.arrayContaining(mistakes));
+  ])('reports that a record %s', (_, record, faults) => {
+    expect(faultsIn(record, 'Product')).toEqual(expect.arrayContaining(faults));
   });
 
   it('reports an amount that is a number', () => {
-    expect(mistakesIn({ id: 1, amount: 1250 }, 'Transfer')).toEqual(['Transfer.amount is no amount: 1250']);
-    expect(mistakesIn({ id: 1, amount: '1250' }, 'Balance')).toEqual(['Balance.amount is no integer: "1250"']);
+    expect(faultsIn({ id: 1, amount: 1250 }, 'Transfer')).toEqual(['Transfer.amount is no amount: 1250']);
+    expect(faultsIn({ id: 1, amount: '1250' }, 'Balance')).toEqual(['Balance.amount is no integer: "1250"']);
   });
 });

@@ -14,21 +14,21 @@ const WORDS: Readonly<Record<string, (value: unknown) => boolean>> = {
 };
 
 /** Everything in which a value is not of a kind: what is missing, of another type, null, or not in the tables at all. */
-export function mistakesIn(value: unknown, kind: string, path = kind): string[] {
-  if (kind.endsWith('?')) return value === undefined ? [] : mistakesIn(value, kind.slice(0, -1), path);
+export function faultsIn(value: unknown, kind: string, path = kind): string[] {
+  if (kind.endsWith('?')) return value === undefined ? [] : faultsIn(value, kind.slice(0, -1), path);
   if (value === undefined) return [`${path} is missing`];
   if (value === null) return [`${path} is null`];
   if (kind.endsWith('[]')) {
     if (!Array.isArray(value)) return [`${path} is not an array`];
-    return value.flatMap((item, index) => mistakesIn(item, kind.slice(0, -2), `${path}[${index}]`));
+    return value.flatMap((item, index) => faultsIn(item, kind.slice(0, -2), `${path}[${index}]`));
   }
   const word = WORDS[kind];
   if (word)
     return [...(word(value) ? [] : [`${path} is no ${kind}: ${JSON.stringify(value)}`]), ...nullsIn(value, path)];
-  return mistakesInFields(value, kind, path);
+  return faultsInFields(value, kind, path);
 }
 
-function mistakesInFields(value: unknown, kind: string, path: string): string[] {
+function faultsInFields(value: unknown, kind: string, path: string): string[] {
   const table = TABLES[kind];
   if (!table) throw new Error(`there is no table for ${kind}`);
   if (typeof value !== 'object' || value === null) return [`${path} is no object`];
@@ -40,10 +40,7 @@ function mistakesInFields(value: unknown, kind: string, path: string): string[] 
   const unknown = [...found.keys()]
     .filter((key) => !Object.hasOwn(table, key))
     .map((key) => `${path}.${key} is not in the table`);
-  return [
-    ...unknown,
-    ...Object.entries(table).flatMap(([key, of]) => mistakesIn(found.get(key), of, `${path}.${key}`)),
-  ];
+  return [...unknown, ...Object.entries(table).flatMap(([key, of]) => faultsIn(found.get(key), of, `${path}.${key}`))];
 }
 
 function nullsIn(value: unknown, path: string): string[] {

@@ -12,7 +12,7 @@ import {
 import { sendRequest } from '../responses.js';
 import { ADA, type Service } from '../service.js';
 import { idOf } from '../world.js';
-import { mistakesIn } from './shapes.js';
+import { faultsIn } from './shapes.js';
 
 export const EVER = [
   ['booking', { from: '2000-01-01T00:00:00Z', to: '2100-01-01T00:00:00+01:00' }],
@@ -75,7 +75,7 @@ export function statementsContract(provide: () => Service): void {
       const account = await view('Northwind Trading').accounts.get(euro());
       const statement = await view('Northwind Trading').accounts.statement(euro(), period);
 
-      expect(mistakesIn(statement, 'Statement')).toEqual([]);
+      expect(faultsIn(statement, 'Statement')).toEqual([]);
       expect(statement).toMatchObject({ ...period, basis, openingBalance: 0 });
       expect(statement.closingBalance).toBe(account.edges.balances[0]?.amount);
       expect(addedUp(statement)).toBe(String(statement.closingBalance));

@@ -3,7 +3,7 @@ import type { Service } from '../service.js';
 import { idOf } from '../world.js';
 import { Payer } from './paying.js';
 import { DATA, INDIA } from './recipients.js';
-import { mistakesIn } from './shapes.js';
+import { faultsIn } from './shapes.js';
 import { EVER } from './statements.js';
 
 /** The network of the sandbox says nothing of payments to this account number by itself. */
@@ -36,10 +36,10 @@ export function transactionLinksContract(provide: () => Service): void {
         await ada.sendRequest(`/sandbox/transactions/${id}/events`, { body: { status: 'RJCT', reasonCode: 'AC04' } })
       ).body as Transaction;
 
-      expect(mistakesIn(said, 'Transaction')).toEqual([]);
+      expect(faultsIn(said, 'Transaction')).toEqual([]);
       expect(said).toMatchObject({ id, status: 'failed', orderID: order.id, returnedBy: expect.any(Number) as number });
       const { items } = await ada.view.transfers.listPage({ accountId: account.id });
-      expect(items.flatMap((item) => mistakesIn(item, 'Transfer'))).toEqual([]);
+      expect(items.flatMap((item) => faultsIn(item, 'Transfer'))).toEqual([]);
       const shown = items.map(({ type, edges }) => [
         type,
         edges.transaction?.orderID,

@@ -3,7 +3,7 @@ import type { Transfer, TransferId, WorkspaceId } from '@banking/domain';
 import { sendRequest } from '../responses.js';
 import { ADA, type Service } from '../service.js';
 import { idOf } from '../world.js';
-import { mistakesIn } from './shapes.js';
+import { faultsIn } from './shapes.js';
 
 /** What each transfer of the demo world looks like, as far as a reader may rely on it. */
 const DEMO = {
@@ -52,7 +52,7 @@ export function transfersContract(provide: () => Service): void {
     it.each(Object.entries(DEMO))('returns "%s" in the published shape', async (name, told) => {
       const transfer = await read(name);
 
-      expect(mistakesIn(transfer, 'Transfer')).toEqual([]);
+      expect(faultsIn(transfer, 'Transfer')).toEqual([]);
       const { direction, type, amount, status, currency } = told;
       expect(transfer).toMatchObject({ id: idOf(service.world, 'transfers', name), direction, type, amount });
       expect(transfer.edges.transaction?.status).toBe(status);

@@ -5,7 +5,7 @@ import { ADA } from '../service.js';
 import { callOf, examplesOf, isOnce, requestOf, type Route, routesOf, successOf } from './document.js';
 import { freshService, type FreshService } from './fresh-service.js';
 import { masked } from './masked.js';
-import { mistakesInHeaders } from './sent-headers.js';
+import { faultsInHeaders } from './sent-headers.js';
 import { blocksOf, hasCurl, inShell } from './shell.js';
 
 const RECORDED = join(__dirname, '..', '..', '..', 'api', 'examples');
@@ -65,9 +65,9 @@ describe('examples of the document', () => {
 
           expect({ path, answer: masked(answer) }).toEqual({ path, answer: masked(value) });
           const documented = route.operation.responses[response.status];
-          expect({ path, mistakes: documented && mistakesInHeaders(response.headers.keys(), documented) }).toEqual({
+          expect({ path, faults: documented && faultsInHeaders(response.headers.keys(), documented) }).toEqual({
             path,
-            mistakes: [],
+            faults: [],
           });
         }
       }
@@ -85,9 +85,9 @@ describe('examples of the document', () => {
 
       expect({ path, status: again.status, body: await again.text() }).toEqual({ path, status: 304, body: '' });
       const documented = route.operation.responses['304'];
-      expect({ path, mistakes: documented && mistakesInHeaders(again.headers.keys(), documented) }).toEqual({
+      expect({ path, faults: documented && faultsInHeaders(again.headers.keys(), documented) }).toEqual({
         path,
-        mistakes: [],
+        faults: [],
       });
     }
     expect(tagged).not.toHaveLength(0);

@@ -13,7 +13,7 @@ import { freshService, type FreshService } from './fresh-service.js';
 import { masked } from './masked.js';
 import { makeMore } from './more-world.js';
 import { sendAttempt } from './send-attempt.js';
-import { mistakesInHeaders } from './sent-headers.js';
+import { faultsInHeaders } from './sent-headers.js';
 
 /** Low enough that the one who asks for too much reaches it on any machine. */
 const LIMIT_PER_SECOND = 50;
@@ -88,10 +88,10 @@ describe('documented errors', () => {
 
     expect({ path, status, answer: masked(JSON.parse(body)) }).toEqual({ path, status, answer: masked(example) });
     const isLimited = headers.has('ratelimit');
-    expect({ path, reason, mistakes: documented && mistakesInHeaders(headers.keys(), documented, isLimited) }).toEqual({
+    expect({ path, reason, faults: documented && faultsInHeaders(headers.keys(), documented, isLimited) }).toEqual({
       path,
       reason,
-      mistakes: [],
+      faults: [],
     });
   }
 

@@ -11,7 +11,7 @@ const LIMITS = ['ratelimit', 'ratelimit-policy'];
 const SOMETIMES = ['idempotent-replayed', 'content-disposition', 'link'];
 
 /** Where the headers of an answer and its documentation disagree. */
-export function mistakesInHeaders(sent: Iterable<string>, documented: DocumentedResponse, isLimited = false): string[] {
+export function faultsInHeaders(sent: Iterable<string>, documented: DocumentedResponse, isLimited = false): string[] {
   const names = new Set([...sent].map((name) => name.toLowerCase()).filter((name) => !UNSAID.test(name)));
   const told = new Set(Object.keys(documented.headers).map((name) => name.toLowerCase()));
   return [

@@ -31,7 +31,7 @@ describe('types generated from the document', () => {
     });
 
     expect(checks).not.toHaveLength(0);
-    expect(mistakesIn([PREAMBLE, ...checks, ERROR_CHECK].join('\n'))).toEqual([]);
+    expect(compileErrorsIn([PREAMBLE, ...checks, ERROR_CHECK].join('\n'))).toEqual([]);
   }, 120_000);
 
   it('fail to compile if a type, a required field, a value or a field differs', async () => {
@@ -44,7 +44,7 @@ describe('types generated from the document', () => {
       `{ readonly id: number; readonly name: string }`,
     ].map((other, index) => `export const different${index}: Same<components['schemas']['App'], ${other}> = true;`);
 
-    expect(mistakesIn([PREAMBLE, ...differences].join('\n'))).toHaveLength(differences.length);
+    expect(compileErrorsIn([PREAMBLE, ...differences].join('\n'))).toHaveLength(differences.length);
   }, 120_000);
 });
 
@@ -83,7 +83,7 @@ async function generate(document: string): Promise<void> {
 }
 
 /** What the compiler says of a module beside the generated one, as strictly as of our own. */
-function mistakesIn(code: string): string[] {
+function compileErrorsIn(code: string): string[] {
   const file = join(FOLDER, 'checks.ts');
   writeFileSync(file, code);
   const { config } = ts.readConfigFile(join(PROJECT, 'tsconfig.build.json'), ts.sys.readFile);

@@ -11,7 +11,7 @@ import {
   routesOf,
   successOf,
 } from '../documented/document.js';
-import { mistakesInError } from '../hostile/raw-request.js';
+import { faultsInError } from '../hostile/raw-request.js';
 import { ADA } from '../service.js';
 import { AttackedGateway } from './gateway-under-attack.js';
 import { withoutEmptyEdges } from './comparable.js';
@@ -122,7 +122,7 @@ describe(`gateway with mutated upstream responses (seed ${seed})`, () => {
             if (!isTable) expect(withoutEmptyEdges(answer.body)).toBe(withoutEmptyEdges(JSON.stringify(given)));
           } else {
             expect(answer).toMatchObject({ status: 502, body: expect.stringContaining('"upstream_error"') as string });
-            expect(mistakesInError({ ...answer, closedAfterMs: 0 })).toEqual([]);
+            expect(faultsInError({ ...answer, closedAfterMs: 0 })).toEqual([]);
           }
         },
       ),

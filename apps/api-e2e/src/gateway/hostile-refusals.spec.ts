@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { mistakesIn } from '../contract/shapes.js';
+import { faultsIn } from '../contract/shapes.js';
 import { CANARY } from '../log-lines.js';
 import { AttackedGateway } from './gateway-under-attack.js';
 import { type HostileRefusal, KEPT_BACK, PASSED_ON } from './hostile-refusals.js';
@@ -28,7 +28,7 @@ describe('gateway with an upstream that refuses', () => {
       const answer = await attacked.requestAndReadLog('/transfers/1');
 
       expect(answer).toMatchObject({ status, body: expected });
-      expect(mistakesIn(answer.body, 'ErrorBody')).toEqual([]);
+      expect(faultsIn(answer.body, 'ErrorBody')).toEqual([]);
       expect(answer.body).toMatchObject({ requestId: answer.headers.get('x-request-id') });
       expect(answer.headers.get('retry-after')).toBe(retryAfter ?? null);
       expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');

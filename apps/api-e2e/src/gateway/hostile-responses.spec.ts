@@ -1,4 +1,4 @@
-import { mistakesIn } from '../contract/shapes.js';
+import { faultsIn } from '../contract/shapes.js';
 import { CANARY } from '../log-lines.js';
 import { AttackedGateway } from './gateway-under-attack.js';
 import { withoutEmptyEdges } from './comparable.js';
@@ -36,7 +36,7 @@ describe('gateway with invalid upstream responses', () => {
       const response = await attacked.requestAndReadLog('/transfers/1');
 
       expect(response).toMatchObject({ status, body: PUBLISHED[status] });
-      expect(mistakesIn(response.body, 'ErrorBody')).toEqual([]);
+      expect(faultsIn(response.body, 'ErrorBody')).toEqual([]);
       expect([...response.headers.keys()]).not.toContain('set-cookie');
       expect(response.text + response.lines.join()).not.toContain(CANARY);
       expect(response.lines).toEqual([

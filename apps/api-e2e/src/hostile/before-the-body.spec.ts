@@ -1,6 +1,6 @@
 import { callOf, type Document, routesOf } from '../documented/document.js';
 import { serviceOfTheRun } from '../service.js';
-import { sendRawRequest, mistakesInError, requestBytes, sendRaw } from './raw-request.js';
+import { sendRawRequest, faultsInError, requestBytes, sendRaw } from './raw-request.js';
 
 const service = serviceOfTheRun();
 const { host } = new URL(service.url);
@@ -48,7 +48,7 @@ describe('operations that require a credential, without one', () => {
         401,
         'Bearer',
       ]);
-      expect(mistakesInError(response)).toEqual([]);
+      expect(faultsInError(response)).toEqual([]);
     }
   });
 

@@ -6,7 +6,7 @@ import { demoDataDir } from '../running-service.js';
 import { freshService, type FreshService } from '../documented/fresh-service.js';
 import { ADA } from '../service.js';
 import { isRight, KEYS, MEDIA_TYPES, NO_OBJECTS, NOT_THEIRS, WRONG_VALUES } from './invalid-bodies.js';
-import { sendRawRequest, mistakesInError } from './raw-request.js';
+import { sendRawRequest, faultsInError } from './raw-request.js';
 
 interface Property {
   readonly type?: string;
@@ -80,7 +80,7 @@ describe('bodies of operations', () => {
       const response = await send(route, text, lines);
       const name = `${route.operation.operationId} with ${what}`;
       if (!statuses.includes(response.status ?? 0)) wrong.push(`${name}: ${response.status} ${response.body}`);
-      else wrong.push(...mistakesInError(response).map((mistake) => `${name}: ${mistake}`));
+      else wrong.push(...faultsInError(response).map((fault) => `${name}: ${fault}`));
       await proveDocumented(service, route.method, callOf(route).path, response.status ?? 0);
     }
     expect(cases.length).toBeGreaterThan(0);

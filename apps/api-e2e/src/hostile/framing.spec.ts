@@ -1,5 +1,5 @@
 import { serviceOfTheRun } from '../service.js';
-import { mistakesInError, requestBytes, sendRaw } from './raw-request.js';
+import { faultsInError, requestBytes, sendRaw } from './raw-request.js';
 
 const service = serviceOfTheRun();
 const { host } = new URL(service.url);
@@ -40,7 +40,7 @@ describe('HTTP framing', () => {
     const response = await sendRaw(service.url, bytes);
 
     expect(response.status).toBe(400);
-    expect(mistakesInError(response)).toEqual([]);
+    expect(faultsInError(response)).toEqual([]);
     expect(response.closedAfterMs).toBeLessThan(5_000);
   });
 
@@ -104,7 +104,7 @@ describe('HTTP framing', () => {
     );
 
     expect([405, 413]).toContain(response.status);
-    expect(mistakesInError(response)).toEqual([]);
+    expect(faultsInError(response)).toEqual([]);
   });
 
   it.each([
@@ -143,7 +143,7 @@ describe('HTTP framing', () => {
     });
 
     expect(response.status).toBe(408);
-    expect(mistakesInError(response)).toEqual([]);
+    expect(faultsInError(response)).toEqual([]);
     expect(response.closedAfterMs).toBeGreaterThan(9_000);
     expect(response.closedAfterMs).toBeLessThan(15_000);
   });

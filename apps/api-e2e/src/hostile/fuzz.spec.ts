@@ -4,7 +4,7 @@ import { proveDocumented } from '../responses.js';
 import { CANARY } from '../log-lines.js';
 import { ADA, serviceOfTheRun } from '../service.js';
 import { idOf } from '../world.js';
-import { sendRawRequest, mistakesInError } from './raw-request.js';
+import { sendRawRequest, faultsInError } from './raw-request.js';
 
 const service = serviceOfTheRun();
 
@@ -137,7 +137,7 @@ describe(`random requests (seed ${seed})`, () => {
           if (response.status === undefined || response.status >= 500)
             throw new Error(`answered ${response.status}: ${response.body}`);
           if (response.status < 400 || verb === 'HEAD') return;
-          expect(mistakesInError(response)).toEqual([]);
+          expect(faultsInError(response)).toEqual([]);
           await proveDocumented(service, verb, target, response.status);
         },
       ),

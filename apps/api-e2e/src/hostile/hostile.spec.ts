@@ -3,7 +3,7 @@ import { ADA, EVE, serviceOfTheRun } from '../service.js';
 import { idOf } from '../world.js';
 import { UNUSUAL_REQUESTS } from './harmless-requests.js';
 import type { HostileCase } from './hostile-case.js';
-import { sendRawRequest, mistakesInError, type RawRequest } from './raw-request.js';
+import { sendRawRequest, faultsInError, type RawRequest } from './raw-request.js';
 import { HOSTILE } from './requests.js';
 
 const service = serviceOfTheRun();
@@ -30,7 +30,7 @@ describe('hostile requests', () => {
       const response = await sendRawRequest(service.url, requestOf(hostile, words));
 
       expect([response.status, hostile.reason && reasonIn(response.body)]).toEqual([hostile.status, hostile.reason]);
-      expect(mistakesInError(response)).toEqual([]);
+      expect(faultsInError(response)).toEqual([]);
       if (response.status === 401) expect(response.headers.get('www-authenticate')).toBe('Bearer');
       if (response.status === 405) expect(response.headers.get('allow')).toBe('GET, HEAD');
       await proveDocumented(service, hostile.method ?? 'GET', fill(hostile.path, words), hostile.status);

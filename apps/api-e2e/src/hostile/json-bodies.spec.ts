@@ -6,7 +6,7 @@ import { demoDataDir } from '../running-service.js';
 import { freshService } from '../documented/fresh-service.js';
 import { bugsIn } from '../log-lines.js';
 import { ADA } from '../service.js';
-import { sendRawRequest, mistakesInError } from './raw-request.js';
+import { sendRawRequest, faultsInError } from './raw-request.js';
 
 const BODIES_PER_OPERATION = testOrProve(15, 60);
 const seed = Date.now() & 0x7fffffff;
@@ -128,7 +128,7 @@ it(`survives random JSON bodies at every operation, and repeats no value of them
         statuses.add(response.status);
         await proveDocumented(service, method, path, response.status);
         if (response.status < 400) return;
-        expect(mistakesInError(response)).toEqual([]);
+        expect(faultsInError(response)).toEqual([]);
         expect(response.body).not.toMatch(PLANTED);
       };
       const keys = fc.option(fc.uuid(), { nil: undefined });

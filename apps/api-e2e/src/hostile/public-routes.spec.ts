@@ -1,5 +1,5 @@
 import { serviceOfTheRun } from '../service.js';
-import { sendRawRequest, mistakesInError, type RawResponse, sendRaw } from './raw-request.js';
+import { sendRawRequest, faultsInError, type RawResponse, sendRaw } from './raw-request.js';
 
 const service = serviceOfTheRun();
 const { host } = new URL(service.url);
@@ -101,14 +101,14 @@ const TARGETS: readonly string[] = [
 const METHODS = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'DELETE', 'TRACE', 'PROPFIND', 'CONNECT', 'QUERY'];
 
 /** What is wrong with a response to a malformed or unusual request. */
-function mistakesIn(response: RawResponse, method: string): string[] {
+function faultsIn(response: RawResponse, method: string): string[] {
   // Where the connection is closed without a response, Node left us nothing to answer.
   if (response.status === undefined) return method === 'CONNECT' ? [] : ['it is not answered'];
   if (response.status >= 500) return [`it is answered ${response.status}`];
   const missing = ['x-request-id', 'x-content-type-options', 'content-security-policy'].filter(
     (name) => !response.headers.has(name),
   );
-  const inForm = response.status < 400 || method === 'HEAD' ? [] : mistakesInError(response);
+  const inForm = response.status < 400 || method === 'HEAD' ? [] : faultsInError(response);
   return [...missing.map((name) => `it has no ${name}`), ...inForm];
 }
 
@@ -118,7 +118,7 @@ async function expectSound(requests: readonly (readonly [method: string, target:
     const lines = [`${method} ${target} HTTP/1.1`, `Host: ${host}`, ...(header ? [header] : []), 'Connection: close'];
     const response = await sendRaw(service.url, `${lines.join('\r\n')}\r\n\r\n`);
     const name = `${method} ${target} with ${header}`;
-    wrong.push(...mistakesIn(response, method).map((mistake) => `${name}: ${mistake}`));
+    wrong.push(...faultsIn(response, method).map((fault) => `${name}: ${fault}`));
   }
   expect(wrong).toEqual([]);
 }
@@ -158,7 +158,7 @@ describe('files of the docs page', () => {
       [412, 'precondition_failed'],
       [412, 'precondition_failed'],
     ]);
-    expect(failed.flatMap(mistakesInError)).toEqual([]);
+    expect(failed.flatMap(faultsInError)).toEqual([]);
     expect((await sendRequest(`If-Match: ${etag}`)).status).toBe(200);
     expect((await sendRequest(`If-None-Match: ${etag}`)).status).toBe(304);
   });
@@ -174,7 +174,7 @@ describe('service without allowed origins', () => {
 
         expect([response.status, response.headers.has('access-control-allow-origin')]).toEqual([405, false]);
         expect(response.headers.get('allow')).toMatch(/^(GET, HEAD|POST)$/);
-        expect(mistakesInError(response)).toEqual([]);
+        expect(faultsInError(response)).toEqual([]);
       }
     },
   );
@@ -183,7 +183,7 @@ describe('service without allowed origins', () => {
     for (const path of ['/nothing-here', '*']) {
       const response = await sendRawRequest(service.url, { method: 'OPTIONS', path });
 
-      expect([response.status, mistakesInError(response)]).toEqual([404, []]);
+      expect([response.status, faultsInError(response)]).toEqual([404, []]);
     }
   });
 });

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { mistakesIn } from '../contract/shapes.js';
+import { faultsIn } from '../contract/shapes.js';
 
 /** An answer as it came over the wire. */
 export interface RawResponse {
@@ -58,19 +58,19 @@ const INSIDE =
   /\bat .+:\d+:\d+|node_modules|\.[jt]s:\d+|\bselect\b.+\bfrom\b|\binsert into\b|SQLSTATE|ECONN|FST_|ERR_|HPE_|JWS|JWT|\/(?:tmp|usr|home|var|root)\//i;
 
 /** What is wrong with an error answer: it must be JSON in the published form, and say nothing of our inside. */
-export function mistakesInError({ status, headers, body }: RawResponse): string[] {
-  const mistakes: string[] = [];
-  if (!/^application\/json\b/.test(headers.get('content-type') ?? '')) mistakes.push('it is not JSON');
-  if (INSIDE.test(body)) mistakes.push(`it tells of our inside: ${body}`);
-  if (body === '') return [...mistakes, 'it has no body'];
+export function faultsInError({ status, headers, body }: RawResponse): string[] {
+  const faults: string[] = [];
+  if (!/^application\/json\b/.test(headers.get('content-type') ?? '')) faults.push('it is not JSON');
+  if (INSIDE.test(body)) faults.push(`it tells of our inside: ${body}`);
+  if (body === '') return [...faults, 'it has no body'];
   try {
     const error = JSON.parse(body) as { requestId?: unknown };
-    mistakes.push(...mistakesIn(error, 'ErrorBody'));
-    if (error.requestId !== headers.get('x-request-id')) mistakes.push('its requestId is not the X-Request-Id');
+    faults.push(...faultsIn(error, 'ErrorBody'));
+    if (error.requestId !== headers.get('x-request-id')) faults.push('its requestId is not the X-Request-Id');
   } catch {
-    mistakes.push(`${status} has a body that cannot be read: ${body.slice(0, 200)}`);
+    faults.push(`${status} has a body that cannot be read: ${body.slice(0, 200)}`);
   }
-  return mistakes;
+  return faults;
 }
 
 function parsed(text: string, closedAfterMs: number): RawResponse {

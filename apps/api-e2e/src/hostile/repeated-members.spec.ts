@@ -1,7 +1,7 @@
 import { callOf, type Document, type Route, routesOf } from '../documented/document.js';
 import { openApiOf } from '../responses.js';
 import { ADA, serviceOfTheRun } from '../service.js';
-import { sendRawRequest, mistakesInError } from './raw-request.js';
+import { sendRawRequest, faultsInError } from './raw-request.js';
 
 const service = serviceOfTheRun();
 
@@ -30,7 +30,7 @@ it.each(Object.entries(REPEATED))('refuses a body with a repeated member %s, wit
 
     const response = await send(route, token, written(name, JSON.stringify(value), rest));
 
-    expect([route.operation.operationId, response.status, mistakesInError(response)]).toEqual([
+    expect([route.operation.operationId, response.status, faultsInError(response)]).toEqual([
       route.operation.operationId,
       400,
       [],

@@ -12,13 +12,13 @@ declare module 'fastify' {
 export function readPublicUrl({ text, mistakes }: Pick<EnvironmentReader, 'text' | 'mistakes'>): string | undefined {
   const given = text('PUBLIC_URL');
   if (given === undefined) return undefined;
-  const objection = objectionTo(given);
-  if (objection === undefined) return new URL(given).href.replace(/\/$/, '');
-  mistakes.push(`PUBLIC_URL ${objection}`);
+  const mistake = mistakeInUrl(given);
+  if (mistake === undefined) return new URL(given).href.replace(/\/$/, '');
+  mistakes.push(`PUBLIC_URL ${mistake}`);
   return undefined;
 }
 
-function objectionTo(given: string): string | undefined {
+function mistakeInUrl(given: string): string | undefined {
   if (!isTrustworthy(given)) {
     return 'must begin with https:// (http:// only on a loopback address), for example https://bank.example/payments.';
   }

@@ -12,7 +12,7 @@ interface Place {
   readonly pathOf: (names: readonly string[]) => string;
   /** The reason for an unknown field. */
   readonly unknown: RefusalReason;
-  /** The reason for several mistakes of different kinds. */
+  /** The reason for several faults of different kinds. */
   readonly invalid: RefusalReason;
 }
 
@@ -32,7 +32,7 @@ const shown = (text: string) => (text.length > NAME_SHOWN_MAX ? `${text.slice(0,
 export const unknownMessage = (name: string) => `${name} is unknown: remove it, or correct its name.`;
 
 /**
- * Validates a body or a query against its DTO. It refuses unknown fields, converts nothing silently, and names every mistake in
+ * Validates a body or a query against its DTO. It refuses unknown fields, converts nothing silently, and names every fault in
  * `details`. Messages never contain values, which may be personal.
  */
 class InputPipe extends ValidationPipe {

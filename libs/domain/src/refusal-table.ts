@@ -3,7 +3,7 @@ import { BUSINESS } from './refusal-rows/business.js';
 import { DENIED } from './refusal-rows/denied.js';
 import { MALFORMED } from './refusal-rows/malformed.js';
 import { PROTOCOL } from './refusal-rows/protocol.js';
-import { REFUSAL_BRAND, type RefusalOptions, type RefusalRow, RowRefusal } from './refusal.js';
+import { REFUSAL_BRAND, type RefusalOptions, type RefusalRow, RowRefusal } from './row-refusal.js';
 
 /**
  * The table of refusals: every expected failure of the service, one row each.

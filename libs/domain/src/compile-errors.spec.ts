@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import * as ts from 'typescript';
 
 /**
- * Mistakes the compiler must catch, and their neighbours it must let through. The neighbours are what makes this test
- * able to fail both ways: a brand so strict that nothing compiles is noticed as well.
+ * Code that the compiler must reject, and similar code that it must accept. The accepted code makes the test fail if a
+ * type is too strict.
  */
 const PRELUDE = `
 import type { AccountId, BalanceAmount, BankingService, CurrencyCode, MinorUnits, RefusalReason, Scope, Transfer,
@@ -15,7 +15,7 @@ declare const accountId: AccountId, transferId: TransferId, workspaceId: Workspa
 declare const service: BankingService, scope: Scope, transfer: Transfer, user: User;
 `;
 
-const MISTAKES = {
+const REJECTED = {
   'adding a balance to a transfer amount': 'transferAmount + balanceAmount',
   'adding a transfer amount to a balance': 'balanceAmount + transferAmount',
   'adding two balances': 'balanceAmount + balanceAmount',
@@ -78,7 +78,7 @@ const NEIGHBOURS = {
   'a reason of the table': "const reason: RefusalReason = 'insufficient_funds'; new Refusal(reason)",
 };
 
-const SNIPPETS = Object.entries({ ...MISTAKES, ...NEIGHBOURS }).map(([name, code], index) => ({
+const SNIPPETS = Object.entries({ ...REJECTED, ...NEIGHBOURS }).map(([name, code], index) => ({
   name,
   path: join(__dirname, `snippet-${index}.ts`),
   text: `${PRELUDE}\n${code};\n`,
@@ -89,7 +89,7 @@ const PACKAGE = join(__dirname, '..');
 describe('the compiler', () => {
   const errors = compile();
 
-  it.each(Object.keys(MISTAKES))('does not let %s through', (name) => {
+  it.each(Object.keys(REJECTED))('does not let %s through', (name) => {
     expect(errors.get(name)).not.toEqual([]);
     expect(errors.get(name)).not.toContainEqual(expect.stringContaining('Cannot find'));
   });

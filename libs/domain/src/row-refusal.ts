@@ -2,9 +2,9 @@
 export interface RefusalDetail {
   /** A JSON Pointer into the body (RFC 6901), or the name of a parameter or header. */
   readonly path: string;
-  /** A stable code of the mistake; not necessarily a row of the refusal table. */
+  /** A stable code of the fault; not necessarily a row of the refusal table. */
   readonly reason: string;
-  /** The mistake in one sentence. */
+  /** The fault in one sentence. */
   readonly message: string;
 }
 

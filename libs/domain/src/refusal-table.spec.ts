@@ -1,5 +1,5 @@
 import { parseTransferAmount } from './amount.js';
-import { REFUSALS, Refusal, type RefusalReason, isRefusalReason } from './refusals.js';
+import { REFUSALS, Refusal, type RefusalReason, isRefusalReason } from './refusal-table.js';
 
 const ROWS = Object.entries(REFUSALS) as [RefusalReason, (typeof REFUSALS)[RefusalReason]][];
 
@@ -99,7 +99,7 @@ describe('instanceof Refusal', () => {
 
   it('is true for a refusal of another copy of this library', async () => {
     await jest.isolateModulesAsync(async () => {
-      const other = await import('./refusals.js');
+      const other = await import('./refusal-table.js');
 
       expect(other.Refusal).not.toBe(Refusal);
       expect(new other.Refusal('unavailable')).toBeInstanceOf(Refusal);
