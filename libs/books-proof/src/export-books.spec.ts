@@ -49,7 +49,7 @@ async function posted(books: Parameters<typeof post>[0], ...proposals: readonly 
 }
 
 describe('an export of the books', () => {
-  it('contains what the database has, provable by the domain package alone', async () => {
+  it('contains the rows of the database, and the domain package alone can prove it', async () => {
     for (const [name, id] of Object.entries(world.demo.workspaces)) {
       const { end, pieces } = await exported({ id, name });
       const proof = await proofOf(pieces);

@@ -38,7 +38,7 @@ describe('the sequence of an export', () => {
     );
   });
 
-  it('yields at once what is already in order', () => {
+  it('yields transactions at once that are in order', () => {
     fc.assert(
       fc.property(posted, (all) => {
         const sequence = new ExportSequence();
@@ -47,7 +47,7 @@ describe('the sequence of an export', () => {
     );
   });
 
-  it('keeps what follows a missing transaction', () => {
+  it('retains the transactions after a missing one', () => {
     const sequence = new ExportSequence();
     const versions = new Map<number, number>();
     const [, second, third, elsewhere] = [[1], [1, 2], [2], [3]].map((accounts, index) =>

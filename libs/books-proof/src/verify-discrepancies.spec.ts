@@ -52,7 +52,7 @@ describe('the verification of discrepancies', () => {
     ['completed', 'returned'],
     ['failed', 'reclaimed'],
     ['completed', 'dismissed'],
-  ] as const)('When that of a %s payout was %s, Then nothing is found', async (status, resolution) => {
+  ] as const)('reports nothing if the discrepancy of a %s payout was %s', async (status, resolution) => {
     await contradict(status, resolution);
 
     expect(await verify()).toEqual([]);

@@ -113,7 +113,7 @@ describe('response without `edges`', () => {
     { id: 1, edges: [] },
     { id: 1, edges: 'none' },
     { id: 1, edges: { transaction: [null, 1, []] } },
-  ])('leaves %j as it is', async (sent) => {
+  ])('does not change %j', async (sent) => {
     expect(JSON.stringify(await transferOf(sent))).toBe(JSON.stringify(sent));
   });
 

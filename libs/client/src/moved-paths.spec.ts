@@ -83,7 +83,7 @@ describe.each([
   });
 
   it.each([429, 500, 503])(
-    'gives the answer of the former path when it is %i: it may have the list',
+    'returns the response of the former path if it is %i, because it may have the list',
     async (status) => {
       deploys(PLAIN_404, answers(status, { errorCode: 'x', message: 'No.' }));
 

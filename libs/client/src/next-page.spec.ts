@@ -13,7 +13,7 @@ describe('Link header of a page', () => {
     ['</transfers>; rel="next"', null],
     ['</transfers?cursor=abc', undefined],
     ['</a,b;rel=next>; rel="prev"', undefined],
-  ])('%j has the cursor %j', (link, cursor) => {
+  ])('has for %j the cursor %j', (link, cursor) => {
     expect(nextCursor(link)).toBe(cursor);
   });
 });

@@ -227,7 +227,7 @@ describe('payment that was not executed', () => {
 });
 
 describe('fetch that ignores its signal', () => {
-  it('ends at the deadline all the same', async () => {
+  it('is ended at the deadline', async () => {
     const error = await place({ fetch: () => new Promise<never>(() => {}), timeoutMs: 50 });
 
     expect(error).toMatchObject({ name: 'OutcomeUnknownError', cause: { timedOut: true } });

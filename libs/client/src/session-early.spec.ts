@@ -30,7 +30,7 @@ describe('early refresh', () => {
     [20, 'access-1'],
     [60, 'access-0'],
     [undefined, 'access-0'],
-  ])('with %p seconds left sends %s', async (seconds, token) => {
+  ])('results with %p seconds left in the token %s', async (seconds, token) => {
     const expiresAt = seconds && inFuture(seconds);
 
     expect(

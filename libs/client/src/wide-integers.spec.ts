@@ -6,7 +6,7 @@ const WIDE = '9007199254740993';
 const isFoundIn = (json: string) => hasWideInteger(JSON.parse(json));
 
 describe('an integer beyond 2^53 - 1', () => {
-  it('is found exactly when JSON.parse would read another number', () => {
+  it('is found if and only if JSON.parse returns another number', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }), (integer) => {
         const isWide = integer > BigInt(Number.MAX_SAFE_INTEGER) || integer < -BigInt(Number.MAX_SAFE_INTEGER);
@@ -16,7 +16,7 @@ describe('an integer beyond 2^53 - 1', () => {
     );
   });
 
-  it('is found wherever it stands, among whatever else', () => {
+  it('is found at each position among other values', () => {
     const narrow = fc.jsonValue().filter((value) => !hasWideInteger(value));
     fc.assert(
       fc.property(fc.array(narrow), fc.dictionary(fc.string(), narrow), fc.nat(), (items, fields, at) => {
@@ -33,7 +33,7 @@ describe('an integer beyond 2^53 - 1', () => {
     );
   });
 
-  it('is found after any text, and in no text', () => {
+  it('is found after any string, and not within a string', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         expect(isFoundIn(JSON.stringify({ [text + WIDE]: text + WIDE, n: 1 }))).toBe(false);
@@ -62,7 +62,7 @@ describe('an integer beyond 2^53 - 1', () => {
     'null',
   ])('is not found in %s', (json) => expect(isFoundIn(json)).toBe(false));
 
-  it('is found however deep it lies', () => {
+  it('is found at any depth', () => {
     const deep = (inner: string) => '['.repeat(1_000_000) + inner + ']'.repeat(1_000_000);
 
     expect(isFoundIn(deep('1'))).toBe(false);

@@ -52,13 +52,13 @@ const tables = `select c.oid, c.relname, c.relowner, c.relrowsecurity, c.relforc
   from pg_class c where c.relnamespace = '${SCHEMA}'::regnamespace and c.relkind in ('r', 'p')`;
 
 describe('a table of the schema', () => {
-  it('without a workspace is listed', async () => {
+  it('is listed if it has no workspace', async () => {
     const without = await names(`select relname as name from (${tables}) t where tenant is null`);
 
     expect(without.sort()).toEqual(Object.keys(WITHOUT_TENANT).sort());
   });
 
-  it('with a workspace has it in each row', async () => {
+  it('has its workspace in each row', async () => {
     expect(
       await names(
         `select relname as name from (${tables}) t join pg_attribute a on a.attrelid = t.oid and a.attnum = t.tenant where not attnotnull`,
@@ -66,7 +66,7 @@ describe('a table of the schema', () => {
     ).toEqual([]);
   });
 
-  it('with a workspace begins each key and index with it', async () => {
+  it('has its workspace first in each key and index', async () => {
     const others = await names(
       `select i.indexrelid::regclass::text as name from (${tables}) t join pg_index i on i.indrelid = t.oid
        where t.tenant is not null and i.indkey[0] <> t.tenant`,
@@ -75,7 +75,7 @@ describe('a table of the schema', () => {
     expect(others.map((name) => name.replace(`${SCHEMA}.`, '')).sort()).toEqual(Object.keys(KEYS_OF_THEIR_OWN).sort());
   });
 
-  it('with a workspace has a primary key', async () => {
+  it('has a primary key', async () => {
     expect(
       await names(
         `select relname as name from (${tables}) t where not exists (select from pg_index i where i.indrelid = t.oid and i.indisprimary)`,
@@ -83,7 +83,7 @@ describe('a table of the schema', () => {
     ).toEqual([]);
   });
 
-  it('with a workspace has it in each foreign key', async () => {
+  it('has its workspace in each foreign key', async () => {
     const crossing = await names(
       `select k.conname as name
        from pg_constraint k
@@ -96,7 +96,7 @@ describe('a table of the schema', () => {
     expect(crossing).toEqual([]);
   });
 
-  it('with a workspace has forced row-level security and a policy', async () => {
+  it('has forced row-level security and a policy if it has a workspace', async () => {
     const open = await names(
       `select relname as name from (${tables}) t
        where tenant is not null

@@ -159,7 +159,7 @@ describe.each([APP_ROLE, PROVISIONING_ROLE])('an attacker with the rights of %s'
     });
   });
 
-  describe('and the right to make temporary tables and schemas', () => {
+  describe('who can create temporary tables and schemas', () => {
     beforeAll(() => allow('temporary, create'));
 
     const places: readonly [string, readonly string[], string][] = [
@@ -167,14 +167,14 @@ describe.each([APP_ROLE, PROVISIONING_ROLE])('an attacker with the rights of %s'
       ['a table in a schema of their own', ['create schema lair'], 'lair.bait'],
     ];
 
-    describe.each(Object.keys(ATTACKS))('with %s attached', (name) => {
-      it.each(places)('to %s, Then they have no right to', async (_, prepare, table) => {
+    describe.each(Object.keys(ATTACKS))('and uses the function %s', (name) => {
+      it.each(places)('cannot attach it to %s', async (_, prepare, table) => {
         const attack = as(role, [...prepare, ...ATTACKS[name]!(table)]);
 
         await expect(attack).rejects.toThrow(new RegExp(`^permission denied for function (banking[.])?${name}$`));
       });
 
-      it.each(places)('to %s with a right to, Then the function refuses the table', async (_, prepare, table) => {
+      it.each(places)('is refused by it on %s, with the right to execute it', async (_, prepare, table) => {
         await world.owner.query(`grant execute on function ${name}() to ${role}`);
 
         const attack = as(role, [...prepare, ...ATTACKS[name]!(table)]);
@@ -183,7 +183,7 @@ describe.each([APP_ROLE, PROVISIONING_ROLE])('an attacker with the rights of %s'
         await world.owner.query(`revoke execute on function ${name}() from ${role}`);
       });
 
-      it('by no trigger, but called, Then they have no right to', async () => {
+      it('cannot call it', async () => {
         await expect(as(role, [`select banking.${name}()`])).rejects.toMatchObject({
           code: SQLSTATE.insufficientPrivilege,
         });

@@ -50,7 +50,7 @@ describe('the mode of an existing database', () => {
       false,
       'The database is live, but SANDBOX=on. Set SANDBOX=off, or name another database by DATABASE_URL or DATA_DIR.',
     ],
-  ])('(sandbox: %p) refuses a process of the other mode', async (isSandbox, message) => {
+  ])('refuses a process of the other mode (sandbox: %p)', async (isSandbox, message) => {
     await (await openDeployment({ ...settings, isSandbox })).close();
 
     for (const prepare of [true, false]) {

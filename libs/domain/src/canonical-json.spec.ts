@@ -12,15 +12,15 @@ const values = fc.letrec<{ value: CanonicalValue }>((tie) => ({
 })).value;
 
 describe('canonical JSON', () => {
-  it('is JSON: reading it gives the value back', () => {
+  it('is JSON that parses to the same value', () => {
     fc.assert(fc.property(values, (value) => void expect(JSON.parse(canonicalJson(value))).toEqual(value)));
   });
 
-  it('does not depend on the order in which members were written', () => {
+  it('does not depend on the order of members', () => {
     fc.assert(fc.property(values, (value) => canonicalJson(reversed(value)) === canonicalJson(value)));
   });
 
-  it('has one form: writing what was read changes nothing', () => {
+  it('has one form, which does not change when it is parsed and written again', () => {
     fc.assert(
       fc.property(values, (value) => {
         const written = canonicalJson(value);
@@ -67,7 +67,7 @@ describe('canonical JSON', () => {
   });
 
   it.each([undefined, 1n, Symbol('s'), () => 1, new Date(0), new Map()])(
-    'refuses %p, which JSON cannot hold',
+    'refuses %p, which JSON cannot represent',
     (value) => {
       expect(() => canonicalJson({ value } as unknown as CanonicalValue)).toThrow();
       expect(() => canonicalJson([value] as unknown as CanonicalValue)).toThrow();

@@ -15,7 +15,7 @@ const positives = fc.bigInt({ min: 1n, max: 10_000n });
 const rates: fc.Arbitrary<Rate> = fc.record({ from: codes, to: codes, numerator: positives, denominator: positives });
 
 describe('a conversion', () => {
-  it('loses nothing: amount and remainder together are the exact result', () => {
+  it('has an amount and a remainder that add up to the exact result', () => {
     fc.assert(
       fc.property(amounts, rates, roundings, (amount, rate, rounding) => {
         const { amount: converted, remainder } = convert(amount, rate, rounding);
@@ -26,7 +26,7 @@ describe('a conversion', () => {
     );
   });
 
-  it('leaves less than one unit, and at most half of one when it rounds to the nearest', () => {
+  it('has a remainder of less than one unit, and of at most half a unit when it rounds to the nearest', () => {
     fc.assert(
       fc.property(amounts, rates, roundings, (amount, rate, rounding) => {
         const { numerator, denominator } = convert(amount, rate, rounding).remainder;
@@ -36,7 +36,7 @@ describe('a conversion', () => {
     );
   });
 
-  it('treats both sides of zero alike', () => {
+  it('rounds negative amounts like positive ones', () => {
     fc.assert(
       fc.property(amounts, rates, roundings, (amount, rate, rounding) => {
         const there = convert(amount, rate, rounding).amount;
@@ -45,7 +45,7 @@ describe('a conversion', () => {
     );
   });
 
-  it('never goes beyond the exact result rounding down, and never falls short of it rounding up', () => {
+  it('is never above the exact result rounded down, and never below it rounded up', () => {
     fc.assert(
       fc.property(amounts, rates, (amount, rate) => {
         const down = convert(amount, rate, 'down');
@@ -56,7 +56,7 @@ describe('a conversion', () => {
     );
   });
 
-  it('at the inverse rate brings back an amount that needed no rounding', () => {
+  it('is reversed at the inverse rate if it needed no rounding', () => {
     fc.assert(
       fc.property(amounts, rates, roundings, (amount, rate, rounding) => {
         const there = convert(amount, rate, rounding);
@@ -65,7 +65,7 @@ describe('a conversion', () => {
     );
   });
 
-  it('at a rate of one within a currency changes nothing', () => {
+  it('does not change an amount at a rate of one within a currency', () => {
     fc.assert(
       fc.property(amounts, codes, roundings, (amount, code, rounding) => {
         const { amount: same, remainder } = convert(amount, rateOf(code, code, '1'), rounding);
@@ -74,7 +74,7 @@ describe('a conversion', () => {
     );
   });
 
-  it('knows the decimals of both currencies: 100.00 EUR at 163.25 are 16325 yen', () => {
+  it('uses the decimals of both currencies: 100.00 EUR at 163.25 are 16325 yen', () => {
     const rate = rateOf('EUR', 'JPY', '163.25');
 
     expect(convert(minorUnits(10_000n), rate, 'down').amount).toBe(16_325n);
@@ -98,19 +98,19 @@ describe('a conversion', () => {
     expect(rounded).toEqual(expected);
   });
 
-  it('is refused when the books could not hold it', () => {
+  it('is refused if the books cannot store it', () => {
     expect(() => convert(minorUnits(MINOR_UNITS_MAX), rateOf('EUR', 'KWD', '1'), 'down')).toThrow(
       expect.objectContaining({ reason: 'amount_out_of_range' }),
     );
   });
 
-  it('is refused for what has no smallest unit', () => {
+  it('is refused for a currency without a smallest unit', () => {
     expect(() => convert(minorUnits(1n), rateOf('XAU', 'EUR', '1'), 'down')).toThrow(
       expect.objectContaining({ reason: 'currency_unknown' }),
     );
   });
 
-  it('takes no rate of zero or below', () => {
+  it('refuses a rate of zero or below', () => {
     expect(() => convert(minorUnits(1n), { from: 'EUR', to: 'EUR', numerator: 0n, denominator: 1n }, 'up')).toThrow();
     expect(() => convert(minorUnits(1n), { from: 'EUR', to: 'EUR', numerator: 1n, denominator: -1n }, 'up')).toThrow();
   });
@@ -122,7 +122,7 @@ describe('a rate in decimals', () => {
   });
 
   it.each(['', '0', '0.00', '-1', '1.', '.5', '1e3', '01', '1,5', '1'.repeat(16), `0.${'1'.repeat(16)}`])(
-    'is not %j',
+    'is refused in the form %j',
     (text) => {
       expect(() => rateOf('EUR', 'USD', text)).toThrow('rate');
     },

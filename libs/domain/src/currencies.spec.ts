@@ -8,7 +8,7 @@ import { currencies, currencyOf, decimalsOf, isCurrencyCode } from './currencies
 const WITHOUT_MINOR_UNIT = 'XAG XAU XBA XBB XBC XBD XDR XPD XPT XSU XTS XUA XXX'.split(' ');
 
 describe('the currency table', () => {
-  it('states the publication it follows', () => {
+  it('names the publication that it follows', () => {
     expect(CURRENCY_SOURCE.date).toBe('2026-09-17');
   });
 
@@ -19,7 +19,7 @@ describe('the currency table', () => {
     expect([0, 1, 2, 3, 4, undefined].map(having)).toEqual([17, 0, 139, 7, 2, 13]);
   });
 
-  it('is in the order of codes, each code and each number once', () => {
+  it('is in the order of codes, with unique codes and numbers', () => {
     const codes = currencies().map(({ code }) => code);
     const numbers = currencies().map(({ numeric }) => numeric);
 
@@ -41,19 +41,19 @@ describe('the currency table', () => {
     for (const name of Object.values(CURRENCY_NAMES)) expect(name).toMatch(/^\S.*\S$/);
   });
 
-  it('has no currency that is withdrawn, and the ones that took their place', () => {
+  it('has the successors of withdrawn currencies, and not the withdrawn ones', () => {
     expect(['ANG', 'BGN', 'CUC', 'HRK', 'SLL', 'ZWL'].filter(isCurrencyCode)).toEqual([]);
     expect(['XCG', 'EUR', 'CUP', 'SLE', 'ZWG'].every(isCurrencyCode)).toBe(true);
   });
 
-  it('answers by code, in capital letters only', () => {
+  it('returns a currency by its code in capital letters only', () => {
     expect(currencyOf('EUR')).toEqual({ code: 'EUR', numeric: 978, decimals: 2, symbol: '€' });
     for (const text of ['eur', 'BGN', '', 'constructor', '__proto__']) {
       expect(() => currencyOf(text)).toThrow(expect.objectContaining({ reason: 'currency_unknown' }));
     }
   });
 
-  it('has no decimals to give for what has no smallest unit', () => {
+  it('has no decimals for a currency without a smallest unit', () => {
     for (const code of WITHOUT_MINOR_UNIT) {
       expect(currencyOf(code).decimals).toBeUndefined();
       expect(() => decimalsOf(code)).toThrow(expect.objectContaining({ reason: 'currency_unknown' }));
@@ -61,7 +61,7 @@ describe('the currency table', () => {
   });
 });
 
-describe('beside currency-codes, which follows the list of 2024-06-25', () => {
+describe('the currency table compared with currency-codes, which follows the list of 2024-06-25', () => {
   const theirs = new Map(currencyCodes.map((row) => [row.code, row]));
 
   it('differs in the codes of the amendments since, and in no other', () => {
@@ -76,7 +76,7 @@ describe('beside currency-codes, which follows the list of 2024-06-25', () => {
     ]);
   });
 
-  it('agrees on every number and every name', () => {
+  it('has the same numbers and names', () => {
     const shared = currencies().filter(({ code }) => theirs.has(code));
 
     for (const { code, numeric } of shared) {
@@ -88,7 +88,7 @@ describe('beside currency-codes, which follows the list of 2024-06-25', () => {
     }
   });
 
-  it('differs in decimals only where it writes "N.A." as 0', () => {
+  it('differs in decimals only for currencies without a minor unit', () => {
     const different = currencies().filter(
       ({ code, decimals }) => theirs.has(code) && theirs.get(code)?.digits !== decimals,
     );
@@ -98,10 +98,10 @@ describe('beside currency-codes, which follows the list of 2024-06-25', () => {
   });
 });
 
-describe('beside dinero.js 2.0.2, which follows a list of 2025', () => {
+describe('the currency table compared with dinero.js 2.0.2, which follows a list of 2025', () => {
   const theirs = new Map(Object.values(dinero).map((row) => [row.code as string, row]));
 
-  it('differs in one withdrawn code, and in those that nothing can be paid in', () => {
+  it('differs in one withdrawn code, and in the codes without a minor unit', () => {
     expect(onlyIn(theirs.keys(), isCurrencyCode)).toEqual([
       'BGN', // amendment 180: withdrawn on 2026-01-01
     ]);

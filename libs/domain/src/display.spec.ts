@@ -36,7 +36,7 @@ describe('an amount written as a decimal', () => {
   });
 });
 
-describe('an amount a person types', () => {
+describe('an amount that a person enters', () => {
   it.each([
     { text: '1234.5', code: 'EUR', amount: 123_450n },
     { text: '1234', code: 'EUR', amount: 123_400n },
@@ -46,7 +46,7 @@ describe('an amount a person types', () => {
     expect(parseAmount(text, code)).toBe(amount);
   });
 
-  it('is refused with more decimals than its currency has, in words that say so', () => {
+  it('is refused with more decimals than its currency has, and the message has both numbers', () => {
     expect(() => parseAmount('1.005', 'EUR')).toThrow(
       expect.objectContaining({
         reason: 'amount_too_precise',
@@ -61,7 +61,7 @@ describe('an amount a person types', () => {
     );
   });
 
-  it('is refused, never rounded, however many decimals too many', () => {
+  it('is refused and not rounded with any number of excess decimals', () => {
     const tooMany = fc.tuple(codes, fc.nat(), fc.integer({ min: 5, max: 20 }));
     fc.assert(
       fc.property(tooMany, ([code, whole, count]) => {
@@ -79,7 +79,7 @@ describe('an amount a person types', () => {
     },
   );
 
-  it('is refused when it is too large, without reading a million digits', () => {
+  it('is refused if it is too large, without parsing a million digits', () => {
     expect(() => parseAmount('92233720368547758.08', 'EUR')).toThrow(
       expect.objectContaining({ reason: 'amount_out_of_range' }),
     );
@@ -94,7 +94,7 @@ describe('an amount a person types', () => {
 });
 
 describe('an amount shown to people', () => {
-  it('keeps every digit, in any of these places', () => {
+  it('keeps every digit in each of these locales', () => {
     fc.assert(
       fc.property(
         amounts,
@@ -114,18 +114,18 @@ describe('an amount shown to people', () => {
     { amount: 123_450n, code: 'EUR', place: 'de-DE', text: '1.234,50 €' },
     { amount: -123_450n, code: 'USD', place: 'en-US', text: '-$1,234.50' },
     { amount: MINOR_UNITS_MAX, code: 'EUR', place: 'en-US', text: '€92,233,720,368,547,758.07' },
-  ])('is $text for $amount of $code in $place', ({ amount, code, place, text }) => {
+  ])('is $text for $amount of $code in the locale $place', ({ amount, code, place, text }) => {
     expect(plainSpaces(formatAmount(minorUnits(amount), code, place))).toBe(text);
   });
 
-  it('follows ISO 4217 where Intl has other decimals', () => {
+  it('has the decimals of ISO 4217 if those of Intl differ', () => {
     const intl = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'IQD' }).resolvedOptions();
 
     expect(intl.maximumFractionDigits).toBe(0);
     expect(plainSpaces(formatAmount(minorUnits(1_234_567n), 'IQD', 'en-US'))).toBe('IQD 1,234.567');
   });
 
-  it("uses the reader's own place when none is named", () => {
+  it('uses the default locale if none is given', () => {
     expect(formatAmount(minorUnits(5n), 'EUR')).toBe(formatAmount(minorUnits(5n), 'EUR', undefined));
   });
 });

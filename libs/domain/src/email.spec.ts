@@ -37,7 +37,7 @@ describe('folded e-mail address', () => {
     expect(foldEmail(text)).toBeUndefined();
   });
 
-  it('is in small letters', () => {
+  it('is in lower case', () => {
     expect(foldEmail("Ada.O'Hara+bank@Northwind.EXAMPLE")).toBe("ada.o'hara+bank@northwind.example");
   });
 });

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { hasForbiddenCharacter, isFreeText } from './free-text.js';
 
-describe('Given a text', () => {
+describe('isFreeText', () => {
   it.each([
     'Asha Rao',
     "O'Brien & Söhne, 3M",
@@ -15,7 +15,7 @@ describe('Given a text', () => {
     'a\u00a0b',
     ' a ',
     '$1 {{x}} <script>',
-  ])('When it is %j, Then it is free text', (text) => {
+  ])('accepts %j', (text) => {
     expect(isFreeText(text, 140)).toBe(true);
   });
 
@@ -40,17 +40,17 @@ describe('Given a text', () => {
     ['a lone high surrogate', 'a\ud800b'],
     ['a lone low surrogate', 'a\udc00b'],
     ['surrogates in the wrong order', 'a\udc00\ud800b'],
-  ])('When it has %s, Then it is none', (_, text) => {
+  ])('refuses a text with %s', (_, text) => {
     expect(hasForbiddenCharacter(text)).toBe(true);
     expect(isFreeText(text, 140)).toBe(false);
   });
 
-  it('When it is empty, blank or too long, Then it is none', () => {
+  it('refuses an empty, blank or too long text', () => {
     expect(['', ' ', '\u3000', 'abc'].map((text) => isFreeText(text, 2))).toEqual([false, false, false, false]);
     expect(isFreeText('ab', 2)).toBe(true);
   });
 
-  it('When it is any text, Then it has a forbidden character exactly where one of its characters is forbidden', () => {
+  it('refuses exactly the texts that contain a forbidden character', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         expect(hasForbiddenCharacter(text)).toBe(Array.from(text).some(hasForbiddenCharacter));
@@ -58,7 +58,7 @@ describe('Given a text', () => {
     );
   });
 
-  it('When it is allowed, Then it comes back unchanged from UTF-8', () => {
+  it('accepts only texts that UTF-8 encodes without a change', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.nat(), (text, at) => {
         const broken = `${text.slice(0, at % 7)}\ud83d${text.slice(at % 7)}`;

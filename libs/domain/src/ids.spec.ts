@@ -17,14 +17,14 @@ describe('an id', () => {
     );
   });
 
-  it('reaches to 2^53 - 1 and no further', () => {
+  it('is at most 2^53 - 1', () => {
     expect(parseId<TransferId>('9007199254740991')).toBe(ID_MAX);
     expect(parseId<TransferId>('9007199254740992')).toBeUndefined();
     expect(parseId<TransferId>('9999999999999999')).toBeUndefined();
   });
 
   it.each(['', '0', '01', '-1', '+1', ' 1', '1 ', '1\n', '1.0', '1e3', '0x10', '１', '٣', '12345678901234567'])(
-    'is not %j',
+    'is refused in the form %j',
     (text) => {
       expect(parseId<TransferId>(text)).toBeUndefined();
     },

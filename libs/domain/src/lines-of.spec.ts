@@ -14,7 +14,7 @@ async function read(bytes: AsyncIterable<Uint8Array>): Promise<string[]> {
 }
 
 describe('lines', () => {
-  it('are the same however the bytes arrive, between the bytes of a character too', async () => {
+  it('are the same for any chunks of bytes, also if a chunk ends within a character', async () => {
     const line = fc.string({ unit: 'binary' }).filter((text) => !text.includes('\n'));
     await fc.assert(
       fc.asyncProperty(fc.array(line), fc.integer({ min: 1, max: 9 }), async (lines, size) => {
@@ -24,7 +24,7 @@ describe('lines', () => {
     );
   });
 
-  it('need no line feed behind the last', async () => {
+  it('do not require a line feed after the last', async () => {
     expect(await read(cut(new TextEncoder().encode('one\ntwo'), 64))).toEqual(['one', 'two']);
   });
 
@@ -32,11 +32,11 @@ describe('lines', () => {
     ['in the middle', [0x61, 0x0a, 0xff, 0x0a]],
     ['cut off by a line feed', [0x61, 0x0a, 0xc3, 0x0a]],
     ['cut off by the end', [0x61, 0x0a, 0xc3]],
-  ])('are named where they are not UTF-8: %s', async (_what, bytes) => {
+  ])('are refused by number if they are not UTF-8: %s', async (_what, bytes) => {
     await expect(read(cut(Uint8Array.from(bytes), 64))).rejects.toEqual(new ExportFault(2, 'is not UTF-8'));
   });
 
-  it('that are too long are given up before they are read to the end', async () => {
+  it('are read up to the length limit only', async () => {
     let pieces = 0;
     const endless = async function* () {
       for (;;) {

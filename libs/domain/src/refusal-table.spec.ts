@@ -91,7 +91,7 @@ describe('a refusal', () => {
 describe('instanceof Refusal', () => {
   class Own extends Refusal {}
 
-  it('is true for every refusal of this library, made with the table or without it', () => {
+  it('is true for every refusal of this library, with and without a row of the table', () => {
     expect(new Refusal('unavailable')).toBeInstanceOf(Refusal);
     expect(new Own('unavailable')).toBeInstanceOf(Refusal);
     expect(() => parseTransferAmount('1.5')).toThrow(Refusal);

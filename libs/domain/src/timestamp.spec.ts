@@ -4,8 +4,8 @@ import { compareInstants, isDay, isInstant, isTimestamp, parseInstant } from './
 const two = (value: number) => String(value).padStart(2, '0');
 const four = (value: number) => String(value).padStart(4, '0');
 
-describe('a timestamp', () => {
-  it('is every instant of four-digit years as ECMAScript writes it', () => {
+describe('isTimestamp', () => {
+  it('accepts every instant of a four-digit year in the format of ECMAScript', () => {
     const instants = fc.date({
       min: new Date('0000-01-01T00:00:00Z'),
       max: new Date('9999-12-31T23:59:59.999Z'),
@@ -14,7 +14,7 @@ describe('a timestamp', () => {
     fc.assert(fc.property(instants, (instant) => isTimestamp(instant.toISOString())));
   });
 
-  it('names a day and a time that exist, and no other', () => {
+  it('accepts exactly the days and times that exist', () => {
     const parts = fc.tuple(
       fc.integer({ min: 1, max: 9999 }),
       fc.nat(13),
@@ -33,7 +33,7 @@ describe('a timestamp', () => {
     );
   });
 
-  it('has three to nine fractional digits', () => {
+  it('accepts three to nine fractional digits', () => {
     const withDigits = (count: number) =>
       isTimestamp(`2026-11-21T09:30:00${count === 0 ? '' : '.'}${'1'.repeat(count)}Z`);
 
@@ -55,34 +55,34 @@ describe('a timestamp', () => {
     '+002026-11-21T09:30:00.000Z',
     '2026-11-21',
     '',
-  ])('is not %j', (text) => {
+  ])('refuses %j', (text) => {
     expect(isTimestamp(text)).toBe(false);
   });
 
-  it('knows leap days', () => {
+  it('accepts February 29 in leap years only', () => {
     expect(isTimestamp('2028-02-29T00:00:00.000Z')).toBe(true);
     expect(isTimestamp('2000-02-29T00:00:00.000Z')).toBe(true);
   });
 });
 
-describe('an instant of a caller', () => {
+describe('isInstant', () => {
   it.each(['2026-11-21T09:30:00Z', '2026-11-21T10:30:00.123456789+01:00', '0001-01-01T00:00:00+14:00'])(
-    'is %j',
+    'accepts %j',
     (text) => {
       expect(isInstant(text)).toBe(true);
     },
   );
 
   it.each(['0000-12-31T00:00:00Z', '2026-11-21T09:30:00', '2026-02-29T00:00:00Z', '2026-11-21T09:30:00+15:00'])(
-    'is not %j',
+    'refuses %j',
     (text) => {
       expect(isInstant(text)).toBe(false);
     },
   );
 });
 
-describe('a day of a caller', () => {
-  it.each(['2026-11-21', '2028-02-29', '0001-01-01', '9999-12-31'])('is %j', (text) => {
+describe('isDay', () => {
+  it.each(['2026-11-21', '2028-02-29', '0001-01-01', '9999-12-31'])('accepts %j', (text) => {
     expect(isDay(text)).toBe(true);
   });
 
@@ -96,7 +96,7 @@ describe('a day of a caller', () => {
     '10000-01-01',
     '2026-1-1',
     '',
-  ])('is not %j', (text) => {
+  ])('refuses %j', (text) => {
     expect(isDay(text)).toBe(false);
   });
 });

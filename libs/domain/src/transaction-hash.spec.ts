@@ -70,7 +70,7 @@ describe('the hash of a transaction', () => {
     );
   });
 
-  it('does not depend on the order in which rows were read', () => {
+  it('does not depend on the order of rows', () => {
     fc.assert(
       fc.property(contents, (content) => {
         const backwards = {
@@ -83,7 +83,7 @@ describe('the hash of a transaction', () => {
     );
   });
 
-  it('covers the whole content: different contents have different texts', () => {
+  it('covers the whole content, because different contents have different texts', () => {
     fc.assert(
       fc.property(contents, (content) => {
         const said = JSON.parse(canonicalTransaction(content)) as TransactionContent;
@@ -107,14 +107,14 @@ describe('the hash of a transaction', () => {
     expect(canonicalTransaction(later)).toBe(canonicalTransaction(PAYOUT));
   });
 
-  it('changes with the end of the chain before it', async () => {
+  it('changes with the previous hash of an account', async () => {
     const rewritten = { ...PAYOUT, previous: [{ accountId: 1, hash: 'cd'.repeat(32) }] };
 
     expect(await transactionHash(rewritten)).not.toBe(await transactionHash(PAYOUT));
   });
 
   it.each([{ description: 'Gift' }, { purpose: 'IR002' }, { feeAmount: '0' }, { recipientId: 13 }])(
-    'changes with who was paid and why: %j',
+    'changes with the payee and the purpose: %j',
     async (edit) => {
       const [paid, ...rest] = PAYOUT.transfers;
       const edited = { ...PAYOUT, transfers: [{ ...paid!, ...edit }, ...rest] };
@@ -123,11 +123,11 @@ describe('the hash of a transaction', () => {
     },
   );
 
-  it('takes an absent field and an undefined one for the same', () => {
+  it('is the same for a missing and an undefined field', () => {
     expect(canonicalTransaction({ ...PAYOUT, returnOf: undefined })).toBe(canonicalTransaction(PAYOUT));
   });
 
-  it('is pinned: hashes that were handed out must still come out', async () => {
+  it('is fixed, so that exported hashes stay valid', async () => {
     expect(canonicalTransaction(PAYOUT)).toBe(
       '{"previous":[{"accountId":1,"hash":"abababababababababababababababababababababababababababababababab"}],' +
         '"transactionId":42,"transfers":[' +

@@ -35,7 +35,7 @@ afterAll(async () => {
 
 (canTry ? describe : describe.skip)('a small disk (where this user may mount one)', () => {
   it.each([1, 30])(
-    'of %i MB is refused for a new database, with the space to free, and no files are left',
+    'is refused with %i MB for a new database, with the space to free, and no files are left',
     async (size) => {
       const folder = world.folder();
       mount(folder, size);
@@ -48,7 +48,7 @@ afterAll(async () => {
     },
   );
 
-  it('that has become full is refused, and the database starts once space is free', async () => {
+  it('is refused once it is full, and the database starts once space is free', async () => {
     const folder = world.folder();
     mount(folder, 64);
     await (await world.attach(folder)).detach();

@@ -20,7 +20,7 @@ afterEach(async () => {
 });
 
 describe('lockAndRead', () => {
-  it('reads after the locks are held', async () => {
+  it('reads after it has locked', async () => {
     const [ada, bob] = [await account(world, '1.00'), await account(world)];
     const proposal = payment(ada, bob, euros('0.40'));
     const readBalance = sqlStatement<{ balance: bigint }>('spec.balance', 'select balance from account where id = $1');
@@ -115,7 +115,7 @@ describe('write', () => {
 });
 
 describe('a leg with a refusal of its own', () => {
-  it('is refused with it, whatever is wrong with the account', async () => {
+  it('is refused with it, also if the account has a fault', async () => {
     const [ada, bob] = [await account(world, '1.00'), await account(world)];
     await world.owner.query(`update account set status = 'disabled' where id = $1`, [bob]);
     const refusedAs = new Refusal('recipient_invalid');

@@ -38,7 +38,7 @@ describe('a batch that the database rejects', () => {
     expect((await holding(world, bob)).balance).toBe(0n);
   });
 
-  it('rejects a second return that comes alone', async () => {
+  it('is rejected if it is a second return alone', async () => {
     await post(world.books, [giveBack()]);
 
     await expect(post(world.books, [giveBack()])).rejects.toMatchObject({ code: SQLSTATE.uniqueViolation });

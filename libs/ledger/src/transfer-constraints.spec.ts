@@ -36,7 +36,7 @@ const untouched = async () => {
   expect(await holding(world, bob)).toEqual({ balance: 500n, version: 1n });
 };
 
-describe('balanced transfers written past the code of the ledger', () => {
+describe('balanced transfers written without the code of the ledger', () => {
   it('move the balances', async () => {
     await writeRaw(world, fromAda(), toBob());
 

@@ -220,7 +220,7 @@ describe('a contradiction of the sandbox network', () => {
   it.each([
     ['9023', 'rejected_then_credited', 'reclaimed'],
     ['9024', 'credited_then_rejected', 'returned'],
-  ] as const)('with the ending %s opens %s, and can be %s', async (ending, kind, resolution) => {
+  ] as const)('has the ending %s, opens %s, and can be %s', async (ending, kind, resolution) => {
     [transactionId] = (await payOut(world)) as [number];
 
     await work(world, payoutWorker(world, { to: { [transactionId]: `5010012345${ending}` } }), 12);

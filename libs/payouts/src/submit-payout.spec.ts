@@ -127,7 +127,7 @@ describe('a payout to an account of the sandbox', () => {
     expect(await seen([id])).toMatchObject([done]);
   });
 
-  it('is submitted once with 9020, where the network accepts it without a response', async () => {
+  it('is submitted once with 9020, for which the network accepts it without a response', async () => {
     const [id] = (await payOut(world)) as [number];
     let deadline = new AbortController();
     // The deadline expires after the network has accepted the payment.

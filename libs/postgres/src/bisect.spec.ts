@@ -16,7 +16,7 @@ function batches(isBad: (item: number) => boolean) {
 }
 
 describe('a batch that the database rejects', () => {
-  it('is run in halves until only the bad items fail, whichever they are', async () => {
+  it('is run in halves until only the bad items fail', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.boolean(), { minLength: 1, maxLength: 70 }), async (bad) => {
         const { run } = batches((item) => bad[item] === true);
@@ -28,7 +28,7 @@ describe('a batch that the database rejects', () => {
     );
   });
 
-  it('costs about two runs for each halving where one of many is bad', async () => {
+  it('needs about two runs for each halving if one of many items is bad', async () => {
     const { sizes, run } = batches((item) => item === 37);
 
     await bisect(
@@ -42,7 +42,7 @@ describe('a batch that the database rejects', () => {
 });
 
 describe('a batch that fails for another reason', () => {
-  it('is not repeated: each of its items has the error', async () => {
+  it('is not repeated, and each of its items has the error', async () => {
     let runs = 0;
     const run = () => {
       runs += 1;
@@ -55,7 +55,7 @@ describe('a batch that fails for another reason', () => {
     expect(runs).toBe(1);
   });
 
-  it('leaves the results of the halves before it as they are', async () => {
+  it('does not change the results of earlier halves', async () => {
     const run = async (items: readonly number[]) => {
       if (items.length === 4) throw rejection();
       if (items.includes(3)) throw new Error('gone');

@@ -47,7 +47,7 @@ describe('a database transaction whose connection is lost at COMMIT', () => {
 
   const write = () => database.transaction(scope, (tx) => tx.commit([bind(addNote, 1, 'written')]));
 
-  it('is in doubt where the server has not read COMMIT, and is rolled back', async () => {
+  it('is in doubt if the server has not read COMMIT, and is rolled back', async () => {
     wire.toServer = (bytes) => (bytes.includes('commit') ? { isCut: true } : { pass: bytes });
 
     await expect(write()).rejects.toBeInstanceOf(CommitInDoubtError);
@@ -86,7 +86,7 @@ describe('a database transaction whose connection is lost at COMMIT', () => {
     expect(await notes()).toEqual(['written']);
   });
 
-  it('is in doubt where the server does not answer in time', async () => {
+  it('is in doubt if the server does not respond in time', async () => {
     wire.toServer = (bytes) => (bytes.includes('commit') ? {} : { pass: bytes });
 
     await expect(write()).rejects.toBeInstanceOf(CommitInDoubtError);

@@ -82,7 +82,7 @@ describe('a database transaction', () => {
     expect(await notes()).toEqual([]);
   });
 
-  it('reports a COMMIT that answered ROLLBACK', async () => {
+  it('reports a COMMIT with the tag ROLLBACK', async () => {
     const done = world.database.transaction(scope, async (tx) => {
       await tx.pipeline([bind(addNote, 1, 'lost', null)]);
       await tx.pipeline([bind(fail)]).catch(() => undefined);
@@ -102,7 +102,7 @@ describe('a database transaction', () => {
     await expect(done).rejects.toThrow('ended the database transaction');
   });
 
-  it('is over after the commit', async () => {
+  it('refuses statements after the commit', async () => {
     const done = world.database.transaction(scope, async (tx) => {
       await tx.commit([bind(addNote, 1, 'committed', null)]);
       await tx.pipeline([bind(addNote, 2, 'too late', null)]);
@@ -112,7 +112,7 @@ describe('a database transaction', () => {
     expect(await notes()).toEqual(['committed']);
   });
 
-  it('carries one pipeline at a time', async () => {
+  it('sends one pipeline at a time', async () => {
     const done = world.database.transaction(scope, (tx) =>
       Promise.all([tx.pipeline([bind(addNote, 1, 'one', null)]), tx.pipeline([bind(addNote, 2, 'two', null)])]),
     );

@@ -25,7 +25,7 @@ describe('ids in blocks', () => {
     expect(batches.every((batch) => batch.every((id, at) => id > (batch[at - 1] ?? 0)))).toBe(true);
   });
 
-  it('are few round trips', async () => {
+  it('need few round trips', async () => {
     const read = jest.spyOn(world.database, 'read');
     const ids = new IdBlocks(world.database, 'note_id_seq', 100);
 
@@ -38,7 +38,7 @@ describe('ids in blocks', () => {
     read.mockRestore();
   });
 
-  it('do not pile up when callers take less than they asked for', async () => {
+  it('are not fetched again if callers take fewer than they requested', async () => {
     const ids = new IdBlocks(world.database, 'note_id_seq', 10);
     const read = jest.spyOn(world.database, 'read');
 

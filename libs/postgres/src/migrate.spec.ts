@@ -145,7 +145,7 @@ describe('invalid migration files', () => {
     ['0001-no.sql', 'select 1;', 'sentence of intent'],
     ['0001-no.sql', '--\nselect 1;', 'sentence of intent'],
     ['0001-no.sql', '-- Ends itself.\ncommit;', 'must not end its database transaction'],
-  ])('such as %s with %j are refused', async (name, text, complaint) => {
+  ])('are refused, such as %s with %j', async (name, text, complaint) => {
     const options = await given({ [`ledger/${name}`]: text });
 
     await expect(migrate(options)).rejects.toThrow(complaint);

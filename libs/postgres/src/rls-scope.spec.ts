@@ -44,7 +44,7 @@ describe('a scope', () => {
     await world.close();
   });
 
-  it('ends with its pipeline, even when that fails', async () => {
+  it('ends with its pipeline, even if the pipeline fails', async () => {
     const during = await session.send([scope, showScope]);
     const after = await session.send([showScope]);
     await expect(session.send([scope, fail])).rejects.toMatchObject({ code: SQLSTATE.divisionByZero });

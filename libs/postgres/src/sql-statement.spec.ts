@@ -3,7 +3,7 @@ import { bind, sqlStatement } from './sql-statement.js';
 import { freshDatabase, type FreshDatabase } from './testing/index.js';
 
 describe('a statement', () => {
-  it('has a name that no other text has', () => {
+  it('has a name that is unique to its text', () => {
     sqlStatement('statement.twice', 'select 1');
 
     expect(sqlStatement('statement.twice', 'select 1')).toEqual({ name: 'statement.twice', text: 'select 1' });
@@ -67,7 +67,7 @@ describe('values that are sent to the server and read back', () => {
     ],
     ['jsonb[]', [{ a: '"}\\' }], [{ a: '"}\\' }]],
     ['boolean[]', [true, false], [true, false]],
-  ])('as %s: %j is read as %j', async (type, sent, read) => {
+  ])('have the type %s: %j is read as %j', async (type, sent, read) => {
     const row = await world.database.read({}, bind(echo(type, type), sent));
 
     expect(row?.value).toEqual(read);

@@ -16,7 +16,7 @@ describe('the command line of a service', () => {
     [['--help', '--port'], "unknown option '--port'"],
     [['--help', '--help'], 'too many arguments'],
     [['now'], 'too many arguments'],
-  ])('rejects %j with "%s" and exit code 2', (args, mistake) => {
+  ])('refuses %j with "%s" and exit code 2', (args, mistake) => {
     expect(usageFor(args, USAGE)).toEqual({ text: `error: ${mistake}\n\n${USAGE}`, exitCode: 2 });
   });
 });

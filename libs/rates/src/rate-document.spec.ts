@@ -12,7 +12,7 @@ const documents: fc.Arbitrary<RateDocument> = fc
   .map((rates) => ({ base: 'USD', asOf: '2026-11-21T09:30:00Z', rates }));
 
 describe('a rate over the base', () => {
-  it('there and back is exactly one', () => {
+  it('times the reverse rate is exactly one', () => {
     fc.assert(
       fc.property(documents, codes, codes, (document, from, to) => {
         const [there, back] = [between(document, from, to), between(document, to, from)];
@@ -21,7 +21,7 @@ describe('a rate over the base', () => {
     );
   });
 
-  it('over a third currency is exactly the straight one', () => {
+  it('equals the product of the rates over a third currency', () => {
     fc.assert(
       fc.property(documents, codes, codes, codes, (document, from, over, to) => {
         const [first, second] = [between(document, from, over), between(document, over, to)];
@@ -32,7 +32,7 @@ describe('a rate over the base', () => {
     );
   });
 
-  it('from the base is what is written, digit for digit', () => {
+  it('has every digit of the document if it is a rate of the base', () => {
     const document = readRateDocument(
       '{"base":"USD","asOf":"2026-11-21T09:30:00Z","rates":{"INR":83.120000000000005}}',
     );
@@ -63,7 +63,7 @@ describe('a rate over the base', () => {
     [],
     {},
     true,
-  ])('is not there where %j is written, and spoils no other', (written) => {
+  ])('is undefined for the text %j, and other rates are valid', (written) => {
     const rates = { INR: written, EUR: '0.86', toString: '1' };
     const document = readRateDocument(JSON.stringify({ base: 'USD', asOf: '2026-11-21T09:30:00Z', rates }))!;
 
@@ -86,7 +86,7 @@ describe('a spread', () => {
       }),
     );
 
-  it('is taken off the exact rate in both directions of its pair, and off no other pair', () => {
+  it('is subtracted from the exact rate in both directions of its pair, and from no other pair', () => {
     fc.assert(
       fc.property(documents, codes, codes, codes, spreads, (document, from, to, other, spread) => {
         fc.pre(new Set([from, to, other]).size === 3);
@@ -106,7 +106,7 @@ describe('a spread', () => {
     );
   });
 
-  it('of 25 basis points makes 83 to 82.7925', () => {
+  it('reduces 83 to 82.7925 with 25 basis points', () => {
     for (const written of [25, '25']) {
       const { numerator, denominator } = between(withSpreads({ 'INR/USD': written })!, 'USD', 'INR');
       expect(numerator * 10_000n).toBe(827_925n * denominator);
@@ -114,7 +114,7 @@ describe('a spread', () => {
   });
 
   it.each([10_000, -1, 2.5, '1e1', '025', '0x19', '', ' 25', 'none', null, true, [], [25], {}])(
-    'of %j leaves its pair without a rate, and spoils no other',
+    'leaves its pair without a rate if it is %j, and other pairs are valid',
     (written) => {
       const document = withSpreads({ 'USD/INR': written })!;
 
@@ -124,7 +124,7 @@ describe('a spread', () => {
     },
   );
 
-  it('that is written for both directions leaves the pair without a rate', () => {
+  it('leaves the pair without a rate if both directions have one', () => {
     const document = withSpreads({ 'USD/INR': 25, 'INR/USD': 25 })!;
 
     expect(crossRate(document, 'INR', 'USD')).toEqual({ garblesSpread: 'INR/USD' });
@@ -139,13 +139,13 @@ describe('a spread', () => {
     [{ 'usd/inr': 25 }],
     [{ 'USD/INR ': 25 }],
     [{ 'USD-INR': 25 }],
-  ])('is not read from %j, and with it the whole document', (spreads) => {
+  ])('makes the document invalid in the form %j', (spreads) => {
     expect(withSpreads(spreads)).toBeUndefined();
   });
 });
 
 describe('a document of rates', () => {
-  it('takes numbers as they are written, and leaves texts alone', () => {
+  it('keeps the digits of numbers and the texts', () => {
     const text =
       '{"base":"USD","asOf":"2026-11-21T09:30:00.5+01:00","note":"a \\"12\\" of 3 \\\\","rates":{"INR":83.10,"X-1":1e3}}';
 
@@ -170,7 +170,7 @@ describe('a document of rates', () => {
     '{"base":["USD"],"asOf":"2026-11-21T09:30:00Z","rates":{}}',
     '{"base":"USD","asOf":"2026-11-21T09:30:00Z","rates":{"INR":083}}',
     '{"base":"USD","asOf":"2026-11-21T09:30:00Z","rates":{"INR":NaN}}',
-  ])('is not %j', (text) => {
+  ])('is refused in the form %j', (text) => {
     expect(readRateDocument(text)).toBeUndefined();
   });
 });

@@ -12,7 +12,7 @@ const rates: fc.Arbitrary<Rate> = fc
   .map(([numerator, denominator]) => ({ from: 'USD', to: 'INR', numerator, denominator }));
 const usd = (numerator: bigint, denominator = 1n): Rate => ({ from: 'USD', to: 'INR', numerator, denominator });
 
-describe('a rate as it is written', () => {
+describe('a written rate', () => {
   it('is at most the exact rate, and less than one unit of its last digit below it', () => {
     fc.assert(
       fc.property(rates, (rate) => {
@@ -27,7 +27,7 @@ describe('a rate as it is written', () => {
     );
   });
 
-  it('times the reverse rate as it is written is at most one', () => {
+  it('times the written reverse rate is at most one', () => {
     fc.assert(
       fc.property(rates, (rate) => {
         const [there, back] = [writtenRate(rate), writtenRate(inverse(rate))];
@@ -38,7 +38,7 @@ describe('a rate as it is written', () => {
     );
   });
 
-  it('is written again as it is', () => {
+  it('does not change when it is written again', () => {
     fc.assert(
       fc.property(rates, (rate) => {
         const text = writtenRate(rate);
@@ -47,7 +47,7 @@ describe('a rate as it is written', () => {
     );
   });
 
-  it('has at most fifteen significant digits, at most fifteen on either side of the point, and one spelling', () => {
+  it('has one spelling, with at most fifteen significant digits and fifteen on each side of the point', () => {
     fc.assert(
       fc.property(rates, (rate) => {
         const text = writtenRate(rate) ?? '1';
@@ -59,7 +59,7 @@ describe('a rate as it is written', () => {
     );
   });
 
-  it('is the exact one where that has no more digits', () => {
+  it('is the exact rate if that has at most fifteen digits', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 1n, max: 10n ** 15n - 1n }), fc.nat({ max: 15 }), (digits, decimals) => {
         const rate = usd(digits, 10n ** BigInt(decimals));
@@ -86,7 +86,7 @@ describe('a rate as it is written', () => {
     [usd(1n, 10n ** 30n), undefined],
     [usd(10n ** 15n), undefined],
     [usd(10n ** 30n), undefined],
-  ])('of %o is %p', (rate, text) => {
+  ])('has for %o the text %p', (rate, text) => {
     expect(writtenRate(rate)).toBe(text);
   });
 });

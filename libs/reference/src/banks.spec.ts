@@ -17,19 +17,19 @@ describe('banks', () => {
     );
   });
 
-  it('are found only by codes of the type that was said, and no text throws', () => {
+  it('are found only by codes of the given type, and no text throws', () => {
     fc.assert(fc.property(fc.string(), banks, (type, bank) => type === 'SWIFT' || !bankOf(type, bank.swiftCode)));
     fc.assert(fc.property(fc.string(), (code) => bankOf('SWIFT', code) === undefined || code.length >= 8));
   });
 
-  it('bear a BIC of eight characters in the country they lie in', () => {
+  it('have a BIC of eight characters in their country', () => {
     for (const { swiftCode, countryCode } of BANKS) {
       expect(swiftCode).toMatch(/^[A-Z]{6}[A-Z0-9]{2}$/);
       expect([swiftCode.slice(4, 6), countryOf(countryCode)?.alpha2]).toEqual([countryCode, countryCode]);
     }
   });
 
-  it('have an id, a name and a BIC of their own', () => {
+  it('have unique ids, names and BICs', () => {
     for (const field of ['id', 'name', 'swiftCode'] as const) {
       expect(new Set(BANKS.map((bank) => bank[field])).size).toBe(BANKS.length);
     }
@@ -41,18 +41,18 @@ describe('banks', () => {
     [13, 'BARCGB22'],
     [25, 'HDFCINBB'],
     [34, 'BPKOPLPW'],
-  ])('keep their ids: %i is %s', (id, swiftCode) => {
+  ])('have fixed ids: %i is %s', (id, swiftCode) => {
     expect(BANKS.find((bank) => bank.id === id)?.swiftCode).toBe(swiftCode);
   });
 });
 
-describe('Given an IFSC', () => {
-  it('When its first four letters are a bank we know, Then that is the bank', () => {
+describe('bankOf for an IFSC', () => {
+  it('returns the bank of the first four letters', () => {
     expect(bankOf('IFSC', 'hdfc0000001')?.name).toBe('HDFC Bank');
   });
 
   it.each(['HDFC1000001', 'HDFC000001', 'HDFC00000011', 'ABCD0000001', 'HDFCINBB'])(
-    'When it is %j, Then no bank is guessed',
+    'returns no bank for %j',
     (code) => {
       expect(bankOf('IFSC', code)).toBeUndefined();
     },

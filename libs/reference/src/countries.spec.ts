@@ -5,7 +5,7 @@ const countries = fc.constantFrom(...COUNTRIES);
 const codes = countries.chain((country) => fc.constantFrom(country.alpha2, country.alpha3));
 
 describe('country codes', () => {
-  it('are understood in any case, and mean the same country', () => {
+  it('mean the same country in any case', () => {
     const cased = codes.chain((code) => fc.tuple(fc.constant(code), fc.mixedCase(fc.constant(code))));
 
     fc.assert(
@@ -13,7 +13,7 @@ describe('country codes', () => {
     );
   });
 
-  it('lead to the country that bears them', () => {
+  it('return the country that has them', () => {
     fc.assert(
       fc.property(countries, (country) => {
         return countryOf(country.alpha2) === country && countryOf(country.alpha3) === country;
@@ -21,7 +21,7 @@ describe('country codes', () => {
     );
   });
 
-  it('are never found in a text that is not one of them, and no text throws', () => {
+  it('are the only texts that return a country, and no text throws', () => {
     const known = new Set(COUNTRIES.flatMap(({ alpha2, alpha3 }) => [alpha2, alpha3]));
     const texts = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.string({ minLength: 2, maxLength: 3 }));
 
@@ -34,7 +34,7 @@ describe('country codes', () => {
     );
   });
 
-  it('are not understood with anything around them', () => {
+  it('return no country with another character before or after them', () => {
     const around = fc.tuple(codes, fc.constantFrom(' ', '\n', '\t', '\0', '.', '/', '\u200b'));
 
     fc.assert(
@@ -69,15 +69,15 @@ describe('country codes', () => {
   });
 });
 
-describe('Given the table of countries', () => {
-  it('When it is counted, Then it holds the 249 officially assigned ones, each once', () => {
+describe('the table of countries', () => {
+  it('contains each of the 249 officially assigned countries once', () => {
     const alpha2 = new Set(COUNTRIES.map((country) => country.alpha2));
     const alpha3 = new Set(COUNTRIES.map((country) => country.alpha3));
 
     expect([COUNTRIES.length, alpha2.size, alpha3.size]).toEqual([249, 249, 249]);
   });
 
-  it('When a country is looked up, Then it says both codes and the English name', () => {
+  it('has both codes and the English name of a country', () => {
     expect(countryOf('ind')).toEqual({ alpha2: 'IN', alpha3: 'IND', name: 'India' });
   });
 });

@@ -14,7 +14,7 @@ const CODES: readonly CurrencyCode[] = [
 const codes = fc.constantFrom(...CODES);
 
 describe('a demo rate', () => {
-  it('is there between all currencies of the products and the corridors, above zero, and says that it is demo', () => {
+  it('exists between all currencies of the products and the corridors, is above zero and marked as demo', () => {
     const rates = CODES.flatMap((from) => CODES.map((to) => between(from, to)));
 
     expect(rates.filter(({ numerator, denominator }) => numerator <= 0n || denominator <= 0n)).toEqual([]);
@@ -22,7 +22,7 @@ describe('a demo rate', () => {
     expect(DEMO_RATES_SOURCE).toMatchObject({ kind: 'demo', date: expect.stringMatching(/^\d{4}-\d{2}-\d{2}$/) });
   });
 
-  it('there and back is exactly one', () => {
+  it('times the reverse rate is exactly one', () => {
     fc.assert(
       fc.property(codes, codes, (from, to) => {
         const [there, back] = [between(from, to), between(to, from)];
@@ -37,7 +37,7 @@ describe('a demo rate', () => {
     );
   });
 
-  it('over a third currency is exactly the straight one', () => {
+  it('equals the product of the rates over a third currency', () => {
     fc.assert(
       fc.property(codes, codes, codes, (from, over, to) => {
         const [first, second, straight] = [between(from, over), between(over, to), between(from, to)];
@@ -47,7 +47,7 @@ describe('a demo rate', () => {
     );
   });
 
-  it('within a currency is one', () => {
+  it('is one within a currency', () => {
     for (const code of CODES) expect(between(code, code)).toMatchObject({ numerator: 1n, denominator: 1n });
   });
 
@@ -58,7 +58,7 @@ describe('a demo rate', () => {
     expect(convert(minorUnits(10_000n), between('USD', 'JPY'), 'down').amount).toBe(15_400n);
   });
 
-  it.each(['XAU', 'ARS', 'constructor', '__proto__', ''])('is not there for %j', (code) => {
+  it.each(['XAU', 'ARS', 'constructor', '__proto__', ''])('does not exist for %j', (code) => {
     expect(demoRate('USD', code as CurrencyCode)).toBeUndefined();
     expect(demoRate(code as CurrencyCode, 'USD')).toBeUndefined();
   });

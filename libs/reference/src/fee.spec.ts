@@ -15,7 +15,7 @@ const schedules: fc.Arbitrary<FeeSchedule> = fc
   .map(([fixed, partsPerMillion, bound]) => ({ currency: 'EUR', fixed, partsPerMillion, ...bound }));
 
 describe('a fee', () => {
-  it('never falls when the amount rises', () => {
+  it('never falls if the amount rises', () => {
     fc.assert(
       fc.property(schedules, amounts, amounts, roundings, (schedule, one, other, rounding) => {
         const [less, more] = one < other ? [one, other] : [other, one];
@@ -24,7 +24,7 @@ describe('a fee', () => {
     );
   });
 
-  it('lies within its minimum and maximum, and so is never below zero', () => {
+  it('is within its minimum and maximum, and never below zero', () => {
     fc.assert(
       fc.property(schedules, amounts, roundings, (schedule, amount, rounding) => {
         const fee = feeOf(schedule, amount, rounding);
@@ -33,7 +33,7 @@ describe('a fee', () => {
     );
   });
 
-  it('without a share is the fixed part, whatever the amount', () => {
+  it('is the fixed part for any amount if the schedule has no share', () => {
     fc.assert(
       fc.property(amounts, amounts, roundings, (fixed, amount, rounding) => {
         return feeOf(free({ fixed }), amount, rounding) === fixed;
@@ -41,7 +41,7 @@ describe('a fee', () => {
     );
   });
 
-  it('is the exact one to less than a unit, on the side that the rounding names', () => {
+  it('differs from the exact fee by less than a unit, in the direction of the rounding', () => {
     fc.assert(
       fc.property(amounts, shares, amounts, (fixed, partsPerMillion, amount) => {
         const schedule = free({ fixed, partsPerMillion });
@@ -53,7 +53,7 @@ describe('a fee', () => {
     );
   });
 
-  it('is counted in minor units: 1.00 and 0.2 percent of 1,234.56 are 3.47, and 2.00 at least', () => {
+  it('is calculated in minor units: 1.00 and 0.2 percent of 1,234.56 are 3.47, and 2.00 at least', () => {
     const schedule = free({ fixed: minorUnits(100n), partsPerMillion: 2_000n, minimum: minorUnits(200n) });
 
     expect(feeOf(schedule, minorUnits(123_456n), 'half-even')).toBe(347n);
@@ -68,7 +68,7 @@ describe('a fee', () => {
     expect(feeOf(half, minorUnits(MINOR_UNITS_MAX), 'down')).toBe(4_611_686_018_427_387_903n);
   });
 
-  it('is refused where the books could not hold it', () => {
+  it('is refused if the books cannot store it', () => {
     const twice = free({ fixed: minorUnits(1n), partsPerMillion: 1_000_000n });
 
     expect(() => feeOf(twice, minorUnits(MINOR_UNITS_MAX), 'down')).toThrow(
@@ -82,17 +82,17 @@ describe('a fee', () => {
     ['a share below zero', { partsPerMillion: -1n }],
     ['a share above the whole', { partsPerMillion: 1_000_001n }],
     ['a minimum above its maximum', { minimum: minorUnits(2n), maximum: minorUnits(1n) }],
-  ])('is not counted by a schedule with %s', (_, part) => {
+  ])('cannot be calculated by a schedule with %s', (_, part) => {
     expect(() => feeOf(free(part), minorUnits(1n), 'down')).toThrow('schedule');
   });
 
-  it('is not counted for an amount below zero', () => {
+  it('cannot be calculated for an amount below zero', () => {
     expect(() => feeOf(free({}), minorUnits(-1n), 'down')).toThrow('below zero');
   });
 });
 
-describe('Given the schedules of the corridors', () => {
-  it('When a corridor has one, Then it is in the currency of its limits, and the source says that it is demo', () => {
+describe('the fee schedules of the corridors', () => {
+  it('are in the currency of the limits, and their source is marked as demo', () => {
     const charged = CORRIDORS.filter(({ id }) => feeScheduleOf(id) !== undefined);
 
     for (const { id, limitCurrency, minimumAmount, maximumAmount, termsSource } of charged) {
@@ -107,7 +107,7 @@ describe('Given the schedules of the corridors', () => {
     expect(charged.length).toBeGreaterThan(CORRIDORS.length / 2);
   });
 
-  it('When euros go over SEPA or pounds stay at home, Then there is none, and none is invented', () => {
+  it('do not exist for euros over SEPA, local pounds and unknown ids', () => {
     const free = CORRIDORS.filter(({ id }) => feeScheduleOf(id) === undefined);
 
     expect(

@@ -1,19 +1,19 @@
 import { currencyOf } from '@banking/domain';
 import { PRODUCTS } from './products.js';
 
-describe('Given the products', () => {
-  it('When they are counted, Then there are at least fourteen, one per currency', () => {
+describe('the products', () => {
+  it('are at least fourteen, one for each currency', () => {
     const currencies = new Set(PRODUCTS.map((product) => product.currencyCode));
 
     expect(PRODUCTS.length).toBeGreaterThanOrEqual(14);
     expect(currencies.size).toBe(PRODUCTS.length);
   });
 
-  it('When their currencies are looked up, Then we know them all', () => {
+  it('have known currencies only', () => {
     for (const { currencyCode } of PRODUCTS) expect(currencyOf(currencyCode)).toMatchObject({ code: currencyCode });
   });
 
-  it('When another one is added, Then those that accounts refer to keep their ids', () => {
+  it('have fixed ids, because accounts refer to them', () => {
     const pinned = PRODUCTS.slice(0, 16).map(({ id, currencyCode }) => `${id} ${currencyCode}`);
 
     expect(pinned.join(', ')).toBe(

@@ -20,8 +20,8 @@ function run(tool: string, ...args: string[]) {
   return { status, stdout, stderr };
 }
 
-describe.each(Object.entries(TOOLS))('Given %s on a command line', (tool, name) => {
-  it.each(['--help', '-h'])('When %s is asked for Then usage is printed, and nothing else', (option) => {
+describe.each(Object.entries(TOOLS))('%s on a command line', (tool, name) => {
+  it.each(['--help', '-h'])('prints only the usage for %s', (option) => {
     const { status, stdout, stderr } = run(tool, option);
 
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
@@ -29,7 +29,7 @@ describe.each(Object.entries(TOOLS))('Given %s on a command line', (tool, name) 
   });
 
   it.each([[['--nosuch']], [['--nosuch', 'more']], [['nosuch']]])(
-    'When it is called as %j Then what is wrong is said with the usage, and the exit code is 2',
+    'reports the mistake of %j with the usage and exit code 2',
     (args) => {
       const { status, stdout, stderr } = run(tool, ...args);
 
@@ -40,8 +40,8 @@ describe.each(Object.entries(TOOLS))('Given %s on a command line', (tool, name) 
   );
 });
 
-describe('Given the scripts of the workspace', () => {
-  it('When one is run Then it is a tool whose mistakes are tried here, or known to be tried elsewhere', () => {
+describe('the scripts of the workspace', () => {
+  it('run a tool whose mistakes this spec or a listed one tests', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
 
     const untried = Object.entries(scripts).filter(
@@ -51,7 +51,7 @@ describe('Given the scripts of the workspace', () => {
     expect(untried).toEqual([]);
   });
 
-  it('When no app is named Then that is what is missing', () => {
+  it('report a missing app', () => {
     expect(run('tools/run.mjs')).toMatchObject({
       status: 2,
       stderr: expect.stringMatching(/^error: the app is missing/),

@@ -10,8 +10,8 @@ interface Manifest {
 const lock = JSON.parse(read('package-lock.json')) as Lock;
 const manifest = (file: string) => JSON.parse(read(file)) as Manifest;
 
-describe('Given the lock file', () => {
-  it('When a package is locked Then its content is pinned, and it comes from the registry', () => {
+describe('the lock file', () => {
+  it('pins the content of each package, which comes from the registry', () => {
     expect(lockFaults(lock)).toEqual([]);
   });
 
@@ -43,11 +43,11 @@ describe('Given the lock file', () => {
       { ...pg, peerDependencies: { more: 'http://registry.example/more.tgz' } },
       'node_modules/pg asks for more from elsewhere',
     ],
-  ])('When a package %s Then that is found', (_, entry, fault) => {
+  ])('is refused if a package %s', (_, entry, fault) => {
     expect(lockFaults({ packages: { ...lock.packages, [path]: entry as Lock['packages'][string] } })).toEqual([fault]);
   });
 
-  it('When npm is configured here Then no registry and no weaker connection is', () => {
+  it('is not weakened by a registry or a connection in .npmrc', () => {
     const settings = read('.npmrc')
       .split('\n')
       .filter(Boolean)
@@ -63,25 +63,25 @@ describe('Given the lock file', () => {
   });
 });
 
-describe('Given packages with install scripts', () => {
-  it('When they are installed Then none of the scripts runs, and there are no others', () => {
+describe('packages with install scripts', () => {
+  it('are listed, and none of their scripts runs', () => {
     const { allowScripts = {} } = manifest('package.json');
 
     expect(Object.keys(allowScripts).sort()).toEqual(installScripts(lock));
     expect(Object.entries(allowScripts).filter(([, isAllowed]) => isAllowed)).toEqual([]);
   });
 
-  it('When another package brings one Then it is named', () => {
+  it('include a new package with an install script', () => {
     const packages = { ...lock.packages, 'node_modules/pg/node_modules/more': { hasInstallScript: true } };
 
     expect(installScripts({ packages })).toEqual([...installScripts(lock), 'more'].sort());
   });
 });
 
-describe('Given the dependencies of our packages', () => {
+describe('the dependencies of our packages', () => {
   const manifests = files().filter((file) => /^(?:(?:apps|libs|tools)\/[^/]+\/)?package\.json$/.test(file));
 
-  it('When one comes from the registry Then its version is exact', () => {
+  it('have exact versions if they come from the registry', () => {
     const ranges = manifests.flatMap((file) =>
       ['dependencies', 'devDependencies', 'optionalDependencies'].flatMap((kind) =>
         Object.entries((manifest(file)[kind] ?? {}) as Record<string, string>)
@@ -95,8 +95,8 @@ describe('Given the dependencies of our packages', () => {
   });
 });
 
-describe('Given the bill of materials', () => {
-  it('When it is written Then it names what a deployment runs, each with its hash, and no tool of ours', () => {
+describe('the bill of materials', () => {
+  it('lists the packages that a deployment runs, with their hashes, and no development tool', () => {
     const { status, stdout, stderr } = spawnSync('npm', ['run', '-s', 'sbom'], { cwd: ROOT, encoding: 'utf8' });
 
     expect({ status, stderr: status === 0 ? '' : stderr }).toEqual({ status: 0, stderr: '' });

@@ -26,19 +26,19 @@ function flowOf(name: string): string | undefined {
     .find((section) => section.startsWith(`### \`${name}\`\n`));
 }
 
-describe('Given the documents of this repository', () => {
-  it.each(documents())('When %s links to something Then it is there', (document) => {
+describe('the documents of this repository', () => {
+  it.each(documents())('have no broken link in %s', (document) => {
     expect(brokenLinks(document)).toEqual([]);
   });
 
-  it.each(documents())('When %s names a file Then there is one', (document) => {
+  it.each(documents())('name only existing files in %s', (document) => {
     const known = files();
     const isKnown = (name: string) => known.some((file) => file === name || file.endsWith(`/${name}`));
 
     expect(filesNamedIn(read(document)).filter((name) => !isKnown(name) && !MADE.includes(name))).toEqual([]);
   });
 
-  it('When a decision is written down Then the index of decisions links to it', () => {
+  it('link to each decision in the index of decisions', () => {
     const index = 'docs/adr/README.md';
     const decisions = documents().filter((document) => /^docs\/adr\/\d/.test(document));
 
@@ -55,13 +55,13 @@ describe('Given the documents of this repository', () => {
     ['[a](../../elsewhere.md)', ['../../elsewhere.md']],
     ['[a](#such-a-thing) [b](#such-a-thing-1)\n\n## Such a *thing*?\n\n## Such a thing', []],
     ['```md\n[a](nosuch.md)\n```\n[b](https://example.com/nosuch.md) [c](../README.md)', []],
-  ])('When a document beside %s says %j Then the links that lead nowhere are found', (text, broken) => {
+  ])('are checked for broken links: %s has %j', (text, broken) => {
     expect(brokenLinks(FLOWS, text)).toEqual(broken);
   });
 });
 
-describe('Given what flows.md says of each operation', () => {
-  it.each(published)('When $name is published Then its files are listed', ({ name, operation }) => {
+describe('the operations in flows.md', () => {
+  it.each(published)('list the files of $name', ({ name, operation }) => {
     const linked = linksIn(flowOf(name) ?? '').map(({ target }) => target.replace(/^\.\.\//, ''));
 
     const declaredIn = files().filter(
@@ -76,14 +76,14 @@ describe('Given what flows.md says of each operation', () => {
     expect(linked.indexOf(declaredIn[0]!)).toBe(0);
   });
 
-  it('When it has a heading for an operation Then that is published', () => {
+  it('are exactly the published operations', () => {
     const named = [...read(FLOWS).matchAll(/^### `([A-Z]+ \/.*)`$/gm)].map(([, name]) => name);
 
     expect(named).toEqual(expect.arrayContaining(published.map(({ name }) => name)));
     expect(named).toHaveLength(published.length);
   });
 
-  it('When it names a file Then that is a link', () => {
+  it('link to each file that they name', () => {
     const linked = linksIn(read(FLOWS)).flatMap(({ text }) => filesNamedIn(text));
 
     expect(filesNamedIn(read(FLOWS)).filter((name) => !linked.includes(name))).toEqual([]);

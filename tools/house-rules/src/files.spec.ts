@@ -9,21 +9,21 @@ const FOREIGN_PATHS = [
 
 const LINES_MAX = 260;
 
-describe('Given the files of this repository', () => {
-  it('When one names a path Then it is none of the machine it was written on', () => {
+describe('the files of this repository', () => {
+  it('name no path of a developer machine', () => {
     const naming = files().filter((file) => FOREIGN_PATHS.some((path) => path.test(read(file))));
 
     expect(naming).toEqual([]);
   });
 
-  it('When a path is of this machine Then the rule knows it', () => {
+  it('are searched for each form of such a path', () => {
     const texts = ['work', 'home', 'Users'].map((top) => `see "/${top}/me/notes.md"`).concat(`../${'shared'}/notes.md`);
 
     expect(texts.filter((text) => FOREIGN_PATHS.some((path) => path.test(text)))).toEqual(texts);
     expect(FOREIGN_PATHS.some((path) => path.test('https://example.com/work/ apps/home/ ./work/'))).toBe(false);
   });
 
-  it('When a folder or file has a name Then the name says what is in it', () => {
+  it('have names that describe their content', () => {
     const named = files().filter((file) => /^(?:apps|libs|tools)\//.test(file));
 
     expect(named.filter((file) => emptyNamesIn(file).length > 0)).toEqual([]);
@@ -38,11 +38,11 @@ describe('Given the files of this repository', () => {
     ['libs/postgres/src/column-types.ts', []],
     ['tools/packages/src/types.spec.ts', []],
     ['tools/test.mjs', []],
-  ])('When it is called %s Then %j say nothing', (file, empty) => {
+  ])('are checked for empty names: %s has %j', (file, empty) => {
     expect(emptyNamesIn(file)).toEqual(empty);
   });
 
-  it(`When it is source code Then it stays under ${LINES_MAX} lines`, () => {
+  it(`have fewer than ${LINES_MAX} lines of source code`, () => {
     const sources = files().filter(
       (file) =>
         /^(?:apps|libs)\/[^/]+\/src\/.*\.ts$/.test(file) && !/\.(?:data|generated)\.ts$|\/generated\//.test(file),

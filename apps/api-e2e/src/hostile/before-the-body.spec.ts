@@ -36,7 +36,7 @@ describe('operations that require a credential, without one', () => {
     expect(routes.length).toBeGreaterThan(25);
   });
 
-  it.each(Object.entries(BODIES))('answers %s with 401', async (_, { headers, body = '' }) => {
+  it.each(Object.entries(BODIES))('respond to %s with 401', async (_, { headers, body = '' }) => {
     for (const route of routes) {
       const { method, path } = callOf(route);
 
@@ -52,7 +52,7 @@ describe('operations that require a credential, without one', () => {
     }
   });
 
-  it('closes the connection of a body without an end', async () => {
+  it('close the connection of a body without an end', async () => {
     const { method, path } = callOf(routes.find((route) => route.operation.requestBody)!);
     const lines = [`Host: ${host}`, JSON_TYPE, 'Transfer-Encoding: chunked'];
     const chunk = `400\r\n${' '.repeat(1_024)}\r\n`;

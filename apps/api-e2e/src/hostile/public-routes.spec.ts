@@ -124,7 +124,7 @@ async function expectSound(requests: readonly (readonly [method: string, target:
 }
 
 describe('public routes', () => {
-  it.each(ROUTES)('answers GET and HEAD of %s in good form, whatever header it gets', async (route) => {
+  it.each(ROUTES)('send valid responses to GET and HEAD of %s with each header', async (route) => {
     const gets = HEADERS.map((header) => ['GET', route, header] as const);
     const heads = HEADERS.map((header) => ['HEAD', route, header] as const);
 
@@ -134,13 +134,13 @@ describe('public routes', () => {
     );
   });
 
-  it.each(METHODS)('answers %s of every target in good form', async (method) => {
+  it.each(METHODS)('send valid responses to %s of each target', async (method) => {
     await expectSound([...ROUTES, ...TARGETS].map((target) => [method, target] as const));
   });
 });
 
 describe('files of the docs page', () => {
-  it.each(ASSETS)('sends all of %s where a range is asked for', async (path) => {
+  it.each(ASSETS)('ignore a range in a request for %s', async (path) => {
     const whole = await sendRawRequest(service.url, { path });
     for (const range of ['bytes=0-0', 'bytes=999999999-']) {
       const response = await sendRawRequest(service.url, { path, headers: [`Range: ${range}`] });
@@ -149,7 +149,7 @@ describe('files of the docs page', () => {
     }
   });
 
-  it.each(ASSETS)('heeds the conditions of a request for %s', async (path) => {
+  it.each(ASSETS)('apply the conditions of a request for %s', async (path) => {
     const sendRequest = async (...headers: string[]) => sendRawRequest(service.url, { path, headers });
     const etag = (await sendRequest()).headers.get('etag') ?? '';
     const failed = [await sendRequest('If-Match: "other"'), await sendRequest(`If-Unmodified-Since: ${LONG_AGO}`)];
@@ -166,7 +166,7 @@ describe('files of the docs page', () => {
 
 describe('service without allowed origins', () => {
   it.each(['/apps', '/docs', '/accounts/1/orders'])(
-    'refuses OPTIONS of %s with the methods there are',
+    'refuses OPTIONS of %s and lists the allowed methods',
     async (path) => {
       const preflight = ['Origin: https://app.example', 'Access-Control-Request-Method: GET'];
       for (const headers of [[], preflight]) {
@@ -179,7 +179,7 @@ describe('service without allowed origins', () => {
     },
   );
 
-  it('refuses OPTIONS of a path there is not, and of the server as a whole', async () => {
+  it('refuses OPTIONS of an unknown path and of the whole server', async () => {
     for (const path of ['/nothing-here', '*']) {
       const response = await sendRawRequest(service.url, { method: 'OPTIONS', path });
 

@@ -30,7 +30,7 @@ describe('an invalid response of the upstream', () => {
       'UND_ERR_SOCKET',
     ],
     ['never begins', (request) => void request.socket.destroy(), 'UND_ERR_SOCKET'],
-  ])('that %s becomes 502 without details, and the log says why', async (_, script, why) => {
+  ])('becomes 502 without details if it %s, and the log has the reason', async (_, script, why) => {
     const { status, body } = await world.responseTo(READ, script);
 
     expect({ status, body }).toEqual({
@@ -49,7 +49,7 @@ describe('an invalid response of the upstream', () => {
   it.each<[string, Script]>([
     ['does not come', () => undefined],
     ['does not end', (_, response) => void response.writeHead(200, { 'content-type': 'application/json' }).write('{')],
-  ])('that %s in time becomes 504', async (_, script) => {
+  ])('becomes 504 if it %s in time', async (_, script) => {
     const { status, body } = await world.responseTo(READ, script);
 
     expect({ status, body }).toEqual({
@@ -63,14 +63,14 @@ describe('an invalid response of the upstream', () => {
     });
   });
 
-  it('that is too large becomes 502', async () => {
+  it('becomes 502 if it is too large', async () => {
     const script = { status: 200, body: { ...transfer, description: 'x'.repeat(17 * 1024 * 1024) } };
     const { status, body } = await world.responseOfNewGateway(READ, script);
 
     expect([status, body['reason']]).toEqual([502, 'upstream_error']);
   });
 
-  it('that cannot be written as CSV becomes 502', async () => {
+  it('becomes 502 if it cannot be written as CSV', async () => {
     const account = { id: 1, name: 'A', edges: { currency: { id: 1, code: 'XQX', name: 'Nothing' } } };
     const statement = {
       from: '2026-11-01',
@@ -101,7 +101,7 @@ describe('an invalid response of the upstream', () => {
     ['does not arrive', () => undefined, 504, 'upstream_timeout'],
     ['breaks off', (request) => void request.socket.destroy(), 502, 'upstream_error'],
     ['is of another type', { status: 201, body: [{ id: 1 }] }, 502, 'upstream_error'],
-  ])('that %s to a creation gives the caller an idempotency key for the retry', async (_, script, status, reason) => {
+  ])('gives the caller an idempotency key for the retry of a creation if it %s', async (_, script, status, reason) => {
     const made = await world.responseTo(PLACE, script, ORDER);
     const theirs = world.upstream.received.filter(({ method }) => method === 'POST');
 

@@ -107,7 +107,7 @@ describe('the settings of a gateway', () => {
     [{ ...GATEWAY, UPSTREAM_URL: 'https://bank.example/?key=hunter2' }, 'a query or a fragment'],
     [{ ...GATEWAY, UPSTREAM_TOKEN: 'hunter2 and more' }, 'no header can carry'],
     [{ ...GATEWAY, UPSTREAM_TIMEOUT_MS: '15000' }, 'a whole number from 100 to 14000'],
-  ])('%j have one mistake that says %s and repeats no secret', (environment, mistake) => {
+  ])('have in %j one mistake that says %s and repeats no secret', (environment, mistake) => {
     const mistakes = mistakesOf(environment as Record<string, string>);
 
     expect(mistakes).toEqual([expect.stringContaining(mistake)]);

@@ -69,7 +69,7 @@ describe('a refusal of the upstream', () => {
     ['GET /accounts/7/orders/8', 404, 'order_not_found'],
     ['GET /products', 404, 'invalid_request'],
     [READ, 400, 'invalid_request'],
-  ])('of %s with status %i and without a reason gets the reason %s', async (call, status, reason) => {
+  ])('gets for %s with status %i and without a reason the reason %s', async (call, status, reason) => {
     const response = { status, body: { errorCode: 'invalid_request', message: 'Request parameters are invalid.' } };
 
     expect(await world.responseTo(call, response)).toMatchObject({
@@ -83,7 +83,7 @@ describe('a failure between the gateway and the upstream', () => {
   it.each([
     [401, 'not_authenticated', 'does not accept our credential'],
     [403, 'role_insufficient', 'our credential may not do this'],
-  ])('with status %i becomes 503 and an error in the log', async (theirs, reason, why) => {
+  ])('becomes with status %i a 503 and an error in the log', async (theirs, reason, why) => {
     const { status, body, retryAfter } = await world.responseTo(READ, refused(theirs, reason));
 
     expect({ status, reason: body['reason'], message: body['message'], retryAfter }).toEqual({
@@ -100,7 +100,7 @@ describe('a failure between the gateway and the upstream', () => {
     [429, 'rate_limited', PLACE, ORDER],
     [503, 'unavailable', READ, {}],
     [503, 'unavailable', PLACE, ORDER],
-  ])('with %i %s to %s and a Retry-After is passed on', async (theirs, reason, call, init) => {
+  ])('is passed on with %i %s to %s and a Retry-After', async (theirs, reason, call, init) => {
     // A 429 pauses later requests, so each case has a gateway of its own.
     const { status, body, retryAfter, response } = await world.responseOfNewGateway(
       call,
@@ -135,7 +135,7 @@ describe('a failure between the gateway and the upstream', () => {
     [406, 'not_acceptable'],
     [413, 'payload_too_large'],
     [431, 'headers_too_large'],
-  ])('with %i %s, which only the gateway can have caused, becomes 502', async (theirs, reason) => {
+  ])('becomes 502 with %i %s, which only the gateway can have caused', async (theirs, reason) => {
     const { status, body } = await world.responseTo(READ, refused(theirs, reason));
 
     expect({ status, body }).toEqual({
@@ -150,7 +150,7 @@ describe('a failure between the gateway and the upstream', () => {
     expect(world.lastLine()).toMatchObject({ level: 'warn', why: expect.stringContaining(String(theirs)) });
   });
 
-  it.each([500, 401])('with status %i leaves a reason that is no code out of the log', async (theirs) => {
+  it.each([500, 401])('leaves a reason that is no code out of the log with status %i', async (theirs) => {
     const body = { errorCode: 'ada@northwind.example', message: 'No.', reason: 'NW0000000012' };
 
     await world.responseTo(READ, { status: theirs, body });

@@ -117,7 +117,7 @@ describe('responseValidator', () => {
     [62, undefined],
     [64, 'it is nested deeper than 64 levels'],
     [100_000, 'it is nested deeper than 64 levels'],
-  ])('for an unknown field that is nested %i deep returns %j', (depth, message) => {
+  ])('returns for an unknown field that is nested %i deep %j', (depth, message) => {
     const value = JSON.parse(`{"id":17,"amount":"5","x":${'['.repeat(depth)}${']'.repeat(depth)}}`) as unknown;
 
     expect(inspect({ operation: 'getTransfer', value })).toBe(message);

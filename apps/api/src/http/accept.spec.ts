@@ -43,7 +43,7 @@ describe('preferredType for JSON or CSV', () => {
     ['*/*;q=0', undefined],
     ['text/html', undefined],
     ['text/csv;q=0', undefined],
-  ])('for %j selects %j', (accept, type) => {
+  ])('selects for %j the type %j', (accept, type) => {
     expect(preferredType(accept, ['application/json', 'text/csv'])).toBe(type);
   });
 });

@@ -82,7 +82,7 @@ describe('CachedResponses', () => {
     ['another', () => '"other"', 200],
     ['its own without quotes', (etag: string) => etag.slice(1, -1), 200],
     ['nothing', () => '', 200],
-  ])('for %s in If-None-Match sends a body or 304', async (_, known, status) => {
+  ])('sends a body or 304 for %s in If-None-Match', async (_, known, status) => {
     const etag = await etagOf([1]);
     const reply = replyTo(known(etag));
 

@@ -57,7 +57,7 @@ describe('boundHandlers', () => {
   it.each([
     ['has not arrived', '', 408],
     ['has arrived', '{}', 504],
-  ])('if the body of a change %s (%j) responds %i', async (_, body, status) => {
+  ])('responds to a change whose body %s (%j) with %i', async (_, body, status) => {
     const server = fastify();
     const limits = { withdrawAfterMs: Infinity, respondAfterMs: Infinity, checkEveryMs: 1 };
     boundHandlers(server, limits);

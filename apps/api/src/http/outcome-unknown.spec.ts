@@ -117,7 +117,7 @@ describe('a change whose COMMIT is in doubt', () => {
     script.work = () => Promise.reject(new CommitInDoubtError(new Error('the connection ended')));
   });
 
-  it('with a key responds 504 with the key, and logs without it', async () => {
+  it('results in 504 with its key, which the log omits', async () => {
     expect(await ask('POST', '/accounts', WITH_KEY)).toMatchObject({ ...UNKNOWN, key: 'order-17' });
 
     expect(lines).toEqual([
@@ -131,7 +131,7 @@ describe('a change whose COMMIT is in doubt', () => {
     ['POST', '/accounts', { 'idempotency-key': 'no key' }],
     ['PATCH', '/accounts', WITH_KEY],
     ['DELETE', '/recipients', WITH_KEY],
-  ] as const)('%s %s with %j responds 504 without a key', async (method, url, headers) => {
+  ] as const)('results in 504 without a key for %s %s with %j', async (method, url, headers) => {
     const answer = await ask(method, url, headers);
 
     expect(answer).toMatchObject(UNKNOWN);

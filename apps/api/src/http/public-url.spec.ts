@@ -13,7 +13,7 @@ describe('PUBLIC_URL', () => {
     ['https://Bank.example:443/a/../b', 'https://bank.example/b'],
     ['http://127.0.0.1:8080/payments', 'http://127.0.0.1:8080/payments'],
     ['http://[::1]:8080', 'http://[::1]:8080'],
-  ])('"%s" is read as %s', (given, expected) => {
+  ])('is read from "%s" as %s', (given, expected) => {
     expect(read(given)).toBe(expected);
   });
 
@@ -31,7 +31,7 @@ describe('PUBLIC_URL', () => {
     ['https://bank.example/a//b', 'empty path segment'],
     ['https://bank.example/a/..//other.example', 'empty path segment'],
     ['https://bank.example/\\other.example', 'empty path segment'],
-  ])('"%s" is refused without repeating it', (given, said) => {
+  ])('is refused with the value "%s", which is not repeated', (given, said) => {
     const mistakes = () => {
       try {
         return [read(given)];

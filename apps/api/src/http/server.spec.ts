@@ -44,7 +44,7 @@ const responseTo = async (sent: ReturnType<typeof open>) =>
 
 describe('a request that is refused by its head', () => {
   it.each(Object.entries(BODIES))(
-    'with %s and without a credential is not_authenticated',
+    'is not_authenticated with %s and without a credential',
     async (_, [headers, body]) => {
       server = await entryServer();
 
@@ -53,7 +53,7 @@ describe('a request that is refused by its head', () => {
   );
 
   it.each(Object.entries(BODIES))(
-    'with %s is refused for the workspace and for the role first',
+    'is refused with %s for the workspace and for the role first',
     async (_, [headers, body]) => {
       server = await entryServer();
 
@@ -65,7 +65,7 @@ describe('a request that is refused by its head', () => {
     },
   );
 
-  it.each(Object.entries(BODIES))('with %s counts against the rate limit', async (_, [headers, body]) => {
+  it.each(Object.entries(BODIES))('counts with %s against the rate limit', async (_, [headers, body]) => {
     server = await entryServer({ perSecond: 1 });
     const statuses: number[] = [];
 

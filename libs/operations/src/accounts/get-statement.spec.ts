@@ -133,7 +133,7 @@ describe('an account statement', () => {
     expect(await reasonOf(given.read(euro(), { ...EVER.booking, limit }))).toBe('limit_invalid');
   });
 
-  it.each(['booking', 'valueDate'] as const)('by %s refuses a cursor for anything but the next page', async (basis) => {
+  it.each(['booking', 'valueDate'] as const)('refuses by %s a cursor for anything but the next page', async (basis) => {
     const { next = '' } = await given.read(euro(), { ...EVER[basis], limit: 1 });
     const other = EVER[basis === 'booking' ? 'valueDate' : 'booking'];
     const another = given.world.demo.accounts['Northwind Trading USD'] as AccountId;
@@ -189,14 +189,14 @@ describe('an account statement', () => {
     ['2026-03-02', '2026-03-01', 'from'],
     ['2026-03-01T00:00:00.0000002Z', '2026-03-01T00:00:00.0000001Z', 'from'],
     ['2026-03-01T00:00:00+01:00', '2026-03-01T00:00:00+02:00', 'from'],
-  ])('from %s to %s is refused for %s', async (from, to, path) => {
+  ])('is refused from %s to %s for %s', async (from, to, path) => {
     await expect(given.read(euro(), { from, to })).rejects.toMatchObject({
       reason: 'timestamp_invalid',
       details: [{ path, reason: 'timestamp_invalid' }],
     });
   });
 
-  it.each(['booking', 'valueDate'] as const)('by %s is not found in another workspace', async (basis) => {
+  it.each(['booking', 'valueDate'] as const)('is not found by %s in another workspace', async (basis) => {
     expect(await reasonOf(given.service.getStatement(eve, { accountId: euro(), ...EVER[basis] }))).toBe(
       'account_not_found',
     );

@@ -28,8 +28,8 @@ const HEAVY = [
   `case when n = 1 then date '2099-01-01' else date '2026-03-01' + (n / 40)::int end`,
 ];
 
-describe.each(HEAVY)('Given many movements whose value date is %s', (valueDate) => {
-  it('When periods meet, Then each adds up to what the transactions say, in the order of days', async () => {
+describe.each(HEAVY)('statements of many movements whose value date is %s', (valueDate) => {
+  it('add up to the transactions in each of consecutive periods, in the order of days', async () => {
     const accountId = await given.book([]);
     for (const count of [600, 400]) await bookMany(given.world, { accountId, count, valueDate });
     const { rows } = await given.world.owner.query<{ id: string; day: string; amount: bigint }>(
@@ -55,8 +55,8 @@ describe.each(HEAVY)('Given many movements whose value date is %s', (valueDate) 
   });
 });
 
-describe('Given any bookings with value dates in any order', () => {
-  it('When periods meet, Then each adds up, closes as the next opens, and together they are the whole, by both bases', async () => {
+describe('statements of any bookings with value dates in any order', () => {
+  it('add up by both bases, and consecutive periods make up the statement of the whole period', async () => {
     await fc.assert(
       fc.asyncProperty(bookings, fc.array(fc.nat(7), { minLength: 2, maxLength: 4 }), async (list, cuts) => {
         const accountId = await given.book(list);
@@ -85,7 +85,7 @@ describe('Given any bookings with value dates in any order', () => {
     );
   });
 
-  it('When it is read in pages while money moves, Then the pages are the statement as of the first, by both bases', async () => {
+  it('are as of their first page, by both bases, if money moves between pages', async () => {
     await fc.assert(
       fc.asyncProperty(
         bookings,
@@ -117,7 +117,7 @@ describe('Given any bookings with value dates in any order', () => {
     );
   });
 
-  it('When one is read by booking, Then its order and balances are those of the account; by value date, the days are in order', async () => {
+  it('have the order and balances of the account by booking, and the order of days by value date', async () => {
     await fc.assert(
       fc.asyncProperty(bookings, async (list) => {
         const accountId = await given.book(list);

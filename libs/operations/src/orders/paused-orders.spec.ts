@@ -239,7 +239,7 @@ describe('a paused order', () => {
     );
   });
 
-  it('has a reason, is active and does not run, whatever SQL is written', async () => {
+  it('has a reason, is active and does not run under any SQL', async () => {
     const { orderId, read } = await paused();
     const run = lastOf(await read());
     const rejected = (text: string, id: number) => expect(world.owner.query(text, [id])).rejects;

@@ -147,7 +147,7 @@ describe('an order that is paused because its placer has no role', () => {
     });
   });
 
-  it('changes its placer only with a resumption, and keeps its trail, whatever SQL is written', async () => {
+  it('changes its placer only with a resumption, and keeps its trail under any SQL', async () => {
     const { orderId, placer } = await paused('scheduled');
     const change = (text: string) => world.owner.query(`update customer_order set ${text} where id = $1`, [orderId]);
     const ada = world.ada.actor;

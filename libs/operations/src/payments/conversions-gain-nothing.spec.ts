@@ -71,7 +71,7 @@ const paid = async (from: CurrencyCode, to: CurrencyCode, amount: MinorUnits, ra
   (await priced(from, to, leaving(amount), rates))?.targetAmount;
 
 describe('payments between own accounts of two currencies, at a rate that does not change', () => {
-  it('bring back no more than was paid, however many there are and whatever their order', async () => {
+  it('return no more than was paid, in any number and order', async () => {
     const steps = fc.array(fc.tuple(fc.boolean(), fc.boolean(), amounts), { minLength: 1, maxLength: 12 });
     await fc.assert(
       fc.asyncProperty(pairs, fractions, spreads, amounts, steps, async (pair, fraction, spread, start, payments) => {
@@ -98,7 +98,7 @@ describe('payments between own accounts of two currencies, at a rate that does n
     );
   });
 
-  it('have gained where they were rounded to the nearest: twelve of 0.42 INR, and one back', async () => {
+  it('would gain with rounding to the nearest: twelve of 0.42 INR, and one back', async () => {
     const rates = constantly(['USD', 'INR'], [83n, 1n]);
 
     const [there, back] = [rateOf('INR', 'USD', '0.012048192771'), rateOf('USD', 'INR', '83')];
@@ -117,7 +117,7 @@ describe('payments between own accounts of two currencies, at a rate that does n
 describe('a fee', () => {
   const charging = CORRIDORS.filter(({ id }) => feeScheduleOf(id)).map(({ id }) => id);
 
-  it('is never less than its schedule says of the exact amount, at the rate of the payment', async () => {
+  it('is never below its schedule for the exact amount, at the rate of the payment', async () => {
     await fc.assert(
       fc.asyncProperty(codes, fc.constantFrom(...charging), fractions, amounts, async (from, id, fraction, amount) => {
         const { currency, fixed, partsPerMillion, minimum, maximum } = feeScheduleOf(id)!;

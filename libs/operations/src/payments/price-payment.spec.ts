@@ -49,7 +49,7 @@ const at = (text: string): RateSource => ({
 });
 
 describe('a price', () => {
-  it('is what anybody makes of the amount and the rate that is shown, to the last digit', async () => {
+  it('can be recomputed from the amount and the shown rate, to the last digit', async () => {
     await isKept(
       fc.asyncProperty(codes, codes, amounts, async (from, to, amount) => {
         const priced = await pricePayment({ from, to }, paying(amount), DEMO_RATES).catch(() => undefined);
@@ -61,7 +61,7 @@ describe('a price', () => {
     );
   });
 
-  it('costs no less when the amount is larger', async () => {
+  it('has a fee that is not lower for a larger amount', async () => {
     await isKept(
       fc.asyncProperty(codes, codes, chargedOver, amounts, amounts, async (from, to, id, one, other) => {
         const [less, more] = one < other ? [one, other] : [other, one];
@@ -75,7 +75,7 @@ describe('a price', () => {
     );
   });
 
-  it('costs what the schedule says, within its bounds, at the rate of the payment where that is one into its currency', async () => {
+  it('has the fee of the schedule, within its bounds, at the rate of a payment into the currency of the schedule', async () => {
     await isKept(
       fc.asyncProperty(codes, chargedOver, amounts, async (from, id, amount) => {
         const schedule = feeScheduleOf(id)!;
@@ -95,7 +95,7 @@ describe('a price', () => {
     );
   });
 
-  it('lies within limits that are compared exactly and included, on both sides of each', async () => {
+  it('is compared exactly with the limits, which are allowed amounts', async () => {
     const bounds = fc.bigInt({ min: 2n, max: 10n ** 10n }).map(minorUnits);
     const decimals = fc.tuple(fc.bigInt({ min: 1n, max: 10n ** 8n }), fc.nat({ max: 4 })).map(([digits, places]) => {
       const text = digits.toString().padStart(places + 1, '0');
@@ -217,7 +217,7 @@ describe('a payment', () => {
     expect(await reasonOf(price({ from: 'USD', to: 'INR' }, 1n, beyond))).toBe('rate_unavailable');
   });
 
-  it('pays the fee of a schedule in dollars, converted for a payer in another currency', async () => {
+  it('has the fee of a schedule in dollars, converted for a payer in another currency', async () => {
     const inDollars = charging.find(
       (id) => feeScheduleOf(id)!.currency === 'USD' && feeScheduleOf(id)!.fixed === 100n,
     )!;

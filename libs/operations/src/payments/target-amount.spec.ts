@@ -64,8 +64,8 @@ const holds = (
     { numRuns: 2_000 },
   );
 
-describe('a payment of which the caller fixes what arrives', () => {
-  it('takes the smallest amount that is worth it: one minor unit less would not do', () =>
+describe('the price of a payment with a fixed target amount', () => {
+  it('debits the smallest sufficient amount, because one minor unit less is not enough', () =>
     holds(({ amount, targetAmount, remainder }, { rate }) => {
       // In parts that both amounts are whole numbers of.
       const worth = rate.numerator * 10n ** BigInt(decimalsOf(rate.to));
@@ -75,13 +75,13 @@ describe('a payment of which the caller fixes what arrives', () => {
       expect(amount * worth - needed).toBe(remainder.numerator);
     }));
 
-  it('pays out no more than it takes in: all of the amount would bring at least as much', () =>
+  it('pays out no more than a payment by its whole amount', () =>
     holds(async ({ amount, targetAmount }, { from, to, rates }) => {
       const all = await priceOf({ from, to }, leaving(amount), rates);
       if (all) expect(targetAmount).toBeLessThanOrEqual(all.targetAmount);
     }));
 
-  it('leaves over less than one minor unit that was taken is worth, and nothing within a currency', () =>
+  it('has a remainder below the value of one debited minor unit, and none within a currency', () =>
     holds(({ remainder, amount, targetAmount }, { from, to, rate }) => {
       expect(remainder.numerator).toBeGreaterThanOrEqual(0n);
       expect(remainder.denominator).toBe(rate.denominator * 10n ** BigInt(decimalsOf(from)));
@@ -89,12 +89,12 @@ describe('a payment of which the caller fixes what arrives', () => {
       if (from === to) expect([amount, remainder.numerator]).toEqual([targetAmount, 0n]);
     }));
 
-  it('can be calculated again from the rate that is shown', () =>
+  it('can be recomputed from the shown rate', () =>
     holds(({ amount, targetAmount }, { rate }) => {
       expect(convert(targetAmount, inverse(rate), 'up').amount).toBe(amount);
     }));
 
-  it('brings nothing back that was not there: whichever amount of the way back is fixed', () =>
+  it('gains nothing by a payment back, with either amount of it fixed', () =>
     holds(async ({ amount, targetAmount }, { from, to, rates }) => {
       const back = await priceOf({ from: to, to: from }, leaving(targetAmount), rates);
       if (back) expect(back.targetAmount).toBeLessThanOrEqual(amount);
@@ -102,7 +102,7 @@ describe('a payment of which the caller fixes what arrives', () => {
       if (asked) expect(asked.amount).toBeGreaterThanOrEqual(targetAmount);
     }));
 
-  it('costs what a payment of its amount costs', () =>
+  it('has the fee of a payment by its amount', () =>
     fc.assert(
       fc.asyncProperty(codes, codes, amounts, async (from, to, target) => {
         const parties = { from, to, recipient: { corridor: corridor({}) } };
@@ -133,7 +133,7 @@ describe('a payment with a fixed target amount', () => {
       DEMO_RATES,
     );
 
-  it('arrives exactly, even if one minor unit that leaves is worth many that arrive', async () => {
+  it('arrives exactly, even if one debited minor unit is worth many arriving ones', async () => {
     expect(await price(1_000n)).toMatchObject({
       amount: 13n,
       targetAmount: 1_000n,
@@ -145,7 +145,7 @@ describe('a payment with a fixed target amount', () => {
     expect(await price(84n)).toMatchObject({ amount: 2n, targetAmount: 84n });
   });
 
-  it('leaves as much as arrives within a currency, without a call of the source', async () => {
+  it('has equal amounts within a currency, without a call of the source', async () => {
     const within = { from: 'EUR', to: 'EUR', recipient: {} } as const;
 
     expect(await pricePayment(within, arriving(minorUnits(1_234n)), NO_RATES)).toMatchObject({

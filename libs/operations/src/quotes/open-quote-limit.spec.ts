@@ -53,7 +53,7 @@ async function full(): Promise<Quote> {
   return first;
 }
 
-describe('a workspace with as many open quotes as it may have', () => {
+describe('a workspace at its limit of open quotes', () => {
   it('refuses another until the oldest expires, and leaves the key free', async () => {
     await full();
     const options = { idempotencyKey: 'one-too-many' };

@@ -184,7 +184,7 @@ describe('the constraints of quotes', () => {
     return send(`insert into quote (${Object.keys(row).join()}) values (${Object.values(row).join()})`);
   };
 
-  it('accept a quote that adds up, whatever program writes it', async () => {
+  it('accept a quote that adds up from any program', async () => {
     await written({});
     await written({
       target_amount: '829999',

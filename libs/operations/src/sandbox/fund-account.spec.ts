@@ -79,7 +79,7 @@ describe('a funding', () => {
     expect(await balance()).toBe(15);
   });
 
-  it('is refused with another amount, and is another request on another account', async () => {
+  it('conflicts with another amount, and is a new request on another account', async () => {
     await fund(10n, 'other');
 
     expect(await reasonOf(fund(11n, 'other'))).toBe('idempotency_key_reused');

@@ -124,7 +124,7 @@ describe('a workspace whose clock is moved', () => {
     expect((await (await later({ startAt }, eve))()).status).toBe('active');
   });
 
-  it('does not move its clock back, behind the real time or out of reach', async () => {
+  it('does not move its clock back, behind the real time or beyond its limit', async () => {
     await move('2044-01-01T00:00:00.000001Z');
 
     for (const now of ['2044-01-01T00:00:00Z', '2020-01-01T00:00:00Z', '2226-01-01T00:00:00Z']) {
@@ -181,7 +181,7 @@ describe('a workspace whose clock is moved', () => {
     expect((await second()).status).toBe('completed');
   });
 
-  it('has a clock that moves forward only, within reach, and is not deleted, whatever SQL is written', async () => {
+  it('has a clock that moves forward only, within its limit, and is not deleted by any SQL', async () => {
     const { workspaceId } = ada;
     const change = (text: string) => world.owner.query(text, [workspaceId]);
 

@@ -27,7 +27,7 @@ describe('a fresh database', () => {
     await Promise.all([one.close(), other.close()]);
   });
 
-  it('is gone after close, which may be called again', async () => {
+  it('is dropped by close, which may be called again', async () => {
     const world = await freshDatabase();
     const witness = await freshDatabase();
     const name = (await world.database.read({}, bind(whoAndWhere)))?.name;
@@ -40,7 +40,7 @@ describe('a fresh database', () => {
     await witness.close();
   });
 
-  it('is the only kind that is ever dropped', async () => {
+  it('is the only kind that is dropped', async () => {
     await expect(dropDatabase(published(), 'postgres')).rejects.toThrow('not a database of this test run');
   });
 });

@@ -12,20 +12,20 @@ const SEPA =
 
 const destinations = new Set(CORRIDORS.map((corridor) => corridor.destinationCountry));
 
-describe('Given every corridor', () => {
-  it('When its country is looked up, Then it is a country of ISO 3166-1, written as alpha-2', () => {
+describe('each corridor', () => {
+  it('names its country by an alpha-2 code of ISO 3166-1', () => {
     const unknown = CORRIDORS.filter(({ destinationCountry: code }) => countryOf(code)?.alpha2 !== code);
 
     expect(unknown).toEqual([]);
   });
 
-  it('When its currencies are looked up, Then both are current and have a smallest unit', () => {
+  it('has two current currencies with a smallest unit', () => {
     const codes = new Set(CORRIDORS.flatMap((corridor) => [corridor.destinationCurrency, corridor.limitCurrency]));
 
     for (const code of codes) expect(currencyOf(code).decimals).toBeGreaterThanOrEqual(0);
   });
 
-  it('When its limits are read, Then they are plain digits, in order, and the ledger can hold them', () => {
+  it('has limits in plain digits, in order, that the ledger can store', () => {
     const wrong = CORRIDORS.filter(({ minimumAmount, maximumAmount }) => {
       const digits = [minimumAmount, maximumAmount].every((amount) => /^[1-9][0-9]{0,18}$/.test(amount));
       return !digits || BigInt(minimumAmount) >= BigInt(maximumAmount) || BigInt(maximumAmount) > BIGINT_MAX;
@@ -34,13 +34,13 @@ describe('Given every corridor', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('When it pays out over SWIFT, Then the bank is named by its BIC', () => {
+  it('identifies the bank by its BIC if it pays out over SWIFT', () => {
     const swift = CORRIDORS.filter((corridor) => corridor.payoutMethod === 'SWIFT');
 
     expect(new Set(swift.map((corridor) => corridor.routingCodeType))).toEqual(new Set(['SWIFT']));
   });
 
-  it('When it is shown, Then its terms say that they are demo, and its route names a dated public source', () => {
+  it('marks its terms as demo, and names a dated public source of its route', () => {
     for (const { deliveryTAT, source, termsSource } of CORRIDORS) {
       expect(deliveryTAT).toMatch(/^T\+[0-9] \(demo\)$/);
       expect(termsSource.kind).toBe('demo');
@@ -50,12 +50,12 @@ describe('Given every corridor', () => {
   });
 });
 
-describe('Given the ids of the corridors', () => {
-  it('When they are counted, Then they run from 1 without a gap and none comes twice', () => {
+describe('the ids of the corridors', () => {
+  it('run from 1 without a gap or a repetition', () => {
     expect(CORRIDORS.map((corridor) => corridor.id)).toEqual(CORRIDORS.map((_, index) => index + 1));
   });
 
-  it('When country, currency, method and beneficiary are the same, Then so is the id', () => {
+  it('differ in country, currency, method or beneficiary', () => {
     expect(new Set(CORRIDORS.map(keyOf)).size).toBe(CORRIDORS.length);
   });
 
@@ -71,20 +71,20 @@ describe('Given the ids of the corridors', () => {
     [323, 'DE USD SWIFT Individual'],
     [333, 'KW KWD LOCAL Individual'],
     [392, 'UG USD SWIFT Corporate'],
-  ])('When another corridor is added, Then %i is still %s', (id, key) => {
+  ])('are fixed: %i is %s', (id, key) => {
     expect(CORRIDORS.filter((corridor) => corridor.id === id).map(keyOf)).toEqual([key]);
   });
 });
 
-describe('Given the destinations', () => {
-  it('When they are counted, Then there are at least fifty, with the large ones and all of SEPA among them', () => {
+describe('the destinations', () => {
+  it('are at least fifty, including the large countries and all of SEPA', () => {
     const expected = ['IN', 'GB', 'US', 'DE', 'BR', 'PH', 'JP', 'KW', ...SEPA.split(' ')];
 
     expect(destinations.size).toBeGreaterThanOrEqual(50);
     expect(expected.filter((country) => !destinations.has(country))).toEqual([]);
   });
 
-  it('When a SEPA country is asked for, Then euros go there over SEPA and over SWIFT', () => {
+  it('include each SEPA country in euros over SEPA and over SWIFT', () => {
     const missing = SEPA.split(' ').filter((country) => {
       const euros = corridorsTo(country).filter((corridor) => corridor.destinationCurrency === 'EUR');
       return new Set(euros.map((corridor) => corridor.payoutMethod)).size !== 2;
@@ -93,14 +93,14 @@ describe('Given the destinations', () => {
     expect(missing).toEqual([]);
   });
 
-  it('When they are compared, Then every kind of route and of beneficiary exists, open and closed', () => {
+  it('include each kind of route and of beneficiary, open and closed', () => {
     expect(new Set(CORRIDORS.map((corridor) => corridor.payoutMethod)).size).toBe(2);
     expect(new Set(CORRIDORS.map((corridor) => corridor.beneficiaryAccountType)).size).toBe(2);
     expect(new Set(CORRIDORS.map((corridor) => corridor.enabled)).size).toBe(2);
     expect(CORRIDORS.filter((corridor) => !corridor.enabled).length).toBeLessThan(CORRIDORS.length / 10);
   });
 
-  it('When rupees go to India, Then they go by IFSC from ten US dollars on, to persons and companies', () => {
+  it('include India in rupees by IFSC from ten US dollars, for persons and companies', () => {
     const rupees = corridorsTo('IN').filter((corridor) => corridor.payoutMethod === 'LOCAL');
 
     const route = { routingCodeType: 'IFSC', limitCurrency: 'USD', minimumAmount: '1000', enabled: true };
@@ -120,15 +120,18 @@ describe('Given the destinations', () => {
     ['JP', 'JPY', 'BANK CODE'],
     ['KW', 'KWD', 'SWIFT'],
     ['DE', 'EUR', 'SWIFT'],
-  ])('When %s is paid in %s at home, Then the bank is named by its %s', (country, currency, routingCodeType) => {
-    const atHome = corridorsTo(country).filter(
-      (corridor) => corridor.payoutMethod === 'LOCAL' && corridor.destinationCurrency === currency,
-    );
+  ])(
+    'include %s in %s over a local route, with the bank identified by its %s',
+    (country, currency, routingCodeType) => {
+      const atHome = corridorsTo(country).filter(
+        (corridor) => corridor.payoutMethod === 'LOCAL' && corridor.destinationCurrency === currency,
+      );
 
-    expect(new Set(atHome.map((corridor) => corridor.routingCodeType))).toEqual(new Set([routingCodeType]));
-  });
+      expect(new Set(atHome.map((corridor) => corridor.routingCodeType))).toEqual(new Set([routingCodeType]));
+    },
+  );
 
-  it('When a country has none, Then the list is empty', () => {
+  it('do not include a country without corridors', () => {
     expect(corridorsTo('AQ')).toEqual([]);
   });
 });

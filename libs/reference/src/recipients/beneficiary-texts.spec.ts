@@ -11,8 +11,8 @@ const fields = Object.keys(schema?.properties ?? {});
 /** Half of a surrogate pair among letters. */
 const halves = fc.tuple(fc.string(), fc.constantFrom('\ud800', '\udfff'), fc.string()).map((parts) => parts.join(''));
 
-describe('Given the details of a beneficiary', () => {
-  it('When they are texts, Then nothing is wrong with them, whatever the corridor asks for', () => {
+describe('checkBeneficiaryTexts', () => {
+  it('accepts texts, also if the corridor requires more', () => {
     expect(checkBeneficiaryTexts(example)).toEqual([]);
     expect(checkBeneficiaryTexts({ beneficiaryName: 'x' })).toEqual([]);
     expect(checkBeneficiaryTexts({})).toEqual([]);
@@ -30,11 +30,11 @@ describe('Given the details of a beneficiary', () => {
     [{ '\ud800': 'x' }, ['/data field_unknown']],
     [{ colour: 1 }, ['/data/colour field_unknown']],
     [JSON.parse('{"__proto__":"x"}'), ['/data field_unknown']],
-  ])('When they are %j, Then the faults are %j', (data, faults) => {
+  ])('reports for %j the faults %j', (data, faults) => {
     expect(checkBeneficiaryTexts(data).map(({ path, reason }) => `${path} ${reason}`)).toEqual(faults);
   });
 
-  it('When they are any JSON, Then a hash exists of those without a fault', () => {
+  it('accepts only details that can be hashed', () => {
     const name = fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...fields) }, fc.string({ unit: 'binary' }));
     const value = fc.oneof(
       { weight: 3, arbitrary: fc.string({ unit: 'binary' }) },
@@ -56,10 +56,10 @@ describe('Given the details of a beneficiary', () => {
   });
 });
 
-describe('Given the pattern of a name', () => {
+describe('the pattern of a name', () => {
   const pattern = new RegExp(schema?.properties.beneficiaryName.pattern ?? '', 'u');
 
-  it('When a character up to U+FFFF is forbidden in free text, Then the pattern refuses it too, and no letter besides', () => {
+  it('refuses exactly the characters up to U+FFFF that free text forbids', () => {
     const others: string[] = [];
     for (let code = 0; code <= 0xffff; code += 1) {
       const character = String.fromCharCode(code);

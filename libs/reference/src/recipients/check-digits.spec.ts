@@ -16,7 +16,7 @@ describe('check digits', () => {
     ['nuban', '0000014579', '011', 0],
     ['cnpj', '00038166000105', '', 0],
     ['cpf', '52998224725', '', 0],
-  ] as const)('of %s fit %s, and not when any one digit of it is any other one', (check, number, code, from) => {
+  ] as const)('of %s are valid for %s, and invalid after any change of one digit', (check, number, code, from) => {
     const missed = [...number].flatMap((digit, place) =>
       [...'0123456789'].filter((other) => {
         const mistyped = number.slice(0, place) + other + number.slice(place + 1);
@@ -27,7 +27,7 @@ describe('check digits', () => {
     expect([CHECKS[check](number, code), missed]).toEqual([undefined, []]);
   });
 
-  it('of CLABEs are the ones that another library counts', () => {
+  it('of CLABEs are those that another library calculates', () => {
     fc.assert(
       fc.property(digits(17), (body) => {
         const due = clabe.computeChecksum(body);
@@ -38,7 +38,7 @@ describe('check digits', () => {
     );
   });
 
-  it('of IBANs are the ones that another library counts', () => {
+  it('of IBANs are those that another library calculates', () => {
     const countries = Object.keys(countrySpecs).filter((country) => ibanFormatOf(country) !== undefined);
     for (const country of countries) {
       const { example = '' } = ibanFormatOf(country) ?? {};
@@ -49,7 +49,7 @@ describe('check digits', () => {
     }
   });
 
-  it('of IBANs are one pair, also where 97 more or less would divide as well', () => {
+  it('of IBANs are one pair, although 97 more or less have the same remainder', () => {
     const pairs = Array.from({ length: 100 }, (_, pair) => String(pair).padStart(2, '0'));
     const fitting = Array.from({ length: 200 }, (_, account) => {
       return pairs.filter((pair) => !CHECKS.iban(`DE${pair}37040044${String(account).padStart(10, '0')}`, ''));
@@ -60,7 +60,7 @@ describe('check digits', () => {
   });
 
   it.each(['00000000000', '11111111111', '99999999999'])(
-    'of the CPF %s match, but such a CPF is never issued',
+    'of the CPF %s are refused although they match, because such a CPF is never issued',
     (number) => {
       expect(CHECKS.cpf(number, '')?.reason).toBe('check_digits');
     },

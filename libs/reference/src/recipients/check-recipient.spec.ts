@@ -8,12 +8,12 @@ type Details = Partial<Record<Field, unknown>> & Record<string, unknown>;
 const ACCOUNT = 'beneficiaryAccountNumber';
 const CODE = 'routingCodeValue1';
 
-describe('Given what is said of the beneficiary', () => {
+describe('checkRecipient for the details of the beneficiary', () => {
   it.each([
     ['beneficiaryName', ['Müller & Söhne', '中国银行', "O'Brien, Seán", '3M', '(株) 山田', 'علیرضا']],
     ['beneficiaryAddress', ['1 Rue de la Paix, Paris', '東京都千代田区1-1', 'x'.repeat(140), '#12, Marine Drive']],
     ['beneficiaryCountryCode', ['IN', 'FR']],
-  ] as const)('When %s is such a text, Then it is taken as it stands', (field, texts) => {
+  ] as const)('accepts valid texts in %s', (field, texts) => {
     for (const text of texts) expect([text, faultsOf('IN USD SWIFT', { [field]: text })]).toEqual([text, []]);
   });
 
@@ -51,7 +51,7 @@ describe('Given what is said of the beneficiary', () => {
     ['destinationCountry', 'in', 'value'],
     ['beneficiaryAccountType', 'Person', 'value'],
     ['routingCodeType1', 'IFSC', 'value'],
-  ])('When %s is %j, Then the reason is %s', (field, value, reason) => {
+  ])('refuses %s with the value %j and the reason %s', (field, value, reason) => {
     const faults = faultsOf('IN USD SWIFT', { [field]: value });
 
     expect(faults.map(({ path, reason }) => [path, reason])).toEqual([[`/data/${field}`, reason]]);
@@ -59,40 +59,40 @@ describe('Given what is said of the beneficiary', () => {
     expect(faults[0]?.message.length).toBeLessThan(400);
   });
 
-  it('When a name goes over SEPA, Then 70 characters are the most, and a character is one even when it takes two units', () => {
+  it('accepts 70 characters in a name over SEPA, and counts two UTF-16 units as one character', () => {
     expect(faultsOf('DE EUR LOCAL', { beneficiaryName: '𠮷'.repeat(70) })).toEqual([]);
     expect(reasonsOf('DE EUR LOCAL', { beneficiaryName: 'x'.repeat(71) })).toEqual(['/data/beneficiaryName too_long']);
   });
 
-  it('When money stays in the country, Then the address may be left out', () => {
+  it('accepts a missing address on a local route', () => {
     expect(faultsOf('IN INR LOCAL', { beneficiaryAddress: undefined })).toEqual([]);
   });
 });
 
-describe('Given data that is no such object', () => {
+describe('checkRecipient for invalid data', () => {
   const schemas = schemasOf('IN INR LOCAL');
 
-  it.each([undefined, null, 'text', 7, true, [], [{}]])('When it is %j, Then it is said once', (data) => {
+  it.each([undefined, null, 'text', 7, true, [], [{}]])('reports once that %j is not an object', (data) => {
     expect(checkRecipient(schemas, data)).toEqual([
       { path: '/data', reason: 'type', message: 'data must be an object.' },
     ]);
   });
 
-  it('When it is empty, Then every field that is missing is named, once', () => {
+  it('reports each missing field of an empty object once', () => {
     const faults = checkRecipient(schemas, {});
 
     expect(faults.map(({ reason }) => reason)).toEqual(Array(7).fill('required'));
     expect(new Set(faults.map(({ path }) => path)).size).toBe(7);
   });
 
-  it('When fields only stand in its prototype, Then they are missing', () => {
+  it('ignores fields of the prototype', () => {
     expect(checkRecipient(schemas, Object.create(exampleOf(schemas))).map(({ reason }) => reason)).toEqual(
       Array(7).fill('required'),
     );
   });
 
   it.each(['iban', '__proto__', 'constructor', 'toString', '', '\u0000', 'Ravi Menon', 'x'.repeat(1_000)])(
-    'When it has a field %j besides, Then that is refused, and repeated only where it looks like the name of a field',
+    'refuses the unknown field %j, and repeats it only if it has the form of a field name',
     (name) => {
       const data = JSON.parse(`{${JSON.stringify(name)}: 1, ${JSON.stringify(exampleOf(schemas)).slice(1)}`) as object;
 
@@ -106,14 +106,14 @@ describe('Given data that is no such object', () => {
   it.each([
     [90, 20],
     [10_000, 1],
-  ])('has for %i unknown fields %i faults', (sent, told) => {
+  ])('reports for %i unknown fields %i faults', (sent, told) => {
     const data = Object.fromEntries(Array.from({ length: sent }, (_, index) => [`field${index}`, index]));
 
     expect(checkRecipient(schemas, data)).toHaveLength(told);
   });
 });
 
-describe('Given documents', () => {
+describe('checkRecipient', () => {
   it('throws without a schema', () => {
     expect(() => checkRecipient([], {})).toThrow('no schema to check against');
   });
@@ -122,7 +122,7 @@ describe('Given documents', () => {
     expect(() => checkRecipient(structuredClone(schemasOf('IN INR LOCAL')), {})).toThrow('not a document');
   });
 
-  it('When something is wrong, Then no message repeats what was typed', () => {
+  it('repeats no value in a message', () => {
     const typed = 'Zq8-typed';
     const [schema] = schemasOf('BR BRL LOCAL');
     const fields = Object.keys(schema?.properties ?? {});
@@ -134,7 +134,7 @@ describe('Given documents', () => {
     }
   });
 
-  it('When two could apply, Then the answer is about the one that was meant', () => {
+  it('reports the faults of the schema that the data is meant for', () => {
     const company = { beneficiaryAccountType: 'Corporate', beneficiaryName: 'Menon Ltd', [CODE]: 'HDFC' };
 
     expect(reasonsOf('IN INR LOCAL', company)).toEqual([`/data/${CODE} format`]);
@@ -146,7 +146,7 @@ describe('Given documents', () => {
     );
   });
 
-  it('When the kind is not one, Then those that such a beneficiary can have are named', () => {
+  it('names the kinds of key that the beneficiary can have if the kind is unknown', () => {
     const key = { routingCodeType1: 'PIX KEY', [ACCOUNT]: '12345678909' };
 
     expect(faultsOf('BR BRL LOCAL', { ...key, [CODE]: 'RG' }).map(({ message }) => message)).toEqual([
@@ -154,7 +154,7 @@ describe('Given documents', () => {
     ]);
   });
 
-  it('When a person names the CNPJ of a company, Then it is said that this takes a company', () => {
+  it('requires a company for the key kind CNPJ', () => {
     const key = { routingCodeType1: 'PIX KEY', [CODE]: 'CNPJ', [ACCOUNT]: '00038166000105' };
 
     expect(faultsOf('BR BRL LOCAL', key).map(({ message }) => message)).toEqual([

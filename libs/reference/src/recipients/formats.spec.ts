@@ -8,7 +8,7 @@ type Details = Partial<Record<Field, unknown>> & Record<string, unknown>;
 const ACCOUNT = 'beneficiaryAccountNumber';
 const CODE = 'routingCodeValue1';
 
-describe('Given an account number', () => {
+describe('checkRecipient for an account number', () => {
   it.each([
     ['DE EUR LOCAL', 'DE75512108001245126199', 'DE89370400440532013000'],
     ['FR EUR LOCAL', 'FR1420041010050500013M02606', 'FR7630006000011234567890189'],
@@ -27,7 +27,7 @@ describe('Given an account number', () => {
     ['IN INR LOCAL', '501001234', '501001234567890123'],
     ['AU AUD SWIFT', '12345678', '06200012345678'],
     ['GH USD SWIFT', '0012003400567', 'AB1234'],
-  ])('When it is right for %s, as %s and %s are, Then nothing is wrong with it', (route, ...numbers) => {
+  ])('accepts for %s the numbers %s and %s', (route, ...numbers) => {
     for (const number of numbers) expect(faultsOf(route, { [ACCOUNT]: number })).toEqual([]);
   });
 
@@ -67,19 +67,19 @@ describe('Given an account number', () => {
     ['GH USD SWIFT', '123', 'format'],
     ['GH USD SWIFT', 'A'.repeat(35), 'format'],
     ['GH USD SWIFT', '0012 0034', 'format'],
-  ])('When %s gets %j, Then the field is named with the reason %s', (route, number, reason) => {
+  ])('refuses for %s the number %j with the reason %s', (route, number, reason) => {
     const faults = faultsOf(route, { [ACCOUNT]: number });
 
     expect(faults).toEqual([{ path: `/data/${ACCOUNT}`, reason, message: expect.stringContaining(ACCOUNT) }]);
     expect(faults[0]?.message).toMatch(/For example: \S+$/);
   });
 
-  it('When a Nigerian bank is named by a longer code, Then NUBAN says nothing about the digit', () => {
+  it('does not check the NUBAN digit of a bank with a longer code', () => {
     expect(faultsOf('NG NGN LOCAL', { [ACCOUNT]: '0000014578', [CODE]: '000016' })).toEqual([]);
   });
 });
 
-describe('Given a routing code', () => {
+describe('checkRecipient for a routing code', () => {
   it.each([
     ['DE EUR LOCAL', 'DEUTDEFF', 'DEUTDEFF500'],
     ['GB GBP SWIFT', 'BARCGB22', 'RBOSJESH'],
@@ -94,7 +94,7 @@ describe('Given a routing code', () => {
     ['CN CNY LOCAL', '102100099996', '308584000013'],
     ['BR BRL LOCAL', '0010001', '3410262'],
     ['ZA ZAR LOCAL', '250655', '632005'],
-  ])('When it is right for %s, as %s and %s are, Then nothing is wrong with it', (route, ...codes) => {
+  ])('accepts for %s the codes %s and %s', (route, ...codes) => {
     for (const code of codes) expect(faultsOf(route, { [CODE]: code })).toEqual([]);
   });
 
@@ -129,14 +129,14 @@ describe('Given a routing code', () => {
     ['BR BRL LOCAL', '001-0001', 'format'],
     ['BR BRL LOCAL', '00100019', 'format'],
     ['MX MXN LOCAL', '002', 'bank_mismatch'],
-  ])('When %s gets %j, Then the field is named with the reason %s', (route, code, reason) => {
+  ])('refuses for %s the code %j with the reason %s', (route, code, reason) => {
     expect(faultsOf(route, { [CODE]: code })).toEqual([
       { path: `/data/${CODE}`, reason, message: expect.stringContaining(CODE) },
     ]);
   });
 });
 
-describe('Given a PIX key', () => {
+describe('checkRecipient for a PIX key', () => {
   it.each([
     ['Individual', 'CPF', '12345678909', '12345678900', 'check_digits'],
     ['Individual', 'CPF', '52998224725', '11111111111', 'check_digits'],
@@ -148,7 +148,7 @@ describe('Given a PIX key', () => {
     ['Individual', 'EMAIL', 'maria@example.com.br', 'Maria@Example.com', 'format'],
     ['Corporate', 'EMAIL', 'a@b.co', `a@${'b'.repeat(80)}.co`, 'too_long'],
     ['Corporate', 'EVP', '123e4567-e89b-12d3-a456-426655440000', '123e4567e89b12d3a456426655440000', 'format'],
-  ])('When %s pays by %s, Then %s is taken and %s is not', (beneficiaryAccountType, kind, good, bad, reason) => {
+  ])('accepts for %s by %s the key %s, and refuses %s', (beneficiaryAccountType, kind, good, bad, reason) => {
     const route = { beneficiaryAccountType, routingCodeType1: 'PIX KEY', [CODE]: kind };
 
     expect(faultsOf('BR BRL LOCAL', { ...route, [ACCOUNT]: good })).toEqual([]);

@@ -13,8 +13,8 @@ const patterns = new Map(
   ).filter(([pattern]) => pattern !== ''),
 );
 
-describe('Given every pattern of every document', () => {
-  it('When it is read, Then it is anchored at both ends and takes its example', () => {
+describe('each pattern of a schema', () => {
+  it('is anchored at both ends and matches its example', () => {
     expect(patterns.size).toBeGreaterThan(150);
     for (const [pattern, example] of patterns) {
       expect(pattern).toMatch(/^\^.*\$$/);
@@ -22,7 +22,7 @@ describe('Given every pattern of every document', () => {
     }
   });
 
-  it('When 64 KiB are pumped into it, Then a backtracking engine needs a few steps for each character', () => {
+  it('needs a few steps for each of 64 KiB in a backtracking engine', () => {
     const slow = [...patterns].filter(([pattern, example]) => {
       const run = engineOf(pattern);
       const real = new RegExp(pattern, 'u');
@@ -36,7 +36,7 @@ describe('Given every pattern of every document', () => {
     expect(slow).toEqual([]);
   });
 
-  it('When a pattern does explode, Then the count shows it', () => {
+  it('is distinguished by the count of steps from an exponential or quadratic pattern', () => {
     expect(engineOf('^(?:[a-z]{1,9}){1,9}$')(`${'a'.repeat(16)}!`).steps).toBeGreaterThan(10_000);
     expect(engineOf('^[a-z]*[a-z]*$')(`${'a'.repeat(200)}!`).steps).toBeGreaterThan(10_000);
   });

@@ -9,8 +9,8 @@ import { recipientSchemasOf } from './recipient-schemas-of.js';
 
 const documents = CORRIDORS.flatMap((corridor) => schemasOf(corridor).map((schema) => ({ corridor, schema })));
 
-describe('Given every corridor', () => {
-  it('When it is asked what it needs, Then it has at least one document, for its own beneficiary', () => {
+describe('the schemas of a corridor', () => {
+  it('exist, and are for the beneficiary type of the corridor', () => {
     for (const corridor of CORRIDORS) {
       const schemas = schemasOf(corridor);
       expect(schemas.map(({ properties }) => properties.routingCodeType1.const)).toContain(corridor.routingCodeType);
@@ -21,7 +21,7 @@ describe('Given every corridor', () => {
     }
   });
 
-  it('When its documents are compiled in strict Ajv, Then they compile, and their own example is accepted', () => {
+  it('compile in strict Ajv and accept their example', () => {
     const ajv = new Ajv2020({ strict: true, allErrors: true });
 
     for (const { schema } of documents) {
@@ -31,14 +31,14 @@ describe('Given every corridor', () => {
     }
   });
 
-  it('When its documents are told apart, Then each has an id of its own and the id is a URN', () => {
+  it('have unique URNs as ids', () => {
     const ids = documents.map(({ schema }) => schema.$id);
 
     expect(new Set(ids).size).toBe(ids.length);
     expect(ids.filter((id) => !/^urn:banking:recipient-schema(:[A-Za-z-]+){5,6}$/.test(id))).toEqual([]);
   });
 
-  it('When a form is made of a document, Then it has the eight fields, each with a rule and an example', () => {
+  it('have the eight fields, each with a description and an example', () => {
     for (const { schema, corridor } of documents) {
       expect(Object.keys(schema.properties)).toEqual([...FIELDS]);
       expect(schema.additionalProperties).toBe(false);
@@ -52,7 +52,7 @@ describe('Given every corridor', () => {
     }
   });
 
-  it('When a document says how a code is written, Then it says who says so and of what date', () => {
+  it('name the dated source of the format of each code', () => {
     for (const { schema } of documents) {
       const { beneficiaryAccountNumber: account, routingCodeValue1: code } = schema.properties;
       for (const field of [account, code]) {
@@ -62,10 +62,10 @@ describe('Given every corridor', () => {
   });
 });
 
-describe('Given a choice of corridor', () => {
+describe('recipientSchemasOf', () => {
   const india = { countryCode: 'IN', currencyCode: 'INR', payoutMethod: 'LOCAL' } as const;
 
-  it('lists persons before companies without a kind of beneficiary', () => {
+  it('lists persons before companies without a beneficiary type', () => {
     expect(idsOf(recipientSchemasOf(india))).toEqual([
       'urn:banking:recipient-schema:IN:INR:LOCAL:Individual:IFSC',
       'urn:banking:recipient-schema:IN:INR:LOCAL:Corporate:IFSC',
@@ -75,7 +75,7 @@ describe('Given a choice of corridor', () => {
     ]);
   });
 
-  it('When reais go to Brazil at home, Then there is the branch, and each kind of PIX key its holder can have', () => {
+  it('returns for local reais in Brazil the branch, and each kind of PIX key for its holder', () => {
     const brazil = { countryCode: 'BR', currencyCode: 'BRL', payoutMethod: 'LOCAL' } as const;
 
     const endings = idsOf(recipientSchemasOf(brazil)).map((id) => id.split(':').slice(6).join(' '));
@@ -93,7 +93,7 @@ describe('Given a choice of corridor', () => {
     { ...india, countryCode: '__proto__' },
     { ...india, countryCode: 'in' },
     { ...india, payoutMethod: 'SWIFT' as const },
-  ])('When there is no such corridor, as in %j, Then there is no document', (choice) => {
+  ])('returns no schema for %j, which is no corridor', (choice) => {
     expect(recipientSchemasOf(choice)).toEqual([]);
   });
 
@@ -105,10 +105,10 @@ describe('Given a choice of corridor', () => {
   });
 });
 
-describe('Given the IBANs', () => {
+describe('the IBAN formats', () => {
   const countries = [...new Set(CORRIDORS.map(({ destinationCountry }) => destinationCountry))];
 
-  it('When they are compared with a second list, Then it knows the same countries and lengths, and Morocco besides', () => {
+  it('have the countries and lengths of another library, except for Morocco', () => {
     const ours = countries.filter((country) => ibanFormatOf(country) !== undefined);
     const theirs = countries.filter((country) => countrySpecs[country]?.chars);
 
@@ -118,7 +118,7 @@ describe('Given the IBANs', () => {
     expect(theirs.filter((country) => !ours.includes(country))).toEqual(['MA']);
   });
 
-  it('When a country has one, Then every route there by BIC asks for it', () => {
+  it('are required on each route by BIC to a country with IBANs', () => {
     const asked = documents.filter(({ corridor }) => corridor.routingCodeType === 'SWIFT');
     const otherwise = asked.filter(({ corridor, schema }) => {
       const iban = ibanFormatOf(corridor.destinationCountry);

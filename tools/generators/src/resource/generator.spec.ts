@@ -19,7 +19,7 @@ describe('nx g @banking/tools:resource', () => {
       .map(({ path }) => path)
       .sort();
 
-  it('creates the files of a resource where a reader looks for them', () => {
+  it('creates the files of a resource in the folders of their packages', () => {
     expect(pathsOf('CREATE')).toEqual([
       'apps/api/src/standing-orders/standing-order.dto.ts',
       'apps/api/src/standing-orders/standing-orders.controller.spec.ts',

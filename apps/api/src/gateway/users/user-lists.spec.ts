@@ -59,7 +59,7 @@ describe('UserLists', () => {
   it.each([
     [4_999, 1],
     [5_000, 2],
-  ])('%i ms after the first read has read %i times', async (ms, times) => {
+  ])('begins within %i ms of the first read %i reads', async (ms, times) => {
     const { lists, begun, at } = readings();
     const first = lists.find();
     begun[0]?.give(FIRST);
@@ -218,7 +218,7 @@ describe('UserLists of many apps', () => {
     [19, 1_000],
     [99, 5_000],
     [999, 50_000],
-  ])('with %i apps are read again after %i ms at the earliest: 20 requests a second', async (count, ms) => {
+  ])('reads %i apps again after %i ms at the earliest, which is 20 requests a second', async (count, ms) => {
     const { lists, begun, read, at } = readings();
     await read(apps(count));
     at(ms - 1);
