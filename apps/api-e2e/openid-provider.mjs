@@ -2,8 +2,8 @@ import { createServer } from 'node:http';
 import Provider from 'oidc-provider';
 
 /**
- * An OpenID provider in a process of its own: a service account gets JWT access tokens (RFC 9068) for a resource by its
- * client credentials. Says where it is and counts who fetches its keys.
+ * An OpenID provider in a separate process: a service account gets JWT access tokens (RFC 9068) for a resource by its
+ * client credentials. Reports its issuer and each request for its keys.
  *
  * Usage: node openid-provider.mjs <port>, with 0 for a free one. Messages to the parent: `{ issuer }`, `{ keysFetched }`.
  */
@@ -37,10 +37,10 @@ const provider = new Provider(issuer, {
 });
 
 let keysFetched = 0;
-const answer = provider.callback();
+const handle = provider.callback();
 server.on('request', (request, response) => {
   if (request.url === '/jwks') process.send({ keysFetched: (keysFetched += 1) });
-  answer(request, response);
+  handle(request, response);
 });
 process.on('disconnect', () => process.exit(0));
 process.send({ issuer });

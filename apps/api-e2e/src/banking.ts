@@ -5,12 +5,12 @@ import { bareEnvironment } from './config.js';
 
 const MAIN = join(__dirname, '..', '..', 'cli', 'dist', 'main.js');
 
-/** Runs the operator's program on a DATA_DIR and answers what it prints. @throws Error with what it complains of */
+/** Runs the command `banking` on a DATA_DIR and returns its standard output. @throws Error with its standard error */
 export function banking(dataDir: string, ...args: string[]): Promise<string> {
   return bankingWith({ DATA_DIR: dataDir }, ...args);
 }
 
-/** The same with further settings. */
+/** Runs the command `banking` with further environment variables. */
 export async function bankingWith(settings: Readonly<Record<string, string>>, ...args: string[]): Promise<string> {
   const env = { ...bareEnvironment(), ...settings };
   const { stdout } = await promisify(execFile)(process.execPath, [MAIN, ...args], { env, timeout: 60_000 });

@@ -1,31 +1,31 @@
 import { existsSync } from 'node:fs';
 
-/** Under this name the run's setup tells the workers, which inherit the environment, where the service is. */
+/** The variable by which the setup gives the address of the service to the workers, which inherit the environment. */
 const PUBLISHED = 'BANKING_E2E_SERVICE';
 
 export function publish(text: string): void {
   process.env[PUBLISHED] = text;
 }
 
-/** @throws Error when no setup has run: a spec never guesses a service. */
+/** @throws Error if no setup has run, because a spec must not guess a service */
 export function published(): string {
   const text = process.env[PUBLISHED];
   if (!text) throw new Error('no service: run these specs with the jest.config.cjs of this project');
   return text;
 }
 
-/** What a child process needs to run at all; nothing that configures the service, or it would not be the one we test. */
+/** The variables that a child process needs. Variables that configure the service are omitted, so that each spec sets its own. */
 export function bareEnvironment(): Record<string, string> {
-  const kept = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'SystemRoot'];
-  return Object.fromEntries(kept.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
+  const names = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'SystemRoot'];
+  return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
 }
 
 const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
-/** The browser to test with, or undefined where there is none. */
+/** The browser of the tests, or undefined if none is installed. */
 export function browserPath(): string | undefined {
   return process.env['CHROMIUM_PATH'] || BROWSERS.find((path) => existsSync(path));
 }
 
-/** Whether a missing browser is a failure: on a machine whose job it is to check everything. */
+/** Whether a missing browser is a failure. It is one in CI, which must run every test. */
 export const isCi = (): boolean => process.env['CI'] === 'true';

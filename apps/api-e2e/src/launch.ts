@@ -3,12 +3,12 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bareEnvironment } from './config.js';
 
-/** One of our programs that does not end by itself, and where its data is. */
+/** The data and the settings of a program that runs until it is stopped. */
 export interface LaunchOptions {
   readonly dataDir: string;
-  /** What it is configured with, beside a free port and a log of JSON lines. */
+  /** Its environment variables, besides those for a free port and a log of JSON lines. */
   readonly environment?: Readonly<Record<string, string>> | undefined;
-  /** Gets what it writes, as it writes it. */
+  /** The file to which its output is appended. */
   readonly logFile?: string | undefined;
 }
 
@@ -18,7 +18,7 @@ export interface Ending {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** What a process has written, and a way to wait for more. */
+/** The output of a process. */
 export class Output {
   stdout = '';
   stderr = '';
@@ -36,15 +36,15 @@ export class Output {
     return this.stdout + this.stderr;
   }
 
-  /** The first group of the pattern, or all of it, once it has been written. */
+  /** Waits for a match of the pattern, and returns its first group or the whole match. */
   matched(pattern: RegExp): Promise<string> {
     return new Promise((resolve) => {
-      const look = () => {
+      const check = () => {
         const match = pattern.exec(this.stdout) ?? pattern.exec(this.stderr);
         if (match) resolve(match[1] ?? match[0]);
-        else this.waiting.push(look);
+        else this.waiting.push(check);
       };
-      look();
+      check();
     });
   }
 
@@ -53,11 +53,11 @@ export class Output {
     if (this.logFile !== undefined) appendFileSync(this.logFile, text);
     const waiting = this.waiting;
     this.waiting = [];
-    for (const look of waiting) look();
+    for (const check of waiting) check();
   }
 }
 
-/** Starts a built program in a process of its own, which ends with ours. */
+/** Starts a built program in a new process, which ends with this process. */
 export function launch(app: 'api' | 'worker', { dataDir, environment = {}, logFile }: LaunchOptions) {
   const main = join(__dirname, '..', '..', app, 'dist', 'main.js');
   // All callers of a spec have one address.

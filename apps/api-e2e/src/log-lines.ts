@@ -1,7 +1,7 @@
-/** Put into query strings, headers and tokens by the specs: it may never come back in a log line. */
+/** A text that specs put into query strings, headers and tokens, and that no log line may contain. */
 export const CANARY = 'canary-3f9a1c7e';
 
-/** What a log may not hold: credentials, accounts, people, and whatever stands in a query string or a hostile header. */
+/** The secrets that a log may not contain: credentials, accounts, people, query strings and hostile headers. */
 const SECRETS: Readonly<Record<string, RegExp>> = {
   'a token': /eyJ[A-Za-z0-9_-]{8,}/,
   'an Authorization header': /\bbearer\s+[A-Za-z0-9._~+/-]{16,}/i,
@@ -12,12 +12,12 @@ const SECRETS: Readonly<Record<string, RegExp>> = {
   'a canary of a query string or a header': new RegExp(CANARY),
 };
 
-/** The lines of unhandled errors and of internal faults. No request of a spec may cause one. */
+/** The log lines of an unhandled error. No request of a spec may cause one. */
 export function bugsIn(log: string): string[] {
   return log.split('\n').filter((line) => /^\{"level":"(error|fatal)"|unhandledRejection|uncaughtException/.test(line));
 }
 
-/** The lines that hold one, each with what it is. Only log lines count: what the service prints for its operator is not one. */
+/** The log lines that contain a secret, each with its kind. The output for an operator is no log line. */
 export function secretsIn(log: string): string[] {
   return log
     .split('\n')

@@ -36,9 +36,9 @@ export async function sendRequest(service: Service, path: string, options: Reque
     ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   });
   const text = await response.text();
-  const answer = { status: response.status, headers: response.headers, text, body: parsed(text) };
-  await proveDocumented(service, method, path, answer.status);
-  return answer;
+  const received = { status: response.status, headers: response.headers, text, body: parsed(text) };
+  await proveDocumented(service, method, path, received.status);
+  return received;
 }
 
 /** The parts of an OpenAPI document that the specs read. */

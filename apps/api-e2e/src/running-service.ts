@@ -6,12 +6,12 @@ import { attachEmbeddedServer } from '@banking/embedded-postgres';
 import { copyDataDirTemplate } from '@banking/postgres/testing';
 import { type Ending, launch, type LaunchOptions, type Output } from './launch.js';
 
-/** A first start makes a database cluster and the demo world, on a machine that may have other things to do. */
+/** Long enough for a first start, which creates a database cluster and the demo data, on a busy machine. */
 const START_MS = 120_000;
-/** The service insists on going after eighteen seconds. */
+/** Longer than the eighteen seconds after which the service exits. */
 const STOP_MS = 25_000;
 
-/** The built service in a process of its own. */
+/** The built service in a separate process. */
 export class RunningService {
   private isStopping = false;
 
@@ -23,7 +23,7 @@ export class RunningService {
     private readonly output: Output,
   ) {}
 
-  /** Resolves when it says that it is ready. @throws Error with all it said, when it ends before */
+  /** Resolves when it reports that it is ready. @throws Error with its output if it ends before */
   static async start(options: LaunchOptions): Promise<RunningService> {
     const { child, ended, output } = launch('api', options);
     const deadline = setTimeout(() => child.kill('SIGKILL'), START_MS);
@@ -36,12 +36,12 @@ export class RunningService {
     }
   }
 
-  /** All it has written so far. */
+  /** Its output so far. */
   get log(): string {
     return this.output.text;
   }
 
-  /** Resolves when it has written this. */
+  /** Waits for a match in the output. */
   async logged(pattern: RegExp): Promise<string> {
     return this.output.matched(pattern);
   }
@@ -52,9 +52,9 @@ export class RunningService {
   }
 
   /**
-   * Asks it to stop as from a terminal, which does not wait for load balancers, and waits.
+   * Stops it as from a terminal, without the delay for load balancers.
    *
-   * @throws Error when it does not end by itself, with exit code 0
+   * @throws Error if it does not end with exit code 0
    */
   async stop(): Promise<void> {
     // A second signal would end it at once.
@@ -68,7 +68,7 @@ export class RunningService {
   }
 }
 
-/** Runs the service where it is expected not to start. */
+/** Runs a service that is expected to refuse its start. */
 export async function refusedStart(
   options: LaunchOptions,
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
@@ -80,26 +80,26 @@ export async function refusedStart(
   return { code, stdout: output.stdout, stderr: output.stderr };
 }
 
-/** A folder for the data of services, gone after the specs that use it. */
+/** A DATA_DIR that the spec removes. */
 export interface TestDataDir {
   readonly path: string;
   remove(): Promise<void>;
 }
 
-/** An empty one: the first start makes the database, and in a sandbox the demo world. */
+/** An empty DATA_DIR. The first start creates the database, and in a sandbox the demo data. */
 export async function newDataDir(): Promise<TestDataDir> {
   const path = await mkdtemp(join(tmpdir(), 'banking-e2e-'));
   return { path, remove: () => rm(path, { recursive: true, force: true }) };
 }
 
-/** One with the demo world, copied from the template of the run. */
+/** A DATA_DIR with the demo data, copied from the template of the run. */
 export async function demoDataDir(): Promise<TestDataDir> {
   const folder = await newDataDir();
   await copyDataDirTemplate(folder.path);
   return folder;
 }
 
-/** A killed service leaves its database running: the last process that joins and leaves it stops it. */
+/** Stops the database that a killed service has left running, by attaching and detaching. */
 async function stopDatabase(dataDir: string): Promise<void> {
   const server = await attachEmbeddedServer({ dataDir });
   await server.detach();

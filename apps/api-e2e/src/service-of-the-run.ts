@@ -8,7 +8,7 @@ import { readWorld } from './world.js';
 
 const OUTPUT = join(__dirname, '..', 'test-output');
 
-/** For Jest's globalSetup: the service of the run, its address published to the workers by the environment. */
+/** For globalSetup of Jest: starts the service of the run, and publishes its address to the workers in the environment. */
 export async function startForTheRun(): Promise<{ finish(): Promise<void> }> {
   const folder = await demoDataDir();
   const dataDir = folder.path;

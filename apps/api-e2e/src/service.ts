@@ -2,14 +2,14 @@ import { LocalIssuer } from '@banking/local-issuer';
 import { published } from './config.js';
 import type { World } from './world.js';
 
-/** A service to be asked, wherever it stands and whatever is in front of it. */
+/** A service under test, called directly or through a proxy. */
 export interface Service {
   readonly url: string;
   readonly world: World;
   tokenOf(email: string): Promise<string>;
 }
 
-/** The service of the run, and what of it lies on this machine. */
+/** The service of the run, with its files on this machine. */
 export interface LocalService extends Service {
   readonly dataDir: string;
   readonly logFile: string;
@@ -17,7 +17,7 @@ export interface LocalService extends Service {
 
 export const AUDIENCE = 'banking-api';
 
-/** The people of the demo world. */
+/** Users of the demo data. */
 export const ADA = 'ada@northwind.example';
 export const BOB = 'bob@northwind.example';
 export const CY = 'cy@northwind.example';
@@ -25,10 +25,10 @@ export const EVE = 'eve@southwind.example';
 /** A service user: in both apps, admin in every workspace. */
 export const GATEWAY = 'gateway@northwind.example';
 
-/** What the setup publishes: data, for it goes through the environment. */
+/** The data that the setup publishes in the environment. */
 export type PublishedService = Pick<LocalService, 'url' | 'world' | 'dataDir' | 'logFile'>;
 
-/** The one service that the setup of the run has started. */
+/** The service that the setup of the run has started. */
 export function serviceOfTheRun(): LocalService {
   const service = JSON.parse(published()) as PublishedService;
   return { ...service, tokenOf: (email) => localToken(service.dataDir, email) };

@@ -1,6 +1,6 @@
 import { banking } from './banking.js';
 
-/** The ids of the demo world, by the names its people use. */
+/** The ids of the demo data, by name. */
 export interface World {
   readonly apps: Readonly<Record<string, number>>;
   readonly users: Readonly<Record<string, number>>;
@@ -10,12 +10,12 @@ export interface World {
   readonly transfers: Readonly<Record<string, number>>;
 }
 
-/** The demo world of a DATA_DIR, as the operator's program tells it. */
+/** The ids of the demo data of a DATA_DIR, as `banking demo` prints them. */
 export async function readWorld(dataDir: string): Promise<World> {
   return JSON.parse(await banking(dataDir, 'demo', '--json')) as World;
 }
 
-/** The id of something in the world. @throws Error when the demo world does not have it */
+/** The id of a resource of the demo data. @throws Error if the demo data does not have it */
 export function idOf(world: World, kind: keyof World, name: string): number {
   const id = world[kind][name];
   if (id === undefined) throw new Error(`the demo world has no ${name} among its ${kind}`);

@@ -3,7 +3,7 @@ import { sendRequest } from '../responses.js';
 import { ADA, BOB, CY, EVE, GATEWAY, type Service } from '../service.js';
 import { idOf } from '../world.js';
 
-/** Who sees whom in an app, with which roles: an admin of any of its workspaces everyone, others what they share. */
+/** The users and roles that a caller sees in an app: an admin of a workspace sees all, others those of shared workspaces. */
 const SEEN: readonly (readonly [viewer: string, app: string, Readonly<Record<string, readonly string[]>>])[] = [
   [
     ADA,

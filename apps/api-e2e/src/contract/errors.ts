@@ -3,10 +3,10 @@ import { ADA, EVE, type Service } from '../service.js';
 import { idOf } from '../world.js';
 import { faultsIn } from './shapes.js';
 
-/** What may differ between two answers that are the same: when they were given, and to which request. */
+/** The headers that differ between two equal responses: time and request. */
 const CHANGING = ['date', 'x-request-id'];
 
-/** An answer as a caller can compare it. */
+/** A response without the parts that differ between equal responses. */
 function comparable({ status, headers, text }: HttpResponse) {
   return {
     status,

@@ -5,7 +5,7 @@ import { ADA, type Service } from '../service.js';
 import { idOf } from '../world.js';
 import { faultsIn } from './shapes.js';
 
-/** Money that is made up to try with: a service that is a sandbox. */
+/** Fundings with demo money, in a sandbox. */
 export function fundingsContract(provide: () => Service): void {
   const service = provide();
   const workspace = () => idOf(service.world, 'workspaces', 'Ada personal');

@@ -5,7 +5,7 @@ import { ADA, type Service } from '../service.js';
 import { idOf } from '../world.js';
 import { faultsIn } from './shapes.js';
 
-/** What every list has in common, seen on the transfers. */
+/** The behaviour of every list, tested with transfers. */
 export function listsContract(provide: () => Service): void {
   const service = provide();
   const workspace = () => idOf(service.world, 'workspaces', 'Northwind Trading');

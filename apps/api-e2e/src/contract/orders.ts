@@ -4,7 +4,7 @@ import { idOf } from '../world.js';
 import { IN_EUR, type OrderPart, Payer } from './paying.js';
 import { faultsIn } from './shapes.js';
 
-/** Orders that pay at once. */
+/** Instant orders. */
 export function ordersContract(provide: () => Service): void {
   const service = provide();
   const ada = new Payer(service);

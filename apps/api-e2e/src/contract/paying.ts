@@ -44,7 +44,7 @@ export class Payer {
     return (await this.view.recipients.addInternal({ accountCode: code ?? '', saved: false })).resource.id;
   }
 
-  /** In minor units, as a text: what a test compares. */
+  /** The balance in minor units, as text. */
   async balanceOf(accountId: AccountId): Promise<string> {
     return String((await this.view.accounts.get(accountId)).edges.balances[0]?.amount);
   }
@@ -69,10 +69,10 @@ export class Payer {
   }
 }
 
-/** What an order says beside its account and its recipient. */
+/** The fields of an order besides its account and its recipient. */
 export type OrderPart = Partial<Record<keyof PlaceOrderInput, unknown>>;
 
-/** The paths of what is at fault. */
+/** The paths of the invalid fields. */
 export const pathsOf = ({ body }: HttpResponse): string[] => {
   const { details = [] } = body as { readonly details?: readonly { readonly path: string }[] };
   return details.map(({ path }) => path).sort();

@@ -1,6 +1,6 @@
 import type { Case } from './access-case.js';
 
-/** Who may price a payment and read its price. The demo world has one quote, of its first workspace. */
+/** Access to quotes. The demo data has one quote, in its first workspace. */
 export const QUOTE_ACCESS: readonly Case[] = [
   {
     operation: 'createQuote',

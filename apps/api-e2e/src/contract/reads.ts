@@ -5,7 +5,7 @@ import { ADA, EVE, type Service } from '../service.js';
 import { idOf } from '../world.js';
 import { faultsIn } from './shapes.js';
 
-/** The reads that belong to no workspace, as a program sees them that uses our client. */
+/** The reads without a workspace, by our client. */
 export function readsContract(provide: () => Service): void {
   const service = provide();
   const client = (email: string) => new BankingClient({ baseUrl: service.url, token: () => service.tokenOf(email) });

@@ -6,7 +6,7 @@ import { faultsIn } from './shapes.js';
 
 const INDIA = 'countryCode=IN&currencyCode=INR&payoutMethod=LOCAL';
 
-/** Whether a text is one that the field of a schema can hold, as a form in a browser would look. */
+/** Whether a field of a schema accepts a text, as a form in a browser would check it. */
 function fits({ properties }: RecipientSchema, field: string, text: string): boolean {
   const { pattern = '', maxLength = Infinity, const: only = text, enum: choices = [text] } = properties[field] ?? {};
   return (

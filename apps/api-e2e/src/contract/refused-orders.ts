@@ -3,7 +3,7 @@ import type { Service } from '../service.js';
 import { idOf } from '../world.js';
 import { type OrderPart, pathsOf, Payer } from './paying.js';
 
-/** What it says, its part of the body, and the status, the reason and the paths of what is at fault. */
+/** Description, part of the body, status, reason, and the paths of the invalid fields. */
 type Refused = [string, () => OrderPart & Record<string, unknown>, number, string, readonly string[]];
 
 const NO_AMOUNTS = [
@@ -33,7 +33,7 @@ const NO_AMOUNTS = [
   {},
 ];
 
-/** Orders that are refused: none of them writes a row or moves a cent. */
+/** Refused orders, which write no row and move no money. */
 export function refusedOrdersContract(provide: () => Service): void {
   const service = provide();
   const ada = new Payer(service);
@@ -128,15 +128,15 @@ export function refusedOrdersContract(provide: () => Service): void {
           body: { reason: 'recipient_invalid' },
         });
       }
-      const said = ({ body }: { body: unknown }) => ({ ...(body as object), requestId: '' });
-      expect(said(await ada.send(account.id, toRavi({ recipientID: theirs })))).toEqual(
-        said(await ada.send(account.id, toRavi({ recipientID: 999_999 }))),
+      const comparable = ({ body }: { body: unknown }) => ({ ...(body as object), requestId: '' });
+      expect(comparable(await ada.send(account.id, toRavi({ recipientID: theirs })))).toEqual(
+        comparable(await ada.send(account.id, toRavi({ recipientID: 999_999 }))),
       );
     });
 
     it('gives one response for an unknown account and an account of another workspace', async () => {
       const southwind = idOf(service.world, 'accounts', 'Southwind Imports USD') as AccountId;
-      const said = ({ status, body }: { status: number; body: unknown }) => ({
+      const comparable = ({ status, body }: { status: number; body: unknown }) => ({
         status,
         ...(body as object),
         requestId: '',
@@ -145,7 +145,7 @@ export function refusedOrdersContract(provide: () => Service): void {
       const [theirs, unknown] = [await ada.send(southwind, toRavi()), await ada.send(999_999, toRavi())];
 
       expect(theirs).toMatchObject({ status: 404, body: { reason: 'account_not_found' } });
-      expect(said(theirs)).toEqual(said(unknown));
+      expect(comparable(theirs)).toEqual(comparable(unknown));
     });
   });
 }

@@ -113,7 +113,7 @@ export function refusedQuotesContract(provide: () => Service): void {
       const { resource } = await view().recipients.addInternational({ ...swift, saved: false, data });
       const paid = { accountID: account('Northwind Trading EUR'), recipientID: resource.id };
 
-      // The corridor takes 50.00 EUR; 50.00 CHF are 53.76 of them, for 53.75 are 49.99… at the rate as it is written.
+      // The minimum of the corridor is 50.00 EUR. 53.76 CHF are above it, and 53.75 CHF are 49.99… EUR at the written rate.
       expect(await send({ ...paid, amount: '5375' })).toMatchObject({
         status: 422,
         body: { reason: 'amount_below_minimum', message: 'The target amount is below the minimum of 50.00 CHF.' },

@@ -12,7 +12,7 @@ export function sandboxClockContract(provide: () => Service): void {
     const personal = new Payer(service, 'Ada personal');
     const move = (now: unknown) => personal.sendRequest('/sandbox/clock', { body: { now } });
     let year = 2040;
-    /** Starts at a year no earlier run on this service has reached. */
+    /** Starts at a year that no earlier run on this service has reached. */
     beforeAll(async () => {
       while ((await move(`${year}-01-01T00:00:00Z`)).status !== 200) year += 1;
     });

@@ -13,7 +13,7 @@ const WORDS: Readonly<Record<string, (value: unknown) => boolean>> = {
   hash: (value) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value),
 };
 
-/** Everything in which a value is not of a kind: what is missing, of another type, null, or not in the tables at all. */
+/** The faults of a value of a kind: fields that are missing, of another type, null, or not in the tables. */
 export function faultsIn(value: unknown, kind: string, path = kind): string[] {
   if (kind.endsWith('?')) return value === undefined ? [] : faultsIn(value, kind.slice(0, -1), path);
   if (value === undefined) return [`${path} is missing`];

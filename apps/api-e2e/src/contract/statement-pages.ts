@@ -5,7 +5,7 @@ import { ADA, type Service } from '../service.js';
 import { idOf } from '../world.js';
 import { EVER } from './statements.js';
 
-/** A statement of more movements than its limit. */
+/** A statement with more movements than its limit. */
 export function statementPagesContract(provide: () => Service): void {
   const service = provide();
   const idOfWorkspace = (name: string) => idOf(service.world, 'workspaces', name) as WorkspaceId;
@@ -13,7 +13,7 @@ export function statementPagesContract(provide: () => Service): void {
     new BankingClient({ baseUrl: service.url, token: () => service.tokenOf(ADA) }).workspace(
       idOfWorkspace('Ada personal'),
     );
-  const asked = (
+  const getStatement = (
     query: string,
     {
       accountId,
@@ -28,7 +28,7 @@ export function statementPagesContract(provide: () => Service): void {
     });
   const days = new URLSearchParams(EVER[1][1]).toString();
 
-  /** An account of its own with some fundings on it. */
+  /** A new account with these fundings. */
   const opened = async (alias: string, amounts: readonly bigint[]) => {
     const { resource } = await personal().accounts.open({ productID: 2 as ProductId, alias });
     for (const amount of amounts) {
@@ -38,31 +38,31 @@ export function statementPagesContract(provide: () => Service): void {
   };
 
   describe('pages of a statement', () => {
-    /** The targets of the `Link` of each page, and the pages. */
+    /** The pages, read by the `Link` of each page. */
     async function pagesOf(query: string, accountId: number, accept = '*/*') {
-      const pages = [await asked(query, { accountId, accept })];
+      const pages = [await getStatement(query, { accountId, accept })];
       for (;;) {
         const link = pages.at(-1)?.headers.get('link');
         if (!link) return pages;
         const [, target = ''] = /^<([^>]+)>; rel="next"$/.exec(link) ?? [];
         expect(target).toMatch(/^\/accounts\/\d+\/statement\?/);
-        pages.push(await asked(target.split('?')[1] ?? '', { accountId, accept }));
+        pages.push(await getStatement(target.split('?')[1] ?? '', { accountId, accept }));
       }
     }
 
     it.each(EVER)('returns pages by %s that make up the whole statement', async (_, period) => {
       const accountId = (await opened('Pages', [100n, 20n, 3n, 4n, 5n])).id;
       const query = new URLSearchParams(period).toString();
-      const whole = await asked(query, { accountId });
+      const whole = await getStatement(query, { accountId });
 
       const pages = await pagesOf(`${query}&limit=2`, accountId);
 
       expect(whole.headers.has('link')).toBe(false);
       expect(pages.map(({ body }) => (body as Statement).movements.length)).toEqual([2, 2, 1]);
-      const { movements, ...said } = whole.body as Statement;
+      const { movements, ...summary } = whole.body as Statement;
       expect(pages.flatMap(({ body }) => (body as Statement).movements)).toEqual(movements);
       for (const { body } of pages)
-        expect({ ...(body as Statement), movements: [] }).toEqual({ ...said, movements: [] });
+        expect({ ...(body as Statement), movements: [] }).toEqual({ ...summary, movements: [] });
     });
 
     it('excludes later bookings from the next page', async () => {
@@ -82,7 +82,7 @@ export function statementPagesContract(provide: () => Service): void {
 
     it('returns CSV pages that make up one table', async () => {
       const accountId = (await opened('Table pages', [100n, 20n, 3n])).id;
-      const whole = await asked(days, { accountId, accept: 'text/csv' });
+      const whole = await getStatement(days, { accountId, accept: 'text/csv' });
 
       const pages = await pagesOf(`${days}&limit=2`, accountId, 'text/csv');
 
@@ -98,7 +98,7 @@ export function statementPagesContract(provide: () => Service): void {
       const cursor = `cursor=${encodeURIComponent(next)}`;
       const mine = { accountId: account.id };
 
-      expect(await asked(`${days}&${cursor}`, mine)).toMatchObject({ status: 200 });
+      expect(await getStatement(`${days}&${cursor}`, mine)).toMatchObject({ status: 200 });
       for (const [query, options] of [
         [`from=2000-01-02&to=2100-01-01&${cursor}`, mine],
         [`${new URLSearchParams(EVER[0][1]).toString()}&${cursor}`, mine],
@@ -106,7 +106,7 @@ export function statementPagesContract(provide: () => Service): void {
         [`${days}&${cursor}`, { ...mine, workspace: 'Northwind Trading' }],
         [`${days}&cursor=${'A'.repeat(60)}`, mine],
       ] as const) {
-        expect(await asked(query, options)).toMatchObject({ status: 400, body: { reason: 'cursor_invalid' } });
+        expect(await getStatement(query, options)).toMatchObject({ status: 400, body: { reason: 'cursor_invalid' } });
       }
     });
   });

@@ -19,7 +19,7 @@ export const EVER = [
   ['valueDate', { from: '2000-01-01', to: '2100-01-01' }],
 ] as const;
 
-/** What a statement's movements come to, in digits. */
+/** The sum of the movements of a statement, in digits. */
 function addedUp({ openingBalance, movements }: Statement): string {
   const signed = movements.map(({ direction, amount }) =>
     direction === 'credit' ? parseTransferAmount(amount) : -parseTransferAmount(amount),
@@ -27,7 +27,7 @@ function addedUp({ openingBalance, movements }: Statement): string {
   return String(signed.reduce((sum, amount) => sum + amount, fromBalanceAmount(openingBalance) as bigint));
 }
 
-/** A table after RFC 4180, as records. @throws Error where it is none */
+/** Parses a table of RFC 4180 into records. @throws Error if it is malformed */
 function recordsOf(csv: string): Record<string, string>[] {
   const rows: string[][] = [];
   let row: string[] = [];
@@ -49,7 +49,7 @@ export function statementsContract(provide: () => Service): void {
       idOf(service.world, 'workspaces', workspace) as WorkspaceId,
     );
   const euro = () => idOf(service.world, 'accounts', 'Northwind Trading EUR') as AccountId;
-  const asked = (
+  const getStatement = (
     query: string,
     { accountId = euro() as number, workspace = 'Northwind Trading', accept = '*/*' } = {},
   ) =>
@@ -60,7 +60,7 @@ export function statementsContract(provide: () => Service): void {
     });
   const days = new URLSearchParams(EVER[1][1]).toString();
 
-  /** An account of its own with some fundings on it. */
+  /** A new account with these fundings. */
   const opened = async (alias: string, amounts: readonly bigint[] = []) => {
     const personal = view('Ada personal');
     const { resource } = await personal.accounts.open({ productID: 2 as ProductId, alias });
@@ -127,8 +127,8 @@ export function statementsContract(provide: () => Service): void {
 
     it('returns the same statement as CSV for any account name', async () => {
       const { id, code = '' } = await opened('=cmd|"/c calc"!A0, "mine"', [123_450n, 5n]);
-      const { body } = await asked(days, { accountId: id, workspace: 'Ada personal' });
-      const table = await asked(days, { accountId: id, workspace: 'Ada personal', accept: 'text/csv' });
+      const { body } = await getStatement(days, { accountId: id, workspace: 'Ada personal' });
+      const table = await getStatement(days, { accountId: id, workspace: 'Ada personal', accept: 'text/csv' });
 
       expect(table.status).toBe(200);
       expect(table.headers.get('content-type')).toBe('text/csv; charset=utf-8; header=present');
@@ -138,7 +138,7 @@ export function statementsContract(provide: () => Service): void {
       expect(table.headers.get('vary')).toMatch(/accept/i);
       const [first, ...movements] = recordsOf(table.text);
       const last = movements.pop();
-      const { movements: told } = body as Statement;
+      const { movements: listed } = body as Statement;
       expect(first).toMatchObject({
         line: 'opening',
         amount: '0.00',
@@ -146,7 +146,7 @@ export function statementsContract(provide: () => Service): void {
         accountAlias: `'=cmd|"/c calc"!A0, "mine"`,
       });
       expect(movements).toMatchObject(
-        told.map(({ id: transfer, transactionID, amount, createdAt, valueDate, balanceAfter }) => ({
+        listed.map(({ id: transfer, transactionID, amount, createdAt, valueDate, balanceAfter }) => ({
           line: 'movement',
           id: String(transfer),
           transactionID: String(transactionID),
@@ -161,7 +161,7 @@ export function statementsContract(provide: () => Service): void {
     });
 
     it('writes debits as negative numbers in CSV, and the column adds up to the closing balance', async () => {
-      const { text } = await asked(days, { accept: 'text/csv' });
+      const { text } = await getStatement(days, { accept: 'text/csv' });
       const records = recordsOf(text);
 
       const total = records.reduce((sum, { amountMinorUnits = '' }) => sum + BigInt(amountMinorUnits), 0n);
@@ -179,7 +179,7 @@ export function statementsContract(provide: () => Service): void {
       ['text/csv, */*;q=0.5', 'text/csv'],
       ['text/*', 'text/csv'],
     ])('negotiates %s as %s', async (accept, type) => {
-      const { status, headers } = await asked(days, { accept });
+      const { status, headers } = await getStatement(days, { accept });
 
       expect([status, headers.get('content-type')?.split(';', 1)[0]]).toEqual([200, type]);
       expect(headers.get('vary')).toMatch(/accept/i);
@@ -187,11 +187,11 @@ export function statementsContract(provide: () => Service): void {
     });
 
     it('refuses other media types, and refuses in JSON', async () => {
-      expect(await asked(days, { accept: 'application/pdf' })).toMatchObject({
+      expect(await getStatement(days, { accept: 'application/pdf' })).toMatchObject({
         status: 406,
         body: { reason: 'not_acceptable' },
       });
-      expect(await asked('from=x&to=y', { accept: 'text/csv' })).toMatchObject({
+      expect(await getStatement('from=x&to=y', { accept: 'text/csv' })).toMatchObject({
         status: 400,
         body: { reason: 'timestamp_invalid' },
       });
@@ -222,7 +222,7 @@ export function statementsContract(provide: () => Service): void {
       [`from=${DAY}&to=${DAY}&cursor=`, 'cursor_invalid', ['cursor']],
       [`from=${DAY}&to=${DAY}&colour=blue`, 'parameter_unknown', ['colour']],
     ])('refuses the query "%s" and names the parameter', async (query, reason, paths) => {
-      const response = await asked(query);
+      const response = await getStatement(query);
 
       expect(response).toMatchObject({ status: 400, body: { reason } });
       expect((response.body as { details: { path: string }[] }).details.map(({ path }) => path).sort()).toEqual(paths);
@@ -231,15 +231,15 @@ export function statementsContract(provide: () => Service): void {
     it.each(['0001-01-01T00:00:00%2B14:00', '9999-12-31T23:59:59.999999999-14:00', '9999-12-31', '0001-01-01'])(
       'returns an empty statement for a period that begins and ends at %s',
       async (edge) => {
-        expect(await asked(`from=${edge}&to=${edge}`)).toMatchObject({ status: 200, body: { movements: [] } });
+        expect(await getStatement(`from=${edge}&to=${edge}`)).toMatchObject({ status: 200, body: { movements: [] } });
       },
     );
 
     it('gives one response for an unknown resource and a resource of another workspace', async () => {
       const strip = (text: string) => text.replace(/"requestId":"[^"]*"/, '');
 
-      const theirs = await asked(days, { workspace: 'Ada personal' });
-      const unknown = await asked(days, { workspace: 'Ada personal', accountId: 999_999 });
+      const theirs = await getStatement(days, { workspace: 'Ada personal' });
+      const unknown = await getStatement(days, { workspace: 'Ada personal', accountId: 999_999 });
 
       expect([theirs.status, strip(theirs.text)]).toEqual([404, strip(unknown.text)]);
       expect(theirs.body).toMatchObject({ reason: 'account_not_found' });

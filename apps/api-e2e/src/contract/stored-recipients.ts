@@ -5,7 +5,7 @@ import { ADA, type Service } from '../service.js';
 import { idOf } from '../world.js';
 import { DATA, INDIA } from './recipients.js';
 
-/** What becomes of a recipient once it is there. */
+/** Reads, changes and deletion of stored recipients. */
 export function keptRecipientsContract(provide: () => Service): void {
   const service = provide();
   const workspace = () => idOf(service.world, 'workspaces', 'Ada personal');
@@ -54,11 +54,11 @@ export function keptRecipientsContract(provide: () => Service): void {
       const deleted = await sendRequest(service, path, { ...options, method: 'DELETE' });
 
       expect([deleted.status, deleted.text]).toEqual([204, '']);
-      const gone = { status: 404, body: { reason: 'recipient_not_found' } };
-      expect(await sendRequest(service, path, options)).toMatchObject(gone);
-      expect(await sendRequest(service, path, { ...options, method: 'DELETE' })).toMatchObject(gone);
+      const notFound = { status: 404, body: { reason: 'recipient_not_found' } };
+      expect(await sendRequest(service, path, options)).toMatchObject(notFound);
+      expect(await sendRequest(service, path, { ...options, method: 'DELETE' })).toMatchObject(notFound);
       expect(await sendRequest(service, path, { ...options, method: 'PATCH', body: { alias: 'Back' } })).toMatchObject(
-        gone,
+        notFound,
       );
       expect((await view().recipients.listPage({ limit: 500 })).items.map((recipient) => recipient.id)).not.toContain(
         id,

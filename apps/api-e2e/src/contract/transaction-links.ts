@@ -6,10 +6,10 @@ import { DATA, INDIA } from './recipients.js';
 import { faultsIn } from './shapes.js';
 import { EVER } from './statements.js';
 
-/** The network of the sandbox says nothing of payments to this account number by itself. */
+/** The sandbox network sends no event of its own for payments to this account number. */
 const SILENT = '50100123459011';
 
-/** The order a transaction carries out, the transaction it reverses, and the return that reverses it. */
+/** The order of a transaction, the transaction that it reverses, and the return that reverses it. */
 export function transactionLinksContract(provide: () => Service): void {
   const service = provide();
   const ada = new Payer(service);
@@ -32,12 +32,17 @@ export function transactionLinksContract(provide: () => Service): void {
       expect(placed).not.toHaveProperty('returnOf');
       expect(placed).not.toHaveProperty('returnedBy');
 
-      const said = (
+      const rejected = (
         await ada.sendRequest(`/sandbox/transactions/${id}/events`, { body: { status: 'RJCT', reasonCode: 'AC04' } })
       ).body as Transaction;
 
-      expect(faultsIn(said, 'Transaction')).toEqual([]);
-      expect(said).toMatchObject({ id, status: 'failed', orderID: order.id, returnedBy: expect.any(Number) as number });
+      expect(faultsIn(rejected, 'Transaction')).toEqual([]);
+      expect(rejected).toMatchObject({
+        id,
+        status: 'failed',
+        orderID: order.id,
+        returnedBy: expect.any(Number) as number,
+      });
       const { items } = await ada.view.transfers.listPage({ accountId: account.id });
       expect(items.flatMap((item) => faultsIn(item, 'Transfer'))).toEqual([]);
       const shown = items.map(({ type, edges }) => [
@@ -48,15 +53,17 @@ export function transactionLinksContract(provide: () => Service): void {
       ]);
       expect(shown).toEqual([
         ['return', undefined, id, undefined],
-        ['fee', order.id, undefined, said.returnedBy],
-        ['spot', order.id, undefined, said.returnedBy],
+        ['fee', order.id, undefined, rejected.returnedBy],
+        ['spot', order.id, undefined, rejected.returnedBy],
         ['funding', undefined, undefined, undefined],
       ]);
       expect((await ada.view.transfers.get(items[0]!.id)).edges.transaction).toMatchObject({
-        id: said.returnedBy,
+        id: rejected.returnedBy,
         returnOf: id,
       });
-      expect((await ada.view.orders.get(account.id, order.id)).edges.executions![0]!.edges.transaction).toEqual(said);
+      expect((await ada.view.orders.get(account.id, order.id)).edges.executions![0]!.edges.transaction).toEqual(
+        rejected,
+      );
       for (const [, period] of EVER) {
         const { movements } = await ada.view.accounts.statement(account.id, period);
         expect(

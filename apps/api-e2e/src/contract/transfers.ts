@@ -5,7 +5,7 @@ import { ADA, type Service } from '../service.js';
 import { idOf } from '../world.js';
 import { faultsIn } from './shapes.js';
 
-/** What each transfer of the demo world looks like, as far as a reader may rely on it. */
+/** The fields of each transfer of the demo data that a reader may rely on. */
 const DEMO = {
   funding: {
     direction: 'credit',
@@ -49,11 +49,11 @@ export function transfersContract(provide: () => Service): void {
   const eventsOf = ({ edges }: Transfer) => edges.transaction?.edges.internationalRemittance?.edges.events ?? [];
 
   describe('transfers', () => {
-    it.each(Object.entries(DEMO))('returns "%s" in the published shape', async (name, told) => {
+    it.each(Object.entries(DEMO))('returns "%s" in the published shape', async (name, expected) => {
       const transfer = await read(name);
 
       expect(faultsIn(transfer, 'Transfer')).toEqual([]);
-      const { direction, type, amount, status, currency } = told;
+      const { direction, type, amount, status, currency } = expected;
       expect(transfer).toMatchObject({ id: idOf(service.world, 'transfers', name), direction, type, amount });
       expect(transfer.edges.transaction?.status).toBe(status);
       expect(transfer.edges.account?.edges.currency.code).toBe(currency);

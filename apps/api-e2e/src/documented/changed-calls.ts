@@ -2,13 +2,13 @@ import { BOB } from '../service.js';
 import type { Call, Route } from './document.js';
 import { EXPIRED_QUOTE, NO_WAY_BACK, PAID_IN_GEL } from './more-world.js';
 
-/** A call as it is tried, which may send what is no JSON. */
+/** A call with a body that may be no JSON. */
 export interface Attempt extends Call {
   readonly text?: string;
   readonly type?: string;
 }
 
-/** What to change in a call that works, to be refused for a reason. */
+/** Changes a valid call, so that it is refused for a reason. */
 type Change = (call: Attempt, route: Route) => Attempt;
 
 const withHeader =
@@ -45,12 +45,12 @@ const withFields =
   (fields: Readonly<Record<string, unknown>>): Change =>
   (call) => ({ ...call, body: { ...(call.body as object), ...fields } });
 
-/** An order of the account that the call names already. */
+/** Changes the order, and keeps the account of the call. */
 const withOrder =
   (orderId: number): Change =>
   (call) => ({ ...call, path: call.path.replace(/\/orders\/\d+/, `/orders/${orderId}`) });
 
-/** A POST names in its body what a path or a filter of a list would name. */
+/** Changes the field of the body of a POST, else the path or the filter of a list. */
 const inPathQueryOrBody =
   (parameter: string, value: number): Change =>
   (call, route) =>
@@ -58,7 +58,7 @@ const inPathQueryOrBody =
       ? withField(parameter.replace(/Id$/, 'ID'), value)(call, route)
       : inPathOrQuery(parameter, String(value))(call, route);
 
-/** A quote in a currency instead of for a recipient. */
+/** Changes the quote to a currency instead of a recipient. */
 const quotedIn =
   (targetCurrency: string): Change =>
   (call) => {
@@ -72,13 +72,13 @@ const withoutName = (call: Attempt): Attempt => {
   return { ...call, body: { ...body, data } };
 };
 
-/** A parameter of the query that takes only certain words. */
+/** A query parameter with an enumeration. */
 const choiceOf = ({ operation }: Route): string =>
   ['payoutMethod', 'saved', 'direction', 'status'].find((name) =>
     operation.parameters.some((parameter) => parameter.name === name),
   ) ?? '';
 
-/** How a call that works becomes one that is refused, by the reason. */
+/** The change that makes a valid call refused, by the reason. */
 export const CHANGES: Readonly<Record<string, Change>> = {
   request_malformed: withHeader('not a header', ''),
   header_repeated: withHeader('Accept', '*/*\r\nAccept: application/json'),
@@ -116,7 +116,7 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   currency_unknown: quotedIn('XXX'),
   rate_unavailable: (call, route) =>
     route.path === '/quotes' ? quotedIn('GEL')(call, route) : withField('recipientID', PAID_IN_GEL)(call, route),
-  // The recipient of the demo world that is an account of ours: no corridor has its say before the books.
+  // The recipient of the demo data that is an account of the service, so that no corridor refuses the order first.
   insufficient_funds: withFields({ recipientID: 1, amount: '900000000' }),
   purpose_code_required: withField('purposeCode', undefined),
   purpose_code_invalid: withField('purposeCode', 'IR999'),
@@ -126,12 +126,12 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   quote_expired: withField('quoteID', EXPIRED_QUOTE),
   external_reference_reused: withField('externalReference', 'FAMILY-1'),
   order_not_found: withOrder(999_999),
-  // The order of the demo world that is cancelled.
+  // The cancelled order of the demo data.
   order_not_cancellable: withOrder(4),
-  // The order of the demo world that runs once.
+  // The order of the demo data that runs once.
   order_not_paused: withOrder(3),
   quote_not_found: pathWith('999999'),
-  // With what the demo world holds, one too much.
+  // With the balances of the demo data, one too many.
   balance_limit_exceeded: (call, route) =>
     route.path.endsWith('/events')
       ? pathWith(String(NO_WAY_BACK))(call, route)
@@ -147,5 +147,5 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   corridor_not_found: withParameter('currencyCode', 'CHF'),
 };
 
-/** The caller per kind of refusal, where it is not the admin. */
+/** The caller by the reason of the refusal. The default is the admin. */
 export const REFUSED: Readonly<Record<string, string>> = { role_insufficient: BOB };

@@ -2,10 +2,10 @@ import type { EmbeddedServer } from '@banking/embedded-postgres';
 import { Wire } from '@banking/postgres/testing';
 import { RunningService } from '../running-service.js';
 
-/** The statements by which a request changes something, where it is not COMMIT. */
+/** The statements, besides COMMIT, by which a request changes something. */
 const CHANGES = /\0(commit|change_account|change_recipient|delete_recipient|move_clock)\0/;
 
-/** Another process on the books of a service, whose way to the database can be lost at the moment of a commit. */
+/** Another process on the books of a service, whose connection to the database can be lost at a commit. */
 export class ServiceBehindWire {
   private constructor(
     private readonly service: RunningService,
@@ -33,7 +33,7 @@ export class ServiceBehindWire {
     return this.service.url;
   }
 
-  /** What it has logged so far. */
+  /** Its log so far. */
   get log(): string {
     return this.service.log;
   }

@@ -1,4 +1,4 @@
-/** The OpenAPI document, as far as its examples need it. */
+/** The parts of the OpenAPI document that its examples need. */
 export interface Document {
   readonly info: { readonly description: string };
   readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>;
@@ -48,7 +48,7 @@ export function routesOf({ paths }: Document): Route[] {
   );
 }
 
-/** The named examples of an answer; none where it has no body. */
+/** The named examples of a response, none for a response without a body. */
 export function examplesOf(
   { responses }: DocumentedOperation,
   status: number | string,
@@ -56,33 +56,33 @@ export function examplesOf(
   return responses[String(status)]?.content?.['application/json'].examples ?? {};
 }
 
-/** Every reason an operation may be refused for. */
+/** The reasons for which an operation may be refused. */
 export function reasonsOf(operation: DocumentedOperation): string[] {
   const refusals = Object.keys(operation.responses).filter((status) => Number(status) >= 400);
   return refusals.flatMap((status) => Object.keys(examplesOf(operation, status)));
 }
 
-/** A request as the document shows it, with the values its parameters have as an example. */
+/** A request of the document, with the example values of its parameters. */
 export interface Call {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Whether it takes a token. */
+  /** Whether the operation requires a token. */
   readonly needsToken: boolean;
   /** Sent as JSON. */
   readonly body?: unknown;
 }
 
-/** Success as the operation documents it. */
+/** The documented status of success. */
 export function successOf({ operation }: Pick<Route, 'operation'>): number {
   return [201, 204].find((status) => operation.responses[String(status)]) ?? 200;
 }
 
-/** Whether an operation makes something, at most once for an idempotency key. */
+/** Whether an operation creates a resource, once for each idempotency key. */
 export const takesKey = ({ operation }: Pick<Route, 'operation'>): boolean =>
   operation.parameters.some(({ name }) => name === 'Idempotency-Key');
 
-/** The request of an operation with the values of one of its examples, where they have names; else with the only ones. */
+/** The request of an operation with the values of the named example, or with its only values. */
 export function callOf({ method, path, operation }: Route, name?: string): Call {
   const parameters = operation.parameters.filter(({ required, example, examples }) => required || example || examples);
   const values = new Map(parameters.map((parameter) => [parameter.name, valueOf(parameter, name)]));
@@ -102,9 +102,9 @@ export function callOf({ method, path, operation }: Route, name?: string): Call 
   };
 }
 
-function bodyOf({ requestBody }: DocumentedOperation, wanted?: string): unknown {
+function bodyOf({ requestBody }: DocumentedOperation, exampleName?: string): unknown {
   const choices = Object.entries(requestBody?.content['application/json'].examples ?? {});
-  return (choices.find(([choice]) => choice === wanted) ?? choices[0])?.[1].value;
+  return (choices.find(([choice]) => choice === exampleName) ?? choices[0])?.[1].value;
 }
 
 /** A call as `fetch` sends it. */
@@ -117,12 +117,12 @@ export function requestOf({ method, headers, needsToken, body }: Call, authoriza
   };
 }
 
-/** What makes nothing and has no key to be known by: asked again, there is nothing left to do. */
+/** Whether an operation without a key changes something that it can change once only. */
 export const isOnce = ({ method, operation }: Route): boolean => method === 'POST' && !operation.requestBody;
 
 /**
- * The examples as the specs ask for them, by route and name: what only reads; then the first of what makes something, which the reads
- * know nothing of; then all of that, for a request that is answered again may still take ids.
+ * The examples in the order of the specs, by route and name. The reads come first, because they show nothing that a creation adds.
+ * Then comes the first example of each change, and then all of them, because a replayed request may use ids.
  */
 export function examplesInTurn(routes: readonly Route[]): readonly (readonly [Route, string])[] {
   const named = (route: Route) =>
@@ -136,10 +136,10 @@ export function examplesInTurn(routes: readonly Route[]): readonly (readonly [Ro
   ];
 }
 
-/** @throws Error for a parameter without a value to try */
-function valueOf({ name, example, examples }: DocumentedParameter, wanted?: string): string {
+/** @throws Error for a parameter without an example */
+function valueOf({ name, example, examples }: DocumentedParameter, exampleName?: string): string {
   const choices = Object.entries(examples ?? {});
-  const chosen = choices.find(([choice]) => choice === wanted) ?? choices[0];
+  const chosen = choices.find(([choice]) => choice === exampleName) ?? choices[0];
   const value = chosen?.[1].value ?? example;
   if (value === undefined) throw new Error(`the parameter ${name} has no example`);
   return String(value);

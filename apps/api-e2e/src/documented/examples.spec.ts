@@ -12,7 +12,7 @@ const RECORDED = join(__dirname, '..', '..', '..', 'api', 'examples');
 
 if (!hasCurl) console.warn('The commands of the document are not tried: there is no curl here.');
 
-/** As with the browser: a machine whose job it is to check everything fails without it. */
+/** Fails in CI on a machine without a shell and curl, like the specs of the browser. */
 const itWithCurl = hasCurl || isCi() ? it : it.skip;
 
 const named = (route: Route) => Object.entries(examplesOf(route.operation, successOf(route)));
@@ -33,7 +33,7 @@ describe('examples of the document', () => {
     expect(setup.match(/export (\w+)=/g)).toEqual(['export BASE_URL=', 'export TOKEN=']);
   });
 
-  // What makes something is asked for last: the reads show the demo world as it was made.
+  // The creations come last, because the reads show the demo data without a change.
   describe.each([
     ['reads', (route: Route) => route.method === 'GET'],
     ['makes or changes something', (route: Route) => route.method !== 'GET'],
@@ -48,8 +48,8 @@ describe('examples of the document', () => {
         expect(more).toEqual([]);
         tried.add(route);
         const [first] = named(route);
-        const answer: unknown = printed === '' ? undefined : JSON.parse(printed);
-        expect({ path, answer: masked(answer) }).toEqual({ path, answer: masked(first?.[1].value) });
+        const response: unknown = printed === '' ? undefined : JSON.parse(printed);
+        expect({ path, response: masked(response) }).toEqual({ path, response: masked(first?.[1].value) });
       }
     });
 
@@ -61,9 +61,9 @@ describe('examples of the document', () => {
           const call = callOf(route, name);
           const { path } = call;
           const response = await fetch(`${service.url}${path}`, requestOf(call, authorization));
-          const answer: unknown = await response.json();
+          const body: unknown = await response.json();
 
-          expect({ path, answer: masked(answer) }).toEqual({ path, answer: masked(value) });
+          expect({ path, body: masked(body) }).toEqual({ path, body: masked(value) });
           const documented = route.operation.responses[response.status];
           expect({ path, faults: documented && faultsInHeaders(response.headers.keys(), documented) }).toEqual({
             path,

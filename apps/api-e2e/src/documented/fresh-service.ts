@@ -2,12 +2,12 @@ import { newDataDir, RunningService } from '../running-service.js';
 import { localToken } from '../service.js';
 import type { Document } from './document.js';
 
-/** A service of its own with a fresh demo world, in which the documented examples are true. */
+/** A separate service with new demo data, which match the documented examples. */
 export interface FreshService {
   readonly url: string;
   readonly dataDir: string;
   readonly document: Document;
-  /** All it has written so far; everything once it has stopped. */
+  /** Its output so far, complete once it has stopped. */
   readonly log: string;
   tokenOf(email: string): Promise<string>;
   signal(signal: NodeJS.Signals): void;
@@ -15,7 +15,7 @@ export interface FreshService {
 }
 
 /**
- * @param openDataDir makes a demo world as new by default: in a copy, ids go on with a gap, as after every start of a database.
+ * @param openDataDir creates new demo data by default, because in a copy ids continue with a gap, as after each start of a database.
  */
 export async function freshService(
   environment: Readonly<Record<string, string>> = {},

@@ -20,7 +20,7 @@ interface Findings {
   readonly problems: readonly { readonly ruleId: string; readonly message: string }[];
 }
 
-/** What Redocly says of a document, in a process of its own that neither reports home nor looks for a newer version. */
+/** The output of Redocly for a document, in a process without telemetry and update checks. */
 async function lint(file: string): Promise<Findings> {
   const cli = require.resolve('@redocly/cli/bin/cli.js');
   const args = [cli, 'lint', '--format=json', `--config=${join(PROJECT, 'redocly.yaml')}`, file];

@@ -1,14 +1,14 @@
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,9}Z$/;
 const DAY = /^\d{4}-\d\d-\d\d$/;
 const HASH = /^[0-9a-f]{64}$/;
-/** Account codes are random, those of the demo world aside. */
+/** Account codes are random, except for those of the demo data. */
 const NEW_CODE = /^BA\d{16}$/;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * An answer without what differs from one demo world to the next: when things were made and count, how long work has been due, the
- * hashes, which cover the day, the codes of new accounts, and the id of the request. Each is replaced by its shape, and by nothing
- * where it does not have it.
+ * A response without the parts that differ between two databases with demo data: times, the age of due work, the
+ * hashes, which cover the day, the codes of new accounts, and the request id. Each is replaced by its format, and is not
+ * replaced if it does not have that format.
  */
 export function masked(value: unknown, key = ''): unknown {
   if (Array.isArray(value)) return value.map((item) => masked(item));

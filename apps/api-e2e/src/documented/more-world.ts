@@ -2,10 +2,10 @@ import { bind, type Database, sqlStatement } from '@banking/postgres';
 import { DATA } from '../contract/recipients.js';
 import type { FreshService } from './fresh-service.js';
 
-/** What the demo world does not have, and a refusal is about. Their ids are the next there are. */
+/** Resources that refusals need and the demo data does not have. They have the next ids. */
 export const PAID_IN_GEL = 4;
 export const EXPIRED_QUOTE = 2;
-/** A transaction that would come back to an account which cannot hold it any more. */
+/** A transaction whose return would exceed the balance limit of its account. */
 export const NO_WAY_BACK = 15;
 
 /** No product and no demo rate is in lari. */
@@ -14,7 +14,7 @@ const SELL_LARI = sqlStatement<{ id: bigint }>(
   `insert into banking.product (id, name, currency_id)
    select max(p.id) + 1, 'Lari', (select id from banking.currency where code = 'GEL') from banking.product p returning id`,
 );
-/** The quote of the demo world once more, which holds for a moment. */
+/** A quote like that of the demo data, which is valid for a moment. */
 const QUOTE_AGAIN = sqlStatement<{ id: bigint }>(
   'quote_again',
   `insert into banking.quote (workspace_id, account_id, currency_id, amount, recipient_id, fee_amount, target_currency_id, target_amount,
@@ -24,7 +24,7 @@ const QUOTE_AGAIN = sqlStatement<{ id: bigint }>(
    from banking.quote where id = 1 returning id`,
 );
 
-/** @throws Error when the ids are others */
+/** @throws Error if the ids differ */
 export async function makeMore(owner: Database, { url }: Pick<FreshService, 'url'>, token: string): Promise<void> {
   const [[product], [quote]] = await owner.pipeline({ workspaces: [1] }, [bind(SELL_LARI), bind(QUOTE_AGAIN)] as const);
   const post = async (path: string, body: unknown) => {

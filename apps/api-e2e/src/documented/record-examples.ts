@@ -45,7 +45,7 @@ async function record(): Promise<void> {
         throw new Error(`${method} ${path} answered ${response.status}: ${await response.text()}`);
       const file = join(route.operation.operationId, `${name}.json`);
       written.add(file);
-      keep(file, await response.json());
+      writeExample(file, await response.json());
     }
     removeAllBut(written);
   } finally {
@@ -54,17 +54,17 @@ async function record(): Promise<void> {
   process.stdout.write('Now npm run openapi brings them into the document.\n');
 }
 
-function keep(file: string, answer: unknown): void {
+function writeExample(file: string, body: unknown): void {
   const target = join(EXAMPLES, file);
-  if (existsSync(target) && isDeepStrictEqual(masked(JSON.parse(readFileSync(target, 'utf8'))), masked(answer))) return;
+  if (existsSync(target) && isDeepStrictEqual(masked(JSON.parse(readFileSync(target, 'utf8'))), masked(body))) return;
   mkdirSync(dirname(target), { recursive: true });
-  writeFileSync(target, `${JSON.stringify(answer, null, 2)}\n`);
+  writeFileSync(target, `${JSON.stringify(body, null, 2)}\n`);
   process.stdout.write(`Wrote ${file}.\n`);
 }
 
-function removeAllBut(kept: ReadonlySet<string>): void {
+function removeAllBut(recorded: ReadonlySet<string>): void {
   for (const file of readdirSync(EXAMPLES, { recursive: true, encoding: 'utf8' })) {
-    if (!file.endsWith('.json') || basename(file) === REQUESTS || kept.has(file)) continue;
+    if (!file.endsWith('.json') || basename(file) === REQUESTS || recorded.has(file)) continue;
     rmSync(join(EXAMPLES, file));
     process.stdout.write(`Removed ${file}.\n`);
   }

@@ -15,13 +15,13 @@ import { makeMore } from './more-world.js';
 import { sendAttempt } from './send-attempt.js';
 import { faultsInHeaders } from './sent-headers.js';
 
-/** Low enough that the one who asks for too much reaches it on any machine. */
+/** Low enough for a caller to exceed it on any machine. */
 const LIMIT_PER_SECOND = 50;
 
 const without = (name: string, headers: Attempt['headers']) =>
   Object.fromEntries(Object.entries(headers).filter(([other]) => other !== name));
 
-/** These do not lie in the call. */
+/** Refusals whose cause is not in the call. */
 const CIRCUMSTANCES = [
   'rate_limited',
   'unavailable',
@@ -34,8 +34,8 @@ const CIRCUMSTANCES = [
 ];
 
 /**
- * Rows that no operation documents: they come before any, or from a library that is called without HTTP. The spec that provokes each,
- * and what it says of it.
+ * Rows that no operation documents, because they come before routing or from a library without HTTP. Each has the spec that
+ * provokes it, and words of that spec.
  */
 const ELSEWHERE: Readonly<Record<string, readonly [spec: string, word: string]>> = {
   route_not_found: ['apps/api-e2e/src/hostile/path-requests.ts', "reason: 'route_not_found'"],
@@ -43,9 +43,9 @@ const ELSEWHERE: Readonly<Record<string, readonly [spec: string, word: string]>>
   uri_too_long: ['apps/api-e2e/src/hostile/path-requests.ts', "reason: 'uri_too_long'"],
   headers_too_large: ['apps/api-e2e/src/hostile/requests.ts', "reason: 'headers_too_large'"],
   precondition_failed: ['apps/api-e2e/src/hostile/public-routes.spec.ts', "'precondition_failed'"],
-  // Node answers it without a body.
+  // Node responds without a body.
   request_timeout: ['apps/api-e2e/src/hostile/framing.spec.ts', '408'],
-  // Only where another deployment answers.
+  // Of a gateway only.
   upstream_error: ['apps/api/src/gateway/upstream-failure.spec.ts', "reason: 'upstream_error'"],
   upstream_timeout: ['apps/api/src/gateway/invalid-responses.spec.ts', "reason: 'upstream_timeout'"],
   amount_too_precise: ['libs/domain/src/display.spec.ts', "'amount_too_precise'"],
@@ -73,7 +73,7 @@ describe('documented errors', () => {
   /** Every operation that documents the reason, with its call. */
   const refusing = (reason: string) => routes.filter(({ operation }) => reasonsOf(operation).includes(reason));
 
-  /** One for all: they share the code behind it. */
+  /** One operation for all, because they share the code. */
   const only = (reason: string): Route => {
     const [route] = refusing(reason);
     if (!route) throw new Error(`no operation documents ${reason}`);
@@ -86,7 +86,7 @@ describe('documented errors', () => {
     const documented = operation.responses[String(status)];
     const example = examplesOf(operation, status ?? 0)[reason]?.value;
 
-    expect({ path, status, answer: masked(JSON.parse(body)) }).toEqual({ path, status, answer: masked(example) });
+    expect({ path, status, response: masked(JSON.parse(body)) }).toEqual({ path, status, response: masked(example) });
     const isLimited = headers.has('ratelimit');
     expect({ path, reason, faults: documented && faultsInHeaders(headers.keys(), documented, isLimited) }).toEqual({
       path,
@@ -203,14 +203,15 @@ describe('documented errors', () => {
 
   it('match the response to a database locked by another session', async () => {
     const hold = bind(sqlStatement('hold', 'lock table banking.app_user in access exclusive mode'));
-    const held = refusing('unavailable').filter(({ operation }) => operation.security.length > 0);
+    const routes = refusing('unavailable').filter(({ operation }) => operation.security.length > 0);
 
-    const answers = await owner.transaction({}, async (tx) => {
+    const responses = await owner.transaction({}, async (tx) => {
       await tx.pipeline([hold]);
-      return Promise.all(held.map((route) => sendRequest(callOf(route), EVE)));
+      return Promise.all(routes.map((route) => sendRequest(callOf(route), EVE)));
     });
 
-    for (const [index, route] of held.entries()) expectDocumented(route, 'unavailable', answers[index] as RawResponse);
+    for (const [index, route] of routes.entries())
+      expectDocumented(route, 'unavailable', responses[index] as RawResponse);
   });
 
   it('match the response to a lost commit, which returns the key of a creation', async () => {

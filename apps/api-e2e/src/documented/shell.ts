@@ -4,12 +4,12 @@ import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { bareEnvironment } from '../config.js';
 
-/** Whether this machine can run what is written for a shell with curl. */
+/** Whether this machine has a shell and curl. */
 export const hasCurl = (bareEnvironment()['PATH'] ?? '')
   .split(delimiter)
   .some((folder) => isProgram(join(folder, 'curl')));
 
-/** Runs commands as a reader does who copied them, and answers what they print. @throws Error with what they complain of */
+/** Runs copied commands in a shell, and returns their standard output. @throws Error with their standard error */
 export async function inShell(commands: string, variables: Readonly<Record<string, string>>): Promise<string> {
   const env = { ...bareEnvironment(), ...variables };
   const { stdout } = await promisify(execFile)('sh', ['-euc', commands], { env, timeout: 60_000 });

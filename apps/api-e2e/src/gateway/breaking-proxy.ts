@@ -1,22 +1,22 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** What breaks a connection, once. */
+/** One break of a connection. */
 interface Break {
   readonly path: string;
-  /** When the request has gone through whole, or when its answer begins to come back. */
-  readonly at: 'sent' | 'answered';
+  /** After the complete request, or at the first bytes of its response. */
+  readonly at: 'sent' | 'responded';
   readonly strike: () => void;
 }
 
-/** A way to a deployment that can break at the worst moment of a POST with a JSON body. */
+/** A proxy to a deployment that can break the connection of a POST with a JSON body. */
 export class BreakingProxy {
   private next: Break | undefined;
   private readonly sockets = new Set<Socket>();
 
   private constructor(
     private readonly server: Server,
-    /** Where the deployment is; another one may take its place. */
+    /** The address of the deployment, which may be replaced. */
     public target: string,
   ) {}
 
@@ -33,9 +33,9 @@ export class BreakingProxy {
   }
 
   /**
-   * The next POST to this path gets no answer: in its place this is done, and the connection breaks.
+   * Breaks the connection of the next POST to this path, which gets no response, and calls `strike`.
    *
-   * @returns resolves when it has happened
+   * @returns resolves after the break
    */
   breakNext(path: string, at: Break['at'], strike: () => Promise<unknown> | void = () => undefined): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -43,7 +43,7 @@ export class BreakingProxy {
     });
   }
 
-  /** Every connection there is. */
+  /** Breaks every connection. */
   breakAll(): void {
     for (const socket of this.sockets) socket.destroy();
   }

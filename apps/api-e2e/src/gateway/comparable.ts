@@ -1,20 +1,20 @@
 import { TOLD_APART } from './differences.js';
 
-/** An answer, as far as it can be compared with the one the other deployment gives. */
+/** The parts of a response that are equal for two deployments. */
 export interface Comparable {
   readonly status: number | undefined;
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: string;
 }
 
-interface Answered {
+interface ComparedResponse {
   readonly status: number | undefined;
   readonly headers: Iterable<readonly [string, string]>;
   readonly body: string;
 }
 
-/** All of an answer but what tells one answer from another, byte for byte. */
-export function comparable({ status, headers, body }: Answered): Comparable {
+/** A response without the parts that differ between any two responses. */
+export function comparable({ status, headers, body }: ComparedResponse): Comparable {
   return {
     status,
     headers: [...headers].filter(([name]) => !TOLD_APART.includes(name)).sort(),
@@ -31,7 +31,7 @@ export function withoutEmptyEdges(text: string): string {
   return JSON.stringify(parsed);
 }
 
-/** The same of what `fetch` answers. */
+/** The comparable parts of a response of `fetch`. */
 export async function comparableResponse(response: Response): Promise<Comparable> {
   return comparable({ status: response.status, headers: response.headers, body: await response.text() });
 }

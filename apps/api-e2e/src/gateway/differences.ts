@@ -6,7 +6,7 @@ export interface Difference {
   readonly what: string;
   readonly behind: string;
   readonly why: string;
-  /** The spec that sees it, and words of it. */
+  /** The spec that observes the difference, and words of that spec. */
   readonly seen: readonly [spec: string, words: string];
 }
 

@@ -22,7 +22,7 @@ import { StackedServices } from './stacked-services.js';
 
 const namesOf = (route: Route) => Object.keys(examplesOf(route.operation, successOf(route)));
 
-/** What tells a repetition from the answer it repeats. */
+/** The header that marks a replayed response. */
 const withoutReplayed = ({ headers, ...response }: Comparable) => ({
   ...response,
   headers: headers.filter(([name]) => name !== 'idempotent-replayed'),
@@ -51,7 +51,7 @@ describe('demo data, called directly and through a gateway', () => {
   }, 180_000);
   afterAll(() => services?.stop());
 
-  const askAt = async ({ url }: Service, call: Call, more: Readonly<Record<string, string>> = {}) => {
+  const requestAt = async ({ url }: Service, call: Call, more: Readonly<Record<string, string>> = {}) => {
     const request = requestOf({ ...call, headers: { ...call.headers, ...more } }, authorization);
     return comparableResponse(await fetch(`${url}${call.path}`, request));
   };
@@ -63,10 +63,10 @@ describe('demo data, called directly and through a gateway', () => {
     });
   const reads = () => callsOf(({ method }) => method === 'GET').map(([, call]) => call);
 
-  /** One question to both. */
+  /** Sends one request to both. */
   async function expectEqual(call: Call, more: Readonly<Record<string, string>> = {}): Promise<Comparable> {
-    const expected = await askAt(direct, call, more);
-    expect({ call, answer: await askAt(stacked, call, more) }).toEqual({ call, answer: expected });
+    const expected = await requestAt(direct, call, more);
+    expect({ call, response: await requestAt(stacked, call, more) }).toEqual({ call, response: expected });
     return expected;
   }
 
@@ -87,7 +87,7 @@ describe('demo data, called directly and through a gateway', () => {
   it('gives 304 for a matching ETag on both', async () => {
     const tagged = callsOf(({ operation }) => operation.responses['304'] !== undefined);
     for (const [, call] of tagged) {
-      const [, etag = ''] = (await askAt(direct, call)).headers.find(([name]) => name === 'etag') ?? [];
+      const [, etag = ''] = (await requestAt(direct, call)).headers.find(([name]) => name === 'etag') ?? [];
       const { status } = await expectEqual(call, { 'if-none-match': etag });
       expect([call.path, status]).toEqual([call.path, 304]);
     }
@@ -115,10 +115,11 @@ describe('demo data, called directly and through a gateway', () => {
     for (const route of routes.filter(({ operation }) => reasonsOf(operation).includes(reason))) {
       const changed = CHANGES[reason]?.(callOf(route), route);
       if (!changed) throw new Error(`nothing changes a call into ${reason}`);
-      const askAs = async (service: Service) => comparable(await sendAttempt(service, changed, REFUSED[reason] ?? ADA));
-      const [expected, response] = [await askAs(direct), await askAs(stacked)];
+      const requestAs = async (service: Service) =>
+        comparable(await sendAttempt(service, changed, REFUSED[reason] ?? ADA));
+      const [expected, response] = [await requestAs(direct), await requestAs(stacked)];
 
-      expect({ call: changed, answer: response }).toEqual({ call: changed, answer: expected });
+      expect({ call: changed, response }).toEqual({ call: changed, response: expected });
       expect(JSON.parse(response.body)).toMatchObject({ reason });
     }
   });
@@ -131,10 +132,10 @@ describe('demo data, called directly and through a gateway', () => {
     let made = 0;
     for (const [{ operation }, call] of callsOf(takesKey)) {
       const key = { 'Idempotency-Key': `${operation.operationId} ${way}`.replaceAll(' ', '-') + made };
-      const response = await askAt(first, call, key);
-      const repeated = await askAt(second, call, key);
+      const response = await requestAt(first, call, key);
+      const repeated = await requestAt(second, call, key);
 
-      expect({ call, answer: withoutReplayed(repeated) }).toEqual({ call, answer: response });
+      expect({ call, response: withoutReplayed(repeated) }).toEqual({ call, response });
       expect([call.path, isReplayed(repeated)]).toEqual([call.path, isSuccess(response)]);
       if (isSuccess(response)) made += 1;
     }
@@ -159,14 +160,14 @@ describe('demo data, called directly and through a gateway', () => {
         .filter((route) => unknownOutcomeOf(route) === undefined)
         .map(({ method }) => method),
     ).not.toContain('POST');
-    expect(withoutAnswersOfGateway(ours!)).toEqual(withoutAnswersOfGateway(theirs!));
+    expect(withoutGatewayResponses(ours!)).toEqual(withoutGatewayResponses(theirs!));
   });
 
   it('gives the same response to a change', async () => {
     const changes = callsOf((route) => !takesKey(route) && ['PATCH', 'POST'].includes(route.method));
     for (const [{ operation }, call] of changes) {
-      const one = await askAt(stacked, call);
-      const other = await askAt(direct, call);
+      const one = await requestAt(stacked, call);
+      const other = await requestAt(direct, call);
       const name = operation.operationId;
 
       expect([name, one.status]).toEqual([name, 200]);
@@ -185,7 +186,7 @@ const withoutTimes = ({ headers, body }: Comparable) => ({
 
 const GATEWAY_STATUSES = ['502', '504'];
 
-/** What the document of a gateway promises beside the rest of an operation. */
+/** The parts of an operation that only the document of a gateway has. */
 function addedTo(route: Route) {
   const { operationId, responses } = route.operation;
   const statuses = Object.keys(responses);
@@ -197,16 +198,16 @@ function addedTo(route: Route) {
   };
 }
 
-/** The one answer 504 of what changes something that a deployment on its own books gives too. */
+/** The 504 of a change that a deployment with its own books has too. */
 const unknownOutcomeOf = ({ operation }: Route) => examplesOf(operation, 504)['outcome_unknown'];
 
-function withoutAnswersOfGateway(document: Document): unknown {
+function withoutGatewayResponses(document: Document): unknown {
   const isOfGateway = (key: string, value: unknown) =>
     GATEWAY_STATUSES.includes(key) ||
     (key === 'Idempotency-Key' && JSON.stringify(value).includes('not known')) ||
     (value as { $ref?: string })?.$ref === '#/components/headers/Idempotency-Key';
   const text = JSON.stringify(document, (key, value: unknown) => (isOfGateway(key, value) ? undefined : value));
-  const kept = JSON.parse(text) as Document;
-  const description = kept.info.description.replace(/^\| 50[24] \|.*\n/gm, '');
-  return { ...kept, info: { ...kept.info, description } };
+  const remaining = JSON.parse(text) as Document;
+  const description = remaining.info.description.replace(/^\| 50[24] \|.*\n/gm, '');
+  return { ...remaining, info: { ...remaining.info, description } };
 }

@@ -20,19 +20,19 @@ describe('gateway that identifies callers by the lists of its upstream', () => {
     await issuer?.stop();
   });
   afterEach(() => {
-    attacked.upstream.listsTrick = undefined;
+    attacked.upstream.listsBehaviour = undefined;
     attacked.upstream.users = PEOPLE;
     expect(attacked.wrongLines()).toEqual([]);
   });
 
   const tokenOf = (email: string) => issuer.token(email, { email, email_verified: true });
-  const askWith = (token: string, path = '/accounts', options: RequestOptions = {}) =>
+  const readAs = (token: string, path = '/accounts', options: RequestOptions = {}) =>
     sendRequest(withTokens(attacked.service), path, { as: token, workspace: 1, ...options });
-  const read = (email: string): Promise<HttpResponse> => askWith(tokenOf(email));
+  const read = (email: string): Promise<HttpResponse> => readAs(tokenOf(email));
   async function until(email: string, status: number): Promise<void> {
     while ((await read(email)).status !== status);
   }
-  /** What the upstream says now is what the gateway knows: a stranger makes it look again, if not at once. */
+  /** Waits until the gateway has read the current lists, which it does for an unknown caller. */
   async function learn(): Promise<void> {
     const before = attacked.upstream.listsRead;
     while (attacked.upstream.listsRead === before) await read('learner@x.example');
@@ -51,19 +51,19 @@ describe('gateway that identifies callers by the lists of its upstream', () => {
     expect((await read(ADA)).status).toBe(200);
   });
 
-  it.each(REJECTED_LISTS)('identifies no caller until the list is valid if a list %s', async (_, trick, status) => {
-    attacked.upstream.listsTrick = (response, asked) => {
-      if (asked.path === '/apps') json(attacked.upstream.apps)(response, asked);
-      else trick(response, asked);
+  it.each(REJECTED_LISTS)('identifies no caller until the list is valid if a list %s', async (_, behaviour, status) => {
+    attacked.upstream.listsBehaviour = (response, request) => {
+      if (request.path === '/apps') json(attacked.upstream.apps)(response, request);
+      else behaviour(response, request);
     };
 
     const before = attacked.upstream.listsRead;
-    let answer: HttpResponse;
-    do answer = await read(ADA);
+    let response: HttpResponse;
+    do response = await read(ADA);
     while (attacked.upstream.listsRead === before);
 
-    expect(answer.status).toBe(status);
-    expect((await askWith('no.token.x')).status).toBe(401);
+    expect(response.status).toBe(status);
+    expect((await readAs('no.token.x')).status).toBe(401);
   });
 
   it.each([
@@ -77,12 +77,12 @@ describe('gateway that identifies callers by the lists of its upstream', () => {
 
     const token = issuer.token(`with ${what}`, { email: ADA, email_verified: true, ...claims });
 
-    expect((await askWith(token)).status).toBe(401);
+    expect((await readAs(token)).status).toBe(401);
   });
 
   it('identifies the same user by another subject, because no subject is bound', async () => {
-    const one = await askWith(issuer.token('first', { email: ADA, email_verified: true }));
-    const other = await askWith(issuer.token('second', { email: ADA.toUpperCase(), email_verified: true }));
+    const one = await readAs(issuer.token('first', { email: ADA, email_verified: true }));
+    const other = await readAs(issuer.token('second', { email: ADA.toUpperCase(), email_verified: true }));
 
     expect([one.status, other.status]).toEqual([200, 200]);
   });
@@ -100,7 +100,7 @@ describe('gateway that identifies callers by the lists of its upstream', () => {
 
   it('lists the same users of an app as a service with its own books', async () => {
     const list = async (email: string) => {
-      const { body } = await askWith(tokenOf(email), '/apps/1/users');
+      const { body } = await readAs(tokenOf(email), '/apps/1/users');
       return (body as User[]).map(({ email: seen, edges }) => [seen, edges.roles?.length]);
     };
     attacked.upstream.users = [...PEOPLE, { id: 3, email: 'cy@x.example', status: 'pending' }];
@@ -116,7 +116,7 @@ describe('gateway that identifies callers by the lists of its upstream', () => {
       [BOB, 1],
     ]);
     expect(await list('cy@x.example')).toEqual([['cy@x.example', 0]]);
-    expect((await askWith(tokenOf(BOB), '/apps/3/users')).body).toMatchObject({ reason: 'app_not_found' });
+    expect((await readAs(tokenOf(BOB), '/apps/3/users')).body).toMatchObject({ reason: 'app_not_found' });
   });
 
   it('identifies each of 100,000 users', async () => {

@@ -1,4 +1,4 @@
-import { body, json, PEOPLE, roleIn, type Trick, wire } from './hostile-upstream.js';
+import { body, json, PEOPLE, roleIn, type Behaviour, wire } from './hostile-upstream.js';
 
 const user = (id: unknown, email: unknown, more: object = {}) => ({ id, email, status: 'completed', ...more });
 const as = (...roles: readonly unknown[]) => ({ edges: { roles } });
@@ -69,7 +69,7 @@ export const OTHER_APP: readonly unknown[] = [user(99, 'apart@x.example', admin)
 const withMore = (...users: readonly unknown[]) => json([...PEOPLE, ...users]);
 
 /** Lists that are rejected as a whole, so that they identify no caller. */
-export const REJECTED_LISTS: readonly (readonly [what: string, trick: Trick, status: 502 | 503 | 504])[] = [
+export const REJECTED_LISTS: readonly (readonly [what: string, behaviour: Behaviour, status: 502 | 503 | 504])[] = [
   ['is an object', json({ users: PEOPLE }), 502],
   ['writes an id as a text', withMore(user('3', 'x@x.example')), 502],
   [

@@ -18,11 +18,11 @@ import { withoutEmptyEdges } from './comparable.js';
 import { json, roleIn } from './hostile-upstream.js';
 
 const DOCUMENT = join(__dirname, '..', '..', '..', 'api', 'openapi.json');
-const ANSWERS = testOrProve(150, 600);
+const RESPONSES = testOrProve(150, 600);
 const seed = Date.now() & 0x7fffffff;
 
-/** Every operation that asks the upstream each time, and is answered with a body: with answers that are good. */
-const ASKED = routesOf(JSON.parse(readFileSync(DOCUMENT, 'utf8')) as Document)
+/** The examples of each operation that calls the upstream for each request and has a response with a body. */
+const EXAMPLES = routesOf(JSON.parse(readFileSync(DOCUMENT, 'utf8')) as Document)
   .filter(
     ({ operation }) =>
       operation.security.length > 0 && !operation.responses['304'] && !/^listApp/.test(operation.operationId),
@@ -31,7 +31,7 @@ const ASKED = routesOf(JSON.parse(readFileSync(DOCUMENT, 'utf8')) as Document)
     Object.entries(examplesOf(route.operation, successOf(route))).map(([name, { value }]) => ({ route, name, value })),
   );
 
-/** What a value may turn into on the way. */
+/** Values that replace a value of a response. */
 const ODD: readonly unknown[] = [
   null,
   true,
@@ -65,7 +65,7 @@ function pathsIn(value: unknown, path: Path = []): Path[] {
   return [path, ...entries.flatMap(([key, inner]) => pathsIn(inner, [...path, key]))];
 }
 
-/** A copy in which the value at a path is another one, or none. */
+/** A copy with another value, or none, at a path. */
 function changed(value: unknown, [key, ...rest]: Path, to: { readonly value?: unknown }): unknown {
   if (key === undefined) return to.value;
   const copy = (Array.isArray(value) ? [...(value as unknown[])] : { ...(value as object) }) as Record<string, unknown>;
@@ -102,10 +102,10 @@ describe(`gateway with mutated upstream responses (seed ${seed})`, () => {
     return { status: response.status, headers: new Map(response.headers), body: await response.text() };
   };
 
-  it(`forwards or rejects each of ${ANSWERS} responses without an unhandled error`, async () => {
+  it(`forwards or rejects each of ${RESPONSES} responses without an unhandled error`, async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.constantFrom(...ASKED),
+        fc.constantFrom(...EXAMPLES),
         fc.array(change, { maxLength: 3 }),
         fc.boolean(),
         async ({ route, name, value }, changes, wantsTable) => {
@@ -114,19 +114,22 @@ describe(`gateway with mutated upstream responses (seed ${seed})`, () => {
             const paths = pathsIn(sofar);
             return changed(sofar, paths[at % paths.length] ?? [], to);
           }, value);
-          attacked.upstream.trick = json(given, successOf(route));
+          attacked.upstream.behaviour = json(given, successOf(route));
 
-          const answer = await sendRequest(route, name, isTable ? 'text/csv' : 'application/json');
+          const response = await sendRequest(route, name, isTable ? 'text/csv' : 'application/json');
 
-          if (answer.status === successOf(route)) {
-            if (!isTable) expect(withoutEmptyEdges(answer.body)).toBe(withoutEmptyEdges(JSON.stringify(given)));
+          if (response.status === successOf(route)) {
+            if (!isTable) expect(withoutEmptyEdges(response.body)).toBe(withoutEmptyEdges(JSON.stringify(given)));
           } else {
-            expect(answer).toMatchObject({ status: 502, body: expect.stringContaining('"upstream_error"') as string });
-            expect(faultsInError({ ...answer, closedAfterMs: 0 })).toEqual([]);
+            expect(response).toMatchObject({
+              status: 502,
+              body: expect.stringContaining('"upstream_error"') as string,
+            });
+            expect(faultsInError({ ...response, closedAfterMs: 0 })).toEqual([]);
           }
         },
       ),
-      { numRuns: ANSWERS, seed },
+      { numRuns: RESPONSES, seed },
     );
     expect(attacked.wrongLines()).toEqual([]);
   }, 90_000);

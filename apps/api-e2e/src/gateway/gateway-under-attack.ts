@@ -8,19 +8,19 @@ import { startGateway } from './stacked-services.js';
 /** Log lines of an error in the gateway itself. A failure of the upstream is logged as an error, but not as one of these. */
 const MISTAKE = /"msg":"unhandled error"|^\{"level":"fatal"|unhandledRejection|uncaughtException|Warning:/;
 
-/** Long enough for a busy machine to answer, short enough to be waited for. */
-const PATIENCE_MS = '1000';
+/** Long enough for a response on a busy machine, and short enough for a spec to wait for the timeout. */
+const UPSTREAM_TIMEOUT_MS = '1000';
 
-/** A gateway in front of a hostile upstream. Each question has a request id, by which its log lines are found. */
+/** A gateway in front of a hostile upstream. Each request has an id, by which its log lines are found. */
 export class AttackedGateway {
-  private questions = 0;
-  private lookedAt = 0;
+  private requests = 0;
+  private checkedLength = 0;
 
   private constructor(
     readonly upstream: HostileUpstream,
     readonly gateway: RunningService,
     readonly dataDir: string,
-    /** What the gateway shows the upstream. */
+    /** The credential that the gateway sends to the upstream. */
     readonly token: string,
     private readonly remove: () => Promise<void>,
   ) {}
@@ -29,7 +29,7 @@ export class AttackedGateway {
     const { path: dataDir, remove } = await newDataDir();
     const upstream = await HostileUpstream.start();
     const token = await localToken(dataDir, GATEWAY);
-    const limits = { UPSTREAM_TIMEOUT_MS: PATIENCE_MS, UPSTREAM_TOKEN: token, LOG_LEVEL: 'trace' };
+    const limits = { UPSTREAM_TIMEOUT_MS, UPSTREAM_TOKEN: token, LOG_LEVEL: 'trace' };
     const gateway = await startGateway({ dataDir, upstream: upstream.url, environment: { ...limits, ...environment } });
     return new AttackedGateway(upstream, gateway, dataDir, token, remove);
   }
@@ -39,32 +39,32 @@ export class AttackedGateway {
     return { url: this.gateway.url, world: none, tokenOf: (email) => localToken(this.dataDir, email) };
   }
 
-  /** As Ada in workspace 1, unless it says otherwise. Proves that the document of the gateway promises the answer. */
+  /** Sends a request as Ada in workspace 1 by default. Fails if the OpenAPI document omits the status of the response. */
   sendRequest(path: string, options: RequestOptions = {}): Promise<HttpResponse> {
     return sendRequest(this.service, path, { as: ADA, workspace: 1, ...options });
   }
 
-  /** The same, and all that the log says of it. */
+  /** Sends a request, and returns its log lines with the response. */
   async requestAndReadLog(
     path: string,
     options: RequestOptions = {},
   ): Promise<HttpResponse & { readonly lines: readonly string[] }> {
-    const id = `question-${(this.questions += 1)}.`;
+    const id = `request-${(this.requests += 1)}.`;
     const response = await this.sendRequest(path, { ...options, headers: { 'x-request-id': id, ...options.headers } });
     await this.gateway.logged(new RegExp(`"requestId":"${id}","method".*\n`));
     return { ...response, lines: this.gateway.log.split('\n').filter((line) => line.includes(`"${id}"`)) };
   }
 
-  /** What the log may not hold, of what has been written since the last look. */
+  /** The lines since the last call that contain a secret or an unhandled error. */
   wrongLines(): readonly string[] {
-    const log = this.gateway.log.slice(this.lookedAt);
-    this.lookedAt += log.length;
+    const log = this.gateway.log.slice(this.checkedLength);
+    this.checkedLength += log.length;
     return [...secretsIn(log), ...log.split('\n').filter((line) => MISTAKE.test(line))];
   }
 
   async stop(): Promise<void> {
     await this.gateway.stop();
-    await this.upstream.goAway();
+    await this.upstream.stop();
     await this.remove();
   }
 }

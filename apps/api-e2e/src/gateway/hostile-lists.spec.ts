@@ -1,6 +1,6 @@
 import { CANARY } from '../log-lines.js';
 import { AttackedGateway } from './gateway-under-attack.js';
-import { json, type Trick } from './hostile-upstream.js';
+import { json, type Behaviour } from './hostile-upstream.js';
 
 const DAYS = 'from=2026-01-01&to=2026-02-01';
 const STATEMENT = `/accounts/1/statement?${DAYS}`;
@@ -42,7 +42,7 @@ describe('gateway with invalid lists and statements', () => {
   }, 60_000);
   afterAll(() => attacked?.stop());
   afterEach(async () => {
-    attacked.upstream.trick = json([]);
+    attacked.upstream.behaviour = json([]);
     expect(await attacked.sendRequest('/accounts')).toMatchObject({ status: 200, body: [] });
     expect(attacked.wrongLines()).toEqual([]);
   });
@@ -61,7 +61,7 @@ describe('gateway with invalid lists and statements', () => {
       'abc',
     ],
   ])('links to itself with the unchanged cursor if the next link of the upstream %s', async (_, link, cursor) => {
-    attacked.upstream.trick = json([], 200, { link });
+    attacked.upstream.behaviour = json([], 200, { link });
 
     const response = await attacked.sendRequest('/transfers?limit=2&cursor=before');
 
@@ -81,14 +81,14 @@ describe('gateway with invalid lists and statements', () => {
     );
   });
 
-  it.each<[string, Trick]>([
+  it.each<[string, Behaviour]>([
     ['names a next page without a cursor', json([], 200, { link: '</transfers?page=2>; rel="next"' })],
     ['is an object', json({ items: [] })],
     ['holds what is no transfer', json([{ id: 1, amount: 1 }])],
     ['holds null', json([null])],
     ['is followed by 16 MiB of blanks', json([{ id: 1, amount: '1', description: ' '.repeat(17 * 1024 * 1024) }])],
-  ])('rejects a list that %s', async (_, trick) => {
-    attacked.upstream.trick = trick;
+  ])('rejects a list that %s', async (_, behaviour) => {
+    attacked.upstream.behaviour = behaviour;
 
     expect(await attacked.sendRequest('/transfers')).toMatchObject({ status: 502, body: { reason: 'upstream_error' } });
   });
@@ -114,7 +114,7 @@ describe('gateway with invalid lists and statements', () => {
       statement({ movements: [movement({ description: '=cmd()', type: '@x', valueDate: '+1', createdAt: '-1' })] }),
     ],
   ])('converts to CSV or rejects a statement that %s', async (_, value) => {
-    attacked.upstream.trick = json(value);
+    attacked.upstream.behaviour = json(value);
     for (const accept of ['text/csv', 'application/json']) {
       const { status, headers, text } = await attacked.sendRequest(STATEMENT, { headers: { accept } });
 
@@ -128,7 +128,7 @@ describe('gateway with invalid lists and statements', () => {
   it('links to the next page of a statement with the unchanged cursor, also in CSV', async () => {
     const link = `<https://evil.example/steal?cursor=a%3E%3B%20rel%3Dx%0d%0aX:y>; rel="next"`;
     for (const accept of ['application/json', 'text/csv']) {
-      attacked.upstream.trick = json(statement({ next: 'theirs' }), 200, { link });
+      attacked.upstream.behaviour = json(statement({ next: 'theirs' }), 200, { link });
 
       const response = await attacked.sendRequest(`${STATEMENT}&limit=1`, { headers: { accept } });
 
@@ -142,7 +142,7 @@ describe('gateway with invalid lists and statements', () => {
   });
 
   it('rejects a statement with a next link without a cursor', async () => {
-    attacked.upstream.trick = json(statement(), 200, { link: '</accounts/1/statement?page=2>; rel="next"' });
+    attacked.upstream.behaviour = json(statement(), 200, { link: '</accounts/1/statement?page=2>; rel="next"' });
 
     expect(await attacked.sendRequest(STATEMENT)).toMatchObject({ status: 502, body: { reason: 'upstream_error' } });
   });

@@ -15,26 +15,26 @@ describe('gateway with an upstream that refuses', () => {
   }, 60_000);
   afterAll(() => attacked?.stop());
   afterEach(async () => {
-    attacked.upstream.trick = json([]);
+    attacked.upstream.behaviour = json([]);
     expect(await attacked.sendRequest('/accounts')).toMatchObject({ status: 200, body: [] });
     expect(attacked.wrongLines()).toEqual([]);
   });
 
   it.each<HostileRefusal>([...PASSED_ON, ...KEPT_BACK])(
     'responds with $status to an upstream $what',
-    async ({ trick, status, answer: expected, retryAfter, level }) => {
-      attacked.upstream.trick = trick;
+    async ({ behaviour, status, body: expected, retryAfter, level }) => {
+      attacked.upstream.behaviour = behaviour;
 
-      const answer = await attacked.requestAndReadLog('/transfers/1');
+      const response = await attacked.requestAndReadLog('/transfers/1');
 
-      expect(answer).toMatchObject({ status, body: expected });
-      expect(faultsIn(answer.body, 'ErrorBody')).toEqual([]);
-      expect(answer.body).toMatchObject({ requestId: answer.headers.get('x-request-id') });
-      expect(answer.headers.get('retry-after')).toBe(retryAfter ?? null);
-      expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
-      expect(answer.headers.has('www-authenticate') || answer.headers.has('set-cookie')).toBe(false);
-      expect(answer.text + answer.lines.join()).not.toContain(CANARY);
-      expect(answer.lines.map((line) => (JSON.parse(line) as { level: string }).level)).toEqual([
+      expect(response).toMatchObject({ status, body: expected });
+      expect(faultsIn(response.body, 'ErrorBody')).toEqual([]);
+      expect(response.body).toMatchObject({ requestId: response.headers.get('x-request-id') });
+      expect(response.headers.get('retry-after')).toBe(retryAfter ?? null);
+      expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
+      expect(response.headers.has('www-authenticate') || response.headers.has('set-cookie')).toBe(false);
+      expect(response.text + response.lines.join()).not.toContain(CANARY);
+      expect(response.lines.map((line) => (JSON.parse(line) as { level: string }).level)).toEqual([
         ...(level ? [level] : []),
         'info',
       ]);
@@ -42,39 +42,39 @@ describe('gateway with an upstream that refuses', () => {
   );
 
   it('delays the next request of the workspace after a 429', async () => {
-    attacked.upstream.trick = json({ errorCode: 'x', message: 'No.' }, 429);
+    attacked.upstream.behaviour = json({ errorCode: 'x', message: 'No.' }, 429);
     expect((await attacked.sendRequest('/transfers/1')).status).toBe(429);
     attacked.upstream.received.length = 0;
-    attacked.upstream.trick = json({ id: 1, amount: '1' });
+    attacked.upstream.behaviour = json({ id: 1, amount: '1' });
 
     expect((await attacked.sendRequest('/transfers/1')).status).toBe(200);
     expect(attacked.upstream.received).toHaveLength(1);
   });
 
   it('forwards an undocumented status in the published form', async () => {
-    attacked.upstream.trick = json({ errorCode: 'teapot', message: 'Short and stout.' }, 418);
+    attacked.upstream.behaviour = json({ errorCode: 'teapot', message: 'Short and stout.' }, 418);
     const headers = {
       authorization: `Bearer ${await attacked.service.tokenOf('ada@northwind.example')}`,
       'workspace-id': '1',
     };
 
-    const answer = await fetch(`${attacked.service.url}/transfers/1`, { headers });
+    const response = await fetch(`${attacked.service.url}/transfers/1`, { headers });
 
-    expect([answer.status, await answer.json()]).toEqual([
+    expect([response.status, await response.json()]).toEqual([
       418,
       {
         errorCode: 'teapot',
         message: 'Short and stout.',
         reason: 'teapot',
-        requestId: answer.headers.get('x-request-id'),
+        requestId: response.headers.get('x-request-id'),
       },
     ]);
   });
 
   it('removes the upstream credential from errors and the log', async () => {
     for (const status of [400, 401, 404, 500]) {
-      attacked.upstream.trick = (response, asked) => {
-        const message = `You sent ${asked.headers.authorization ?? ''} (${attacked.token}).`;
+      attacked.upstream.behaviour = (response, request) => {
+        const message = `You sent ${request.headers.authorization ?? ''} (${attacked.token}).`;
         json(
           {
             errorCode: attacked.token,
@@ -83,13 +83,13 @@ describe('gateway with an upstream that refuses', () => {
             details: [{ path: attacked.token, reason: attacked.token, message }],
           },
           status,
-        )(response, asked);
+        )(response, request);
       };
 
-      const answer = await attacked.requestAndReadLog('/transfers/1');
+      const response = await attacked.requestAndReadLog('/transfers/1');
 
-      expect([status, answer.text]).toEqual([status, expect.not.stringContaining('eyJ')]);
-      expect(answer.lines.join()).not.toContain('eyJ');
+      expect([status, response.text]).toEqual([status, expect.not.stringContaining('eyJ')]);
+      expect(response.lines.join()).not.toContain('eyJ');
     }
   });
 
@@ -100,7 +100,7 @@ describe('gateway with an upstream that refuses', () => {
     'Thu, 01 Jan 1970 00:00:00 GMT',
     '99999999999999999999',
   ])('sends a usable Retry-After or an upstream error for Retry-After %s', async (retryAfter) => {
-    attacked.upstream.trick = json({ errorCode: 'unavailable', message: 'No.', reason: 'unavailable' }, 503, {
+    attacked.upstream.behaviour = json({ errorCode: 'unavailable', message: 'No.', reason: 'unavailable' }, 503, {
       'retry-after': retryAfter,
     });
 
@@ -112,11 +112,11 @@ describe('gateway with an upstream that refuses', () => {
 
   describe('redirects', () => {
     let elsewhere: Server;
-    let asked: number;
+    let requests: number;
     beforeAll(async () => {
-      asked = 0;
+      requests = 0;
       elsewhere = createServer((_, response) => {
-        asked += 1;
+        requests += 1;
         response.setHeader('content-type', 'application/json').end('{"id":1,"amount":"1"}');
       });
       await once(elsewhere.listen(0, '127.0.0.1'), 'listening');
@@ -136,18 +136,18 @@ describe('gateway with an upstream that refuses', () => {
         'file:///etc/passwd',
       ]) {
         attacked.upstream.received.length = 0;
-        attacked.upstream.trick = body('', { location }, status);
+        attacked.upstream.behaviour = body('', { location }, status);
 
-        const answer = await attacked.requestAndReadLog('/transfers/1');
+        const response = await attacked.requestAndReadLog('/transfers/1');
 
-        expect(answer).toMatchObject({ status: 502, body: { reason: 'upstream_error' } });
-        expect(answer.headers.has('location')).toBe(false);
-        expect(answer.lines[0]).toMatch(/redirect/);
+        expect(response).toMatchObject({ status: 502, body: { reason: 'upstream_error' } });
+        expect(response.headers.has('location')).toBe(false);
+        expect(response.lines[0]).toMatch(/redirect/);
         expect(attacked.upstream.received).toHaveLength(1);
-        attacked.upstream.trick = json([]);
+        attacked.upstream.behaviour = json([]);
         await attacked.sendRequest('/accounts');
       }
-      expect(asked).toBe(0);
+      expect(requests).toBe(0);
     });
   });
 });

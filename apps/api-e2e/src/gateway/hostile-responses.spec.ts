@@ -3,7 +3,13 @@ import { CANARY } from '../log-lines.js';
 import { AttackedGateway } from './gateway-under-attack.js';
 import { withoutEmptyEdges } from './comparable.js';
 import { UNUSUAL_RESPONSES } from './harmless-responses.js';
-import { BROKEN_ANSWERS, FOREIGN_ANSWERS, type HostileResponse, TOO_LONG, WRONG_FIELDS } from './hostile-responses.js';
+import {
+  BROKEN_RESPONSES,
+  FOREIGN_RESPONSES,
+  type HostileResponse,
+  TOO_LONG,
+  WRONG_FIELDS,
+} from './hostile-responses.js';
 import { body, json } from './hostile-upstream.js';
 
 const PUBLISHED = {
@@ -21,17 +27,17 @@ describe('gateway with invalid upstream responses', () => {
   beforeEach(() => {
     attacked.upstream.received.length = 0;
   });
-  /** It lives, and the failures of this test are none of the next. */
+  /** The gateway still responds, and the next test does not count the failures of this one. */
   afterEach(async () => {
-    attacked.upstream.trick = json([]);
+    attacked.upstream.behaviour = json([]);
     expect(await attacked.sendRequest('/accounts')).toMatchObject({ status: 200, body: [] });
     expect(attacked.wrongLines()).toEqual([]);
   });
 
-  it.each<HostileResponse>([...BROKEN_ANSWERS, ...FOREIGN_ANSWERS, ...WRONG_FIELDS])(
+  it.each<HostileResponse>([...BROKEN_RESPONSES, ...FOREIGN_RESPONSES, ...WRONG_FIELDS])(
     'reports an upstream that $what without its values, and logs why',
-    async ({ trick, status, why }) => {
-      attacked.upstream.trick = trick;
+    async ({ behaviour, status, why }) => {
+      attacked.upstream.behaviour = behaviour;
 
       const response = await attacked.requestAndReadLog('/transfers/1');
 
@@ -48,14 +54,14 @@ describe('gateway with invalid upstream responses', () => {
     },
   );
 
-  it.each(TOO_LONG)('stops reading a response that is %s', async (_, trick) => {
-    attacked.upstream.trick = trick;
+  it.each(TOO_LONG)('stops reading a response that is %s', async (_, behaviour) => {
+    attacked.upstream.behaviour = behaviour;
 
     expect([502, 504]).toContain((await attacked.sendRequest('/transfers/1')).status);
   });
 
   it.each(UNUSUAL_RESPONSES)('forwards a transfer with %s unchanged', async (_, text) => {
-    attacked.upstream.trick = body(text, { 'content-type': 'application/json; charset=utf-8' });
+    attacked.upstream.behaviour = body(text, { 'content-type': 'application/json; charset=utf-8' });
 
     const { status, text: passed } = await attacked.sendRequest('/transfers/1');
 
@@ -64,7 +70,7 @@ describe('gateway with invalid upstream responses', () => {
 
   it('forwards only the headers of the interface', async () => {
     const plain = await attacked.sendRequest('/accounts');
-    attacked.upstream.trick = json([], 200, {
+    attacked.upstream.behaviour = json([], 200, {
       'set-cookie': `a=${CANARY}`,
       server: CANARY,
       'x-powered-by': CANARY,
@@ -85,8 +91,8 @@ describe('gateway with invalid upstream responses', () => {
 
     const { headers, text } = await attacked.sendRequest('/accounts');
 
-    const told = (all: Headers) => [...all].filter(([name]) => !['date', 'x-request-id'].includes(name));
-    expect(told(headers)).toEqual(told(plain.headers));
+    const comparableHeaders = (all: Headers) => [...all].filter(([name]) => !['date', 'x-request-id'].includes(name));
+    expect(comparableHeaders(headers)).toEqual(comparableHeaders(plain.headers));
     expect([...headers.values(), text].join()).not.toContain(CANARY);
   });
 });

@@ -1,36 +1,36 @@
 import { gzipSync } from 'node:zlib';
 import { CANARY } from '../log-lines.js';
-import { body, json, reset, type Trick, wire } from './hostile-upstream.js';
+import { body, json, reset, type Behaviour, wire } from './hostile-upstream.js';
 
-/** A trick the upstream plays on `GET /transfers/1`, what our caller gets for it, and what the log says, never with a value. */
+/** An invalid response to `GET /transfers/1`, the response of the gateway, and its log line, which never contains a value. */
 export interface HostileResponse {
   readonly what: string;
-  readonly trick: Trick;
+  readonly behaviour: Behaviour;
   readonly status: 502 | 503 | 504;
-  /** The log must say this. */
+  /** A pattern of the log line. */
   readonly why: RegExp;
 }
 
 const JSON_TYPE = { 'content-type': 'application/json' };
-/** The least a transfer has, with more. */
+/** A transfer with the required fields and more. */
 const transfer = (more: object = {}) => ({ id: 1, amount: '1', edges: {}, ...more });
-/** The same as a text with a place for a number that JavaScript would not write so. */
+/** A transfer as text, with a number that JavaScript would write differently. */
 const withBalance = (amount: string) =>
   `{"id":1,"amount":"1","description":"${CANARY}","edges":{"balance":{"id":1,"amount":${amount}}}}`;
 const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n';
-const drip: Trick = wire(`${HEAD}Content-Length: 100\r\n\r\n`, (socket) => {
+const drip: Behaviour = wire(`${HEAD}Content-Length: 100\r\n\r\n`, (socket) => {
   const timer = setInterval(() => socket.writable && socket.write(' '), 100);
   socket.once('close', () => clearInterval(timer));
 });
-const flood: Trick = wire('', (socket) => {
+const flood: Behaviour = wire('', (socket) => {
   const more = (): void => {
     while (!socket.destroyed)
       if (!socket.write('HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n')) return void socket.once('drain', more);
   };
   more();
 });
-/** A body without an end, as fast as it is taken. */
-const endless: Trick = wire(`${HEAD}Transfer-Encoding: chunked\r\n\r\n`, (socket) => {
+/** A body without an end, sent as fast as it is read. */
+const endless: Behaviour = wire(`${HEAD}Transfer-Encoding: chunked\r\n\r\n`, (socket) => {
   const chunk = `10000\r\n${' '.repeat(65_536)}\r\n`;
   const more = (): void => {
     while (!socket.destroyed) if (!socket.write(chunk)) return void socket.once('drain', more);
@@ -38,18 +38,28 @@ const endless: Trick = wire(`${HEAD}Transfer-Encoding: chunked\r\n\r\n`, (socket
   more();
 });
 
-const broken = (what: string, trick: Trick): HostileResponse => ({
+const broken = (what: string, behaviour: Behaviour): HostileResponse => ({
   what,
-  trick,
+  behaviour,
   status: 502,
   why: /had no complete response/,
 });
-const late = (what: string, trick: Trick): HostileResponse => ({ what, trick, status: 504, why: /within \d+ ms/ });
-const distrusted = (what: string, trick: Trick, why: RegExp): HostileResponse => ({ what, trick, status: 502, why });
+const late = (what: string, behaviour: Behaviour): HostileResponse => ({
+  what,
+  behaviour,
+  status: 504,
+  why: /within \d+ ms/,
+});
+const distrusted = (what: string, behaviour: Behaviour, why: RegExp): HostileResponse => ({
+  what,
+  behaviour,
+  status: 502,
+  why,
+});
 const wrong = (what: string, value: unknown, why: RegExp) => distrusted(what, json(value), why);
 
-/** What no answer is. */
-export const BROKEN_ANSWERS: readonly HostileResponse[] = [
+/** Responses that are incomplete or no HTTP. */
+export const BROKEN_RESPONSES: readonly HostileResponse[] = [
   late('hangs', () => undefined),
   late('sends a byte now and then', drip),
   late(
@@ -75,14 +85,14 @@ export const BROKEN_ANSWERS: readonly HostileResponse[] = [
   broken('splits its answer', wire(`HTTP/1.1 200 OK\r\nX-A: b\rSet-Cookie: ${CANARY}=1\r\nContent-Length: 0\r\n\r\n`)),
 ];
 
-/** More than anybody reads: it is given up by its length, or by the time it takes. */
-export const TOO_LONG: readonly (readonly [what: string, trick: Trick])[] = [
+/** Responses that the gateway stops reading, because of their length or their duration. */
+export const TOO_LONG: readonly (readonly [what: string, behaviour: Behaviour])[] = [
   ['64 MiB long', body(' '.repeat(64 * 1024 * 1024), JSON_TYPE)],
   ['without an end', endless],
 ];
 
-/** Answers in good HTTP that are not the interface's. */
-export const FOREIGN_ANSWERS: readonly HostileResponse[] = [
+/** Valid HTTP responses that the interface does not have. */
+export const FOREIGN_RESPONSES: readonly HostileResponse[] = [
   distrusted('sends HTML', body(`<html>${CANARY}</html>`, { 'content-type': 'text/html' }), /Content-Type is not JSON/),
   distrusted('sends nothing', body('', JSON_TYPE), /not valid JSON/),
   distrusted('says 204', (response) => response.writeHead(204).end(), /204/),

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import { ADA, BOB } from '../service.js';
 
-/** A request as it has arrived, whole. */
+/** A complete request as received. */
 export interface ReceivedRequest {
   readonly method: string;
   readonly path: string;
@@ -11,10 +11,10 @@ export interface ReceivedRequest {
   readonly body: string;
 }
 
-/** What is done with a request, in place of an answer: everything down to the socket may be used. */
-export type Trick = (response: ServerResponse, asked: ReceivedRequest) => void;
+/** Handles a request. It may use the socket, to send what is not HTTP. */
+export type Behaviour = (response: ServerResponse, received: ReceivedRequest) => void;
 
-/** A user list, whether or not it is one. */
+/** A valid or invalid user list. */
 export type UserList = unknown;
 
 const role = (id: number, name: string, workspace: number) => ({
@@ -23,7 +23,7 @@ const role = (id: number, name: string, workspace: number) => ({
   edges: { workspace: { id: workspace, name: `Workspace ${workspace}` } },
 });
 
-/** Ada may do everything in workspace 1, Bob something. */
+/** Ada is an admin of workspace 1, Bob a member. */
 export const PEOPLE: readonly unknown[] = [
   { id: 1, email: ADA, status: 'completed', edges: { roles: [role(1, 'admin', 1)] } },
   { id: 2, email: BOB, status: 'completed', edges: { roles: [role(2, 'member', 1)] } },
@@ -34,17 +34,17 @@ export const roleIn = role;
  * An upstream that lets a gateway start and identify its callers, and responds to every other request as the spec sets it.
  */
 export class HostileUpstream {
-  /** All that has arrived but what the gateway asks for itself. */
+  /** The requests, without those of the gateway for user lists. */
   readonly received: ReceivedRequest[] = [];
-  /** How often the user lists have been read. */
+  /** The number of reads of user lists. */
   listsRead = 0;
   /** Of app 1. */
   users: UserList = PEOPLE;
   usersOf2: UserList = [];
   apps: unknown = [{ id: 1, name: 'App 1' }];
-  /** For the lists too, where it is set. */
-  listsTrick: Trick | undefined;
-  trick: Trick = json([]);
+  /** Overrides the responses of the lists if it is set. */
+  listsBehaviour: Behaviour | undefined;
+  behaviour: Behaviour = json([]);
   private readonly sockets = new Set<Socket>();
   private waiting: (() => void)[] = [];
 
@@ -71,20 +71,37 @@ export class HostileUpstream {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  /** Resolves when this holds; looked at whenever a request has arrived. */
-  async until(isSo: () => boolean): Promise<void> {
-    while (!isSo()) await new Promise<void>((resolve) => this.waiting.push(resolve));
+  /** Resolves when the condition is true. It is checked after each request. */
+  async until(condition: () => boolean): Promise<void> {
+    while (!condition()) await new Promise<void>((resolve) => this.waiting.push(resolve));
   }
 
   /** Closes the server and its connections. */
-  async goAway(): Promise<void> {
+  async stop(): Promise<void> {
     const closed = once(this.server.close(), 'close');
     for (const socket of this.sockets) socket.destroy();
     await closed;
   }
 
-  async comeBack(): Promise<void> {
+  async restart(): Promise<void> {
     await once(this.server.listen(this.port, '127.0.0.1'), 'listening');
+  }
+
+  /** Former names, until circuit.spec.ts uses the current ones. */
+  get trick(): Behaviour {
+    return this.behaviour;
+  }
+  set trick(behaviour: Behaviour) {
+    this.behaviour = behaviour;
+  }
+  set listsTrick(behaviour: Behaviour | undefined) {
+    this.listsBehaviour = behaviour;
+  }
+  goAway(): Promise<void> {
+    return this.stop();
+  }
+  comeBack(): Promise<void> {
+    return this.restart();
   }
 
   private listAt(path: string): unknown {
@@ -96,22 +113,22 @@ export class HostileUpstream {
   private async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = '', url: path = '', headers } = request;
     const body = await textOf(request);
-    const asked: ReceivedRequest = { method, path, headers, body };
+    const received: ReceivedRequest = { method, path, headers, body };
     const isList = path === '/apps' || /^\/apps\/\d+\/users$/.test(path);
     if (path.endsWith('/users')) this.listsRead += 1;
-    if (!isList) this.received.push(asked);
-    const trick = isList ? (this.listsTrick ?? listed(this.listAt(path))) : this.trick;
-    trick(response, asked);
+    if (!isList) this.received.push(received);
+    const behaviour = isList ? (this.listsBehaviour ?? listed(this.listAt(path))) : this.behaviour;
+    behaviour(response, received);
     const waiting = this.waiting;
     this.waiting = [];
-    for (const look of waiting) look();
+    for (const check of waiting) check();
   }
 }
 
-const listed = (list: unknown): Trick =>
+const listed = (list: unknown): Behaviour =>
   list === undefined ? json({ errorCode: 'invalid_request', message: 'No such app.' }, 404) : json(list);
 
-/** What came of a body; of one that was broken off, what there was. */
+/** The body of a request, or its first part if the connection breaks. */
 async function textOf(request: IncomingMessage): Promise<string> {
   let text = '';
   try {
@@ -122,22 +139,22 @@ async function textOf(request: IncomingMessage): Promise<string> {
   return text;
 }
 
-/** An answer as the interface has them. */
-export function json(value: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Trick {
+/** A JSON response. */
+export function json(value: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Behaviour {
   return body(JSON.stringify(value), { 'content-type': 'application/json', ...headers }, status);
 }
 
-/** An answer in good HTTP with any body. */
+/** A valid HTTP response with any body. */
 export function body(
   bytes: string | Buffer,
   headers: Readonly<Record<string, string | string[]>>,
   status = 200,
-): Trick {
+): Behaviour {
   return (response) => response.writeHead(status, headers).end(bytes);
 }
 
-/** Bytes on the wire, whatever they are, after which the connection is closed unless more is to come. */
-export function wire(bytes: string | Buffer, then: (socket: Socket) => void = (socket) => socket.end()): Trick {
+/** Any bytes on the connection, which is then closed by default. */
+export function wire(bytes: string | Buffer, then: (socket: Socket) => void = (socket) => socket.end()): Behaviour {
   return ({ socket }) => {
     if (!socket) return;
     socket.write(bytes);

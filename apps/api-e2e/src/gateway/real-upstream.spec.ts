@@ -34,7 +34,7 @@ describe('gateway with a broken connection to a real deployment', () => {
     await proxy?.stop();
     await books?.stop().finally(folder.remove);
   });
-  /** Repeats until what is in between is there again. */
+  /** Repeats a call until the connection works again. */
   async function served(options: () => Promise<HttpResponse>): Promise<HttpResponse> {
     for (;;) {
       const response = await options();
@@ -47,7 +47,7 @@ describe('gateway with a broken connection to a real deployment', () => {
     return { from, input: { amount: '2500', recipientID: await ada.recipientOf(to), type: 'instant' } };
   };
 
-  /** Sent again with the key that the broken answer named: there is one order, and it has cost once. */
+  /** Retries with the key of the failed response, and expects one order and one debit. */
   async function expectOne(from: Account, input: object, broken: HttpResponse): Promise<HttpResponse> {
     const key = broken.headers.get('idempotency-key') ?? '';
     const again = await served(() => ada.send(from.id, input, { 'idempotency-key': key }));
@@ -61,7 +61,7 @@ describe('gateway with a broken connection to a real deployment', () => {
 
   it('retries an order with a lost response by the returned key without placing it twice', async () => {
     const { from, input } = await payment();
-    const lost = proxy.breakNext(`/accounts/${from.id}/orders`, 'answered');
+    const lost = proxy.breakNext(`/accounts/${from.id}/orders`, 'responded');
 
     const [broken] = await Promise.all([ada.send(from.id, input), lost]);
 
@@ -87,7 +87,7 @@ describe('gateway with a broken connection to a real deployment', () => {
     const payments = await Promise.all(Array.from({ length: 8 }, payment));
     const lost = payments.map(({ from, input }) => ({ from, input, key: { 'idempotency-key': `many-${from.id}` } }));
     const first = lost[0]!;
-    const broken = proxy.breakNext(`/accounts/${first.from.id}/orders`, 'answered', () => proxy.breakAll());
+    const broken = proxy.breakNext(`/accounts/${first.from.id}/orders`, 'responded', () => proxy.breakAll());
 
     const responses = await Promise.all(lost.map(({ from, input, key }) => ada.send(from.id, input, key)));
     await broken;

@@ -2,18 +2,18 @@ import { demoDataDir, RunningService } from '../running-service.js';
 import { GATEWAY, localToken, type Service } from '../service.js';
 import { readWorld, type World } from '../world.js';
 
-/** Longer than a test may take: only what is meant to hang comes to it. */
+/** Longer than a test may take, so that only a request that hangs reaches it. */
 const UPSTREAM_TIMEOUT_MS = '10000';
 
 export interface GatewayOptions {
-  /** Whose key signs the tokens of callers, and our own. */
+  /** The DATA_DIR whose key signs the tokens of callers and of the gateway. */
   readonly dataDir: string;
-  /** Where the other deployment is. */
+  /** The address of the other deployment. */
   readonly upstream: string;
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** A service that answers from another deployment, as which it signs in as the service user of the demo world. */
+/** A gateway of another deployment, with the credential of the service user of the demo data. */
 export async function startGateway({ dataDir, upstream, environment = {} }: GatewayOptions): Promise<RunningService> {
   const UPSTREAM_TOKEN = await localToken(dataDir, GATEWAY);
   return RunningService.start({
@@ -22,7 +22,7 @@ export async function startGateway({ dataDir, upstream, environment = {} }: Gate
   });
 }
 
-/** A deployment on a fresh demo world, and a gateway in front of it. */
+/** A deployment with new demo data, and a gateway in front of it. */
 export class StackedServices {
   private constructor(
     readonly dataDir: string,
@@ -43,12 +43,12 @@ export class StackedServices {
     return new StackedServices(dataDir, await readWorld(dataDir), books, front, remove);
   }
 
-  /** The deployment, asked directly. */
+  /** The deployment, called directly. */
   get direct(): Service {
     return this.at(this.books);
   }
 
-  /** The same, asked through the gateway. */
+  /** The deployment, called through the gateway. */
   get stacked(): Service {
     return this.at(this.front);
   }

@@ -9,7 +9,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => services?.stop());
 
-/** The suite takes its service before it is started. */
+/** The suite needs its service before the service is started. */
 const stacked: Service = {
   get url() {
     return services.stacked.url;

@@ -8,15 +8,15 @@ import { LocalIssuer } from '@banking/local-issuer';
 import { newDataDir, refusedStart, RunningService, type TestDataDir } from '../running-service.js';
 import { ADA, AUDIENCE, GATEWAY, localToken } from '../service.js';
 import { BreakingProxy } from './breaking-proxy.js';
-import { body, HostileUpstream, json, type Trick } from './hostile-upstream.js';
+import { body, HostileUpstream, json, type Behaviour } from './hostile-upstream.js';
 import { startGateway } from './stacked-services.js';
 
-/** What an operator reads is sentences: no stack, no name of a class. */
+/** Messages to an operator are sentences, without a stack or the name of a class. */
 const STACK = /^\s+at .+:\d+:\d+|node:internal|\bError:/m;
 const SECRET = 'hunter2-of-the-upstream';
 const URL_OF = 'https://bank.example/banking';
 
-/** What is configured wrongly, and what the sentence must name. */
+/** The invalid setting, and a pattern of the message. */
 const MISTAKES: readonly (readonly [what: string, environment: Readonly<Record<string, string>>, sentence: RegExp])[] =
   [
     ['no credential', { UPSTREAM_URL: URL_OF }, /UPSTREAM_TOKEN/],
@@ -57,8 +57,8 @@ const MISTAKES: readonly (readonly [what: string, environment: Readonly<Record<s
     ],
   ];
 
-/** What the upstream says when it is first asked, and what the sentence must name. */
-const NOT_OURS: readonly (readonly [what: string, trick: Trick, sentence: RegExp])[] = [
+/** The first response of the upstream, and a pattern of the message. */
+const NOT_OURS: readonly (readonly [what: string, behaviour: Behaviour, sentence: RegExp])[] = [
   ['does not let it list apps', json({ errorCode: 'forbidden', message: 'No.' }, 403), /403/],
   ['has no such path', json({ errorCode: 'invalid_request', message: 'No.' }, 404), /UPSTREAM_URL.*404/],
   ['sends elsewhere', body('', { location: 'https://bank.example/login' }, 302), /UPSTREAM_URL/],
@@ -74,11 +74,11 @@ describe('gateway start', () => {
     token = await localToken(folder.path, GATEWAY);
   });
   afterAll(async () => {
-    await upstream.goAway();
+    await upstream.stop();
     await folder.remove();
   });
   afterEach(() => {
-    upstream.listsTrick = undefined;
+    upstream.listsBehaviour = undefined;
   });
 
   const start = (environment: Readonly<Record<string, string>> = {}) =>
@@ -99,8 +99,8 @@ describe('gateway start', () => {
     expectRefused(environment, sentence),
   );
 
-  it.each(NOT_OURS)('refuses to start if the upstream %s', async (_, trick, sentence) => {
-    upstream.listsTrick = trick;
+  it.each(NOT_OURS)('refuses to start if the upstream %s', async (_, behaviour, sentence) => {
+    upstream.listsBehaviour = behaviour;
 
     await expectRefused({ UPSTREAM_URL: upstream.url, UPSTREAM_TOKEN: token }, sentence);
   });
@@ -108,7 +108,7 @@ describe('gateway start', () => {
   it('reports an expired token and a token for another audience', async () => {
     const issuer = await LocalIssuer.open(folder.path);
     const other = await issuer.sign({ email: GATEWAY, audience: 'another-service', lifetimeSeconds: 60 });
-    upstream.listsTrick = json({ errorCode: 'invalid_request', message: 'No.' }, 401);
+    upstream.listsBehaviour = json({ errorCode: 'invalid_request', message: 'No.' }, 401);
 
     await expectRefused({ UPSTREAM_URL: upstream.url, UPSTREAM_TOKEN: other }, /another-service/);
     expect(other).not.toContain(AUDIENCE);
@@ -131,7 +131,7 @@ describe('gateway start', () => {
   });
 
   it('waits for an unreachable upstream and serves once it is reachable', async () => {
-    await upstream.goAway();
+    await upstream.stop();
     const gateway = await start();
     const ready = async () => (await fetch(`${gateway.url}/health/ready`)).status;
     const read = async () => {
@@ -141,7 +141,7 @@ describe('gateway start', () => {
 
     expect([await ready(), (await fetch(`${gateway.url}/health/live`)).status]).toEqual([503, 200]);
     expect([502, 503]).toContain(await read());
-    await upstream.comeBack();
+    await upstream.restart();
     while ((await ready()) !== 200);
     while ((await read()) !== 200);
     await gateway.stop();

@@ -13,14 +13,14 @@ describe('gateway stop', () => {
     attacked = await AttackedGateway.start({ UPSTREAM_TIMEOUT_MS: '10000' });
   }, 60_000);
   afterEach(async () => {
-    await attacked.upstream.goAway();
+    await attacked.upstream.stop();
   });
 
   it('finishes requests under load, including those in progress upstream', async () => {
-    const held: (() => void)[] = [];
-    attacked.upstream.trick = (response, asked) => {
-      if (asked.method === 'GET') json({ id: 1, amount: '1' })(response, asked);
-      else held.push(() => json(ORDER, 200)(response, asked));
+    const pending: (() => void)[] = [];
+    attacked.upstream.behaviour = (response, request) => {
+      if (request.method === 'GET') json({ id: 1, amount: '1' })(response, request);
+      else pending.push(() => json(ORDER, 200)(response, request));
     };
     const headers = { authorization: `Bearer ${await attacked.service.tokenOf(ADA)}`, 'workspace-id': '1' };
     const clients = Array.from(
@@ -28,11 +28,11 @@ describe('gateway stop', () => {
       () => new KeepAliveClient(`${attacked.service.url}/transfers/1`, headers),
     );
     const order = attacked.sendRequest(PATH, { body: { amount: '10', recipientID: 3, type: 'instant' } });
-    await attacked.upstream.until(() => held.length > 0 && clients.every(({ statuses }) => statuses.length > 5));
+    await attacked.upstream.until(() => pending.length > 0 && clients.every(({ statuses }) => statuses.length > 5));
 
     attacked.gateway.signal('SIGTERM');
     const endings = await Promise.all(clients.map(({ ended }) => ended));
-    held.forEach((answer) => answer());
+    pending.forEach((respond) => respond());
 
     expect((await order).status).toBe(200);
     expect(endings).toEqual(clients.map(() => 'told to leave'));
@@ -42,7 +42,7 @@ describe('gateway stop', () => {
   });
 
   it('stops after a caller disconnected, and has sent the order once', async () => {
-    attacked.upstream.trick = () => undefined;
+    attacked.upstream.behaviour = () => undefined;
     const leaving = new AbortController();
     const headers = {
       authorization: `Bearer ${await attacked.service.tokenOf(ADA)}`,

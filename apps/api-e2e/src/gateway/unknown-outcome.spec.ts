@@ -1,5 +1,5 @@
 import { AttackedGateway } from './gateway-under-attack.js';
-import { body, json, reset, type Trick, wire } from './hostile-upstream.js';
+import { body, json, reset, type Behaviour, wire } from './hostile-upstream.js';
 
 const HEAD = 'HTTP/1.1 201 Created\r\nContent-Type: application/json\r\n';
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -7,8 +7,8 @@ const ORDER = { id: 7, amount: '10', status: 'active', type: 'instant', edges: {
 const PATH = '/accounts/1/orders';
 const INPUT = { amount: '10', recipientID: 3, type: 'instant' };
 
-/** Whether the order was placed is not known after any of these. */
-const IN_DOUBT: readonly (readonly [what: string, trick: Trick, status: 502 | 504])[] = [
+/** Failures after which the outcome of the order is unknown. */
+const IN_DOUBT: readonly (readonly [what: string, behaviour: Behaviour, status: 502 | 504])[] = [
   ['hangs', () => undefined, 504],
   ['hangs in its body', wire(`${HEAD}Content-Length: 9\r\n\r\n{`, () => undefined), 504],
   ['breaks the connection', wire('', reset), 502],
@@ -32,8 +32,8 @@ const IN_DOUBT: readonly (readonly [what: string, trick: Trick, status: 502 | 50
   ['says 503', json({ errorCode: 'x', message: 'No.' }, 503), 502],
 ];
 
-/** After these it is known that it was not. */
-const REFUSED: readonly (readonly [what: string, trick: Trick, status: number])[] = [
+/** Refusals after which the order is known not to be placed. */
+const REFUSED: readonly (readonly [what: string, behaviour: Behaviour, status: number])[] = [
   ['422', json({ errorCode: 'unprocessable', message: 'No.', reason: 'insufficient_funds' }, 422), 422],
   [
     '409',
@@ -57,7 +57,7 @@ describe('gateway that sends an order with an unknown outcome', () => {
     attacked.upstream.received.length = 0;
   });
   afterEach(async () => {
-    attacked.upstream.trick = json([]);
+    attacked.upstream.behaviour = json([]);
     expect(await attacked.sendRequest('/accounts')).toMatchObject({ status: 200, body: [] });
     expect(attacked.wrongLines()).toEqual([]);
   });
@@ -66,29 +66,29 @@ describe('gateway that sends an order with an unknown outcome', () => {
 
   it.each(IN_DOUBT)(
     'sends the order once with the key of the caller, and returns the key, if the upstream %s',
-    async (_, trick, status) => {
-      attacked.upstream.trick = trick;
+    async (_, behaviour, status) => {
+      attacked.upstream.behaviour = behaviour;
 
-      const answer = await attacked.requestAndReadLog(PATH, { body: INPUT, headers: { 'idempotency-key': 'mine' } });
+      const response = await attacked.requestAndReadLog(PATH, { body: INPUT, headers: { 'idempotency-key': 'mine' } });
 
-      expect(answer.status).toBe(status);
+      expect(response.status).toBe(status);
       expect(keysSeen()).toEqual(['mine']);
-      expect(answer.headers.get('idempotency-key')).toBe('mine');
-      expect(answer.lines[0]).toMatch(/^\{"level":"warn"/);
+      expect(response.headers.get('idempotency-key')).toBe('mine');
+      expect(response.lines[0]).toMatch(/^\{"level":"warn"/);
     },
   );
 
   it.each(IN_DOUBT)(
     'returns a generated key to retry with if the upstream %s and the caller sent none',
-    async (_, trick, status) => {
-      attacked.upstream.trick = trick;
+    async (_, behaviour, status) => {
+      attacked.upstream.behaviour = behaviour;
 
-      const answer = await attacked.sendRequest(PATH, { body: INPUT });
-      const key = answer.headers.get('idempotency-key') ?? '';
-      attacked.upstream.trick = json(ORDER, 201, { 'idempotent-replayed': 'true' });
+      const response = await attacked.sendRequest(PATH, { body: INPUT });
+      const key = response.headers.get('idempotency-key') ?? '';
+      attacked.upstream.behaviour = json(ORDER, 201, { 'idempotent-replayed': 'true' });
       const again = await attacked.sendRequest(PATH, { body: INPUT, headers: { 'idempotency-key': key } });
 
-      expect(answer.status).toBe(status);
+      expect(response.status).toBe(status);
       expect(key).toMatch(/^[\x21-\x7e]{16,255}$/);
       expect(keysSeen()).toEqual([key, key]);
       expect(attacked.upstream.received[0]?.body).toBe(attacked.upstream.received[1]?.body);
@@ -102,7 +102,7 @@ describe('gateway that sends an order with an unknown outcome', () => {
   );
 
   it('generates a different key for each request', async () => {
-    attacked.upstream.trick = json(ORDER, 201);
+    attacked.upstream.behaviour = json(ORDER, 201);
 
     await Promise.all([attacked.sendRequest(PATH, { body: INPUT }), attacked.sendRequest(PATH, { body: INPUT })]);
 
@@ -115,22 +115,22 @@ describe('gateway that sends an order with an unknown outcome', () => {
     ['a cancellation', 'POST', '/accounts/1/orders/1/cancellation', undefined],
     ['a resumption', 'POST', '/accounts/1/orders/1/resumption', undefined],
   ])('sends %s once and returns no key if the connection breaks', async (_, method, path, body) => {
-    attacked.upstream.trick = wire('', reset);
+    attacked.upstream.behaviour = wire('', reset);
 
-    const answer = await attacked.sendRequest(path, { method, ...(body && { body }) });
+    const response = await attacked.sendRequest(path, { method, ...(body && { body }) });
 
-    expect(answer).toMatchObject({ status: 502, body: { reason: 'upstream_error' } });
-    expect(answer.headers.has('idempotency-key')).toBe(false);
-    expect(attacked.upstream.received.map((asked) => [asked.method, asked.path])).toEqual([[method, path]]);
+    expect(response).toMatchObject({ status: 502, body: { reason: 'upstream_error' } });
+    expect(response.headers.has('idempotency-key')).toBe(false);
+    expect(attacked.upstream.received.map((request) => [request.method, request.path])).toEqual([[method, path]]);
   });
 
-  it.each(REFUSED)('returns no key for the refusal %s', async (_, trick, status) => {
-    attacked.upstream.trick = trick;
+  it.each(REFUSED)('returns no key for the refusal %s', async (_, behaviour, status) => {
+    attacked.upstream.behaviour = behaviour;
 
-    const answer = await attacked.sendRequest(PATH, { body: INPUT });
+    const response = await attacked.sendRequest(PATH, { body: INPUT });
 
-    expect(answer.status).toBe(status);
-    expect(answer.headers.has('idempotency-key')).toBe(false);
+    expect(response.status).toBe(status);
+    expect(response.headers.has('idempotency-key')).toBe(false);
     expect(attacked.upstream.received).toHaveLength(1);
   });
 });

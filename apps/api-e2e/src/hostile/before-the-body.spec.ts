@@ -5,7 +5,7 @@ import { sendRawRequest, faultsInError, requestBytes, sendRaw } from './raw-requ
 const service = serviceOfTheRun();
 const { host } = new URL(service.url);
 
-/** A body, and the headers it is sent with. */
+/** A body and its headers. */
 interface SentBody {
   readonly headers: readonly string[];
   readonly body?: string;

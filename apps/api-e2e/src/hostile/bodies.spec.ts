@@ -27,7 +27,7 @@ describe('bodies of operations', () => {
     server = await attachEmbeddedServer({ dataDir: service.dataDir });
     owner = await Database.open({ connection: server.connection, role: OWNER_ROLE });
     token = await service.tokenOf(ADA);
-    // The first sight of a user is written down.
+    // The first request of a user binds the subject, which changes a row.
     expect((await fetch(`${service.url}/apps`, { headers: { authorization: `Bearer ${token}` } })).status).toBe(200);
     routes = routesOf(service.document).filter(({ operation }) => operation.requestBody);
     expect(routes.length).toBeGreaterThanOrEqual(6);
@@ -38,7 +38,7 @@ describe('bodies of operations', () => {
     await service?.stop();
   });
 
-  /** What every table of ours holds, of all workspaces. */
+  /** A digest of every table, of all workspaces. */
   const books = async () => {
     const [rows] = await owner.pipeline({ workspaces: [1, 2, 3, 4] }, [bind(CONTENT)] as const);
     expect(rows.find(({ name }) => name === 'transfer')?.digest).not.toBe(
@@ -47,11 +47,11 @@ describe('bodies of operations', () => {
     return rows;
   };
 
-  /** Sends one body to one operation, otherwise asked as its example is. */
+  /** Sends a body to an operation, with the other parts of its example. */
   const send = async (route: Route, text: string, lines: readonly string[] = []) => {
     const { method, path, headers } = callOf(route);
     const own = lines.map((line) => line.slice(0, line.indexOf(':')).toLowerCase());
-    const kept = Object.entries({
+    const ownHeaders = Object.entries({
       ...headers,
       'Content-Type': 'application/json',
       'Content-Length': String(Buffer.byteLength(text)),
@@ -59,12 +59,12 @@ describe('bodies of operations', () => {
     return sendRawRequest(service.url, {
       method,
       path,
-      headers: [`Authorization: Bearer ${token}`, ...kept.map((line) => line.join(': ')), ...lines],
+      headers: [`Authorization: Bearer ${token}`, ...ownHeaders.map((line) => line.join(': ')), ...lines],
       body: text,
     });
   };
 
-  /** Sends all, one after the other, and expects each refused, as documented, with one of the statuses and nothing written. */
+  /** Sends each body, and expects a documented refusal with one of the statuses and no changed row. */
   async function expectRefused(
     statuses: readonly number[],
     cases: readonly {
@@ -148,7 +148,7 @@ describe('bodies of operations', () => {
           .map(([what, value]) => ({ route, what: `${field}: ${what}`, text: with_(route, { [field]: value }) })),
       ),
     );
-    // An empty object for the details of a recipient is of the right kind, and says too little.
+    // An empty object for the details of a recipient has the right type, and lacks fields.
     await expectRefused([400, 422], cases);
   });
 
@@ -191,7 +191,7 @@ describe('bodies of operations', () => {
   });
 });
 
-/** A digest of every table, so that nothing can change unseen. */
+/** The query of a digest of every table, which detects any change. */
 const CONTENT = sqlStatement<{ readonly name: string; readonly digest: string }>(
   'content_of_all_tables',
   `select table_name as name, md5(query_to_xml(format('select t::text as row from banking.%I t order by 1', table_name), true, false, '')::text) as digest

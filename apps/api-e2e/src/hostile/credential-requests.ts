@@ -3,7 +3,7 @@ import { type HostileCase, TRANSFER, UNAUTHENTICATED } from './hostile-case.js';
 
 const NO_WORKSPACE_ID = { status: 400, reason: 'workspace_id_invalid' };
 
-/** Credentials that are no bearer token. Forged tokens have a file of their own. */
+/** Credentials that are no bearer token. Forged tokens are in `forge.ts`. */
 export const CREDENTIALS: readonly HostileCase[] = [
   { what: 'no credential', path: '/apps', with: { Authorization: null }, ...UNAUTHENTICATED },
   { what: 'no credential, on a transfer', path: TRANSFER, with: { Authorization: null }, ...UNAUTHENTICATED },

@@ -8,31 +8,31 @@ import {
   type KeyObject,
 } from 'node:crypto';
 
-/** A key of an issuer that the service trusts, and all a good token of that issuer says. */
+/** A key of a trusted issuer, and the claims of a valid token of that issuer. */
 export interface Mint {
   readonly issuer: string;
   readonly audience: string;
   readonly subject: string;
-  /** Claims a token of this issuer carries beside the registered ones. */
+  /** Claims of this issuer besides the registered ones. */
   readonly claims?: Readonly<Record<string, unknown>>;
   readonly alg: 'ES256' | 'RS256';
   readonly kid: string;
   readonly key: KeyObject;
 }
 
-/** What is changed of a good token. `undefined` takes a part away. */
+/** The changes of a valid token. `undefined` removes a part. */
 export interface Change {
   readonly header?: Readonly<Record<string, unknown>>;
   readonly claims?: Readonly<Record<string, unknown>>;
-  /** Makes the third part from the first two; without it the right key signs. */
+  /** Returns the third part for the first two. By default, the right key signs. */
   readonly signature?: (input: string) => string;
-  /** Last change of the whole. */
+  /** The last change of the complete token. */
   readonly whole?: (token: string) => string;
 }
 
 const encoded = (part: unknown) => Buffer.from(JSON.stringify(part)).toString('base64url');
 
-/** A good token, changed. */
+/** A valid token with changes. */
 export function forge(mint: Mint, { header, claims, signature, whole = (token) => token }: Change = {}): string {
   const now = Math.floor(Date.now() / 1000);
   const payload = {
@@ -55,7 +55,7 @@ const signed = ({ key }: Pick<Mint, 'key'>, input: string, digest: string | null
 const hmac = (secret: string | Buffer) => (input: string) =>
   createHmac('sha256', secret).update(input).digest('base64url');
 
-/** An attacker with a key of its own and a URL that publishes it. */
+/** An attacker with another key and a URL that publishes it. */
 export interface Attacker {
   readonly key: KeyObject;
   readonly publicJwk: JsonWebKey;
@@ -74,7 +74,7 @@ export const newKeyPair = (alg: Mint['alg']) =>
 
 const inSeconds = (offset: number) => Math.floor(Date.now() / 1000) + offset;
 
-/** Every token that must be rejected, by what is wrong with it. */
+/** The tokens that must be rejected, by their fault. */
 export function forgeries(mint: Mint, attacker: Attacker): Readonly<Record<string, Change>> {
   const publicKey = createPublicKey(mint.key);
   const publicJwk = publicKey.export({ format: 'jwk' }) as JsonWebKey;
@@ -109,7 +109,7 @@ export function forgeries(mint: Mint, attacker: Attacker): Readonly<Record<strin
   };
 }
 
-/** What can be wrong with a token of any issuer. */
+/** The faults of a token of any issuer. */
 export function namesOfForgeries(): string[] {
   const { privateKey: key } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const mint: Mint = { issuer: 'urn:x', audience: 'x', subject: 'x', alg: 'ES256', kid: 'x', key };

@@ -4,10 +4,10 @@ import { faultsInError, requestBytes, sendRaw } from './raw-request.js';
 const service = serviceOfTheRun();
 const { host } = new URL(service.url);
 
-/** More than all buffers on the way: a service that accepts this has not stopped reading. */
+/** More than all buffers in between hold, so that a service that accepts this has not stopped reading. */
 const ENDLESS_BYTES = 64 * 1024 * 1024;
 
-/** Requests whose end two readers could see in different places, or that are no HTTP at all. */
+/** Requests whose end is ambiguous, or that are no HTTP. */
 const BROKEN: Readonly<Record<string, string>> = {
   'two Host lines': `GET /apps HTTP/1.1\r\nHost: ${host}\r\nHost: evil.example\r\nConnection: close\r\n\r\n`,
   'an unknown transfer coding': `POST /apps HTTP/1.1\r\nHost: ${host}\r\nTransfer-Encoding: xchunked\r\n\r\n`,

@@ -98,7 +98,7 @@ const query = fc.oneof(
   fc.constant(''),
   fc.array(fc.tuple(word, word), { maxLength: 4 }).map((pairs) => `?${pairs.map((pair) => pair.join('=')).join('&')}`),
 );
-/** What a header line may hold at all; the rest is for the specs of broken framing. */
+/** The characters of a valid header line. Invalid lines are in framing.spec.ts. */
 const value = fc
   .oneof(fc.constantFrom(...ODD_VALUES), fc.string({ maxLength: 40 }), fc.stringMatching(/^[\x20-\x7e]{0,60}$/))
   .map((text) => text.replace(/[\r\n\0]/g, ''));
@@ -125,8 +125,8 @@ describe(`random requests (seed ${seed})`, () => {
         query,
         fc.array(header, { maxLength: 5 }),
         fc.boolean(),
-        async (verb, at, asked, headers, known) => {
-          const target = `${at}${asked}`.replace(/[^\x21-\x7e]/g, encodeURIComponent);
+        async (verb, at, search, headers, known) => {
+          const target = `${at}${search}`.replace(/[^\x21-\x7e]/g, encodeURIComponent);
 
           const response = await sendRawRequest(service.url, {
             method: verb,

@@ -1,11 +1,11 @@
 /** An invalid request and the expected response. The default caller is Ada in Northwind Trading. */
 export interface HostileCase {
   readonly what: string;
-  /** GET where it says nothing. */
+  /** GET by default. */
   readonly method?: string;
   /** `{transfer}` stands for a transfer of Northwind Trading. */
   readonly path: string;
-  /** Replaces a header line of a good request, by its name; `null` leaves it out, a list sends it as often. */
+  /** Replaces header lines of a valid request by name. `null` omits the line, and a list sends one line for each element. */
   readonly with?: Readonly<Record<string, string | readonly string[] | null>>;
   readonly body?: string;
   readonly status: number;

@@ -52,7 +52,7 @@ describe('hostile requests', () => {
 
 const reasonIn = (body: string) => (JSON.parse(body) as { reason?: string }).reason;
 
-/** A good request with the lines of the case in place of its own. */
+/** A valid request with the header lines of the case. */
 function requestOf(hostile: HostileCase, words: Readonly<Record<string, string>>): RawRequest {
   const good = { Authorization: 'Bearer {token}', 'Workspace-ID': '{workspace}' };
   const lines = Object.entries({ ...good, ...hostile.with }).flatMap(([name, value]) =>

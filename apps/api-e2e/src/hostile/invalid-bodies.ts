@@ -1,4 +1,4 @@
-/** What no operation takes from its caller: it is ours to say, or stands in the path or in a header. */
+/** Fields that no operation accepts, because the service sets them, or because they are in the path or in a header. */
 export const NOT_THEIRS = [
   'id',
   'workspaceID',
@@ -19,7 +19,7 @@ export const NOT_THEIRS = [
   'hasOwnProperty',
 ];
 
-/** Bodies that are no object of ours, whatever the operation. */
+/** Bodies that are no object, for any operation. */
 export const NO_OBJECTS: Readonly<Record<string, string>> = {
   'a truncated body': '{',
   'a list': '[]',
@@ -53,7 +53,7 @@ export const MEDIA_TYPES = [
   'text/json',
 ];
 
-/** In place of a field, whatever its type; what is right for the type is left out. */
+/** Values for a field of any type, without those of its type. */
 export const WRONG_VALUES: Readonly<Record<string, unknown>> = {
   null: null,
   'an empty text': '',
@@ -80,7 +80,7 @@ export const isRight = (name: string, type: string | undefined, isRequired: bool
   (name === 'true' && type === 'boolean') ||
   (name === 'a number' && type === 'integer') ||
   (name === 'true as a word' && type === 'string') ||
-  // Pairs of the caller's own may be none. An object that must be there says something.
+  // An optional object may be empty. A required object may not.
   (name === 'an object' && type === 'object' && !isRequired);
 
 export const KEYS = ['', 'two words', 'é', 'x'.repeat(256), 'tab\tbed'];

@@ -11,7 +11,7 @@ import { sendRawRequest, faultsInError } from './raw-request.js';
 const BODIES_PER_OPERATION = testOrProve(15, 60);
 const seed = Date.now() & 0x7fffffff;
 
-/** Every text and number of a body has one of these in it, also after `JSON.parse` has rounded the number. */
+/** Every text and number of a body contains one of these, also after `JSON.parse` has rounded the number. */
 const TEXT_MARKER = 'zq8marker';
 const NUMBER_MARKER = '3165098';
 const PLANTED = new RegExp(`${TEXT_MARKER}|${NUMBER_MARKER}`);
@@ -55,7 +55,7 @@ const NAMES = [
   'destinationCountry',
 ];
 
-/** JSON texts of values, with names of which some mean something to the operation. */
+/** JSON texts of values, with some names that are fields of the operation. */
 function jsonWith(known: readonly string[]) {
   const name = fc.oneof(fc.constantFrom(...NAMES), ...(known.length > 0 ? [fc.constantFrom(...known)] : []));
   const { value } = fc.letrec<{ value: string }>((tie) => ({
@@ -78,7 +78,7 @@ const objectOf = (name: fc.Arbitrary<string>, value: fc.Arbitrary<string>) =>
     .array(fc.tuple(name, value), { maxLength: 4 })
     .map((members) => `{${members.map(([one, text]) => `"${one}":${text}`).join(',')}}`);
 
-/** Bodies of an operation: anything at all, or its example with some fields replaced or added. */
+/** Bodies of an operation: any JSON, or its example with replaced or added fields. */
 function bodiesOf(route: Route): fc.Arbitrary<string> {
   const example = Object.entries((callOf(route).body ?? {}) as Record<string, unknown>);
   const details = example.flatMap(([, value]) => (typeof value === 'object' ? Object.entries(value ?? {}) : []));
@@ -87,8 +87,8 @@ function bodiesOf(route: Route): fc.Arbitrary<string> {
     fields: readonly (readonly [string, unknown])[],
     changes: readonly (readonly [string, string])[],
   ) => {
-    const kept = fields.filter(([field]) => !changes.some(([other]) => other === field));
-    return [...kept.map(([field, one]) => [field, JSON.stringify(one)] as const), ...changes];
+    const unchanged = fields.filter(([field]) => !changes.some(([other]) => other === field));
+    return [...unchanged.map(([field, one]) => [field, JSON.stringify(one)] as const), ...changes];
   };
   const written = (members: readonly (readonly [string, string])[]) =>
     `{${members.map(([one, text]) => `"${one}":${text}`).join(',')}}`;

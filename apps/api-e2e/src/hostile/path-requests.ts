@@ -3,7 +3,7 @@ import type { HostileCase } from './hostile-case.js';
 const NO_ID = { status: 400, reason: 'id_malformed' };
 const NO_ROUTE = { status: 404, reason: 'route_not_found' };
 
-/** Paths. An id has one spelling; a path is what it is, and never its neighbour. */
+/** Paths. An id has one spelling, and no other path leads to its resource. */
 export const PATHS: readonly HostileCase[] = [
   ...[
     '-1',

@@ -9,7 +9,7 @@ const ROUTES = [...ASSETS, '/docs', '/docs/', '/openapi.json', '/health/live', '
 
 const LONG_AGO = 'Sun, 06 Nov 1994 08:49:37 GMT';
 
-/** Headers that a library on the way may take badly. */
+/** Headers that a library may parse wrongly. */
 const HEADERS: readonly string[] = [
   ...[
     'bytes=0-0',
@@ -100,11 +100,11 @@ const TARGETS: readonly string[] = [
 
 const METHODS = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'DELETE', 'TRACE', 'PROPFIND', 'CONNECT', 'QUERY'];
 
-/** What is wrong with a response to a malformed or unusual request. */
+/** The faults in a response to a malformed or unusual request. */
 function faultsIn(response: RawResponse, method: string): string[] {
-  // Where the connection is closed without a response, Node left us nothing to answer.
-  if (response.status === undefined) return method === 'CONNECT' ? [] : ['it is not answered'];
-  if (response.status >= 500) return [`it is answered ${response.status}`];
+  // Node closes the connection of CONNECT without a call of the service.
+  if (response.status === undefined) return method === 'CONNECT' ? [] : ['it has no response'];
+  if (response.status >= 500) return [`the status is ${response.status}`];
   const missing = ['x-request-id', 'x-content-type-options', 'content-security-policy'].filter(
     (name) => !response.headers.has(name),
   );
@@ -128,7 +128,7 @@ describe('public routes', () => {
     const gets = HEADERS.map((header) => ['GET', route, header] as const);
     const heads = HEADERS.map((header) => ['HEAD', route, header] as const);
 
-    // A length or a coding without its body waits for the rest; what it is answered is proved in framing.spec.ts.
+    // A length or a coding without its body waits for the rest. framing.spec.ts tests these.
     await expectSound(
       [...gets, ...heads].filter(([, , header]) => !/^(Content-Length: 9|Transfer-Encoding: ch)/.test(header)),
     );

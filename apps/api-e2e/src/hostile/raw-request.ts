@@ -1,9 +1,9 @@
 import { connect, type Socket } from 'node:net';
 import { faultsIn } from '../contract/shapes.js';
 
-/** An answer as it came over the wire. */
+/** A response as received. */
 export interface RawResponse {
-  /** Undefined when the connection was closed without a word. */
+  /** Undefined if the connection was closed without a response. */
   readonly status: number | undefined;
   readonly headers: ReadonlyMap<string, string>;
   readonly body: string;
@@ -11,7 +11,7 @@ export interface RawResponse {
   readonly closedAfterMs: number;
 }
 
-/** What is sent: a line each, in the order given, so that headers can be repeated and broken. */
+/** Header lines in the given order, so that headers can be repeated and malformed. */
 export interface RawRequest {
   readonly method?: string;
   readonly path: string;
@@ -26,7 +26,7 @@ export function requestBytes({ method = 'GET', path, headers = [], body = '' }: 
   return [`${method} ${path} HTTP/1.1`, ...headers, '', body].join('\r\n');
 }
 
-/** Sends bytes, UTF-8, on a connection of their own and answers with what came until the server closed it. */
+/** Sends bytes in UTF-8 on a new connection, and returns everything received until the server closes it. */
 export function sendRaw(url: string, bytes: string, then?: (socket: Socket) => void): Promise<RawResponse> {
   const { hostname, port } = new URL(url);
   const startedAt = performance.now();
@@ -38,7 +38,7 @@ export function sendRaw(url: string, bytes: string, then?: (socket: Socket) => v
     });
     socket.setTimeout(SILENCE_MS, () => socket.destroy(new Error(`nothing happened in ${SILENCE_MS} ms`)));
     socket.on('data', (chunk) => chunks.push(chunk));
-    // A server that has said its word may reset what the client goes on sending.
+    // A server that has responded may reset the connection while the client still sends.
     socket.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') reject(error);
     });
@@ -46,23 +46,23 @@ export function sendRaw(url: string, bytes: string, then?: (socket: Socket) => v
   });
 }
 
-/** One request and its answer, on a connection that ends with it. */
+/** One request and its response, on a connection that then closes. */
 export function sendRawRequest(url: string, request: RawRequest): Promise<RawResponse> {
   const headers = request.headers ?? [];
   const host = headers.some((line) => /^host:/i.test(line)) ? [] : [`Host: ${new URL(url).host}`];
   return sendRaw(url, requestBytes({ ...request, headers: [...host, ...headers, 'Connection: close'] }));
 }
 
-/** Everything an error may not say: a stack, a statement, a place on our disk, a word of the libraries we are made of. */
+/** Internal details that an error may not contain: a stack, an SQL statement, a path, or text of a library. */
 const INSIDE =
   /\bat .+:\d+:\d+|node_modules|\.[jt]s:\d+|\bselect\b.+\bfrom\b|\binsert into\b|SQLSTATE|ECONN|FST_|ERR_|HPE_|JWS|JWT|\/(?:tmp|usr|home|var|root)\//i;
 
-/** What is wrong with an error answer: it must be JSON in the published form, and say nothing of our inside. */
+/** The faults in an error response, which must be JSON in the published form without internal details. */
 export function faultsInError({ status, headers, body }: RawResponse): string[] {
-  const faults: string[] = [];
-  if (!/^application\/json\b/.test(headers.get('content-type') ?? '')) faults.push('it is not JSON');
-  if (INSIDE.test(body)) faults.push(`it tells of our inside: ${body}`);
-  if (body === '') return [...faults, 'it has no body'];
+  const mistakes: string[] = [];
+  if (!/^application\/json\b/.test(headers.get('content-type') ?? '')) mistakes.push('it is not JSON');
+  if (INSIDE.test(body)) mistakes.push(`it tells of our inside: ${body}`);
+  if (body === '') return [...mistakes, 'it has no body'];
   try {
     const error = JSON.parse(body) as { requestId?: unknown };
     faults.push(...faultsIn(error, 'ErrorBody'));

@@ -5,16 +5,16 @@ import type { Service } from '../service.js';
 import { idOf } from '../world.js';
 import { forge, forgeries, namesOfForgeries, newAttacker, type Attacker, type Mint } from './forge.js';
 
-/** The names of all forgeries are known before there is an issuer whose key they are made with. */
+/** The names of the forgeries, which tests need before an issuer exists. */
 const NAMES = namesOfForgeries();
 
 export interface Target {
   readonly service: Pick<Service, 'url' | 'world'>;
-  /** A key the service trusts, for a user of Northwind Trading. */
+  /** A trusted key, for a user of Northwind Trading. */
   readonly mint: Mint;
 }
 
-/** Every forged token is refused on every kind of route, in the same words, and nothing outside is asked about it. */
+/** Every forged token is refused on every kind of route, with one message and without a request to another host. */
 export function refusesForgeries(issuer: string, provide: () => Promise<Target>): void {
   describe(`tokens forged for ${issuer}`, () => {
     let target: Target;
@@ -35,7 +35,7 @@ export function refusesForgeries(issuer: string, provide: () => Promise<Target>)
 
     afterAll(() => new Promise((closed) => trap.close(closed)));
 
-    const askWith = (path: string, token: string) => {
+    const requestWith = (path: string, token: string) => {
       const { service } = target;
       const anyone = { ...service, tokenOf: () => Promise.resolve(token) };
       return sendRequest(anyone, path, {
@@ -45,15 +45,15 @@ export function refusesForgeries(issuer: string, provide: () => Promise<Target>)
     };
 
     it('accepts an unchanged valid token', async () => {
-      const answer = await askWith('/apps', forge(target.mint));
+      const response = await requestWith('/apps', forge(target.mint));
 
-      expect(answer.status).toBe(200);
+      expect(response.status).toBe(200);
     });
 
     it('accepts a valid token with several audiences that include the service', async () => {
       const token = forge(target.mint, { claims: { aud: ['other-api', target.mint.audience] } });
 
-      expect((await askWith('/apps', token)).status).toBe(200);
+      expect((await requestWith('/apps', token)).status).toBe(200);
     });
 
     it.each(NAMES)('refuses %s without a request to another host', async (name) => {
@@ -68,16 +68,16 @@ export function refusesForgeries(issuer: string, provide: () => Promise<Target>)
       ];
 
       for (const path of paths) {
-        const answer = await askWith(path, token);
+        const response = await requestWith(path, token);
 
-        expect(answer.status).toBe(401);
-        expect(answer.body).toEqual({
+        expect(response.status).toBe(401);
+        expect(response.body).toEqual({
           errorCode: 'invalid_request',
           reason: 'not_authenticated',
           message: expect.any(String),
-          requestId: answer.headers.get('x-request-id'),
+          requestId: response.headers.get('x-request-id'),
         });
-        expect(answer.headers.get('www-authenticate')).toBe('Bearer');
+        expect(response.headers.get('www-authenticate')).toBe('Bearer');
       }
       expect(visits).toBe(0);
     });
@@ -85,8 +85,8 @@ export function refusesForgeries(issuer: string, provide: () => Promise<Target>)
     it('returns the same message for every forged token', async () => {
       const messages = new Set<unknown>();
       for (const name of NAMES) {
-        const answer = await askWith('/apps', forge(target.mint, forgeries(target.mint, attacker)[name]));
-        messages.add((answer.body as { message: unknown }).message);
+        const response = await requestWith('/apps', forge(target.mint, forgeries(target.mint, attacker)[name]));
+        messages.add((response.body as { message: unknown }).message);
       }
 
       expect([...messages]).toHaveLength(1);

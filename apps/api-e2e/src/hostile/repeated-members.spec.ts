@@ -8,7 +8,7 @@ const service = serviceOfTheRun();
 const escapedName = (name: string) =>
   name.replace(/^./, (first) => `\\u${first.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-/** A body with its first member once more, in one way or another. */
+/** A body whose first member is repeated in different spellings. */
 const REPEATED: Readonly<Record<string, (name: string, value: string, rest: string) => string>> = {
   'with the same value': (name, value, rest) => `{"${name}":${value}${rest},"${name}":${value}}`,
   'with another value': (name, value, rest) => `{"${name}":null${rest},"${name}":${value}}`,

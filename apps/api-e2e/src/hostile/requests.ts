@@ -112,11 +112,11 @@ export const HOSTILE: Readonly<Record<string, readonly HostileCase[]>> = {
   'a credential that is none': CREDENTIALS,
   'a Workspace-ID that is none': WORKSPACE_IDS,
   'a path that leads nowhere': PATHS,
-  'a method that is not answered': METHODS,
+  'an unsupported method': METHODS,
   'headers out of order': HEADERS,
 };
 
-/** Lines that mean nothing, so many that something can be hidden behind them. */
+/** Header lines without a meaning, so many that they can hide another line. */
 function manyLines(count: number): Record<string, string> {
   return Object.fromEntries(Array.from({ length: count }, (_, index) => [`X-Line-${index}`, '1']));
 }

@@ -25,7 +25,7 @@ describe('service with OIDC_BIND_BY_EMAIL=off', () => {
     expect((await asAda()).status).toBe(401);
     await banking(own.dataDir, 'user', 'bind', ADA, '--issuer', issuer.issuer, '--subject', 'ada-1');
     let response = await asAda();
-    // An unknown subject is remembered for a second.
+    // An unknown subject is cached for a second.
     while (response.status === 401) response = await asAda();
 
     expect(response.status).toBe(200);

@@ -22,7 +22,7 @@ describe('service that trusts an OpenID provider', () => {
 
   afterAll(async () => {
     await own?.stop();
-    await provider?.goAway();
+    await provider?.stop();
   });
 
   const provision = async (email: string, subject: string) => {
@@ -34,7 +34,7 @@ describe('service that trusts an OpenID provider', () => {
 
   it('stays alive while the provider is unreachable, and responds with Retry-After', async () => {
     const token = await provider.token(PAYROLL);
-    await provider.goAway();
+    await provider.stop();
 
     const response = await sendRequest(service, '/apps', { as: token });
 
@@ -42,7 +42,7 @@ describe('service that trusts an OpenID provider', () => {
     expect(response.body).toMatchObject({ errorCode: 'unavailable', reason: 'unavailable' });
     expect(response.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
     expect((await sendRequest(service, '/health/live')).status).toBe(200);
-    await provider.comeBack();
+    await provider.restart();
   });
 
   it('authenticates a service account without a restart once the provider is reachable', async () => {
@@ -96,19 +96,19 @@ describe('service that trusts an OpenID provider', () => {
 
   it('verifies tokens with known keys while the provider is unreachable', async () => {
     const tokens = [await provider.token(PAYROLL), await provider.token(PAYROLL)];
-    await provider.goAway();
+    await provider.stop();
 
     const responses = await Promise.all(tokens.map((token) => sendRequest(service, '/apps', { as: token })));
 
     expect(responses.map(({ status }) => status)).toEqual([200, 200]);
-    await provider.comeBack();
+    await provider.restart();
   });
 });
 
 const headerWithKey = (kid: string) =>
   Buffer.from(JSON.stringify({ alg: 'RS256', typ: 'at+jwt', kid })).toString('base64url');
 
-/** A failure is remembered for some seconds: what counts is that asking again, without a restart, succeeds. */
+/** Retries until success, because a failure is cached for some seconds. */
 async function firstNot503<T extends { readonly status: number }>(options: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + 20_000;
   let response = await options();

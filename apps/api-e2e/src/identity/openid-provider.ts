@@ -4,7 +4,7 @@ import { bareEnvironment } from '../config.js';
 
 const PROGRAM = join(__dirname, '..', '..', 'openid-provider.mjs');
 
-/** A real OpenID provider on this machine, that can go away and come back at the same address. */
+/** A real OpenID provider on this machine, which can stop and restart at the same address. */
 export class OpenIdProvider {
   private child: ChildProcess | undefined;
   private fetched = 0;
@@ -18,7 +18,7 @@ export class OpenIdProvider {
     return provider;
   }
 
-  /** How often its keys have been fetched, over all its lives. */
+  /** The number of requests for its keys, over all restarts. */
   get keysFetched(): number {
     return this.fetched;
   }
@@ -35,16 +35,16 @@ export class OpenIdProvider {
     return body.access_token;
   }
 
-  async goAway(): Promise<void> {
+  async stop(): Promise<void> {
     const child = this.child;
     if (!child) return;
     this.child = undefined;
-    const gone = new Promise((resolve) => child.once('exit', resolve));
+    const exited = new Promise((resolve) => child.once('exit', resolve));
     child.kill('SIGKILL');
-    await gone;
+    await exited;
   }
 
-  async comeBack(): Promise<void> {
+  async restart(): Promise<void> {
     const { child } = await launch(Number(new URL(this.issuer).port));
     this.watch(child);
   }

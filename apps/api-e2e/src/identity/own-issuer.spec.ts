@@ -21,18 +21,21 @@ describe('service that trusts an issuer by its discovery document', () => {
     await issuer?.stop();
   });
 
-  const askAs = (subject: string, email: string, verified: { email_verified?: unknown } = { email_verified: true }) =>
-    sendRequest(service, '/apps', { as: issuer.token(subject, { email, ...verified }) });
+  const requestAs = (
+    subject: string,
+    email: string,
+    verified: { email_verified?: unknown } = { email_verified: true },
+  ) => sendRequest(service, '/apps', { as: issuer.token(subject, { email, ...verified }) });
 
   describe('users identified by e-mail', () => {
     it('refuses an unverified e-mail', async () => {
-      for (const verified of [{}, ...[false, 'true', 1, null].map((said) => ({ email_verified: said }))]) {
-        expect((await askAs('cy-1', CY, verified)).status).toBe(401);
+      for (const verified of [{}, ...[false, 'true', 1, null].map((value) => ({ email_verified: value }))]) {
+        expect((await requestAs('cy-1', CY, verified)).status).toBe(401);
       }
     });
 
     it('binds the first subject with a verified e-mail, which then needs no e-mail', async () => {
-      const first = await askAs('ada-1', ADA);
+      const first = await requestAs('ada-1', ADA);
       const later = await sendRequest(service, '/apps', { as: issuer.token('ada-1') });
 
       expect([first.status, later.status]).toEqual([200, 200]);
@@ -40,24 +43,24 @@ describe('service that trusts an issuer by its discovery document', () => {
     });
 
     it('refuses a second subject with the same e-mail and keeps the first', async () => {
-      await askAs('bob-1', BOB);
+      await requestAs('bob-1', BOB);
 
-      const second = await askAs('bob-2', BOB);
+      const second = await requestAs('bob-2', BOB);
 
       expect(second.status).toBe(401);
       expect((await sendRequest(service, '/apps', { as: issuer.token('bob-1') })).status).toBe(200);
     });
 
     it('identifies a bound subject by its binding, not by the e-mail of another user', async () => {
-      await askAs('eve-1', EVE);
+      await requestAs('eve-1', EVE);
 
-      const response = await askAs('eve-1', ADA);
+      const response = await requestAs('eve-1', ADA);
 
       expect(response.body).toMatchObject([{ name: 'Southwind' }]);
     });
 
     it('ignores the case of the e-mail', async () => {
-      expect((await askAs('cy-capitals', CY.toUpperCase())).status).toBe(200);
+      expect((await requestAs('cy-capitals', CY.toUpperCase())).status).toBe(200);
     });
 
     it('refuses an e-mail that only looks alike', async () => {
@@ -70,14 +73,14 @@ describe('service that trusts an issuer by its discovery document', () => {
         "' or 1=1--",
         '',
       ]) {
-        expect((await askAs(`alike-${randomUUID()}`, email)).status).toBe(401);
+        expect((await requestAs(`alike-${randomUUID()}`, email)).status).toBe(401);
       }
     });
   });
 
   describe('key ids', () => {
     it('fetches the keys at most once more for a thousand unknown key ids', async () => {
-      await askAs('ada-1', ADA);
+      await requestAs('ada-1', ADA);
       const before = issuer.keysFetched;
 
       const statuses = new Set<number>();

@@ -6,9 +6,9 @@ import { AUDIENCE } from '../service.js';
 
 const KEY_ID = 'the-one-key';
 
-/** An issuer of our own, to sign what a real one would not: a discovery document, a key set, and the key itself. */
+/** An issuer that signs any claims, with a discovery document and a key set. */
 export class OwnIssuer {
-  /** How often its keys have been fetched. */
+  /** The number of requests for its keys. */
   keysFetched = 0;
   private readonly key = newKeyPair('RS256').privateKey;
 
@@ -33,7 +33,7 @@ export class OwnIssuer {
     return issuer;
   }
 
-  /** What is needed to sign as it does, for a subject. */
+  /** The key and the claims of a token for a subject. */
   mint(subject: string, claims: Readonly<Record<string, unknown>> = {}): Mint {
     return { issuer: this.issuer, audience: AUDIENCE, subject, claims, alg: 'RS256', kid: KEY_ID, key: this.key };
   }

@@ -2,11 +2,11 @@ import { demoDataDir, RunningService } from '../running-service.js';
 import type { Service } from '../service.js';
 import { readWorld } from '../world.js';
 
-/** A service with a configuration of its own, on a database of its own. */
+/** A service with its own configuration and database. */
 export interface OwnService extends Service {
   readonly dataDir: string;
   readonly log: () => string;
-  /** Asks it to stop, which must succeed, and removes its data. */
+  /** Stops it, which must succeed, and removes its data. */
   stop(): Promise<void>;
 }
 
@@ -28,5 +28,5 @@ export async function ownService(environment: Readonly<Record<string, string>>):
   }
 }
 
-/** The same service, called with tokens of another issuer: `as` is the token itself. */
+/** The service, called with tokens of another issuer: `as` is the token. */
 export const withTokens = (service: Service): Service => ({ ...service, tokenOf: (token) => Promise.resolve(token) });

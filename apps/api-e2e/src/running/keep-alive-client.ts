@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http';
 
-/** How a client came to its end: the service told it to leave, or lost one of its requests. */
+/** How a client ended: the service closed the connection, or lost a request. */
 export type Ending = 'told to leave' | { readonly lost: string };
 
 interface HttpResponse {
@@ -8,7 +8,7 @@ interface HttpResponse {
   readonly isLast: boolean;
 }
 
-/** A client that asks again and again on the one connection it keeps, as a balancer's do, until it is told to leave. */
+/** Repeats a request on one keep-alive connection, like a load balancer, until the service closes the connection. */
 export class KeepAliveClient {
   readonly statuses: number[] = [];
   readonly ended: Promise<Ending>;
@@ -35,14 +35,14 @@ export class KeepAliveClient {
 
   private once(): Promise<HttpResponse> {
     return new Promise((resolve, reject) => {
-      const asked = request(this.url, { agent: this.agent, headers: this.headers }, (response) => {
+      const sent = request(this.url, { agent: this.agent, headers: this.headers }, (response) => {
         const isLast = response.headers.connection === 'close';
         response.resume();
         response.once('end', () => resolve({ status: response.statusCode ?? 0, isLast }));
         response.once('error', reject);
       });
-      asked.once('error', reject);
-      asked.end();
+      sent.once('error', reject);
+      sent.end();
     });
   }
 }

@@ -12,7 +12,7 @@ export interface LiveData {
   remove(): Promise<void>;
 }
 
-/** Where real money moves there is no demo world, so everything is provisioned. */
+/** Provisions the data, because a live deployment has no demo data. */
 export async function makeLiveData(): Promise<LiveData> {
   const { path: dataDir, remove } = await newDataDir();
   const settings = { DATA_DIR: dataDir, SANDBOX: 'off' };

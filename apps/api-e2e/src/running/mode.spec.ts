@@ -90,12 +90,12 @@ describe('external database', () => {
     const [service, { code }] = await Promise.all([refusedStart(settings), worker.ended]);
     const command = bankingWith({ DATA_DIR: folder.path, ...settings.environment }, 'verify');
 
-    const said =
+    const message =
       /^The configuration has a mistake:\n {2}- SANDBOX is not set\. With DATABASE_URL, set SANDBOX=on .+\n$/;
     expect([service.code, code]).toEqual([2, 2]);
-    expect(service.stderr).toMatch(said);
-    expect(worker.output.stderr).toMatch(said);
-    await expect(command).rejects.toMatchObject({ code: 2, stderr: expect.stringMatching(said) as string });
+    expect(service.stderr).toMatch(message);
+    expect(worker.output.stderr).toMatch(message);
+    await expect(command).rejects.toMatchObject({ code: 2, stderr: expect.stringMatching(message) as string });
     await folder.remove();
   });
 });

@@ -10,15 +10,15 @@ describe('source of rates', () => {
   let live: LiveData;
   let source: Server;
   let url: string;
-  let asked: number;
+  let requests: number;
   let isDown: boolean;
 
   beforeAll(async () => {
     folder = await demoDataDir();
     live = await makeLiveData();
-    [asked, isDown] = [0, false];
+    [requests, isDown] = [0, false];
     source = createServer((_, response) => {
-      asked += 1;
+      requests += 1;
       if (isDown) response.writeHead(503).end();
       else
         response.end(
@@ -39,7 +39,7 @@ describe('source of rates', () => {
     await live.remove();
   });
 
-  /** The demo world, or a live deployment, and an account in USD there. */
+  /** A DATA_DIR with the demo data or of a live deployment, and an account in USD. */
   const placeOf = (sandbox: string) =>
     sandbox === 'on'
       ? { dataDir: folder.path, email: ADA, accountID: 1 }
@@ -88,7 +88,7 @@ describe('source of rates', () => {
   it.each(['on', 'off'])(
     'uses only the configured source with SANDBOX %s',
     async (sandbox) => {
-      [asked, isDown] = [0, false];
+      [requests, isDown] = [0, false];
       const place = placeOf(sandbox);
       const service = await start(place, { SANDBOX: sandbox, RATES_URL: url, QUOTE_VALID_S: '60' });
       const key = { 'idempotency-key': `rates-${sandbox}` };
@@ -102,7 +102,7 @@ describe('source of rates', () => {
       expect(Date.parse(expiresAt) - Date.parse(createdAt)).toBe(60_000);
       expect(again).toEqual(first);
       expect(await quote(service, place, 'GEL')).toMatchObject({ status: 422, body: { reason: 'rate_unavailable' } });
-      expect(asked).toBe(1);
+      expect(requests).toBe(1);
       await service.stop();
       expect(service.log).not.toMatch(/hunter2|RATES_URL/);
     },

@@ -4,7 +4,7 @@ import { serviceOfTheRun } from '../service.js';
 
 const service = serviceOfTheRun();
 
-/** What an operator reads is sentences: no stack, no name of a class. */
+/** Messages to an operator are sentences, without a stack or the name of a class. */
 const STACK = /^\s+at .+:\d+:\d+|node:internal|\bError:/m;
 
 describe('service start', () => {

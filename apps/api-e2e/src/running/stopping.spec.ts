@@ -84,7 +84,7 @@ describe('two services on one DATA_DIR', () => {
     const silent = connect(Number(new URL(third.url).port), '127.0.0.1');
     await once(silent, 'connect');
     const closed = once(silent, 'close');
-    // A request that came later has been answered: the service has seen the other connection too.
+    // A later request has a response, so the service has accepted the other connection too.
     await (await fetch(`${third.url}/health/live`)).text();
 
     third.signal('SIGINT');
@@ -102,7 +102,7 @@ describe('two services on one DATA_DIR', () => {
   });
 });
 
-/** Asks until the service says that it is not ready, which it must do while it still answers. */
+/** Repeats requests until the service reports that it is not ready, which it must do before it stops. */
 async function firstNotReady(url: string): Promise<Response> {
   for (;;) {
     const response = await fetch(`${url}/health/ready`);

@@ -17,7 +17,7 @@ const LEASES_OVER = sqlStatement(
   'e2e.leases_over',
   `update banking.work set leased_until = clock_timestamp() where leased_until is not null`,
 );
-const HANDED_OVER = sqlStatement<{ key: string; submissions: number }>(
+const SUBMISSIONS = sqlStatement<{ key: string; submissions: number }>(
   'e2e.handed_over',
   'select key, submissions from banking.sandbox_rail_payment order by key',
 );
@@ -65,7 +65,11 @@ describe('workers', () => {
       kill: () => worker.child.kill('SIGKILL') && worker.ended,
       async stop() {
         worker.child.kill('SIGTERM');
-        expect({ ...(await worker.ended), said: worker.output.stderr }).toEqual({ code: 0, signal: null, said: '' });
+        expect({ ...(await worker.ended), stderr: worker.output.stderr }).toEqual({
+          code: 0,
+          signal: null,
+          stderr: '',
+        });
       },
     };
   }
@@ -82,22 +86,22 @@ describe('workers', () => {
     return (await northwind.orders.place(input)).resource;
   };
   const transactionOf = ({ edges }: Order) => edges.executions?.[0]?.edges.transaction;
-  /** What has become of an order, once it is this. */
-  async function come(order: Order, status: string): Promise<Order> {
+  /** Waits until the transaction of an order has a status. */
+  async function waitForStatus(order: Order, status: string): Promise<Order> {
     for (;;) {
       const read = await northwind.orders.get(from, order.id);
       if (transactionOf(read)?.status === status) return read;
       await pause(50);
     }
   }
-  const handedOver = async () => (await owner.pipeline({}, [bind(HANDED_OVER)] as const))[0];
+  const submissionsByKey = async () => (await owner.pipeline({}, [bind(SUBMISSIONS)] as const))[0];
 
   it('credits international payments and executes due orders', async () => {
     const [now, later] = [await place(), await place({ type: 'scheduled', startAt: '2099-01-01T00:00:00Z' })];
     const worker = await startWorker();
     await owner.pipeline({}, [bind(MAKE_DUE, later.edges.executions?.[0]?.id)]);
 
-    const [credited, ran] = [await come(now, 'completed'), await come(later, 'completed')];
+    const [credited, ran] = [await waitForStatus(now, 'completed'), await waitForStatus(later, 'completed')];
 
     const events = transactionOf(credited)?.edges.internationalRemittance?.edges.events ?? [];
     expect(events.map(({ status, reasonCode }) => [status, reasonCode])).toEqual([
@@ -121,29 +125,29 @@ describe('workers', () => {
     };
     const corridor = { countryCode: 'IN', currencyCode: 'INR', payoutMethod: 'LOCAL' } as const;
     const { resource: silent } = await northwind.recipients.addInternational({ ...corridor, data });
-    const before = new Set((await handedOver()).map(({ key }) => key));
+    const before = new Set((await submissionsByKey()).map(({ key }) => key));
     const first = await startWorker();
     const order = await place({ recipientID: silent.id });
     // The network has accepted the payout, and does not respond.
-    while ((await handedOver()).every(({ key }) => before.has(key))) await pause(20);
+    while ((await submissionsByKey()).every(({ key }) => before.has(key))) await pause(20);
 
     await first.kill();
     await owner.pipeline({}, [bind(LEASES_OVER)]);
     const second = await startWorker();
-    await come(order, 'completed');
+    await waitForStatus(order, 'completed');
 
-    expect((await handedOver()).filter(({ key }) => !before.has(key))).toMatchObject([{ submissions: 1 }]);
+    expect((await submissionsByKey()).filter(({ key }) => !before.has(key))).toMatchObject([{ submissions: 1 }]);
     await second.stop();
   });
 
   it('submits each payment once with two workers, and leaves nothing to do', async () => {
-    const before = (await handedOver()).length;
+    const before = (await submissionsByKey()).length;
     const workers = await Promise.all([startWorker(), startWorker()]);
 
     const orders = await Promise.all(Array.from({ length: 40 }, () => place()));
-    await Promise.all(orders.map((order) => come(order, 'completed')));
+    await Promise.all(orders.map((order) => waitForStatus(order, 'completed')));
 
-    const all = await handedOver();
+    const all = await submissionsByKey();
     expect(all.slice(before)).toHaveLength(40);
     expect(all.filter(({ submissions }) => submissions !== 1)).toEqual([]);
     expect((await owner.pipeline({}, [bind(PAYOUTS_LEFT)] as const))[0]).toEqual([]);
