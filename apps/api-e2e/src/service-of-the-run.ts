@@ -4,7 +4,7 @@ import { publish } from './config.js';
 import { bugsIn, secretsIn } from './log-lines.js';
 import { demoDataDir, RunningService } from './running-service.js';
 import type { PublishedService } from './service.js';
-import { readWorld } from './world.js';
+import { readDemoIds } from './world.js';
 
 const OUTPUT = join(__dirname, '..', 'test-output');
 
@@ -17,7 +17,7 @@ export async function startForTheRun(): Promise<{ finish(): Promise<void> }> {
   writeFileSync(logFile, '');
   try {
     const service = await RunningService.start({ dataDir, logFile, environment: { LOG_LEVEL: 'debug' } });
-    const world = await readWorld(dataDir);
+    const world = await readDemoIds(dataDir);
     publish(JSON.stringify({ url: service.url, world, dataDir, logFile } satisfies PublishedService));
     return {
       async finish() {

@@ -1,11 +1,11 @@
 import { LocalIssuer } from '@banking/local-issuer';
 import { published } from './config.js';
-import type { World } from './world.js';
+import type { DemoIds } from './world.js';
 
 /** A service under test, called directly or through a proxy. */
 export interface Service {
   readonly url: string;
-  readonly world: World;
+  readonly world: DemoIds;
   tokenOf(email: string): Promise<string>;
 }
 

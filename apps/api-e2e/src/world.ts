@@ -1,7 +1,7 @@
 import { banking } from './banking.js';
 
 /** The ids of the demo data, by name. */
-export interface World {
+export interface DemoIds {
   readonly apps: Readonly<Record<string, number>>;
   readonly users: Readonly<Record<string, number>>;
   readonly workspaces: Readonly<Record<string, number>>;
@@ -11,13 +11,13 @@ export interface World {
 }
 
 /** The ids of the demo data of a DATA_DIR, as `banking demo` prints them. */
-export async function readWorld(dataDir: string): Promise<World> {
-  return JSON.parse(await banking(dataDir, 'demo', '--json')) as World;
+export async function readDemoIds(dataDir: string): Promise<DemoIds> {
+  return JSON.parse(await banking(dataDir, 'demo', '--json')) as DemoIds;
 }
 
 /** The id of a resource of the demo data. @throws Error if the demo data does not have it */
-export function idOf(world: World, kind: keyof World, name: string): number {
+export function idOf(world: DemoIds, kind: keyof DemoIds, name: string): number {
   const id = world[kind][name];
-  if (id === undefined) throw new Error(`the demo world has no ${name} among its ${kind}`);
+  if (id === undefined) throw new Error(`the demo data has no ${name} among its ${kind}`);
   return id;
 }

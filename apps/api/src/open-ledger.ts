@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { chooseRates } from '@banking/rates';
 import { LedgerBankingService, LedgerDirectory, startWork } from '@banking/operations';
-import { makeDemoWorld } from '@banking/demo';
+import { makeDemoData } from '@banking/demo';
 import { explainFailure, openDeployment } from '@banking/deployment';
 import type { Implementation } from './banking.module.js';
 import type { ApiConfig } from './config.js';
@@ -18,7 +18,7 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
   });
   const { database, books } = deployment;
   try {
-    if (config.deployment.demo) await makeDemoWorld(deployment);
+    if (config.deployment.demo) await makeDemoData(deployment);
   } catch (error) {
     await deployment.close();
     throw explainFailure(error, config.deployment.databaseUrl);

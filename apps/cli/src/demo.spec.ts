@@ -1,4 +1,4 @@
-import type { DemoWorld } from '@banking/demo';
+import type { DemoIds } from '@banking/demo';
 import { World } from './testing/world.js';
 
 const world = new World();
@@ -15,7 +15,7 @@ describe('banking demo', () => {
   });
 
   it('creates the demo data, and prints its ids by name', async () => {
-    const demo = await world.json<DemoWorld>('demo');
+    const demo = await world.json<DemoIds>('demo');
 
     expect(Object.keys(demo)).toEqual(['apps', 'users', 'workspaces', 'accounts', 'recipients', 'transfers']);
     expect(Object.keys(demo.users)).toEqual([
@@ -40,7 +40,7 @@ describe('banking demo', () => {
   });
 
   it('prints the same ids as a table without --json', async () => {
-    const demo = await world.json<DemoWorld>('demo');
+    const demo = await world.json<DemoIds>('demo');
     const { stdout } = await world.run(['demo']);
 
     const [head, ...rows] = stdout.trimEnd().split('\n');

@@ -1,4 +1,4 @@
-import { readDemoWorld } from '@banking/demo';
+import { readDemoIds } from '@banking/demo';
 import type { Command } from 'commander';
 import { withDeployment } from './deployment.js';
 import { examples } from './help.js';
@@ -27,7 +27,7 @@ export function addDemoCommand(program: Command): void {
     .addOption(jsonOption())
     .addHelpText('after', examples('npm run -s demo', "npm run -s demo -- --json | jq '.transfers.internal'"))
     .action(async ({ json }: { json?: boolean }) => {
-      const demo = await withDeployment(({ database }) => readDemoWorld(database));
+      const demo = await withDeployment(({ database }) => readDemoIds(database));
       if (!demo) {
         throw new Refused(
           'This deployment has no demo data. Set DEMO_DATA=on in a sandbox, and run this command again.',

@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
 import { explainFailure, openDeployment, type Deployment } from '@banking/deployment';
-import { makeDemoWorld } from '@banking/demo';
+import { makeDemoData } from '@banking/demo';
 import type { Database } from '@banking/postgres';
 import { type Config, readConfig } from './config.js';
 import { reportProgress } from './print.js';
@@ -52,7 +52,7 @@ export async function withDeployment<T>(
       warn: reportProgress,
     });
     try {
-      if (prepare && demo) await makeDemoWorld(deployment);
+      if (prepare && demo) await makeDemoData(deployment);
       return await orInterrupted(signal, () => work(deployment, config));
     } catch (error) {
       throw explainFailure(error, databaseUrl);

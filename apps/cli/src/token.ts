@@ -1,7 +1,7 @@
 import { foldEmail } from '@banking/domain';
 import { LocalIssuer } from '@banking/local-issuer';
 import { allUsers } from '@banking/provisioning';
-import { readDemoWorld } from '@banking/demo';
+import { readDemoIds } from '@banking/demo';
 import { type Deployment } from '@banking/deployment';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { readConfig } from './config.js';
@@ -59,7 +59,7 @@ async function tokenFor(requested: string, lifetimeSeconds: number): Promise<str
 async function storedEmail({ database }: Deployment, requested: string): Promise<string> {
   const user = (await allUsers(database)).find(({ email }) => email === foldEmail(requested));
   if (user) return user.email;
-  const demo = Object.keys((await readDemoWorld(database))?.users ?? {});
+  const demo = Object.keys((await readDemoIds(database))?.users ?? {});
   const hint = demo.length > 0 ? ` Users of the demo data: ${demo.join(', ')}.` : '';
   throw new Refused(`There is no user ${requested}. See banking user list.${hint}`);
 }

@@ -1,16 +1,16 @@
 import { CHECKS, INTERWORKSPACE_CHECK, type VerificationReport } from '@banking/ledger';
 import { type Attention, DIRECTORY_CHECK, PAYMENT_CHECKS } from '@banking/books-proof';
-import { type DemoWorld } from '@banking/demo';
+import { type DemoIds } from '@banking/demo';
 import { World } from './testing/world.js';
 
 const BOOKS = ['transfer', 'transaction', 'account'];
 const OF_INTERNAL = '(select transaction_id from transfer where id = $1)';
 const world = new World();
-let demo: DemoWorld;
+let demo: DemoIds;
 
 beforeAll(async () => {
   await world.openDemo();
-  demo = await world.json<DemoWorld>('demo');
+  demo = await world.json<DemoIds>('demo');
   await world.query('create schema kept');
   for (const table of BOOKS) await world.query(`create table kept.${table} as table ${table}`);
 });

@@ -2,14 +2,14 @@ import { type ExportProof, proveExport } from '@banking/domain/proof';
 import { parseAmount } from '@banking/domain';
 import { openBooks, post, requirePosted, type Proposal } from '@banking/ledger';
 import { exportBooks } from './export-books.js';
-import { demoWorld } from '@banking/operations/testing';
+import { demoDatabase } from '@banking/operations/testing';
 import { reasonOf } from '@banking/postgres/testing';
 
-let world: Awaited<ReturnType<typeof demoWorld>>;
+let world: Awaited<ReturnType<typeof demoDatabase>>;
 let northwind: { id: number; name: string };
 
 beforeEach(async () => {
-  world = await demoWorld();
+  world = await demoDatabase();
   northwind = { id: world.demo.workspaces['Northwind Trading']!, name: 'Northwind Trading' };
 });
 afterEach(() => world.close());

@@ -1,10 +1,10 @@
-import { demoWorld, verifyPayments } from '@banking/operations/testing';
+import { demoDatabase, verifyPayments } from '@banking/operations/testing';
 import { findAttention } from './find-attention.js';
 
-let world: Awaited<ReturnType<typeof demoWorld>>;
+let world: Awaited<ReturnType<typeof demoDatabase>>;
 
 beforeEach(async () => {
-  world = await demoWorld();
+  world = await demoDatabase();
 });
 afterEach(() => world.close());
 

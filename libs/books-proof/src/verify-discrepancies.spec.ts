@@ -1,14 +1,14 @@
 import type { TransactionId, UserId, WorkspaceId } from '@banking/domain';
 import { listDiscrepancies, recordEvent, resolveDiscrepancy, type Resolution } from '@banking/payouts';
 import { LedgerBankingService } from '@banking/operations';
-import { demoWorld, verifyPayments } from '@banking/operations/testing';
+import { demoDatabase, verifyPayments } from '@banking/operations/testing';
 import { findAttention } from './find-attention.js';
 
-let world: Awaited<ReturnType<typeof demoWorld>>;
+let world: Awaited<ReturnType<typeof demoDatabase>>;
 let northwind: number;
 
 beforeEach(async () => {
-  world = await demoWorld();
+  world = await demoDatabase();
   northwind = world.demo.workspaces['Northwind Trading']!;
 });
 afterEach(() => world.close());
@@ -18,7 +18,7 @@ const verify = async () =>
 const plant = (text: string) =>
   world.owner.query(`begin; set local session_replication_role = replica; ${text}; commit`);
 
-/** A payout of the demo world with this status. */
+/** A payout of the demo data with this status. */
 async function payout(status: string): Promise<number> {
   const { rows } = await world.owner.query<{ id: bigint }>(
     'select x.id from transaction x join payout p on p.transaction_id = x.id where x.status = $1 order by x.id limit 1',

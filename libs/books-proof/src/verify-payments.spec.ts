@@ -1,11 +1,11 @@
-import { demoWorld, verifyPayments } from '@banking/operations/testing';
+import { demoDatabase, verifyPayments } from '@banking/operations/testing';
 import { PAYMENT_CHECKS, verifyPayments as verifyAll } from './verify-payments.js';
 
-let world: Awaited<ReturnType<typeof demoWorld>>;
+let world: Awaited<ReturnType<typeof demoDatabase>>;
 let northwind: number;
 
 beforeEach(async () => {
-  world = await demoWorld();
+  world = await demoDatabase();
   northwind = world.demo.workspaces['Northwind Trading']!;
 });
 afterEach(() => world.close());

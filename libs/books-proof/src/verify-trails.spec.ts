@@ -1,16 +1,16 @@
 import type { AccountId, UserId, WorkspaceId } from '@banking/domain';
 import { LedgerBankingService } from '@banking/operations';
 import { resumePausedOrder } from '@banking/provisioning';
-import { demoWorld, verifyPayments } from '@banking/operations/testing';
+import { demoDatabase, verifyPayments } from '@banking/operations/testing';
 import { sql } from '@banking/postgres/testing';
 import { ACCOUNT_TRAIL, DIRECTORY_CHECK, ORDER_TRAIL, verifyDirectory } from './verify-trails.js';
 
-let world: Awaited<ReturnType<typeof demoWorld>>;
+let world: Awaited<ReturnType<typeof demoDatabase>>;
 let northwind: number;
 let account: number;
 
 beforeEach(async () => {
-  world = await demoWorld();
+  world = await demoDatabase();
   northwind = world.demo.workspaces['Northwind Trading']!;
   account = world.demo.accounts['Northwind Trading EUR']!;
 });

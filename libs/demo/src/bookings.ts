@@ -21,7 +21,7 @@ export interface DemoPayment {
 
 /**
  * Books payments without orders, as version 1.0 made them. The port cannot: it makes an order for each payment, and a worker would
- * finish the payment that has to stay pending. The documented ids are those of a world without these orders.
+ * finish the payment that has to stay pending. The documented ids are those of demo data without these orders.
  */
 export class DemoBookings {
   constructor(private readonly bank: DemoBank) {}
@@ -62,7 +62,7 @@ export class DemoBookings {
     return transactionId as TransactionId;
   }
 
-  /** Posts a transaction once. The transfer of its first leg is the one the demo world names. */
+  /** Posts a transaction once. The step of the demo data is the transfer of the first leg. */
   private async book(
     step: string,
     { workspaceId }: DemoAccount,

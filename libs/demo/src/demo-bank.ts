@@ -9,7 +9,7 @@ import type { Books } from '@banking/ledger';
 import { LedgerBankingService, newAccountCode } from '@banking/operations';
 import { addFunding } from '@banking/provisioning';
 import { DEMO_RATES } from '@banking/rates';
-import { findStep, keyOf, once, recordStep, transactionStep } from './world.js';
+import { findStep, keyOf, once, recordStep, transactionStep } from './demo-steps.js';
 
 export interface DemoAccount {
   readonly workspaceId: WorkspaceId;
@@ -18,7 +18,7 @@ export interface DemoAccount {
   readonly code: string;
 }
 
-/** What a transfer of the demo world made. */
+/** The ids that a transfer of the demo data made. */
 export interface DemoTransfer {
   readonly transactionId: number;
   readonly transferId: number;

@@ -1,2 +1,2 @@
-export { makeDemoWorld } from './make-demo-world.js';
-export { readDemoBookings, readDemoWorld, type DemoWorld } from './world.js';
+export { makeDemoData } from './make-demo-data.js';
+export { readDemoBookings, readDemoIds, type DemoIds } from './demo-steps.js';

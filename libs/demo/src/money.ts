@@ -4,7 +4,7 @@ import { DemoBookings } from './bookings.js';
 import { DemoBank } from './demo-bank.js';
 import { makeLaterOrders, payAtQuote } from './orders.js';
 import type { People } from './people.js';
-import { once } from './world.js';
+import { once } from './demo-steps.js';
 
 /** Accounts, recipients and one transfer of every kind. */
 export async function makeMoney(books: Books, { northwind, adaPersonal, southwind, cy }: People): Promise<void> {

@@ -10,7 +10,7 @@ import {
 } from '@banking/domain';
 import { bind, sqlStatement } from '@banking/postgres';
 import type { DemoAccount, DemoBank } from './demo-bank.js';
-import { findStep, keyOf, once, recordStep } from './world.js';
+import { findStep, keyOf, once, recordStep } from './demo-steps.js';
 
 /** Written directly: a worker pauses an order when its run is due, and this run is due in 2099. */
 const PAUSE = sqlStatement(

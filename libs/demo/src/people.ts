@@ -10,7 +10,7 @@ import {
   allUsers,
   allWorkspaces,
 } from '@banking/provisioning';
-import { once } from './world.js';
+import { once } from './demo-steps.js';
 
 const ACTOR = 'demo';
 

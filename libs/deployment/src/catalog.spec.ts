@@ -10,7 +10,7 @@ const WITHOUT_TENANT: Readonly<Record<string, string>> = {
   workspace: 'directory: the list of tenants itself',
   directory_change: 'the trail of the directory',
   seal: 'the key of cursors, the same for all',
-  demo_step: 'what the demo world has made, over all its workspaces',
+  demo_step: 'the steps of the demo data, over all its workspaces',
   currency: 'reference data, the same for all',
   product: 'reference data, the same for all',
   bank: 'reference data, the same for all',

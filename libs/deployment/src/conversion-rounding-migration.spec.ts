@@ -5,7 +5,7 @@ import type { QuoteId, Scope, UserId, WorkspaceId } from '@banking/domain';
 import { openBooks } from '@banking/ledger';
 import { APP_ROLE, migrate, OWNER_ROLE, PROVISIONING_ROLE, SCHEMA, RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
 import { freshDatabase, sql, type FreshDatabase, reasonOf } from '@banking/postgres/testing';
-import { makeDemoWorld, readDemoWorld, type DemoWorld } from '@banking/demo';
+import { makeDemoData, readDemoIds, type DemoIds } from '@banking/demo';
 import { LedgerBankingService } from '@banking/operations';
 import { loadReference } from '@banking/operations';
 import { MIGRATIONS } from './all-migrations.js';
@@ -13,7 +13,7 @@ import { DEMO_RATES } from '@banking/rates';
 import { openProvisioning } from '@banking/operations/testing';
 
 const ROUNDS_DOWN = '-conversion-rounds-down.sql';
-/** No id of the demo world. */
+/** Not an id of the demo data. */
 const OLD_QUOTE = 900_001;
 const OLD_TRANSACTION = 900_002;
 
@@ -24,7 +24,7 @@ const AS_WRITTEN = `select (select to_jsonb(q) - 'fixed_side' from quote q where
   (select to_jsonb(c) - 'fixed_side' from conversion c where transaction_id = ${OLD_TRANSACTION}) as conversion`;
 
 let world: FreshDatabase;
-let demo: DemoWorld;
+let demo: DemoIds;
 let service: LedgerBankingService;
 let ada: Scope & { workspaceId: WorkspaceId; actor: UserId };
 let before: unknown;
@@ -60,8 +60,8 @@ beforeAll(async () => {
 
   await loadReference(world.database);
   const books = openBooks(world.database);
-  await makeDemoWorld({ books, openProvisioning: () => openProvisioning(world) });
-  demo = (await readDemoWorld(world.database))!;
+  await makeDemoData({ books, openProvisioning: () => openProvisioning(world) });
+  demo = (await readDemoIds(world.database))!;
   service = new LedgerBankingService(world.database, books, { rates: DEMO_RATES });
   ada = {
     actor: demo.users['ada@northwind.example'] as UserId,

@@ -13,7 +13,7 @@ import {
 } from '@banking/postgres';
 import { attachEmbeddedServer } from '@banking/embedded-postgres';
 import { administer, sql, reasonOf } from '@banking/postgres/testing';
-import { makeDemoWorld, readDemoWorld } from '@banking/demo';
+import { makeDemoData, readDemoIds } from '@banking/demo';
 import { MIGRATIONS } from './all-migrations.js';
 import { openDeployment, type DeploymentSettings } from './open-deployment.js';
 import { addApp, allApps } from '@banking/provisioning';
@@ -131,9 +131,9 @@ describe('a deployment on an external server, with a migrated database', () => {
     await detach();
 
     const deployment = await openDeployment({ dataDir, isSandbox: true, isService: true, poolSize: 2 });
-    await makeDemoWorld(deployment);
+    await makeDemoData(deployment);
 
-    expect(await readDemoWorld(deployment.database)).toBeDefined();
+    expect(await readDemoIds(deployment.database)).toBeDefined();
     await deployment.close();
     const command = await openDeployment({ dataDir, isSandbox: true, prepare: false });
     const directory = await command.openProvisioning();

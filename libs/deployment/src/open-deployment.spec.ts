@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { verifyBooks } from '@banking/ledger';
 import { administer, sql, reasonOf } from '@banking/postgres/testing';
-import { makeDemoWorld, readDemoWorld } from '@banking/demo';
+import { makeDemoData, readDemoIds } from '@banking/demo';
 import { DeploymentError } from './deployment-error.js';
 import { openDeployment, type DeploymentSettings } from './open-deployment.js';
 import { ownServer, type OwnServer } from './testing/own-server.js';
@@ -34,9 +34,9 @@ describe('a deployment on an external server, with a new database', () => {
 
   it('serves as one login what another login has migrated', async () => {
     const deployment = await openDeployment(settings({ databaseUrl: asApp(), ownerUrl: asOwner() }));
-    await makeDemoWorld(deployment);
+    await makeDemoData(deployment);
 
-    const demo = await readDemoWorld(deployment.database);
+    const demo = await readDemoIds(deployment.database);
     expect((await verifyBooks(deployment.database, Object.values(demo!.workspaces))).findings).toEqual([]);
     const who = await deployment.database.read({}, sql('select session_user as login, current_user as role'));
     expect(who).toEqual({ login: server.logins.app, role: 'banking_app' });
@@ -48,7 +48,7 @@ describe('a deployment on an external server, with a new database', () => {
 
     const deployment = await openDeployment(settings({ databaseUrl: asApp() }));
 
-    expect(await readDemoWorld(deployment.database)).toBeUndefined();
+    expect(await readDemoIds(deployment.database)).toBeUndefined();
     await deployment.close();
   });
 
@@ -93,9 +93,9 @@ describe('a deployment on an external server, with a new database', () => {
 
   it('serves from two processes that start at the same time', async () => {
     const both = await Promise.all([1, 2].map(() => openDeployment(settings({}))));
-    await Promise.all(both.map((deployment) => makeDemoWorld(deployment)));
+    await Promise.all(both.map((deployment) => makeDemoData(deployment)));
 
-    const worlds = await Promise.all(both.map(({ database }) => readDemoWorld(database)));
+    const worlds = await Promise.all(both.map(({ database }) => readDemoIds(database)));
     expect(worlds[0]).toEqual(worlds[1]);
     await Promise.all(both.map((deployment) => deployment.close()));
   });
@@ -123,8 +123,8 @@ describe('a deployment on an external server, with a new database', () => {
   it('keeps the demo data, with the ids that the documentation names', async () => {
     const start = async () => {
       const deployment = await openDeployment({ dataDir, isSandbox: true, poolSize: 2, nameStatements: false });
-      await makeDemoWorld(deployment);
-      const demo = await readDemoWorld(deployment.database);
+      await makeDemoData(deployment);
+      const demo = await readDemoIds(deployment.database);
       const { findings } = await verifyBooks(deployment.database, Object.values(demo!.workspaces));
       await deployment.close();
       return { demo, findings };

@@ -61,7 +61,7 @@ describe('a live database', () => {
       'an event of its network',
       `insert into sandbox_rail_event (key, position, provider_event, status, due_at) values ('k', 1, 'e', 'ACCC', now())`,
     ],
-    ['the demo world', `insert into demo_step (name, id) values ('app', 1)`],
+    ['the demo data', `insert into demo_step (name, id) values ('app', 1)`],
   ])('refuses %s', async (_what, text) => {
     const work = deployment.database.pipeline({ workspaces: [shipping.workspaceId] }, [sql(text)]);
 

@@ -3,14 +3,14 @@ import { hasForbiddenCharacter, type Scope, type TransferAmount, type UserId, ty
 import { sql, reasonOf } from '@banking/postgres/testing';
 import { fundAccount } from './sandbox/fund-account.js';
 import { LedgerBankingService } from './ledger-banking-service.js';
-import { demoWorld } from './testing/worlds.js';
+import { demoDatabase } from './testing/test-databases.js';
 
-let world: Awaited<ReturnType<typeof demoWorld>>;
+let world: Awaited<ReturnType<typeof demoDatabase>>;
 let service: LedgerBankingService;
 let ada: Scope & { workspaceId: WorkspaceId; actor: UserId };
 
 beforeAll(async () => {
-  world = await demoWorld();
+  world = await demoDatabase();
   service = new LedgerBankingService(world.database);
   ada = {
     actor: world.demo.users['ada@northwind.example'] as UserId,

@@ -6,15 +6,15 @@ import { getStatement } from './accounts/get-statement.js';
 import { getTransfer } from './transfers/get-transfer.js';
 import { listAppUsers } from './apps/list-app-users.js';
 import { CursorSigner } from './lists/sign-cursor.js';
-import { demoWorld } from './testing/worlds.js';
+import { demoDatabase } from './testing/test-databases.js';
 
-let world: Awaited<ReturnType<typeof demoWorld>>;
+let world: Awaited<ReturnType<typeof demoDatabase>>;
 let north: WorkspaceId;
 let south: WorkspaceId;
 let bob: UserId;
 
 beforeAll(async () => {
-  world = await demoWorld();
+  world = await demoDatabase();
   north = world.demo.workspaces['Northwind Trading'] as WorkspaceId;
   south = world.demo.workspaces['Southwind Imports'] as WorkspaceId;
   bob = world.demo.users['bob@northwind.example'] as UserId;

@@ -3,13 +3,13 @@ import { addApp, allApps, removeApp } from './apps.js';
 import { addGrant, allGrants, removeGrant } from './grants.js';
 import { addUser, allUsers, removeUser } from './users.js';
 import { addWorkspace, allWorkspaces, removeWorkspace } from './workspaces.js';
-import { emptyWorld, type World } from '@banking/operations/testing';
+import { emptyDatabase, type TestDatabase } from '@banking/operations/testing';
 import { reasonOf } from '@banking/postgres/testing';
 
-let world: World;
+let world: TestDatabase;
 
 beforeEach(async () => {
-  world = await emptyWorld();
+  world = await emptyDatabase();
 });
 afterEach(() => world.close());
 

@@ -1,6 +1,6 @@
 import type { Database } from '@banking/postgres';
 import { LedgerDirectory } from '@banking/operations';
-import { emptyWorld, type World } from '@banking/operations/testing';
+import { emptyDatabase, type TestDatabase } from '@banking/operations/testing';
 import { verifyDirectory } from '@banking/books-proof';
 import { reasonOf } from '@banking/postgres/testing';
 import { addApp, allApps, renameApp } from './apps.js';
@@ -11,12 +11,12 @@ import { addWorkspace, allWorkspaces, renameWorkspace } from './workspaces.js';
 const APP = 'Bank';
 const ISSUER = 'https://id.example';
 
-let world: World;
+let world: TestDatabase;
 let workspaceId: number;
 let users = 0;
 
 beforeAll(async () => {
-  world = await emptyWorld();
+  world = await emptyDatabase();
   await addApp(db(), 'ops', APP);
   await addApp(db(), 'ops', 'Shop');
   workspaceId = await addWorkspace(db(), 'ops', { app: APP, name: 'One' });

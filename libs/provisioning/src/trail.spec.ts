@@ -3,15 +3,15 @@ import { addApp } from './apps.js';
 import { addGrant } from './grants.js';
 import { addUser, removeUser } from './users.js';
 import { addWorkspace } from './workspaces.js';
-import { emptyWorld, type World } from '@banking/operations/testing';
+import { emptyDatabase, type TestDatabase } from '@banking/operations/testing';
 import { sql } from '@banking/postgres/testing';
 
-let world: World;
+let world: TestDatabase;
 let workspaceId: number;
 let userId: number;
 
 beforeEach(async () => {
-  world = await emptyWorld();
+  world = await emptyDatabase();
   await addApp(db(), 'ops', 'Bank');
   workspaceId = await addWorkspace(db(), 'ops', { app: 'Bank', name: 'One' });
   userId = await addUser(db(), 'ops', ada);

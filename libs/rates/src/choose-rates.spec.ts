@@ -1,12 +1,12 @@
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { emptyWorld } from '@banking/operations/testing';
+import { emptyDatabase } from '@banking/operations/testing';
 import { chooseRates } from './choose-rates.js';
 
 describe('the configured source of rates', () => {
   it('measures the age of a rate by the time of the database', async () => {
-    const world = await emptyWorld();
+    const world = await emptyDatabase();
     const { rows } = await world.owner.query<{ now: string }>('select rfc3339(now()) as now');
     const server = createServer((_, response) =>
       response.end(JSON.stringify({ base: 'USD', asOf: rows[0]!.now, rates: { INR: '83' } })),

@@ -6,7 +6,7 @@ import { bind, sqlStatement } from '@banking/postgres';
 /** Transactions of one database transaction, two transfers each. */
 const BATCH = 500;
 
-/** Northwind Trading, which Ada is admin of in every demo world. */
+/** Northwind Trading, of which Ada is an admin in the demo data. */
 const WORKSPACE = 1;
 
 const COUNT = sqlStatement<{ transfer_count: bigint }>(
@@ -40,7 +40,7 @@ export async function fillBooks(
     bind(COUNT),
     bind(ACCOUNTS, WORKSPACE),
   ] as const);
-  if (!counted || !one || !other) throw new Error('the demo world has no two accounts of one currency');
+  if (!counted || !one || !other) throw new Error('the demo data has no two accounts of one currency');
   let there = Number(counted.transfer_count);
   while (there < transfers) {
     const count = Math.min(BATCH, Math.ceil((transfers - there) / 2));

@@ -16,7 +16,7 @@ export interface GatewayOptions extends Effort {
 const THROUGHPUT_AIM = 0.75;
 const GROWTH_AIM_MB = 1;
 
-/** Whom the demo world knows as a gateway: its credential at the upstream. */
+/** The gateway user of the demo data, for the credential at the upstream. */
 const GATEWAY = 'gateway@northwind.example';
 
 /** Measures what a gateway costs between its callers and its upstream, and whether it keeps anything of a request. */

@@ -12,7 +12,7 @@ import { addGrant, addWorkspace } from '@banking/provisioning';
 import { DEMO_RATES } from '@banking/rates';
 import { LedgerBankingService, OrderService, placeOrder } from '@banking/operations';
 import { openDeployment, type Deployment } from '@banking/deployment';
-import { makeDemoWorld, readDemoWorld } from '@banking/demo';
+import { makeDemoData, readDemoIds } from '@banking/demo';
 
 /** A payer: an account with funds, and an international recipient in the same currency. */
 export interface Payer {
@@ -57,7 +57,7 @@ const ACTOR = 'bench';
 const APP = 'Northwind Treasury';
 const ADA = 'ada@northwind.example';
 
-/** What is made or paid at once while the world is prepared. */
+/** The number of concurrent requests of the preparation. */
 const TOGETHER = 8;
 const ORDERS_TOGETHER = 64;
 
@@ -70,11 +70,11 @@ export async function makePayers(
   { accounts, workspaces }: { readonly accounts: number; readonly workspaces: number },
 ): Promise<Payers> {
   const deployment = await openDeployment({ dataDir, isSandbox: true });
-  await makeDemoWorld(deployment);
+  await makeDemoData(deployment);
   const directory = await deployment.openProvisioning();
   try {
     const { database, books } = deployment;
-    const demo = await readDemoWorld(database);
+    const demo = await readDemoIds(database);
     const banking = new LedgerBankingService(database, books);
     const actor = demo?.users[ADA] as UserId;
     const product = (await banking.listProducts()).find(({ edges }) => edges.currency?.code === CURRENCY);

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDeployment } from '@banking/deployment';
-import { makeDemoWorld, readDemoWorld } from '@banking/demo';
+import { makeDemoData, readDemoIds } from '@banking/demo';
 import { analyzeTables, SCHEMA } from '@banking/postgres';
 import { attachEmbeddedServer } from '@banking/embedded-postgres';
 import { fillBooks, sampleTransfers } from './fill-books.js';
@@ -15,7 +15,7 @@ export interface World {
   readonly dataDir: string;
   readonly service: BenchTarget;
   readonly transferPaths: readonly string[];
-  /** Those of the demo world among them: one of each kind, with all that belongs to it. */
+  /** The transfers of the demo data among them, one of each kind. */
   readonly demoTransfers: readonly number[];
 }
 
@@ -46,7 +46,7 @@ export async function inWorkshop<T>(work: (workshop: Workshop) => Promise<T>): P
   }
 }
 
-/** Makes a demo world with this many transfers in its books, and starts a service on it. */
+/** Makes demo data with this many transfers in its books, and starts a service on it. */
 export async function makeWorld(
   dataDir: string,
   transfers: number,
@@ -55,7 +55,7 @@ export async function makeWorld(
   onProgress(`A database with ${transfers} transfers`);
   const deployment = await openDeployment({ dataDir, isSandbox: true, statementTimeoutMs: 60_000 });
   try {
-    await makeDemoWorld(deployment);
+    await makeDemoData(deployment);
     let tenths = 0;
     await fillBooks(deployment, transfers, (there) => {
       if (Math.floor((10 * there) / transfers) <= tenths) return;
@@ -65,8 +65,8 @@ export async function makeWorld(
     const embedded = await attachEmbeddedServer({ dataDir });
     await analyzeTables(embedded.connection, SCHEMA);
     await embedded.detach();
-    const demo = await readDemoWorld(deployment.database);
-    // Half of what is asked for are the demo world's transfers, one of each kind; the other half lie all over the books.
+    const demo = await readDemoIds(deployment.database);
+    // Half of the requested transfers are those of the demo data, one of each kind. The other half are spread over the books.
     const kinds = Object.values(demo?.transfers ?? {});
     const ids = (await sampleTransfers(deployment, SAMPLE)).flatMap((id, index) => [id, kinds[index % kinds.length]]);
     return {

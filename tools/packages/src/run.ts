@@ -17,7 +17,7 @@ export interface Run {
   readonly consumer: string;
   /** Where a Node of each major version is; those that cannot be had here are missing. */
   readonly nodes: Readonly<Partial<Record<NodeMajor, string>>>;
-  /** A service with the demo world in it, and a token of Ada's for it. */
+  /** A service with the demo data, and a token of Ada. */
   readonly service: { readonly url: string; readonly token: string };
   /** Serves the files of the consumer, as another origin than the service's, which the service lets call. */
   readonly pages: string;

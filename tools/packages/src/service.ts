@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { command } from './command.js';
 import { ROOT } from './consumer.js';
 
-/** A first start makes a database cluster and the demo world, on a machine that may have other things to do. */
+/** Long enough for a first start, which creates a database cluster and the demo data, on a busy machine. */
 const START_MS = 120_000;
 
-/** The built service with the demo world, in a process of its own. */
+/** The built service with the demo data, in a separate process. */
 export interface Service {
   readonly url: string;
   /** A token of Ada's. */

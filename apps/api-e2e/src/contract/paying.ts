@@ -12,7 +12,7 @@ import { type HttpResponse, sendRequest } from '../responses.js';
 import { ADA, type Service } from '../service.js';
 import { idOf } from '../world.js';
 
-/** The products of the demo world, by their currency. */
+/** The products of the demo data, by currency. */
 const IN_USD = 1 as ProductId;
 export const IN_EUR = 2 as ProductId;
 

@@ -37,7 +37,7 @@ export async function makeMore(owner: Database, { url }: Pick<FreshService, 'url
   const recipient = await post('/recipients/internal', { accountCode: code });
   const ids = [recipient.id, Number(quote?.id), await payWithNoWayBack(post)];
   if (ids.join() !== [PAID_IN_GEL, EXPIRED_QUOTE, NO_WAY_BACK].join())
-    throw new Error(`the demo world has grown: ${ids.join()}`);
+    throw new Error(`the demo data has other ids: ${ids.join()}`);
 }
 
 interface Made {

@@ -29,7 +29,7 @@ async function main([option, ...rest]: readonly string[]): Promise<void> {
 }
 
 async function record(): Promise<void> {
-  process.stdout.write('Making a demo world …\n');
+  process.stdout.write('Making demo data …\n');
   const folder = await newDataDir();
   const service = await RunningService.start({ dataDir: folder.path });
   try {

@@ -4,7 +4,7 @@ import { banking } from '../banking.js';
 import { Payer } from '../contract/paying.js';
 import { demoDataDir, RunningService, type TestDataDir } from '../running-service.js';
 import { ADA, BOB, localToken, type Service } from '../service.js';
-import { readWorld } from '../world.js';
+import { readDemoIds } from '../world.js';
 import { BreakingProxy } from './breaking-proxy.js';
 import { startGateway } from './stacked-services.js';
 
@@ -24,7 +24,7 @@ describe('gateway with a broken connection to a real deployment', () => {
     proxy = await BreakingProxy.start(books.url);
     front = await startGateway({ dataDir: folder.path, upstream: proxy.url });
     const tokenOf = (email: string) => localToken(folder.path, email);
-    service = { url: front.url, world: await readWorld(folder.path), tokenOf };
+    service = { url: front.url, world: await readDemoIds(folder.path), tokenOf };
     ada = new Payer(service);
   }, 180_000);
   afterAll(async () => {

@@ -1,6 +1,6 @@
 import { demoDataDir, RunningService } from '../running-service.js';
 import { GATEWAY, localToken, type Service } from '../service.js';
-import { readWorld, type World } from '../world.js';
+import { readDemoIds, type DemoIds } from '../world.js';
 
 /** Longer than a test may take, so that only a request that hangs reaches it. */
 const UPSTREAM_TIMEOUT_MS = '10000';
@@ -26,7 +26,7 @@ export async function startGateway({ dataDir, upstream, environment = {} }: Gate
 export class StackedServices {
   private constructor(
     readonly dataDir: string,
-    readonly world: World,
+    readonly world: DemoIds,
     readonly books: RunningService,
     readonly front: RunningService,
     private readonly remove: () => Promise<void>,
@@ -40,7 +40,7 @@ export class StackedServices {
     const { path: dataDir, remove } = await openDataDir();
     const books = await RunningService.start({ dataDir, environment });
     const front = await startGateway({ dataDir, upstream: books.url, environment });
-    return new StackedServices(dataDir, await readWorld(dataDir), books, front, remove);
+    return new StackedServices(dataDir, await readDemoIds(dataDir), books, front, remove);
   }
 
   /** The deployment, called directly. */

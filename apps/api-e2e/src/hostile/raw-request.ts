@@ -59,10 +59,10 @@ const INSIDE =
 
 /** The faults in an error response, which must be JSON in the published form without internal details. */
 export function faultsInError({ status, headers, body }: RawResponse): string[] {
-  const mistakes: string[] = [];
-  if (!/^application\/json\b/.test(headers.get('content-type') ?? '')) mistakes.push('it is not JSON');
-  if (INSIDE.test(body)) mistakes.push(`it tells of our inside: ${body}`);
-  if (body === '') return [...mistakes, 'it has no body'];
+  const faults: string[] = [];
+  if (!/^application\/json\b/.test(headers.get('content-type') ?? '')) faults.push('it is not JSON');
+  if (INSIDE.test(body)) faults.push(`it tells of our inside: ${body}`);
+  if (body === '') return [...faults, 'it has no body'];
   try {
     const error = JSON.parse(body) as { requestId?: unknown };
     faults.push(...faultsIn(error, 'ErrorBody'));

@@ -1,6 +1,6 @@
 import { demoDataDir, RunningService } from '../running-service.js';
 import type { Service } from '../service.js';
-import { readWorld } from '../world.js';
+import { readDemoIds } from '../world.js';
 
 /** A service with its own configuration and database. */
 export interface OwnService extends Service {
@@ -17,7 +17,7 @@ export async function ownService(environment: Readonly<Record<string, string>>):
     return {
       url: service.url,
       dataDir: folder.path,
-      world: await readWorld(folder.path),
+      world: await readDemoIds(folder.path),
       log: () => service.log,
       tokenOf: () => Promise.reject(new Error('tokens come from the identity provider of the spec')),
       stop: () => service.stop().finally(folder.remove),

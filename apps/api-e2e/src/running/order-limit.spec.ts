@@ -1,7 +1,7 @@
 import { sendRequest } from '../responses.js';
 import { demoDataDir, RunningService, type TestDataDir } from '../running-service.js';
 import { ADA, BOB, localToken, type Service } from '../service.js';
-import { idOf, readWorld } from '../world.js';
+import { idOf, readDemoIds } from '../world.js';
 
 describe('order rate limit of six a minute and a burst of two', () => {
   let folder: TestDataDir;
@@ -11,7 +11,7 @@ describe('order rate limit of six a minute and a burst of two', () => {
   beforeAll(async () => {
     folder = await demoDataDir();
     running = await RunningService.start({ dataDir: folder.path, environment: { ORDER_LIMIT_PER_MINUTE: '6' } });
-    const world = await readWorld(folder.path);
+    const world = await readDemoIds(folder.path);
     service = { url: running.url, world, tokenOf: (email) => localToken(folder.path, email) };
   });
 

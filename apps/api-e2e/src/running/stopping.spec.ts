@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { newDataDir, RunningService, type TestDataDir } from '../running-service.js';
 import { ADA, localToken } from '../service.js';
-import { idOf, readWorld, type World } from '../world.js';
+import { idOf, readDemoIds, type DemoIds } from '../world.js';
 import { KeepAliveClient } from './keep-alive-client.js';
 
 const CLIENTS = 24;
@@ -11,7 +11,7 @@ describe('two services on one DATA_DIR', () => {
   let folder: TestDataDir;
   let first: RunningService;
   let second: RunningService;
-  let world: World;
+  let world: DemoIds;
   let headers: Record<string, string>;
 
   beforeAll(async () => {
@@ -20,7 +20,7 @@ describe('two services on one DATA_DIR', () => {
       RunningService.start({ dataDir: folder.path }),
       RunningService.start({ dataDir: folder.path }),
     ]);
-    world = await readWorld(folder.path);
+    world = await readDemoIds(folder.path);
     headers = {
       authorization: `Bearer ${await localToken(folder.path, ADA)}`,
       'workspace-id': String(idOf(world, 'workspaces', 'Northwind Trading')),

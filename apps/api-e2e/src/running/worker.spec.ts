@@ -7,7 +7,7 @@ import { banking } from '../banking.js';
 import { launch } from '../launch.js';
 import { demoDataDir, RunningService, type TestDataDir } from '../running-service.js';
 import { ADA, localToken } from '../service.js';
-import { idOf, readWorld } from '../world.js';
+import { idOf, readDemoIds } from '../world.js';
 
 const MAKE_DUE = sqlStatement(
   'e2e.make_due',
@@ -40,7 +40,7 @@ describe('workers', () => {
     service = await RunningService.start({ dataDir: folder.path, environment: { WORKER: 'off' } });
     server = await attachEmbeddedServer({ dataDir: folder.path });
     owner = await Database.open({ connection: server.connection, role: OWNER_ROLE });
-    const world = await readWorld(folder.path);
+    const world = await readDemoIds(folder.path);
     const client = new BankingClient({ baseUrl: service.url, token: await localToken(folder.path, ADA) });
     northwind = client.workspace(idOf(world, 'workspaces', 'Northwind Trading'));
     from = idOf(world, 'accounts', 'Northwind Trading EUR') as AccountId;

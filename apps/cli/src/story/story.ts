@@ -1,7 +1,7 @@
 import { BankingClient, ConnectionError, ServiceError } from '@banking/client';
 import type { AccountId } from '@banking/domain';
 import { LocalIssuer } from '@banking/local-issuer';
-import { readDemoWorld } from '@banking/demo';
+import { readDemoIds } from '@banking/demo';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { withDeployment } from '../deployment.js';
 import { examples } from '../help.js';
@@ -47,7 +47,7 @@ async function openStage(url: URL): Promise<Stage> {
         `The story needs a local token, but ${issuer} issues the tokens (OIDC_ISSUER). Run it without OIDC_ISSUER.`,
       );
     }
-    const demo = await readDemoWorld(database);
+    const demo = await readDemoIds(database);
     const accountId = demo?.accounts[`${NORTHWIND} EUR`];
     const workspaceId = demo?.workspaces[NORTHWIND];
     if (accountId === undefined || workspaceId === undefined) {

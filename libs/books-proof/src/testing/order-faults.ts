@@ -9,7 +9,7 @@ import type {
   WorkspaceId,
 } from '@banking/domain';
 import { LedgerBankingService } from '@banking/operations';
-import { demoWorld, verifyPayments } from '@banking/operations/testing';
+import { demoDatabase, verifyPayments } from '@banking/operations/testing';
 import { DEMO_RATES } from '@banking/rates';
 import { ORDER_CHECKS } from '../verify-orders.js';
 
@@ -51,7 +51,7 @@ export const CHECK = {
 };
 
 export interface OrderFaults {
-  readonly world: Awaited<ReturnType<typeof demoWorld>>;
+  readonly world: Awaited<ReturnType<typeof demoDatabase>>;
   readonly orders: Readonly<Record<'abroad' | 'quoted' | 'keyed' | 'later' | 'cancelled', Order>>;
   /** Places an order that runs now and one for later, and cancels every other one of those. */
   placeMore(count: number): Promise<void>;
@@ -63,7 +63,7 @@ export interface OrderFaults {
 
 /** One order of each final status, in a new world: a planted fault cannot be undone. */
 export async function orderFaults(): Promise<OrderFaults> {
-  const world = await demoWorld();
+  const world = await demoDatabase();
   const service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES });
   const ada: Scope & { workspaceId: WorkspaceId; actor: UserId } = {
     actor: world.demo.users['ada@northwind.example'] as UserId,

@@ -4,16 +4,16 @@ import { post, verifyBooks } from '@banking/ledger';
 import { sql, reasonOf } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { expectWellFormed } from '../testing/resources.js';
-import { demoWorld } from '../testing/worlds.js';
+import { demoDatabase } from '../testing/test-databases.js';
 
-let world: Awaited<ReturnType<typeof demoWorld>>;
+let world: Awaited<ReturnType<typeof demoDatabase>>;
 let service: LedgerBankingService;
 let ada: Scope & { workspaceId: WorkspaceId; actor: UserId };
 let eve: Scope;
 let euro: ProductId;
 
 beforeAll(async () => {
-  world = await demoWorld();
+  world = await demoDatabase();
   service = new LedgerBankingService(world.database);
   const workspace = (name: string) => world.demo.workspaces[name] as WorkspaceId;
   ada = { actor: world.demo.users['ada@northwind.example'] as UserId, workspaceId: workspace('Northwind Trading') };

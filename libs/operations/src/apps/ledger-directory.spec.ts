@@ -1,17 +1,17 @@
 import { LedgerDirectory } from './ledger-directory.js';
 import { addApp, addGrant, addUser, addWorkspace, bindUser, removeUser } from '@banking/provisioning';
-import { emptyWorld, type World } from '../testing/worlds.js';
+import { emptyDatabase, type TestDatabase } from '../testing/test-databases.js';
 
 const ISSUER = 'https://id.example';
 
-let world: World;
+let world: TestDatabase;
 let directory: LedgerDirectory;
 let appId: number;
 let workspaceId: number;
 let users = 0;
 
 beforeAll(async () => {
-  world = await emptyWorld();
+  world = await emptyDatabase();
   directory = new LedgerDirectory(world.database);
   appId = await addApp(world.provisioning, 'spec', 'Bank');
   workspaceId = await addWorkspace(world.provisioning, 'spec', { app: 'Bank', name: 'One' });

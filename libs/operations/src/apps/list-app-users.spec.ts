@@ -2,16 +2,16 @@ import type { AppId, User, UserId } from '@banking/domain';
 import { listAppUsers } from './list-app-users.js';
 import { addApp, addGrant, addUser, addWorkspace } from '@banking/provisioning';
 import { reasonOf } from '@banking/postgres/testing';
-import { emptyWorld, type World } from '../testing/worlds.js';
+import { emptyDatabase, type TestDatabase } from '../testing/test-databases.js';
 
-let world: World;
+let world: TestDatabase;
 let bank: AppId;
 const ids: Record<string, UserId> = {};
 /** Each is the name of a user with that status. */
 const WITHOUT_ROLES = ['pending', 'suspended', 'blocked'];
 
 beforeAll(async () => {
-  world = await emptyWorld();
+  world = await emptyDatabase();
   const { provisioning } = world;
   bank = (await addApp(provisioning, 'spec', 'Bank')) as AppId;
   await addApp(provisioning, 'spec', 'Elsewhere');

@@ -9,18 +9,18 @@ import type {
 } from '@banking/domain';
 import { testOrProve } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
-import { demoWorld } from '../testing/worlds.js';
+import { demoDatabase } from '../testing/test-databases.js';
 
 const EXPIRED = testOrProve(20_000, 200_000);
 
-let world: Awaited<ReturnType<typeof demoWorld>>;
+let world: Awaited<ReturnType<typeof demoDatabase>>;
 let service: LedgerBankingService;
 let ada: Scope & { workspaceId: WorkspaceId; actor: UserId };
 let from: AccountId;
 let recipientID: RecipientId;
 
 beforeAll(async () => {
-  world = await demoWorld();
+  world = await demoDatabase();
   service = new LedgerBankingService(world.database, world.books);
   ada = {
     actor: world.demo.users['ada@northwind.example'] as UserId,

@@ -4,9 +4,9 @@ import { APP_ROLE, bind, Database, SCHEMA, sqlStatement } from '@banking/postgre
 import { Wire } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { LedgerDirectory } from '../apps/ledger-directory.js';
-import { demoWorld } from '../testing/worlds.js';
+import { demoDatabase } from '../testing/test-databases.js';
 
-let world: Awaited<ReturnType<typeof demoWorld>>;
+let world: Awaited<ReturnType<typeof demoDatabase>>;
 let wire: Wire;
 let wired: Database;
 let service: LedgerBankingService;
@@ -15,7 +15,7 @@ let accountId: AccountId;
 let recipientId: RecipientId;
 
 beforeAll(async () => {
-  world = await demoWorld();
+  world = await demoDatabase();
   ada = {
     actor: world.demo.users['ada@northwind.example'] as UserId,
     workspaceId: world.demo.workspaces['Northwind Trading'] as WorkspaceId,

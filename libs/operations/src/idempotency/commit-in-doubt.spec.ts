@@ -19,9 +19,9 @@ import { postOrders } from '../orders/post-orders.js';
 import type { PreparedOrder } from '../orders/prepared-order.js';
 import { NO_RATES } from '@banking/rates';
 import { cutAll, cutOnce, heal } from '../testing/cut-connection.js';
-import { demoWorld } from '../testing/worlds.js';
+import { demoDatabase } from '../testing/test-databases.js';
 
-let world: Awaited<ReturnType<typeof demoWorld>>;
+let world: Awaited<ReturnType<typeof demoDatabase>>;
 let service: LedgerBankingService;
 let orders: OrderService;
 let wire: Wire;
@@ -31,7 +31,7 @@ let from: AccountId;
 let recipientID: RecipientId;
 
 beforeAll(async () => {
-  world = await demoWorld();
+  world = await demoDatabase();
   ada = {
     actor: world.demo.users['ada@northwind.example'] as UserId,
     workspaceId: world.demo.workspaces['Northwind Trading'] as WorkspaceId,

@@ -3,16 +3,16 @@ import { bind } from '@banking/postgres';
 import { PlanProbe, sql, testOrProve } from '@banking/postgres/testing';
 import { DELETE_EXPIRED, ExpiredKeys, PLAN_SETTINGS } from './delete-expired-keys.js';
 import { LedgerBankingService } from '../ledger-banking-service.js';
-import { demoWorld } from '../testing/worlds.js';
+import { demoDatabase } from '../testing/test-databases.js';
 
 const EXPIRED = testOrProve(50_000, 200_000);
 
-let world: Awaited<ReturnType<typeof demoWorld>>;
+let world: Awaited<ReturnType<typeof demoDatabase>>;
 let north: number;
 let south: number;
 
 beforeAll(async () => {
-  world = await demoWorld();
+  world = await demoDatabase();
   north = world.demo.workspaces['Northwind Trading']!;
   south = world.demo.workspaces['Southwind Imports']!;
 });

@@ -4,9 +4,9 @@ import { APP_ROLE, Database, SCHEMA } from '@banking/postgres';
 import { Wire } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { cutAll, cutOnce, heal } from '../testing/cut-connection.js';
-import { demoWorld } from '../testing/worlds.js';
+import { demoDatabase } from '../testing/test-databases.js';
 
-let world: Awaited<ReturnType<typeof demoWorld>>;
+let world: Awaited<ReturnType<typeof demoDatabase>>;
 let service: LedgerBankingService;
 let wire: Wire;
 let wired: Database;
@@ -15,7 +15,7 @@ let accountId: AccountId;
 let recipientID: RecipientId;
 
 beforeAll(async () => {
-  world = await demoWorld();
+  world = await demoDatabase();
   ada = {
     actor: world.demo.users['ada@northwind.example'] as UserId,
     workspaceId: world.demo.workspaces['Northwind Trading'] as WorkspaceId,

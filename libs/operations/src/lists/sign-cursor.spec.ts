@@ -1,13 +1,13 @@
 import * as fc from 'fast-check';
 import { reasonOf } from '@banking/postgres/testing';
-import { emptyWorld, type World } from '../testing/worlds.js';
+import { emptyDatabase, type TestDatabase } from '../testing/test-databases.js';
 import { CursorSigner, type CursorScope } from './sign-cursor.js';
 
-let world: World;
+let world: TestDatabase;
 let signer: CursorSigner;
 
 beforeAll(async () => {
-  world = await emptyWorld();
+  world = await emptyDatabase();
   signer = new CursorSigner(world.database);
 });
 afterAll(() => world.close());

@@ -23,7 +23,7 @@ beforeAll(async () => {
   const { workspaceId } = world.payers;
   const scope: Scope = { workspaceId };
   const service = new LedgerBankingService(world.database, world.books);
-  // What the demo world made is newer.
+  // The rows of the demo data are newer.
   const old = { limit: 1, createdTo: '2021-01-01T00:00:00Z' };
   const [transfer] = (await service.listTransfers(scope, old)).items;
   const [order] = (await service.listOrders(scope, old)).items;

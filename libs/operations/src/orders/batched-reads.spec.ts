@@ -1,11 +1,11 @@
 import { sql } from '@banking/postgres/testing';
-import { emptyWorld, type World } from '../testing/worlds.js';
+import { emptyDatabase, type TestDatabase } from '../testing/test-databases.js';
 import { BatchedReads } from './batched-reads.js';
 
-let world: World;
+let world: TestDatabase;
 
 beforeAll(async () => {
-  world = await emptyWorld();
+  world = await emptyDatabase();
 });
 afterAll(() => world.close());
 

@@ -14,10 +14,10 @@ import { Worker } from '@banking/work-queue';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { DEMO_RATES } from '@banking/rates';
 import { startWork, workOf } from '../worker/start-worker.js';
-import { demoWorld } from '../testing/worlds.js';
+import { demoDatabase } from '../testing/test-databases.js';
 import { verifyPayments } from '../testing/verify-payments.js';
 
-let world: Awaited<ReturnType<typeof demoWorld>>;
+let world: Awaited<ReturnType<typeof demoDatabase>>;
 let service: LedgerBankingService;
 let worker: Worker;
 let ada: Scope & { workspaceId: WorkspaceId; actor: UserId };
@@ -25,7 +25,7 @@ let from: AccountId;
 const errors: unknown[] = [];
 
 beforeAll(async () => {
-  world = await demoWorld();
+  world = await demoDatabase();
   service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES });
   const onError = (error: unknown) => errors.push(error);
   worker = new Worker(workOf(world, { orders: service.orders, sandbox: true, onError }));

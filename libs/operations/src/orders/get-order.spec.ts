@@ -5,12 +5,12 @@ import { reasonOf } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { Explaining, sentBy } from '../testing/plans.js';
 import { expectWellFormed } from '../testing/resources.js';
-import { demoWorld } from '../testing/worlds.js';
+import { demoDatabase } from '../testing/test-databases.js';
 
 /** Executions of the daily order. */
 const COUNT = 1_203;
 
-let world: Awaited<ReturnType<typeof demoWorld>>;
+let world: Awaited<ReturnType<typeof demoDatabase>>;
 let service: LedgerBankingService;
 let scope: Scope;
 let accountId: AccountId;
@@ -43,7 +43,7 @@ async function orderWith(count: number): Promise<OrderId> {
 }
 
 beforeAll(async () => {
-  world = await demoWorld();
+  world = await demoDatabase();
   service = new LedgerBankingService(world.database, world.books);
   scope = { workspaceId: world.demo.workspaces['Northwind Trading'] as WorkspaceId };
   accountId = world.demo.accounts['Northwind Trading USD'] as AccountId;

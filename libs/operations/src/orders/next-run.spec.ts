@@ -1,6 +1,6 @@
 import { compareInstants, parseInstant, type RepeatUnit, type Timestamp } from '@banking/domain';
 import * as fc from 'fast-check';
-import { emptyWorld, type World } from '../testing/worlds.js';
+import { emptyDatabase, type TestDatabase } from '../testing/test-databases.js';
 import { sql } from '@banking/postgres/testing';
 import { runTime, type Schedule } from './next-run.js';
 
@@ -205,10 +205,10 @@ describe('the runs of an order', () => {
 });
 
 describe('the calendar of PostgreSQL', () => {
-  let world: World;
+  let world: TestDatabase;
 
   beforeAll(async () => {
-    world = await emptyWorld();
+    world = await emptyDatabase();
   });
   afterAll(() => world.close());
 

@@ -4,7 +4,7 @@ import { recordRailEvent, recordRejection } from '@banking/payouts';
 import * as fc from 'fast-check';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { DEMO_RATES } from '@banking/rates';
-import { demoWorld } from '../testing/worlds.js';
+import { demoDatabase } from '../testing/test-databases.js';
 import { verifyPayments } from '../testing/verify-payments.js';
 import { reasonOf, testOrProve } from '@banking/postgres/testing';
 
@@ -12,14 +12,14 @@ const RUNS = testOrProve(60, 300);
 const ABROAD = 100_000n;
 const seed = Date.now() & 0x7fffffff;
 
-let world: Awaited<ReturnType<typeof demoWorld>>;
+let world: Awaited<ReturnType<typeof demoDatabase>>;
 let service: LedgerBankingService;
 let ada: Scope & { workspaceId: WorkspaceId; actor: UserId };
 let far: RecipientId;
 let fee: bigint;
 
 beforeAll(async () => {
-  world = await demoWorld();
+  world = await demoDatabase();
   service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES });
   ada = {
     actor: world.demo.users['ada@northwind.example'] as UserId,

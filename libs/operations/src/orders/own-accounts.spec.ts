@@ -16,7 +16,7 @@ import * as fc from 'fast-check';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { DEMO_RATES } from '@banking/rates';
 import type { RateSource } from '@banking/rates';
-import { demoWorld } from '../testing/worlds.js';
+import { demoDatabase } from '../testing/test-databases.js';
 import { verifyPayments } from '../testing/verify-payments.js';
 import { reasonOf } from '@banking/postgres/testing';
 
@@ -24,13 +24,13 @@ import { reasonOf } from '@banking/postgres/testing';
 const CODES = ['JPY', 'USD', 'KWD', 'CLF', 'INR'] as const;
 type Code = (typeof CODES)[number];
 
-let world: Awaited<ReturnType<typeof demoWorld>>;
+let world: Awaited<ReturnType<typeof demoDatabase>>;
 let service: LedgerBankingService;
 let ada: Scope & { workspaceId: WorkspaceId; actor: UserId };
 let exact: Rate | undefined;
 const accounts = new Map<Code, { readonly id: AccountId; readonly recipient: RecipientId }>();
 
-/** The rate of the run and its inverse; that of the demo world where the run has none. */
+/** The rate of the run and its inverse, or the rate of the demo data if the run has none. */
 const rates: RateSource = {
   rateOf: async (from, to) => {
     if (!exact) return DEMO_RATES.rateOf(from, to);
@@ -39,7 +39,7 @@ const rates: RateSource = {
 };
 
 beforeAll(async () => {
-  world = await demoWorld();
+  world = await demoDatabase();
   service = new LedgerBankingService(world.database, world.books, { rates });
   ada = {
     actor: world.demo.users['ada@northwind.example'] as UserId,

@@ -1,23 +1,23 @@
 import type { AccountId, RecipientId, TransferAmount, UserId, WorkspaceId } from '@banking/domain';
 import { listDiscrepancies, recordEvent, resolveDiscrepancy } from '@banking/payouts';
-import { makeDemoWorld } from '@banking/demo';
-import { readDemoWorld, type DemoWorld } from '@banking/demo';
+import { makeDemoData } from '@banking/demo';
+import { readDemoIds, type DemoIds } from '@banking/demo';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { DEMO_RATES } from '@banking/rates';
 import { NOT_DATE } from '@banking/postgres/testing';
-import { emptyWorld, type World } from '../testing/worlds.js';
+import { emptyDatabase, type TestDatabase } from '../testing/test-databases.js';
 
 describe.each(['2001-01-01T00:00:00Z', '2099-12-31T23:59:59Z'])('a process whose clock says %s', (now) => {
-  let world: World;
-  let demo: DemoWorld;
+  let world: TestDatabase;
+  let demo: DemoIds;
   let service: LedgerBankingService;
   let ada: { workspaceId: WorkspaceId; actor: UserId };
 
   beforeAll(async () => {
-    world = await emptyWorld();
+    world = await emptyDatabase();
     jest.useFakeTimers({ now: Date.parse(now), doNotFake: NOT_DATE });
-    await makeDemoWorld(world);
-    demo = (await readDemoWorld(world.database))!;
+    await makeDemoData(world);
+    demo = (await readDemoIds(world.database))!;
     service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES });
     ada = {
       workspaceId: demo.workspaces['Northwind Trading'] as WorkspaceId,

@@ -5,19 +5,19 @@ import { LedgerBankingService } from '../ledger-banking-service.js';
 import { PLAN_BY_ORDER } from '../lists/plan-by-order.js';
 import { COUNT_OPEN_QUOTES } from './open-quote-limit.js';
 import { DEMO_RATES } from '@banking/rates';
-import { demoWorld } from '../testing/worlds.js';
+import { demoDatabase } from '../testing/test-databases.js';
 
 const EXPIRED = 100_000;
 const MAX = 5;
 
-let world: Awaited<ReturnType<typeof demoWorld>>;
+let world: Awaited<ReturnType<typeof demoDatabase>>;
 let ada: Scope & { workspaceId: WorkspaceId };
 let eve: Scope & { workspaceId: WorkspaceId };
 let other: Database;
 const account = (name: string) => world.demo.accounts[name] as AccountId;
 
 beforeAll(async () => {
-  world = await demoWorld();
+  world = await demoDatabase();
   const { users, workspaces } = world.demo;
   ada = {
     actor: users['ada@northwind.example'] as UserId,

@@ -3,16 +3,16 @@ import type { AccountId, Quote, CreateQuoteInput, RecipientId, Scope, UserId, Wo
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { DEMO_RATES } from '@banking/rates';
 import { sql } from '@banking/postgres/testing';
-import { demoWorld } from '../testing/worlds.js';
+import { demoDatabase } from '../testing/test-databases.js';
 
-let world: Awaited<ReturnType<typeof demoWorld>>;
+let world: Awaited<ReturnType<typeof demoDatabase>>;
 let ada: Scope & { workspaceId: WorkspaceId };
 let eve: Scope & { workspaceId: WorkspaceId };
 let usd: AccountId;
 let ravi: RecipientId;
 
 beforeAll(async () => {
-  world = await demoWorld();
+  world = await demoDatabase();
   const workspace = (name: string) => world.demo.workspaces[name] as WorkspaceId;
   ada = { actor: world.demo.users['ada@northwind.example'] as UserId, workspaceId: workspace('Northwind Trading') };
   eve = { actor: world.demo.users['eve@southwind.example'] as UserId, workspaceId: workspace('Southwind Imports') };

@@ -14,18 +14,18 @@ import { verifyBooks } from '@banking/ledger';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { DEMO_RATES } from '@banking/rates';
 import { expectWellFormed } from '../testing/resources.js';
-import { demoWorld } from '../testing/worlds.js';
+import { demoDatabase } from '../testing/test-databases.js';
 import { verifyPayments } from '../testing/verify-payments.js';
 import { sql, reasonOf } from '@banking/postgres/testing';
 
-let world: Awaited<ReturnType<typeof demoWorld>>;
+let world: Awaited<ReturnType<typeof demoDatabase>>;
 let service: LedgerBankingService;
 let ada: Scope & { workspaceId: WorkspaceId; actor: UserId };
 let usd: AccountId;
 let ravi: RecipientId;
 
 beforeAll(async () => {
-  world = await demoWorld();
+  world = await demoDatabase();
   service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES });
   const workspaceId = world.demo.workspaces['Northwind Trading'] as WorkspaceId;
   ada = { actor: world.demo.users['ada@northwind.example'] as UserId, workspaceId };

@@ -16,9 +16,9 @@ import { DEMO_RATES } from '@banking/rates';
 import { NO_RATES, type RateSource } from '@banking/rates';
 import { reasonOf } from '@banking/postgres/testing';
 import { expectWellFormed } from '../testing/resources.js';
-import { demoWorld } from '../testing/worlds.js';
+import { demoDatabase } from '../testing/test-databases.js';
 
-let world: Awaited<ReturnType<typeof demoWorld>>;
+let world: Awaited<ReturnType<typeof demoDatabase>>;
 let service: LedgerBankingService;
 let ada: Scope & { workspaceId: WorkspaceId };
 let eve: Scope & { workspaceId: WorkspaceId };
@@ -26,7 +26,7 @@ let usd: AccountId;
 let ravi: RecipientId;
 
 beforeAll(async () => {
-  world = await demoWorld();
+  world = await demoDatabase();
   service = quoting(DEMO_RATES);
   const workspace = (name: string) => world.demo.workspaces[name] as WorkspaceId;
   ada = { actor: world.demo.users['ada@northwind.example'] as UserId, workspaceId: workspace('Northwind Trading') };

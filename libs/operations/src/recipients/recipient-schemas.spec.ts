@@ -3,13 +3,13 @@ import { CORRIDORS } from '@banking/reference';
 import { reasonOf } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { expectWellFormed } from '../testing/resources.js';
-import { emptyWorld, type World } from '../testing/worlds.js';
+import { emptyDatabase, type TestDatabase } from '../testing/test-databases.js';
 
-let world: World;
+let world: TestDatabase;
 let service: LedgerBankingService;
 
 beforeAll(async () => {
-  world = await emptyWorld();
+  world = await emptyDatabase();
   service = new LedgerBankingService(world.database);
 });
 afterAll(() => world.close());

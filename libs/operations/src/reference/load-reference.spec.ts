@@ -2,14 +2,14 @@ import { RULE_VIOLATION } from '@banking/postgres';
 import { sql } from '@banking/postgres/testing';
 import { listCorridors } from '../corridors/list-corridors.js';
 import { loadReference } from './load-reference.js';
-import { emptyWorld, type World } from '../testing/worlds.js';
+import { emptyDatabase, type TestDatabase } from '../testing/test-databases.js';
 
 const TABLES = ['currency', 'product', 'bank', 'corridor'];
 
-let world: World;
+let world: TestDatabase;
 
 beforeAll(async () => {
-  world = await emptyWorld();
+  world = await emptyDatabase();
 });
 afterAll(() => world.close());
 

@@ -14,11 +14,11 @@ import { bind, sqlStatement, RULE_VIOLATION, SQLSTATE } from '@banking/postgres'
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { DEMO_RATES } from '@banking/rates';
 import { workOf } from '../worker/start-worker.js';
-import { demoWorld } from '../testing/worlds.js';
+import { demoDatabase } from '../testing/test-databases.js';
 import { verifyPayments } from '../testing/verify-payments.js';
 import { reasonOf } from '@banking/postgres/testing';
 
-let world: Awaited<ReturnType<typeof demoWorld>>;
+let world: Awaited<ReturnType<typeof demoDatabase>>;
 let service: LedgerBankingService;
 let real: LedgerBankingService;
 let worker: Worker;
@@ -27,7 +27,7 @@ let eve: Scope & { workspaceId: WorkspaceId; actor: UserId };
 const errors: unknown[] = [];
 
 beforeAll(async () => {
-  world = await demoWorld();
+  world = await demoDatabase();
   service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES }, true);
   real = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES });
   worker = new Worker(workOf(world, { orders: service.orders, sandbox: true, onError: (error) => errors.push(error) }));

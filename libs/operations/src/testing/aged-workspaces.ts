@@ -1,5 +1,5 @@
 import type { AccountId, RecipientId, WorkspaceId } from '@banking/domain';
-import { demoWorld } from './worlds.js';
+import { demoDatabase } from './test-databases.js';
 
 /** A workspace with very many rows of one kind, newer than a few rows of each other kind. */
 export interface AgedWorkspace {
@@ -37,7 +37,7 @@ export async function agedWorkspaces(
   count: number,
   beforehand: (world: AgedWorld) => Promise<void> = async () => undefined,
 ) {
-  const world = await demoWorld();
+  const world = await demoDatabase();
   for (const table of ['transfer', 'transaction', 'customer_order', 'execution', 'recipient']) {
     await world.owner.query(`alter table ${table} set (autovacuum_enabled = false)`);
   }
@@ -70,7 +70,7 @@ export async function agedWorkspaces(
   return { ...world, payers, collectors };
 }
 
-export type AgedWorld = Awaited<ReturnType<typeof demoWorld>> & {
+export type AgedWorld = Awaited<ReturnType<typeof demoDatabase>> & {
   readonly payers: AgedWorkspace;
   readonly collectors: AgedWorkspace;
 };

@@ -1,13 +1,13 @@
-import type { World } from './worlds.js';
+import type { TestDatabase } from './test-databases.js';
 
 /**
- * Books many credits of 1 on an account of a demo world in one statement, as no program of ours would, and past the chain of
+ * Books many credits of 1 on an account of the demo data in one statement, as no program of ours would, and past the chain of
  * hashes: for what is measured by their number alone.
  *
  * @param valueDate SQL for the day of the transaction number `n`
  */
 export async function bookMany(
-  { owner }: Pick<World, 'owner'>,
+  { owner }: Pick<TestDatabase, 'owner'>,
   { accountId, count, valueDate = `date '2026-11-21'` }: { accountId: number; count: number; valueDate?: string },
 ): Promise<void> {
   await owner.query('begin');

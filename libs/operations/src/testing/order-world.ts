@@ -12,14 +12,14 @@ import { verifyBooks } from '@banking/ledger';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { DEMO_RATES } from '@banking/rates';
 import { verifyPayments } from './verify-payments.js';
-import { demoWorld } from './worlds.js';
+import { demoDatabase } from './test-databases.js';
 
 /** A user acting in a workspace. */
 export type Member = Scope & { readonly workspaceId: WorkspaceId; readonly actor: UserId };
 
-/** The demo world with what specs of orders need: members of two workspaces, accounts with money on them, and recipients. */
+/** The demo data with the resources for specs of orders: members of two workspaces, accounts with a balance, and recipients. */
 export async function orderWorld() {
-  const world = await demoWorld();
+  const world = await demoDatabase();
   const service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES });
   const member = (email: string, workspace: string): Member => ({
     actor: world.demo.users[email] as UserId,

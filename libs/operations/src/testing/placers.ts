@@ -7,7 +7,7 @@ import { DEMO_RATES } from '@banking/rates';
 import { workOf } from '../worker/start-worker.js';
 import { verifyPayments } from './verify-payments.js';
 import { onceReadRun } from './once-read-run.js';
-import { demoWorld } from './worlds.js';
+import { demoDatabase } from './test-databases.js';
 
 const APP = 'Northwind Treasury';
 export const ADA = 'ada@northwind.example';
@@ -17,9 +17,9 @@ export const PAUSED = { status: 'active', pausedAt: expect.any(String) as string
 
 export const statesOf = ({ edges }: Order) => edges.executions?.map(({ status }) => status);
 
-/** The demo world with an account that has money on it, users who place orders for later from it, and a worker. */
+/** The demo data with an account that has a balance, users who place later orders from it, and a worker. */
 export async function placerWorld() {
-  const world = await demoWorld();
+  const world = await demoDatabase();
   const { database: db, demo, owner } = world;
   const service = new LedgerBankingService(db, world.books, { rates: DEMO_RATES }, true);
   const errors: unknown[] = [];

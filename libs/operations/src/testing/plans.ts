@@ -1,6 +1,6 @@
 import { APP_ROLE, Database, SCHEMA, type BoundStatement } from '@banking/postgres';
 import { sql } from '@banking/postgres/testing';
-import { type World } from './worlds.js';
+import { type TestDatabase } from './test-databases.js';
 
 /** The statements that some work sends, as they are sent. */
 export async function sentBy(
@@ -44,7 +44,7 @@ export class Explaining {
 
   private constructor(private readonly database: Database) {}
 
-  static async open({ connection }: World, mode: PlanMode = 'generic'): Promise<Explaining> {
+  static async open({ connection }: TestDatabase, mode: PlanMode = 'generic'): Promise<Explaining> {
     const database = await Database.open({ connection, role: APP_ROLE, schema: SCHEMA, poolSize: 1 });
     await database.pipeline({}, [sql(`set plan_cache_mode = force_${mode}_plan`)]);
     return new Explaining(database);

@@ -11,7 +11,7 @@ import {
 } from '@banking/domain';
 import { post, type Proposal } from '@banking/ledger';
 import { LedgerBankingService } from '../ledger-banking-service.js';
-import { demoWorld } from './worlds.js';
+import { demoDatabase } from './test-databases.js';
 
 /** All there is, by either basis. */
 export const EVER = {
@@ -31,9 +31,9 @@ export interface Booking {
 
 export const dayOf = (day: number) => `2026-03-${String(day).padStart(2, '0')}`;
 
-/** A demo world and what reads statements in it. */
+/** A database with demo data, and functions that read its statements. */
 export async function statementWorld() {
-  const world = await demoWorld();
+  const world = await demoDatabase();
   const service = new LedgerBankingService(world.database, world.books);
   const workspaceId = world.demo.workspaces['Northwind Trading'] as WorkspaceId;
   const scope: Scope = { workspaceId };

@@ -2,15 +2,15 @@ import type { AppId, BankingService, Scope, Transfer, TransferId, UserId, Worksp
 import { sql, reasonOf } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { expectWellFormed } from '../testing/resources.js';
-import { demoWorld } from '../testing/worlds.js';
+import { demoDatabase } from '../testing/test-databases.js';
 
-let world: Awaited<ReturnType<typeof demoWorld>>;
+let world: Awaited<ReturnType<typeof demoDatabase>>;
 let service: BankingService;
 /** Ada, in Northwind’s workspace. */
 let ada: Scope;
 
 beforeAll(async () => {
-  world = await demoWorld();
+  world = await demoDatabase();
   service = new LedgerBankingService(world.database);
   ada = {
     actor: world.demo.users['ada@northwind.example'] as UserId,

@@ -8,21 +8,21 @@ import { DEMO_RATES } from '@banking/rates';
 import { NO_RATES } from '@banking/rates';
 import { readPayment } from './read-payment.js';
 import { startWork, workOf } from './start-worker.js';
-import { demoWorld } from '../testing/worlds.js';
+import { demoDatabase } from '../testing/test-databases.js';
 import { verifyPayments } from '../testing/verify-payments.js';
 
-let world: Awaited<ReturnType<typeof demoWorld>>;
+let world: Awaited<ReturnType<typeof demoDatabase>>;
 let northwind: number;
 
 beforeAll(async () => {
-  world = await demoWorld();
+  world = await demoDatabase();
   northwind = world.demo.workspaces['Northwind Trading']!;
 });
 afterAll(() => world.close());
 
 const orderService = () => new OrderService(world.books, NO_RATES);
 
-/** The transaction of the demo world whose first transfer says this. */
+/** The transaction of the demo data whose first transfer has this description. */
 async function transactionOf(description: string): Promise<number> {
   const { rows } = await world.owner.query<{ id: bigint }>(
     'select transaction_id as id from transfer where description = $1 limit 1',

@@ -1,15 +1,15 @@
 import { openBooks, type Books } from '@banking/ledger';
 import { Database, PROVISIONING_ROLE, SCHEMA } from '@banking/postgres';
 import { freshDatabase, type FreshDatabase, type Preparation } from '@banking/postgres/testing';
-import { makeDemoWorld, readDemoWorld, type DemoWorld } from '@banking/demo';
+import { makeDemoData, readDemoIds, type DemoIds } from '@banking/demo';
 import { loadReference } from '../reference/load-reference.js';
 
 /** A database with its reference data and its books. `owner` bypasses row-level security. */
-export interface World extends FreshDatabase {
+export interface TestDatabase extends FreshDatabase {
   readonly books: Books;
   /** The same database as the role that changes the directory. */
   readonly provisioning: Database;
-  /** One more connection as that role, for `makeDemoWorld`, which closes it. */
+  /** One more connection as that role, for `makeDemoData`, which closes it. */
   openProvisioning(): Promise<Database>;
 }
 
@@ -22,11 +22,11 @@ const DEMO: Preparation = {
   name: 'demo',
   async prepare(fresh) {
     await loadReference(fresh.database);
-    await makeDemoWorld({ books: openBooks(fresh.database), openProvisioning: () => openProvisioning(fresh) });
+    await makeDemoData({ books: openBooks(fresh.database), openProvisioning: () => openProvisioning(fresh) });
   },
 };
 
-export async function emptyWorld(preparation = REFERENCE): Promise<World> {
+export async function emptyDatabase(preparation = REFERENCE): Promise<TestDatabase> {
   const fresh = await freshDatabase({}, preparation);
   const provisioning = await openProvisioning(fresh);
   const close = async () => {
@@ -42,13 +42,13 @@ export async function emptyWorld(preparation = REFERENCE): Promise<World> {
   };
 }
 
-/** The same with the demo world in it, and the ids of its people and things. */
-export async function demoWorld(): Promise<World & { readonly demo: DemoWorld }> {
-  const world = await emptyWorld(DEMO);
-  return { ...world, demo: (await readDemoWorld(world.database))! };
+/** A database with reference data, books and demo data, and the ids of the demo data. */
+export async function demoDatabase(): Promise<TestDatabase & { readonly demo: DemoIds }> {
+  const world = await emptyDatabase(DEMO);
+  return { ...world, demo: (await readDemoIds(world.database))! };
 }
 
-/** For `makeDemoWorld`, which closes what it opens. */
+/** For `makeDemoData`, which closes what it opens. */
 export function openProvisioning({ connection }: Pick<FreshDatabase, 'connection'>): Promise<Database> {
   return Database.open({ connection, role: PROVISIONING_ROLE, schema: SCHEMA, poolSize: 1 });
 }

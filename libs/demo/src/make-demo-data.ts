@@ -3,11 +3,14 @@ import type { Books } from '@banking/ledger';
 import { bind, sqlStatement, type Database } from '@banking/postgres';
 import { makeMoney } from './money.js';
 import { makePeople } from './people.js';
-import { isComplete, markComplete } from './world.js';
+import { isComplete, markComplete } from './demo-steps.js';
 
-/** One process holds the lock, and with it a connection that does nothing else, however long the work takes. */
+/**
+ * Locks the demo data for one process, with a connection that does nothing else while the work lasts.
+ * The key is that of earlier versions, so that processes of both versions exclude each other.
+ */
 const TRY_LOCK = sqlStatement<{ is_locked: boolean }>(
-  'lock_demo_world',
+  'lock_demo_data',
   `select pg_try_advisory_xact_lock(hashtextextended('banking demo world', 0)) as is_locked,
           set_config('idle_in_transaction_session_timeout', '0', true)`,
 );
@@ -15,7 +18,7 @@ const TRY_LOCK = sqlStatement<{ is_locked: boolean }>(
 /** How long a process without the lock waits before it tries again. */
 const RETRY_MS = 100;
 
-/** Where the demo world is made: an open deployment. */
+/** The open deployment in which the demo data is made. */
 interface DemoTarget {
   readonly books: Books;
   /** Opens the database as the role that may change the directory. */
@@ -25,13 +28,13 @@ interface DemoTarget {
 }
 
 /**
- * Makes the steps of the demo world that are missing. Needs two connections.
+ * Makes the missing steps of the demo data. Needs two connections.
  *
  * Each step is recorded in the table `demo_step`, so an interrupted start continues where it stopped.
  *
  * @returns whether a step was missing
  */
-export async function makeDemoWorld(target: DemoTarget): Promise<boolean> {
+export async function makeDemoData(target: DemoTarget): Promise<boolean> {
   const { books } = target;
   if (await isComplete(books.database)) return false;
   const provisioning = await target.openProvisioning();

@@ -4,18 +4,18 @@ import { openBooks, verifyBooks } from '@banking/ledger';
 import { recordRailEvent } from '@banking/payouts';
 import { APP_ROLE, Database, SCHEMA } from '@banking/postgres';
 import { LedgerBankingService } from '@banking/operations';
-import { makeDemoWorld } from './make-demo-world.js';
-import { findStep, readDemoWorld } from './world.js';
-import { emptyWorld, type World } from '@banking/operations/testing';
+import { makeDemoData } from './make-demo-data.js';
+import { findStep, readDemoIds } from './demo-steps.js';
+import { emptyDatabase, type TestDatabase } from '@banking/operations/testing';
 
-let world: World;
+let world: TestDatabase;
 
 beforeEach(async () => {
-  world = await emptyWorld();
+  world = await emptyDatabase();
 });
 afterEach(() => world.close());
 
-/** The content without ids and times: it is the same in each demo world. */
+/** The content without ids and times, which is the same in each database with demo data. */
 async function content(): Promise<unknown> {
   const { rows } = await world.owner.query<{ made: unknown }>(
     `select json_build_object(
@@ -54,7 +54,7 @@ async function everyRow(): Promise<readonly string[]> {
 }
 
 /** Completes the pending payment, and deletes a recipient who has payments. */
-async function changeWorld(): Promise<void> {
+async function changeDemoData(): Promise<void> {
   const workspaceId = (await findStep(world.database, 'workspaces:Northwind Trading')) as WorkspaceId;
   const payment = (await findStep(world.database, 'transaction of transfers:pending'))!;
   const credited = { providerEvent: 'credited', status: 'ACCC', reasonCode: undefined, message: undefined };
@@ -63,7 +63,7 @@ async function changeWorld(): Promise<void> {
   await new LedgerBankingService(world.database).deleteRecipient({ workspaceId }, { recipientId });
 }
 
-/** Leaves the world of an older version, which had no gateway user and no digest in its mark. */
+/** Restores the demo data of an older version, which had no gateway user and no digest in its mark. */
 async function removeGateway(): Promise<void> {
   await world.owner.query(`delete from app_user where email = 'gateway@northwind.example'`);
   await world.owner.query(`delete from demo_step where name like '%gateway@%' or name like 'world:%'`);
@@ -71,7 +71,7 @@ async function removeGateway(): Promise<void> {
 }
 
 async function expectVerified(): Promise<void> {
-  const demo = await readDemoWorld(world.database);
+  const demo = await readDemoIds(world.database);
   const proof = await verifyBooks(world.database, Object.values(demo!.workspaces));
   expect(proof).toMatchObject({ workspaces: 3, findings: [] });
   expect(proof.transfers).toBeGreaterThan(20);
@@ -104,15 +104,15 @@ function interrupted(database: Database, after: number): Database {
   return Object.assign(Object.create(database) as Database, { pipeline, transaction });
 }
 
-describe('a demo world', () => {
-  it('is undefined in a database without one', async () => {
-    expect(await readDemoWorld(world.database)).toBeUndefined();
+describe('the demo data', () => {
+  it('are undefined in a database without them', async () => {
+    expect(await readDemoIds(world.database)).toBeUndefined();
   });
 
-  it('has its named things, and its books are verified', async () => {
-    await makeDemoWorld(world);
+  it('have their named resources, and their books have no findings', async () => {
+    await makeDemoData(world);
 
-    const demo = (await readDemoWorld(world.database))!;
+    const demo = (await readDemoIds(world.database))!;
     expect(Object.keys(demo.apps)).toEqual(['Northwind Treasury', 'Southwind']);
     expect(Object.keys(demo.users)).toHaveLength(5);
     expect(Object.keys(demo.workspaces)).toEqual(['Northwind Trading', 'Ada personal', 'Southwind Imports']);
@@ -129,8 +129,8 @@ describe('a demo world', () => {
     await expectVerified();
   });
 
-  it('is marked by a digest of its steps', async () => {
-    await makeDemoWorld(world);
+  it('are marked by a digest of their steps', async () => {
+    await makeDemoData(world);
 
     const { rows } = await world.owner.query<{ name: string }>('select name from demo_step order by name collate "C"');
     const names = rows.map(({ name }) => name);
@@ -139,40 +139,40 @@ describe('a demo world', () => {
     expect(marks).toEqual([`world:whole ${digest}`]);
   });
 
-  it('is made once by two processes at the same time', async () => {
+  it('are made once by two processes at the same time', async () => {
     const other = await Database.open({ connection: world.connection, role: APP_ROLE, schema: SCHEMA, poolSize: 2 });
 
-    await Promise.all([makeDemoWorld(world), makeDemoWorld({ ...world, books: openBooks(other) })]);
+    await Promise.all([makeDemoData(world), makeDemoData({ ...world, books: openBooks(other) })]);
 
     await other.end();
     await expectVerified();
     const made = await content();
     await world.close();
-    world = await emptyWorld();
-    await makeDemoWorld(world);
+    world = await emptyDatabase();
+    await makeDemoData(world);
     expect(made).toEqual(await content());
   });
 
-  it('does not change if it is made again', async () => {
-    await makeDemoWorld(world);
-    const before = [await content(), await readDemoWorld(world.database)];
+  it('do not change if they are made again', async () => {
+    await makeDemoData(world);
+    const before = [await content(), await readDemoIds(world.database)];
 
-    await makeDemoWorld(world);
+    await makeDemoData(world);
 
-    expect([await content(), await readDemoWorld(world.database)]).toEqual(before);
+    expect([await content(), await readDemoIds(world.database)]).toEqual(before);
   });
 });
 
-describe('a demo world of an older version', () => {
-  it('gains the missing steps, and nothing else changes', async () => {
-    await makeDemoWorld(world);
-    await changeWorld();
+describe('the demo data of an older version', () => {
+  it('get the missing steps, and nothing else changes', async () => {
+    await makeDemoData(world);
+    await changeDemoData();
     const whole = await content();
     await removeGateway();
     const before = await everyRow();
     expect(await content()).not.toEqual(whole);
 
-    expect(await makeDemoWorld(world)).toBe(true);
+    expect(await makeDemoData(world)).toBe(true);
 
     expect(await content()).toEqual(whole);
     const after = await everyRow();
@@ -185,31 +185,31 @@ describe('a demo world of an older version', () => {
       directory_change: 6,
       demo_step: 6,
     });
-    expect(await makeDemoWorld(world)).toBe(false);
+    expect(await makeDemoData(world)).toBe(false);
   });
 
-  it('is read as that version left it', async () => {
-    await makeDemoWorld(world);
-    const { users, ...others } = (await readDemoWorld(world.database))!;
+  it('are read without the missing steps', async () => {
+    await makeDemoData(world);
+    const { users, ...others } = (await readDemoIds(world.database))!;
     await removeGateway();
 
     const { 'gateway@northwind.example': gateway, ...people } = users;
     expect(gateway).toBeGreaterThan(0);
-    expect(await readDemoWorld(world.database)).toEqual({ ...others, users: people });
+    expect(await readDemoIds(world.database)).toEqual({ ...others, users: people });
   });
 });
 
 describe('a start that is interrupted after each of its steps', () => {
-  it('ends with the same world', async () => {
-    await makeDemoWorld(world);
+  it('ends with the same demo data', async () => {
+    await makeDemoData(world);
     const whole = await content();
     await world.close();
-    world = await emptyWorld();
+    world = await emptyDatabase();
 
     let starts = 0;
     for (let isDone = false; !isDone; starts++) {
       const books = openBooks(interrupted(world.database, 1 + (starts % 15)));
-      isDone = await makeDemoWorld({ ...world, books }).then(
+      isDone = await makeDemoData({ ...world, books }).then(
         () => true,
         (error: Error) => {
           if (error.message !== 'interrupted') throw error;

@@ -1,7 +1,7 @@
 import { bind, sqlStatement, type Database } from '@banking/postgres';
 
-/** The ids of the demo world, by the names its people use. */
-export interface DemoWorld {
+/** The ids of the demo data, by name. */
+export interface DemoIds {
   readonly apps: Readonly<Record<string, number>>;
   readonly users: Readonly<Record<string, number>>;
   readonly workspaces: Readonly<Record<string, number>>;
@@ -11,7 +11,7 @@ export interface DemoWorld {
   readonly transfers: Readonly<Record<string, number>>;
 }
 
-type Kind = keyof DemoWorld;
+type Kind = keyof DemoIds;
 
 const FIND_STEP = sqlStatement<{ id: bigint }>('find_demo_step', 'select id from demo_step where name = $1');
 const RECORD_STEP = sqlStatement('record_demo_step', 'insert into demo_step (name, id) values ($1, $2)');
@@ -23,8 +23,8 @@ const ALL_STEPS = sqlStatement<{ name: string; id: bigint }>(
 const ANY_MARK = 'world:whole';
 
 /**
- * The last step: it marks the world as complete. It contains a digest of the names of all steps, which the spec computes, so a newer
- * version adds its steps to the world of an older one.
+ * The last step, which marks the demo data as complete. It contains a digest of the names of all steps, which the spec computes, so a newer
+ * version adds its steps to the demo data of an older one.
  */
 const COMPLETE = `${ANY_MARK} cca7dbd17b72`;
 
@@ -64,14 +64,14 @@ export async function markComplete(database: Database): Promise<void> {
   await database.pipeline({}, [recordStep(COMPLETE, 1)]);
 }
 
-/** The transactions that the demo world booked, which have no order (`bookings.ts`), or an instant order or funding of their own. */
+/** The transactions of the demo data, which have no order (`bookings.ts`), or an instant order or a funding. */
 export async function readDemoBookings(database: Database): Promise<readonly number[]> {
   const [steps] = await database.pipeline({}, [bind(ALL_STEPS)] as const);
   return steps.filter(({ name }) => name.startsWith(TRANSACTION)).map(({ id }) => Number(id));
 }
 
-/** The demo world as the version that made it left it, or undefined if there is none. */
-export async function readDemoWorld(database: Database): Promise<DemoWorld | undefined> {
+/** The ids of the demo data of the version that made it, or undefined if there is none. */
+export async function readDemoIds(database: Database): Promise<DemoIds | undefined> {
   const [steps] = await database.pipeline({}, [bind(ALL_STEPS)] as const);
   if (!steps.some(({ name }) => name.startsWith(ANY_MARK))) return undefined;
   const world: Record<Kind, Record<string, number>> = {
