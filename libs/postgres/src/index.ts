@@ -14,6 +14,7 @@ export { IdBlocks } from './id-blocks.js';
 export { CommitInDoubtError, DatabaseSetupError } from './failures.js';
 export { RULE_VIOLATION, SQLSTATE } from './sqlstate.js';
 export { backoffMs, type Backoff, type RetryPolicy } from './backoff.js';
+export { RETRY_POLICIES } from './retry-policies.js';
 
 // Its schema
 export { migrate, MigrationError, pendingMigrations } from './migrate.js';

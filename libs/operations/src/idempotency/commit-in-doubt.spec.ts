@@ -44,7 +44,7 @@ beforeAll(async () => {
     await meanwhile;
     return postOrders(books, batch.map(poisoned), waitsForLocks);
   });
-  orders = new OrderService(books, NO_RATES, { batcher, retryDelaysMs: [0, 1, 1] });
+  orders = new OrderService(books, NO_RATES, { batcher, retryPolicy: { triesMax: 4, firstMs: 1, maxMs: 1 } });
 });
 afterAll(async () => {
   await wired.end();

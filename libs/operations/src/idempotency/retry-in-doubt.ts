@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Refusal, type RefusalReason } from '@banking/domain';
-import { CommitInDoubtError } from '@banking/postgres';
+import { backoffMs, CommitInDoubtError, RETRY_POLICIES, type RetryPolicy } from '@banking/postgres';
 
-/**
- * Delays in milliseconds before each retry. An order waits for a server that restarts, and the caller's own deadline is longer. A
- * change of a row is retried once.
- */
-export const RETRY_DELAYS_MS = { order: [0, 250, 500, 1_000, 2_000], change: [0] } as const;
+/** An order waits for a server that restarts, and the caller's own deadline is longer. A change of a row is retried once. */
+export const IN_DOUBT_POLICIES = {
+  order: RETRY_POLICIES.commitInDoubt,
+  change: { ...RETRY_POLICIES.commitInDoubt, triesMax: 2 },
+} as const satisfies Readonly<Record<string, RetryPolicy>>;
 
 /** Refusals after which it is still unknown whether an earlier attempt was committed. */
 const UNDECIDED: ReadonlySet<RefusalReason> = new Set(['unavailable', 'outcome_unknown']);
@@ -19,15 +19,15 @@ const UNDECIDED: ReadonlySet<RefusalReason> = new Set(['unavailable', 'outcome_u
  */
 export async function retryInDoubt<T>(
   attempt: (isRetry: boolean) => Promise<T>,
-  delaysMs: readonly number[],
+  policy: RetryPolicy,
   signal?: AbortSignal,
 ): Promise<T> {
   try {
     return await attempt(false);
   } catch (doubt) {
     if (!(doubt instanceof CommitInDoubtError)) throw doubt;
-    for (const delayMs of delaysMs) {
-      await delay(delayMs);
+    for (let retry = 1; retry < policy.triesMax; retry += 1) {
+      await delay(retryDelayMs(policy, retry, Math.random()));
       if (signal?.aborted === true) break;
       try {
         return await attempt(true);
@@ -37,6 +37,16 @@ export async function retryInDoubt<T>(
     }
     throw doubt;
   }
+}
+
+/**
+ * The delay before a retry. The first retry is immediate, because most often only the connection is lost.
+ *
+ * @param retry from 1
+ * @param random from 0 to below 1
+ */
+export function retryDelayMs(policy: RetryPolicy, retry: number, random: number): number {
+  return retry === 1 ? 0 : backoffMs(policy, retry - 1, random);
 }
 
 /** A refusal of the change itself is a decision. Any other error leaves the outcome of the first attempt unknown. */

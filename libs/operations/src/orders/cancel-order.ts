@@ -3,7 +3,7 @@ import type { Claim } from '@banking/work-queue';
 import { bind, sqlStatement, type BoundStatement, type Database } from '@banking/postgres';
 import { orderRead } from './get-order.js';
 import { PLAN_BY_ORDER } from '../lists/plan-by-order.js';
-import { retryInDoubt, RETRY_DELAYS_MS } from '../idempotency/retry-in-doubt.js';
+import { IN_DOUBT_POLICIES, retryInDoubt } from '../idempotency/retry-in-doubt.js';
 import { EXECUTION } from './order-statements.js';
 
 interface CancellingScope {
@@ -59,7 +59,7 @@ export const deleteIfCancelled = ({ workspaceId, subjectId }: Claim): BoundState
  * @throws Refusal `order_not_found`, `order_not_cancellable`, and `outcome_unknown` if the retry fails as well
  */
 export async function cancelOrder(database: Database, scope: CancellingScope, name: OrderName): Promise<Order> {
-  return retryInDoubt((isRetry) => cancel(database, scope, name, isRetry), RETRY_DELAYS_MS.change);
+  return retryInDoubt((isRetry) => cancel(database, scope, name, isRetry), IN_DOUBT_POLICIES.change);
 }
 
 async function cancel(

@@ -1,7 +1,7 @@
 import type { Books } from '@banking/ledger';
-import { IdBlocks, type Database } from '@banking/postgres';
+import { IdBlocks, type Database, type RetryPolicy } from '@banking/postgres';
 import type { RateSource } from '@banking/rates';
-import { retryInDoubt, RETRY_DELAYS_MS } from '../idempotency/retry-in-doubt.js';
+import { IN_DOUBT_POLICIES, retryInDoubt } from '../idempotency/retry-in-doubt.js';
 import { type NamedPayment, type PaymentFacts, readPaymentFacts } from '../payments/payment-facts.js';
 import { BatchedReads } from './batched-reads.js';
 import { OrderBatcher } from './order-batcher.js';
@@ -16,8 +16,8 @@ export interface OrderServiceOptions {
   readonly isSandbox?: boolean;
   /** Carries out prepared orders. Default: a batcher of its own. */
   readonly batcher?: OrderSubmitter;
-  /** Delays in milliseconds before an order whose commit is in doubt is submitted again. Default: four seconds in all. */
-  readonly retryDelaysMs?: readonly number[];
+  /** How an order whose commit is in doubt is submitted again. Default: for four seconds on average. */
+  readonly retryPolicy?: RetryPolicy;
 }
 
 /** Batches the reads and writes of all orders that a process places and runs. One for each process. */
@@ -27,16 +27,16 @@ export class OrderService {
   private readonly batcher: OrderSubmitter;
   private readonly orderIds: IdBlocks;
   private readonly executionIds: IdBlocks;
-  private readonly retryDelaysMs: readonly number[];
+  private readonly retryPolicy: RetryPolicy;
 
   constructor(
     books: Books,
     readonly rates: RateSource,
-    { isSandbox = false, batcher, retryDelaysMs = RETRY_DELAYS_MS.order }: OrderServiceOptions = {},
+    { isSandbox = false, batcher, retryPolicy = IN_DOUBT_POLICIES.order }: OrderServiceOptions = {},
   ) {
     const { database } = books;
     this.database = database;
-    this.retryDelaysMs = retryDelaysMs;
+    this.retryPolicy = retryPolicy;
     this.facts = new BatchedReads((payments) => readPaymentFacts(database, payments, isSandbox));
     this.batcher = batcher ?? new OrderBatcher((orders, waitsForLocks) => postOrders(books, orders, waitsForLocks));
     this.orderIds = new IdBlocks(database, 'customer_order_id_seq');
@@ -73,7 +73,7 @@ export class OrderService {
       if (outcome.kind === 'failed') throw outcome.error;
       return outcome;
     };
-    return retryInDoubt(submit, this.retryDelaysMs, signal);
+    return retryInDoubt(submit, this.retryPolicy, signal);
   }
 }
 

@@ -2,7 +2,7 @@ import { Refusal, type Order, type OrderName, type UserId, type WorkspaceId } fr
 import { bind, sqlStatement, type Database, type DbTransaction } from '@banking/postgres';
 import { orderRead } from './get-order.js';
 import { PLAN_BY_ORDER } from '../lists/plan-by-order.js';
-import { retryInDoubt, RETRY_DELAYS_MS } from '../idempotency/retry-in-doubt.js';
+import { IN_DOUBT_POLICIES, retryInDoubt } from '../idempotency/retry-in-doubt.js';
 import { EXECUTION } from './order-statements.js';
 
 interface ResumingScope {
@@ -71,7 +71,7 @@ export async function resume(
  *   `outcome_unknown` if the retry fails as well
  */
 export async function resumeOrder(database: Database, scope: ResumingScope, name: OrderName): Promise<Order> {
-  return retryInDoubt((isRetry) => resumeFor(database, scope, name, isRetry), RETRY_DELAYS_MS.change);
+  return retryInDoubt((isRetry) => resumeFor(database, scope, name, isRetry), IN_DOUBT_POLICIES.change);
 }
 
 async function resumeFor(
