@@ -6,7 +6,7 @@ const world = new World();
 
 afterAll(() => world.close());
 
-/** What an operator reads is a sentence that says what to do: no stack, no name of a class. */
+/** The message for an operator states what to do, without a stack or a class name. */
 const STACK = /^\s+at .+:\d+:\d+|node:internal|\bError:/m;
 
 describe('a command on a damaged database', () => {

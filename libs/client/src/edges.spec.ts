@@ -7,7 +7,7 @@ import { answers, type ScriptedService, scriptedService } from './testing/script
 const SCOPE = { workspaceId: 7 as WorkspaceId };
 const ACCOUNT_ID = { accountId: 1 as AccountId };
 
-/** A record without `edges`, and the same as our types say it is. */
+/** A record without `edges`, and the same with the type of a complete record. */
 type Pair = readonly [sent: object, read: object];
 
 const pair = (more: object): Pair => [

@@ -41,7 +41,7 @@ export interface ServiceErrorFields {
   /** The HTTP status; 0 for a redirect in a browser, which hides it. */
   readonly status: number;
   readonly errorCode?: string | undefined;
-  /** A reason that this version does not know, or knows with another status. */
+  /** A reason that is not in the table of this version, or has another status there. */
   readonly reason?: string | undefined;
   readonly requestId?: string | undefined;
   /** Whole seconds, from Retry-After. */

@@ -1,7 +1,7 @@
 import { BankingClient, RemoteRefusal, ServiceError } from './index.js';
 import { answers, refuses, type ScriptedService, scriptedService, type Step } from './testing/scripted-service.js';
 
-/** A 404 with the published fields alone: it does not say whether the path or the record is missing. */
+/** A 404 with the published fields alone: it does not state whether the path or the record is missing. */
 const PLAIN_404 = answers(404, { errorCode: 'invalid_request', message: 'Request parameters are invalid.' });
 const HTML_404: Step = (response) => response.writeHead(404, { 'Content-Type': 'text/html' }).end('<h1>Not found</h1>');
 const HTML_200: Step = (response) => response.writeHead(200, { 'Content-Type': 'text/html' }).end('<h1>Welcome</h1>');

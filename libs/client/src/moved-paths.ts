@@ -36,5 +36,5 @@ export class MovedPaths {
 /** JSON, because a web server may answer every path with a page. */
 const isSuccess = ({ response }: ReceivedResponse) => response.status === 200 && isJson(response);
 
-/** A failure that says nothing about the path. */
+/** A failure that does not depend on the path. */
 const isTransient = ({ response: { status } }: ReceivedResponse) => status === 429 || status >= 500;

@@ -18,7 +18,7 @@ beforeAll(async () => {
   keys = (await crypto.subtle.generateKey('Ed25519', false, ['sign', 'verify'])) as typeof keys;
 });
 
-/** Signed with the right key by someone who covers and says what they like. */
+/** Signed with the right key, over components and parameters that the test chooses. */
 async function signedOver(components: readonly string[], parameters = PARAMETERS, request = ORDER) {
   const digest = request.body && { 'Content-Digest': await contentDigest(request.body) };
   const written = `(${components.map((component) => `"${component}"`).join(' ')})${parameters}`;

@@ -1,4 +1,4 @@
-/** A start that cannot go on. Its message says what to do. */
+/** A start that cannot continue. Its message names the next step. */
 export class DeploymentError extends Error {
   override readonly name = 'DeploymentError';
 }

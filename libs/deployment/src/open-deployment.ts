@@ -62,7 +62,7 @@ export interface Deployment {
 /**
  * Connects to the database, and brings its schema and its reference data to this version.
  *
- * @throws DeploymentError, EmbeddedServerError, DatabaseSetupError, MigrationError, each with a message that says what to do
+ * @throws DeploymentError, EmbeddedServerError, DatabaseSetupError, MigrationError, each with a message that states what to do
  */
 export async function openDeployment(settings: DeploymentSettings): Promise<Deployment> {
   const { databaseUrl, isSandbox, isService = false, prepare = true, warn } = settings;
@@ -170,7 +170,7 @@ function explainLogin(pending: readonly string[]): (error: unknown) => never {
 /** Corrupted data, an error of the file system. */
 const DAMAGED = /^(?:XX00[12]|58)/;
 
-/** For an unreachable server or damaged files, returns an error that says what to do. Returns other errors unchanged. */
+/** For an unreachable server or damaged files, returns an error that states what to do. Returns other errors unchanged. */
 export function explainFailure(error: unknown, databaseUrl: string | undefined): unknown {
   const cause = error instanceof Refusal || error instanceof MigrationError ? error.cause : error;
   const code = (cause instanceof DatabaseError && cause.code) || '';

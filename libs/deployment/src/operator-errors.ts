@@ -4,5 +4,5 @@ import { DeploymentError } from './deployment-error.js';
 
 const OPERATOR_ERRORS = [DatabaseSetupError, DeploymentError, EmbeddedServerError, MigrationError];
 
-/** Whether the message of an error of a deployment tells an operator what to do, so that its stack is not needed. */
+/** Whether the message of an error of a deployment states what an operator can do, so that its stack is not needed. */
 export const isOperatorError = (error: unknown): boolean => OPERATOR_ERRORS.some((kind) => error instanceof kind);

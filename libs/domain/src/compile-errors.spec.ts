@@ -99,7 +99,7 @@ describe('the compiler', () => {
   });
 });
 
-/** Compiles every snippet beside the sources, with the settings the library is built with, and says what was wrong. */
+/** Compiles every snippet beside the sources, with the settings of the library, and returns the errors. */
 function compile(): ReadonlyMap<string, readonly string[]> {
   const config = ts.getParsedCommandLineOfConfigFile(
     join(PACKAGE, 'tsconfig.build.json'),

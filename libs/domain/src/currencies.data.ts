@@ -15,11 +15,11 @@
 export const CURRENCY_SOURCE = {
   name: 'ISO 4217 List One, published by SIX as its maintenance agency',
   url: 'https://www.six-group.com/dam/download/financial-information/data-center/iso-currrency/lists/list-one.xml',
-  /** The edition whose changes the table contains, as far as the note above says. */
+  /** The edition whose changes the table contains, according to the note above. */
   date: '2026-09-17',
 } as const;
 
-/** Code, numeric code, decimals (none where the standard says "N.A."), symbol. */
+/** Code, numeric code, decimals (none where the standard has "N.A."), symbol. */
 export type CurrencyRow = readonly [code: string, numeric: number, decimals?: number, symbol?: string];
 
 export const CURRENCY_ROWS = [

@@ -4,7 +4,7 @@ import { CURRENCY_NAMES } from './currency-names.data.js';
 import { CURRENCY_SOURCE } from './currencies.data.js';
 import { currencies, currencyOf, decimalsOf, isCurrencyCode } from './currencies.js';
 
-/** ISO 4217 says "N.A." for the minor unit of these: there is none. */
+/** ISO 4217 has "N.A." for the minor unit of these: there is none. */
 const WITHOUT_MINOR_UNIT = 'XAG XAU XBA XBB XBC XBD XDR XPD XPT XSU XTS XUA XXX'.split(' ');
 
 describe('the currency table', () => {

@@ -17,7 +17,7 @@ export const ACCOUNT_STEPS = {
   disabled: ['enabled'],
 } as const satisfies Steps<'enabled' | 'disabled'>;
 
-/** An order is active while a run is left. Completed says nothing about the result at the rail. */
+/** An order is active while a run is left. The status `completed` is independent of the result at the rail. */
 export const ORDER_STEPS = {
   active: ['completed', 'cancelled', 'failed'],
   completed: [],

@@ -57,7 +57,7 @@ const UNPROVEN_WAIT_MS = 3_000;
  * Any number of processes may attach to the same folder; the last one to detach stops the server. A process that dies no longer counts,
  * and the next process attaches to the server that it left. A server that dies while processes use it is started again.
  *
- * @throws EmbeddedServerError when the server cannot run; the message says what to do.
+ * @throws EmbeddedServerError when the server cannot run; the message states what to do.
  */
 export async function attachEmbeddedServer(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
   const { dataDir: wanted, log = () => undefined } = options;

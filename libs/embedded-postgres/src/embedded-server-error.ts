@@ -1,6 +1,6 @@
 import { statfsSync } from 'node:fs';
 
-/** The reason why the embedded server cannot run. The message says what to do. */
+/** The reason why the embedded server cannot run. The message states what to do. */
 export class EmbeddedServerError extends Error {
   override readonly name = 'EmbeddedServerError';
 }

@@ -121,7 +121,7 @@ function postmasterPid(folder: DataFolder): number | undefined {
  * Under the lock, when no server runs: clears the files of a killed server that would stop the next one.
  *
  * PostgreSQL takes any living process of its user with the number in postmaster.pid for the old server. The file cannot be removed: it
- * names the shared memory by which a new server detects old backends. But PostgreSQL knows that its own parent is no server
+ * names the shared memory by which a new server detects old backends. But PostgreSQL detects that its own parent is no server
  * (CreateLockFile in miscinit.c), so the file gets our number instead.
  */
 export function clearRemains(folder: DataFolder, socketFolder: string): void {

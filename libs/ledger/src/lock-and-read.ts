@@ -43,7 +43,7 @@ function lockAccounts(name: string, lock: string): SqlStatement<AccountRow> {
  *
  * Locks of the caller in `tx` come before those of the accounts.
  *
- * @param reads travel behind the locks in one pipeline, and see all that was committed on these accounts before
+ * @param reads sent in one pipeline after the locks were acquired; they return all that was committed on these accounts before
  * @param options.skipsLocked leaves out accounts that another session has locked; `hasLocked` of the context tells which
  * @throws Refusal `unavailable` if an account stays locked for too long
  */

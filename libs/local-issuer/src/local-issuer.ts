@@ -9,7 +9,7 @@ export const LOCAL_ISSUER = 'urn:banking:local';
 const ALGORITHM = 'ES256';
 const KEY_FILE = 'signing-key.json';
 
-/** The signing key cannot be read or written. The message says what to do. */
+/** The signing key cannot be read or written. The message states what to do. */
 export class LocalIssuerError extends Error {
   override readonly name = 'LocalIssuerError';
 }

@@ -105,7 +105,7 @@ export const linksJson = ({ workspaceId: w, id, returnOf, orderId }: Linked): st
   `'orderID', ${orderId ?? onlyOne('order_id', 'execution', w, 'transaction_id', id)},
    'returnOf', ${returnOf}, 'returnedBy', ${onlyOne('id', 'transaction', w, 'return_of', id)}`;
 
-/** Parts of a transaction that its context knows. */
+/** Parts of a transaction that are known from its context. */
 interface TransactionParts {
   readonly orderId?: string;
   readonly accountOfTransfer?: string;

@@ -9,7 +9,7 @@ const LOCK_TRANSACTION = sqlStatement<{ status: TransactionStatus }>(
    where x.workspace_id = $1 and x.id = $2
    for no key update of x`,
 );
-/** A separate statement behind the lock, so that it reads what the previous owner of the lock wrote. */
+/** A separate SQL statement under the lock, so that it reads what the previous owner of the lock wrote. */
 const FIND_POSITION = sqlStatement<MoneyPosition>(
   'find_money_position',
   `with recursive link (id, position) as (

@@ -40,7 +40,7 @@ const RECORD_EVENT = sqlStatement(
    )
    update remittance set updated_at = statement_timestamp() from recorded where workspace_id = $1 and remittance.id = recorded.remittance_id`,
 );
-/** A statement of its own behind the lock, so that it sees what the holder before wrote. */
+/** A separate SQL statement under the lock, so that it reads what the earlier holder wrote. */
 const FIND_NAMESAKES = sqlStatement(
   'find_events_of_this_id',
   `select from remittance m join remittance_event e on (e.workspace_id, e.remittance_id) = (m.workspace_id, m.id)

@@ -77,7 +77,7 @@ export class Database {
    * nothing has happened.
    *
    * For reads, and for idempotent writes that no caller waits for: when the connection is lost, it throws `unavailable` although the
-   * writes may have happened. For changes that a caller asked for, use `write`.
+   * writes may have happened. For changes that a caller requested, use `write`.
    *
    * Tried at most five times after a deadlock or a serialization failure.
    *
@@ -92,7 +92,7 @@ export class Database {
   }
 
   /**
-   * Sends statements as `pipeline` does, with changes that a caller asked for.
+   * Sends statements as `pipeline` does, with changes that a caller requested.
    *
    * @throws CommitInDoubtError when the connection is lost before the response is complete: it may have happened.
    * @throws as `pipeline` does; nothing has happened.

@@ -3,7 +3,7 @@ import { DatabaseError } from 'pg';
 import type { PipelineResults } from './pipeline-results.js';
 import { SQLSTATE, SQLSTATE_CLASS } from './sqlstate.js';
 
-/** The settings of the server or of this program would lose data or lift a constraint. The message says what to change. */
+/** The settings of the server or of this program would lose data or lift a constraint. The message states what to change. */
 export class DatabaseSetupError extends Error {
   override readonly name = 'DatabaseSetupError';
 }

@@ -39,7 +39,7 @@ interface Applied {
  *
  * @returns the names of the files applied now.
  * @throws MigrationError when the files do not fit the database, the login lacks a right, or a lock was not available in time; the
- *   message says what to do.
+ *   message states what to do.
  * @throws Refusal `unavailable` when the server cannot be reached.
  * @throws DatabaseError for a mistake in a file; that file and those after it have not been applied.
  */

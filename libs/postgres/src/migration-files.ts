@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { mistakeInStatements, statementsOutside } from './non-transactional-migration.js';
 
-/** The migrations or the database do not fit this program. The message says what is wrong and what to do. */
+/** The migrations or the database do not fit this program. The message states the mistake and the next step. */
 export class MigrationError extends Error {
   override readonly name = 'MigrationError';
 }

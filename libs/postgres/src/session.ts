@@ -23,7 +23,7 @@ export interface SessionOptions {
 /**
  * One connection, with the statements and settings that its server process has of us.
  *
- * Sends one pipeline at a time and knows afterwards whether the connection may be used again.
+ * Sends one pipeline at a time. Afterwards, it is known whether the connection may be used again.
  */
 export class Session {
   private readonly prepared: Map<string, Prepared> | undefined;

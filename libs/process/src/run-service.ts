@@ -23,7 +23,7 @@ export interface ServiceOptions {
   readonly onStopped: () => void;
   /** How long a stop may take before the process exits with code 1. */
   readonly stopWithinMs: number;
-  /** Whether the message of an error tells an operator what to do. Other errors are printed with their stack. */
+  /** Whether the message of an error states what an operator can do. Other errors are printed with their stack. */
   isOperatorError(error: unknown): boolean;
 }
 

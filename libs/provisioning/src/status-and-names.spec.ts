@@ -108,7 +108,7 @@ describe('the status of a user', () => {
       'blocked',
       'only a user who is suspended can be resumed. Remove the user and add the user again.',
     ],
-  ])('does not change if %s is impossible, and the message says what to do', async (_, change, status, advice) => {
+  ])('does not change if %s is impossible, and the message states what to do', async (_, change, status, advice) => {
     const { email } = await given(status);
     const before = await lastChange();
 

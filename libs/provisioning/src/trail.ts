@@ -1,7 +1,7 @@
 import { foldEmail } from '@banking/domain';
 import { bind, DatabaseError, sqlStatement, type BoundStatement, SQLSTATE } from '@banking/postgres';
 
-/** A request of an operator that cannot be carried out. Its message says what to change. */
+/** A request of an operator that cannot be carried out. Its message states what to change. */
 export class ProvisioningError extends Error {
   override readonly name = 'ProvisioningError';
 }

@@ -10,7 +10,7 @@ export interface DatedRate extends Rate {
 
 /** A source of rates between two different currencies. A call may take seconds: never call it inside a database transaction. */
 export interface RateSource {
-  /** @throws Refusal `rate_unavailable` with a message that says why and what to do. */
+  /** @throws Refusal `rate_unavailable` with a message that states the reason and the next step. */
   rateOf(from: CurrencyCode, to: CurrencyCode): Promise<DatedRate>;
 }
 

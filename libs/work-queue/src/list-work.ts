@@ -1,6 +1,6 @@
 import { bind, sqlStatement, type Database } from '@banking/postgres';
 
-/** A piece of work as an operator sees it. */
+/** A piece of work as operators read it. */
 export interface QueuedWork {
   readonly workspaceId: number;
   readonly kind: string;

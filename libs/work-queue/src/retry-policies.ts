@@ -13,7 +13,7 @@ export const RETRY_POLICIES = {
   chore: { minMs: 100, firstMs: 500, maxMs: 60_000 },
 } as const satisfies Readonly<Record<string, Backoff | RetryPolicy>>;
 
-/** When a worker without work asks again. A chore may have an interval of its own. */
+/** The interval at which a worker without work polls the queue. A chore may have an interval of its own. */
 export const IDLE_MS = 250;
 /** How often a worker renews its leases of 30 seconds. */
 export const HEARTBEAT_MS = 10_000;

@@ -22,7 +22,7 @@ export interface WorkerOptions extends HandlingOptions {
   readonly chores?: readonly Chore[] | undefined;
   /** Pieces of work at a time. Default 16. */
   readonly concurrency?: number | undefined;
-  /** How long a worker without work waits before it asks again. Default 250. */
+  /** The interval at which a worker without work polls the queue. Default 250. */
   readonly idleMs?: number | undefined;
   /** The delays after failures of claims and chores. Default: `RETRY_POLICIES`. */
   readonly backoff?: Backoff | undefined;

@@ -1,7 +1,7 @@
 import { BankingClient } from '@banking/client';
 import type { CallerOptions } from './client.js';
 
-/** Makes as many calls as it is told to, all under one signal that is never aborted, as in a service that lives long. */
+/** Makes the given number of calls, all with one signal that is never aborted, as in a long-running service. */
 function main({ url, token, workspaceId, ids, together }: CallerOptions): void {
   const client = new BankingClient({ baseUrl: url, token });
   const { signal } = new AbortController();

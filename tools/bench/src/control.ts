@@ -27,14 +27,14 @@ export interface ProxyOptions {
 /** A bare Fastify in a process of its own: no access checks and no log, and the very bytes the service sends. */
 export const startControl = (options: ControlOptions) => start('control-process.js', options);
 
-/** A bare Fastify in a process of its own, which asks another one and passes its bytes on unread. */
+/** A bare Fastify in a process of its own, which calls another one and forwards its bytes unread. */
 export const startProxy = (options: ProxyOptions) => start('proxy-process.js', options);
 
 /** Less than a control, node:http alone: what asks it is what a measurement finds, and not how fast it answers. */
 export const startRecorded = (answers: Readonly<Record<string, RecordedResponse>>) =>
   start('recorded-process.js', answers);
 
-/** Starts a script of this folder, which says where it answers once it does. */
+/** Starts a script of this folder, which prints its address when it is ready. */
 async function start(script: string, options: object): Promise<BenchTarget> {
   const child = fork(join(__dirname, script), [JSON.stringify(options)]);
   const ended = once(child, 'exit');

@@ -29,7 +29,7 @@ const SAMPLE = sqlStatement<{ id: bigint }>(
 /**
  * Posts transfers between two accounts of a demo workspace, there and back, until the books hold this many.
  *
- * @param onProgress told how many there are, after every batch
+ * @param onProgress receives the number of transfers after every batch
  */
 export async function fillBooks(
   { books, database }: Deployment,

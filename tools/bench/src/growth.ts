@@ -1,4 +1,4 @@
-/** What a process holds after so many requests, garbage collected. */
+/** The heap of a process after a number of requests and a garbage collection. */
 export interface Mark {
   readonly asked: number;
   readonly heapMb: number;
@@ -19,10 +19,10 @@ const SETTLED_AT = MARKS.indexOf(3);
 const MB = 1024 * 1024;
 
 /**
- * Looks at what a process holds, again and again while it is asked so many times.
+ * Measures the heap of a process repeatedly while it serves a number of requests.
  *
- * @param ask asks this many times, and has been answered when it is done
- * @param look what the process holds after its garbage has been collected
+ * @param ask sends this many requests and resolves after the last response
+ * @param look the heap of the process after a garbage collection
  */
 export async function growing(
   times: number,

@@ -9,7 +9,7 @@ export interface ListsOptions extends Effort {
   readonly page: number;
 }
 
-/** Items on a page, as when a caller says nothing. */
+/** Items on a page, the default of the interface. */
 const PAGE = 100;
 
 /** The most a page may hold: the way to a late page is walked in these. */

@@ -59,9 +59,9 @@ export const httpLoad =
   };
 
 /**
- * So many callers in this process, each of whom asks again as soon as it is answered.
+ * A number of callers in this process. Each sends its next request as soon as it has a response.
  *
- * @param ask told which of them asks; one that throws ends the measurement
+ * @param ask receives the index of the caller; an error ends the measurement
  */
 export async function callConcurrently(
   callers: number,

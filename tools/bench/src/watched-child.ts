@@ -6,7 +6,7 @@ import type { Mark } from './growth.js';
 /** What node is started with, and with a channel to us, where its heap is to be watched. */
 export const WATCHED = ['--expose-gc', '--require', join(__dirname, 'heap-watch.js')];
 
-/** What such a process holds when its garbage has been collected. */
+/** The heap of such a process after a garbage collection. */
 export const heldBy = (child: ChildProcess) => told<Omit<Mark, 'asked'>>(child, 'held');
 
 /** Tells a process something, and waits for what it says to it. @throws Error when it ends instead */

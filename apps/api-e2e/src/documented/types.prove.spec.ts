@@ -82,7 +82,7 @@ async function generate(document: string): Promise<void> {
   await promisify(execFile)(process.execPath, args, { env: bareEnvironment(), timeout: 60_000 });
 }
 
-/** What the compiler says of a module beside the generated one, as strictly as of our own. */
+/** The errors of the compiler for a module that imports the generated one, with our own strict settings. */
 function compileErrorsIn(code: string): string[] {
   const file = join(FOLDER, 'checks.ts');
   writeFileSync(file, code);

@@ -41,7 +41,7 @@ export class SharedReadiness {
   }
 }
 
-/** Whether the process was told to stop. It is then not ready, and completes the requests it has. */
+/** Whether the process received a signal to stop. It is then not ready, and completes the requests it has. */
 export class Draining {
   begun = false;
 }

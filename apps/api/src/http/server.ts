@@ -69,7 +69,7 @@ export function createServer(logger: FastifyBaseLogger): FastifyAdapter {
 export interface ServerOptions {
   /** Authorizes a request from its head. @throws Refusal */
   readonly authorize: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
-  /** Whether the process was told to stop. */
+  /** Whether the process received a signal to stop. */
   readonly isDraining: () => boolean;
   /** How many connections one address may hold. */
   readonly connectionsPerAddress?: number;

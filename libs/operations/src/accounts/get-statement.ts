@@ -31,7 +31,7 @@ interface Position {
   readonly balance: MinorUnits;
 }
 
-/** @throws Refusal as the port's `getStatement` says */
+/** @throws Refusal as the port's `getStatement` states */
 export async function getStatement(
   database: Database,
   cursors: CursorSigner,
@@ -44,7 +44,7 @@ export async function getStatement(
   const start = cursor === undefined ? undefined : await verifyCursor(cursors, scope, cursor);
 
   const period = [accountId, from, to] as const;
-  // One more movement tells whether there is a next page.
+  // One more movement shows whether there is a next page.
   const read = bind(STATEMENT_QUERIES[basis], workspaceId, ...period, start?.after ?? 0, start?.upper, limit + 1);
   const [, [row]] = await database.pipeline({ workspaces: [workspaceId] }, [PLAN_EACH_TIME, read]);
   if (!row) throw new Refusal('account_not_found');

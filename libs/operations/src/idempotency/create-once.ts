@@ -24,7 +24,7 @@ export interface Creation<T> {
   /** Transactions of the books, if money moves. */
   readonly posted?: readonly PostedTransaction[];
   readonly writes: readonly BoundStatement<unknown>[];
-  /** Reads the created resource, behind the writes. */
+  /** Reads the created resource after the writes. */
   readonly resource: BoundStatement<{ readonly resource: T }>;
 }
 
@@ -74,7 +74,7 @@ export async function createOnce<T>(
     });
   } catch (error) {
     if (key === undefined || !(error instanceof CommitInDoubtError)) throw error;
-    // The lost session holds the lock of the key to its end. Behind that lock its outcome is known.
+    // The lost session holds the lock of the key to its end. After that lock is released, its outcome is known.
     const made = await database.transaction(scope, (tx) => lockAndFind<T>(tx, key)).catch(() => Promise.reject(error));
     if (made) return { ...made, isReplay: false };
     const message = 'The connection to the database was lost. Nothing was done.';
@@ -82,7 +82,7 @@ export async function createOnce<T>(
   }
 }
 
-/** Finds the stored response behind the lock of the key, in a query of its own: it sees the commit of an earlier holder. */
+/** Locks the key, then finds the stored response in a query of its own, which reads what an earlier holder committed. */
 async function lockAndFind<T>(tx: DbTransaction, key: IdempotencyKey): Promise<Created<T> | undefined> {
   const [[lock], [stored]] = await tx.pipeline([
     bind(LOCK_KEY, key.workspaceId, key.operation, key.key),

@@ -52,7 +52,7 @@ export async function listPage<T>(
       after !== undefined,
     ),
     workspaceId,
-    // One more row tells whether there is a next page.
+    // One more row shows whether there is a next page.
     limit + 1,
     ...(after ? [after.at, after.id] : []),
     ...filters.map(([, value]) => value),

@@ -18,7 +18,7 @@ const CANCEL_ORDER = sqlStatement<{ id: bigint }>(
    where workspace_id = $1 and account_id = $2 and id = $3 and status = 'active'
    returning id`,
 );
-/** A query of its own, so that it sees a run that was committed while this session waited for the order. */
+/** A query of its own, so that it reads a run that was committed while this session waited for the order. */
 const CANCEL_RUNS = sqlStatement(
   'cancel_runs',
   `update execution e set status = 'cancelled'

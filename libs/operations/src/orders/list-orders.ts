@@ -49,7 +49,7 @@ function pageOfReference({ table, range, after, rest, ofClass, parameters }: Pag
     where ${[...range, ...after, ...rest, ...ofClass('l')].join(' and ')} limit $2)`;
 }
 
-/** @throws Refusal as the port's `listOrders` says */
+/** @throws Refusal as the port's `listOrders` states */
 export function listOrders(
   database: Database,
   cursors: CursorSigner,

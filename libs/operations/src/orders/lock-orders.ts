@@ -6,7 +6,7 @@ import { readOrderConflicts, type OrderConflicts } from './order-conflicts.js';
 import { findPlacedOrders } from './order-responses.js';
 import { type Placement, type PreparedOrder, type PreparedRun, proposalOf } from './prepared-order.js';
 
-/** A prepared order with what was read of it behind the locks. */
+/** A prepared order with what was read of it under the locks. */
 export interface LockedOrder {
   readonly order: PreparedOrder;
   /** Whether another session has locked one of its accounts. */
@@ -26,7 +26,7 @@ interface OrderQuery<Row> {
 }
 
 /**
- * Locks the accounts and runs of a batch, and reads behind the locks what may have changed since the orders were prepared: one query for
+ * Locks the accounts and runs of a batch, and reads under the locks what may have changed since the orders were prepared: one query for
  * each question that some order has.
  */
 export async function lockOrders(

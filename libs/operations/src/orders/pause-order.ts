@@ -2,12 +2,12 @@ import type { PauseReason } from '@banking/domain';
 import { holdWork, parkWork, type Claim } from '@banking/work-queue';
 import { bind, DatabaseError, sqlStatement, type Database, RULE_VIOLATION } from '@banking/postgres';
 
-/** A query of its own. The next one sees what a resumption or cancellation committed while this one waited. */
+/** A query of its own. The next query reads what a resumption or cancellation committed while this one waited. */
 const LOCK_ORDER = sqlStatement(
   'lock_order_to_pause',
   'select from customer_order where workspace_id = $1 and id = $2 for no key update',
 );
-/** Runs behind the lock of the order, which may have been resumed or cancelled since its run was read. */
+/** Runs under the lock of the order, which may have been resumed or cancelled since its run was read. */
 const PAUSE_ORDER = sqlStatement<{ pause_reason: PauseReason }>(
   'pause_order',
   `update customer_order o

@@ -30,7 +30,7 @@ interface PlacingScope {
 /**
  * Places an order. An abort of `signal` withdraws an order that still waits; nothing of it is done then.
  *
- * @throws Refusal as the port's `placeOrder` says
+ * @throws Refusal as the port's `placeOrder` states
  */
 export async function placeOrder(
   orders: OrderService,

@@ -63,7 +63,7 @@ export type OrderOutcome =
   /** Another session has locked an account, order or claim. Nothing was decided. */
   | { readonly kind: 'locked' };
 
-/** What an order asks of the books. */
+/** The proposal of an order to the books. */
 export const proposalOf = ({ workspaceId, accountId, entries }: PreparedOrder): Proposal => ({
   entries,
   ...(accountId !== undefined && { accountToLock: { workspaceId, accountId } }),

@@ -50,7 +50,7 @@ const RELEASE_RUN = sqlStatement(
      and w.workspace_id = e.workspace_id and w.kind = '${EXECUTION}' and w.subject_id = e.id and w.parked_at is not null`,
 );
 
-/** Resumes a paused order behind the lock of its row and makes its latest missed run due. The caller commits. */
+/** Resumes a paused order under the lock of its row and makes its latest missed run due. The caller commits. */
 export async function resume(
   tx: DbTransaction,
   { workspaceId, orderId, accountId, placerId }: Resumption,

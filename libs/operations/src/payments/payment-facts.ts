@@ -12,7 +12,7 @@ export interface NamedPayment {
   readonly externalReference?: string | undefined;
 }
 
-/** The facts of a payment, read without a lock. What may change is read again behind the locks. */
+/** The facts of a payment, read without a lock. What may change is read again under the locks. */
 export interface PaymentFacts {
   /** The database's day, UTC, `YYYY-MM-DD`. */
   readonly today: string;

@@ -43,7 +43,7 @@ const chargedOver = fc.constantFrom(...charging);
 const paying = (value: MinorUnits): FixedAmount => ({ side: 'source', value, field: 'amount' });
 const isKept = async (property: fc.IAsyncProperty<unknown>) => fc.assert(property, { numRuns: 200 });
 
-/** Whole units, as a source says them; exact fractions that no decimal holds. */
+/** Whole units, as a source reports them; exact fractions that have no finite decimal. */
 const at = (text: string): RateSource => ({
   rateOf: async (from, to) => ({ ...rateOf(from, to, text), source: 'spec', asOf: '2026-11-21T00:00:00Z' }),
 });

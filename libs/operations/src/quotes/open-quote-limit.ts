@@ -8,7 +8,7 @@ const LOCK_QUOTES = sqlStatement(
   `select pg_advisory_xact_lock(hashtextextended(jsonb_build_array('open quotes', $1::bigint)::text, 0))`,
 );
 /**
- * A query of its own behind the lock, so that it sees the commit of the earlier holder. Without statistics, the order keeps the plan on
+ * A query of its own under the lock, so that it reads what the earlier holder committed. Without statistics, the order keeps the plan on
  * `quote_by_expiry`, and the subquery keeps it on the primary key of `quote_use`. A join would read all uses of the workspace.
  */
 export const COUNT_OPEN_QUOTES = sqlStatement<{ open: number; oldestForS: number | null }>(

@@ -49,7 +49,7 @@ const withoutRecipient = (targetCurrency: string, part: object = {}) => ({
   ...part,
 });
 
-/** A source that answers as it is told, and counts how often it is asked. */
+/** A source with scripted responses that counts its calls. */
 function toldSource() {
   const told = { asked: 0, isDown: false };
   const rates: RateSource = {

@@ -20,7 +20,7 @@ const MOVE_CLOCK = sqlStatement<{ resource: SandboxClock }>(
    returning json_build_object('now', rfc3339(now)) as resource`,
 );
 /**
- * Makes runs due that are due by the clock, behind the lock of the clock's row. A concurrently placed order may be missed until the clock
+ * Makes runs due that are due by the clock, under the lock of the clock's row. A concurrently placed order may be missed until the clock
  * is set again, even to the same time. Skips locked rows: waiting for a session that locks in another order could deadlock.
  */
 const MAKE_RUNS_DUE = sqlStatement(

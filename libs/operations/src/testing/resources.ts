@@ -1,4 +1,4 @@
-/** What holds of every answer, however deep: nothing is null, ids are safe integers, instants are RFC 3339 in UTC. */
+/** The rules of every response, at any depth: nothing is null, ids are safe integers, instants are RFC 3339 in UTC. */
 export function expectWellFormed(answer: unknown, path = '$'): void {
   if (answer === null || answer === undefined) throw new Error(`${path} is ${String(answer)}`);
   if (Array.isArray(answer)) {

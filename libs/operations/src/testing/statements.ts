@@ -97,7 +97,7 @@ export function joined(pages: readonly StatementPage[]): Statement {
   return { ...first, movements: pages.flatMap(({ movements }) => movements) };
 }
 
-/** What holds of every statement, whatever was booked. */
+/** The rules of every statement, whatever was booked. */
 export function expectToAddUp(statement: Statement): void {
   let balance: bigint = opening(statement);
   for (const { direction, amount, balanceAfter } of statement.movements) {

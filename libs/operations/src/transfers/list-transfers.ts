@@ -51,7 +51,7 @@ function listFor({ transactionStatus }: TransferQuery): PagedList {
   return transactionStatus === 'completed' ? OF_COMPLETED : OF_NOT_COMPLETED;
 }
 
-/** @throws Refusal as the port's `listTransfers` says */
+/** @throws Refusal as the port's `listTransfers` states */
 export async function listTransfers(
   database: Database,
   cursors: CursorSigner,
