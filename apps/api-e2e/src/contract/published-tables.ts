@@ -3,7 +3,7 @@ const LINKS = { orderID: 'id?', returnOf: 'id?', returnedBy: 'id?' };
 
 /**
  * The tables of the published interface, field by field, with `?` where it does not require a field. What is marked
- * `ours` is additive. A kind is one that `faultsIn` knows, the name of another table, or a list of it.
+ * `ours` is additive. A kind is a check of `faultsIn`, the name of another table, or a list of it.
  */
 const SHAPES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   Currency: {
