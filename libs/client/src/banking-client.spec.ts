@@ -83,8 +83,8 @@ describe('BankingClient', () => {
   });
 
   it('calls the token function for each request', async () => {
-    let asked = 0;
-    const client = clientWith({ token: () => Promise.resolve(`token-${++asked}`) });
+    let calls = 0;
+    const client = clientWith({ token: () => Promise.resolve(`token-${++calls}`) });
     await client.listApps();
     await client.listApps();
 

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { AccountId, OrderId, TransferId, WorkspaceId } from '@banking/domain';
 import * as ts from 'typescript';
 import { BankingClient } from './index.js';
-import { answers, type ScriptedService, scriptedService } from './testing/scripted-service.js';
+import { responds, type ScriptedService, scriptedService } from './testing/scripted-service.js';
 
 const SCOPE = { workspaceId: 7 as WorkspaceId };
 const ACCOUNT_ID = { accountId: 1 as AccountId };
@@ -46,7 +46,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 const transferOf = (sent: unknown) => {
-  service.script(answers(200, sent));
+  service.script(responds(200, sent));
   return client.getTransfer(SCOPE, { transferId: 1 as TransferId });
 };
 
@@ -60,7 +60,7 @@ describe('response without `edges`', () => {
     ['a statement', () => client.getStatement(SCOPE, { ...ACCOUNT_ID, from: '2026-01-01', to: '2026-02-01' })],
     ['what was made', async () => (await client.openAccount(SCOPE, {} as never)).resource],
   ])('adds it to %s', async (_, ask) => {
-    service.script(answers(200, { id: 1 }));
+    service.script(responds(200, { id: 1 }));
 
     expect(await ask()).toEqual({ id: 1, edges: {} });
   });
@@ -74,7 +74,7 @@ describe('response without `edges`', () => {
     ['recipients', async () => (await client.listRecipients(SCOPE)).items],
     ['transfers', async () => (await client.listTransfers(SCOPE)).items],
   ])('adds it to each of a list of %s', async (_, list) => {
-    service.script(answers(200, [{ id: 1 }, { id: 2, edges: null }]));
+    service.script(responds(200, [{ id: 1 }, { id: 2, edges: null }]));
 
     expect(await list()).toEqual([
       { id: 1, edges: {} },
@@ -103,7 +103,7 @@ describe('response without `edges`', () => {
     ['schemas', [{ $id: 'x' }], () => client.listRecipientSchemas({}, {} as never)],
     ['a clock', { now: 'x' }, () => client.moveClock(SCOPE, {} as never)],
   ])('adds nothing to %s, which have none', async (_, sent, ask) => {
-    service.script(answers(200, sent));
+    service.script(responds(200, sent));
 
     expect(await ask()).toEqual(sent);
   });
@@ -118,7 +118,7 @@ describe('response without `edges`', () => {
   });
 
   it.each([200, 201])('accepts a placed order with status %i', async (status) => {
-    service.script(answers(status, {}));
+    service.script(responds(status, {}));
     const { resource, isReplay } = await client.placeOrder(SCOPE, { ...ACCOUNT_ID } as never);
 
     expect({ resource, isReplay }).toEqual({ resource: { edges: {} }, isReplay: false });
@@ -129,7 +129,7 @@ describe('response without `edges`', () => {
     [{ id: 2 }, false],
     [{ id: '1' }, false],
   ])('accepts the order %j for the id 1: %p', async (sent, isTaken) => {
-    service.script(answers(200, sent));
+    service.script(responds(200, sent));
     const reading = client.getOrder(SCOPE, { ...ACCOUNT_ID, orderId: 1 as OrderId });
 
     if (isTaken) expect(await reading).toEqual({ edges: {} });

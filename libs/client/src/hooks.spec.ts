@@ -1,5 +1,5 @@
 import { type Attempt, type AttemptEnd, BankingClient, type BankingClientOptions, type Credential } from './index.js';
-import { answers, dies, refuses, type ScriptedService, scriptedService } from './testing/scripted-service.js';
+import { responds, dies, refuses, type ScriptedService, scriptedService } from './testing/scripted-service.js';
 
 let service: ScriptedService;
 beforeEach(async () => {
@@ -16,7 +16,7 @@ describe('hooks', () => {
   it('are called before and after each attempt, and for the retry', async () => {
     const seen: string[] = [];
     const note = (what: string) => (event: Attempt) => seen.push(`${what} ${event.operation} ${event.attempt}`);
-    service.script(dies, answers(201, { id: 1 }));
+    service.script(dies, responds(201, { id: 1 }));
 
     await fund(clientWith({ hooks: { before: note('before'), after: note('after'), retry: note('retry') } }));
 
@@ -31,7 +31,7 @@ describe('hooks', () => {
 
   it('get the fields of a log and a metric, without the query', async () => {
     const ends: AttemptEnd[] = [];
-    service.script(dies, answers(200, [], { 'X-Request-Id': 'r-9' }));
+    service.script(dies, responds(200, [], { 'X-Request-Id': 'r-9' }));
     const hooks = { after: (end: AttemptEnd) => ends.push(end) };
 
     await clientWith({ hooks }).workspace(7).accounts.listPage({ limit: 3 });
@@ -53,7 +53,7 @@ describe('hooks', () => {
         thrown.push(error);
       }
     });
-    service.script(answers(201, { id: 1 }));
+    service.script(responds(201, { id: 1 }));
     const broken = new Error('the metrics are full');
 
     expect(await fund(clientWith({ hooks: { after: throwing(broken) } }))).toMatchObject({ resource: { id: 1 } });
@@ -71,13 +71,13 @@ function throwing(error: Error): () => never {
 
 describe('credential', () => {
   it('is read again after a 401, if it is a function', async () => {
-    let asked = 0;
-    service.script(refuses(401, 'not_authenticated'), answers(201, { id: 1 }));
+    let calls = 0;
+    service.script(refuses(401, 'not_authenticated'), responds(201, { id: 1 }));
 
-    await fund(clientWith({ token: () => `token-${++asked}` }));
+    await fund(clientWith({ token: () => `token-${++calls}` }));
 
-    expect(service.asked.map(({ headers }) => headers.authorization)).toEqual(['Bearer token-1', 'Bearer token-2']);
-    expect(new Set(service.asked.map(({ headers }) => headers['idempotency-key'])).size).toBe(1);
+    expect(service.received.map(({ headers }) => headers.authorization)).toEqual(['Bearer token-1', 'Bearer token-2']);
+    expect(new Set(service.received.map(({ headers }) => headers['idempotency-key'])).size).toBe(1);
   });
 
   it.each([
@@ -87,15 +87,15 @@ describe('credential', () => {
     service.script(refuses(401, 'not_authenticated'));
 
     await expect(fund(clientWith({ token }))).rejects.toMatchObject({ reason: 'not_authenticated' });
-    expect(service.asked).toHaveLength(1);
+    expect(service.received).toHaveLength(1);
   });
 
   it('is not read a third time after two 401', async () => {
-    let asked = 0;
+    let calls = 0;
     service.script(refuses(401, 'not_authenticated'));
 
-    await expect(fund(clientWith({ token: () => `token-${++asked}` }))).rejects.toThrow();
-    expect(service.asked).toHaveLength(2);
+    await expect(fund(clientWith({ token: () => `token-${++calls}` }))).rejects.toThrow();
+    expect(service.received).toHaveLength(2);
   });
 
   it('receives the refused token, if it renews itself', async () => {
@@ -107,12 +107,12 @@ describe('credential', () => {
         return Promise.resolve('new');
       },
     };
-    service.script(refuses(401, 'not_authenticated'), answers(200, []));
+    service.script(refuses(401, 'not_authenticated'), responds(200, []));
 
     await clientWith({ token: session }).listApps();
 
     expect(refused).toEqual(['old']);
-    expect(service.asked.at(-1)?.headers.authorization).toBe('Bearer new');
+    expect(service.received.at(-1)?.headers.authorization).toBe('Bearer new');
   });
 
   it('sends nothing without a token before the deadline', async () => {
@@ -121,7 +121,7 @@ describe('credential', () => {
     ).catch((thrown: unknown) => thrown);
 
     expect(error).toMatchObject({ name: 'ConnectionError', timedOut: true, neverSent: true });
-    expect(service.asked).toEqual([]);
+    expect(service.received).toEqual([]);
   });
 });
 
@@ -129,17 +129,17 @@ describe('options of a call', () => {
   it('send the request id', async () => {
     await clientWith().listApps({ requestId: 'job-17.step_2' });
 
-    expect(service.asked[0]?.headers['x-request-id']).toBe('job-17.step_2');
+    expect(service.received[0]?.headers['x-request-id']).toBe('job-17.step_2');
   });
 
   it.each(['', 'a b', 'a\r\nb', 'a'.repeat(129)])('refuse the request id %j before sending', async (requestId) => {
     await expect(clientWith().listApps({ requestId })).rejects.toThrow(TypeError);
-    expect(service.asked).toEqual([]);
+    expect(service.received).toEqual([]);
   });
 
   it('pass each attempt to the signer', async () => {
     let signed = 0;
-    service.script(dies, answers(201, { id: 1 }));
+    service.script(dies, responds(201, { id: 1 }));
     const client = clientWith({
       signer: ({ method, url, headers, body }) => {
         expect([method, url.href]).toEqual(['POST', `${service.url}/sandbox/accounts/1/fundings`]);
@@ -151,18 +151,21 @@ describe('options of a call', () => {
 
     await fund(client);
 
-    expect(service.asked.map(({ headers }) => headers['x-signed'])).toEqual(['{"amount":"5"} 1', '{"amount":"5"} 2']);
+    expect(service.received.map(({ headers }) => headers['x-signed'])).toEqual([
+      '{"amount":"5"} 1',
+      '{"amount":"5"} 2',
+    ]);
   });
 
   it('refuse a signature that no header can carry, before sending', async () => {
     const signer = () => Promise.resolve({ 'X-Signed': 'two\nlines' });
 
     await expect(fund(clientWith({ signer }))).rejects.toMatchObject({ name: 'TypeError' });
-    expect(service.asked).toEqual([]);
+    expect(service.received).toEqual([]);
   });
 
   it('report the fault that `inspect` finds', async () => {
-    service.script(answers(200, [{ id: 'one' }]));
+    service.script(responds(200, [{ id: 'one' }]));
     const inspect = ({ operation, value }: { operation: string; value: unknown }) =>
       operation === 'listApps' && Array.isArray(value) ? '/0/id must be integer' : undefined;
 
@@ -174,7 +177,7 @@ describe('options of a call', () => {
   it.each([{ id: 6 }, {}, { id: '5' }])(
     'refuse the account %j with another id than the requested one',
     async (other) => {
-      service.script(answers(200, other));
+      service.script(responds(200, other));
 
       await expect(clientWith().workspace(7).accounts.get(5)).rejects.toThrow(
         'GET /accounts/5 answered 200, but it is of another id.',

@@ -1,12 +1,12 @@
 import { BankingClient, RemoteRefusal, ServiceError } from './index.js';
-import { answers, refuses, type ScriptedService, scriptedService, type Step } from './testing/scripted-service.js';
+import { responds, refuses, type ScriptedService, scriptedService, type Step } from './testing/scripted-service.js';
 
 /** A 404 with the published fields alone: it does not state whether the path or the record is missing. */
-const PLAIN_404 = answers(404, { errorCode: 'invalid_request', message: 'Request parameters are invalid.' });
+const PLAIN_404 = responds(404, { errorCode: 'invalid_request', message: 'Request parameters are invalid.' });
 const HTML_404: Step = (response) => response.writeHead(404, { 'Content-Type': 'text/html' }).end('<h1>Not found</h1>');
 const HTML_200: Step = (response) => response.writeHead(200, { 'Content-Type': 'text/html' }).end('<h1>Welcome</h1>');
 const UNKNOWN_PATH = refuses(404, 'route_not_found');
-const LIST = answers(200, []);
+const LIST = responds(200, []);
 
 const QUERY = { countryCode: 'DE', currencyCode: 'EUR', payoutMethod: 'LOCAL' } as const;
 const CORRIDORS = ['/recipients/countries/DE/corridors', '/countries/DE/corridors'] as const;
@@ -20,17 +20,17 @@ beforeEach(async () => {
 });
 afterEach(() => service.close());
 
-const paths = () => service.asked.map(({ url }) => url.split('?', 1)[0]);
+const paths = () => service.received.map(({ url }) => url.split('?', 1)[0]);
 const corridors = () => client.listCorridors({}, { country: 'DE' });
 const schemas = () => client.listRecipientSchemas({}, QUERY);
 /** Answers by path: the step at the current path, and at the former one. */
 const deploys = (current: Step, former: Step) =>
-  service.script((response, asked) => (asked.url.startsWith('/recipients/') ? current : former)(response, asked));
+  service.script((response, request) => (request.url.startsWith('/recipients/') ? current : former)(response, request));
 
 describe.each([
   ['corridors', CORRIDORS, corridors],
   ['schemas', SCHEMAS, schemas],
-])('deployment of the former revision, for %s', (_, [current, former], ask) => {
+])('deployment of the former revision, for %s', (_, [current, former], list) => {
   it.each([
     ['without a reason', PLAIN_404],
     ['in HTML', HTML_404],
@@ -39,25 +39,25 @@ describe.each([
   ])('uses the former path after a 404 %s of the current one', async (_what, missing) => {
     deploys(missing, LIST);
 
-    expect(await ask()).toEqual([]);
-    expect(await ask()).toEqual([]);
+    expect(await list()).toEqual([]);
+    expect(await list()).toEqual([]);
     expect(paths()).toEqual([current, former, former]);
   });
 
   it('uses the current path again after an upgrade of the deployment', async () => {
     deploys(UNKNOWN_PATH, LIST);
-    await ask();
+    await list();
     deploys(LIST, UNKNOWN_PATH);
 
-    for (let time = 0; time < 2; time += 1) expect(await ask()).toEqual([]);
+    for (let time = 0; time < 2; time += 1) expect(await list()).toEqual([]);
     expect(paths().slice(2)).toEqual([former, current, current]);
   });
 
   it('keeps the query and the headers', async () => {
     deploys(PLAIN_404, LIST);
-    await ask();
+    await list();
 
-    const [first, second] = service.asked;
+    const [first, second] = service.received;
     expect(second?.url.split('?')[1]).toBe(first?.url.split('?')[1]);
     expect(second?.headers).toEqual(first?.headers);
   });
@@ -65,19 +65,19 @@ describe.each([
   it('returns the first response if both paths are 404', async () => {
     deploys(UNKNOWN_PATH, refuses(404, 'country_unknown'));
 
-    expect(await ask().catch((error: unknown) => error)).toMatchObject({ status: 404, reason: 'route_not_found' });
+    expect(await list().catch((error: unknown) => error)).toMatchObject({ status: 404, reason: 'route_not_found' });
     expect(paths()).toEqual([current, former]);
   });
 
   it.each([
-    ['forbidden', answers(403, { errorCode: 'forbidden', message: 'No.' })],
-    ['malformed', answers(400, { errorCode: 'invalid_request', message: 'No.' })],
+    ['forbidden', responds(403, { errorCode: 'forbidden', message: 'No.' })],
+    ['malformed', responds(400, { errorCode: 'invalid_request', message: 'No.' })],
     ['a page of a web server', HTML_200],
   ])('returns the first response if the former path is %s', async (_what, other) => {
     deploys(PLAIN_404, other);
-    expect(await ask().catch((error: unknown) => error)).toMatchObject({ status: 404 });
+    expect(await list().catch((error: unknown) => error)).toMatchObject({ status: 404 });
     deploys(LIST, other);
-    await ask();
+    await list();
 
     expect(paths()).toEqual([current, former, current]);
   });
@@ -85,10 +85,10 @@ describe.each([
   it.each([429, 500, 503])(
     'returns the response of the former path if it is %i, because it may have the list',
     async (status) => {
-      deploys(PLAIN_404, answers(status, { errorCode: 'x', message: 'No.' }));
+      deploys(PLAIN_404, responds(status, { errorCode: 'x', message: 'No.' }));
 
-      expect(await ask().catch((error: unknown) => error)).toBeInstanceOf(ServiceError);
-      expect(await ask().catch((error: unknown) => error)).toMatchObject({ status });
+      expect(await list().catch((error: unknown) => error)).toBeInstanceOf(ServiceError);
+      expect(await list().catch((error: unknown) => error)).toMatchObject({ status });
       expect(paths()).toEqual([current, former, current, former]);
     },
   );
@@ -98,10 +98,10 @@ describe('deployment of the current revision', () => {
   it.each([
     ['country_unknown', corridors, CORRIDORS],
     ['corridor_not_found', schemas, SCHEMAS],
-  ])('sends no second request after a 404 with the reason %s', async (reason, ask, [current]) => {
+  ])('sends no second request after a 404 with the reason %s', async (reason, list, [current]) => {
     deploys(refuses(404, reason), LIST);
 
-    await expect(ask()).rejects.toBeInstanceOf(RemoteRefusal);
+    await expect(list()).rejects.toBeInstanceOf(RemoteRefusal);
     expect(paths()).toEqual([current]);
   });
 
@@ -115,7 +115,7 @@ describe('deployment of the current revision', () => {
   });
 
   it.each([400, 401, 403, 429, 500])('sends no second request after a %i', async (status) => {
-    deploys(answers(status, { errorCode: 'x', message: 'No.' }), LIST);
+    deploys(responds(status, { errorCode: 'x', message: 'No.' }), LIST);
 
     await expect(corridors()).rejects.toMatchObject({ status });
     expect(paths()).toEqual([CORRIDORS[0]]);

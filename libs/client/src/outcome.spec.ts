@@ -9,7 +9,7 @@ import {
   ServiceError,
 } from './index.js';
 import {
-  answers,
+  responds,
   dies,
   hangs,
   JSON_TYPE,
@@ -47,7 +47,7 @@ describe('payment with an unknown outcome', () => {
     ['the time is over', [hangs], { timeoutMs: 100 }, ConnectionError],
     ['half an answer comes', [half], {}, ConnectionError],
     ['it is a 500 every time', [refuses(500, 'internal_error')], {}, RemoteRefusal],
-    ['a proxy answers for it', [html(502)], {}, ServiceError],
+    ['a response of a proxy', [html(502)], {}, ServiceError],
     ['the service does not know either', [refuses(504, 'outcome_unknown', { 'Retry-After': '0' })], {}, RemoteRefusal],
     ['a proxy says that it is unavailable', [html(503)], {}, ServiceError],
     [
@@ -113,7 +113,7 @@ describe('payment with an unknown outcome', () => {
   });
 
   it('is unknown if a success cannot be inspected', async () => {
-    service.script(answers(201, { id: 9 }));
+    service.script(responds(201, { id: 9 }));
     const inspect = () => {
       throw new Error('inspect failed');
     };
@@ -129,7 +129,9 @@ describe('payment with an unknown outcome', () => {
 
     const error = (await place()) as OutcomeUnknownError;
 
-    expect(service.asked.map(({ headers }) => headers['idempotency-key'])).toEqual(Array(2).fill(error.idempotencyKey));
+    expect(service.received.map(({ headers }) => headers['idempotency-key'])).toEqual(
+      Array(2).fill(error.idempotencyKey),
+    );
   });
 
   it('is unknown if the caller aborts after sending', async () => {
@@ -140,11 +142,11 @@ describe('payment with an unknown outcome', () => {
 
     expect(error).toBeInstanceOf(OutcomeUnknownError);
     expect(error).toMatchObject({ cause: { cause: { message: 'the user has left' } } });
-    expect(service.asked).toHaveLength(1);
+    expect(service.received).toHaveLength(1);
   });
 
   it('returns the first order as a replay if it is sent again with the key', async () => {
-    service.script(dies, dies, answers(201, { id: 9 }, { 'Idempotent-Replayed': 'true' }));
+    service.script(dies, dies, responds(201, { id: 9 }, { 'Idempotent-Replayed': 'true' }));
     const { idempotencyKey } = (await place()) as OutcomeUnknownError;
 
     const again = await clientWith().workspace(7).orders.place(INPUT, { idempotencyKey });
@@ -184,11 +186,11 @@ describe('payment that was not executed', () => {
   );
 
   it('throws the error of the token function without a retry', async () => {
-    let asked = 0;
+    let calls = 0;
     const failure = Object.assign(new Error('the issuer is closed'), { status: 503 });
 
-    expect(await place({ token: () => Promise.reject((asked += 1) && failure) })).toBe(failure);
-    expect([asked, service.asked]).toEqual([1, []]);
+    expect(await place({ token: () => Promise.reject((calls += 1) && failure) })).toBe(failure);
+    expect([calls, service.received]).toEqual([1, []]);
   });
 
   it('throws the refusal of the transport', async () => {
@@ -206,7 +208,7 @@ describe('payment that was not executed', () => {
       timedOut: true,
       neverSent: true,
     });
-    expect(service.asked).toEqual([]);
+    expect(service.received).toEqual([]);
   });
 
   it('reports that nothing was sent after a refused connection', async () => {
@@ -222,7 +224,7 @@ describe('payment that was not executed', () => {
     const reason = new Error('too late');
 
     expect(await place({}, { signal: AbortSignal.abort(reason) })).toBe(reason);
-    expect(service.asked).toEqual([]);
+    expect(service.received).toEqual([]);
   });
 });
 
@@ -234,11 +236,11 @@ describe('fetch that ignores its signal', () => {
   });
 });
 
-/** Gives something for the first try, and fails for the others as a library of HTTP would. */
+/** Returns a value at the first call, and then fails like an HTTP library. */
 function ofTries<T>(give: () => T): () => Promise<T> {
-  let asked = 0;
+  let calls = 0;
   return () =>
-    (asked += 1) === 1
+    (calls += 1) === 1
       ? Promise.resolve(give())
       : Promise.reject(Object.assign(new Error('unprocessable'), { status: 422 }));
 }

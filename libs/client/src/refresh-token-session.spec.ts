@@ -1,6 +1,6 @@
 import { RefreshTokenSession } from './refresh-token-session.js';
 import { SessionError } from './session-error.js';
-import { failureOf, RotatingAuth, Shelf } from './testing/rotating-auth.js';
+import { failureOf, RotatingAuth, TestTokenStore } from './testing/rotating-auth.js';
 import { type ScriptedService, scriptedService, type Step } from './testing/scripted-service.js';
 import { memoryStore, type SessionTokens, type TokenStore } from './token-store.js';
 
@@ -61,9 +61,9 @@ describe('signed-in session', () => {
     await session.token();
 
     const late = new Promise<string>((resolve) => {
-      service.script((response, asked) => {
+      service.script((response, request) => {
         resolve(session.renewed('access-1'));
-        exchange(response, asked);
+        exchange(response, request);
       });
     });
 
@@ -83,10 +83,10 @@ describe('signed-in session', () => {
   });
 
   it('stores both tokens before their first use', async () => {
-    const store = new Shelf();
+    const store = new TestTokenStore();
     await sessionOver(store).token();
 
-    expect(store.kept).toEqual({ accessToken: 'access-1', refreshToken: 'refresh-1' });
+    expect(store.stored).toEqual({ accessToken: 'access-1', refreshToken: 'refresh-1' });
     expect(await sessionOver(store).token()).toBe('access-1');
     expect(await sessionOver(store).renewed('access-1')).toBe('access-2');
     expect(auth.isEnded).toBe(false);
@@ -95,7 +95,7 @@ describe('signed-in session', () => {
 
 describe('session with a failing store', () => {
   it('returns no token if the write fails, and writes first in the next call', async () => {
-    const store = new Shelf();
+    const store = new TestTokenStore();
     const session = sessionOver(store);
     store.failure = new Error('the disk is full');
 
@@ -104,19 +104,19 @@ describe('session with a failing store', () => {
     expect(failures).toEqual([expect.any(SessionError), expect.any(SessionError)]);
     expect(failures[0]).toMatchObject({ isOver: false, cause: new Error('the disk is full') });
     expect(await session.token()).toBe('access-1');
-    expect(store.kept?.refreshToken).toBe('refresh-1');
+    expect(store.stored?.refreshToken).toBe('refresh-1');
     expect(auth.presented).toEqual(['refresh-0']);
   });
 
   it('uses the tokens of a new sign-in and does not overwrite them', async () => {
-    const store = new Shelf();
+    const store = new TestTokenStore();
     const session = sessionOver(store);
     store.failure = new Error('the disk is full');
     await failureOf(session.token());
-    store.kept = { accessToken: 'access-of-theirs', refreshToken: 'refresh-of-theirs' };
+    store.stored = { accessToken: 'access-of-theirs', refreshToken: 'refresh-of-theirs' };
 
     expect(await session.token()).toBe('access-of-theirs');
-    expect(store.kept.refreshToken).toBe('refresh-of-theirs');
+    expect(store.stored.refreshToken).toBe('refresh-of-theirs');
   });
 
   it('ends the call at the timeout of the store, and recovers in the next call', async () => {
@@ -153,7 +153,7 @@ describe('session with a failing store', () => {
 
 describe('two sessions with one store', () => {
   it('share the tokens of a refresh', async () => {
-    const store = new Shelf();
+    const store = new TestTokenStore();
     const [one, other] = [sessionOver(store), sessionOver(store)];
     await one.token();
     await other.token();
@@ -166,9 +166,9 @@ describe('two sessions with one store', () => {
   });
 
   it('recover from a refused token that the other has replaced', async () => {
-    const store = new Shelf();
+    const store = new TestTokenStore();
     service.script((response) => {
-      store.kept = { accessToken: 'access-1', refreshToken: 'refresh-1' };
+      store.stored = { accessToken: 'access-1', refreshToken: 'refresh-1' };
       response.writeHead(401).end();
     });
 
@@ -178,7 +178,7 @@ describe('two sessions with one store', () => {
 
 describe('ended session', () => {
   it('fails without a request until the store has another refresh token', async () => {
-    const store = new Shelf();
+    const store = new TestTokenStore();
     const session = sessionOver(store);
     await session.token();
     auth.isEnded = true;
@@ -200,7 +200,7 @@ describe('ended session', () => {
 
   it('does not send a token that is still valid', async () => {
     auth.isEnded = true;
-    const store = new Shelf({ accessToken: 'access-0', refreshToken: 'refresh-0', expiresAt: inFuture(20) });
+    const store = new TestTokenStore({ accessToken: 'access-0', refreshToken: 'refresh-0', expiresAt: inFuture(20) });
     const session = sessionOver(store);
 
     expect((await failureOf(session.token())).isOver).toBe(true);

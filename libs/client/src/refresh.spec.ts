@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
 import { RefreshTokenSession, type RefreshTokenSessionOptions } from './refresh-token-session.js';
 import { SessionError } from './session-error.js';
-import { failureOf, Shelf } from './testing/rotating-auth.js';
-import { answers, hangs, type ScriptedService, scriptedService } from './testing/scripted-service.js';
+import { failureOf, TestTokenStore } from './testing/rotating-auth.js';
+import { responds, hangs, type ScriptedService, scriptedService } from './testing/scripted-service.js';
 import { memoryStore } from './token-store.js';
 
 const REFRESH_TOKEN = 'the-refresh-token';
@@ -13,7 +13,7 @@ let authUrl: string;
 
 beforeEach(async () => {
   service = await scriptedService();
-  service.script(answers(200, TOKENS));
+  service.script(responds(200, TOKENS));
   authUrl = service.url;
 });
 
@@ -28,7 +28,7 @@ describe('successful refresh', () => {
   it.each(['', '/', '/auth', '/auth/'])('sends one POST with the token for the base %p', async (path) => {
     expect(await sessionWith({ authUrl: new URL(path, authUrl) }).token()).toBe(TOKENS.accessToken);
 
-    expect(service.asked).toEqual([
+    expect(service.received).toEqual([
       {
         method: 'POST',
         url: `${path.replace(/\/$/, '')}/sessions/tokens`,
@@ -36,40 +36,40 @@ describe('successful refresh', () => {
         body: JSON.stringify({ refreshToken: REFRESH_TOKEN }),
       },
     ]);
-    expect(service.asked[0]?.headers).not.toHaveProperty('authorization');
+    expect(service.received[0]?.headers).not.toHaveProperty('authorization');
   });
 
   it.each([
     ['as we spell it', { ...TOKENS, expiresIn: 900 }],
     ['as OAuth does', { access_token: TOKENS.accessToken, refresh_token: TOKENS.refreshToken, expires_in: 900 }],
   ])('stores all tokens of a response with %s', async (_spelling, body) => {
-    service.script(answers(201, body));
-    const store = new Shelf();
+    service.script(responds(201, body));
+    const store = new TestTokenStore();
     const [from, , to] = [Date.now(), await sessionWith({ store }).token(), Date.now()];
 
-    expect(store.kept).toEqual({ ...TOKENS, expiresAt: expect.any(Number) });
-    expect(store.kept?.expiresAt).toBeGreaterThanOrEqual(from + 900_000);
-    expect(store.kept?.expiresAt).toBeLessThanOrEqual(to + 900_000);
+    expect(store.stored).toEqual({ ...TOKENS, expiresAt: expect.any(Number) });
+    expect(store.stored?.expiresAt).toBeGreaterThanOrEqual(from + 900_000);
+    expect(store.stored?.expiresAt).toBeLessThanOrEqual(to + 900_000);
   });
 
   it.each([[null], ['900'], [undefined]])('treats the lifetime %p as unknown', async (expiresIn) => {
-    service.script(answers(200, { ...TOKENS, expiresIn }));
-    const store = new Shelf();
+    service.script(responds(200, { ...TOKENS, expiresIn }));
+    const store = new TestTokenStore();
     await sessionWith({ store }).token();
 
-    expect(store.kept).toEqual(TOKENS);
+    expect(store.stored).toEqual(TOKENS);
   });
 
   it('keeps the old refresh token if the response has none', async () => {
-    const store = new Shelf({ refreshToken: REFRESH_TOKEN });
+    const store = new TestTokenStore({ refreshToken: REFRESH_TOKEN });
     const [one, other] = [sessionWith({ store }), sessionWith({ store })];
-    service.script(answers(200, { accessToken: 'access-1', refreshToken: null }));
+    service.script(responds(200, { accessToken: 'access-1', refreshToken: null }));
     expect(await one.token()).toBe('access-1');
-    service.script(answers(200, { accessToken: 'access-2' }));
+    service.script(responds(200, { accessToken: 'access-2' }));
 
     expect(await other.renewed('access-1')).toBe('access-2');
     expect(await one.renewed('access-1')).toBe('access-2');
-    expect(store.kept).toEqual({ accessToken: 'access-2', refreshToken: REFRESH_TOKEN });
+    expect(store.stored).toEqual({ accessToken: 'access-2', refreshToken: REFRESH_TOKEN });
   });
 
   it('returns a token that was refused before, without an endless loop', async () => {
@@ -77,7 +77,7 @@ describe('successful refresh', () => {
 
     expect(await session.renewed(await session.token())).toBe(TOKENS.accessToken);
     expect(await session.token()).toBe(TOKENS.accessToken);
-    expect(service.asked).toHaveLength(2);
+    expect(service.received).toHaveLength(2);
   });
 
   it('uses a custom fetch', async () => {
@@ -94,7 +94,7 @@ describe('successful refresh', () => {
 
 describe('failed refresh', () => {
   it.each([400, 401, 403])('ends the session after %i', async (status) => {
-    service.script(answers(status, { error: 'invalid_grant', error_description: REFRESH_TOKEN }));
+    service.script(responds(status, { error: 'invalid_grant', error_description: REFRESH_TOKEN }));
 
     const failure = await failureOf(sessionWith().token());
 
@@ -104,11 +104,11 @@ describe('failed refresh', () => {
   });
 
   it.each([404, 408, 429, 500, 503])('leaves the session open after %i', async (status) => {
-    service.script(answers(status, TOKENS));
+    service.script(responds(status, TOKENS));
     const session = sessionWith();
 
     const failure = await failureOf(session.token());
-    service.script(answers(200, TOKENS));
+    service.script(responds(200, TOKENS));
 
     expect(failure).toMatchObject({ isOver: false, message: expect.stringContaining(`answered ${status}`) });
     expect(await session.token()).toBe(TOKENS.accessToken);
@@ -125,7 +125,7 @@ describe('failed refresh', () => {
     ['an empty refresh token', { ...TOKENS, refreshToken: '' }],
     ['more than any tokens need', { ...TOKENS, padding: 'x'.repeat(200_000) }],
   ])('reports a possible refresh after a response with %s', async (_what, body) => {
-    service.script(answers(200, body));
+    service.script(responds(200, body));
 
     const failure = await failureOf(sessionWith().token());
 
@@ -159,10 +159,10 @@ describe('failed refresh', () => {
   });
 
   it('does not follow a redirect', async () => {
-    service.script(answers(307, '', { Location: '/elsewhere' }));
+    service.script(responds(307, '', { Location: '/elsewhere' }));
 
     expect(await failureOf(sessionWith().token())).toMatchObject({ isOver: false });
-    expect(service.asked).toHaveLength(1);
+    expect(service.received).toHaveLength(1);
   });
 
   it('ends at the timeout without a response', async () => {

@@ -3,7 +3,7 @@ import { Refusal } from '@banking/domain';
 import { BankingClient, type BankingClientOptions, ConnectionError, type Retry, ServiceError } from './index.js';
 import { pauseMs } from './retry-policy.js';
 import {
-  answers,
+  responds,
   dies,
   hangs,
   refuses,
@@ -22,7 +22,7 @@ const clientWith = (options: Partial<BankingClientOptions> = {}) =>
   new BankingClient({ baseUrl: service.url, token: 'token', ...options });
 
 const ALIAS = { productID: 1, alias: 'Rent' } as Parameters<BankingClient['openAccount']>[1];
-const made = answers(201, { id: 5 });
+const made = responds(201, { id: 5 });
 const open = (client: BankingClient, options = {}) => client.workspace(7).accounts.open(ALIAS, options);
 const read = (client: BankingClient, options = {}) => client.workspace(7).accounts.get(5, options);
 const rename = (client: BankingClient) => client.workspace(7).accounts.change(5, { alias: 'Rent' });
@@ -30,9 +30,9 @@ const rename = (client: BankingClient) => client.workspace(7).accounts.change(5,
 const PASSING: readonly (readonly [string, Step])[] = [
   ['the connection dies', dies],
   ['it is a 500', refuses(500, 'internal_error')],
-  ['a proxy answers 502', (response) => response.writeHead(502).end('<h1>Bad gateway</h1>')],
+  ['a 502 of a proxy', (response) => response.writeHead(502).end('<h1>Bad gateway</h1>')],
   ['it is unavailable', refuses(503, 'unavailable', { 'Retry-After': '0' })],
-  ['a proxy answers 503', (response) => response.writeHead(503).end('<h1>Unavailable</h1>')],
+  ['a 503 of a proxy', (response) => response.writeHead(503).end('<h1>Unavailable</h1>')],
   ['it is a 504', refuses(504, 'no_word_of_ours')],
   ['the service does not know the outcome', refuses(504, 'outcome_unknown', { 'Retry-After': '0' })],
   ['the request came too slowly', refuses(408, 'request_timeout')],
@@ -41,10 +41,10 @@ const PASSING: readonly (readonly [string, Step])[] = [
 
 describe('retry after a transient failure', () => {
   it.each(PASSING)('retries a read after %s', async (_, step) => {
-    service.script(step, answers(200, { id: 5 }));
+    service.script(step, responds(200, { id: 5 }));
 
     expect(await read(clientWith())).toMatchObject({ id: 5 });
-    expect(service.asked).toHaveLength(2);
+    expect(service.received).toHaveLength(2);
   });
 
   it.each([
@@ -56,9 +56,11 @@ describe('retry after a transient failure', () => {
     const { resource, idempotencyKey } = await open(clientWith());
 
     expect(resource).toMatchObject({ id: 5 });
-    expect(service.asked).toHaveLength(3);
-    expect(new Set(service.asked.map(({ body }) => body))).toEqual(new Set([JSON.stringify(ALIAS)]));
-    expect(new Set(service.asked.map(({ headers }) => headers['idempotency-key']))).toEqual(new Set([idempotencyKey]));
+    expect(service.received).toHaveLength(3);
+    expect(new Set(service.received.map(({ body }) => body))).toEqual(new Set([JSON.stringify(ALIAS)]));
+    expect(new Set(service.received.map(({ headers }) => headers['idempotency-key']))).toEqual(
+      new Set([idempotencyKey]),
+    );
   });
 
   it('sends the original body if the caller changes its object meanwhile', async () => {
@@ -69,19 +71,19 @@ describe('retry after a transient failure', () => {
     Object.assign(input, { alias: 'Holiday' });
     await opened;
 
-    expect(service.asked.map(({ body }) => body)).toEqual(Array(2).fill(JSON.stringify(ALIAS)));
+    expect(service.received.map(({ body }) => body)).toEqual(Array(2).fill(JSON.stringify(ALIAS)));
   });
 
   it.each([null, NaN, 17, {}, '', 'a b'])('refuses the key %p before sending', async (idempotencyKey) => {
     await expect(open(clientWith(), { idempotencyKey })).rejects.toMatchObject({ reason: 'idempotency_key_invalid' });
-    expect(service.asked).toEqual([]);
+    expect(service.received).toEqual([]);
   });
 
   it('sends the key of the caller', async () => {
     service.script(dies, made);
 
     expect(await open(clientWith(), { idempotencyKey: 'rent-2026' })).toMatchObject({ idempotencyKey: 'rent-2026' });
-    expect(service.asked.map(({ headers }) => headers['idempotency-key'])).toEqual(['rent-2026', 'rent-2026']);
+    expect(service.received.map(({ headers }) => headers['idempotency-key'])).toEqual(['rent-2026', 'rent-2026']);
   });
 
   it('generates another key for a second call', async () => {
@@ -98,7 +100,7 @@ describe('retry after a transient failure', () => {
     ['rejected for its rate', refuses(429, 'rate_limited', { 'Retry-After': '0' })],
     ['unavailable', refuses(503, 'unavailable', { 'Retry-After': '0' })],
   ])('retries a change without a key if it is %s', async (_, step) => {
-    service.script(step, answers(200, { id: 5 }));
+    service.script(step, responds(200, { id: 5 }));
 
     expect(await rename(clientWith())).toMatchObject({ id: 5 });
   });
@@ -106,10 +108,10 @@ describe('retry after a transient failure', () => {
   it.each(PASSING.filter(([what]) => !['it is unavailable', 'it is rejected for its rate'].includes(what)))(
     'does not retry a change without a key after %s',
     async (_, step) => {
-      service.script(step, answers(200, { id: 5 }));
+      service.script(step, responds(200, { id: 5 }));
 
       await expect(rename(clientWith())).rejects.toThrow();
-      expect(service.asked).toHaveLength(1);
+      expect(service.received).toHaveLength(1);
     },
   );
 
@@ -124,7 +126,7 @@ describe('retry after a transient failure', () => {
     service.script(step, made);
 
     await expect(open(clientWith())).rejects.toThrow();
-    expect(service.asked).toHaveLength(1);
+    expect(service.received).toHaveLength(1);
   });
 
   it('retries a change without a key after a refused connection', async () => {
@@ -147,19 +149,19 @@ describe('retry after repeated failures', () => {
     const error = await read(clientWith({ retries })).catch((thrown: unknown) => thrown);
 
     expect(error).toBeInstanceOf(Refusal);
-    expect(service.asked).toHaveLength(retries + 1);
+    expect(service.received).toHaveLength(retries + 1);
   });
 
   it('does not retry if Retry-After is beyond the deadline', async () => {
     service.script(refuses(503, 'unavailable', { 'Retry-After': '11' }));
 
     await expect(read(clientWith())).rejects.toMatchObject({ reason: 'unavailable', retryAfterSeconds: 11 });
-    expect(service.asked).toHaveLength(1);
+    expect(service.received).toHaveLength(1);
   });
 
   it('waits at least for Retry-After', async () => {
     const retries: Retry[] = [];
-    service.script(refuses(429, 'rate_limited', { 'Retry-After': '1' }), answers(200, { id: 5 }));
+    service.script(refuses(429, 'rate_limited', { 'Retry-After': '1' }), responds(200, { id: 5 }));
 
     await read(clientWith({ hooks: { retry: (retry) => retries.push(retry) } }));
 
@@ -173,7 +175,7 @@ describe('retry after repeated failures', () => {
     const error = await read(clientWith({ timeoutMs: 1_000 })).catch((thrown: unknown) => thrown);
 
     expect(error).toMatchObject({ name: 'ConnectionError', timedOut: true });
-    expect(service.asked).toHaveLength(2);
+    expect(service.received).toHaveLength(2);
   });
 
   it.each([-1, 1.5, 11, NaN])('refuses %p retries', (retries) => {
@@ -198,19 +200,19 @@ describe('pause before a retry', () => {
 
 describe('iteration over a list', () => {
   const page = (items: unknown[], next?: string) =>
-    answers(200, items, next === undefined ? {} : { Link: `</accounts?limit=2&cursor=${next}>; rel="next"` });
+    responds(200, items, next === undefined ? {} : { Link: `</accounts?limit=2&cursor=${next}>; rel="next"` });
 
   it('requests each page once, when it is reached', async () => {
     service.script(page([{ id: 3 }, { id: 2 }], 'two'), dies, page([{ id: 1 }]));
     const seen: number[] = [];
 
     for await (const { id } of clientWith().workspace(7).accounts.list({ limit: 2 })) {
-      if (seen.length === 0) expect(service.asked).toHaveLength(1);
+      if (seen.length === 0) expect(service.received).toHaveLength(1);
       seen.push(id);
     }
 
     expect(seen).toEqual([3, 2, 1]);
-    expect(service.asked.map(({ url }) => url)).toEqual([
+    expect(service.received.map(({ url }) => url)).toEqual([
       '/accounts?limit=2',
       ...Array(2).fill('/accounts?limit=2&cursor=two'),
     ]);
@@ -223,7 +225,7 @@ describe('iteration over a list', () => {
       if (account.id === 3) break;
     }
 
-    expect(service.asked).toHaveLength(1);
+    expect(service.received).toHaveLength(1);
   });
 
   it.each([
@@ -231,8 +233,9 @@ describe('iteration over a list', () => {
     ['the one before it', ['a', 'b']],
     ['one of long ago', ['a', 'b', 'c', 'd', 'e', 'f', 'g']],
   ])('ends with an error if a cursor leads back to %s', async (_, cursors) => {
-    let asked = 0;
-    const circle: Step = (response, whole) => page([{ id: 1 }], cursors[asked++ % cursors.length])(response, whole);
+    let requests = 0;
+    const circle: Step = (response, request) =>
+      page([{ id: 1 }], cursors[requests++ % cursors.length])(response, request);
     service.script(circle);
 
     const walk = async () => {

@@ -1,5 +1,5 @@
 import { RefreshTokenSession } from './refresh-token-session.js';
-import { failureOf, RotatingAuth, Shelf } from './testing/rotating-auth.js';
+import { failureOf, RotatingAuth, TestTokenStore } from './testing/rotating-auth.js';
 import { hangs, type ScriptedService, scriptedService, type Step } from './testing/scripted-service.js';
 import { memoryStore, type SessionTokens, type TokenStore } from './token-store.js';
 
@@ -34,7 +34,7 @@ describe('early refresh', () => {
     const expiresAt = seconds && inFuture(seconds);
 
     expect(
-      await sessionOver(new Shelf({ accessToken: 'access-0', refreshToken: 'refresh-0', expiresAt })).token(),
+      await sessionOver(new TestTokenStore({ accessToken: 'access-0', refreshToken: 'refresh-0', expiresAt })).token(),
     ).toBe(token);
   });
 
@@ -66,19 +66,19 @@ describe('early refresh', () => {
   });
 
   it('is repeated after half of the remaining time if it failed', async () => {
-    const store = new Shelf({ refreshToken: 'refresh-0', accessToken: 'access-0', expiresAt: inFuture(20) });
+    const store = new TestTokenStore({ refreshToken: 'refresh-0', accessToken: 'access-0', expiresAt: inFuture(20) });
     service.script((response) => response.writeHead(503).end());
     const session = sessionOver(store);
 
     const tokens = [await session.token(), await session.token(), await session.token()];
 
     expect(tokens).toEqual(Array(3).fill('access-0'));
-    expect(service.asked).toHaveLength(1);
+    expect(service.received).toHaveLength(1);
   });
 
   it('leaves the current token in use if it fails, until a 401', async () => {
-    const kept = { accessToken: 'access-0', refreshToken: 'refresh-0', expiresAt: inFuture(20) };
-    const session = sessionOver(new Shelf(kept));
+    const stored = { accessToken: 'access-0', refreshToken: 'refresh-0', expiresAt: inFuture(20) };
+    const session = sessionOver(new TestTokenStore(stored));
     auth.isSilent = true;
 
     expect(await session.token()).toBe('access-0');

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { RefreshTokenSession } from './refresh-token-session.js';
 import { SessionError } from './session-error.js';
-import { RotatingAuth, Shelf } from './testing/rotating-auth.js';
+import { RotatingAuth, TestTokenStore } from './testing/rotating-auth.js';
 import type { SessionTokens } from './token-store.js';
 
 /** `npm run prove` has the higher number. */
@@ -23,10 +23,10 @@ const CALLS = fc.array(fc.option(fc.nat(20)), { minLength: 1, maxLength: 12 });
 
 class World {
   readonly auth = new RotatingAuth();
-  readonly shelf = new Shelf();
+  readonly shelf = new TestTokenStore();
   /** Every access token that the store has had. */
-  readonly kept = new Set<unknown>();
-  readonly handedOut: string[] = [];
+  readonly stored = new Set<unknown>();
+  readonly returned: string[] = [];
   readonly refused = new Set<string>();
   readonly session = new RefreshTokenSession({
     authUrl: 'https://auth.example',
@@ -42,7 +42,7 @@ class World {
 
   async read() {
     await this.others();
-    return this.shelf.kept;
+    return this.shelf.stored;
   }
 
   async write(tokens: SessionTokens) {
@@ -50,7 +50,7 @@ class World {
     const how = this.circumstances.writes.pop() ?? 'done';
     if (how !== 'failed') {
       await this.shelf.write(tokens);
-      this.kept.add(tokens.accessToken);
+      this.stored.add(tokens.accessToken);
       await this.others();
     }
     if (how !== 'done') throw new Error(how);
@@ -66,14 +66,14 @@ class World {
 
   async call(which: number | null) {
     await this.others();
-    const refused = which === null ? undefined : this.handedOut[which % this.handedOut.length];
+    const refused = which === null ? undefined : this.returned[which % this.returned.length];
     if (refused !== undefined) this.refused.add(refused);
     const refusedBefore = new Set(this.refused);
     try {
       const token = await (refused === undefined ? this.session.token() : this.session.renewed(refused));
-      this.handedOut.push(token);
+      this.returned.push(token);
       expect(refusedBefore).not.toContain(token);
-      expect(this.kept).toContain(token);
+      expect(this.stored).toContain(token);
     } catch (error) {
       if (!(error instanceof SessionError)) throw error;
       expect(error).toMatchObject({ isOver: false, message: 'The token store failed.' });

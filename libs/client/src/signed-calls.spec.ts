@@ -1,6 +1,12 @@
 import { BankingClient } from './index.js';
 import { type Ed25519Key, ed25519Signer, SignatureError, verifyEd25519 } from './signing.js';
-import { type Asked, answers, dies, type ScriptedService, scriptedService } from './testing/scripted-service.js';
+import {
+  type ReceivedRequest,
+  responds,
+  dies,
+  type ScriptedService,
+  scriptedService,
+} from './testing/scripted-service.js';
 
 describe('client with a signer', () => {
   let service: ScriptedService;
@@ -18,7 +24,7 @@ describe('client with a signer', () => {
   afterAll(() => service.close());
 
   /** What the service saw, as a receiver reads it. */
-  const verified = ({ method, url, headers: all, body }: Asked) => {
+  const verified = ({ method, url, headers: all, body }: ReceivedRequest) => {
     const headers = Object.fromEntries(Object.entries(all).map(([name, value]) => [name, String(value)]));
     const request = { method, url: new URL(url, service.url), headers, body: new TextEncoder().encode(body) };
     return verifyEd25519(request, headers, publicKey);
@@ -28,22 +34,22 @@ describe('client with a signer', () => {
     client.workspace(7).sandbox.fund({ accountId: 1, amount: '5' } as Parameters<BankingClient['fundAccount']>[1]);
 
   it('signs reads, creations and retries, each with another nonce', async () => {
-    service.script(answers(200, []), answers(200, { id: 7 }), dies, answers(201, { id: 1 }));
+    service.script(responds(200, []), responds(200, { id: 7 }), dies, responds(201, { id: 1 }));
     await client.listCorridors({}, { country: 'DE' });
     await client.workspace(7).orders.cancel(1, 7);
     await fund();
 
-    const all = await Promise.all(service.asked.map(verified));
+    const all = await Promise.all(service.received.map(verified));
     expect(all.map(({ keyId }) => keyId)).toEqual(Array(4).fill('payments-2026'));
     expect(new Set(all.map(({ nonce }) => nonce)).size).toBe(4);
   });
 
   it('lets the receiver detect a changed workspace', async () => {
     await fund();
-    const asked = service.asked.at(-1);
-    if (asked === undefined) throw new Error('nothing was asked');
+    const request = service.received.at(-1);
+    if (request === undefined) throw new Error('no request was received');
 
-    await expect(verified({ ...asked, headers: { ...asked.headers, 'workspace-id': '8' } })).rejects.toThrow(
+    await expect(verified({ ...request, headers: { ...request.headers, 'workspace-id': '8' } })).rejects.toThrow(
       new SignatureError('The signature does not match this request and this key.'),
     );
   });

@@ -86,8 +86,8 @@ describe('the hash of a transaction', () => {
   it('covers the whole content, because different contents have different texts', () => {
     fc.assert(
       fc.property(contents, (content) => {
-        const said = JSON.parse(canonicalTransaction(content)) as TransactionContent;
-        expect(said).toEqual({
+        const parsed = JSON.parse(canonicalTransaction(content)) as TransactionContent;
+        expect(parsed).toEqual({
           ...content,
           transfers: content.transfers.toSorted((left, right) => left.id - right.id),
           previous: content.previous.toSorted((left, right) => left.accountId - right.accountId),

@@ -7,7 +7,7 @@ import { Client } from 'pg';
 import { EmbeddedServerError } from './embedded-server-error.js';
 import type { Connection } from './running-server.js';
 import { chooseServerUser, refuseSharedUser } from './server-user.js';
-import { ask, World } from './testing/world.js';
+import { queryValue, World } from './testing/world.js';
 
 jest.setTimeout(90_000);
 const world = new World();
@@ -38,7 +38,7 @@ async function whoAmI(connection: Connection, role: string, uid: number): Promis
 describe('an embedded server with a socket that every user can reach', () => {
   itAsRoot('refuses another user of this machine', async () => {
     const server = await world.attach(join(world.folder(), 'data'));
-    await ask(server.connection.host, 'create role app login');
+    await queryValue(server.connection.host, 'create role app login');
     for (const path of [server.connection.host, join(server.connection.host, '.s.PGSQL.5432')]) chmodSync(path, 0o777);
 
     for (const role of ['postgres', 'app']) {
@@ -61,7 +61,7 @@ describe('a database with changed access files', () => {
 
     const rules = `select string_agg(type || ' ' || auth_method, ', ') from pg_hba_file_rules`;
     const names = `select count(*)::int from pg_ident_file_mappings where sys_name like '/%'`;
-    expect([await ask(server.connection.host, rules), await ask(server.connection.host, names)]).toEqual([
+    expect([await queryValue(server.connection.host, rules), await queryValue(server.connection.host, names)]).toEqual([
       'local peer',
       0,
     ]);

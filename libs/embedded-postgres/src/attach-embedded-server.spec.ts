@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { ask, isServed, serverOf, until, World } from './testing/world.js';
+import { queryValue, isServed, serverOf, until, World } from './testing/world.js';
 
 jest.setTimeout(90_000);
 const world = new World();
@@ -12,13 +12,13 @@ describe('an empty DATA_DIR', () => {
     const dataDir = join(world.folder(), 'a', 'data');
 
     const first = await world.attach(dataDir);
-    await ask(first.connection.host, 'create table kept as select 1250 as amount');
+    await queryValue(first.connection.host, 'create table kept as select 1250 as amount');
     await first.detach();
     const between = isServed(dataDir);
     const second = await world.attach(dataDir);
 
     expect([first.started, second.started, between]).toEqual([true, true, false]);
-    expect(await ask(second.connection.host, 'select amount from kept')).toBe(1250);
+    expect(await queryValue(second.connection.host, 'select amount from kept')).toBe(1250);
     await second.detach();
     expect(isServed(dataDir)).toBe(false);
   });
@@ -38,14 +38,14 @@ describe('an empty DATA_DIR', () => {
 
   it('has a server with durable commits that listens on no port', async () => {
     const server = await world.attach(await world.stoppedDataDir());
-    const setting = (name: string) => ask(server.connection.host, `select current_setting('${name}')`);
+    const setting = (name: string) => queryValue(server.connection.host, `select current_setting('${name}')`);
 
     for (const name of ['fsync', 'full_page_writes', 'synchronous_commit', 'data_checksums']) {
       expect([name, await setting(name)]).toEqual([name, 'on']);
     }
     expect(await setting('listen_addresses')).toBe('');
-    expect(await ask(server.connection.host, 'select count(*)::int from pg_hba_file_rules')).toBe(1);
-    expect(await ask(server.connection.host, "select type || ' ' || auth_method from pg_hba_file_rules")).toBe(
+    expect(await queryValue(server.connection.host, 'select count(*)::int from pg_hba_file_rules')).toBe(1);
+    expect(await queryValue(server.connection.host, "select type || ' ' || auth_method from pg_hba_file_rules")).toBe(
       'local peer',
     );
     if (process.platform === 'linux') expect(await listeningSockets(server.connection.host)).toBe(0);
@@ -56,7 +56,7 @@ describe('an empty DATA_DIR', () => {
     const dataDir = await world.stoppedDataDir();
     const server = await world.attach(dataDir);
 
-    await expect(ask(server.connection.host, "select 'Ada Lovelace'::int")).rejects.toThrow('Ada Lovelace');
+    await expect(queryValue(server.connection.host, "select 'Ada Lovelace'::int")).rejects.toThrow('Ada Lovelace');
 
     await server.detach();
     expect(readFileSync(join(dataDir, 'server.log'), 'utf8')).not.toContain('Ada');
@@ -72,7 +72,7 @@ describe('a service that uses the server', () => {
     expect((await command.waitFor('attached')).started).toBe(false);
     await command.detach();
 
-    expect(await ask(service.connection.host, 'select 1')).toBe(1);
+    expect(await queryValue(service.connection.host, 'select 1')).toBe(1);
     await service.detach();
     await service.detach();
     expect(isServed(dataDir)).toBe(false);
@@ -86,7 +86,7 @@ describe('a service that uses the server', () => {
 
     await service.detach();
 
-    expect(await ask(service.connection.host, 'select 1')).toBe(1);
+    expect(await queryValue(service.connection.host, 'select 1')).toBe(1);
     await command.detach();
     expect(isServed(dataDir)).toBe(false);
   });
@@ -119,7 +119,7 @@ describe('a service that uses the server', () => {
 
     const next = await world.attach(dataDir);
 
-    expect(await ask(next.connection.host, 'select 1')).toBe(1);
+    expect(await queryValue(next.connection.host, 'select 1')).toBe(1);
     expect(namesIn(dataDir)).toEqual(['database', 'run', 'server.log', 'socket']);
     await next.detach();
     expect(namesIn(join(dataDir, 'run'))).toEqual(['server']);
@@ -142,14 +142,14 @@ describe('a server that is killed', () => {
     const dataDir = await world.stoppedDataDir();
     const lines: string[] = [];
     const service = await world.attach(dataDir, (line) => lines.push(line));
-    await ask(service.connection.host, 'create table kept as select 7 as amount');
+    await queryValue(service.connection.host, 'create table kept as select 7 as amount');
     const killed = serverOf(dataDir);
 
     process.kill(killed?.pid ?? 0, 'SIGKILL');
     await until(() => lines.some((line) => line.startsWith('the database server runs again')));
 
     expect(serverOf(dataDir)).not.toEqual(killed);
-    expect(await ask(service.connection.host, 'select amount from kept')).toBe(7);
+    expect(await queryValue(service.connection.host, 'select amount from kept')).toBe(7);
     await service.detach();
     expect(isServed(dataDir)).toBe(false);
   });
@@ -158,14 +158,14 @@ describe('a server that is killed', () => {
     const dataDir = await world.stoppedDataDir();
     const service = world.process(dataDir);
     const { host = '' } = await service.waitFor('attached');
-    await ask(host, 'create table kept as select 7 as amount');
+    await queryValue(host, 'create table kept as select 7 as amount');
     await service.kill();
     process.kill(serverOf(dataDir)?.pid ?? 0, 'SIGKILL');
 
     const next = await world.attach(dataDir);
 
     expect(next.started).toBe(true);
-    expect(await ask(next.connection.host, 'select amount from kept')).toBe(7);
+    expect(await queryValue(next.connection.host, 'select amount from kept')).toBe(7);
     await next.detach();
   });
 });
@@ -181,7 +181,7 @@ function namesIn(folder: string): string[] {
 
 /** How many of the postmaster's descriptors are TCP sockets that listen (state 0A in /proc/net/tcp). */
 async function listeningSockets(host: string): Promise<number> {
-  const dataDir = String(await ask(host, "select current_setting('data_directory')"));
+  const dataDir = String(await queryValue(host, "select current_setting('data_directory')"));
   const pid = readFileSync(join(dataDir, 'postmaster.pid'), 'latin1').split('\n')[0] ?? '';
   const inodes = readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
     try {

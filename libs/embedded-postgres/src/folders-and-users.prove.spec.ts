@@ -4,7 +4,7 @@ import { chmodSync, cpSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmS
 import { join } from 'node:path';
 import { findPackage, provideBinaries } from './binaries.js';
 import { chooseServerUser } from './server-user.js';
-import { ask, isServed, World, type UserIds } from './testing/world.js';
+import { queryValue, isServed, World, type UserIds } from './testing/world.js';
 
 jest.setTimeout(90_000);
 const world = new World();
@@ -53,7 +53,7 @@ describe('a DATA_DIR with spaces, quotes and commas in its path', () => {
   it('has a server', async () => {
     const server = await world.attach(join(world.folder(), `it's a "bank", really`));
 
-    expect(await ask(server.connection.host, 'select 1')).toBe(1);
+    expect(await queryValue(server.connection.host, 'select 1')).toBe(1);
     await server.detach();
   });
 });
@@ -82,7 +82,7 @@ describe('an ordinary user', () => {
 
     const root = await world.attach(dataDir);
     await service.detach();
-    expect(await ask(root.connection.host, 'select 1')).toBe(1);
+    expect(await queryValue(root.connection.host, 'select 1')).toBe(1);
     await root.detach();
     const again = await world.attach(dataDir);
     await again.detach();
@@ -127,12 +127,12 @@ describe('root', () => {
     const lines: string[] = [];
 
     const first = await world.attach(dataDir, (line) => lines.push(line));
-    await ask(first.connection.host, 'create table kept as select 7 as amount');
+    await queryValue(first.connection.host, 'create table kept as select 7 as amount');
     await first.detach();
     const second = await world.attach(dataDir);
 
     expect(lines.join()).toMatch(/cannot enter .*: the database is kept in \/var\/(lib|db)\/banking-\w+ instead/);
-    expect(await ask(second.connection.host, 'select amount from kept')).toBe(7);
+    expect(await queryValue(second.connection.host, 'select amount from kept')).toBe(7);
     await second.detach();
     expect(isServed(dataDir)).toBe(false);
   });

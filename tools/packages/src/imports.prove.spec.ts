@@ -93,7 +93,7 @@ for (const [name, text] of Object.entries({ ...PROGRAMS, 'both.mjs': BOTH })) {
 describe.each(NODE_MAJORS)('Node %i', (major) => {
   const node = nodes[major];
   const whereItCanBeHad = node === undefined ? it.skip : it;
-  const answerOf = async (program: string, ...args: string[]) =>
+  const outputOf = async (program: string, ...args: string[]) =>
     JSON.parse(await command(node ?? '', [join(consumer, program), ...args], { cwd: consumer })) as unknown;
 
   whereItCanBeHad('is the expected major version', async () => {
@@ -101,7 +101,7 @@ describe.each(NODE_MAJORS)('Node %i', (major) => {
   });
 
   whereItCanBeHad('loads the same exports in three ways', async () => {
-    const [first, ...others] = await Promise.all(Object.keys(PROGRAMS).map((program) => answerOf(program)));
+    const [first, ...others] = await Promise.all(Object.keys(PROGRAMS).map((program) => outputOf(program)));
 
     expect(first).toMatchObject({ shown: '€1,235.00', sent: '123500', name: 'Euro' });
     expect(first).toMatchObject({ proves: 'function', signedBy: 'mine', client: 'function' });
@@ -112,7 +112,7 @@ describe.each(NODE_MAJORS)('Node %i', (major) => {
   whereItCanBeHad('recognises errors across the imported and the required copy', async () => {
     const twice = (kinds: string) => [kinds, kinds];
 
-    expect(await answerOf('both.mjs', JSON.stringify(service))).toEqual({
+    expect(await outputOf('both.mjs', JSON.stringify(service))).toEqual({
       separate: [true, true, true, true, true, true, true],
       answers: {
         unsent: twice('Refusal'),

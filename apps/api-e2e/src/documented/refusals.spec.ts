@@ -210,8 +210,7 @@ describe('documented errors', () => {
       return Promise.all(routes.map((route) => sendRequest(callOf(route), EVE)));
     });
 
-    for (const [index, route] of routes.entries())
-      expectDocumented(route, 'unavailable', responses[index] as RawResponse);
+    routes.forEach((route, index) => expectDocumented(route, 'unavailable', responses[index] as RawResponse));
   });
 
   it('match the response to a lost commit, which returns the key of a creation', async () => {

@@ -65,7 +65,7 @@ describe('the examples of the document', () => {
     for (const [field, inner] of Object.entries(schema.properties ?? {})) collect(inner, (value as Instance)[field]);
   }
 
-  const answersOf = ({ responses }: Operation) =>
+  const responsesOf = ({ responses }: Operation) =>
     ['200', '201'].flatMap((status) => {
       const { schema = {}, examples = {} } = responses[status]?.content?.['application/json'] ?? {};
       return Object.entries(examples).map(([name, { value }]) => ({ name, schema, value }));
@@ -81,7 +81,7 @@ describe('the examples of the document', () => {
     const { paths, components } = await offlineDocument();
     schemas = components?.schemas as typeof schemas;
     operations = Object.values(paths).flatMap((item) => Object.values(item as Record<string, Operation>));
-    for (const operation of operations) for (const { schema, value } of answersOf(operation)) collect(schema, value);
+    for (const operation of operations) for (const { schema, value } of responsesOf(operation)) collect(schema, value);
     // The transfers of a transaction are transfers.
     shown.set('Transfer', [...(shown.get('Transfer') ?? []), ...(shown.get('ExecutedTransfer') ?? [])]);
   });
@@ -140,7 +140,7 @@ describe('the examples of the document', () => {
     };
 
     for (const operation of operations) {
-      for (const { name, schema, value } of [...answersOf(operation), ...bodiesOf(operation)])
+      for (const { name, schema, value } of [...responsesOf(operation), ...bodiesOf(operation)])
         expect([operation.operationId, name, misfits(schema, value)]).toEqual([operation.operationId, name, []]);
       for (const parameter of operation.parameters) {
         for (const value of valuesOf(parameter))

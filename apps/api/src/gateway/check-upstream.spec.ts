@@ -89,12 +89,12 @@ describe('the first call of a gateway', () => {
     const file = join(folder, 'token');
     await writeFile(file, 'of-a-file', { mode: 0o600 });
     await withGateway(
-      async ({ ask, url }) => {
-        expect((await ask('GET /apps')).status).toBe(200);
+      async ({ send, url }) => {
+        expect((await send('GET /apps')).status).toBe(200);
         await rm(folder, { recursive: true });
         for (const call of ['GET /products', 'GET /apps']) upstream.says(call, refused(401, 'not_authenticated'));
 
-        const answer = await ask('GET /products');
+        const answer = await send('GET /products');
         expect({ status: answer.status, body: await answer.json() }).toMatchObject({
           status: 503,
           body: {

@@ -54,11 +54,11 @@ describe('CircuitBreaker', () => {
     await fail(5, request);
 
     let sent = 0;
-    const ask = () => under.run(() => Promise.resolve({ status: (sent += 1) }), OF_CALLER);
+    const send = () => under.run(() => Promise.resolve({ status: (sent += 1) }), OF_CALLER);
     jest.setSystemTime(1_500);
-    expect(await refusalOf(ask())).toEqual({ reason: 'unavailable', retryAfterSeconds: 4 });
+    expect(await refusalOf(send())).toEqual({ reason: 'unavailable', retryAfterSeconds: 4 });
     jest.setSystemTime(4_999);
-    expect(await refusalOf(ask())).toEqual({ reason: 'unavailable', retryAfterSeconds: 1 });
+    expect(await refusalOf(send())).toEqual({ reason: 'unavailable', retryAfterSeconds: 1 });
     expect(sent).toBe(0);
     expect(logged).toEqual(['error: circuit open: the upstream fails, so nothing is sent for 5 seconds']);
   });

@@ -19,7 +19,7 @@ afterAll(async () => {
 async function disconnect(call: string, init: RequestInit = {}): Promise<ServerResponse> {
   const client = new AbortController();
   const arrived = new Promise<ServerResponse>((resolve) => upstream.says(call, (_, response) => resolve(response)));
-  const outcome = gateway.ask(call, { ...init, signal: client.signal }).catch((error: Error) => error.name);
+  const outcome = gateway.send(call, { ...init, signal: client.signal }).catch((error: Error) => error.name);
   const response = await arrived;
   client.abort();
   expect(await outcome).toBe('AbortError');
@@ -35,7 +35,7 @@ describe('a caller who disconnects during a call of the upstream', () => {
     }
 
     upstream.says('GET /accounts', { status: 200, body: [] });
-    expect((await gateway.ask('GET /accounts')).status).toBe(200);
+    expect((await gateway.send('GET /accounts')).status).toBe(200);
     expect(gateway.lines).toEqual([]);
   });
 
@@ -43,7 +43,7 @@ describe('a caller who disconnects during a call of the upstream', () => {
     const body = JSON.stringify({ amount: '5000', recipientID: 1, type: 'instant' });
     const response = await disconnect('POST /accounts/1/orders', { method: 'POST', body });
     // A later call has completed, so an abort would have arrived by now.
-    expect((await gateway.ask('GET /accounts')).status).toBe(200);
+    expect((await gateway.send('GET /accounts')).status).toBe(200);
 
     response.writeHead(201, { 'content-type': 'application/json' }).end('{"id":1}');
     await once(response, 'finish');
@@ -53,7 +53,7 @@ describe('a caller who disconnects during a call of the upstream', () => {
 
   it('does not abort a read whose response other callers share', async () => {
     const response = await disconnect('GET /products');
-    const other = gateway.ask('GET /products');
+    const other = gateway.send('GET /products');
     response.writeHead(200, { 'content-type': 'application/json' }).end('[]');
 
     expect((await other).status).toBe(200);

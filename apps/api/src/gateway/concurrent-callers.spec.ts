@@ -29,7 +29,7 @@ beforeEach(async () => {
 });
 afterEach(() => gateway.close());
 
-const get = (path: string, email: string) => gateway.ask(`GET ${path}`, {}, email);
+const get = (path: string, email: string) => gateway.send(`GET ${path}`, {}, email);
 const reasonOf = async (response: Response) => ((await response.json()) as { reason?: string }).reason;
 const received = (path: string) => upstream.received.filter((request) => request.path === path).length;
 

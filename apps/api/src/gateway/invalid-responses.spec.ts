@@ -83,10 +83,11 @@ describe('an invalid response of the upstream', () => {
     };
     const call = 'GET /accounts/1/statement';
     world.upstream.says(call, { status: 200, body: statement });
-    const ask = (accept: string) => world.gateway.ask(`${call}?from=2026-11-01&to=2026-12-01`, { headers: { accept } });
+    const send = (accept: string) =>
+      world.gateway.send(`${call}?from=2026-11-01&to=2026-12-01`, { headers: { accept } });
 
-    expect(await (await ask('application/json')).json()).toEqual(statement);
-    const table = await ask('text/csv');
+    expect(await (await send('application/json')).json()).toEqual(statement);
+    const table = await send('text/csv');
     expect({ status: table.status, file: table.headers.get('content-disposition') }).toEqual({
       status: 502,
       file: null,

@@ -22,8 +22,8 @@ const refused = (status: number, reason: string) => ({
 describe('a gateway', () => {
   it('authorizes the caller itself and forwards the request with its own credential and the same request id', async () => {
     upstream.says('GET /transfers/42', { status: 200, body: { id: 42, amount: '5', colour: 'blue' } });
-    await withGateway(async ({ ask }) => {
-      const answer = await ask('GET /transfers/42', { headers: { 'x-request-id': 'one-id' } });
+    await withGateway(async ({ send }) => {
+      const answer = await send('GET /transfers/42', { headers: { 'x-request-id': 'one-id' } });
 
       expect(await answer.json()).toMatchObject({ id: 42, amount: '5', colour: 'blue' });
       expect(upstream.received.at(-1)).toMatchObject({
@@ -36,11 +36,11 @@ describe('a gateway', () => {
         },
       });
       const count = upstream.received.length;
-      expect(await reasonOf(await ask('GET /transfers/42', { headers: { 'workspace-id': '2' } }))).toBe(
+      expect(await reasonOf(await send('GET /transfers/42', { headers: { 'workspace-id': '2' } }))).toBe(
         'workspace_forbidden',
       );
-      expect(await reasonOf(await ask('GET /transfers/42', {}, 'bob@bank.example'))).toBe('workspace_forbidden');
-      expect(await reasonOf(await ask('GET /apps', {}, 'eve@bank.example'))).toBe('not_authenticated');
+      expect(await reasonOf(await send('GET /transfers/42', {}, 'bob@bank.example'))).toBe('workspace_forbidden');
+      expect(await reasonOf(await send('GET /apps', {}, 'eve@bank.example'))).toBe('not_authenticated');
       expect(upstream.received.slice(count).filter(({ path }) => path.startsWith('/transfers'))).toEqual([]);
     });
   });
@@ -60,9 +60,9 @@ describe('a gateway', () => {
       ],
     });
     upstream.says('GET /apps/2/users', { status: 200, body: [{ id: 9, email: 'eve@bank.example' }] });
-    await withGateway(async ({ ask }) => {
+    await withGateway(async ({ send }) => {
       const read = async (call: string, email: string) =>
-        (await ask(call, {}, email)).json() as Promise<{ id: number }[]>;
+        (await send(call, {}, email)).json() as Promise<{ id: number }[]>;
 
       expect(await read('GET /apps', 'ada@bank.example')).toEqual([{ id: 1, name: 'Bank' }]);
       expect(await read('GET /apps', 'eve@bank.example')).toEqual([{ id: 2, name: 'Other' }]);
@@ -136,10 +136,10 @@ describe('a gateway', () => {
 
   it('opens the circuit if all requests of callers fail, although the user lists can be read', async () => {
     upstream.says('GET /products', { status: 500 });
-    await withGateway(async ({ ask }) => {
-      for (let time = 0; time < 5; time += 1) expect((await ask('GET /products')).status).toBe(502);
+    await withGateway(async ({ send }) => {
+      for (let time = 0; time < 5; time += 1) expect((await send('GET /products')).status).toBe(502);
 
-      expect((await ask('GET /products')).status).toBe(503);
+      expect((await send('GET /products')).status).toBe(503);
     });
   });
 
@@ -152,8 +152,8 @@ describe('a gateway', () => {
       response.writeHead(200, { 'content-type': 'application/json' }).end('[{"id":1,"email":"ada@bank.example"}]');
     });
     await withGateway(
-      async ({ ask }) => {
-        const answer = await ask('GET /products');
+      async ({ send }) => {
+        const answer = await send('GET /products');
 
         expect({ status: answer.status, reason: await reasonOf(answer) }).toEqual({
           status: 503,

@@ -23,7 +23,7 @@ async function passed(
   { status = 200, init = {} }: { status?: number; init?: RequestInit } = {},
 ) {
   upstream.says(call, { status, body });
-  const response = await gateway.ask(call, init);
+  const response = await gateway.send(call, init);
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
@@ -48,7 +48,7 @@ describe('a gateway of a deployment by another vendor', () => {
   it('accepts users that are listed without edges', async () => {
     upstream.says('GET /apps/1/users', { status: 200, body: [{ id: 1, email: 'ada@bank.example' }] });
     const other = await gatewayOf(upstream.url);
-    const users = await (await other.ask('GET /apps/1/users')).json();
+    const users = await (await other.send('GET /apps/1/users')).json();
     await other.close();
 
     expect(users).toEqual([{ id: 1, email: 'ada@bank.example', edges: { roles: [] } }]);
@@ -98,7 +98,7 @@ describe('a gateway of a deployment by another vendor', () => {
     const schemas = '/recipients/validation-schema?countryCode=DE&currencyCode=EUR&payoutMethod=LOCAL';
 
     for (const path of ['/recipients/countries/DE/corridors', '/countries/DE/corridors', schemas]) {
-      expect([path, (await gateway.ask(`GET ${path}`)).status]).toEqual([path, 200]);
+      expect([path, (await gateway.send(`GET ${path}`)).status]).toEqual([path, 200]);
     }
   });
 });

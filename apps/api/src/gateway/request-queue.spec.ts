@@ -15,7 +15,7 @@ function queueTo() {
   const sent: { readonly actor: number; readonly hasWaited: boolean; answer(): void }[] = [];
   const ended: { readonly actor: number; readonly how: string }[] = [];
   let started = 0;
-  const ask = (actor: number, limitKey = 'reads', signal = new AbortController().signal) => {
+  const send = (actor: number, limitKey = 'reads', signal = new AbortController().signal) => {
     const begin = (hasWaited: boolean) =>
       new Promise<void>((answer) => {
         started += 1;
@@ -30,7 +30,7 @@ function queueTo() {
     list.filter((one) => one.actor === actor).length;
   return {
     queue,
-    ask,
+    send,
     sent,
     ended,
     get started() {
@@ -60,8 +60,8 @@ describe('RequestQueue', () => {
   afterEach(() => jest.useRealTimers());
 
   it('gives one caller at most half of the slots for running and for waiting', async () => {
-    const { ask, sentBy, endedBy } = queueTo();
-    for (let turn = 0; turn < 1_000; turn += 1) void ask(HOSTILE);
+    const { send, sentBy, endedBy } = queueTo();
+    for (let turn = 0; turn < 1_000; turn += 1) void send(HOSTILE);
     await settled();
 
     expect(sentBy(HOSTILE)).toBe(CONCURRENT_MAX / 2);
@@ -69,17 +69,17 @@ describe('RequestQueue', () => {
   });
 
   it('sends a request at once while another caller has a thousand in the queue', async () => {
-    const { ask, sentBy } = queueTo();
-    for (let turn = 0; turn < 1_000; turn += 1) void ask(HOSTILE);
-    void ask(POLITE);
+    const { send, sentBy } = queueTo();
+    for (let turn = 0; turn < 1_000; turn += 1) void send(HOSTILE);
+    void send(POLITE);
     await settled();
 
     expect(sentBy(POLITE)).toBe(1);
   });
 
   it('never sends more requests than there are connections', async () => {
-    const { ask, sent } = queueTo();
-    for (const actor of range(300)) for (let turn = 0; turn < 5; turn += 1) void ask(actor);
+    const { send, sent } = queueTo();
+    for (const actor of range(300)) for (let turn = 0; turn < 5; turn += 1) void send(actor);
     await settled();
 
     expect(sent).toHaveLength(CONCURRENT_MAX);
@@ -89,9 +89,9 @@ describe('RequestQueue', () => {
     const batches = fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 2, maxLength: 20 });
     await fc.assert(
       fc.asyncProperty(batches, async (wanted) => {
-        const { ask, sent, answer } = queueTo();
-        for (const actor of range(CONCURRENT_MAX)) void ask(1_000 + actor);
-        wanted.forEach((requests, actor) => range(requests).forEach(() => void ask(actor)));
+        const { send, sent, answer } = queueTo();
+        for (const actor of range(CONCURRENT_MAX)) void send(1_000 + actor);
+        wanted.forEach((requests, actor) => range(requests).forEach(() => void send(actor)));
         await settled();
         const turns = wanted.flatMap((requests, actor) => range(requests).map((turn) => ({ actor, turn })));
         const inTurn = turns.sort((one, other) => one.turn - other.turn || one.actor - other.actor);
@@ -110,10 +110,10 @@ describe('RequestQueue', () => {
   });
 
   it('delays another caller by one response at most when all connections are in use', async () => {
-    const { ask, sentBy, answer } = queueTo();
-    for (const actor of range(CONCURRENT_MAX)) void ask(10 + actor);
-    for (const actor of range(5)) for (let turn = 0; turn < 100; turn += 1) void ask(10 + actor);
-    void ask(POLITE);
+    const { send, sentBy, answer } = queueTo();
+    for (const actor of range(CONCURRENT_MAX)) void send(10 + actor);
+    for (const actor of range(5)) for (let turn = 0; turn < 100; turn += 1) void send(10 + actor);
+    void send(POLITE);
     await settled();
     expect(sentBy(POLITE)).toBe(0);
 
@@ -124,7 +124,7 @@ describe('RequestQueue', () => {
 
   it('refuses a request that waited too long, and does not send it later', async () => {
     const seen = queueTo();
-    for (let turn = 0; turn < 40; turn += 1) void seen.ask(HOSTILE);
+    for (let turn = 0; turn < 40; turn += 1) void seen.send(HOSTILE);
     await settled();
     expect(seen.endedBy(HOSTILE, 'unavailable 1')).toBe(0);
     jest.advanceTimersByTime(WAIT_MAX_MS);
@@ -139,16 +139,16 @@ describe('RequestQueue', () => {
   it('removes a waiting request whose caller aborts, and frees its slot', async () => {
     const seen = queueTo();
     const gone = new AbortController();
-    for (let turn = 0; turn < 32; turn += 1) void seen.ask(HOSTILE);
-    for (let turn = 0; turn < 128; turn += 1) void seen.ask(HOSTILE, 'reads', gone.signal);
-    void seen.ask(HOSTILE);
+    for (let turn = 0; turn < 32; turn += 1) void seen.send(HOSTILE);
+    for (let turn = 0; turn < 128; turn += 1) void seen.send(HOSTILE, 'reads', gone.signal);
+    void seen.send(HOSTILE);
     await settled();
     expect(seen.endedBy(HOSTILE, 'rate_limited 1')).toBe(1);
     gone.abort();
     await settled();
     expect(seen.endedBy(HOSTILE, 'unavailable 1')).toBe(128);
 
-    void seen.ask(HOSTILE);
+    void seen.send(HOSTILE);
     await settled();
     expect(seen.endedBy(HOSTILE, 'rate_limited 1')).toBe(1);
     while (seen.sent.length > 0) await seen.answer();
@@ -156,8 +156,8 @@ describe('RequestQueue', () => {
   });
 
   it('reports for each request whether it waited', async () => {
-    const { ask, sent, answer } = queueTo();
-    for (let turn = 0; turn < 33; turn += 1) void ask(HOSTILE);
+    const { send, sent, answer } = queueTo();
+    for (let turn = 0; turn < 33; turn += 1) void send(HOSTILE);
     await settled();
     await answer();
 
@@ -173,11 +173,11 @@ describe('RequestQueue', () => {
   });
 
   it('pauses only the requests of a rate-limited key, for a second, and then continues round-robin', async () => {
-    const { queue, ask, sent, sentBy } = queueTo();
+    const { queue, send, sent, sentBy } = queueTo();
     queue.pause('reads');
-    for (let turn = 0; turn < 100; turn += 1) void ask(HOSTILE);
-    for (let turn = 0; turn < 2; turn += 1) void ask(POLITE);
-    void ask(HOSTILE, 'changes');
+    for (let turn = 0; turn < 100; turn += 1) void send(HOSTILE);
+    for (let turn = 0; turn < 2; turn += 1) void send(POLITE);
+    void send(HOSTILE, 'changes');
     await settled();
     expect([sentBy(HOSTILE), sentBy(POLITE)]).toEqual([1, 0]);
 
@@ -191,7 +191,7 @@ describe('RequestQueue', () => {
   });
 
   it('holds requests for a second and until the work with precedence ends, even if it fails', async () => {
-    const { queue, ask, sent } = queueTo();
+    const { queue, send, sent } = queueTo();
     let end: (error?: Error) => void = () => undefined;
     let hasBegun: boolean;
     const work = () => {
@@ -201,7 +201,7 @@ describe('RequestQueue', () => {
     for (const error of [undefined, new Error('no')]) {
       hasBegun = false;
       const held = queue.holdDuring(work).catch((thrown: Error) => thrown.message);
-      void ask(POLITE);
+      void send(POLITE);
       jest.advanceTimersByTime(PAUSE_MS - 1);
       await settled();
       expect([hasBegun, sent.length]).toEqual([false, 0]);

@@ -99,7 +99,7 @@ beforeEach(() => {
 
 let subjects = 0;
 
-async function ask(method: 'POST' | 'PATCH' | 'DELETE' | 'GET', url: string, headers: Record<string, string> = {}) {
+async function send(method: 'POST' | 'PATCH' | 'DELETE' | 'GET', url: string, headers: Record<string, string> = {}) {
   // A new subject each time, because the user of a subject is cached.
   const own = { authorization: `Bearer user-${(subjects += 1)}`, 'workspace-id': '7', 'x-request-id': 'r-1' };
   const answer = await app.inject({ method, url, headers: { ...own, ...headers } });
@@ -118,7 +118,7 @@ describe('a change whose COMMIT is in doubt', () => {
   });
 
   it('results in 504 with its key, which the log omits', async () => {
-    expect(await ask('POST', '/accounts', WITH_KEY)).toMatchObject({ ...UNKNOWN, key: 'order-17' });
+    expect(await send('POST', '/accounts', WITH_KEY)).toMatchObject({ ...UNKNOWN, key: 'order-17' });
 
     expect(lines).toEqual([
       [{ why: 'the connection ended', requestId: expect.any(String) }, 'outcome unknown', 'RefusalFilter'],
@@ -132,7 +132,7 @@ describe('a change whose COMMIT is in doubt', () => {
     ['PATCH', '/accounts', WITH_KEY],
     ['DELETE', '/recipients', WITH_KEY],
   ] as const)('results in 504 without a key for %s %s with %j', async (method, url, headers) => {
-    const answer = await ask(method, url, headers);
+    const answer = await send(method, url, headers);
 
     expect(answer).toMatchObject(UNKNOWN);
     expect(answer.key).toBeUndefined();
@@ -155,7 +155,7 @@ describe('a handler that does not respond in time', () => {
   ] as const)('becomes 504 if it may have changed something (%s %s)', async (method, url, key) => {
     script.work = untilCalled(never, { respondAfterMs: 0 });
 
-    const answer = await ask(method, url, WITH_KEY);
+    const answer = await send(method, url, WITH_KEY);
 
     expect(answer).toMatchObject(UNKNOWN);
     expect(answer.key).toBe(key);
@@ -165,7 +165,7 @@ describe('a handler that does not respond in time', () => {
     const signals: unknown[] = [];
     script.work = untilCalled((caller) => (signals.push(caller.signal), never(caller)), { respondAfterMs: 0 });
 
-    expect(await ask('GET', '/accounts')).toMatchObject({
+    expect(await send('GET', '/accounts')).toMatchObject({
       status: 503,
       body: { reason: 'unavailable' },
       retryAfter: '1',
@@ -179,7 +179,7 @@ describe('a handler that does not respond in time', () => {
       await never({} as Caller);
     };
 
-    expect(await ask('POST', '/accounts', WITH_KEY)).toMatchObject({ status: 503, body: { reason: 'unavailable' } });
+    expect(await send('POST', '/accounts', WITH_KEY)).toMatchObject({ status: 503, body: { reason: 'unavailable' } });
   });
 
   it('responds itself that nothing was done if it obeys the signal', async () => {
@@ -188,7 +188,7 @@ describe('a handler that does not respond in time', () => {
     script.work = untilCalled(withdrawn, { withdrawAfterMs: 0 });
 
     const message = 'The request waited too long and was withdrawn. Nothing was done.';
-    expect(await ask('POST', '/accounts', WITH_KEY)).toMatchObject({
+    expect(await send('POST', '/accounts', WITH_KEY)).toMatchObject({
       status: 503,
       body: { reason: 'unavailable', message },
       retryAfter: '1',

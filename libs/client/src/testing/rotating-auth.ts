@@ -6,7 +6,7 @@ export class RotatingAuth {
   readonly presented: string[] = [];
   expiresIn: number | undefined;
   isEnded = false;
-  /** Whether it does what it is asked and its answers get lost. */
+  /** Whether its responses are lost after each exchange. */
   isSilent = false;
 
   constructor(readonly name = 'refresh') {}
@@ -28,27 +28,27 @@ export class RotatingAuth {
   }
 }
 
-/** A store that shows what it has. */
-export class Shelf implements TokenStore {
-  /** What `write` throws, once. */
+/** A token store whose content a spec can read. */
+export class TestTokenStore implements TokenStore {
+  /** The error that the next `write` throws. */
   failure: Error | undefined;
-  constructor(public kept: SessionTokens | undefined = { refreshToken: 'refresh-0' }) {}
+  constructor(public stored: SessionTokens | undefined = { refreshToken: 'refresh-0' }) {}
 
   async read() {
-    return this.kept;
+    return this.stored;
   }
 
   async write(tokens: SessionTokens) {
     const { failure } = this;
     this.failure = undefined;
     if (failure) throw failure;
-    this.kept = tokens;
+    this.stored = tokens;
   }
 }
 
-/** Why there is no token. */
-export async function failureOf(asked: Promise<string>): Promise<SessionError> {
-  const token = await asked.catch((error: SessionError) => error);
+/** The error of a call without a token. */
+export async function failureOf(call: Promise<string>): Promise<SessionError> {
+  const token = await call.catch((error: SessionError) => error);
   if (typeof token === 'string') throw new Error(`there was a token: ${token}`);
   return token;
 }

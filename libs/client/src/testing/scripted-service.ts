@@ -2,59 +2,59 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A request as it arrived, whole. */
-export interface Asked {
+/** A complete request as received. */
+export interface ReceivedRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
 }
 
-/** What is done with one request. */
-export type Step = (response: ServerResponse, asked: Asked) => void;
+/** Handles one request. */
+export type Step = (response: ServerResponse, request: ReceivedRequest) => void;
 
-/** A real server that answers each request with the next step of its script, and the last step from then on. */
+/** A server that handles each request with the next step of its script, and repeats the last step. */
 export interface ScriptedService {
   readonly url: string;
-  readonly asked: readonly Asked[];
+  readonly received: readonly ReceivedRequest[];
   script(...steps: Step[]): void;
   close(): Promise<void>;
 }
 
 export const JSON_TYPE = { 'Content-Type': 'application/json; charset=utf-8' };
 
-export const answers =
+export const responds =
   (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Step =>
   (response) =>
     response.writeHead(status, { ...JSON_TYPE, ...headers }).end(JSON.stringify(body));
 
-/** A refusal as the service writes it. */
+/** Responds with a refusal as the service does. */
 export const refuses = (status: number, reason: string, headers: Readonly<Record<string, string>> = {}): Step =>
-  answers(status, { errorCode: 'any', message: 'No.', reason, requestId: 'r-1' }, headers);
+  responds(status, { errorCode: 'any', message: 'No.', reason, requestId: 'r-1' }, headers);
 
-/** The connection dies when the request has arrived: it may have been carried out. */
+/** Resets the connection after the request, which may have been executed. */
 export const dies: Step = (response) => response.socket?.resetAndDestroy();
 
 export const hangs: Step = () => {};
 
 export async function scriptedService(): Promise<ScriptedService> {
-  const asked: Asked[] = [];
-  let steps: Step[] = [answers(200, [])];
+  const received: ReceivedRequest[] = [];
+  let steps: Step[] = [responds(200, [])];
   const server = createServer((request, response) => {
     const parts: Buffer[] = [];
     request.on('data', (part: Buffer) => parts.push(part));
     request.on('end', () => {
       const { method = '', url = '', headers } = request;
-      const whole = { method, url, headers, body: Buffer.concat(parts).toString() };
-      asked.push(whole);
+      const complete = { method, url, headers, body: Buffer.concat(parts).toString() };
+      received.push(complete);
       const step = steps.length > 1 ? steps.shift() : steps[0];
-      step?.(response, whole);
+      step?.(response, complete);
     });
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    asked,
+    received,
     script: (...next) => {
       steps = next;
     },

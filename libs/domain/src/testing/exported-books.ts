@@ -38,11 +38,11 @@ export async function exported(moves: readonly Move[]): Promise<ExportLine[]> {
     ].map(({ id, accountId, direction }): TransferContent => {
       const state = stateOf(accountId);
       state.balance += direction === 'credit' ? amount : -amount;
-      const said = { id, accountId, currencyCode: 'EUR', direction, type: 'payout', amount: amount.toString() };
-      if (accountId === SETTLEMENT) return said;
+      const transfer = { id, accountId, currencyCode: 'EUR', direction, type: 'payout', amount: amount.toString() };
+      if (accountId === SETTLEMENT) return transfer;
       state.version += 1;
-      const told = { description: 'Rechnung für Ä', purpose: 'IR001', feeAmount: '30', recipientId: 12 };
-      return { ...said, ...told, accountVersion: state.version, balanceAfter: state.balance.toString() };
+      const details = { description: 'Rechnung für Ä', purpose: 'IR001', feeAmount: '30', recipientId: 12 };
+      return { ...transfer, ...details, accountVersion: state.version, balanceAfter: state.balance.toString() };
     });
     const content = { workspaceId: WORKSPACE, transactionId: 40 + index, valueDate: '2026-11-21', transfers, previous };
     const linked: TransactionContent = index === 0 ? content : { ...content, returnOf: 39 + index };

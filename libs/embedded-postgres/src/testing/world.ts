@@ -159,7 +159,7 @@ export function isServed(dataDir: string): boolean {
 }
 
 /** Runs one query over a connection of its own. */
-export async function ask(host: string, sql: string): Promise<unknown> {
+export async function queryValue(host: string, sql: string): Promise<unknown> {
   const client = new Client({ host, port: 5432, user: 'postgres', database: 'postgres', ssl: false });
   client.on('error', () => undefined);
   await client.connect();

@@ -34,9 +34,9 @@ export function payment(from: number, to: number, amount: MinorUnits, place: Pla
 /** Money on its way out, with its fee. */
 export function payout(from: number, amount: MinorUnits, fee: MinorUnits, place: Place = {}): Proposal {
   const { workspaceId = 1, currencyId = 978 } = place;
-  const told = { description: 'Invoice 2107', purpose: 'IR001', recipientId: 12, feeAmount: fee };
+  const details = { description: 'Invoice 2107', purpose: 'IR001', recipientId: 12, feeAmount: fee };
   const legs: Leg[] = [
-    { account: from, currencyId, amount, type: 'payout', direction: 'debit', ...told },
+    { account: from, currencyId, amount, type: 'payout', direction: 'debit', ...details },
     { account: 'settlement', currencyId, amount, type: 'payout', direction: 'credit' },
     { account: from, currencyId, amount: fee, type: 'fee', direction: 'debit' },
     { account: 'fees', currencyId, amount: fee, type: 'fee', direction: 'credit' },

@@ -34,7 +34,7 @@ afterAll(async () => {
 });
 
 /** Cuts the connection once the database has answered a statement, before its answer reaches us. */
-function loseAnswerTo(statementName: string): void {
+function loseResponseTo(statementName: string): void {
   wire.toServer = (sent) => {
     if (sent.includes(statementName)) {
       wire.toServer = (bytes) => ({ pass: bytes });
@@ -76,7 +76,7 @@ describe('a change whose connection is lost around the commit', () => {
       `select forgotten_at is not null as is_done from recipient where id = $2`,
     ],
   ])('is refused with `outcome_unknown` and was made: %s', async (what, name, change, isDone) => {
-    loseAnswerTo(name);
+    loseResponseTo(name);
 
     await expect(change()).rejects.toMatchObject({ reason: 'outcome_unknown', status: 504 });
 
@@ -91,7 +91,7 @@ describe('a change whose connection is lost around the commit', () => {
   it('does nothing of the request if the subject of a user was being bound, and the next request binds it', async () => {
     const directory = new LedgerDirectory(wired);
     const subject = { issuer: 'doubt', subject: 'ada', email: 'ada@northwind.example' };
-    loseAnswerTo('bind_subject');
+    loseResponseTo('bind_subject');
 
     await expect(directory.userOf(subject)).rejects.toMatchObject({ reason: 'unavailable' });
     await expect(directory.userOf(subject)).resolves.toMatchObject({ id: ada.actor });

@@ -1,12 +1,12 @@
-/** The rules of every response, at any depth: nothing is null, ids are safe integers, instants are RFC 3339 in UTC. */
-export function expectWellFormed(answer: unknown, path = '$'): void {
-  if (answer === null || answer === undefined) throw new Error(`${path} is ${String(answer)}`);
-  if (Array.isArray(answer)) {
-    answer.forEach((item, index) => expectWellFormed(item, `${path}[${index}]`));
+/** Checks a response at every depth: nothing is null, ids are safe integers, instants are RFC 3339 in UTC. */
+export function expectWellFormed(resource: unknown, path = '$'): void {
+  if (resource === null || resource === undefined) throw new Error(`${path} is ${String(resource)}`);
+  if (Array.isArray(resource)) {
+    resource.forEach((item, index) => expectWellFormed(item, `${path}[${index}]`));
     return;
   }
-  if (typeof answer !== 'object') return;
-  for (const [name, value] of Object.entries(answer)) {
+  if (typeof resource !== 'object') return;
+  for (const [name, value] of Object.entries(resource)) {
     const here = `${path}.${name}`;
     if (/^id$|ID$/.test(name) && !(Number.isSafeInteger(value) && (value as number) > 0))
       throw new Error(`${here} is no id`);

@@ -81,11 +81,11 @@ describe('the links of transactions', () => {
     const order = await payAbroad(account);
     const { id } = transactionOf(order);
 
-    const said = await say(id, 'RJCT');
+    const rejected = await say(id, 'RJCT');
 
-    const returnedBy = said.returnedBy!;
-    expect(said).toMatchObject({ id, status: 'failed', orderID: order.id });
-    expect(said).not.toHaveProperty('returnOf');
+    const returnedBy = rejected.returnedBy!;
+    expect(rejected).toMatchObject({ id, status: 'failed', orderID: order.id });
+    expect(rejected).not.toHaveProperty('returnOf');
     expect(await linksOf(account)).toEqual([
       { type: 'funding' },
       { type: 'spot', orderID: order.id, returnedBy },
@@ -93,7 +93,7 @@ describe('the links of transactions', () => {
       { type: 'return', returnOf: id },
     ]);
     const stored = await given.service.getOrder(given.ada, { accountId: account, orderId: order.id });
-    expect(transactionOf(stored)).toEqual(said);
+    expect(transactionOf(stored)).toEqual(rejected);
   });
 
   it('lead from transaction to transaction for a returned return', async () => {

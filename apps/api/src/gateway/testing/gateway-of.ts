@@ -44,7 +44,7 @@ export async function gatewayOf(upstreamUrl: string, environment: Readonly<Recor
     backing: implementation,
     lines,
     /** Sends a request of a user to workspace 1. */
-    async ask(call: string, init: RequestInit = {}, email = 'ada@bank.example') {
+    async send(call: string, init: RequestInit = {}, email = 'ada@bank.example') {
       const [method = 'GET', path = ''] = call.split(' ');
       const headers = {
         authorization: `Bearer ${await tokenOf(email)}`,

@@ -24,7 +24,7 @@ export async function scriptedGateway(environment: Readonly<Record<string, strin
   /** What a caller gets for a response of the upstream. */
   async function responseTo(call: string, script: Script, init: RequestInit = {}, by = gateway) {
     upstream.says(call, script);
-    const response = await by.ask(call, { ...init, headers: { 'x-request-id': 'ours', ...init.headers } });
+    const response = await by.send(call, { ...init, headers: { 'x-request-id': 'ours', ...init.headers } });
     const body = (await response.json()) as Record<string, unknown>;
     return { response, status: response.status, body, retryAfter: response.headers.get('retry-after') };
   }

@@ -38,7 +38,7 @@ afterEach(async () => {
   jest.useRealTimers();
 });
 
-const get = (path: string, email = ADA) => gateway.ask(`GET ${path}`, {}, email);
+const get = (path: string, email = ADA) => gateway.send(`GET ${path}`, {}, email);
 const inShort = async (response: Response) => [
   response.status,
   response.headers.get('retry-after'),
