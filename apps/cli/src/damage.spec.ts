@@ -33,10 +33,10 @@ describe('a command on a damaged database', () => {
   });
 });
 
-/** Puts noise over the beginning of the one table that holds a text. */
+/** Overwrites the beginning of the table that contains a text. */
 function overwriteTableWith(text: string): void {
   const folder = join(world.dataDir, 'database/base/5');
-  // PostgreSQL's own, with what it has counted of ours, have numbers below.
+  // The tables of PostgreSQL itself have lower numbers.
   const ours = readdirSync(folder).filter((name) => /^\d+$/.test(name) && Number(name) >= 16_384);
   const tables = ours.map((name) => join(folder, name)).filter((file) => readFileSync(file).includes(text));
   if (tables.length !== 1) throw new Error(`${tables.length} tables hold "${text}"`);

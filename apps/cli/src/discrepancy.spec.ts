@@ -8,7 +8,7 @@ let rejected: Discrepancy;
 
 beforeAll(async () => {
   await world.openDemo();
-  // A credit of the payout that was rejected, and a rejection of one that was credited, as a network would send them late.
+  // A late credit of a rejected payout, and a late rejection of a credited one.
   for (const [status, event, kind] of [
     ['completed', 'RJCT', 'credited_then_rejected'],
     ['failed', 'ACCC', 'rejected_then_credited'],

@@ -10,7 +10,7 @@ const world = new World();
 beforeAll(() => world.openDemo());
 afterAll(() => world.close());
 
-/** Who has changed what since a change of the trail, oldest first. */
+/** The changes after an entry of the trail, with their actors, oldest first. */
 async function trailSince(id: unknown) {
   const rows = await world.query(
     'select changed_by, relation, action from directory_change where id > $1 order by id',

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { World } from './testing/world.js';
 
-/** Every command, as far as it must be given. */
+/** Every command with its required arguments. */
 const COMMANDS: readonly (readonly string[])[] = [
   ['token', 'mia@harbour.example'],
   ['demo'],

@@ -196,7 +196,7 @@ describe('banking verify of damaged books', () => {
   });
 });
 
-/** A change of the account a transfer lies on. */
+/** Changes the account of a transfer. */
 function accountOf(change: string): string {
   return `update account set ${change} where id = (select account_id from transfer where id = $1)`;
 }

@@ -131,7 +131,7 @@ describe('an export of the books', () => {
   it('is written in batches', async () => {
     const many = Array.from({ length: 1_200 }, () => euro());
     await posted(world.books, ...many);
-    // As autovacuum does before long.
+    // Autovacuum does this after some time.
     await world.owner.query('analyze');
 
     const { end, pieces } = await exported();

@@ -53,7 +53,7 @@ describe('read that its caller aborts', () => {
   });
 });
 
-/** A signal that counts who listens to it. */
+/** A signal that counts its listeners. */
 function countListeners(signal: AbortSignal) {
   let listeners = 0;
   let most = 0;

@@ -14,7 +14,7 @@ const pair = (more: object): Pair => [
   { id: 1, ...more },
   { id: 1, ...more, edges: {} },
 ];
-/** One record that holds others. */
+/** A record with related records. */
 const holding = (edges: Readonly<Record<string, Pair | readonly Pair[]>>): Pair => {
   const side = (at: 0 | 1) =>
     Object.entries(edges).map(([name, inner]) => [name, isOne(inner) ? inner[at] : inner.map((one) => one[at])]);
@@ -25,7 +25,7 @@ const holding = (edges: Readonly<Record<string, Pair | readonly Pair[]>>): Pair 
 };
 const isOne = (inner: Pair | readonly Pair[]): inner is Pair => !Array.isArray(inner[0]);
 
-/** What a related record of this name is in an answer. */
+/** The form of a related record of this name in a response. */
 const RELATED: Readonly<Record<string, Pair | readonly Pair[]>> = {
   account: pair({ name: 'A' }),
   product: pair({ name: 'P' }),

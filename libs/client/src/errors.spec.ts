@@ -30,7 +30,7 @@ afterEach(async () => {
   await once(server, 'close');
 });
 
-/** What reading transfer 42 throws. */
+/** The error of a read of transfer 42. */
 async function failure<E = ServiceError>(timeoutMs = 10_000): Promise<E> {
   const client = new BankingClient({ baseUrl, token: TOKEN, timeoutMs, retries: 0 });
   return client

@@ -23,7 +23,7 @@ afterEach(() => service.close());
 const paths = () => service.received.map(({ url }) => url.split('?', 1)[0]);
 const corridors = () => client.listCorridors({}, { country: 'DE' });
 const schemas = () => client.listRecipientSchemas({}, QUERY);
-/** Answers by path: the step at the current path, and at the former one. */
+/** Responds by path: the step at the current path, and at the former one. */
 const deploys = (current: Step, former: Step) =>
   service.script((response, request) => (request.url.startsWith('/recipients/') ? current : former)(response, request));
 

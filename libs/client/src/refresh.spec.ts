@@ -21,7 +21,7 @@ afterEach(() => service.close());
 
 const sessionWith = (options: Partial<RefreshTokenSessionOptions> = {}) =>
   new RefreshTokenSession({ authUrl, store: memoryStore(REFRESH_TOKEN), ...options });
-/** All that a logger could find. */
+/** All text of a value that a logger can read. */
 const shown = (value: unknown) => inspect(value, { depth: null, showHidden: true }) + JSON.stringify(value);
 
 describe('successful refresh', () => {

@@ -74,7 +74,7 @@ describe('retry table of the README', () => {
         [CREATION, creation],
         [CHANGE, change],
       ] as const) {
-        // An empty cell: such a call cannot end so.
+        // An empty cell means that such a call cannot end in this way.
         if (cell !== '')
           expect([ending, call.method, mayRetry(call, failure, status)]).toEqual([
             ending,

@@ -10,7 +10,7 @@ const RUNS = expect.getState().testPath?.endsWith('.prove.spec.ts') ? 2_000 : 20
 /** What happens beside the calls, each from the end of its list. */
 interface Circumstances {
   readonly writes: ('done' | 'failed' | 'failed after it was done')[];
-  /** How long the access tokens live, in seconds. */
+  /** The lifetime of the access tokens in seconds. */
   readonly lives: (number | undefined)[];
 }
 
@@ -18,7 +18,7 @@ const CIRCUMSTANCES: fc.Arbitrary<Circumstances> = fc.record({
   writes: fc.array(fc.constantFrom('done', 'failed', 'failed after it was done'), { maxLength: 6 }),
   lives: fc.array(fc.constantFrom(undefined, 0, 3_600), { maxLength: 6 }),
 });
-/** A call that needs a token, or has been answered with 401 to one of those handed out before. */
+/** A call that needs a token, or has got a 401 for an earlier token. */
 const CALLS = fc.array(fc.option(fc.nat(20)), { minLength: 1, maxLength: 12 });
 
 class World {
@@ -36,7 +36,7 @@ class World {
 
   constructor(
     private readonly circumstances: Circumstances,
-    /** Comes back after whatever else happens first. */
+    /** Resolves after the events that precede it. */
     private readonly others: () => Promise<unknown>,
   ) {}
 

@@ -23,7 +23,7 @@ describe('client with a signer', () => {
   });
   afterAll(() => service.close());
 
-  /** What the service saw, as a receiver reads it. */
+  /** The received request, in the form that a receiver verifies. */
   const verified = ({ method, url, headers: all, body }: ReceivedRequest) => {
     const headers = Object.fromEntries(Object.entries(all).map(([name, value]) => [name, String(value)]));
     const request = { method, url: new URL(url, service.url), headers, body: new TextEncoder().encode(body) };

@@ -26,7 +26,7 @@ const ORDER: SignableRequest = {
   body: new TextEncoder().encode('{"recipientID":3,"amount":"125050"}'),
 };
 
-/** The bytes of a text with one replaced, put in or taken out. */
+/** The bytes of a text with one byte replaced, inserted or removed. */
 interface Change {
   readonly at: number;
   readonly by: string;
@@ -49,14 +49,14 @@ const changedHeader = (headers: Readonly<Record<string, string>>, name: string, 
   ...headers,
   [name]: changed(headers[name] ?? '', change),
 });
-/** Behind the first character: what comes before the slash is the host, which is not covered. */
+/** Changes only after the first character, because the host before the slash is not covered. */
 const changedUrl = (url: URL, part: 'pathname' | 'search', change: Change): URL => {
   const begins = url.href.lastIndexOf(url[part]) + 1;
   const ends = begins + url[part].length - 1;
   return new URL(url.href.slice(0, begins) + changed(url.href.slice(begins, ends), change) + url.href.slice(ends));
 };
 
-/** What can be changed on the way, and how. */
+/** The parts of a request that can be changed in transit, with the change. */
 const PLACES: Readonly<Record<string, (signed: Signed, change: Change) => Signed>> = {
   method: ({ request, headers }, change) => ({
     request: { ...request, method: changed(request.method, change) },
@@ -91,7 +91,7 @@ const PLACES: Readonly<Record<string, (signed: Signed, change: Change) => Signed
   ),
 };
 
-/** All that a receiver sees; spaces around the value of a header are no part of it. */
+/** The request of a receiver. Spaces around the value of a header are not part of the value. */
 const seen = ({ request: { method, url, headers: own, body }, headers }: Signed) =>
   JSON.stringify([
     ...[method, url.href, Buffer.from(body ?? []).toString('latin1')],

@@ -1,7 +1,7 @@
 import { SCHEMA } from '@banking/postgres';
 import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
 
-/** Tables without a tenant, and why each has none. Whatever is not here belongs to a workspace and is built so. */
+/** Tables without a workspace, and the reason of each. All other tables belong to a workspace. */
 const WITHOUT_TENANT: Readonly<Record<string, string>> = {
   app: 'directory: an app has many workspaces',
   app_user: 'directory: a user may have roles in many workspaces',
@@ -21,12 +21,12 @@ const WITHOUT_TENANT: Readonly<Record<string, string>> = {
   schema_migration: 'what has been applied to the schema',
 };
 
-/** Tables of all workspaces at once, and why no row-level security is on them. */
+/** Tables of all workspaces, and the reason why they have no row-level security. */
 const OVER_ALL_WORKSPACES: Readonly<Record<string, string>> = {
   work: 'the queue: claimed over all workspaces with one statement, so it holds ids, times and our own words only',
 };
 
-/** Keys that do not begin with the workspace, and why they may. */
+/** Keys that do not begin with the workspace, and the reason of each. */
 const KEYS_OF_THEIR_OWN: Readonly<Record<string, string>> = {
   account_code_pkey: 'finds the workspace of a code: the one thing a workspace may learn of another',
   idempotency_by_age: 'finds what has expired, of every workspace',
@@ -119,7 +119,7 @@ describe('a table of the schema', () => {
       'account_code readable',
       // Of the roles in a workspace, the entries are for that workspace alone.
       'directory_change readable',
-      // Narrower than the list: what is still good stays.
+      // Narrower than the list, because valid records stay.
       'idempotency forgotten_when_expired',
       'idempotency renewed_when_expired',
       'workspace_role workspaces',

@@ -29,7 +29,7 @@ let service: LedgerBankingService;
 let ada: Scope & { workspaceId: WorkspaceId; actor: UserId };
 let before: unknown;
 
-/** A database of the version before, with a quote and a conversion rounded half to even, brought to this version. */
+/** A database of the previous version with a quote and a conversion rounded half to even, migrated to this version. */
 beforeAll(async () => {
   world = await freshDatabase();
   await world.owner.query(`drop schema ${SCHEMA} cascade`);
@@ -106,7 +106,7 @@ describe('a quote and a conversion that were rounded half to even', () => {
 });
 
 describe('the constraint on conversions', () => {
-  /** 100.00 USD as 8300.00 rupees, of a transaction that has none, with something else in it. */
+  /** A conversion of 100.00 USD to 8300.00 rupees with changed columns, for a transaction without a conversion. */
   const written = (part: Readonly<Record<string, string>>) => {
     const row: Readonly<Record<string, string>> = {
       workspace_id: String(ada.workspaceId),

@@ -59,7 +59,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** Does something as a role of the service, with what an attacker may set, and undoes it. */
+/** Runs SQL as a role of the service, with settings that an attacker may change, and rolls it back. */
 async function as(role: string, statements: readonly string[]): Promise<void> {
   await world.owner.query('begin');
   try {
@@ -114,7 +114,7 @@ describe('the functions of the schema', () => {
 
 const ATTACHED = 'execute function banking';
 
-/** How a role would use a function of a trigger for its own ends, on a table of its own. */
+/** The SQL by which a role could attach a trigger function to its own table. */
 const ATTACKS: Readonly<Record<string, (table: string) => readonly string[]>> = {
   move_balances: (table) => [
     `create table ${table} (workspace_id bigint, id bigint, transaction_id bigint, account_id bigint, currency_id integer, direction text,

@@ -97,7 +97,7 @@ describe('a deployment on an external server, with a migrated database', () => {
   });
 });
 
-// A server of one's own has other logins.
+// An external server has other logins.
 (process.env['DATABASE_URL'] ? describe.skip : describe)('a deployment on the embedded server', () => {
   let dataDir: string;
 
@@ -143,7 +143,7 @@ describe('a deployment on an external server, with a migrated database', () => {
   });
 });
 
-/** What the version before left behind: its migrations, its two roles, one login, and the rights of every new database. */
+/** The state of the previous version: its migrations, its two roles, one login, and the rights of every new database. */
 async function makeTwoRoles(connection: ConnectionOptions): Promise<void> {
   const older = await mkdtemp(join(tmpdir(), 'banking-older-'));
   const lists = MIGRATIONS.map(async (folder) => (await readdir(folder)).map((name) => ({ folder, name })));

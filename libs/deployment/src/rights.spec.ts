@@ -2,7 +2,7 @@ import { APP_ROLE, PROVISIONING_ROLE, SCHEMA } from '@banking/postgres';
 import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
 
 /**
- * What each role may do with tables and sequences of the schema, as the catalog says it. Rights on single columns name the columns. A
+ * The rights of each role on tables and sequences of the schema, by the catalog. Rights on single columns name the columns. A
  * balance, a version, a floor and a time of booking are in none of them. No entry means no right.
  */
 const RIGHTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {

@@ -141,7 +141,7 @@ function sum(list: readonly bigint[]): bigint {
   return list.reduce((total, item) => total + item, 0n);
 }
 
-/** What was read, or nothing when it was refused. Any other error is a bug and passes. */
+/** The parsed amount, or undefined if it is refused. Any other error is thrown. */
 function readOrRefused<T>(read: () => T): T | undefined {
   try {
     return read();

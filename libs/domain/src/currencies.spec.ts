@@ -114,8 +114,8 @@ describe('the currency table compared with dinero.js 2.0.2, which follows a list
         theirs.has(code) && (theirs.get(code)?.base !== 10 || theirs.get(code)?.exponent !== decimals),
     );
 
-    // Five iraimbilanja to the ariary, five khoums to the ouguiya: dinero.js counts in those, base 5 and exponent 1.
-    // ISO 4217 gives both currencies two decimals, and so does everybody who sends an amount.
+    // An ariary has five iraimbilanja, and an ouguiya five khoums. dinero.js uses base 5 and exponent 1 for both.
+    // ISO 4217 gives both currencies two decimals, which payment messages use.
     expect(different.map(({ code, decimals }) => [code, decimals])).toEqual([
       ['MGA', 2],
       ['MRU', 2],

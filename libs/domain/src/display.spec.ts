@@ -130,7 +130,7 @@ describe('an amount shown to people', () => {
   });
 });
 
-/** Locale data separates with spaces that do not break; here they are plain ones, so that the table can be read. */
+/** Replaces the no-break spaces of locale data by plain ones, so that the table is readable. */
 function plainSpaces(text: string): string {
   return text.replaceAll(/\p{Space_Separator}/gu, ' ');
 }

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { linesOf } from './lines-of.js';
 import { ExportFault, LINE_LENGTH_MAX } from './prove-export.js';
 
-/** Bytes in pieces of this many. */
+/** The bytes in chunks of a size. */
 async function* cut(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
   for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size);
 }

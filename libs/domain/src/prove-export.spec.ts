@@ -20,7 +20,7 @@ const moves: fc.Arbitrary<Move[]> = fc
   )
   .map((some) => [...SEEN_BY_ALL, ...some]);
 
-/** What no hash covers, and what is claimed of an account that nothing was booked on. */
+/** Fields that no hash covers, and those of an account without transfers. */
 const UNCOVERED = [
   ...['header.workspace.name', 'header.exportedAt'],
   ...['transaction.status', 'transaction.createdAt', 'transaction.updatedAt'],
@@ -150,7 +150,7 @@ function another(value: unknown): unknown {
   return /[0-9]$/.test(text) ? `${text.slice(0, -1)}${(Number(text.at(-1)) + 1) % 10}` : `${text}a`;
 }
 
-/** Of an account line: what sort of account it is of. */
+/** The kind of the account of an account line. */
 function whose(line: string, path: string): string {
   if (!path.startsWith('account.')) return '';
   const { account } = JSON.parse(line) as { account: { id: number } };

@@ -79,7 +79,7 @@ describe('the published steps', () => {
   });
 });
 
-/** Every legal step of a table, as the question answers it. */
+/** Every permitted step of a table. */
 function steps(table: Steps): readonly string[] {
   const states = Object.keys(table);
   return states.flatMap((from) => states.filter((to) => isLegalStep(table, from, to)).map((to) => `${from}>${to}`));

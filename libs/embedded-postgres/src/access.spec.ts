@@ -22,7 +22,7 @@ const DAEMON = 1;
 /** The id of no user of this machine. */
 const UNUSED = 61_234;
 
-/** The kernel tells the server the effective user at the moment of connecting. */
+/** The kernel gives the server the effective user of the client at the connect. */
 async function whoAmI(connection: Connection, role: string, uid: number): Promise<unknown> {
   const client = new Client({ ...connection, user: role });
   client.on('error', () => undefined);
@@ -115,7 +115,7 @@ describe('root with the user nobody', () => {
     expect(() => refuseSharedUser({ ...nobody, name: 'postgres' })).not.toThrow();
   });
 
-  // Where servers run as nobody for want of another user, this would stop those of other specs.
+  // If servers run as nobody because no other user exists, this would stop those of other specs.
   (asRoot && chooseServerUser([])?.name !== 'nobody' ? it : it.skip)(
     'starts no server for a database of nobody while another program runs as it',
     async () => {

@@ -8,14 +8,14 @@ jest.setTimeout(60_000);
 const world = new World();
 const mounted: string[] = [];
 
-/** Makes the folder a disk of this many megabytes. */
+/** Mounts a disk of some megabytes at the folder. */
 function mount(folder: string, megabytes: number): void {
   const options = `size=${megabytes}m,mode=755`;
   execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder], { stdio: 'ignore' });
   mounted.push(folder);
 }
 
-/** Only root may mount, and in many a container not even root. */
+/** Only root may mount, and in many containers root may not. */
 function mayMount(): boolean {
   try {
     mount(world.folder(), 1);

@@ -103,7 +103,7 @@ describe('a DATA_DIR that cannot be used', () => {
   it.each([
     ['its control file cut short', (database: string) => truncateSync(join(database, 'global', 'pg_control'), 10)],
     ['its log of writes gone', (database: string) => rmSync(join(database, 'pg_wal'), { recursive: true })],
-    // With these it starts, and then can not take a connection.
+    // With these settings it starts, and then accepts no connection.
     ['its tables gone', (database: string) => rmSync(join(database, 'base'), { recursive: true })],
     ['its map of files gone', (database: string) => rmSync(join(database, 'global', 'pg_filenode.map'))],
     ['its catalogue overwritten', overwriteTables],
@@ -175,7 +175,7 @@ describe('explainFileError', () => {
   });
 });
 
-/** Puts noise over the beginning of every table and index, which PostgreSQL notices by its checksums. */
+/** Overwrites the beginning of every table and index, which PostgreSQL detects by its checksums. */
 function overwriteTables(database: string): void {
   for (const base of readdirSync(join(database, 'base'))) {
     for (const name of readdirSync(join(database, 'base', base)).filter((one) => /^\d+$/.test(one))) {

@@ -8,7 +8,7 @@ import { account, EUR, euros, holding, NORTH, openWorld, SOUTH, type World } fro
 import { verifyBooks } from './verify.js';
 
 let world: World;
-/** As another process has them: connections and reserved ids of its own. */
+/** Books with separate connections and reserved ids, as in another process. */
 let others: Books;
 
 beforeAll(async () => {

@@ -28,7 +28,7 @@ afterAll(() => world.close());
 const asApp = (text: string, ...values: unknown[]) =>
   world.database.pipeline({ workspaces: [NORTH] }, [sql(text, ...values)]);
 
-/** Two euros of Ada’s for Bob, right in every way. */
+/** A valid payment of two euros from Ada to Bob. */
 const fromAda = (): RawLeg => ({ account: ada, direction: 'debit', amount: 200, version: 2, after: 800 });
 const toBob = (): RawLeg => ({ account: bob, direction: 'credit', amount: 200, version: 2, after: 700 });
 const untouched = async () => {

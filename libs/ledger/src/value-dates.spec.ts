@@ -33,7 +33,7 @@ async function runsOf(accountId: number) {
   return rows.map(({ run }) => run);
 }
 
-/** What was back-valued on an account, by day. */
+/** The back-valued amounts of an account by day. */
 async function totalsOf(accountId: number) {
   const { rows } = await world.owner.query<{ total: string }>(
     `select to_char(value_date, 'MM-DD') || ' ' || amount as total from back_valued_total where account_id = $1 order by value_date`,

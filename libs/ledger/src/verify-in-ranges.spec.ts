@@ -28,7 +28,7 @@ const movements = () => [
 const verify = (workspaces: readonly number[], onRange?: (progress: RangeProgress) => Promise<void>) =>
   verifyBooks(world.database, workspaces, { isWhole: workspaces.length === 2, rangeRows: 3, onRange });
 
-/** Books whose next ids are lower than some that are there: what they post lies in ranges that are still to come. */
+/** Books whose next ids are lower than existing ids, so that their transactions are in later ranges. */
 async function booksWithLowIds(): Promise<World> {
   const low = { ...world, books: openBooks(world.database) };
   await posted(low, funding(ada, euros('1.00')));

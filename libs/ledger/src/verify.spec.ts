@@ -46,7 +46,7 @@ describe('intact books', () => {
 
   it('are verified beyond one range of transactions', async () => {
     await posted(world, ...Array.from({ length: 1_200 }, () => funding(bob, euros('0.01'))));
-    // As autovacuum does before long.
+    // Autovacuum does this after some time.
     await world.owner.query('analyze');
 
     const proof = await verify();
@@ -197,7 +197,7 @@ describe('a planted fault', () => {
 
     const { findings } = await verify();
 
-    // Ada's next transaction carries the hash that was; the ones behind it carry that of the next, which is as it was.
+    // Ada's next transaction contains the former hash. The later ones contain the hash of the next, which is unchanged.
     const detail = `transaction ${transactionId + 1} does not have its hash`;
     expect(findings).toEqual([{ check: HASHES, workspaceId: NORTH, detail }]);
   });
@@ -216,7 +216,7 @@ describe('a planted fault', () => {
   });
 });
 
-/** What a forger does who knows how hashes are made. */
+/** Recomputes the hash of an edited transaction, as an attacker who knows the algorithm could. */
 async function hashAnew(id: number): Promise<void> {
   const all: BookedTransaction[] = [];
   for await (const range of bookedTransactions(world.database, NORTH)) all.push(...range);

@@ -23,7 +23,7 @@ const scope = () => ({ workspaces: [ada.workspaceId] });
 const CODE_POINTS = 0x10ffff;
 const SURROGATES = { first: 0xd800, last: 0xdfff };
 
-/** Runs without the triggers, as rows from before the rule came to be. */
+/** Runs SQL without triggers, to make rows older than the rule. */
 async function fromBefore(text: string, ...values: unknown[]): Promise<void> {
   await world.owner.query('set session_replication_role = replica');
   try {

@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 afterEach(() => jest.restoreAllMocks());
 
-/** The statements an operation sends, as it sends them. */
+/** The statements that an operation sends. */
 async function sentBy(operation: () => Promise<unknown>): Promise<readonly BoundStatement<unknown>[]> {
   const pipeline = jest.spyOn(world.database, 'pipeline');
   await operation();
@@ -31,7 +31,7 @@ async function sentBy(operation: () => Promise<unknown>): Promise<readonly Bound
   return statements;
 }
 
-/** The same statement without one of its conditions. */
+/** A statement without one of its conditions. */
 function without(
   { statement, values }: BoundStatement<unknown>,
   condition: RegExp,
@@ -42,7 +42,7 @@ function without(
   return { ...sql(text), values };
 }
 
-/** As a superuser, whom no policy binds. */
+/** Runs a statement as a superuser, without row-level security. */
 async function unbound(statements: readonly BoundStatement<unknown>[]): Promise<Record<string, unknown>[]> {
   await world.owner.query('begin');
   try {

@@ -14,7 +14,7 @@ import {
 /** The most pages and rows that a poll may read: some index pages for each kind. */
 const COST_MAX = 100;
 
-/** Each with the types of its parameters, and values. */
+/** The statements, with the types and values of their parameters. */
 const POLLS: Readonly<Record<string, readonly [SqlStatement<unknown>, string, string]>> = {
   'work is claimed': [CLAIM_WORK, 'text[], int', `array['execution', 'payout'], 16`],
   'events are received': [RECEIVE, 'int', '100'],
@@ -52,7 +52,7 @@ describe('a queue of very many rows of which two can be claimed', () => {
     world = await openWorld();
     for (const [name, [text, types, values]] of Object.entries(POLLS)) {
       planned[name] = await PlanProbe.open(world, text, types);
-      // Plans are kept: this one was made while the tables were empty.
+      // Plans are cached, and this one was made for empty tables.
       await planned[name].cost(values);
     }
     await world.owner.query(FILL);
@@ -92,7 +92,7 @@ describe('a queue of very many rows of which two can be claimed', () => {
   it('is counted with parked work read only', async () => {
     const probe = await PlanProbe.open(world, COUNT_PARKED, '');
 
-    // Each of 1,000 entries may need a look at its row.
+    // Each of 1,000 entries may need a read of its row.
     expect((await probe.cost('')).buffers).toBeLessThan(1_000 + 2 * COST_MAX);
     await probe.close();
   });

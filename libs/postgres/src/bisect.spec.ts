@@ -4,7 +4,7 @@ import { bisect } from './bisect.js';
 
 const rejection = () => new DatabaseError('rejected', 8, 'error');
 
-/** Runs batches and rejects each that holds a bad item. */
+/** Runs batches and rejects each that contains a bad item. */
 function batches(isBad: (item: number) => boolean) {
   const sizes: number[] = [];
   const run = async (items: readonly number[]) => {

@@ -14,7 +14,7 @@ let world: FreshDatabase;
 let wire: Wire;
 let database: Database;
 
-/** Through the wire. */
+/** The connection through the proxy. */
 const open = (options: Partial<DatabaseOptions> = {}) =>
   Database.open({
     connection: wire.connection,

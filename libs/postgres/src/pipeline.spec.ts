@@ -20,7 +20,7 @@ describe('a pipeline', () => {
   let world: FreshDatabase;
 
   beforeAll(async () => {
-    // One connection, so that every pipeline would find what the one before had left on it.
+    // One connection, so that state which a pipeline leaves on it affects the next.
     world = await freshDatabase({ poolSize: 1 });
   });
   afterAll(() => world.close());

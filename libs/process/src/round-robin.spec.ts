@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { RoundRobin } from './round-robin.js';
 
-/** An item knows its key and the place it had in its row. */
+/** An item with its key and its position in the queue of that key. */
 interface Item {
   readonly key: number;
   readonly at: number;

@@ -40,7 +40,7 @@ const fail: RequestListener = (_, response) => {
   response.writeHead(503).end('{"base":"USD"}');
 };
 function source(options: Partial<HttpRateSourceOptions> = {}) {
-  // Of this test: what it left waiting may speak up during the next.
+  // The log of this test, because its pending work may log during the next test.
   const lines = warned;
   return new HttpRateSource({
     url: `${base}/rates?key=secret`,

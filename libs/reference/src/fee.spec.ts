@@ -119,7 +119,7 @@ describe('the fee schedules of the corridors', () => {
   });
 });
 
-/** A schedule that charges nothing but what is said. */
+/** A schedule with these parts only. */
 function free(part: Partial<FeeSchedule>): FeeSchedule {
   return { currency: 'EUR', fixed: minorUnits(0n), partsPerMillion: 0n, minimum: minorUnits(0n), ...part };
 }

@@ -83,7 +83,7 @@ describe('claims that their worker has locked in a batch', () => {
     );
     return rows.map(({ seconds }) => seconds > 15);
   };
-  /** Resolves when a session of ours waits for a lock, or `work` has ended without a wait. */
+  /** Resolves when a session of this spec waits for a lock, or `work` has ended without a wait. */
   async function waitsOrEnds(work: Promise<unknown>): Promise<void> {
     let hasEnded = false;
     void work.finally(() => (hasEnded = true)).catch(() => undefined);

@@ -87,7 +87,7 @@ describe('a running worker', () => {
     expect(errors).toContainEqual(['unhandled', { chore: 'broken' }]);
     jest.useFakeTimers({ doNotFake: ['performance', 'nextTick', 'setImmediate', 'queueMicrotask'] });
     try {
-      // The silent chore never ends: stopping waits for it as long as for work, and no longer.
+      // The stop waits for the chore that never ends only as long as for work.
       const stopped = worker.stop();
       await jest.advanceTimersByTimeAsync(8_000);
       await stopped;

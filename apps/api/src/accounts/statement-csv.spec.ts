@@ -11,7 +11,7 @@ import {
 } from '@banking/domain';
 import { statementCsv, StatementError, statementFileName } from './statement-csv.js';
 
-/** A statement of made-up movements; what they say of themselves does not matter to their amounts. */
+/** A statement of invented movements. Their other fields do not affect their amounts. */
 function statementOf(movements: readonly Partial<Movement>[], { currency = 'EUR', alias = 'Main', opening = 0 } = {}) {
   let balance = minorUnits(BigInt(opening));
   const lines = movements.map((movement, index) => {

@@ -77,7 +77,7 @@ describe('the OpenAPI document', () => {
       expect({ path, commands: commands.length }).toEqual({ path, commands: 1 });
       for (const [name, { summary, value }] of recorded) {
         expect(summary).toBeTruthy();
-        // Where this is undefined, npm run examples records it and npm run openapi brings it here.
+        // If this is undefined, npm run examples records it and npm run openapi adds it to the document.
         expect({ path, name, value }).toEqual({ path, name, value: expect.anything() });
       }
       for (const { name, example, examples, required } of operation.parameters ?? []) {

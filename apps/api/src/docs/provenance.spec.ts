@@ -18,7 +18,7 @@ const STATED_OPERATIONS: Readonly<Record<string, Readonly<Record<string, string>
 
 const TIMES = { createdAt: 'string', updatedAt: 'string' };
 
-/** The resources that the published interface shows: type, `!` required, `?` not said whether. */
+/** The resources of the published interface: type, `!` if required, `?` if not stated. */
 const STATED_FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   Currency: {
     id: 'integer!',
@@ -129,7 +129,7 @@ const KNOWN_VALUES = [
   'RemittanceEvent.status',
 ];
 
-/** Wherever these are shown as something else than a stated field, callers expect their values too. */
+/** Names whose values callers expect, also where they are not stated fields. */
 const KNOWN_NAMES = /^(payoutMethod|beneficiary\w+|destinationCountry|routingCode\w+|data|purposeCode)$/;
 
 interface Schema {
@@ -172,7 +172,7 @@ describe('the provenance marks of the document', () => {
   const typeOf = (schema: Schema): string | undefined =>
     schema.items ? `${typeOf(schema.items)}[]` : (nameOf(schema) ?? schema.type);
 
-  /** The fields of a schema as the table writes them, those of its edges among them. */
+  /** The fields of a schema in the notation of the table, with those of its edges. */
   function fieldsOf(schema: Schema, above = ''): (readonly [path: string, type: string, mark: string | undefined])[] {
     return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
       const own = [
@@ -253,7 +253,7 @@ describe('the provenance marks of the document', () => {
     for (const [where, , mark] of known) expect([where, mark]).toEqual([where, 'known']);
   });
 
-  /** Whether a schema is looked at as the `edges` of the one that has them. */
+  /** Whether a schema is compared as the `edges` of its parent. */
   const isEdgesOfAnother = (name: string) =>
     Object.values(schemas).some(({ properties }) => properties?.['edges'] && nameOf(properties['edges']) === name);
 });

@@ -16,7 +16,7 @@ beforeEach(() => upstream.reset());
 const PLACE = 'POST /accounts/1/orders';
 const ORDER = { method: 'POST', body: JSON.stringify({ amount: '5000', recipientID: 1, type: 'instant' }) };
 
-/** What a caller gets for a response of the upstream. */
+/** Returns the response to a caller for a response of the upstream. */
 async function passed(
   call: string,
   body: unknown,

@@ -30,7 +30,7 @@ describe('banking story', () => {
   });
 
   it('explains how to start a service that is not reachable', async () => {
-    // Nothing is served at this port, which no browser and no fetch is stopped from asking.
+    // No process listens on this port, which fetch does not block.
     const { exitCode, stderr } = await world.run(['story', '--url', 'http://127.0.0.1:2']);
 
     expect(exitCode).toBe(1);

@@ -78,13 +78,13 @@ export class World {
     this.server = await attachEmbeddedServer({ dataDir: this.dataDir });
   }
 
-  /** The same, with the demo data in it. */
+  /** A DATA_DIR with the demo data. */
   async openDemo(): Promise<void> {
     await this.fill();
     await this.open();
   }
 
-  /** Copies the demo data there, which the first command would make. */
+  /** Copies the demo data into it, which the first command would otherwise make. */
   fill(): Promise<void> {
     return copyDataDirTemplate(this.dataDir);
   }
@@ -94,7 +94,7 @@ export class World {
     return runHere(args, { DATA_DIR: this.dataDir, ...environment });
   }
 
-  /** The same in a process of its own. */
+  /** Runs a command in a separate process. */
   runProcess(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Run> {
     return ended(this.start(args, environment));
   }
@@ -111,7 +111,7 @@ export class World {
     return JSON.parse(stdout) as T;
   }
 
-  /** Asks the database as its superuser, for whom no trigger fires and no key is checked. */
+  /** Runs SQL as the superuser, without triggers and foreign keys. */
   async query(sql: string, ...values: readonly unknown[]): Promise<readonly Row[]> {
     if (!this.superuser) {
       if (!this.server) throw new Error('call open() first');
@@ -122,7 +122,7 @@ export class World {
     return (await this.superuser.query(sql, values)).rows;
   }
 
-  /** How many processes use the database server at the moment, this one included. */
+  /** The number of processes that use the database server, including this one. */
   holders(): number {
     return readdirSync(join(this.dataDir, 'run')).filter((name) => name.startsWith('holder-')).length;
   }

@@ -61,7 +61,7 @@ export interface OrderFaults {
   failedChecks(): Promise<string[]>;
 }
 
-/** One order of each final status, in a new world: a planted fault cannot be undone. */
+/** One order of each final status, in a new database, because a planted fault cannot be undone. */
 export async function orderFaults(): Promise<OrderFaults> {
   const world = await demoDatabase();
   const service = new LedgerBankingService(world.database, world.books, { rates: DEMO_RATES });

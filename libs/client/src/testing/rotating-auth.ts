@@ -1,7 +1,7 @@
 import type { SessionError } from '../session-error.js';
 import type { SessionTokens, TokenStore } from '../token-store.js';
 
-/** An auth service that spends a refresh token with its first use and ends the session at the second. */
+/** An auth service that accepts a refresh token once, and ends the session at its second use. */
 export class RotatingAuth {
   readonly presented: string[] = [];
   expiresIn: number | undefined;

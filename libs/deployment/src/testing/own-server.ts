@@ -12,7 +12,7 @@ const LOGINS = {
 
 export type LoginName = keyof typeof LOGINS;
 
-/** A server of one's own, with logins that have different rights. */
+/** An external server, with logins that have different rights. */
 export interface OwnServer {
   readonly logins: Readonly<Record<LoginName, string>>;
   readonly password: string;
@@ -57,7 +57,7 @@ export async function ownServer(): Promise<OwnServer> {
   };
 }
 
-/** The same server, in another database, as another login. */
+/** A URL of the server with another database and another login. */
 function urlOf({ connection }: FreshDatabase, database: string, login?: string): string {
   const { connectionString, host = '', port, user = '' } = connection;
   const url = new URL(connectionString ?? `postgres://${user}@localhost:${port}/?host=${encodeURIComponent(host)}`);

@@ -61,7 +61,7 @@ describe('a resource', () => {
   });
 });
 
-/** The fields of a resource as the tables write them, the nested ones included. */
+/** The fields of a resource in the notation of the tables, with the nested ones. */
 function fields(checker: ts.TypeChecker, type: ts.Type, prefix = ''): string[] {
   return type.getProperties().flatMap((property) => {
     const value = checker.getNonNullableType(checker.getTypeOfSymbol(property));
@@ -71,7 +71,7 @@ function fields(checker: ts.TypeChecker, type: ts.Type, prefix = ''): string[] {
   });
 }
 
-/** What a type is in JSON; a brand or an open end changes nothing about that. */
+/** The JSON type of a type, without its brand or open end. */
 function kind(checker: ts.TypeChecker, type: ts.Type): string {
   if (checker.isArrayType(type)) return 'array';
   const flags = flagsWithin(type);

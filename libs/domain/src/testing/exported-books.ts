@@ -11,9 +11,9 @@ export interface Move {
 }
 
 const CUSTOMERS = [3, 4, 5];
-/** Of the bank's own. */
+/** An account of the bank. */
 export const SETTLEMENT = 1;
-/** A customer's that never had money. */
+/** A customer account without transfers. */
 export const IDLE = 9;
 
 export const WORKSPACE = 7;
@@ -22,7 +22,7 @@ const NOON = '2026-11-21T12:00:00.000000Z' as Timestamp;
 /** The accounts that money can move between. */
 export const ACCOUNTS: readonly number[] = [SETTLEMENT, ...CUSTOMERS];
 
-/** What an exporter writes of books in euros in which these moves were made, one a transaction. */
+/** The export of books in euros with these moves, one for each transaction. */
 export async function exported(moves: readonly Move[]): Promise<ExportLine[]> {
   const states = new Map([...ACCOUNTS, IDLE].map((id) => [id, { balance: 0n, version: 0, head: '' }]));
   const stateOf = (id: number) => states.get(id)!;
@@ -63,12 +63,12 @@ export async function exported(moves: readonly Move[]): Promise<ExportLine[]> {
   ];
 }
 
-/** The same as text. */
+/** The export as text. */
 export async function exportedText(made: readonly Move[]): Promise<string[]> {
   return (await exported(made)).map(exportLine);
 }
 
-/** Why lines are no proof, or undefined where they are. */
+/** The fault of lines that are no proof, or undefined if they are one. */
 export async function faultOf(lines: readonly string[]): Promise<ExportFault | undefined> {
   return proveExport(lines).then(
     () => undefined,

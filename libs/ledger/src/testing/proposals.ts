@@ -1,7 +1,7 @@
 import type { MinorUnits } from '@banking/domain';
 import type { Entry, Leg, Proposal } from '../proposal.js';
 
-/** Where a proposal is made, when not in euros in the first workspace. */
+/** The workspace and the currency of a proposal. The default is euros in the first workspace. */
 export interface Place {
   readonly workspaceId?: number;
   readonly currencyId?: number;
@@ -31,7 +31,7 @@ export function payment(from: number, to: number, amount: MinorUnits, place: Pla
   return proposal(legs, { workspaceId });
 }
 
-/** Money on its way out, with its fee. */
+/** A payout with its fee. */
 export function payout(from: number, amount: MinorUnits, fee: MinorUnits, place: Place = {}): Proposal {
   const { workspaceId = 1, currencyId = 978 } = place;
   const details = { description: 'Invoice 2107', purpose: 'IR001', recipientId: 12, feeAmount: fee };
@@ -44,7 +44,7 @@ export function payout(from: number, amount: MinorUnits, fee: MinorUnits, place:
   return proposal(legs, { workspaceId, status: 'pending' });
 }
 
-/** Money that comes back to an account. */
+/** A return to an account. */
 export function comeback(to: number, amount: MinorUnits, { workspaceId = 1, currencyId = 978 }: Place = {}): Proposal {
   const leg = { currencyId, amount, type: 'return' };
   const legs: Leg[] = [
@@ -54,7 +54,7 @@ export function comeback(to: number, amount: MinorUnits, { workspaceId = 1, curr
   return proposal(legs, { workspaceId });
 }
 
-/** Money that passes from one workspace's books into another's: an entry in each. */
+/** A payment between workspaces, with an entry in the books of each. */
 export function crossing(
   from: { readonly workspaceId: number; readonly account: number },
   to: { readonly workspaceId: number; readonly account: number },

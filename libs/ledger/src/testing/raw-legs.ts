@@ -2,7 +2,7 @@ import type { BoundStatement } from '@banking/postgres';
 import { sql } from '@banking/postgres/testing';
 import { EUR, NORTH, type World } from './world.js';
 
-/** A transfer as a careless program might write it. */
+/** A transfer with any values, which no program of ours would write. */
 export interface RawLeg {
   readonly account: number;
   readonly direction: 'debit' | 'credit';
@@ -21,7 +21,7 @@ const LEGS = `insert into transfer (workspace_id, transaction_id, account_id, cu
   select $1, currval('transaction_id_seq'), l.*
   from unnest($2::bigint[], $3::int[], $4::text[], $5::bigint[], $6::text[], $7::bigint[], $8::bigint[]) l`;
 
-/** The writes of one transaction with these transfers, past all that decides. */
+/** The writes of one transaction with these transfers, without a decision. */
 export function raw(legs: readonly RawLeg[], workspaceId = NORTH): readonly BoundStatement<Record<string, unknown>>[] {
   return [
     sql(TRANSACTION, workspaceId),

@@ -14,7 +14,7 @@ export const SOUTH = 2;
 export const EUR = 978;
 export const USD = 840;
 
-/** Books of its own for a spec, and a superuser's connection. */
+/** The books of one spec, and a connection of a superuser. */
 export interface World extends FreshDatabase {
   readonly books: Books;
 }
@@ -24,10 +24,10 @@ export async function openWorld(options: Partial<DatabaseOptions> = {}): Promise
   return { ...fresh, books: openBooks(fresh.database) };
 }
 
-/** Euros as people write them. */
+/** Minor units of an amount in euros. */
 export const euros = (text: string): MinorUnits => parseAmount(text, 'EUR');
 
-/** Opens a customer's account that holds so much. */
+/** Opens a customer account with a balance. */
 export async function account(
   world: World,
   holding = '0.00',
@@ -41,12 +41,12 @@ export async function account(
   return id;
 }
 
-/** Posts what must not be refused. */
+/** Posts proposals. @throws Error if one is refused */
 export async function posted(world: World, ...proposals: readonly Proposal[]): Promise<void> {
   for (const outcome of await post(world.books, proposals)) if (!outcome.posted) throw outcome.refused;
 }
 
-/** What a customer's account holds and how many movements it has seen, read past row-level security. */
+/** Balance and version of a customer account, read without row-level security. */
 export async function holding(world: World, accountId: number): Promise<{ balance: bigint; version: bigint }> {
   const { rows } = await world.owner.query<{ balance: bigint; version: bigint }>(
     'select balance, version from account where id = $1',

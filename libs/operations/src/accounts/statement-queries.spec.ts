@@ -7,7 +7,7 @@ import { statementWorld } from '../testing/statements.js';
 
 type Given = Awaited<ReturnType<typeof statementWorld>>;
 
-/** The very query of a statement by value date, with what it touched. */
+/** The plan of the query of a statement by value date. */
 const EXPLAINED = sqlStatement<{ readonly 'QUERY PLAN': unknown }>(
   'spec.explain_statement',
   `explain (analyze, buffers, format json) ${STATEMENT_QUERIES.valueDate.text}`,
@@ -28,18 +28,18 @@ const before = (count: number) =>
      when 2 then date '2020-01-01' + (n * 400 / ${count} - case when n % (${count} / 10) = 0 then 90 else 0 end)::int
      else date '2022-01-01' - (n * 100 / ${count})::int end`;
 
-/** Buffers that the statement of the period touches, with its session settings. */
+/** The buffers that the statement of the period touches, with the session settings of the service. */
 async function buffersOf(given: Given, accountId: AccountId): Promise<number> {
   const explain = bind(EXPLAINED, given.workspaceId, accountId, PERIOD.from, PERIOD.to, 0, undefined, 10_001);
   const scope = { workspaces: [given.workspaceId] };
-  // The first time reads pages that the INSERT left behind, such as those of the catalog.
+  // The first execution also reads pages of the catalog after the INSERT.
   await given.world.database.pipeline(scope, [PLAN_EACH_TIME, explain]);
   const [, [row]] = await given.world.database.pipeline(scope, [PLAN_EACH_TIME, explain]);
   const [{ Plan: plan }] = row!['QUERY PLAN'] as [Explained];
   return Number(plan['Shared Hit Blocks']) + Number(plan['Shared Read Blocks']);
 }
 
-/** Gives every fourth transaction an order that it carries out, and a return that moves nothing. */
+/** Gives every fourth transaction an order and a return without transfers. */
 async function linkTransactions({ world: { owner }, workspaceId }: Given): Promise<void> {
   await owner.query('set session_replication_role = replica');
   await owner.query(
@@ -55,7 +55,7 @@ async function linkTransactions({ world: { owner }, workspaceId }: Given): Promi
   await owner.query('set session_replication_role = origin');
 }
 
-/** An account with movements before the period, fifteen in it, and as many behind it. */
+/** An account with movements before the period, fifteen in it, and as many after it. */
 async function bookedAround(given: Given, count: number): Promise<AccountId> {
   const accountId = await given.openEuro();
   await bookMany(given.world, { accountId, count, valueDate: before(count) });
@@ -91,7 +91,7 @@ describe('a statement of an account with many movements outside of the period', 
 
       const [ofFew, ofMany] = [await buffersOf(given, few), await buffersOf(given, many)];
 
-      // An index may be a level deeper, for each of the places where one is entered.
+      // Each index may be one level deeper.
       expect(ofMany).toBeLessThan(ofFew * 1.5);
       expect(ofMany).toBeLessThan(300);
     },

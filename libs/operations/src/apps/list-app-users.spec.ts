@@ -7,7 +7,7 @@ import { emptyDatabase, type TestDatabase } from '../testing/test-databases.js';
 let world: TestDatabase;
 let bank: AppId;
 const ids: Record<string, UserId> = {};
-/** Each is the name of a user with that status. */
+/** Statuses, each also the name of a user with that status. */
 const WITHOUT_ROLES = ['pending', 'suspended', 'blocked'];
 
 beforeAll(async () => {
@@ -39,7 +39,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** Who is seen, and in which workspaces with which role. */
+/** The visible users, with their workspaces and roles. */
 const seenBy = async (name: string) =>
   Object.fromEntries((await listAppUsers(world.database, ids[name]!, bank)).map(inShort));
 const inShort = ({ email, edges }: User) => [

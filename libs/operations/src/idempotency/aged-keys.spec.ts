@@ -43,7 +43,7 @@ afterAll(() => world.close());
 const place = (options: RequestOptions) =>
   service.placeOrder(ada, { accountId: from, recipientID, amount: '1' as TransferAmount, type: 'instant' }, options);
 
-/** How many rows of the table have been read by an index or removed so far, by sessions that have reported it. */
+/** The rows of the table that were read by an index or deleted, as far as sessions have reported them. */
 async function touched(): Promise<{ readonly read: bigint; readonly removed: bigint }> {
   const { rows } = await world.owner.query<{ read: bigint; removed: bigint }>(
     `select pg_stat_clear_snapshot(), idx_tup_fetch + seq_tup_read as read, n_tup_del as removed
@@ -66,7 +66,7 @@ describe(`a workspace with ${EXPIRED} expired keys`, () => {
 
     await Promise.all(Array.from({ length: 64 }, (_, index) => place({ idempotencyKey: `fresh-${index}` })));
     await service.openAccount(ada, { productID: 1 as never }, { idempotencyKey: 'fresh-account' });
-    // What a session has counted is reported at its end at the latest.
+    // A session reports its counts at its end at the latest.
     await world.database.end();
     const after = await touched();
 

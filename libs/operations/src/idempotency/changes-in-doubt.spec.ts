@@ -33,7 +33,7 @@ afterAll(async () => {
   await world.close();
 });
 
-/** Cuts the connection once the database has answered a statement, before its answer reaches us. */
+/** Cuts the connection after the database has executed a statement, before the response arrives. */
 function loseResponseTo(statementName: string): void {
   wire.toServer = (sent) => {
     if (sent.includes(statementName)) {

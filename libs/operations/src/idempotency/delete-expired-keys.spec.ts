@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** Records of both workspaces in turn, a second between them, the first so many days old. */
+/** Records of alternating workspaces, one a second. The first is some days old. */
 const lay = (name: string, count: number, days: number) =>
   world.owner.query(
     `insert into idempotency (workspace_id, operation, key, fingerprint, answer, created_at)
@@ -37,7 +37,7 @@ const left = async (name: string) => {
 
 describe(`${EXPIRED} expired idempotency records of two workspaces`, () => {
   beforeAll(async () => {
-    // Each row would have its foreign key looked up.
+    // Without the foreign key, which would be checked for each row.
     await world.owner.query('set session_replication_role = replica');
     await lay('expired', EXPIRED, 40);
     await lay('live', 2_000, 29);
@@ -93,7 +93,7 @@ describe('expired and valid records', () => {
     ]).toEqual([1_000, 1_000, 500, 0]);
 
     expect([await left('expired'), await left('live')]).toEqual([0, 500]);
-    // What expires later is found, also where it is older than what was deleted last.
+    // Records that expire later are found, also if they are older than the last deleted one.
     await lay('late', 3, 50);
     expect(await keys.deleteBatch()).toBe(3);
   });

@@ -66,7 +66,7 @@ interface Asked {
   readonly bound: BoundStatement<unknown>;
 }
 
-/** The statement of each page, and of the page behind it. */
+/** The statement of each page, and of the page after it. */
 async function statementsOf(world: AgedWorld): Promise<readonly Asked[]> {
   const service = new LedgerBankingService(world.database, world.books);
   const asked: Asked[] = [];
@@ -147,7 +147,7 @@ describe('a page of a list in workspaces with very many rows of one kind', () =>
     const { items } = await read();
 
     const explaining = await Explaining.open(world);
-    // The 20,001 are counted, and no more than that is read.
+    // The query counts 20,001 rows, and reads no more.
     const { rows, buffers } = await explaining.explain(collectors.workspaceId, settings!, bound!);
     await explaining.close();
     expect(rows).toBeLessThan(MOST.rows + 3 * 20_001);

@@ -4,7 +4,7 @@ import { LedgerBankingService } from '../ledger-banking-service.js';
 import { agedWorkspaces, type AgedWorld } from '../testing/aged-workspaces.js';
 import { Explaining, sentBy } from '../testing/plans.js';
 
-/** Of the rows that most of a workspace are: a lookup that reads all of them touches hundreds of pages. */
+/** Rows of the most frequent kind. A lookup that reads all of them touches hundreds of pages. */
 const COUNT = 20_000;
 const LIMIT = 500;
 /** One transfer or order with all its edges. */

@@ -31,7 +31,7 @@ async function payer(scope = ada): Promise<Payer> {
 const pay = ({ from, recipientID }: Payer, more: Partial<PlaceOrderInput> = {}) => given.order(from, recipientID, more);
 
 /**
- * An order service that records the size of each batch and the fate of each of its database transactions.
+ * An order service that records the size of each batch and the result of each of its database transactions.
  *
  * @param before runs after the orders are prepared and before the first batch is posted
  */

@@ -65,7 +65,7 @@ const place = async (more: Partial<PlaceOrderInput> = {}) => {
 };
 const balance = async () =>
   (await service.getAccount(ada, { accountId: from })).edges.balances[0]?.amount as unknown as number;
-/** Until nothing is due any more. */
+/** Does work until none is due. */
 const work = async () => {
   while ((await worker.step()) > 0);
 };

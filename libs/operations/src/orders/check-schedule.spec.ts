@@ -11,7 +11,7 @@ const RECURRING = {
   repeatValue: 1,
 } as const;
 
-/** The fields at fault with the word for each. */
+/** The invalid fields, with the reason of each. */
 const faultsOf = (input: ScheduleInput, now = NOW) =>
   scheduleFaults(input, now).map(({ path, reason }) => `${path} ${reason}`);
 

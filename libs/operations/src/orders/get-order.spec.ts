@@ -76,7 +76,7 @@ const addLater = (sequence: number) =>
     [scope.workspaceId, daily, sequence],
   );
 
-/** What the statements of the first and of the second page touch. */
+/** The pages and rows that the statements of the first and the second page touch. */
 async function explained(explaining: Explaining) {
   const first = await page({ limit: 2 });
   const queries = [{ limit: 2 }, { limit: 2, cursor: first.next! }];

@@ -15,7 +15,7 @@ const offsets = fc.oneof(
 );
 const days = fc
   .tuple(fc.integer({ min: 1890, max: 2450 }), fc.integer({ min: 1, max: 12 }), fc.integer({ min: 1, max: 31 }))
-  // The ends of months more often than they come by themselves.
+  // The ends of months, more often than at random.
   .map(([year, month, day]) => [year, month, Math.min(day, lastDay(year, month))] as const);
 const times = fc
   .tuple(fc.nat(23), fc.nat(59), fc.nat(59), fc.stringMatching(/^(\.[0-9]{1,9})?$/))
@@ -45,7 +45,7 @@ const schedules = fc
 
 const order = (left: string, right: string) => compareInstants(parseInstant(left), parseInstant(right));
 
-/** What a clock at the anchor's offset shows at a run: date, and time with its fraction as the answer writes it. */
+/** The local date and time of a run at the offset of the anchor, with the fraction of the response. */
 function localTimeOf(at: Timestamp | undefined, offset: string) {
   if (at === undefined) throw new Error('there is no such run');
   const { offsetSeconds } = parseInstant(`2000-01-01T00:00:00${offset}`);

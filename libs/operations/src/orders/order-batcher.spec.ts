@@ -30,7 +30,7 @@ function slowBatcher(outcomeOf: (order: PreparedOrder, waits: boolean) => OrderO
     });
   return { batcher: new OrderBatcher(post), batches };
 }
-/** Two turns of the event loop: what was deferred to the next turn has started. */
+/** Waits two turns of the event loop, so that work deferred to the next turn has started. */
 const turn = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 
 describe('orders that arrive during a commit', () => {

@@ -104,14 +104,14 @@ describe('a later order whose placer loses the role', () => {
 });
 
 describe('a run that is being posted', () => {
-  /** In a database transaction of the owner, for whom row-level security counts too in functions that lock. */
+  /** Runs a database transaction of the owner, whom row-level security binds in functions that lock. */
   async function begin(orderId: number) {
     await world.owner.query('begin');
     await world.owner.query(`select set_config('app.workspaces', $1, true)`, [`{${world.workspaceId}}`]);
     return () =>
       world.owner.query(`update execution set status = 'failed', failure_code = 'x' where order_id = $1`, [orderId]);
   }
-  /** Waits until another session waits for the owner's. */
+  /** Waits until another session waits for a lock of the owner. */
   async function untilBlocked() {
     for (let isBlocked = false; !isBlocked;) {
       const { rows } = await world.owner.query<{ is_blocked: boolean }>(

@@ -20,7 +20,7 @@ import { demoDatabase } from '../testing/test-databases.js';
 import { verifyPayments } from '../testing/verify-payments.js';
 import { reasonOf } from '@banking/postgres/testing';
 
-/** Of 0, 2, 3 and 4 decimals. */
+/** Currencies with 0, 2, 3 and 4 decimals. */
 const CODES = ['JPY', 'USD', 'KWD', 'CLF', 'INR'] as const;
 type Code = (typeof CODES)[number];
 
@@ -71,14 +71,14 @@ const pay = (from: Code, to: Code, amount: bigint) => {
   const [{ id: accountId }, { recipient: recipientID }] = [accounts.get(from)!, accounts.get(to)!];
   return service.placeOrder(ada, { accountId, recipientID, amount: digits(amount), type: 'instant' });
 };
-/** Pays what brings exactly that. */
+/** Pays a fixed target amount. */
 const payFor = async (from: Code, to: Code, targetAmount: bigint) => {
   const [{ id: accountID }, { recipient: recipientID }] = [accounts.get(from)!, accounts.get(to)!];
   const { resource } = await service.createQuote(ada, { accountID, recipientID, targetAmount: digits(targetAmount) });
   const { id: quoteID, amount } = resource;
   return service.placeOrder(ada, { accountId: accountID, recipientID, amount, type: 'instant', quoteID });
 };
-/** Pays, or leaves the money where it is. */
+/** Pays, or does nothing if the payment is refused. */
 const unlessRefused = (payment: Promise<unknown>) =>
   payment.catch((refusal: unknown) => {
     if (!(refusal instanceof Refusal)) throw refusal;
@@ -108,7 +108,7 @@ describe('own accounts in two currencies', () => {
           );
           const paid = before[0] - (await balanceOf(here));
           if (isAskedFor && paid > 0n && (await unlessRefused(payFor(there, here, paid)))) {
-            // All of it is back, and that took at least as much as had arrived.
+            // All of it has returned, for at least the amount that had arrived.
             expect(await balanceOf(here)).toBe(before[0]);
             expect(await balanceOf(there)).toBeLessThanOrEqual(before[1]);
             return;

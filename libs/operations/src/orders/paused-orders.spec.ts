@@ -36,7 +36,7 @@ afterEach(async () => {
 const REJECTED = 'DE52370400440532019001';
 const UNDECIDED = 'DE73370400440532019011';
 
-/** Carries out due work. The network reports all its events at once. */
+/** Does due work. The network reports all its events at once. */
 async function work() {
   do
     await world.owner.query('update sandbox_rail_event set due_at = now(), handed_until = null where not acknowledged');
@@ -64,7 +64,7 @@ async function daily(account = REJECTED) {
     read,
     cancel: () => service.cancelOrder(ada, { accountId, orderId }),
     resume: () => reasonOf(resumePausedOrder(world.database, 'ops', { workspaceId: ada.workspaceId, orderId })),
-    /** Moves the clock to a day of March and carries out due work. */
+    /** Moves the clock to a day of March and does due work. */
     day: async (day: number) => {
       await service.moveClock(ada, { now: `${year}-03-${String(day).padStart(2, '0')}T09:00:00Z` });
       await work();

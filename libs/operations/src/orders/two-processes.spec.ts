@@ -106,7 +106,7 @@ describe('two processes', () => {
     expect((held as number[]).reduce((sum, one) => sum + one, 0)).toBe(5_000);
   });
 
-  /** Until so many sessions wait for a lock. */
+  /** Waits until this number of sessions waits for a lock. */
   async function waiting(count: number): Promise<void> {
     const read = async () => {
       const { rows } = await world.owner.query<{ count: bigint }>(
@@ -130,7 +130,7 @@ describe('two processes', () => {
     const recipient = await near(await account(1, '0'));
     const references = Array.from({ length: 9 }, (_, index) => `RACE-${index}`);
     const before = await deadlocks();
-    // Another session has the middle one, so that both batches stop half-way.
+    // Another session has locked the middle account, so that both batches stop half-way.
     await world.owner.query('begin');
     await world.owner.query(`select set_config('app.workspaces', '{${ada.workspaceId}}', true)`);
     await world.owner.query(

@@ -16,7 +16,7 @@ import { reasonOf } from '@banking/postgres/testing';
 import type { FixedAmount } from './fixed-amount.js';
 import { type Price, pricePayment } from './price-payment.js';
 
-/** Of 0, 2, 3 and 4 decimals. */
+/** Currencies with 0, 2, 3 and 4 decimals. */
 const codes = fc.constantFrom<CurrencyCode>('JPY', 'USD', 'KWD', 'CLF', 'INR');
 const pairs = fc.tuple(codes, codes).filter(([one, other]) => one !== other);
 const parts = fc.bigInt({ min: 1n, max: 10n ** 18n });
@@ -31,7 +31,7 @@ const fractions: fc.Arbitrary<readonly [bigint, bigint]> = fc.oneof(
 const amounts = fc.oneof(fc.bigInt({ min: 1n, max: 100n }), fc.bigInt({ min: 1n, max: 10n ** 18n })).map(minorUnits);
 const spreads = fc.bigInt({ min: 0n, max: 9_999n });
 
-/** One exact rate and its inverse, each less the spread. */
+/** A source with one exact rate and its inverse, each less the spread. */
 function constantly(
   [there, back]: readonly [CurrencyCode, CurrencyCode],
   [numerator, denominator]: readonly [bigint, bigint],
@@ -51,7 +51,7 @@ const EXPECTED = new Set(['amount_below_minimum', 'amount_out_of_range', 'rate_u
 const leaving = (value: MinorUnits): FixedAmount => ({ side: 'source', value, field: 'amount' });
 const arriving = (value: MinorUnits): FixedAmount => ({ side: 'target', value, field: 'targetAmount' });
 
-/** The price of a payment, and nothing is paid where it is refused. */
+/** The price of a payment, or undefined if it is refused. */
 async function priced(
   from: CurrencyCode,
   to: CurrencyCode,
@@ -66,7 +66,7 @@ async function priced(
   }
 }
 
-/** What arrives of a payment. */
+/** The target amount of a payment. */
 const paid = async (from: CurrencyCode, to: CurrencyCode, amount: MinorUnits, rates: RateSource) =>
   (await priced(from, to, leaving(amount), rates))?.targetAmount;
 

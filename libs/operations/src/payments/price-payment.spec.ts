@@ -23,7 +23,7 @@ const CODES = ['USD', 'EUR', 'GBP', 'JPY', 'KWD', 'INR', 'IDR', 'BHD'] as const;
 const codes = fc.constantFrom<CurrencyCode>(...CODES);
 const amounts = fc.bigInt({ min: 1n, max: 10n ** 12n }).map(minorUnits);
 
-/** As wide as can be, so that only what is asked about bounds the payment. */
+/** The widest limits, so that only the limit under test applies. */
 const open = (id: number, part: Partial<PaidCorridor> = {}): PaidCorridor => ({
   id,
   enabled: true,
@@ -106,7 +106,7 @@ describe('a price', () => {
         const rate = rateOf(from, from === to ? from : to, from === to ? '1' : text);
         const unit = rate.denominator * 10n ** BigInt(decimalsOf(from));
         const scale = rate.numerator * 10n ** BigInt(decimalsOf(to));
-        // The smallest amount that is worth at least the limit, and the largest that is worth at most it.
+        // The smallest amount worth at least the limit, and the largest worth at most the limit.
         const least = minorUnits((bound * unit + scale - 1n) / scale);
         const most = minorUnits((bound * unit) / scale);
         const word = (amount: MinorUnits, part: Partial<PaidCorridor>) =>
@@ -134,7 +134,7 @@ describe('a payment', () => {
   it('is compared with a limit in a third currency at the exact rate', async () => {
     const yenLimit = abroad('EUR', 'INR', open(0, { limitCurrency: 'JPY', minimum: minorUnits(17_907n) }));
 
-    // 100.00 EUR are 17,906.97… yen, which rounds up to the limit and is not it.
+    // 100.00 EUR are 17,906.97… yen, which rounds up to the limit and is below it.
     await expect(price(yenLimit, 10_000n)).rejects.toMatchObject({
       reason: 'amount_below_minimum',
       message: 'The amount is below the corridor minimum of 17907 JPY.',

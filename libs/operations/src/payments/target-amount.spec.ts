@@ -18,14 +18,14 @@ import type { PaidCorridor, PaymentParties } from './payment-parties.js';
 import type { FixedAmount } from './fixed-amount.js';
 import { type Price, pricePayment } from './price-payment.js';
 
-/** Of 0, 2, 3 and 4 decimals. */
+/** Currencies with 0, 2, 3 and 4 decimals. */
 const codes = fc.constantFrom<CurrencyCode>('JPY', 'USD', 'KWD', 'CLF', 'INR');
 const parts = fc.oneof(fc.bigInt({ min: 1n, max: 1_000n }), fc.bigInt({ min: 1n, max: 10n ** 18n }));
 const amounts = fc.oneof(fc.bigInt({ min: 1n, max: 100n }), fc.bigInt({ min: 1n, max: 10n ** 18n })).map(minorUnits);
 
 const leaving = (value: MinorUnits): FixedAmount => ({ side: 'source', value, field: 'amount' });
 const arriving = (value: MinorUnits): FixedAmount => ({ side: 'target', value, field: 'targetAmount' });
-/** One exact rate, whatever is asked for, and its inverse back. */
+/** A source with one exact rate and its inverse, for any pair. */
 const at = (from: CurrencyCode, numerator: bigint, denominator: bigint): RateSource => ({
   rateOf: async (asked, to) => {
     const rate: Rate = { from: asked, to, numerator, denominator };
@@ -46,7 +46,7 @@ async function priceOf(parties: PaymentParties, fixed: FixedAmount, rates: RateS
   }
 }
 
-/** Of all amounts, rates and decimals. */
+/** Checks a property for all amounts, rates and decimals. */
 const holds = (
   law: (
     price: Price,
@@ -67,7 +67,7 @@ const holds = (
 describe('the price of a payment with a fixed target amount', () => {
   it('debits the smallest sufficient amount, because one minor unit less is not enough', () =>
     holds(({ amount, targetAmount, remainder }, { rate }) => {
-      // In parts that both amounts are whole numbers of.
+      // In units of which both amounts are multiples.
       const worth = rate.numerator * 10n ** BigInt(decimalsOf(rate.to));
       const needed = targetAmount * rate.denominator * 10n ** BigInt(decimalsOf(rate.from));
       expect(amount * worth).toBeGreaterThanOrEqual(needed);
@@ -114,7 +114,7 @@ describe('the price of a payment with a fixed target amount', () => {
     ));
 });
 
-/** The one of the demo rates to India, whose fee schedule is in dollars. */
+/** The corridor to India, whose fee schedule is in dollars. */
 const corridor = (part: Partial<PaidCorridor>): PaidCorridor => ({
   id: 1,
   enabled: true,
@@ -177,7 +177,7 @@ describe('a payment with a fixed target amount', () => {
   it('is compared by SWIFT with the arriving amount', async () => {
     const swift = { payoutMethod: 'SWIFT', swiftMinimum: minorUnits(400_000n) };
 
-    // Both take 48.20 USD, of which 400,060 would arrive.
+    // Both debit 48.20 USD, which convert to 4,000.60 INR.
     await expect(price(399_999n, swift)).rejects.toMatchObject({
       reason: 'amount_below_minimum',
       message: 'The target amount is below the minimum of 4000.00 INR.',

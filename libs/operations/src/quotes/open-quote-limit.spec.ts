@@ -46,7 +46,7 @@ const toRupees = (name = 'Northwind Trading USD'): CreateQuoteInput =>
   ({ accountID: account(name), targetCurrency: 'INR' as CurrencyCode, amount: '10000' }) as CreateQuoteInput;
 const quote = async (service = quoting()): Promise<Quote> => (await service.createQuote(ada, toRupees())).resource;
 
-/** As many quotes as the workspace may have, of which the first expires first. */
+/** Creates quotes up to the limit of the workspace. The first one expires first. */
 async function full(): Promise<Quote> {
   const first = await quote(quoting(world.database, 60));
   for (let more = 1; more < MAX; more += 1) await quote();

@@ -43,7 +43,7 @@ describe('the constraints of quotes', () => {
   };
   const use = (quoteId: number, orderId: number, workspaceId: number = ada.workspaceId) =>
     send('insert into quote_use (workspace_id, quote_id, order_id) values ($1, $2, $3)', workspaceId, quoteId, orderId);
-  /** It holds for a microsecond. */
+  /** A quote that is valid for a microsecond. */
   const expired = () => quote({}, 0.000_001);
 
   it('let one of two concurrent orders use a quote', async () => {
@@ -163,7 +163,7 @@ describe('the constraints of quotes', () => {
     });
   });
 
-  /** A quote of 100.00 USD as 8300.00 rupees, as a program would write it, with something else in it. */
+  /** A quote of 100.00 USD to 8300.00 rupees with changed columns, as another program could write it. */
   const written = (part: Readonly<Record<string, string>>) => {
     const row: Readonly<Record<string, string>> = {
       workspace_id: String(ada.workspaceId),

@@ -59,7 +59,7 @@ describe('a quote by target amount', () => {
     const given = await quote();
 
     expectWellFormed(given);
-    // 240963.85 would bring 19,999,999.55 INR.
+    // 240963.85 USD convert to 19,999,999.55 INR.
     expect(given).toMatchObject({ amount: '240964', rate: '83', feeAmount: '582', targetAmount: '20000000' });
     expect(await rowOf('quote', `id = ${given.id}`)).toEqual({
       fixed_side: 'target',
@@ -177,7 +177,7 @@ describe('a quote by target amount', () => {
 });
 
 describe('quotes and conversions that a program writes by itself', () => {
-  /** 13 US cents for exactly 10.00 rupees: 0.79 rupees are left over. */
+  /** 13 US cents for exactly 10.00 rupees, with a remainder of 0.79 rupees. */
   const target = {
     target_currency_id: '356',
     target_amount: '1000',

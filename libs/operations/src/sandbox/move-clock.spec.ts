@@ -47,12 +47,12 @@ afterEach(async () => {
 });
 
 const move = (now: string, scope: Scope = ada) => service.moveClock(scope, { now });
-/** Until nothing is due any more. */
+/** Does work until none is due. */
 const work = async () => {
   while ((await worker.step()) > 0);
 };
 
-/** An order for later between two accounts of a workspace. */
+/** A later order between two accounts of a workspace. */
 async function later(more: Partial<PlaceOrderInput>, by: Scope = ada, through = service) {
   const account = async () => (await service.openAccount(by, { productID: 1 as never })).resource;
   const [from, to] = [await account(), await account()];

@@ -8,7 +8,7 @@ export interface AgedWorkspace {
   readonly recipientId: RecipientId;
 }
 
-/** What most rows of a workspace have in common. */
+/** The values that most rows of a workspace share. */
 interface Majority {
   readonly transfer: readonly [type: string, direction: string, status: string];
   readonly order: readonly [type: string, status: string];

@@ -25,7 +25,7 @@ export function cutAll(wire: Wire, text: string): void {
   };
 }
 
-/** Passes everything again. */
+/** Restores the connection. */
 export function heal(wire: Wire): void {
   wire.toServer = (bytes) => ({ pass: bytes });
   wire.toClient = (bytes) => ({ pass: bytes });

@@ -1,7 +1,7 @@
 import type { TestDatabase } from './test-databases.js';
 
 /**
- * Books many credits of 1 on an account of the demo data in one statement, as no program of ours would, and past the chain of
+ * Books many credits of 1 on an account of the demo data in one statement, without the chain of
  * hashes: for what is measured by their number alone.
  *
  * @param valueDate SQL for the day of the transaction number `n`

@@ -29,7 +29,7 @@ export async function orderWorld() {
   const eve = member('eve@southwind.example', 'Southwind Imports');
   let keys = 0;
 
-  /** An account of the product's currency with money on it. */
+  /** An account in the currency of a product with a balance. */
   const account = async (product: number, amount: string, scope = ada): Promise<AccountId> => {
     const { resource } = await service.openAccount(scope, { productID: product as never });
     if (amount !== '0') await service.fundAccount(scope, { accountId: resource.id, amount: amount as TransferAmount });

@@ -12,7 +12,7 @@ import { demoDatabase } from './test-databases.js';
 const APP = 'Northwind Treasury';
 export const ADA = 'ada@northwind.example';
 
-/** What an order shows that is paused because its placer has no role. */
+/** The fields of an order that is paused because its placer has no role. */
 export const PAUSED = { status: 'active', pausedAt: expect.any(String) as string, pauseReason: 'placer_without_role' };
 
 export const statesOf = ({ edges }: Order) => edges.executions?.map(({ status }) => status);
@@ -63,7 +63,7 @@ export async function placerWorld() {
       return {
         orderId,
         read,
-        /** Moves the clock to a day of March, and does what is due by then. */
+        /** Moves the clock to a day of March, and does due work. */
         async day(day: number) {
           await service.moveClock({ workspaceId }, { now: march(day) });
           await work();
@@ -72,7 +72,7 @@ export async function placerWorld() {
       };
     },
     onceReadRun: (happens: () => Promise<unknown>) => onceReadRun(db, happens),
-    /** Who changed an order, and how, oldest first. */
+    /** The changes of an order with their actors, oldest first. */
     async trail(orderId: number) {
       const { rows } = await owner.query<{ by: string; user_id: bigint | null; before: object; after: object }>(
         'select changed_by as by, user_id, before, after from order_change where order_id = $1 order by id',

@@ -2,7 +2,7 @@ import { APP_ROLE, Database, SCHEMA, type BoundStatement } from '@banking/postgr
 import { sql } from '@banking/postgres/testing';
 import { type TestDatabase } from './test-databases.js';
 
-/** The statements that some work sends, as they are sent. */
+/** The statements that some work sends. */
 export async function sentBy(
   database: Database,
   work: () => Promise<unknown>,
@@ -16,9 +16,9 @@ export async function sentBy(
   }
 }
 
-/** What one execution of a statement touched. */
+/** The pages and rows that one execution of a statement touched. */
 export interface Touched {
-  /** Pages of 8 kB, each time one was read. */
+  /** Reads of pages of 8 kB. */
   readonly buffers: number;
   /** Rows that the nodes of the plan returned or discarded. */
   readonly rows: number;

@@ -13,7 +13,7 @@ import { post, type Proposal } from '@banking/ledger';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { demoDatabase } from './test-databases.js';
 
-/** All there is, by either basis. */
+/** The period of all movements, by each basis. */
 export const EVER = {
   booking: { from: '2000-01-01T00:00:00Z', to: '2100-01-01T00:00:00Z' },
   valueDate: { from: '2000-01-01', to: '2100-01-01' },
@@ -25,7 +25,7 @@ export interface Booking {
   readonly amount: number;
   readonly isCredit: boolean;
   readonly day: number;
-  /** Whether it is booked together with the one before. */
+  /** Whether it is booked together with the previous one. */
   readonly isTogether: boolean;
 }
 
@@ -59,7 +59,7 @@ export async function statementWorld() {
     return (await service.openAccount(scope, { productID, alias: 'Statements' })).resource.id;
   };
 
-  /** Books on an account of its own, the first time enough for all the rest. */
+  /** Books on a new account, first an amount that covers all others. */
   const book = async (list: readonly Booking[]): Promise<AccountId> => {
     const accountId = await openEuro();
     const first: Booking = { amount: 100_000, isCredit: true, day: 3, isTogether: false };

@@ -44,7 +44,7 @@ async function walk(scope: Scope, query: TransferQuery, onPage: () => Promise<vo
   return pages;
 }
 
-/** One more transfer into an account, newer than all that are there. */
+/** A further transfer to an account, newer than all others. */
 async function addOne(): Promise<void> {
   const movement = { currencyId: 840, amount: parseAmount('1.00', 'USD'), type: 'funding' };
   await post(world.books, [

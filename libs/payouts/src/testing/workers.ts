@@ -36,7 +36,7 @@ export function payoutWorker(world: World, changes: WorkerChanges = {}): Worker 
   });
 }
 
-/** Runs due work and, second by second, the work that follows from it. */
+/** Does due work and, second by second, the work that follows from it. */
 export async function work(world: World, worker: Worker, seconds: number): Promise<void> {
   for (let second = 0; second <= seconds; second++) {
     while ((await worker.step()) > 0);

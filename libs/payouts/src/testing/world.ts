@@ -15,7 +15,7 @@ import {
 import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
 import { openPayouts, openTracking } from '../open-payouts.js';
 
-/** Two workspaces that know nothing of each other. */
+/** Two separate workspaces. */
 export const NORTH = 1;
 export const SOUTH = 2;
 
@@ -23,7 +23,7 @@ export const AMOUNT = parseAmount('100.00', 'USD');
 export const FEE = parseAmount('4.00', 'USD');
 const RUPEES = parseAmount('8300.00', 'INR');
 
-/** Books from which payments leave: one account of dollars in each workspace, with a million in it. */
+/** Books for payouts: an account with a million dollars in each workspace. */
 export interface World extends FreshDatabase {
   readonly books: Books;
   /** By workspace. */
@@ -56,7 +56,7 @@ async function fundedAccount(books: Books, workspaceId: number): Promise<number>
   return id;
 }
 
-/** Through which of our own accounts a hundred dollars leave: as they are, or converted to rupees. */
+/** The legs of a payout of a hundred dollars, in dollars or converted to rupees. */
 const WAYS: Readonly<Record<'payout' | 'spot', readonly Leg[]>> = {
   payout: [{ account: 'settlement', currencyId: 840, direction: 'credit', amount: AMOUNT, type: 'payout' }],
   spot: [
@@ -66,7 +66,7 @@ const WAYS: Readonly<Record<'payout' | 'spot', readonly Leg[]>> = {
   ],
 };
 
-/** Posts pending payouts of a hundred dollars with their fees, in one batch. `open` writes what goes with them. */
+/** Posts pending payouts of a hundred dollars with their fees, in one batch. `open` adds further writes. */
 export async function payOut(
   world: World,
   {
@@ -95,19 +95,19 @@ export async function payOut(
   });
 }
 
-/** What is wrong with the books: nothing, after every test. */
+/** The findings of a verification, of which no test may leave any. */
 export async function faults(world: World): Promise<unknown> {
   return (await verifyBooks(world.database, [NORTH, SOUTH])).findings;
 }
 
-/** Lets so much time pass for our queue alone: what is due, and leases. */
+/** Moves the due times and leases of the queue into the past. */
 export async function passTimeHere(world: World, ms: number): Promise<void> {
   await world.owner.query(
     `update work set due_at = due_at - interval '${ms} ms', leased_until = leased_until - interval '${ms} ms'`,
   );
 }
 
-/** Lets so much time pass for everything that waits: our queue, and what the network will say. */
+/** Moves the times of the queue and of the events of the network into the past. */
 export async function passTime(world: World, ms: number): Promise<void> {
   await passTimeHere(world, ms);
   await world.owner.query(`

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** Under this name the run's setup tells the workers, which inherit the environment, where the template is. */
+/** The variable by which the setup gives the path of the template to the workers, which inherit the environment. */
 const VARIABLE = 'BANKING_DATA_DIR_TEMPLATE';
 
-/** What belongs to one place and one server, and is made at the next start. */
+/** Files of one server, which the next start creates. */
 const OF_ONE_PLACE = ['run', 'socket', 'socket-folder', 'server.log'];
 
 /**

@@ -9,13 +9,13 @@ export interface EmptyDatabase extends MigrationRoles {
   readonly connection: ConnectionOptions;
   /** A name for a further role of this spec. */
   readonly loginRole: string;
-  /** Does something in it as the login that administers the server. */
+  /** Runs SQL in it as the login that administers the server. */
   administer<T>(work: (client: Client) => Promise<T>): Promise<T>;
   /** Drops the database and the roles. */
   close(): Promise<void>;
 }
 
-/** For the specs of migrations. @throws Error when the run has no test server. */
+/** For the specs of migrations. @throws Error if the run has no test server */
 export async function emptyDatabase(): Promise<EmptyDatabase> {
   const run = published();
   const name = `${run.prefix}${randomBytes(6).toString('hex')}`;

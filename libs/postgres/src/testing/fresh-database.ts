@@ -7,19 +7,19 @@ import type { ConnectionOptions } from '../session-pool.js';
 import { administer, dropDatabase, inDatabase, published, type Published } from './published.js';
 import { ensureDatabase, ensureTemplate } from './template.js';
 
-/** A copy of the project's template that one spec has for itself. */
+/** A copy of the template of the project for one spec. */
 export interface FreshDatabase {
-  /** As the service has it: the role of the app, with every constraint. */
+  /** The database as the service uses it, as the app role with every constraint. */
   readonly database: Database;
-  /** The login that administers the server, in this database: row-level security does not bind it. */
+  /** The database as the login that administers the server, without row-level security. */
   readonly connection: ConnectionOptions;
-  /** A client connected so, with the project's schema in front. */
+  /** A client of that login, with the schema of the project first in its search path. */
   readonly owner: Client;
   /** Ends both and drops the database. May be called again. */
   close(): Promise<void>;
 }
 
-/** What a database has beside its tables. The first spec of the run that needs it makes a template, which all others copy. */
+/** Content of a database besides its tables. The first spec of the run that needs it makes a template, which all others copy. */
 export interface Preparation {
   /** Unique among all preparations of a run. */
   readonly name: string;

@@ -1,4 +1,4 @@
-/** A real server for a whole test run, and a database of its own for each spec that asks. */
+/** A server for a test run, and a separate database for each spec. */
 
 export { freshDatabase, type FreshDatabase, type Preparation } from './fresh-database.js';
 export { copyDataDirTemplate, makeDataDirTemplate } from './data-dir-template.js';

@@ -10,7 +10,7 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-/** What one execution of a statement touched. */
+/** The pages and rows that one execution of a statement touched. */
 interface PlanCost {
   /** Pages read, in memory or not. */
   readonly buffers: number;
@@ -20,7 +20,7 @@ interface PlanCost {
 
 let probes = 0;
 
-/** One of the service's statements, prepared with the settings of the service's sessions and a generic plan, to see what it touches. */
+/** A statement of the service, prepared with the settings of its sessions and a generic plan, to measure what it touches. */
 export class PlanProbe {
   private constructor(
     private readonly database: Database,

@@ -3,34 +3,34 @@ import { Client, escapeIdentifier as quoted } from 'pg';
 import { columnTypes } from '../column-types.js';
 import type { ConnectionOptions } from '../session-pool.js';
 
-/** What the run's setup tells the workers. */
+/** The data that the setup publishes to the workers. */
 export interface Published {
   /** The login that administers the server. */
   readonly connection: ConnectionOptions;
-  /** Every database of this run has a name that begins so; nothing else is ever dropped. */
+  /** The prefix of every database of this run. Only databases with this prefix are dropped. */
   readonly prefix: string;
 }
 
 const VARIABLE = 'BANKING_TEST_SERVER';
 
-/** Puts it where the workers, which inherit the environment, find it. */
+/** Publishes the data in the environment, which the workers inherit. */
 export function publish(published: Published): void {
   process.env[VARIABLE] = JSON.stringify(published);
 }
 
-/** @throws Error when no setup has run: a spec never guesses a server. */
+/** @throws Error if no setup has run, because a spec must not guess a server */
 export function published(): Published {
   const text = process.env[VARIABLE];
   if (!text) throw new Error('no test server: call onPostgres() in the jest.config.cjs of this project');
   return JSON.parse(text) as Published;
 }
 
-/** A name no other run and no person has given. */
+/** A name that no other run uses. */
 export function newPrefix(): string {
   return `banking_test_${randomBytes(6).toString('hex')}_`;
 }
 
-/** The same login in another database of the same server. */
+/** The connection of the login to another database of the server. */
 export function inDatabase(connection: ConnectionOptions, database: string): ConnectionOptions {
   const { connectionString, ...rest } = connection;
   if (connectionString === undefined) return { ...rest, database };
@@ -39,7 +39,7 @@ export function inDatabase(connection: ConnectionOptions, database: string): Con
   return { ...rest, connectionString: url.href };
 }
 
-/** Another login in the same database. */
+/** The connection of another login to the same database. */
 export function asLogin(connection: ConnectionOptions, user: string, password: string): ConnectionOptions {
   const { connectionString, ...rest } = connection;
   if (connectionString === undefined) return { ...rest, user, password };
@@ -48,7 +48,7 @@ export function asLogin(connection: ConnectionOptions, user: string, password: s
   return { ...rest, connectionString: url.href };
 }
 
-/** Does something as the login that administers the server. */
+/** Runs SQL as the login that administers the server. */
 export async function administer<T>(connection: ConnectionOptions, work: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client({ ...connection, types: columnTypes });
   await client.connect();

@@ -1,4 +1,4 @@
-/** What Jest gives to specs. */
+/** The part of the global `expect` of Jest that is used here. */
 const { expect } = globalThis as unknown as { readonly expect: { getState(): { readonly testPath?: string } } };
 
 /**

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { attachEmbeddedServer } from '@banking/embedded-postgres';
 import type { ConnectionOptions } from '../session-pool.js';
 
-/** A server tests may create databases on. */
+/** A server on which tests may create databases. */
 export interface TestServer {
   readonly connection: ConnectionOptions;
   leave(): Promise<void>;
 }
 
-/** The server DATABASE_URL names, which is left as it was found; else one of our own in a folder that goes away with it. */
+/** The server of DATABASE_URL, which is left unchanged, or a server in a folder that is removed when it stops. */
 export async function joinTestServer(): Promise<TestServer> {
   const url = process.env['DATABASE_URL'];
   if (url) return { connection: { connectionString: url }, leave: () => Promise.resolve() };

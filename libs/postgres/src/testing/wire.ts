@@ -1,18 +1,18 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import type { ConnectionOptions } from '../session-pool.js';
 
-/** What becomes of bytes on the wire: what is handed on, and whether the wire is cut behind it. */
+/** The decision on received bytes: which are forwarded, and whether the connection is then cut. */
 interface Fate {
   readonly pass?: Buffer;
   readonly isCut?: boolean;
 }
 
-/** Decides over every piece that arrives from one end. */
+/** Decides on every chunk from one end. */
 export type Fault = (bytes: Buffer) => Fate;
 
 const healthy: Fault = (bytes) => ({ pass: bytes });
 
-/** A wire between a client and the server that a spec can hold or cut at a byte of its choice. */
+/** A proxy between a client and the server, which a spec can pause or cut at any byte. */
 export class Wire {
   toServer = healthy;
   toClient = healthy;
@@ -21,7 +21,7 @@ export class Wire {
 
   private constructor(
     private readonly server: Server,
-    /** Leads to the same database through this wire. */
+    /** The connection to the same database through this proxy. */
     readonly connection: ConnectionOptions,
   ) {}
 
@@ -38,7 +38,7 @@ export class Wire {
     return wire;
   }
 
-  /** Swallows from now on what comes over the connections there are, from either end. New ones are healthy. */
+  /** Discards all further bytes of the existing connections, in both directions. New connections work. */
   silence(): void {
     this.sockets.forEach((socket) => this.silent.add(socket));
   }

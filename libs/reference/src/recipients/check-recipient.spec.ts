@@ -163,7 +163,7 @@ describe('checkRecipient', () => {
   });
 });
 
-/** What is wrong when the example of a route is sent with these changes. */
+/** The faults of the example of a route with these changes. */
 function faultsOf(route: string, changes: Details) {
   const schemas = schemasOf(route);
   const data: Details = { ...exampleOf(schemas), ...changes };

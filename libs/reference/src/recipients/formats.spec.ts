@@ -156,7 +156,7 @@ describe('checkRecipient for a PIX key', () => {
   });
 });
 
-/** What is wrong when the example of a route is sent with these changes. */
+/** The faults of the example of a route with these changes. */
 function faultsOf(route: string, changes: Details) {
   const schemas = schemasOf(route);
   const data: Details = { ...exampleOf(schemas), ...besides(route, changes[ACCOUNT]), ...changes };
@@ -164,7 +164,7 @@ function faultsOf(route: string, changes: Details) {
   return checkRecipient(schemas, data);
 }
 
-/** A Mexican account names its bank in front, and the routing code repeats it. */
+/** The routing code of a Mexican account, which is also the beginning of the account number. */
 function besides(route: string, account: unknown): Details {
   return route.startsWith('MX') && typeof account === 'string' ? { [CODE]: account.slice(0, 3) } : {};
 }

@@ -1,10 +1,10 @@
 import { CORRIDORS } from '../corridors/all-corridors.js';
 import { recipientSchemasOf } from './recipient-schemas-of.js';
 
-/** 64 KiB: as long as a field of a request could get. */
+/** 64 KiB, the length limit of a request body. */
 const LONG = 65_536;
 
-/** Text, IBAN and the rest: every pattern of every document once, with an example that it takes. */
+/** Every pattern of every schema once, with an example that it matches. */
 const patterns = new Map(
   CORRIDORS.flatMap(({ destinationCountry: countryCode, destinationCurrency: currencyCode, payoutMethod }) =>
     recipientSchemasOf({ countryCode, currencyCode, payoutMethod }).flatMap(({ properties }) =>
@@ -45,7 +45,7 @@ describe('each pattern of a schema', () => {
 const ENDS = ['', '\u0000'];
 const RUNS = ['0', 'A', 'a', ' ', '!', '! ', 'é', 'a@a.'].flatMap((run) => ENDS.map((end) => run.repeat(LONG) + end));
 
-/** What makes engines backtrack: long runs of what the pattern likes, with an end that it does not. */
+/** Texts that make engines backtrack: long runs that match, with an end that does not. */
 function pumped(example: string): string[] {
   const grown = [example.repeat(LONG / example.length), example + 'a'.repeat(LONG), `${example}@${'a.'.repeat(LONG)}`];
   return [...RUNS, ...grown.flatMap((text) => ENDS.map((end) => text + end))];
@@ -56,7 +56,7 @@ type Next = (at: number) => boolean;
 type Atom = { readonly one: (char: string) => boolean } | { readonly group: readonly Part[][] };
 type Part = { readonly atom: Atom; readonly least: number; readonly most: number };
 
-/** A matcher that backtracks as the engines of browsers and Node do, and counts the characters it looks at. */
+/** A matcher that backtracks like the engines of browsers and Node, and counts the compared characters. */
 function engineOf(pattern: string): Engine {
   const whole = partsOf(pattern.slice(1, -1));
   return (text) => {
@@ -91,7 +91,7 @@ function engineOf(pattern: string): Engine {
   };
 }
 
-/** Reads what our patterns are made of: characters, classes, groups with choices, and how often each may come. */
+/** Parses a pattern into characters, classes and groups with choices, each with its repetition. */
 function partsOf(source: string): Part[] {
   const parts: Part[] = [];
   let rest = source;
@@ -116,7 +116,7 @@ function atomOf(source: string): [taken: string, atom: Atom] {
   return [taken, { one: (char) => one.test(char) }];
 }
 
-/** A group up to its own end. Our groups hold no groups, and no bar but the one between choices. */
+/** A group up to its end. Groups contain no groups, and bars only between choices. */
 function groupAt(source: string): string {
   const taken = /^\(\?:(?:\[(?:\\.|[^\]\\])+\]|\\.|[^()[\]\\])*\)/u.exec(source)?.[0];
   if (taken === undefined) throw new Error(`beyond what this test reads: ${source}`);

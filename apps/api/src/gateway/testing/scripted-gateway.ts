@@ -21,7 +21,7 @@ export async function scriptedGateway(environment: Readonly<Record<string, strin
   const upstream = await scriptedUpstream();
   const gateway = await gatewayOf(upstream.url, environment);
 
-  /** What a caller gets for a response of the upstream. */
+  /** Returns the response to a caller for a response of the upstream. */
   async function responseTo(call: string, script: Script, init: RequestInit = {}, by = gateway) {
     upstream.says(call, script);
     const response = await by.send(call, { ...init, headers: { 'x-request-id': 'ours', ...init.headers } });
@@ -33,7 +33,7 @@ export async function scriptedGateway(environment: Readonly<Record<string, strin
     upstream,
     gateway,
     responseTo,
-    /** The same, of a new gateway with the default timeout. */
+    /** Returns the response of a new gateway with the default timeout. */
     async responseOfNewGateway(call: string, script: Script, init?: RequestInit) {
       const other = await gatewayOf(upstream.url);
       return responseTo(call, script, init, other).finally(() => other.close());

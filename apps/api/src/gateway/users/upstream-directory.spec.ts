@@ -24,7 +24,7 @@ const listed = (
 
 const appOf = (id: number, ...users: object[]) => ({ app: { id, name: `App ${id}` }, users }) as unknown as AppUsers;
 
-/** A directory over lists that the spec changes, and what it has warned of. */
+/** A directory over lists that the spec changes, and its warnings. */
 function directoryOver(...apps: AppUsers[]) {
   const world = { apps, reads: 0, nowMs: 0 };
   const warnings: (readonly number[])[] = [];

@@ -9,7 +9,7 @@ const role = (id: number, word: string, workspace: string) => ({
 const user = (id: number, name: string, roles: object[], status = 'completed') =>
   ({ id, email: `${name}@bank.example`, status, edges: { roles } }) as unknown as User;
 
-/** The people of the spec of our own books: the same rule has to hold for both. */
+/** The users of the spec of our own books, because both implement the same rule. */
 const USERS = [
   user(1, 'admin', [role(1, 'admin', 'Two')]),
   user(2, 'member', [role(2, 'member', 'One')]),
@@ -19,7 +19,7 @@ const USERS = [
   user(6, 'pending', [role(6, 'admin', 'One')], 'pending'),
 ];
 
-/** Who is seen, and in which workspaces with which role. */
+/** The visible users, with their workspaces and roles. */
 const seenBy = (id: number, users: readonly User[] = USERS) =>
   Object.fromEntries(visibleUsers(users, id as UserId).map(inShort));
 const inShort = ({ email, edges }: User) => [
