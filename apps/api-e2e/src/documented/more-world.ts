@@ -30,7 +30,7 @@ export async function makeMore(owner: Database, { url }: Pick<FreshService, 'url
   const post = async (path: string, body: unknown) => {
     const headers = { authorization: `Bearer ${token}`, 'workspace-id': '1', 'content-type': 'application/json' };
     const response = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
-    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
+    if (!response.ok) throw new Error(`${path} returned ${response.status}: ${await response.text()}`);
     return (await response.json()) as Made;
   };
   const { code } = await post('/accounts', { productID: Number(product?.id) });

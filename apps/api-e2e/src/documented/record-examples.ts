@@ -42,7 +42,7 @@ async function record(): Promise<void> {
       const { path, method } = call;
       const response = await fetch(`${service.url}${path}`, requestOf(call, authorization));
       if (response.status !== successOf(route))
-        throw new Error(`${method} ${path} answered ${response.status}: ${await response.text()}`);
+        throw new Error(`${method} ${path} returned ${response.status}: ${await response.text()}`);
       const file = join(route.operation.operationId, `${name}.json`);
       written.add(file);
       writeExample(file, await response.json());

@@ -69,7 +69,7 @@ describe('gateway that identifies callers by the lists of its upstream', () => {
   it.each([
     ['no e-mail', { email: undefined }],
     ['an e-mail its issuer has not verified', { email_verified: false }],
-    ['an e-mail that is said to be verified in a text', { email_verified: 'true' }],
+    ['an e-mail with the text "true" as email_verified', { email_verified: 'true' }],
     ['an e-mail without email_verified', { email_verified: undefined }],
     ['a list of e-mails', { email: [ADA] }],
   ])('refuses a valid token with %s', async (what, claims) => {

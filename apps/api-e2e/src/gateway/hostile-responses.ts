@@ -61,28 +61,28 @@ const wrong = (what: string, value: unknown, why: RegExp) => distrusted(what, js
 /** Responses that are incomplete or no HTTP. */
 export const BROKEN_RESPONSES: readonly HostileResponse[] = [
   late('hangs', () => undefined),
-  late('sends a byte now and then', drip),
+  late('sends single bytes slowly', drip),
   late(
     'sends its headers and no body',
     wire(`${HEAD}Content-Length: 2\r\n\r\n`, () => undefined),
   ),
-  late('says 103 for ever', flood),
-  broken('breaks the connection before a word', wire('', reset)),
+  late('sends 103 without an end', flood),
+  broken('breaks the connection before a response', wire('', reset)),
   broken('closes the connection before a response', wire('')),
   broken('breaks the connection in its headers', wire(HEAD, reset)),
   broken('breaks the connection in its body', wire(`${HEAD}Content-Length: 100\r\n\r\n{"id":1`, reset)),
   broken('closes the connection within the body', wire(`${HEAD}Content-Length: 100\r\n\r\n{"id":1`)),
   broken('breaks off its chunks', wire(`${HEAD}Transfer-Encoding: chunked\r\n\r\n5\r\n{"id"\r\n`)),
   broken('sends a chunk without a size', wire(`${HEAD}Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n`)),
-  broken('says two lengths', wire(`${HEAD}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`)),
-  broken(
-    'says a length and sends chunks',
-    wire(`${HEAD}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`),
-  ),
-  broken('speaks another protocol', wire('SSH-2.0-OpenSSH_9.6\r\n')),
-  broken('says a status that is none', wire('HTTP/1.1 20 OK\r\n\r\n')),
+  broken('sends two lengths', wire(`${HEAD}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`)),
+  broken('sends a length and chunks', wire(`${HEAD}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`)),
+  broken('uses another protocol', wire('SSH-2.0-OpenSSH_9.6\r\n')),
+  broken('sends an invalid status', wire('HTTP/1.1 20 OK\r\n\r\n')),
   broken('sends headers of a mebibyte', wire(`${HEAD}X-Long: ${'a'.repeat(1024 * 1024)}\r\n\r\n`)),
-  broken('splits its answer', wire(`HTTP/1.1 200 OK\r\nX-A: b\rSet-Cookie: ${CANARY}=1\r\nContent-Length: 0\r\n\r\n`)),
+  broken(
+    'splits its response',
+    wire(`HTTP/1.1 200 OK\r\nX-A: b\rSet-Cookie: ${CANARY}=1\r\nContent-Length: 0\r\n\r\n`),
+  ),
 ];
 
 /** Responses that the gateway stops reading, because of their length or their duration. */
@@ -103,9 +103,9 @@ export const FOREIGN_RESPONSES: readonly HostileResponse[] = [
     body(JSON.stringify(transfer()), { 'content-type': 'text/plain' }),
     /Content-Type is not JSON/,
   ),
-  distrusted('does not say what it is', body(JSON.stringify(transfer()), {}), /Content-Type is not JSON/),
+  distrusted('sends no Content-Type', body(JSON.stringify(transfer()), {}), /Content-Type is not JSON/),
   distrusted(
-    'compresses without being asked to',
+    'sends an unrequested compressed body',
     body(gzipSync(JSON.stringify(transfer())), { ...JSON_TYPE, 'content-encoding': 'gzip' }),
     /not UTF-8/,
   ),

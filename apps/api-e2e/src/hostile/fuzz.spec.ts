@@ -135,7 +135,7 @@ describe(`random requests (seed ${seed})`, () => {
           });
 
           if (response.status === undefined || response.status >= 500)
-            throw new Error(`answered ${response.status}: ${response.body}`);
+            throw new Error(`the status is ${response.status}: ${response.body}`);
           if (response.status < 400 || verb === 'HEAD') return;
           expect(faultsInError(response)).toEqual([]);
           await proveDocumented(service, verb, target, response.status);

@@ -124,7 +124,7 @@ it(`survives random JSON bodies at every operation, and repeats no value of them
         ];
         const response = await sendRawRequest(service.url, { method, path, headers: lines, body: text });
         if (response.status === undefined || response.status >= 500)
-          throw new Error(`${method} ${path} answered ${response.status}: ${response.body}`);
+          throw new Error(`${method} ${path} returned ${response.status}: ${response.body}`);
         statuses.add(response.status);
         await proveDocumented(service, method, path, response.status);
         if (response.status < 400) return;

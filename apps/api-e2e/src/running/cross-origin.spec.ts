@@ -13,7 +13,7 @@ describe('cross-origin requests', () => {
     fetch(`${service.url}${path}`, { method, headers: { origin, ...headers } });
 
   it.each([
-    ['an answer', '/health/live', 'GET', 200],
+    ['a response', '/health/live', 'GET', 200],
     ['a refusal for want of a token', '/apps', 'GET', 401],
     ['a path that is not there', '/nowhere', 'GET', 404],
     ['a method that is not there', '/apps', 'DELETE', 405],
