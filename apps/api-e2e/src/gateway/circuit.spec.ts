@@ -25,81 +25,83 @@ describe('gateway with an unstable upstream', () => {
 
   const read = () => attacked.sendRequest('/transfers/1');
   const ready = () => attacked.sendRequest('/health/ready');
-  const isNo = (answer: HttpResponse, status: number) =>
-    expect([answer.status, answer.headers.get('retry-after')]).toEqual([
+  const isFailure = (response: HttpResponse, status: number) =>
+    expect([response.status, response.headers.get('retry-after')]).toEqual([
       status,
       status === 503 ? expect.stringMatching(/^[1-5]$/) : null,
     ]);
 
-  /** Asks again and again until it is so; every answer on the way is one of these. */
+  /** Sends the request until it has this status. Until then, each response has one of the other statuses. */
   async function until(
-    options: () => Promise<HttpResponse>,
+    send: () => Promise<HttpResponse>,
     status: number,
-    meanwhile: readonly number[],
+    others: readonly number[],
   ): Promise<HttpResponse> {
     for (;;) {
-      const answer = await options();
-      if (answer.status === status) return answer;
-      expect(meanwhile).toContain(answer.status);
+      const response = await send();
+      if (response.status === status) return response;
+      expect(others).toContain(response.status);
       await pause(POLL_MS);
     }
   }
 
   it('keeps the circuit closed after any number of refusals', async () => {
-    attacked.upstream.trick = json({ errorCode: 'x', message: 'No.' }, 404);
+    attacked.upstream.behaviour = json({ errorCode: 'x', message: 'No.' }, 404);
     for (let refusals = 0; refusals < 12; refusals += 1) expect((await read()).status).toBe(404);
-    attacked.upstream.trick = json({ id: 1, amount: 1 });
-    for (let lies = 0; lies < 12; lies += 1) expect((await read()).status).toBe(502);
+    attacked.upstream.behaviour = json({ id: 1, amount: 1 });
+    for (let invalid = 0; invalid < 12; invalid += 1) expect((await read()).status).toBe(502);
 
     expect(attacked.upstream.received).toHaveLength(24);
     expect(attacked.gateway.log).not.toMatch(OPENS);
   });
 
   it('queues or refuses the excess requests of one caller and serves the others', async () => {
-    const held: (() => void)[] = [];
-    attacked.upstream.trick = (response, asked) => held.push(() => json({ id: 1, amount: '1' })(response, asked));
+    const pending: (() => void)[] = [];
+    attacked.upstream.behaviour = (response, request) =>
+      pending.push(() => json({ id: 1, amount: '1' })(response, request));
 
-    const asking = Array.from({ length: 400 }, read);
-    await attacked.upstream.until(() => held.length >= 32);
-    const tooMany = await Promise.race(asking);
-    expect(held).toHaveLength(32);
+    const requests = Array.from({ length: 400 }, read);
+    await attacked.upstream.until(() => pending.length >= 32);
+    const tooMany = await Promise.race(requests);
+    expect(pending).toHaveLength(32);
     const other = attacked.sendRequest('/transfers/1', { as: BOB });
-    await attacked.upstream.until(() => held.length >= 33);
-    attacked.upstream.trick = json({ id: 1, amount: '1' });
-    held.forEach((answer) => answer());
+    await attacked.upstream.until(() => pending.length >= 33);
+    attacked.upstream.behaviour = json({ id: 1, amount: '1' });
+    pending.forEach((respond) => respond());
 
     expect((await other).status).toBe(200);
     expect(tooMany).toMatchObject({ status: 429, body: { reason: 'rate_limited' } });
     expect(tooMany.headers.get('retry-after')).toBe('1');
-    const statuses = (await Promise.all(asking)).map(({ status }) => status);
+    const statuses = (await Promise.all(requests)).map(({ status }) => status);
     expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(32);
     statuses.forEach((status) => expect([200, 429, 503, 504]).toContain(status));
     expect((await attacked.sendRequest('/health/live')).status).toBe(200);
   });
 
   it('opens the circuit after repeated failures, probes with one request and closes it on success', async () => {
-    attacked.upstream.trick = wire('', reset);
-    for (let failures = 0; failures < 5; failures += 1) isNo(await read(), 502);
+    attacked.upstream.behaviour = wire('', reset);
+    for (let failures = 0; failures < 5; failures += 1) isFailure(await read(), 502);
     await attacked.gateway.logged(OPENS);
     expect(attacked.upstream.received).toHaveLength(5);
 
     const [refused, notReady, alive] = [await read(), await ready(), await attacked.sendRequest('/health/live')];
-    isNo(refused, 503);
-    isNo(notReady, 503);
+    isFailure(refused, 503);
+    isFailure(notReady, 503);
     expect(alive.status).toBe(200);
     expect(attacked.upstream.received).toHaveLength(5);
 
     // The probe request hangs until the spec has seen that no other request is sent.
-    const held: (() => void)[] = [];
-    attacked.upstream.trick = (response, asked) => held.push(() => json({ id: 1, amount: '1' })(response, asked));
-    attacked.upstream.listsTrick = attacked.upstream.trick;
+    const pending: (() => void)[] = [];
+    attacked.upstream.behaviour = (response, request) =>
+      pending.push(() => json({ id: 1, amount: '1' })(response, request));
+    attacked.upstream.listsBehaviour = attacked.upstream.behaviour;
     const many = Array.from({ length: 20 }, () => until(read, 200, [502, 503, 504]));
-    await attacked.upstream.until(() => held.length > 0);
-    isNo(await until(ready, 503, []), 503);
-    expect(held).toHaveLength(1);
-    attacked.upstream.listsTrick = undefined;
-    attacked.upstream.trick = json({ id: 1, amount: '1' });
-    held.forEach((answer) => answer());
+    await attacked.upstream.until(() => pending.length > 0);
+    isFailure(await until(ready, 503, []), 503);
+    expect(pending).toHaveLength(1);
+    attacked.upstream.listsBehaviour = undefined;
+    attacked.upstream.behaviour = json({ id: 1, amount: '1' });
+    pending.forEach((respond) => respond());
 
     await Promise.all(many);
     await attacked.gateway.logged(CLOSES);
@@ -108,12 +110,12 @@ describe('gateway with an unstable upstream', () => {
 
   it('responds to 150 concurrent requests during an outage and serves all of them afterwards', async () => {
     const all = () => Promise.all(Array.from({ length: 150 }, read));
-    attacked.upstream.trick = json({ id: 1, amount: '1' });
+    attacked.upstream.behaviour = json({ id: 1, amount: '1' });
     expect(new Set((await all()).map(({ status }) => status))).toEqual(new Set([200]));
 
     const [responses] = await Promise.all([
       all(),
-      attacked.upstream.until(() => attacked.upstream.received.length > 165).then(() => attacked.upstream.goAway()),
+      attacked.upstream.until(() => attacked.upstream.received.length > 165).then(() => attacked.upstream.stop()),
     ]);
     const gone = await all();
 
@@ -122,7 +124,7 @@ describe('gateway with an unstable upstream', () => {
     gone.forEach(({ status }) => expect([502, 503]).toContain(status));
     expect((await until(ready, 503, [200])).body).toMatchObject({ errorCode: 'unavailable' });
 
-    await attacked.upstream.comeBack();
+    await attacked.upstream.restart();
     await until(read, 200, [502, 503]);
     expect((await until(ready, 200, [503])).body).toEqual({ status: 'ok' });
     expect(new Set((await all()).map(({ status }) => status))).toEqual(new Set([200]));

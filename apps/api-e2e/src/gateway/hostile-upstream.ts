@@ -87,23 +87,6 @@ export class HostileUpstream {
     await once(this.server.listen(this.port, '127.0.0.1'), 'listening');
   }
 
-  /** Former names, until circuit.spec.ts uses the current ones. */
-  get trick(): Behaviour {
-    return this.behaviour;
-  }
-  set trick(behaviour: Behaviour) {
-    this.behaviour = behaviour;
-  }
-  set listsTrick(behaviour: Behaviour | undefined) {
-    this.listsBehaviour = behaviour;
-  }
-  goAway(): Promise<void> {
-    return this.stop();
-  }
-  comeBack(): Promise<void> {
-    return this.restart();
-  }
-
   private listAt(path: string): unknown {
     if (path === '/apps') return this.apps;
     if (path === '/apps/1/users') return this.users;
