@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { chooseRates } from '@banking/rates';
-import { LedgerBankingService, LedgerDirectory, startWork } from '@banking/operations';
+import { LedgerBankingService, LedgerDirectory, startBankingWorker } from '@banking/operations';
 import { makeDemoData } from '@banking/demo';
 import { explainFailure, openDeployment } from '@banking/deployment';
 import type { Implementation } from './banking.module.js';
@@ -29,7 +29,7 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
     rates: chooseRates({ rates: quotes.rates, sandbox }, database, warn),
   };
   const banking = new LedgerBankingService(database, books, terms, sandbox);
-  let work: ReturnType<typeof startWork> | undefined;
+  let work: ReturnType<typeof startBankingWorker> | undefined;
   return {
     banking,
     directory: new LedgerDirectory(database, { bindsByEmail: config.bindsByEmail }),
@@ -37,7 +37,7 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
     refusals: [],
     async onListening() {
       if (!config.worker) return;
-      work = startWork(deployment, {
+      work = startBankingWorker(deployment, {
         orders: banking.orders,
         sandbox,
         onError: (error, failed) => {

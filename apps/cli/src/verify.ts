@@ -1,13 +1,5 @@
 import { minorUnits, type WorkspaceId } from '@banking/domain';
-import { CHECKS, INTERWORKSPACE_CHECK, type VerificationReport, verifyBooks } from '@banking/ledger';
-import {
-  type Attention,
-  DIRECTORY_CHECK,
-  findAttention,
-  PAYMENT_CHECKS,
-  verifyDirectory,
-  verifyPayments,
-} from '@banking/books-proof';
+import { type DeploymentReport, verifyDeployment } from '@banking/books-proof';
 import { readDemoBookings } from '@banking/demo';
 import type { Command } from 'commander';
 import { withDeployment } from './deployment.js';
@@ -21,17 +13,6 @@ import { chosenWorkspaces } from './workspaces.js';
 
 /** Limits a snapshot to a minute. A range takes about a second. */
 const STATEMENT_TIMEOUT_MS = 60_000;
-
-/** Checks across workspaces, which need all of them. */
-const CHECKS_OF_ALL: readonly string[] = [INTERWORKSPACE_CHECK, DIRECTORY_CHECK];
-
-interface DeploymentReport extends VerificationReport {
-  /** The checks that ran, and those skipped because one workspace was named. */
-  readonly checks: readonly string[];
-  readonly skippedChecks: readonly string[];
-  /** Work for an operator. It is no finding. */
-  readonly attention: readonly Attention[];
-}
 
 export function addVerifyCommand(program: Command): void {
   program
@@ -65,14 +46,8 @@ async function verify(workspaceId: WorkspaceId | undefined): Promise<DeploymentR
       proven += 1;
       reportProgress(`Verified the books of workspace ${id}, ${proven} of ${ids.length}.`);
     };
-    const report = await verifyBooks(database, ids, { isWhole, onWorkspace, onRange });
     const bookedWithoutOrder = await readDemoBookings(database);
-    const payments = await verifyPayments(database, ids, { onRange, bookedWithoutOrder });
-    const directory = isWhole ? await verifyDirectory(database, ids) : [];
-    const attention = await findAttention(database, ids);
-    const checks = [...CHECKS, ...PAYMENT_CHECKS, ...(isWhole ? CHECKS_OF_ALL : [])];
-    const findings = [...report.findings, ...payments, ...directory];
-    return { ...report, checks, skippedChecks: isWhole ? [] : CHECKS_OF_ALL, findings, attention };
+    return verifyDeployment(database, ids, { isWhole, onWorkspace, onRange, bookedWithoutOrder });
   }, use);
 }
 
@@ -119,6 +94,6 @@ function printSection(head: readonly string[], rows: Parameters<typeof printTabl
   printTable(head, rows, '');
 }
 
-function verdict({ findings }: VerificationReport): string {
+function verdict({ findings }: DeploymentReport): string {
   return `The books are not in order: ${findings.length === 1 ? 'one finding' : `${findings.length} findings`}.`;
 }

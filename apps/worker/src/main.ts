@@ -1,5 +1,5 @@
 import { isOperatorError, openDeployment } from '@banking/deployment';
-import { OrderService, startWork } from '@banking/operations';
+import { OrderService, startBankingWorker } from '@banking/operations';
 import { ConfigError, createLogger, runService, type RunningService } from '@banking/process';
 import { chooseRates } from '@banking/rates';
 import { readConfig } from './config.js';
@@ -28,7 +28,7 @@ async function start(): Promise<RunningService> {
   let readStatus: HealthSource['readStatus'] = () => Promise.reject(new Error('the worker has not started'));
   const source = { isStopping: () => isStopping, readStatus: () => readStatus() };
   const health = address && (await serveHealth(address, source).catch(explainAddress));
-  const worker = startWork(deployment, {
+  const worker = startBankingWorker(deployment, {
     orders: new OrderService(deployment.books, chooseRates({ rates, sandbox }, deployment.database, warn), {
       isSandbox: sandbox,
     }),

@@ -1,4 +1,4 @@
-import { type RefusalRow, RowRefusal } from './row-refusal.js';
+import { type RefusalRow, BaseRefusal } from './base-refusal.js';
 
 /** The rows that this library refuses with itself: amounts and their currencies. */
 export const AMOUNT_REFUSALS = {
@@ -26,6 +26,6 @@ export const AMOUNT_REFUSALS = {
 } as const satisfies Record<string, RefusalRow>;
 
 /** Makes a refusal about an amount or its currency, without loading the whole table. `instanceof Refusal` holds for it. */
-export function amountRefusal(reason: keyof typeof AMOUNT_REFUSALS, message: string): RowRefusal {
-  return new RowRefusal(reason, AMOUNT_REFUSALS[reason], message);
+export function amountRefusal(reason: keyof typeof AMOUNT_REFUSALS, message: string): BaseRefusal {
+  return new BaseRefusal(reason, AMOUNT_REFUSALS[reason], message);
 }

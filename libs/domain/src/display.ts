@@ -1,7 +1,7 @@
 import { type MinorUnits, minorUnits } from './amount.js';
 import { amountRefusal } from './amount-refusal.js';
 import { decimalsOf } from './currencies.js';
-import type { RowRefusal } from './row-refusal.js';
+import type { BaseRefusal } from './base-refusal.js';
 
 const DECIMAL = /^(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?$/;
 
@@ -62,7 +62,7 @@ export function parseAmount(text: string, currencyCode: string): MinorUnits {
   return minorUnits(sign === '-' ? -magnitude : magnitude);
 }
 
-function tooPrecise(currencyCode: string, decimals: number, given: number): RowRefusal {
+function tooPrecise(currencyCode: string, decimals: number, given: number): BaseRefusal {
   const allowed = decimals === 0 ? 'no decimals' : `at most ${decimals} decimals`;
   return amountRefusal('amount_too_precise', `An amount in ${currencyCode} must have ${allowed}, not ${given}.`);
 }

@@ -35,7 +35,7 @@ export * from './states.js';
 export * from './timestamp.js';
 
 // Refusals
-export type { ErrorBody, RefusalDetail, RefusalOptions } from './row-refusal.js';
+export type { ErrorBody, RefusalDetail, RefusalOptions } from './base-refusal.js';
 export * from './refusal-table.js';
 
 // The ports

@@ -3,7 +3,7 @@ import { BUSINESS } from './refusal-rows/business.js';
 import { DENIED } from './refusal-rows/denied.js';
 import { MALFORMED } from './refusal-rows/malformed.js';
 import { PROTOCOL } from './refusal-rows/protocol.js';
-import { REFUSAL_BRAND, type RefusalOptions, type RefusalRow, RowRefusal } from './row-refusal.js';
+import { REFUSAL_BRAND, type RefusalOptions, type RefusalRow, BaseRefusal } from './base-refusal.js';
 
 /**
  * The table of refusals: every expected failure of the service, one row each.
@@ -32,7 +32,7 @@ export const RETRY_AFTER_S = 1;
  * `instanceof Refusal` holds for every copy of this library: a process that both imports and requires the library has
  * two.
  */
-export class Refusal extends RowRefusal<RefusalReason> {
+export class Refusal extends BaseRefusal<RefusalReason> {
   /** @param message sent to the caller; the message of the row if it is left out */
   constructor(reason: RefusalReason, message?: string, options?: RefusalOptions) {
     super(reason, REFUSALS[reason], message, options);

@@ -14,4 +14,4 @@ export { requirePosted, type Entry, type Leg, type PostedTransaction, type Propo
 export * from './ranges.js';
 export * from './return-entry.js';
 export type { Finding } from './finding.js';
-export * from './verify.js';
+export * from './verify-books.js';

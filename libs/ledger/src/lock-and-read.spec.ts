@@ -6,7 +6,7 @@ import { preparePosting } from './prepare-posting.js';
 import type { Outcome, Proposal } from './proposal.js';
 import { payment } from './testing/proposals.js';
 import { account, euros, holding, NORTH, openWorld, type World } from './testing/world.js';
-import { verifyBooks } from './verify.js';
+import { verifyBooks } from './verify-books.js';
 import { write } from './write.js';
 
 let world: World;

@@ -3,7 +3,7 @@ import { post } from './post.js';
 import type { Proposal } from './proposal.js';
 import { comeback, funding, payment, payout } from './testing/proposals.js';
 import { account, euros, holding, NORTH, openWorld, type World } from './testing/world.js';
-import { verifyBooks } from './verify.js';
+import { verifyBooks } from './verify-books.js';
 
 let world: World;
 let ada: number;

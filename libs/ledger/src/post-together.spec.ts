@@ -5,7 +5,7 @@ import { post } from './post.js';
 import type { Outcome } from './proposal.js';
 import { crossing, funding, payment, payout, proposal } from './testing/proposals.js';
 import { account, EUR, euros, holding, NORTH, openWorld, SOUTH, type World } from './testing/world.js';
-import { verifyBooks } from './verify.js';
+import { verifyBooks } from './verify-books.js';
 
 let world: World;
 /** Books with separate connections and reserved ids, as in another process. */

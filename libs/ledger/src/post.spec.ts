@@ -3,7 +3,7 @@ import { sql } from '@banking/postgres/testing';
 import { post } from './post.js';
 import { crossing, funding, payment, payout, proposal, comeback } from './testing/proposals.js';
 import { account, euros, EUR, holding, NORTH, openWorld, posted, SOUTH, USD, type World } from './testing/world.js';
-import { verifyBooks } from './verify.js';
+import { verifyBooks } from './verify-books.js';
 
 let world: World;
 

@@ -5,7 +5,7 @@ import { OWNER_ROLE } from '@banking/postgres';
 import { LEDGER_MIGRATIONS } from './books.js';
 import { payment, proposal } from './testing/proposals.js';
 import { account, NORTH, openWorld, posted, SOUTH, type World } from './testing/world.js';
-import { verifyBooks } from './verify.js';
+import { verifyBooks } from './verify-books.js';
 
 let world: World;
 beforeAll(async () => {

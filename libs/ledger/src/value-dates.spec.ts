@@ -5,7 +5,7 @@ import { sql } from '@banking/postgres/testing';
 import { post } from './post.js';
 import { funding, payment, proposal } from './testing/proposals.js';
 import { account, euros, NORTH, openWorld, plant, posted, SOUTH, type World } from './testing/world.js';
-import { verifyBooks } from './verify.js';
+import { verifyBooks } from './verify-books.js';
 import { VALUE_DATES_CHECK } from './verify-value-dates.js';
 
 let world: World;

@@ -2,7 +2,7 @@ import { openBooks } from './books.js';
 import type { RangeProgress } from './ranges.js';
 import { crossing, funding, payment, payout } from './testing/proposals.js';
 import { account, euros, NORTH, openWorld, plant, posted, SOUTH, type World } from './testing/world.js';
-import { verifyBooks } from './verify.js';
+import { verifyBooks } from './verify-books.js';
 
 let world: World;
 let ada: number;

@@ -1,6 +1,6 @@
 import { crossing, proposal } from './testing/proposals.js';
 import { account, EUR, euros, NORTH, openWorld, plant, posted, SOUTH, USD, type World } from './testing/world.js';
-import { INTERWORKSPACE_CHECK, verifyBooks } from './verify.js';
+import { INTERWORKSPACE_CHECK, verifyBooks } from './verify-books.js';
 
 let world: World;
 let ada: number;

@@ -10,7 +10,7 @@ export { placeOrder } from './orders/place-order.js';
 export { postOrders } from './orders/post-orders.js';
 export { EXECUTION } from './orders/order-statements.js';
 export { runTime } from './orders/next-run.js';
-export { startWork } from './worker/start-worker.js';
+export { startBankingWorker } from './worker/start-banking-worker.js';
 
 // For operators and the demo data
 export { newAccountCode } from './accounts/account-code.js';

@@ -61,7 +61,7 @@ import { getRecipient } from './recipients/get-recipient.js';
 import { getStatement } from './accounts/get-statement.js';
 import { getTransfer } from './transfers/get-transfer.js';
 import { listAccounts } from './accounts/list-accounts.js';
-import { moveClock } from './sandbox/move-clock.js';
+import { moveClock } from './sandbox/sandbox-clock.js';
 import { newAccountCode as randomAccountCode } from './accounts/account-code.js';
 import { openAccount } from './accounts/open-account.js';
 import { listAppUsers } from './apps/list-app-users.js';

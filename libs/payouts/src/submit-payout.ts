@@ -2,12 +2,12 @@ import type { Books } from '@banking/ledger';
 import { bind, sqlStatement } from '@banking/postgres';
 import { payoutKey, type PaymentReader, type Rail } from './rail.js';
 import { recordEvent } from './record-rail-event.js';
-import { retryPayout, type TriedPayout } from './retry-payout.js';
+import { findEarlierSubmission, type PayoutAttempt } from './find-earlier-submission.js';
 import {
   holdWork,
   WorkError,
   type Claim,
-  type FailedTry,
+  type FailedAttempt,
   type WorkHandler,
   type WorkOutcome,
 } from '@banking/work-queue';
@@ -29,7 +29,7 @@ const BEGIN_SUBMITTING = sqlStatement(
   `update payout set status = 'submitting', tries = tries + 1, fence = $3, updated_at = statement_timestamp()
    where workspace_id = $1 and transaction_id = $2 and status in ('due', 'submitting')`,
 );
-const READ_PAYOUT = sqlStatement<TriedPayout>(
+const READ_PAYOUT = sqlStatement<PayoutAttempt>(
   'read_payout',
   'select status, tries from payout where workspace_id = $1 and transaction_id = $2',
 );
@@ -49,7 +49,7 @@ const NOTE_FAILURE = sqlStatement(
 export function payoutHandler(options: PayoutOptions): WorkHandler {
   return {
     run: (claim, signal) => submitPayout(options, claim, signal),
-    noteFailure: ({ workspaceId, subjectId }: Claim, { reason, isParked }: FailedTry) => [
+    noteFailure: ({ workspaceId, subjectId }: Claim, { reason, isParked }: FailedAttempt) => [
       bind(NOTE_FAILURE, workspaceId, subjectId, reason, isParked),
     ],
   };
@@ -73,7 +73,7 @@ async function submitPayout(
   const key = payoutKey(workspaceId, transactionId);
   const within = <T>(call: (signal: AbortSignal) => Promise<T>) =>
     beforeAbort(call, AbortSignal.any([signal, deadline()]));
-  let events = await retryPayout(payout, () => within((until) => rail.find(key, until)));
+  let events = await findEarlierSubmission(payout, () => within((until) => rail.find(key, until)));
   if (events === undefined) {
     const payment = { ...(await readPayment(workspaceId, transactionId)), key };
     events = await within((until) => rail.submit(payment, until));

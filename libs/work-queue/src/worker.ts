@@ -1,8 +1,8 @@
 import type { Backoff } from '@banking/postgres';
 import { claimWork, renewClaims, type Claim } from './claims.js';
-import { handleClaim, type HandlingOptions, type WorkHandler } from './handle-claim.js';
+import { runClaimedWork, type HandlingOptions, type WorkHandler } from './run-claimed-work.js';
 import { Loop } from './loop.js';
-import { HEARTBEAT_MS, IDLE_MS, RETRY_POLICIES } from './retry-policies.js';
+import { HEARTBEAT_MS, IDLE_MS, WORK_RETRY_POLICIES } from './work-retry-policies.js';
 import { readWorkStatus, type WorkStatus } from './work-status.js';
 
 /** A periodic task of a worker beside the queue, such as receiving the events of the network. */
@@ -53,7 +53,7 @@ export class Worker {
     const { chores = [], idleMs = IDLE_MS, backoff, random = Math.random, onError = () => undefined } = options;
     this.claiming = new Loop(async () => (await this.claim()) > 0 && this.free() > 0, {
       idleMs,
-      backoff: backoff ?? RETRY_POLICIES.claim,
+      backoff: backoff ?? WORK_RETRY_POLICIES.claim,
       random,
       onError,
     });
@@ -61,7 +61,7 @@ export class Worker {
       (chore) =>
         new Loop(async () => (await chore.run()) > 0, {
           idleMs: chore.idleMs ?? idleMs,
-          backoff: backoff ?? RETRY_POLICIES.chore,
+          backoff: backoff ?? WORK_RETRY_POLICIES.chore,
           random,
           onError: (error) => onError(error, { chore: chore.name }),
         }),
@@ -150,7 +150,7 @@ export class Worker {
 
   private take(claim: Claim, handler: WorkHandler): void {
     const control = new AbortController();
-    const finished = handleClaim(this.options, handler, claim, control.signal).then(() => {
+    const finished = runClaimedWork(this.options, handler, claim, control.signal).then(() => {
       this.running.delete(running);
       this.claiming.wake();
     });

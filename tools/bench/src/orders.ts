@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { type Books, verifyBooks } from '@banking/ledger';
+import type { Books } from '@banking/ledger';
 import { allWorkspaces } from '@banking/provisioning';
 import { DEMO_RATES } from '@banking/rates';
 import { OrderService, type OrderSubmitter, postOrders } from '@banking/operations';
 import { openDeployment } from '@banking/deployment';
-import { verifyPayments } from '@banking/books-proof';
+import { verifyDeployment } from '@banking/books-proof';
 import { readDemoBookings } from '@banking/demo';
 import { analyzeTables, bind, type ConnectionOptions, SCHEMA, sqlStatement, type Database } from '@banking/postgres';
 import { attachEmbeddedServer } from '@banking/embedded-postgres';
@@ -66,7 +66,7 @@ export function benchOrders(options: OrdersOptions): Promise<Result> {
     comparisons.push(...(await compareAll(questionsOverHttp(ground, service, options), options)));
     await service.stop();
     onProgress('Proving the books and the payments');
-    await prove(dataDir);
+    await verify(dataDir);
     return resultOf(comparisons);
   });
 }
@@ -201,8 +201,8 @@ async function requireFsync(database: Database): Promise<void> {
   }
 }
 
-/** @throws Error when the fast way has written anything wrong */
-async function prove(dataDir: string): Promise<void> {
+/** @throws Error if the books have a finding after the bench */
+async function verify(dataDir: string): Promise<void> {
   const { database, close } = await openDeployment({
     dataDir,
     isSandbox: true,
@@ -211,10 +211,8 @@ async function prove(dataDir: string): Promise<void> {
   });
   try {
     const ids = (await allWorkspaces(database)).map(({ id }) => id);
-    const findings = [
-      ...(await verifyBooks(database, ids, { isWhole: true })).findings,
-      ...(await verifyPayments(database, ids, { bookedWithoutOrder: await readDemoBookings(database) })),
-    ];
+    const bookedWithoutOrder = await readDemoBookings(database);
+    const { findings } = await verifyDeployment(database, ids, { isWhole: true, bookedWithoutOrder });
     const [first] = findings;
     if (first) throw new Error(`${findings.length} faults in the books: ${JSON.stringify(first)}`);
   } finally {

@@ -3,7 +3,7 @@ import { parseId, Refusal, type DirectoryUser, type RoleName, type Subject, type
 import { JSON_ONLY, preferredType } from '../http/accept.js';
 import type { CalledRequest, Caller } from './caller.js';
 import { bearerToken, headerLines } from './credentials.js';
-import { ACCESS, isRole, type OperationId, suffices } from './matrix.js';
+import { ACCESS, isRole, type OperationId, suffices } from './access-matrix.js';
 import type { RateLimit } from './rate-limit.js';
 import type { RoleLookup } from './role-lookup.js';
 import { CredentialError, type TokenVerifier } from './token-verifier.js';

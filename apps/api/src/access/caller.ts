@@ -1,7 +1,7 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { RoleName, Scope, UserId, WorkspaceId } from '@banking/domain';
 import type { RequestContext } from '../http/request-context.js';
-import type { OperationId } from './matrix.js';
+import type { OperationId } from './access-matrix.js';
 
 declare const checked: unique symbol;
 

@@ -3,7 +3,7 @@ import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiBearerAuth, ApiExtension, ApiHeader, ApiOperation } from '@nestjs/swagger';
 import type { FastifyContextConfig } from 'fastify';
 import type { RefusalReason } from '@banking/domain';
-import { ACCESS, isRole, type OperationId, suffices } from './matrix.js';
+import { ACCESS, isRole, type OperationId, suffices } from './access-matrix.js';
 import { deprecationText } from '../http/deprecation.js';
 import type { Provenance } from '../http/field.decorator.js';
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OpenAPIObject } from '@nestjs/swagger';
-import type { OperationId } from '../access/matrix.js';
+import type { OperationId } from '../access/access-matrix.js';
 
 export type OperationObject = NonNullable<OpenAPIObject['paths'][string]['get']>;
 export type ParameterObject = Exclude<NonNullable<OperationObject['parameters']>[number], { $ref: string }>;

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { REFUSALS } from '@banking/domain';
-import { ACCESS, isRole, type OperationId } from '../access/matrix.js';
+import { ACCESS, isRole, type OperationId } from '../access/access-matrix.js';
 import { offlineDocument } from './offline-document.js';
 
 describe('the OpenAPI document', () => {

@@ -1,7 +1,7 @@
 import { ConnectionError, OutcomeUnknownError, RemoteRefusal, ServiceError } from '@banking/client';
 import { SessionError } from '@banking/client/session';
 import { Refusal, type RefusalDetail, type RefusalReason } from '@banking/domain';
-import type { OperationId } from '../access/matrix.js';
+import type { OperationId } from '../access/access-matrix.js';
 import { StatementError } from '../accounts/statement-csv.js';
 import { ConfigError } from '@banking/process';
 import type { ErrorResponse, TranslatedError } from '../http/error-response.js';

@@ -1,4 +1,4 @@
-import type { RefusalRow } from '../row-refusal.js';
+import type { RefusalRow } from '../base-refusal.js';
 
 /** 409 and 422: the request is valid and allowed, and the state of the books or a rule prevents it. */
 export const BUSINESS = {

@@ -1,4 +1,4 @@
-import type { RefusalRow } from '../row-refusal.js';
+import type { RefusalRow } from '../base-refusal.js';
 
 /** 401, 403, 404. A resource that does not exist and a resource of another workspace have the same response. */
 export const DENIED = {

@@ -1,4 +1,4 @@
-import type { RefusalRow } from '../row-refusal.js';
+import type { RefusalRow } from '../base-refusal.js';
 
 /** 400: the request is not valid for the operation. */
 export const MALFORMED = {

@@ -1,4 +1,4 @@
-import type { RefusalRow } from '../row-refusal.js';
+import type { RefusalRow } from '../base-refusal.js';
 
 /** HTTP, limits and failures of the service: 405 to 431, 429 and 5xx. */
 export const PROTOCOL = {

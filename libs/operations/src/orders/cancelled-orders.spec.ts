@@ -13,7 +13,7 @@ import { verifyBooks } from '@banking/ledger';
 import { Worker } from '@banking/work-queue';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { DEMO_RATES } from '@banking/rates';
-import { startWork, workOf } from '../worker/start-worker.js';
+import { startBankingWorker, workOf } from '../worker/start-banking-worker.js';
 import { demoDatabase } from '../testing/test-databases.js';
 import { verifyPayments } from '../testing/verify-payments.js';
 
@@ -138,7 +138,7 @@ describe('a network whose events cannot be received', () => {
     const { resource, read } = await place({ type: 'scheduled', startAt: '2099-01-01T00:00:00Z' });
     const grant = 'update (handed_until, acknowledged) on sandbox_rail_event';
     await world.owner.query(`revoke ${grant} from banking_app`);
-    const running = startWork(world, {
+    const running = startBankingWorker(world, {
       orders: service.orders,
       sandbox: true,
       onError: (error, failed) => told.push([(error as { code?: string }).code, failed?.chore]),

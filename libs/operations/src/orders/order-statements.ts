@@ -1,7 +1,7 @@
 import { openPayouts, type Outgoing } from '@banking/payouts';
 import { openWork } from '@banking/work-queue';
 import { bind, sqlStatement, type BoundStatement } from '@banking/postgres';
-import { CONVERSION_ROUNDING } from '../payments/fixed-amount.js';
+import { CONVERSION_ROUNDING } from '../payments/rounding.js';
 import type { ConversionTerms } from '../payments/payment-terms.js';
 
 /** A row of `customer_order`. */

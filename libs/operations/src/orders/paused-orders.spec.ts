@@ -5,7 +5,7 @@ import { recordEvent, releaseParkedWork } from '@banking/payouts';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { resumePausedOrder } from '@banking/provisioning';
 import { DEMO_RATES } from '@banking/rates';
-import { workOf } from '../worker/start-worker.js';
+import { workOf } from '../worker/start-banking-worker.js';
 import { recipientAbroad } from '../testing/recipient-abroad.js';
 import { onceReadRun } from '../testing/once-read-run.js';
 import { orderWorld } from '../testing/order-world.js';

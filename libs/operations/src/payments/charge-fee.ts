@@ -1,17 +1,7 @@
-import {
-  convert,
-  type CurrencyCode,
-  inverse,
-  type MinorUnits,
-  minorUnits,
-  type Rate,
-  type Rounding,
-} from '@banking/domain';
+import { convert, type CurrencyCode, inverse, type MinorUnits, minorUnits, type Rate } from '@banking/domain';
 import type { Leg } from '@banking/ledger';
 import { feeOf, feeScheduleOf } from '@banking/reference';
-
-/** Each step of a fee is rounded up. The fee is never below its schedule. */
-const FEE_ROUNDING: Rounding = 'up';
+import { FEE_ROUNDING } from './rounding.js';
 
 /**
  * The fee of a payment in minor units of the account's currency, zero if its corridor has no schedule.

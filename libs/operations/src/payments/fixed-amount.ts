@@ -1,7 +1,4 @@
-import type { MinorUnits, Rounding } from '@banking/domain';
-
-/** The rounding of the arriving amount. A conversion never pays out more than it takes in, whatever amount the caller chooses. */
-export const CONVERSION_ROUNDING: Rounding = 'down';
+import type { MinorUnits } from '@banking/domain';
 
 /** The amount of a payment that the caller chose. The other amount follows from it. */
 export interface FixedAmount {

@@ -1,6 +1,7 @@
 import type { CurrencyCode } from '@banking/domain';
 import { bind, sqlStatement, type Database } from '@banking/postgres';
-import { type FixedAmount, CONVERSION_ROUNDING } from './fixed-amount.js';
+import type { FixedAmount } from './fixed-amount.js';
+import { CONVERSION_ROUNDING } from './rounding.js';
 
 /** The ids that a payment refers to. */
 export interface NamedPayment {

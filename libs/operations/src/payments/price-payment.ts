@@ -13,7 +13,8 @@ import {
 } from '@banking/domain';
 import { type DatedRate, noRate, type RateSource, writtenRate } from '@banking/rates';
 import { feeOfPayment } from './charge-fee.js';
-import { type FixedAmount, CONVERSION_ROUNDING } from './fixed-amount.js';
+import type { FixedAmount } from './fixed-amount.js';
+import { CONVERSION_ROUNDING } from './rounding.js';
 import type { PaidCorridor, PaymentParties } from './payment-parties.js';
 
 /** The amounts, rate and fee of a payment. */

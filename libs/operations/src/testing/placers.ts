@@ -4,7 +4,7 @@ import { Worker } from '@banking/work-queue';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { addGrant, addUser } from '@banking/provisioning';
 import { DEMO_RATES } from '@banking/rates';
-import { workOf } from '../worker/start-worker.js';
+import { workOf } from '../worker/start-banking-worker.js';
 import { verifyPayments } from './verify-payments.js';
 import { onceReadRun } from './once-read-run.js';
 import { demoDatabase } from './test-databases.js';

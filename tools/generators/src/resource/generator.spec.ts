@@ -34,7 +34,7 @@ describe('nx g @banking/tools:resource', () => {
 
   it('adds the resource to each file that lists resources', () => {
     expect(pathsOf('UPDATE')).toEqual([
-      'apps/api/src/access/matrix.ts',
+      'apps/api/src/access/access-matrix.ts',
       'apps/api/src/app.module.ts',
       'apps/api/src/docs/openapi.ts',
       'docs/flows.md',
@@ -84,8 +84,10 @@ describe('nx g @banking/tools:resource', () => {
 
   it('refuses to change a file that has no place for the entry', () => {
     const tree = new FsTree(ROOT, false);
-    tree.write('apps/api/src/access/matrix.ts', 'export const ACCESS = {};\n');
+    tree.write('apps/api/src/access/access-matrix.ts', 'export const ACCESS = {};\n');
 
-    expect(() => addResource(tree, { name: 'coupon' })).toThrow('apps/api/src/access/matrix.ts has no "getLiveness:"');
+    expect(() => addResource(tree, { name: 'coupon' })).toThrow(
+      'apps/api/src/access/access-matrix.ts has no "getLiveness:"',
+    );
   });
 });

@@ -4,7 +4,7 @@ import type { Backoff, RetryPolicy } from '@banking/postgres';
 export const TRIES_MAX = 10;
 
 /** What a worker tries again. The delays have full jitter (`backoffMs`). */
-export const RETRY_POLICIES = {
+export const WORK_RETRY_POLICIES = {
   /** A piece of work that failed. A transient failure has the same delays, without a limit of tries. */
   work: { triesMax: TRIES_MAX, minMs: 100, firstMs: 2_000, maxMs: 900_000 },
   /** The claim of due work, while the database cannot serve. */

@@ -57,7 +57,7 @@ export const REFUSAL_BRAND = Symbol.for('@banking/domain/Refusal');
  * A refusal made from its row. It does not import the table, so a page that only reads amounts does not load every
  * message of the service. Callers catch it as `Refusal`.
  */
-export class RowRefusal<Reason extends string = string> extends Error {
+export class BaseRefusal<Reason extends string = string> extends Error {
   override readonly name: string = 'Refusal';
   readonly reason: Reason;
   readonly status: number;

@@ -3,19 +3,19 @@ import type { Rail } from './rail.js';
 import type { RailEvent } from './record-rail-event.js';
 
 /** A payout at the start of a try. `tries` includes this one, except of a payout that is `submitted` already. */
-export interface TriedPayout {
+export interface PayoutAttempt {
   readonly status: 'due' | 'submitting' | 'submitted' | 'settled' | 'failed' | 'parked';
   readonly tries: number;
 }
 
 /**
  * Retries a payout, or checks a submitted one. The network may already have the payment of an earlier try, so the payment is found by
- * key before it is submitted again. The time of the next try is decided by `handle-claim.ts` of the work queue.
+ * key before it is submitted again. The time of the next try is decided by `run-claimed-work.ts` of the work queue.
  *
  * @returns the events of the payment if the network has it; undefined if the payment must be submitted
  */
-export async function retryPayout(
-  { status, tries }: TriedPayout,
+export async function findEarlierSubmission(
+  { status, tries }: PayoutAttempt,
   find: () => ReturnType<Rail['find']>,
 ): Promise<readonly RailEvent[] | undefined> {
   if (status !== 'submitted' && tries <= 1) return undefined;

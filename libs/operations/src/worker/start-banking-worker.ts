@@ -27,7 +27,7 @@ interface OpenBooks {
 }
 
 /** Starts a worker. Any number of workers may run, in any number of processes. Stop it before the deployment is closed. */
-export function startWork(deployment: OpenBooks, settings: WorkSettings): Worker {
+export function startBankingWorker(deployment: OpenBooks, settings: WorkSettings): Worker {
   return startWorker(workOf(deployment, settings));
 }
 

@@ -1,13 +1,13 @@
 import { parseAmount, type AccountId, type RecipientId, type TransferAmount, type WorkspaceId } from '@banking/domain';
 import { verifyBooks } from '@banking/ledger';
-import { claimWork, handleClaim } from '@banking/work-queue';
+import { claimWork, runClaimedWork } from '@banking/work-queue';
 import { cancelOrder } from '../orders/cancel-order.js';
 import { OrderService } from '../orders/order-service.js';
 import { placeOrder } from '../orders/place-order.js';
 import { DEMO_RATES } from '@banking/rates';
 import { NO_RATES } from '@banking/rates';
 import { readPayment } from './read-payment.js';
-import { startWork, workOf } from './start-worker.js';
+import { startBankingWorker, workOf } from './start-banking-worker.js';
 import { demoDatabase } from '../testing/test-databases.js';
 import { verifyPayments } from '../testing/verify-payments.js';
 
@@ -98,7 +98,11 @@ describe('a deployment with a worker', () => {
   it('hands a due payout over in a sandbox and has it credited', async () => {
     const id = await due();
     const errors: unknown[] = [];
-    const worker = startWork(world, { orders: orderService(), sandbox: true, onError: (error) => errors.push(error) });
+    const worker = startBankingWorker(world, {
+      orders: orderService(),
+      sandbox: true,
+      onError: (error) => errors.push(error),
+    });
     try {
       while ((await statusOf(id)) !== 'submitted');
       await world.owner.query(`update sandbox_rail_event set due_at = now()`);
@@ -116,7 +120,7 @@ describe('a deployment with a worker', () => {
 
   it('leaves a payout waiting without a network', async () => {
     const id = await due();
-    const worker = startWork(world, { orders: orderService(), sandbox: false });
+    const worker = startBankingWorker(world, { orders: orderService(), sandbox: false });
     worker.nudge();
     await worker.stop();
 
@@ -146,7 +150,7 @@ describe('a run that fails for the last time while its order is cancelled', () =
 
     await cancelOrder(world.database, scope, { accountId, orderId: resource.id });
     const failing = { ...handler, run: () => Promise.reject(new Error('out of order')) };
-    await handleClaim({ database: world.database }, failing, claim!, new AbortController().signal);
+    await runClaimedWork({ database: world.database }, failing, claim!, new AbortController().signal);
 
     const { rows } = await world.owner.query(`select from work where kind = 'execution' and subject_id = $1`, [
       claim!.subjectId,

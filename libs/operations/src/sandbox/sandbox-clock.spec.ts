@@ -13,7 +13,7 @@ import { Worker } from '@banking/work-queue';
 import { bind, sqlStatement, RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { DEMO_RATES } from '@banking/rates';
-import { workOf } from '../worker/start-worker.js';
+import { workOf } from '../worker/start-banking-worker.js';
 import { demoDatabase } from '../testing/test-databases.js';
 import { verifyPayments } from '../testing/verify-payments.js';
 import { reasonOf } from '@banking/postgres/testing';

@@ -3,11 +3,11 @@ import { CommitInDoubtError } from '@banking/postgres';
 import { KIND, openQueue, type Queue } from './testing/queue.js';
 import { passTime, type World } from './testing/world.js';
 import { claimWork } from './claims.js';
-import { WorkError } from './handle-claim.js';
-import { RETRY_POLICIES, TRIES_MAX } from './retry-policies.js';
+import { WorkError } from './run-claimed-work.js';
+import { WORK_RETRY_POLICIES, TRIES_MAX } from './work-retry-policies.js';
 import { Worker } from './worker.js';
 
-const DELAY_MAX_MS = RETRY_POLICIES.work.maxMs;
+const DELAY_MAX_MS = WORK_RETRY_POLICIES.work.maxMs;
 
 let queue: Queue;
 let world: World;

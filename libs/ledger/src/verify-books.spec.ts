@@ -3,7 +3,7 @@ import { hashOf } from './decide.js';
 import { post } from './post.js';
 import { comeback, crossing, funding, payment, payout } from './testing/proposals.js';
 import { account, euros, NORTH, openWorld, plant, posted, SOUTH, type World } from './testing/world.js';
-import { CHECKS, verifyBooks } from './verify.js';
+import { CHECKS, verifyBooks } from './verify-books.js';
 
 let world: World;
 let ada: number;

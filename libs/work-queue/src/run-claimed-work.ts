@@ -1,14 +1,14 @@
 import { Refusal } from '@banking/domain';
 import { backoffMs, type BoundStatement, type Database } from '@banking/postgres';
 import { delayWork, endWork, isLostClaim, parkWork, postponeWork, retryLater, type Claim } from './claims.js';
-import { RETRY_POLICIES } from './retry-policies.js';
+import { WORK_RETRY_POLICIES } from './work-retry-policies.js';
 import { isTransientFailure } from './transient-failure.js';
 
 /** The result of a piece of work: it is complete, or it is due again later. */
 export type WorkOutcome = 'done' | { readonly laterMs: number };
 
 /** A failed try, as it is recorded. */
-export interface FailedTry {
+export interface FailedAttempt {
   /** For an operator to read. */
   readonly reason: string;
   /** Whether it was the last: the work is parked. A transient failure never parks. */
@@ -23,7 +23,7 @@ export interface WorkHandler {
    */
   run(claim: Claim, signal: AbortSignal): Promise<WorkOutcome>;
   /** The writes that are recorded together with a failed try. */
-  noteFailure?(claim: Claim, failure: FailedTry): readonly BoundStatement<unknown>[];
+  noteFailure?(claim: Claim, failure: FailedAttempt): readonly BoundStatement<unknown>[];
 }
 
 /** An error with a message for operators: it contains no name, account number or amount. */
@@ -45,7 +45,7 @@ interface FailedWork extends Partial<Claim> {
 }
 
 /** Does claimed work and records its result, under the fence of the claim. Never throws. */
-export async function handleClaim(
+export async function runClaimedWork(
   { database, random = Math.random, onError = () => undefined }: HandlingOptions,
   handler: WorkHandler,
   claim: Claim,
@@ -60,8 +60,11 @@ export async function handleClaim(
     if (isLostClaim(error)) return;
     onError(error, claim);
     const isTransient = isTransientFailure(error);
-    const failure = { reason: reasonOf(error), isParked: !isTransient && claim.tries >= RETRY_POLICIES.work.triesMax };
-    const writes = writesOf(claim, failure, isTransient, random());
+    const failure = {
+      reason: reasonOf(error),
+      isParked: !isTransient && claim.tries >= WORK_RETRY_POLICIES.work.triesMax,
+    };
+    const writes = retryOrPark(claim, failure, isTransient, random());
     await record([...writes, ...(handler.noteFailure?.(claim, failure) ?? [])]).catch((unrecorded: unknown) => {
       // A worker that has taken the work over records its own result.
       if (!isLostClaim(unrecorded)) onError(unrecorded, claim);
@@ -70,14 +73,14 @@ export async function handleClaim(
 }
 
 /** A transient failure lengthens the delay and uses no try; any other counts, and the tenth parks. */
-function writesOf(
+function retryOrPark(
   claim: Claim,
-  { reason, isParked }: FailedTry,
+  { reason, isParked }: FailedAttempt,
   isTransient: boolean,
   random: number,
 ): BoundStatement<unknown>[] {
   if (isParked) return parkWork(claim, reason);
-  const policy = RETRY_POLICIES.work;
+  const policy = WORK_RETRY_POLICIES.work;
   if (isTransient) return delayWork(claim, backoffMs(policy, claim.delays + 1, random), reason);
   return retryLater(claim, backoffMs(policy, claim.tries, random), reason);
 }

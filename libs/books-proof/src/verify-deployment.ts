@@ -1,0 +1,46 @@
+import { CHECKS, INTERWORKSPACE_CHECK, type VerificationReport, verifyBooks } from '@banking/ledger';
+import type { Database } from '@banking/postgres';
+import { type Attention, findAttention } from './find-attention.js';
+import { PAYMENT_CHECKS, verifyPayments } from './verify-payments.js';
+import type { VerifyOptions } from './verify-ranges.js';
+import { DIRECTORY_CHECK, verifyDirectory } from './verify-trails.js';
+
+/** Checks across workspaces, which need all of them. */
+const CHECKS_OF_ALL: readonly string[] = [INTERWORKSPACE_CHECK, DIRECTORY_CHECK];
+
+export interface DeploymentReport extends VerificationReport {
+  /** The checks that ran, and those skipped because not all workspaces were named. */
+  readonly checks: readonly string[];
+  readonly skippedChecks: readonly string[];
+  /** Work for an operator. It is no finding. */
+  readonly attention: readonly Attention[];
+}
+
+export interface DeploymentVerifyOptions extends VerifyOptions {
+  /** Whether these are all workspaces of the deployment: only then the checks across workspaces run. */
+  readonly isWhole: boolean;
+  /** Called after the books of each workspace. */
+  readonly onWorkspace?: (workspaceId: number) => void;
+}
+
+/**
+ * Verifies the books, the payments and the directory from their rows, and lists the work for operators. Changes nothing.
+ * The caller decides how to report findings: this function does not throw for them.
+ */
+export async function verifyDeployment(
+  database: Database,
+  workspaceIds: readonly number[],
+  options: DeploymentVerifyOptions,
+): Promise<DeploymentReport> {
+  const { isWhole } = options;
+  const report = await verifyBooks(database, workspaceIds, options);
+  const payments = await verifyPayments(database, workspaceIds, options);
+  const directory = isWhole ? await verifyDirectory(database, workspaceIds) : [];
+  return {
+    ...report,
+    checks: [...CHECKS, ...PAYMENT_CHECKS, ...(isWhole ? CHECKS_OF_ALL : [])],
+    skippedChecks: isWhole ? [] : CHECKS_OF_ALL,
+    findings: [...report.findings, ...payments, ...directory],
+    attention: await findAttention(database, workspaceIds),
+  };
+}
