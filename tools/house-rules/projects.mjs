@@ -35,7 +35,11 @@ export const PROJECTS = {
     mayImport: ['domain', 'postgres', 'ledger', 'operations', 'reference'],
     specsMayImport: ['payouts', 'rates', 'provisioning'],
   },
-  demo: { type: 'lib', mayImport: ['domain', 'postgres', 'ledger', 'payouts', 'rates', 'operations', 'provisioning'] },
+  demo: {
+    type: 'lib',
+    mayImport: ['domain', 'postgres', 'rates', 'operations', 'provisioning'],
+    specsMayImport: ['ledger'],
+  },
   deployment: {
     type: 'lib',
     mayImport: ['domain', 'process', 'embedded-postgres', 'postgres', 'ledger', 'payouts', 'operations'],

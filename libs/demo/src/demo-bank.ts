@@ -3,13 +3,15 @@ import type {
   AddInternalRecipientInput,
   AddInternationalRecipientInput,
   RecipientId,
+  TransferAmount,
   WorkspaceId,
 } from '@banking/domain';
-import type { Books } from '@banking/ledger';
 import { LedgerBankingService, newAccountCode } from '@banking/operations';
-import { addFunding } from '@banking/provisioning';
 import { DEMO_RATES } from '@banking/rates';
 import { findStep, keyOf, once, recordStep, transactionStep } from './demo-steps.js';
+
+/** The open books of a deployment, as the service takes them. */
+export type Books = NonNullable<ConstructorParameters<typeof LedgerBankingService>[1]>;
 
 export interface DemoAccount {
   readonly workspaceId: WorkspaceId;
@@ -24,7 +26,7 @@ export interface DemoTransfer {
   readonly transferId: number;
 }
 
-/** Makes accounts, money and recipients through the operations that serve customers and operators, each step once. */
+/** Makes accounts, money and recipients through the port, each step once. */
 export class DemoBank {
   readonly service: LedgerBankingService;
   private nextCode: string | undefined;
@@ -64,12 +66,10 @@ export class DemoBank {
     });
   }
 
-  /** @param amount as people write it, in the currency of the account */
-  async fund(step: string, { id: accountId }: DemoAccount, amount: string): Promise<void> {
+  async fund(step: string, { workspaceId, id: accountId }: DemoAccount, amount: TransferAmount): Promise<void> {
     await this.transfer(step, async () => {
-      const funding = { accountId, amount, reference: 'Opening funds', key: keyOf(step).idempotencyKey };
-      const { transfer } = await addFunding(this.books, funding);
-      return { transferId: transfer.id, transactionId: transfer.edges.transaction!.id };
+      const { resource } = await this.service.fundAccount({ workspaceId }, { accountId, amount }, keyOf(step));
+      return { transferId: resource.id, transactionId: resource.edges.transaction!.id };
     });
   }
 
@@ -102,14 +102,14 @@ export class DemoBank {
     return made;
   }
 
-  async findTransfer(step: string): Promise<DemoTransfer | undefined> {
+  private async findTransfer(step: string): Promise<DemoTransfer | undefined> {
     const transferId = await findStep(this.books.database, step);
     const transactionId = await findStep(this.books.database, transactionStep(step));
     return transferId === undefined || transactionId === undefined ? undefined : { transferId, transactionId };
   }
 }
 
-export const recordTransfer = (step: string, { transactionId, transferId }: DemoTransfer) => [
+const recordTransfer = (step: string, { transactionId, transferId }: DemoTransfer) => [
   recordStep(transactionStep(step), transactionId),
   recordStep(step, transferId),
 ];

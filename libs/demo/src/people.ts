@@ -1,4 +1,3 @@
-import type { Books } from '@banking/ledger';
 import type { Database } from '@banking/postgres';
 import {
   addApp,
@@ -10,6 +9,7 @@ import {
   allUsers,
   allWorkspaces,
 } from '@banking/provisioning';
+import type { Books } from './demo-bank.js';
 import { once } from './demo-steps.js';
 
 const ACTOR = 'demo';

@@ -101,7 +101,7 @@ describe('a pending payout', () => {
       direction: 'debit',
       type: 'payout',
       purpose: 'IR001',
-      feeAmount: '1250',
+      feeAmount: '2875',
       description: 'Float for Berlin',
       edges: {
         account: {
@@ -131,7 +131,7 @@ describe('a pending payout', () => {
 
     expect(transaction?.edges.transfers?.map(({ type, amount }) => [type, amount])).toEqual([
       ['payout', '1875000'],
-      ['fee', '1250'],
+      ['fee', '2875'],
     ]);
     for (const { edges } of transaction!.edges.transfers!) expect(edges).not.toHaveProperty('transaction');
   });
