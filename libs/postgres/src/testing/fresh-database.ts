@@ -80,7 +80,7 @@ async function connect(run: Published, name: string, options: Partial<DatabaseOp
     // The database is dropped while a client of the spec may still be connected, which then gets an error.
     owner.on('error', () => undefined);
     await owner.query(`set search_path = ${quoted(SCHEMA)}, public`);
-    database = await Database.open({ connection, role: APP_ROLE, schema: SCHEMA, ...options });
+    database = await Database.open({ connection, role: APP_ROLE, schema: SCHEMA, ...PATIENT, ...options });
     return { database, connection, owner, disconnect };
   } catch (error) {
     await disconnect();
