@@ -1,0 +1,124 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { spawn } from 'node:child_process';
+import { LocalIssuer } from '@banking/local-issuer';
+import { DatabaseProxy } from './database-proxy.js';
+import { DatabaseServer } from './database-server.js';
+import { type App, freePort, ServiceProcess } from './service-process.js';
+
+const APPS: readonly App[] = ['api', 'api', 'worker', 'worker'];
+const CLI = join(__dirname, '../../../apps/cli/dist/main.js');
+const CALLER = 'ada@northwind.example';
+
+/** A process and the proxy between it and PostgreSQL. */
+export interface Member {
+  readonly process: ServiceProcess;
+  readonly proxy: DatabaseProxy;
+}
+
+/** What `banking verify` found. */
+export interface BooksProof {
+  readonly exitCode: number | null;
+  readonly output: string;
+}
+
+/** One PostgreSQL server, two api processes without due work, and two workers, each behind a proxy of its own. */
+export class Cluster {
+  private constructor(
+    readonly folder: string,
+    readonly database: DatabaseServer,
+    readonly apis: readonly Member[],
+    readonly workers: readonly Member[],
+    /** Without faults, for the command line. */
+    private readonly healthy: DatabaseProxy,
+    readonly token: string,
+  ) {}
+
+  /** Makes a database with demo data in the folder, and starts all processes on it. */
+  static async start(folder: string, onProgress: (line: string) => void): Promise<Cluster> {
+    const dataDir = join(folder, 'data');
+    await mkdir(dataDir, { recursive: true });
+    onProgress('starting PostgreSQL, two api processes and two workers');
+    const database = await DatabaseServer.start(dataDir, () => undefined);
+    const members: (Member & { readonly app: App })[] = [];
+    const healthy = await DatabaseProxy.start(database.socket);
+    for (const [index, app] of APPS.entries()) {
+      const proxy = await DatabaseProxy.start(database.socket);
+      const name = `${app}-${index % 2}`;
+      const environment = { ...environmentOf(database, proxy, dataDir), CONNECTIONS_PER_ADDRESS: '1000' };
+      const logFile = join(folder, `${name}.log`);
+      const process = new ServiceProcess({ app, name, port: await freePort(), logFile, environment });
+      members.push({ app, process, proxy });
+    }
+    const of = (wanted: App) => members.filter(({ app }) => app === wanted);
+    const token = await tokenOf(dataDir);
+    const cluster = new Cluster(folder, database, of('api'), of('worker'), healthy, token);
+    try {
+      // The first api migrates and makes the demo data.
+      const [first, ...others] = members;
+      await first?.process.start({ DEMO_DATA: 'on' });
+      await Promise.all(others.map(({ process }) => process.start()));
+    } catch (error) {
+      await cluster.stop();
+      throw error;
+    }
+    return cluster;
+  }
+
+  get members(): readonly Member[] {
+    return [...this.apis, ...this.workers];
+  }
+
+  /** The address of an api by number, where any number is good. */
+  url(api: number): string {
+    return this.apis[api % this.apis.length]?.process.url ?? '';
+  }
+
+  /** Ends every fault and starts what does not run, so that the final state can be read. */
+  async heal(): Promise<void> {
+    for (const { proxy, process } of this.members) {
+      proxy.delay(0);
+      proxy.endSilence();
+      process.resume();
+    }
+    await this.database.ready();
+    await Promise.all(this.members.map(({ process }) => (process.isRunning ? process.ready() : process.start())));
+  }
+
+  /** Runs `banking verify`. */
+  async verify(): Promise<BooksProof> {
+    const env = { PATH: process.env['PATH'], ...environmentOf(this.database, this.healthy, join(this.folder, 'data')) };
+    const child = spawn(process.execPath, [CLI, 'verify', '--json'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+    }
+    const exitCode = await new Promise<number | null>((resolve) => child.once('close', resolve));
+    return { exitCode, output };
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.members.map(({ process }) => process.stop()));
+    await Promise.all([...this.members.map(({ proxy }) => proxy.close()), this.healthy.close()]);
+    await this.database.stop();
+  }
+
+  /** Removes the database; the logs stay. */
+  async removeData(): Promise<void> {
+    await rm(join(this.folder, 'data'), { recursive: true, force: true });
+  }
+}
+
+function environmentOf({ login }: DatabaseServer, { port }: DatabaseProxy, dataDir: string): Record<string, string> {
+  return {
+    DATA_DIR: dataDir,
+    DATABASE_URL: `postgres://${login.user}@127.0.0.1:${port}/${login.database}`,
+    SANDBOX: 'on',
+    DEMO_DATA: 'off',
+  };
+}
+
+async function tokenOf(dataDir: string): Promise<string> {
+  const issuer = await LocalIssuer.open(dataDir);
+  return issuer.sign({ email: CALLER, audience: 'banking-api', lifetimeSeconds: 24 * 3600 });
+}

@@ -1,0 +1,162 @@
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { DelayedPipe } from './delayed-pipe.js';
+
+/** One connection of a process to PostgreSQL. */
+interface Link {
+  readonly client: Socket;
+  readonly server: Socket;
+  readonly toServer: DelayedPipe;
+  readonly toClient: DelayedPipe;
+  /** Bytes of both ends are dropped, and neither end is told. */
+  isSilent: boolean;
+}
+
+/** ReadyForQuery outside a database transaction: what was sent before is committed. */
+const READY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);
+
+/** When a statement is interrupted: before the server receives it, or after it is committed and before the client knows. */
+export type CutTime = 'before' | 'after';
+
+/** A statement to interrupt, by its name in the extended protocol. */
+interface Cut {
+  readonly name: Buffer;
+  readonly when: CutTime;
+  readonly act: (link: Link) => void;
+}
+
+/**
+ * A TCP proxy between one process and PostgreSQL. It passes bytes on until a fault is injected.
+ *
+ * A statement may arrive in several pieces. A name that is cut in two is not recognised, and the next commit is.
+ */
+export class DatabaseProxy {
+  private delayMs = 0;
+  private readonly links = new Set<Link>();
+  private cut: Cut | undefined;
+  private readonly committing = new WeakSet<Link>();
+
+  private constructor(private readonly listener: Server) {}
+
+  /** @param socket the path of the Unix socket of PostgreSQL */
+  static async start(socket: string): Promise<DatabaseProxy> {
+    const listener = createServer();
+    const proxy = new DatabaseProxy(listener);
+    listener.on('connection', (client) => proxy.join(client, connect(socket)));
+    await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+    return proxy;
+  }
+
+  get port(): number {
+    return (this.listener.address() as AddressInfo).port;
+  }
+
+  /** Delays every piece of data in both directions; 0 ends the delay. */
+  delay(ms: number): void {
+    this.delayMs = ms;
+  }
+
+  /** Drops everything on the present connections from now on, as if the network had lost the other end. */
+  silence(): void {
+    for (const link of this.links) link.isSilent = true;
+  }
+
+  /** Resets the connections that were silenced: the network is back, and what was sent meanwhile is lost. */
+  endSilence(): void {
+    for (const link of this.links) if (link.isSilent) resetLink(link);
+  }
+
+  /** Resets every connection. */
+  reset(): void {
+    for (const link of this.links) resetLink(link);
+  }
+
+  /** Resets the connection of the next commit. @returns whether there was one before the signal */
+  async resetAtCommit(when: CutTime, signal: AbortSignal): Promise<boolean> {
+    return this.interrupt('commit', when, signal, resetLink);
+  }
+
+  /**
+   * Waits until the next statement of this name is committed, and withholds the response.
+   *
+   * @returns the reset of the connection that waits for it; undefined if the signal ended the wait first
+   */
+  async withhold(statement: string, signal: AbortSignal): Promise<(() => void) | undefined> {
+    let release: (() => void) | undefined;
+    await this.interrupt(statement, 'after', signal, (link) => {
+      link.isSilent = true;
+      release = () => resetLink(link);
+    });
+    return release;
+  }
+
+  async close(): Promise<void> {
+    this.reset();
+    await new Promise((resolve) => this.listener.close(resolve));
+  }
+
+  private interrupt(
+    statement: string,
+    when: CutTime,
+    signal: AbortSignal,
+    act: (link: Link) => void,
+  ): Promise<boolean> {
+    if (signal.aborted) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      const end = (isDone: boolean) => {
+        this.cut = undefined;
+        signal.removeEventListener('abort', giveUp);
+        resolve(isDone);
+      };
+      const giveUp = () => end(false);
+      signal.addEventListener('abort', giveUp, { once: true });
+      const name = Buffer.from(`\0${statement}\0`);
+      this.cut = { name, when, act: (link) => (act(link), end(true)) };
+    });
+  }
+
+  private join(client: Socket, server: Socket): void {
+    const link: Link = {
+      client,
+      server,
+      toServer: new DelayedPipe((bytes) => link.isSilent || server.destroyed || server.write(bytes)),
+      toClient: new DelayedPipe((bytes) => link.isSilent || client.destroyed || client.write(bytes)),
+      isSilent: false,
+    };
+    this.links.add(link);
+    client.setNoDelay(true);
+    client.on('data', (bytes) => this.passToServer(link, bytes));
+    server.on('data', (bytes) => this.passToClient(link, bytes));
+    for (const socket of [client, server]) {
+      socket.on('error', () => undefined);
+      // A silent link stays until the silence ends: the other end does not learn that this end is gone.
+      socket.on('close', () => link.isSilent || this.end(link));
+    }
+  }
+
+  private end(link: Link): void {
+    this.links.delete(link);
+    for (const pipe of [link.toServer, link.toClient]) pipe.end();
+    for (const socket of [link.client, link.server]) socket.destroy();
+  }
+
+  private passToServer(link: Link, bytes: Buffer): void {
+    if (link.isSilent) return;
+    if (this.cut !== undefined && bytes.includes(this.cut.name)) {
+      if (this.cut.when === 'before') return this.cut.act(link);
+      this.committing.add(link);
+    }
+    link.toServer.pass(bytes, this.delayMs);
+  }
+
+  private passToClient(link: Link, bytes: Buffer): void {
+    if (link.isSilent) return;
+    if (this.cut?.when === 'after' && this.committing.has(link) && bytes.includes(READY)) return this.cut.act(link);
+    link.toClient.pass(bytes, this.delayMs);
+  }
+}
+
+function resetLink(link: Link): void {
+  link.isSilent = false;
+  if (link.client.destroyed) link.server.destroy();
+  else link.client.resetAndDestroy();
+}

@@ -1,0 +1,127 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-postgres';
+import { Client, type QueryResultRow } from 'pg';
+
+/** Without these an acknowledged order may be lost in a crash, and a run would prove nothing. */
+const DURABLE = ['fsync', 'full_page_writes', 'synchronous_commit', 'data_checksums'] as const;
+
+const RESTART_MS = 60_000;
+
+/**
+ * The PostgreSQL server of a run. It is the embedded one, so that a postmaster that was killed is started again as for a user. All
+ * queries here run as the superuser, beside the proxies, so that a fault of a process does not disturb the judge.
+ */
+export class DatabaseServer {
+  private constructor(
+    private readonly embedded: EmbeddedServer,
+    private readonly folder: string,
+  ) {}
+
+  /** @throws Error if the server could lose a commit */
+  static async start(dataDir: string, log: (line: string) => void): Promise<DatabaseServer> {
+    const embedded = await attachEmbeddedServer({ dataDir, log });
+    const [row] = await queryOnce<{ folder: string }>(embedded, `select current_setting('data_directory') as folder`);
+    const server = new DatabaseServer(embedded, row?.folder ?? '');
+    await server.requireDurability();
+    return server;
+  }
+
+  /** The path of the socket, for a proxy. */
+  get socket(): string {
+    const { host, port } = this.embedded.connection;
+    return `${host}/.s.PGSQL.${port}`;
+  }
+
+  get login(): { readonly user: string; readonly database: string } {
+    const { user, database } = this.embedded.connection;
+    return { user, database };
+  }
+
+  async query<Row extends QueryResultRow>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+    return queryOnce(this.embedded, text, values);
+  }
+
+  /** A connection of its own, for many queries. */
+  async connect(): Promise<Client> {
+    return connectTo(this.embedded);
+  }
+
+  /** Kills the postmaster: its backends end without a checkpoint, and the next start recovers. */
+  killPostmaster(): void {
+    process.kill(this.postmaster(), 'SIGKILL');
+  }
+
+  /** The immediate mode of shutdown, as `pg_ctl stop -m immediate`. */
+  stopImmediately(): void {
+    process.kill(this.postmaster(), 'SIGQUIT');
+  }
+
+  /** Ends one backend of a service: politely by the server, or with SIGKILL, after which the server restarts all of them. */
+  async endBackend(how: 'terminate' | 'kill', target: number): Promise<boolean> {
+    const backends = await this.query<{ pid: number }>(
+      `select pid from pg_stat_activity where backend_type = 'client backend' and application_name like 'banking%' and pid <> pg_backend_pid()
+       order by pid`,
+    );
+    const chosen = backends[target % Math.max(1, backends.length)];
+    if (chosen === undefined) return false;
+    if (how === 'terminate') await this.query('select pg_terminate_backend($1)', [chosen.pid]);
+    else process.kill(chosen.pid, 'SIGKILL');
+    return true;
+  }
+
+  /** Resolves when the server takes queries. @throws Error after a minute */
+  async ready(): Promise<void> {
+    const until = Date.now() + RESTART_MS;
+    for (;;) {
+      try {
+        await this.query('select 1');
+        return;
+      } catch (error) {
+        if (Date.now() > until) throw error;
+        await sleep(100);
+      }
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.embedded.detach();
+  }
+
+  private async requireDurability(): Promise<void> {
+    const settings = await this.query<{ name: string; setting: string }>(
+      'select name, setting from pg_settings where name = any($1)',
+      [DURABLE],
+    );
+    const off = settings.filter(({ setting }) => setting !== 'on').map(({ name }) => name);
+    if (settings.length !== DURABLE.length || off.length > 0) {
+      throw new Error(`the server could lose a commit: ${off.join(', ') || 'a setting is missing'} must be on`);
+    }
+  }
+
+  private postmaster(): number {
+    return Number(readFileSync(join(this.folder, 'postmaster.pid'), 'utf8').split('\n')[0]);
+  }
+}
+
+async function connectTo({ connection }: EmbeddedServer): Promise<Client> {
+  const client = new Client({ ...connection, application_name: 'faults', connectionTimeoutMillis: 5_000 });
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
+}
+
+async function queryOnce<Row extends QueryResultRow>(
+  embedded: EmbeddedServer,
+  text: string,
+  values: readonly unknown[] = [],
+): Promise<Row[]> {
+  const client = await connectTo(embedded);
+  try {
+    await client.query('set search_path = banking, pg_temp');
+    return (await client.query<Row>(text, [...values])).rows;
+  } finally {
+    await client.end();
+  }
+}

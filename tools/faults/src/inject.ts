@@ -1,0 +1,105 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ClientLog } from './client-log.js';
+import type { Cluster, Member } from './cluster.js';
+import type { CutTime } from './database-proxy.js';
+import type { FaultKind, PlannedFault } from './schedule.js';
+
+/** A commit comes soon under load. */
+const COMMIT_WAIT_MS = 2_000;
+const DELAY_MS = 500;
+
+/** Injects one fault and waits until it is over. @returns the target, or undefined if the fault found none */
+type Injection = (cluster: Cluster, fault: PlannedFault) => Promise<string | undefined>;
+
+const INJECTIONS: Readonly<Record<FaultKind, Injection>> = {
+  'kill-api': ({ apis }, fault) => killAndStart(chosen(apis, fault)),
+  'kill-worker': ({ workers }, fault) => killAndStart(chosen(workers, fault)),
+  'pause-api': ({ apis }, fault) => pause(chosen(apis, fault), fault.lastsMs),
+  'pause-worker': ({ workers }, fault) => pause(chosen(workers, fault), fault.lastsMs),
+  'terminate-backend': ({ database }, { target }) => endBackend(database, 'terminate', target),
+  'kill-backend': ({ database }, { target }) => endBackend(database, 'kill', target),
+  'kill-postmaster': async ({ database }) => {
+    database.killPostmaster();
+    await database.ready();
+    return 'postmaster';
+  },
+  'stop-postmaster': async ({ database }) => {
+    database.stopImmediately();
+    await database.ready();
+    return 'postmaster';
+  },
+  delay: async ({ members }, fault) => {
+    const { process, proxy } = chosen(members, fault);
+    proxy.delay(DELAY_MS);
+    await sleep(fault.lastsMs);
+    proxy.delay(0);
+    return process.name;
+  },
+  'half-open': async ({ members }, fault) => {
+    const { process, proxy } = chosen(members, fault);
+    proxy.silence();
+    await sleep(fault.lastsMs);
+    proxy.endSilence();
+    return process.name;
+  },
+  reset: async ({ members }, fault) => {
+    const { process, proxy } = chosen(members, fault);
+    proxy.reset();
+    return process.name;
+  },
+  'reset-at-commit': async ({ apis }, fault) => {
+    const { process, proxy } = chosen(apis, fault);
+    const when: CutTime = fault.lastsMs % 2 === 0 ? 'before' : 'after';
+    const isCut = await proxy.resetAtCommit(when, AbortSignal.timeout(COMMIT_WAIT_MS));
+    return isCut ? `${process.name}, ${when} the server` : undefined;
+  },
+};
+
+/** How often each kind was injected. */
+export type FaultCounts = ReadonlyMap<FaultKind, number>;
+
+/** Injects the planned faults one after another until the signal. A fault that found no target is not counted. */
+export async function injectFaults(
+  cluster: Cluster,
+  plan: Iterable<PlannedFault>,
+  log: ClientLog,
+  signal: AbortSignal,
+  onFault: (kind: FaultKind) => void,
+): Promise<void> {
+  for (const fault of plan) {
+    if (signal.aborted) return;
+    await sleep(fault.afterMs, undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) return;
+    const target = await INJECTIONS[fault.kind](cluster, fault);
+    if (target === undefined) continue;
+    await log.append({ event: 'fault', kind: fault.kind, target });
+    onFault(fault.kind);
+  }
+}
+
+function chosen(members: readonly Member[], { target }: PlannedFault): Member {
+  return members[target % members.length] as Member;
+}
+
+async function killAndStart({ process }: Member): Promise<string> {
+  await process.kill();
+  await process.start();
+  return process.name;
+}
+
+async function pause({ process }: Member, lastsMs: number): Promise<string> {
+  process.pause();
+  await sleep(lastsMs);
+  process.resume();
+  return process.name;
+}
+
+async function endBackend(
+  database: Cluster['database'],
+  how: 'terminate' | 'kill',
+  target: number,
+): Promise<string | undefined> {
+  const isEnded = await database.endBackend(how, target);
+  if (how === 'kill') await database.ready();
+  return isEnded ? 'backend' : undefined;
+}

@@ -1,0 +1,142 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ClientLog, ResponseEvent, SentOrder } from './client-log.js';
+import type { Random } from './random.js';
+import { call, type Endpoint, isRetried, sendOrder } from './send-order.js';
+import { FUNDS, type LoadAccount, type LoadWorld, PAYOUT_AMOUNT, PAYOUT_FEE } from './world.js';
+
+/** A client gives up an order after this time; its outcome may then stay unknown. */
+const GIVE_UP_MS = 60_000;
+const PAUSE_MS = [50, 400] as const;
+const AMOUNT_MAX = 500;
+/** Of 10 orders, so many are payouts, and so many pay from the account of the client. The others are between pool accounts. */
+const SHARES = { payout: 1, owned: 5 };
+
+export interface LoadOptions {
+  readonly endpoint: Endpoint;
+  readonly world: LoadWorld;
+  readonly log: ClientLog;
+  readonly random: Random;
+  /** The beginning of every key of the run. */
+  readonly prefix: string;
+  readonly signal: AbortSignal;
+  /** Called after each order. */
+  readonly onOrder: (outcome: ResponseEvent['outcome']) => void;
+  /** Called after each read that was compared. */
+  readonly onRead: () => void;
+}
+
+/** A payment that a client chose. */
+interface Choice {
+  readonly order: SentOrder;
+  readonly isPayout: boolean;
+  readonly isOwned: boolean;
+}
+
+/** Runs one client for each owned account until the signal. Each client finishes the order it has begun. */
+export async function runLoad(options: LoadOptions): Promise<void> {
+  await Promise.all(options.world.owned.map((account, index) => new LoadClient(options, account, index).run()));
+}
+
+class LoadClient {
+  private readonly random: Random;
+  private placed = 0;
+  /** The balance of the own account; undefined once an order on it ended with an unknown outcome. */
+  private balance: number | undefined = FUNDS;
+
+  constructor(
+    private readonly options: LoadOptions,
+    private readonly account: LoadAccount,
+    private readonly index: number,
+  ) {
+    this.random = options.random.fork(`client ${index}`);
+  }
+
+  async run(): Promise<void> {
+    const { signal, onOrder } = this.options;
+    while (!signal.aborted) {
+      const choice = this.choose();
+      const { outcome, orderId, api } = await this.place(choice);
+      onOrder(outcome);
+      if (choice.isOwned) this.count(choice, outcome);
+      if (outcome === 'ok' && orderId !== undefined) await this.readBack(choice, orderId, api + 1);
+    }
+  }
+
+  private choose(): Choice {
+    const { random, account, options } = this;
+    const { world, prefix } = options;
+    const kind = random.below(10);
+    const isPayout = kind < SHARES.payout;
+    const isOwned = isPayout || kind < SHARES.payout + SHARES.owned;
+    const payer = isOwned ? account : random.pick(world.pool);
+    const payees = world.pool.filter(({ currency, id }) => currency === payer.currency && id !== payer.id);
+    const key = `${prefix}-${this.index}-${(this.placed += 1)}`;
+    const recipientId = isPayout
+      ? world.payoutRecipient(payer.workspaceId)
+      : world.recipientFor(payer.workspaceId, random.pick(payees));
+    const amount = String(isPayout ? PAYOUT_AMOUNT : random.between(1, AMOUNT_MAX));
+    return {
+      order: { key, workspaceId: payer.workspaceId, accountId: payer.id, recipientId, amount },
+      isPayout,
+      isOwned,
+    };
+  }
+
+  /** Sends the order, with the same key again while that is worth it, each time to any api. */
+  private async place({
+    order,
+    isPayout,
+  }: Choice): Promise<Pick<ResponseEvent, 'outcome' | 'orderId'> & { api: number }> {
+    const { endpoint, log } = this.options;
+    const until = Date.now() + GIVE_UP_MS;
+    let hasUnknown = false;
+    for (let attempt = 1; ; attempt += 1) {
+      const api = this.random.below(2);
+      const response = await sendOrder(endpoint, log, { order, isPayout, attempt, api });
+      hasUnknown ||= response.outcome === 'unknown';
+      if (!isRetried(response) || Date.now() > until) {
+        const outcome = response.outcome === 'refused' && hasUnknown ? 'unknown' : response.outcome;
+        return { ...response, outcome, api };
+      }
+      await sleep(this.random.between(...PAUSE_MS));
+    }
+  }
+
+  private count({ order, isPayout }: Choice, outcome: ResponseEvent['outcome']): void {
+    if (outcome === 'unknown') this.balance = undefined;
+    if (outcome !== 'ok' || this.balance === undefined) return;
+    this.balance -= Number(order.amount) + (isPayout ? PAYOUT_FEE : 0);
+  }
+
+  /** Reads the order and the balance through the other process, at once after the acknowledgement. */
+  private async readBack({ order, isOwned }: Choice, orderId: number, api: number): Promise<void> {
+    const { workspaceId, accountId, key } = order;
+    await this.read(
+      api,
+      workspaceId,
+      `/accounts/${accountId}/orders/${orderId}`,
+      key,
+      (body) => `${body['description']}`,
+    );
+    if (!isOwned || this.balance === undefined) return;
+    const balanceOf = ({ edges }: Record<string, unknown>) =>
+      `${(edges as { balances: { amount: number }[] }).balances[0]?.amount}`;
+    await this.read(api, workspaceId, `/accounts/${accountId}`, String(this.balance), balanceOf);
+  }
+
+  /** A read without a response, or with a failure of the service, compares nothing. */
+  private async read(
+    api: number,
+    workspaceId: number,
+    path: string,
+    expected: string,
+    valueOf: (body: Record<string, unknown>) => string,
+  ): Promise<void> {
+    const { endpoint, log, onRead } = this.options;
+    const { status, body } = await call(endpoint, { api, method: 'GET', path, workspaceId });
+    if (status === undefined || status >= 500) return;
+    const actual = status === 200 ? valueOf(JSON.parse(body) as Record<string, unknown>) : `status ${status}`;
+    await log.append({ event: 'read', check: 'reads', subject: path, api: api % 2, expected, actual });
+    onRead();
+  }
+}

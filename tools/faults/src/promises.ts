@@ -1,0 +1,108 @@
+import type { CheckName } from './check-orders.js';
+import type { Figures, Scenario } from './scenario.js';
+import { loadScenario } from './scenarios/load-scenario.js';
+import { lostReply } from './scenarios/lost-reply.js';
+import { payoutCrash } from './scenarios/payout-crash.js';
+import { sameKey } from './scenarios/same-key.js';
+import { spend } from './scenarios/spend.js';
+
+/** One promise of the service and how it is proved. */
+export interface ServicePromise {
+  readonly id: string;
+  readonly title: string;
+  readonly scenario: string;
+  /** What a run must reach, so that it passes without a violation. */
+  readonly goals: Figures;
+  /** The checks whose violations break the promise. */
+  readonly checks: readonly CheckName[];
+  /** What the promise also demands and no run measures yet. The verdict is then at most `unknown`. */
+  readonly notMeasured?: string;
+}
+
+/** Between two faults, and how long one lasts. A killed process is started again in this time too. */
+const KILLS = { afterMs: [200, 3_000], lastsMs: [500, 3_000] } as const;
+const OUTAGES = { afterMs: [500, 4_000], lastsMs: [500, 3_000] } as const;
+
+export const SCENARIOS: readonly Scenario[] = [
+  loadScenario({ name: 'bank', faults: [], minutesMax: 5 }),
+  spend,
+  loadScenario({
+    name: 'service-crashes',
+    faults: ['kill-api', 'kill-worker', 'pause-api', 'pause-worker'],
+    times: KILLS,
+    minutesMax: 8,
+  }),
+  loadScenario({
+    name: 'database-crashes',
+    faults: ['kill-postmaster', 'stop-postmaster'],
+    times: OUTAGES,
+    minutesMax: 10,
+  }),
+  lostReply,
+  sameKey,
+  payoutCrash,
+  loadScenario({
+    name: 'connections',
+    faults: ['terminate-backend', 'kill-backend', 'delay', 'half-open', 'reset', 'reset-at-commit'],
+    times: OUTAGES,
+    minutesMax: 8,
+  }),
+];
+
+const ORDERS = ['acknowledged', 'refused', 'stray-orders', 'one-order-per-key', 'same-response', 'balances'] as const;
+const BOOKS = ['money', 'floor', 'books', 'append-only'] as const;
+/** What must hold in every run under faults. */
+const ALL = [...ORDERS, ...BOOKS, 'reads', 'payouts', 'outcome'] as const;
+
+export const PROMISES: readonly ServicePromise[] = [
+  promise('P1', 'Money per currency is conserved', 'bank', { snapshots: 1_000 }, ['money', 'books', 'balances']),
+  promise('P2', 'No balance falls below its floor', 'spend', { rounds: 2_000 }, ['floor', 'outcome', ...ORDERS]),
+  promise(
+    'P3',
+    'Acknowledged orders survive kill -9 of the service',
+    'service-crashes',
+    { kills: 50, acknowledged: 5_000 },
+    ALL,
+  ),
+  promise('P4', 'Acknowledged orders survive a crash of PostgreSQL', 'database-crashes', { faults: 40 }, ALL),
+  promise('P5', 'A retry never posts twice', 'lost-reply', { rounds: 500 }, ['outcome', ...ORDERS]),
+  promise('P6', 'Concurrent requests of one key make one order', 'same-key', { keys: 200 }, ['outcome', ...ORDERS]),
+  promise('P7', 'A key refuses another body', 'same-key', { mutations: 1_000 }, [
+    'outcome',
+    'stray-orders',
+    'acknowledged',
+  ]),
+  promise('P8', 'A read after an acknowledgement shows it', 'bank', { reads: 10_000 }, ['reads']),
+  promise('P9', 'The books balance and are append-only', 'bank', { acknowledged: 1_000, refusedChanges: 15 }, [
+    ...BOOKS,
+    'balances',
+  ]),
+  promise('P15', 'A payout is paid once by the network', 'payout-crash', { kills: 200 }, ['payouts', ...ORDERS]),
+  {
+    ...promise('P27', 'The promises hold while connections to PostgreSQL fail', 'connections', { faults: 60 }, ALL),
+    notMeasured: 'readiness and the time of each response',
+  },
+];
+
+function promise(
+  id: string,
+  title: string,
+  scenario: string,
+  goals: Figures,
+  checks: readonly CheckName[],
+): ServicePromise {
+  return { id, title, scenario, goals, checks };
+}
+
+/** The promises of an id, or all of them. @throws Error for an unknown id */
+export function choosePromises(ids: readonly string[]): readonly ServicePromise[] {
+  if (ids.includes('all')) return PROMISES;
+  const known = new Map(PROMISES.map((one) => [one.id.toLowerCase(), one]));
+  return [...new Set(ids.map((id) => id.toLowerCase()))].map((id) => {
+    const found = known.get(id);
+    if (found === undefined) throw new Error(`Unknown promise '${id}'. Choose from ${listIds()}.`);
+    return found;
+  });
+}
+
+export const listIds = () => ['all', ...PROMISES.map(({ id }) => id)].join(', ');

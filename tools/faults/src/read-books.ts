@@ -1,0 +1,92 @@
+import type { DatabaseServer } from './database-server.js';
+
+/** An order of the load as the database holds it. */
+export interface BookedOrder {
+  readonly key: string;
+  readonly workspaceId: number;
+  readonly id: number;
+  readonly accountId: number;
+  readonly recipientId: number;
+  readonly amount: string;
+  /** The transactions that executed it. */
+  readonly transactions: number;
+}
+
+/** The debits that carry a key, however they came into the books. */
+export interface KeyedDebits {
+  readonly key: string;
+  readonly transactions: number;
+  /** Minor units, without fees. */
+  readonly amount: string;
+}
+
+/** One payout and what the network knows of it. */
+export interface BookedPayout {
+  readonly name: string;
+  readonly status: string;
+  readonly payments: number;
+  readonly amountsDiffer: boolean;
+}
+
+/** The final state of the database, which the client log is compared with. */
+export interface BooksState {
+  readonly orders: readonly BookedOrder[];
+  readonly debits: readonly KeyedDebits[];
+  readonly payouts: readonly BookedPayout[];
+  /** Payments at the network that no payout asked for. */
+  readonly strayPayments: readonly string[];
+  /** The balance of each customer account, by its id. */
+  readonly balances: ReadonlyMap<number, string>;
+}
+
+const ORDERS = `
+  select o.description as "key", o.workspace_id::int as "workspaceId", o.id::float8 as id, o.account_id::float8 as "accountId",
+         o.recipient_id::float8 as "recipientId", o.amount::text as amount,
+         count(distinct e.transaction_id)::int as transactions
+  from customer_order o left join execution e on (e.workspace_id, e.order_id) = (o.workspace_id, o.id)
+  where o.description like $1
+  group by o.workspace_id, o.id`;
+
+const DEBITS = `
+  select description as "key", count(distinct transaction_id)::int as transactions, sum(amount)::text as amount
+  from transfer
+  where description like $1 and direction = 'debit' and account_version is not null and type <> 'fee'
+  group by description`;
+
+const PAYOUTS = `
+  select p.workspace_id || ' ' || p.transaction_id as name, p.status, count(r.key)::int as payments,
+         coalesce(bool_or(r.amount is distinct from t.amount), false) as "amountsDiffer"
+  from payout p
+  join transfer t on (t.workspace_id, t.transaction_id) = (p.workspace_id, p.transaction_id)
+    and t.direction = 'debit' and t.account_version is not null and t.type <> 'fee'
+  left join sandbox_rail_payment r
+    on (split_part(r.key, '-', 2), split_part(r.key, '-', 3)) = (p.workspace_id::text, p.transaction_id::text)
+  where t.description like $1
+  group by p.workspace_id, p.transaction_id`;
+
+const STRAY_PAYMENTS = `
+  select r.key from sandbox_rail_payment r
+  where not exists (
+    select from payout p where r.key = 'payout-' || p.workspace_id || '-' || p.transaction_id)`;
+
+const BALANCES = `select id::float8 as id, balance::text as balance from account where kind = 'customer'`;
+
+const UNSETTLED = `select count(*)::int as count from payout where status in ('due', 'submitting', 'submitted') and created_at > $1`;
+
+/** Reads the orders whose key begins with the prefix, and what belongs to them. */
+export async function readBooks(database: DatabaseServer, prefix: string): Promise<BooksState> {
+  const like = [`${prefix}-%`];
+  const balances = await database.query<{ id: number; balance: string }>(BALANCES);
+  return {
+    orders: await database.query<BookedOrder>(ORDERS, like),
+    debits: await database.query<KeyedDebits>(DEBITS, like),
+    payouts: await database.query<BookedPayout>(PAYOUTS, like),
+    strayPayments: (await database.query<{ key: string }>(STRAY_PAYMENTS)).map(({ key }) => key),
+    balances: new Map(balances.map(({ id, balance }) => [id, balance])),
+  };
+}
+
+/** The payouts since a time that are not finished. */
+export async function countUnsettled(database: DatabaseServer, since: Date): Promise<number> {
+  return (await database.query<{ count: number }>(UNSETTLED, [since]))[0]?.count ?? 0;
+}

@@ -1,0 +1,113 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { checkAppendOnly } from './check-append-only.js';
+import { checkOrders, checkOwnedBalances, checkPayouts, checkReads, type Violation } from './check-orders.js';
+import type { ClientLog } from './client-log.js';
+import type { Cluster } from './cluster.js';
+import { type Operation, operationsOf } from './history.js';
+import type { Random } from './random.js';
+import { countUnsettled, readBooks } from './read-books.js';
+import type { FaultKind } from './schedule.js';
+import { FUNDS, type LoadWorld } from './world.js';
+
+/** What a scenario counts, and a promise demands a number of. */
+export type Figure =
+  'faults' | 'acknowledged' | 'reads' | 'snapshots' | 'rounds' | 'keys' | 'mutations' | 'refusedChanges' | 'kills';
+
+export type Figures = Partial<Record<Figure, number>>;
+
+/** A run of one scenario. */
+export interface RunContext {
+  readonly cluster: Cluster;
+  readonly log: ClientLog;
+  readonly random: Random;
+  /** The beginning of every key. */
+  readonly prefix: string;
+  /** Counted as the run goes on. */
+  readonly tally: Tally;
+  /** Aborted when the figures are reached or the time is over. */
+  readonly signal: AbortSignal;
+  readonly onProgress: (line: string) => void;
+}
+
+/** Counts while a scenario runs, and ends it. */
+export class Tally {
+  readonly figures: Figures = {};
+  readonly faults = new Map<FaultKind, number>();
+  readonly violations: Violation[] = [];
+  operations = 0;
+  succeeded = 0;
+
+  constructor(private readonly onChange: () => void) {}
+
+  count(figure: Figure, by = 1): void {
+    this.figures[figure] = (this.figures[figure] ?? 0) + by;
+    this.onChange();
+  }
+
+  countFault(kind: FaultKind): void {
+    this.faults.set(kind, (this.faults.get(kind) ?? 0) + 1);
+    if (kind === 'kill-api' || kind === 'kill-worker') this.count('kills');
+    this.count('faults');
+  }
+
+  countOperation(isSuccess: boolean): void {
+    this.operations += 1;
+    if (isSuccess) this.succeeded += 1;
+  }
+
+  /** Reports a violation and ends the scenario. */
+  addViolations(violations: readonly Violation[]): void {
+    this.violations.push(...violations);
+    if (violations.length > 0) this.onChange();
+  }
+}
+
+/** A load with its faults and the figures that it counts. */
+export interface Scenario {
+  readonly name: string;
+  /** Each of them must have been injected at least once. */
+  readonly faults: readonly FaultKind[];
+  /** The longest run without `--minutes`. */
+  readonly minutesMax: number;
+  /** Applies load and faults until the signal, then reads the final state. */
+  run(context: RunContext): Promise<void>;
+}
+
+const SETTLE_MS = 150_000;
+
+/** What the final checks need beside the context. */
+export interface Finish {
+  readonly world?: LoadWorld;
+  readonly startedAt: Date;
+  readonly feeOf?: (operation: Operation) => number;
+}
+
+/** Ends all faults, waits until the payouts are settled, and compares the final state with the log. */
+export async function checkFinalState(context: RunContext, { world, startedAt, feeOf }: Finish): Promise<void> {
+  const { cluster, log, tally, prefix, onProgress } = context;
+  onProgress('ending all faults, and waiting until the payouts are settled');
+  await cluster.heal();
+  const until = Date.now() + SETTLE_MS;
+  let unsettled = await countUnsettled(cluster.database, startedAt);
+  while (unsettled > 0 && Date.now() < until) {
+    await sleep(500);
+    unsettled = await countUnsettled(cluster.database, startedAt);
+  }
+  if (unsettled > 0) tally.addViolations([{ check: 'payouts', detail: `${unsettled} payouts are not settled` }]);
+
+  onProgress('comparing the client log with the database, and running banking verify');
+  const books = await readBooks(cluster.database, prefix);
+  const operations = operationsOf(log.events);
+  const owned = (world?.owned ?? []).map(({ id }) => ({ id, funded: FUNDS }));
+  tally.addViolations([
+    ...checkOrders(operations, books),
+    ...checkOwnedBalances(owned, operations, books, feeOf ?? (() => 0)),
+    ...checkReads(log.events.filter((event) => event.event === 'read')),
+    ...checkPayouts(books),
+  ]);
+  const { exitCode, output } = await cluster.verify();
+  if (exitCode !== 0) tally.addViolations([{ check: 'books', detail: `banking verify: ${output.slice(-2_000)}` }]);
+  const appendOnly = await checkAppendOnly(cluster.database);
+  tally.count('refusedChanges', appendOnly.refused);
+  tally.addViolations(appendOnly.violations);
+}

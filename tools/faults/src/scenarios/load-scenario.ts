@@ -1,0 +1,64 @@
+import { injectFaults } from '../inject.js';
+import { runLoad } from '../load.js';
+import { checkFinalState, type RunContext, type Scenario } from '../scenario.js';
+import { type FaultKind, type FaultTimes, planFaults } from '../schedule.js';
+import { watchMoney } from '../watch-money.js';
+import { makeWorld, PAYOUT_AMOUNT, PAYOUT_FEE } from '../world.js';
+
+/** Accounts of each currency, and clients. */
+const POOL = 20;
+const CLIENTS = 16;
+
+export interface LoadScenarioOptions {
+  readonly name: string;
+  readonly faults: readonly FaultKind[];
+  readonly times?: FaultTimes;
+  readonly minutesMax: number;
+  readonly pool?: number;
+}
+
+const TIMES: FaultTimes = { afterMs: [200, 3_000], lastsMs: [500, 4_000] };
+
+/** Clients place orders and read them back, a reader sums all balances, and faults are injected meanwhile. */
+export function loadScenario({ name, faults, times = TIMES, minutesMax, pool = POOL }: LoadScenarioOptions): Scenario {
+  return {
+    name,
+    faults,
+    minutesMax,
+    async run(context) {
+      const { cluster, log, random, prefix, tally, signal, onProgress } = context;
+      onProgress(`opening ${3 * pool + CLIENTS} accounts`);
+      const endpoint = { token: cluster.token, url: (api: number) => cluster.url(api) };
+      const world = await makeWorld(endpoint, { pool, owned: CLIENTS });
+      const startedAt = new Date();
+      onProgress(`${CLIENTS} clients${faults.length === 0 ? '' : `, faults: ${faults.join(', ')}`}`);
+      const plan = faults.length === 0 ? [] : planFaults(random.fork('faults'), faults, times);
+      const [money] = await Promise.all([
+        watchMoney(cluster.database, signal, () => tally.count('snapshots')),
+        injectFaults(cluster, plan, log, signal, (kind) => tally.countFault(kind)),
+        runLoad({ endpoint, world, log, random, prefix, signal, ...counting(context) }),
+      ]);
+      tally.addViolations(money.violations);
+      const feeOf = ({
+        amount,
+        recipientId,
+        workspaceId,
+      }: {
+        amount: string;
+        recipientId: number;
+        workspaceId: number;
+      }) => (amount === String(PAYOUT_AMOUNT) && recipientId === world.payoutRecipient(workspaceId) ? PAYOUT_FEE : 0);
+      await checkFinalState(context, { world, startedAt, feeOf });
+    },
+  };
+}
+
+function counting({ tally }: RunContext) {
+  return {
+    onOrder: (outcome: string) => {
+      tally.countOperation(outcome === 'ok');
+      if (outcome === 'ok') tally.count('acknowledged');
+    },
+    onRead: () => tally.count('reads'),
+  };
+}

@@ -1,0 +1,48 @@
+import type { Random } from './random.js';
+
+/** The kinds of faults. Those of the connection are injected by the proxy between one process and PostgreSQL. */
+export const FAULT_KINDS = [
+  ...['kill-api', 'kill-worker', 'pause-api', 'pause-worker'],
+  ...['terminate-backend', 'kill-backend', 'kill-postmaster', 'stop-postmaster'],
+  ...['delay', 'half-open', 'reset', 'reset-at-commit'],
+] as const;
+
+export type FaultKind = (typeof FAULT_KINDS)[number];
+
+/** A fault and when it is injected. */
+export interface PlannedFault {
+  /** After the end of the fault before it. */
+  readonly afterMs: number;
+  readonly kind: FaultKind;
+  /** Chooses one of the processes or connections that the fault may hit. */
+  readonly target: number;
+  /** How long a pause, a delay or a half-open connection lasts. */
+  readonly lastsMs: number;
+}
+
+/** The time between two faults, and how long one lasts. */
+export interface FaultTimes {
+  readonly afterMs: readonly [least: number, most: number];
+  readonly lastsMs: readonly [least: number, most: number];
+}
+
+/** An endless plan: every kind once in each round, in random order. The same seed gives the same plan. */
+export function* planFaults(random: Random, kinds: readonly FaultKind[], times: FaultTimes): Generator<PlannedFault> {
+  for (;;) {
+    for (const kind of shuffled(random, kinds)) {
+      yield {
+        afterMs: random.between(...times.afterMs),
+        kind,
+        target: random.below(1_000),
+        lastsMs: random.between(...times.lastsMs),
+      };
+    }
+  }
+}
+
+function shuffled<T>(random: Random, all: readonly T[]): T[] {
+  const left = [...all];
+  const result: T[] = [];
+  while (left.length > 0) result.push(...left.splice(random.below(left.length), 1));
+  return result;
+}

@@ -1,0 +1,117 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const ROOT = join(__dirname, '../../..');
+const START_MS = 120_000;
+const STOP_MS = 25_000;
+
+export type App = 'api' | 'worker';
+
+/** What differs between the processes of a cluster. */
+export interface ServiceOptions {
+  readonly app: App;
+  readonly name: string;
+  /** Of the HTTP interface, or of the health checks of a worker. */
+  readonly port: number;
+  readonly logFile: string;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** A built process that can be killed, paused and started again, always with the same address and settings. */
+export class ServiceProcess {
+  private child: ChildProcess | undefined;
+  private isPaused = false;
+
+  constructor(private readonly options: ServiceOptions) {}
+
+  get name(): string {
+    return this.options.name;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.options.port}`;
+  }
+
+  get isRunning(): boolean {
+    return this.child !== undefined && this.child.exitCode === null && this.child.signalCode === null;
+  }
+
+  /** Starts the process and waits until it is ready. @throws Error if it ends before */
+  async start(extra: Readonly<Record<string, string>> = {}): Promise<void> {
+    const { app, port, logFile, environment } = this.options;
+    const log = openSync(logFile, 'a');
+    const own = app === 'api' ? { PORT: String(port), WORKER: 'off' } : { HEALTH_PORT: String(port) };
+    const child = spawn(process.execPath, [join(ROOT, 'apps', app, 'dist/main.js')], {
+      env: { PATH: process.env['PATH'], LOG_FORMAT: 'json', ...environment, ...own, ...extra },
+      stdio: ['ignore', log, log],
+    });
+    closeSync(log);
+    this.child = child;
+    this.isPaused = false;
+    const killWithUs = () => child.kill('SIGKILL');
+    process.once('exit', killWithUs);
+    child.once('exit', () => process.off('exit', killWithUs));
+    await this.ready();
+  }
+
+  /** Resolves when the process is ready. @throws Error if it ends or is not ready in time */
+  async ready(): Promise<void> {
+    const until = Date.now() + START_MS;
+    while (!(await isReady(this.url))) {
+      if (!this.isRunning || Date.now() > until) {
+        throw new Error(`${this.name} did not become ready; see ${this.options.logFile}`);
+      }
+      await sleep(25);
+    }
+  }
+
+  async kill(): Promise<void> {
+    await this.end('SIGKILL');
+  }
+
+  pause(): void {
+    this.isPaused = this.child?.kill('SIGSTOP') === true;
+  }
+
+  resume(): void {
+    if (this.isPaused) this.child?.kill('SIGCONT');
+    this.isPaused = false;
+  }
+
+  /** Stops the process as a terminal does, and kills it if it does not end. */
+  async stop(): Promise<void> {
+    this.resume();
+    const deadline = setTimeout(() => this.child?.kill('SIGKILL'), STOP_MS);
+    await this.end('SIGINT');
+    clearTimeout(deadline);
+  }
+
+  private async end(signal: NodeJS.Signals): Promise<void> {
+    const { child } = this;
+    if (child === undefined || !this.isRunning) return;
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill(signal);
+    await ended;
+  }
+}
+
+async function isReady(url: string): Promise<boolean> {
+  try {
+    return (await fetch(`${url}/health/ready`, { signal: AbortSignal.timeout(2_000) })).ok;
+  } catch {
+    return false;
+  }
+}
+
+/** A port that no process listens on now. */
+export async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
+  const address = probe.address();
+  await new Promise((resolve) => probe.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('a listening server has a port');
+  return address.port;
+}
