@@ -16,7 +16,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
-const APPS = { api: 'apps/api', cli: 'apps/cli', worker: 'apps/worker', bench: 'tools/bench' };
+const APPS = { api: 'apps/api', cli: 'apps/cli', worker: 'apps/worker', bench: 'tools/bench', faults: 'tools/faults' };
 const NODE_MIN = [20, 19];
 
 const CACHE = join(ROOT, 'node_modules/.cache/banking');
@@ -32,7 +32,7 @@ Starts an app in this process. Compiles first if a source changed since the last
 
 Apps: ${Object.keys(APPS).join(', ')}
 
-Short forms: npm start · npm run worker · npm run -s banking -- … · npm run -s token -- <email> · npm run story · npm run bench -- …
+Short forms: npm start · npm run worker · npm run -s banking -- … · npm run -s token -- <email> · npm run story · npm run bench -- … · npm run faults -- …
 `;
 
 /** An expected failure: printed as one sentence, without a stack. */

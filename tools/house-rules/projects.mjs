@@ -74,6 +74,8 @@ export const PROJECTS = {
       ...['books-proof', 'demo', 'deployment', 'local-issuer'],
     ],
   },
+  // Judges the service from outside, so it imports nothing that decides about money.
+  faults: { type: 'tool', mayImport: ['domain', 'embedded-postgres', 'local-issuer'] },
 };
 
 /** Published and without dependencies, so that any team can install them anywhere, browsers included. Their specs may use more. */

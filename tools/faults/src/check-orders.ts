@@ -1,3 +1,4 @@
+import { type MinorUnits, parseTransferAmount, subtract } from '@banking/domain';
 import type { ReadEvent } from './client-log.js';
 import type { Operation } from './history.js';
 import type { BookedOrder, BooksState } from './read-books.js';
@@ -91,7 +92,7 @@ function checkResponses({ key, orderIds, digests }: Operation): Violation[] {
 /** An account that only its client pays from, and that receives nothing. */
 export interface OwnedAccount {
   readonly id: number;
-  readonly funded: number;
+  readonly funded: MinorUnits;
 }
 
 /** The balance is what was funded minus every order in the books; fees are charged for payouts. */
@@ -99,12 +100,15 @@ export function checkOwnedBalances(
   owned: readonly OwnedAccount[],
   operations: readonly Operation[],
   books: BooksState,
-  feeOf: (operation: Operation) => number,
+  feeOf: (operation: Operation) => MinorUnits,
 ): Violation[] {
   const inBooks = new Set(books.orders.map(({ key }) => key));
   return owned.flatMap(({ id, funded }): Violation[] => {
     const spent = operations.filter(({ accountId, key }) => accountId === id && inBooks.has(key));
-    const expected = spent.reduce((left, order) => left - Number(order.amount) - feeOf(order), funded);
+    const expected = spent.reduce(
+      (left, order) => subtract(subtract(left, parseTransferAmount(order.amount)), feeOf(order)),
+      funded,
+    );
     const actual = books.balances.get(id);
     if (actual === String(expected)) return [];
     return [{ check: 'balances', detail: `account ${id} holds ${actual ?? 'nothing'}, and ${expected} is due` }];

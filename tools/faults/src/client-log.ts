@@ -63,7 +63,10 @@ type LoggedEvent = LogEvent & { readonly at: number };
 export class ClientLog {
   readonly events: LogEvent[] = [];
   private waiting: string[] = [];
-  private writing: Promise<void> | undefined;
+  /** The write that runs, or the last one. */
+  private written: Promise<void> = Promise.resolve();
+  /** The write that will contain the waiting events. */
+  private next: Promise<void> | undefined;
 
   private constructor(
     private readonly file: FileHandle,
@@ -77,29 +80,21 @@ export class ClientLog {
   async append(event: LogEvent): Promise<void> {
     this.events.push(event);
     this.waiting.push(`${JSON.stringify({ at: Date.now(), ...event })}\n`);
-    // A write that runs already may have begun before this event: the next one includes it.
-    while (this.writing !== undefined) {
-      await this.writing;
-      if (!this.waiting.length) return;
-    }
-    this.writing = this.write();
-    await this.writing;
+    this.next ??= this.written.then(() => this.write());
+    await this.next;
   }
 
   async close(): Promise<void> {
-    await this.writing;
+    await (this.next ?? this.written);
     await this.file.close();
   }
 
-  private async write(): Promise<void> {
-    const lines = this.waiting;
+  private write(): Promise<void> {
+    const lines = this.waiting.join('');
     this.waiting = [];
-    try {
-      await this.file.appendFile(lines.join(''));
-      await this.file.datasync();
-    } finally {
-      this.writing = undefined;
-    }
+    this.next = undefined;
+    this.written = this.file.appendFile(lines).then(() => this.file.datasync());
+    return this.written;
   }
 }
 

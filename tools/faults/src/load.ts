@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type MinorUnits, parseTransferAmount, subtract } from '@banking/domain';
 import type { ClientLog, ResponseEvent, SentOrder } from './client-log.js';
 import type { Random } from './random.js';
 import { call, type Endpoint, isRetried, sendOrder } from './send-order.js';
@@ -41,7 +42,7 @@ class LoadClient {
   private readonly random: Random;
   private placed = 0;
   /** The balance of the own account; undefined once an order on it ended with an unknown outcome. */
-  private balance: number | undefined = FUNDS;
+  private balance: MinorUnits | undefined = FUNDS;
 
   constructor(
     private readonly options: LoadOptions,
@@ -105,7 +106,8 @@ class LoadClient {
   private count({ order, isPayout }: Choice, outcome: ResponseEvent['outcome']): void {
     if (outcome === 'unknown') this.balance = undefined;
     if (outcome !== 'ok' || this.balance === undefined) return;
-    this.balance -= Number(order.amount) + (isPayout ? PAYOUT_FEE : 0);
+    this.balance = subtract(this.balance, parseTransferAmount(order.amount));
+    if (isPayout) this.balance = subtract(this.balance, PAYOUT_FEE);
   }
 
   /** Reads the order and the balance through the other process, at once after the acknowledgement. */

@@ -43,7 +43,7 @@ async function run(promises: readonly ServicePromise[], seed: number, minutes: n
   process.stderr.write(`seed ${seed}\n`);
   const folder = await mkdtemp(join(tmpdir(), 'banking-faults-'));
   const onProgress = (line: string) => process.stderr.write(`${line}\n`);
-  const { rows, results } = await runPromises({ promises, seed, minutes, folder, onProgress });
+  const { rows, results } = await runPromises({ promises, seed, minutes, folder, onProgress, signal: interruption() });
   process.stdout.write(`${tableOf(rows)}\n\nseed ${seed}\n`);
   const failed = results.filter(({ violations, error }) => violations.length > 0 || error !== undefined);
   if (failed.length === 0) {
@@ -58,6 +58,13 @@ async function run(promises: readonly ServicePromise[], seed: number, minutes: n
     )}\n`,
   );
   return 1;
+}
+
+/** Aborted by Ctrl-C or SIGTERM, so that no process of the run remains. */
+function interruption(): AbortSignal {
+  const controller = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => controller.abort());
+  return controller.signal;
 }
 
 function collectPromises(id: string, before: readonly ServicePromise[] | undefined): readonly ServicePromise[] {

@@ -28,7 +28,7 @@ export const SCENARIOS: readonly Scenario[] = [
   spend,
   loadScenario({
     name: 'service-crashes',
-    faults: ['kill-api', 'kill-worker', 'pause-api', 'pause-worker'],
+    faults: ['kill-api', 'kill-worker', 'kill-api', 'kill-worker', 'pause-api', 'pause-worker'],
     times: KILLS,
     minutesMax: 8,
   }),
@@ -97,8 +97,8 @@ function promise(
 /** The promises of an id, or all of them. @throws Error for an unknown id */
 export function choosePromises(ids: readonly string[]): readonly ServicePromise[] {
   if (ids.includes('all')) return PROMISES;
-  const known = new Map(PROMISES.map((one) => [one.id.toLowerCase(), one]));
-  return [...new Set(ids.map((id) => id.toLowerCase()))].map((id) => {
+  const known = new Map(PROMISES.map((one) => [one.id, one]));
+  return ids.map((id) => {
     const found = known.get(id);
     if (found === undefined) throw new Error(`Unknown promise '${id}'. Choose from ${listIds()}.`);
     return found;

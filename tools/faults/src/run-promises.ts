@@ -15,6 +15,8 @@ export interface RunOptions {
   /** Receives the logs; made if missing. */
   readonly folder: string;
   readonly onProgress: (line: string) => void;
+  /** Ends the run without its final checks, and stops all processes. */
+  readonly signal?: AbortSignal;
 }
 
 export interface RunResult {
@@ -30,6 +32,7 @@ export async function runPromises(options: RunOptions): Promise<RunResult> {
   const scenarios = SCENARIOS.filter(({ name }) => promises.some(({ scenario }) => scenario === name));
   const results: ScenarioResult[] = [];
   for (const scenario of scenarios) {
+    if (options.signal?.aborted) break;
     const share = minutes === undefined ? scenario.minutesMax : minutes / scenarios.length;
     results.push(await runScenario(scenario, options, share * 60_000));
   }
@@ -39,7 +42,8 @@ export async function runPromises(options: RunOptions): Promise<RunResult> {
   return { rows, results };
 }
 
-async function runScenario(scenario: Scenario, options: RunOptions, limitMs: number): Promise<ScenarioResult> {
+/** Runs a scenario until the figures of its promises are reached, a violation is found, or its time is over. */
+export async function runScenario(scenario: Scenario, options: RunOptions, limitMs: number): Promise<ScenarioResult> {
   const { seed, onProgress } = options;
   const { name } = scenario;
   const promises = options.promises.filter((promise) => promise.scenario === name);
@@ -63,15 +67,17 @@ async function runScenario(scenario: Scenario, options: RunOptions, limitMs: num
       setInterval(() => progress(progressOf(tally, startedAt)), REPORT_MS),
     ];
     const random = randomOf(seed).fork(name);
-    await scenario.run({
+    const running = scenario.run({
       ...{ cluster, log, random, tally, onProgress: progress },
       prefix: `f${seed}`,
       signal: ended.signal,
     });
+    await unlessAborted(running, options.signal);
   } catch (thrown) {
     error = (thrown as Error).message;
     progress(`the run ended early: ${(thrown as Error).stack}`);
   } finally {
+    ended.abort();
     for (const timer of timers) clearTimeout(timer);
     await log.close();
     await cluster?.stop();
@@ -84,6 +90,18 @@ async function runScenario(scenario: Scenario, options: RunOptions, limitMs: num
     wantedFaults: scenario.faults,
     seconds: Math.round((Date.now() - startedAt) / 1000),
   };
+}
+
+/** @throws Error at the abort, without waiting for the work */
+async function unlessAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  const aborted = new Promise<never>((_, reject) => {
+    const end = () => reject(new Error('interrupted'));
+    if (signal?.aborted) end();
+    else signal?.addEventListener('abort', end, { once: true });
+  });
+  // The work fails when its processes stop, and then no caller waits for it.
+  work.catch(() => undefined);
+  await Promise.race([work, aborted]);
 }
 
 function progressOf({ operations, succeeded, figures, violations }: Tally, startedAt: number): string {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type MinorUnits, minorUnits } from '@banking/domain';
 import { checkAppendOnly } from './check-append-only.js';
 import { checkOrders, checkOwnedBalances, checkPayouts, checkReads, type Violation } from './check-orders.js';
 import type { ClientLog } from './client-log.js';
@@ -7,6 +8,7 @@ import { type Operation, operationsOf } from './history.js';
 import type { Random } from './random.js';
 import { countUnsettled, readBooks } from './read-books.js';
 import type { FaultKind } from './schedule.js';
+import { checkMoney } from './watch-money.js';
 import { FUNDS, type LoadWorld } from './world.js';
 
 /** What a scenario counts, and a promise demands a number of. */
@@ -79,7 +81,7 @@ const SETTLE_MS = 150_000;
 export interface Finish {
   readonly world?: LoadWorld;
   readonly startedAt: Date;
-  readonly feeOf?: (operation: Operation) => number;
+  readonly feeOf?: (operation: Operation) => MinorUnits;
 }
 
 /** Ends all faults, waits until the payouts are settled, and compares the final state with the log. */
@@ -101,10 +103,11 @@ export async function checkFinalState(context: RunContext, { world, startedAt, f
   const owned = (world?.owned ?? []).map(({ id }) => ({ id, funded: FUNDS }));
   tally.addViolations([
     ...checkOrders(operations, books),
-    ...checkOwnedBalances(owned, operations, books, feeOf ?? (() => 0)),
+    ...checkOwnedBalances(owned, operations, books, feeOf ?? (() => minorUnits(0n))),
     ...checkReads(log.events.filter((event) => event.event === 'read')),
     ...checkPayouts(books),
   ]);
+  tally.addViolations(await checkMoney(cluster.database));
   const { exitCode, output } = await cluster.verify();
   if (exitCode !== 0) tally.addViolations([{ check: 'books', detail: `banking verify: ${output.slice(-2_000)}` }]);
   const appendOnly = await checkAppendOnly(cluster.database);

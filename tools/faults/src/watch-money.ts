@@ -51,6 +51,16 @@ export async function watchMoney(
   return { snapshots, violations };
 }
 
+/** Reads all balances once. */
+export async function checkMoney(database: DatabaseServer): Promise<Violation[]> {
+  const client = await database.connect();
+  try {
+    return await readSnapshot(client);
+  } finally {
+    await client.end();
+  }
+}
+
 async function readSnapshot(client: Client): Promise<Violation[]> {
   const sums = await client.query<{ currency: number; sum: string }>(SUMS);
   const low = await client.query<{ id: string; balance: string }>(BELOW_FLOOR);

@@ -1,3 +1,4 @@
+import { type MinorUnits, minorUnits } from '@banking/domain';
 import { call, type CallOptions, type Endpoint } from './send-order.js';
 
 /** An account of the load, with the balance it was funded with. */
@@ -27,11 +28,11 @@ export interface WorldSize {
 export const CURRENCIES = ['EUR', 'USD', 'GBP'];
 export const WORKSPACES = [1, 2];
 /** Minor units; more than a run spends. */
-export const FUNDS = 1_000_000_000;
+export const FUNDS = minorUnits(1_000_000_000n);
 /** What a payout in EUR to Germany costs, in minor units. */
-export const PAYOUT_FEE = 1_250;
+export const PAYOUT_FEE = minorUnits(1_250n);
 /** The least that the corridor accepts. */
-export const PAYOUT_AMOUNT = 5_000;
+export const PAYOUT_AMOUNT = minorUnits(5_000n);
 
 const GERMAN = {
   countryCode: 'DE',
@@ -62,7 +63,7 @@ export class Preparation {
     for (const { id, edges } of products) this.products.set(edges.currency.code, id);
   }
 
-  async openAccount(workspaceId: number, currency: string, amount: number): Promise<LoadAccount> {
+  async openAccount(workspaceId: number, currency: string, amount: MinorUnits): Promise<LoadAccount> {
     const body = { productID: this.products.get(currency) };
     const { id, code } = await this.send<{ id: number; code: string }>({
       ...{ method: 'POST', path: '/accounts', workspaceId, body },
@@ -72,7 +73,7 @@ export class Preparation {
     return account;
   }
 
-  async fund({ workspaceId, id }: LoadAccount, amount: number): Promise<void> {
+  async fund({ workspaceId, id }: LoadAccount, amount: MinorUnits): Promise<void> {
     const path = `/sandbox/accounts/${id}/fundings`;
     await this.send({ method: 'POST', path, workspaceId, body: { amount: String(amount) } });
   }

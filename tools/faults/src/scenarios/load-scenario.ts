@@ -1,9 +1,11 @@
+import { minorUnits } from '@banking/domain';
+import type { SentOrder } from '../client-log.js';
 import { injectFaults } from '../inject.js';
 import { runLoad } from '../load.js';
 import { checkFinalState, type RunContext, type Scenario } from '../scenario.js';
 import { type FaultKind, type FaultTimes, planFaults } from '../schedule.js';
 import { watchMoney } from '../watch-money.js';
-import { makeWorld, PAYOUT_AMOUNT, PAYOUT_FEE } from '../world.js';
+import { makeWorld, PAYOUT_FEE } from '../world.js';
 
 /** Accounts of each currency, and clients. */
 const POOL = 20;
@@ -39,15 +41,8 @@ export function loadScenario({ name, faults, times = TIMES, minutesMax, pool = P
         runLoad({ endpoint, world, log, random, prefix, signal, ...counting(context) }),
       ]);
       tally.addViolations(money.violations);
-      const feeOf = ({
-        amount,
-        recipientId,
-        workspaceId,
-      }: {
-        amount: string;
-        recipientId: number;
-        workspaceId: number;
-      }) => (amount === String(PAYOUT_AMOUNT) && recipientId === world.payoutRecipient(workspaceId) ? PAYOUT_FEE : 0);
+      const feeOf = ({ recipientId, workspaceId }: SentOrder) =>
+        recipientId === world.payoutRecipient(workspaceId) ? PAYOUT_FEE : minorUnits(0n);
       await checkFinalState(context, { world, startedAt, feeOf });
     },
   };

@@ -2,9 +2,8 @@ import type { SentOrder } from '../client-log.js';
 import type { Member } from '../cluster.js';
 import { checkFinalState, type RunContext, type Scenario } from '../scenario.js';
 import { isRetried, sendOrder } from '../send-order.js';
-import { Preparation } from '../world.js';
+import { FUNDS, Preparation } from '../world.js';
 
-const FUNDED = 1_000_000_000;
 const COMMIT_WAIT_MS = 10_000;
 /** Every so many rounds the process is killed after its commit; in the others it loses its connection to PostgreSQL. */
 const KILL_EVERY = 10;
@@ -23,8 +22,8 @@ export const lostReply: Scenario = {
     const endpoint = { token: cluster.token, url: (api: number) => cluster.url(api) };
     const preparation = new Preparation(endpoint);
     await preparation.readProducts();
-    const payer = await preparation.openAccount(1, 'EUR', FUNDED);
-    const recipientId = await preparation.addRecipient(1, await preparation.openAccount(1, 'EUR', FUNDED));
+    const payer = await preparation.openAccount(1, 'EUR', FUNDS);
+    const recipientId = await preparation.addRecipient(1, await preparation.openAccount(1, 'EUR', FUNDS));
     const startedAt = new Date();
     onProgress('orders whose process loses the response to its commit');
     for (let round = 1; !signal.aborted; round += 1) {

@@ -2,9 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Member } from '../cluster.js';
 import { checkFinalState, type RunContext, type Scenario } from '../scenario.js';
 import { sendOrder } from '../send-order.js';
-import { PAYOUT_AMOUNT, Preparation } from '../world.js';
+import { FUNDS, PAYOUT_AMOUNT, Preparation } from '../world.js';
 
-const FUNDED = 1_000_000_000;
 const SUBMISSION_WAIT_MS = 20_000;
 
 /**
@@ -20,7 +19,7 @@ export const payoutCrash: Scenario = {
     const endpoint = { token: cluster.token, url: (api: number) => cluster.url(api) };
     const preparation = new Preparation(endpoint);
     await preparation.readProducts();
-    const payer = await preparation.openAccount(1, 'EUR', FUNDED);
+    const payer = await preparation.openAccount(1, 'EUR', FUNDS);
     const recipientId = await preparation.addPayoutRecipient(1);
     const startedAt = new Date();
     onProgress('workers that are killed between sending a payout and recording it');

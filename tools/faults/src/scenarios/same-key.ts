@@ -2,12 +2,11 @@ import type { SentOrder } from '../client-log.js';
 import type { Random } from '../random.js';
 import { checkFinalState, type RunContext, type Scenario } from '../scenario.js';
 import { call, type Endpoint, orderBody, sendOrder } from '../send-order.js';
-import { Preparation } from '../world.js';
+import { FUNDS, Preparation } from '../world.js';
 
 const PARALLEL = 50;
 /** Of each key, other bodies that are sent after it. */
 const MUTATIONS = 5;
-const FUNDED = 1_000_000_000;
 
 /** The order of one key is sent 50 times at once through both api processes. Then other bodies are sent with the same key. */
 export const sameKey: Scenario = {
@@ -19,9 +18,9 @@ export const sameKey: Scenario = {
     const endpoint = { token: cluster.token, url: (api: number) => cluster.url(api) };
     const preparation = new Preparation(endpoint);
     await preparation.readProducts();
-    const payer = await preparation.openAccount(1, 'EUR', FUNDED);
-    const recipientId = await preparation.addRecipient(1, await preparation.openAccount(1, 'EUR', FUNDED));
-    const otherId = await preparation.addRecipient(1, await preparation.openAccount(1, 'EUR', FUNDED));
+    const payer = await preparation.openAccount(1, 'EUR', FUNDS);
+    const recipientId = await preparation.addRecipient(1, await preparation.openAccount(1, 'EUR', FUNDS));
+    const otherId = await preparation.addRecipient(1, await preparation.openAccount(1, 'EUR', FUNDS));
     const startedAt = new Date();
     onProgress(`${PARALLEL} requests at once for each key`);
     for (let number = 1; !signal.aborted; number += 1) {
@@ -61,7 +60,7 @@ async function sendAtOnce({ log, tally }: RunContext, endpoint: Endpoint, order:
 function mutated(random: Random, order: SentOrder, otherId: number): object {
   const body = orderBody(order, false);
   return random.pick([
-    { ...body, amount: String(Number(order.amount) + random.between(1, 999)) },
+    { ...body, amount: String(random.between(1_000, 9_999)) },
     { ...body, recipientID: otherId },
     { ...body, description: `${order.key}-mutated` },
     { ...body, purposeCode: 'IR001' },

@@ -1,3 +1,4 @@
+import { add, minorUnits } from '@banking/domain';
 import { sendOrder } from '../send-order.js';
 import { checkFinalState, type RunContext, type Scenario } from '../scenario.js';
 import { watchMoney } from '../watch-money.js';
@@ -5,8 +6,8 @@ import { PAYOUT_FEE, Preparation } from '../world.js';
 
 const CLIENTS = 32;
 /** 1,000.00 and 400.00 EUR: with the fee of a payout too, the third order finds less than it needs. */
-const FUNDED = 100_000;
-const AMOUNT = 40_000;
+const FUNDED = minorUnits(100_000n);
+const AMOUNT = minorUnits(40_000n);
 const SUCCESSES = 2;
 
 /**
@@ -34,7 +35,8 @@ export const spend: Scenario = {
         const isPayout = round % 2 === 0;
         const order = { workspaceId: 1, accountId: payer.id, recipientId: recipients[isPayout ? 1 : 0] as number };
         await playRound(context, { ...order, key: `${prefix}-${round}`, isPayout });
-        await preparation.fund(payer, SUCCESSES * (AMOUNT + (isPayout ? PAYOUT_FEE : 0)));
+        const spent = add(AMOUNT, isPayout ? PAYOUT_FEE : minorUnits(0n));
+        for (let success = 0; success < SUCCESSES; success += 1) await preparation.fund(payer, spent);
       }
     } finally {
       watching.abort();
