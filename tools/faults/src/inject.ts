@@ -55,9 +55,6 @@ const INJECTIONS: Readonly<Record<FaultKind, Injection>> = {
   },
 };
 
-/** How often each kind was injected. */
-export type FaultCounts = ReadonlyMap<FaultKind, number>;
-
 /** Injects the planned faults one after another until the signal. A fault that found no target is not counted. */
 export async function injectFaults(
   cluster: Cluster,

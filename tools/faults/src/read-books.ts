@@ -13,7 +13,7 @@ export interface BookedOrder {
 }
 
 /** The debits that carry a key, however they came into the books. */
-export interface KeyedDebits {
+interface KeyedDebits {
   readonly key: string;
   readonly transactions: number;
   /** Minor units, without fees. */
@@ -21,7 +21,7 @@ export interface KeyedDebits {
 }
 
 /** One payout and what the network knows of it. */
-export interface BookedPayout {
+interface BookedPayout {
   readonly name: string;
   readonly status: string;
   readonly payments: number;

@@ -3,7 +3,7 @@ import type { ServicePromise } from './promises.js';
 import type { Figure, Figures } from './scenario.js';
 import type { FaultKind } from './schedule.js';
 
-export type Verdict = 'pass' | 'fail' | 'unknown';
+type Verdict = 'pass' | 'fail' | 'unknown';
 
 /** What a run of a scenario left. */
 export interface ScenarioResult {
@@ -68,7 +68,7 @@ export function judge(promise: ServicePromise, result: ScenarioResult): Row {
 function doubtsOf({ goals, notMeasured }: ServicePromise, result: ScenarioResult): string[] {
   const { figures, faults, wantedFaults, operations, succeeded, error } = result;
   const share = operations === 0 ? 0 : succeeded / operations;
-  const missing = wantedFaults.filter((kind) => !faults.get(kind));
+  const missing = [...new Set(wantedFaults)].filter((kind) => !faults.get(kind));
   const isShort = figuresOf(goals).some(([figure, goal]) => (figures[figure] ?? 0) < goal);
   return [
     ...(error === undefined ? [] : [`the run ended early: ${error}`]),

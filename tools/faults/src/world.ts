@@ -25,8 +25,8 @@ export interface WorldSize {
   readonly owned: number;
 }
 
-export const CURRENCIES = ['EUR', 'USD', 'GBP'];
-export const WORKSPACES = [1, 2];
+const CURRENCIES = ['EUR', 'USD', 'GBP'];
+const WORKSPACES = [1, 2];
 /** Minor units; more than a run spends. */
 export const FUNDS = minorUnits(1_000_000_000n);
 /** What a payout in EUR to Germany costs, in minor units. */
@@ -138,7 +138,7 @@ export async function makeWorld(endpoint: Endpoint, size: WorldSize): Promise<Lo
 }
 
 /** Does the work for all of them, a few at a time, in their order. */
-export async function together<T, R>(all: readonly T[], work: (one: T) => Promise<R>): Promise<R[]> {
+async function together<T, R>(all: readonly T[], work: (one: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   let next = 0;
   const takeNext = async () => {

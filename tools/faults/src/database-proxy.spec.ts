@@ -1,0 +1,122 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseProxy } from './database-proxy.js';
+
+const READY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);
+const COMMIT = Buffer.from('B\0\0\0\x10\0commit\0');
+
+describe('proxy between a process and PostgreSQL', () => {
+  let folder: string;
+  let server: Server;
+  let proxy: DatabaseProxy;
+  let client: Socket;
+  /** What the server received, and the sockets of its clients. */
+  const received: Buffer[] = [];
+  const accepted: Socket[] = [];
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'banking-faults-spec-'));
+    [received.length, accepted.length] = [0, 0];
+    const socket = join(folder, 'server');
+    // Answers each piece of data with ReadyForQuery, as PostgreSQL does after a Sync.
+    server = createServer((one) => {
+      accepted.push(one);
+      one.on('error', () => undefined);
+      one.on('data', (bytes) => {
+        received.push(bytes);
+        one.write(READY);
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(socket, resolve));
+    proxy = await DatabaseProxy.start(socket);
+    client = connect(proxy.port, '127.0.0.1');
+    client.on('error', () => undefined);
+    await once(client, 'connect');
+  });
+
+  afterEach(async () => {
+    client.destroy();
+    await proxy.close();
+    for (const socket of accepted) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const ended = () => new Promise((resolve) => client.once('close', resolve));
+  const forever = () => new AbortController().signal;
+
+  it('passes bytes on in both directions', async () => {
+    client.write('hello');
+
+    expect(await once(client, 'data')).toEqual([READY]);
+    expect(Buffer.concat(received).toString()).toBe('hello');
+  });
+
+  it('withholds the response to a commit that the server has received, until it is released', async () => {
+    let responses = 0;
+    client.on('data', () => (responses += 1));
+    const withheld = proxy.withhold('commit', forever());
+
+    client.write(COMMIT);
+    const release = await withheld;
+
+    expect(Buffer.concat(received)).toEqual(COMMIT);
+    expect(responses).toBe(0);
+    const closed = ended();
+    release?.();
+    await closed;
+    expect(responses).toBe(0);
+  });
+
+  it('lets other statements pass while it waits for a commit', async () => {
+    const waiting = new AbortController();
+    const withheld = proxy.withhold('commit', waiting.signal);
+
+    client.write('B\0\0\0\x10\0select_one\0');
+
+    expect(await once(client, 'data')).toEqual([READY]);
+    waiting.abort();
+    expect(await withheld).toBeUndefined();
+  });
+
+  it('resets the connection before the server has the commit', async () => {
+    const cut = proxy.resetAtCommit('before', forever());
+    const closed = ended();
+
+    client.write(COMMIT);
+
+    expect(await cut).toBe(true);
+    await closed;
+    expect(received).toEqual([]);
+  });
+
+  it('resets the connection after the server has committed', async () => {
+    const cut = proxy.resetAtCommit('after', forever());
+    const closed = ended();
+
+    client.write(COMMIT);
+
+    expect(await cut).toBe(true);
+    await closed;
+    expect(Buffer.concat(received)).toEqual(COMMIT);
+  });
+
+  it('drops what is sent in silence, and resets the connection when the silence ends', async () => {
+    client.write('before');
+    await once(client, 'data');
+    proxy.silence();
+    client.write('lost');
+    const other = connect(proxy.port, '127.0.0.1');
+    other.write('new');
+    await once(other, 'data');
+
+    expect(Buffer.concat(received).toString()).toBe('beforenew');
+    const closed = ended();
+    proxy.endSilence();
+    await closed;
+    other.destroy();
+  });
+});
