@@ -9,6 +9,12 @@ const DURABLE = ['fsync', 'full_page_writes', 'synchronous_commit', 'data_checks
 
 const RESTART_MS = 60_000;
 
+/** The connections of the services. */
+const BACKENDS = `
+  select pid from pg_stat_activity
+  where backend_type = 'client backend' and application_name like 'banking%' and pid <> pg_backend_pid()
+  order by pid`;
+
 /**
  * The PostgreSQL server of a run. It is the embedded one, so that a postmaster that was killed is started again as for a user. All
  * queries here run as the superuser, beside the proxies, so that a fault of a process does not disturb the judge.
@@ -48,27 +54,35 @@ export class DatabaseServer {
     return connectTo(this.embedded);
   }
 
-  /** Kills the postmaster: its backends end without a checkpoint, and the next start recovers. */
-  killPostmaster(): void {
-    process.kill(this.postmaster(), 'SIGKILL');
+  /**
+   * Ends the postmaster and waits until the next one takes queries. SIGKILL leaves the backends to end by themselves; SIGQUIT is the
+   * immediate mode of shutdown. Both leave recovery to the next start.
+   */
+  async endPostmaster(signal: 'SIGKILL' | 'SIGQUIT'): Promise<void> {
+    const pid = this.postmaster();
+    process.kill(pid, signal);
+    // Until it is gone, it may still take a query.
+    while (isAlive(pid)) await sleep(10);
+    await this.ready();
   }
 
-  /** The immediate mode of shutdown, as `pg_ctl stop -m immediate`. */
-  stopImmediately(): void {
-    process.kill(this.postmaster(), 'SIGQUIT');
-  }
-
-  /** Ends one backend of a service: politely by the server, or with SIGKILL, after which the server restarts all of them. */
+  /**
+   * Ends one backend of a service: by the server itself, or with SIGKILL, after which the server restarts all of them.
+   *
+   * @returns whether there was one
+   */
   async endBackend(how: 'terminate' | 'kill', target: number): Promise<boolean> {
-    const backends = await this.query<{ pid: number }>(
-      `select pid from pg_stat_activity where backend_type = 'client backend' and application_name like 'banking%' and pid <> pg_backend_pid()
-       order by pid`,
-    );
-    const chosen = backends[target % Math.max(1, backends.length)];
-    if (chosen === undefined) return false;
-    if (how === 'terminate') await this.query('select pg_terminate_backend($1)', [chosen.pid]);
-    else process.kill(chosen.pid, 'SIGKILL');
-    return true;
+    try {
+      const backends = await this.query<{ pid: number }>(BACKENDS);
+      const chosen = backends[target % Math.max(1, backends.length)];
+      if (chosen === undefined) return false;
+      if (how === 'terminate') await this.query('select pg_terminate_backend($1)', [chosen.pid]);
+      else process.kill(chosen.pid, 'SIGKILL');
+      return true;
+    } catch {
+      // The server still recovers from an earlier fault, or the backend has just ended.
+      return false;
+    }
   }
 
   /** Resolves when the server takes queries. @throws Error after a minute */
@@ -102,6 +116,15 @@ export class DatabaseServer {
 
   private postmaster(): number {
     return Number(readFileSync(join(this.folder, 'postmaster.pid'), 'utf8').split('\n')[0]);
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
   }
 }
 

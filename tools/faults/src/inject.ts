@@ -19,13 +19,11 @@ const INJECTIONS: Readonly<Record<FaultKind, Injection>> = {
   'terminate-backend': ({ database }, { target }) => endBackend(database, 'terminate', target),
   'kill-backend': ({ database }, { target }) => endBackend(database, 'kill', target),
   'kill-postmaster': async ({ database }) => {
-    database.killPostmaster();
-    await database.ready();
+    await database.endPostmaster('SIGKILL');
     return 'postmaster';
   },
   'stop-postmaster': async ({ database }) => {
-    database.stopImmediately();
-    await database.ready();
+    await database.endPostmaster('SIGQUIT');
     return 'postmaster';
   },
   delay: async ({ members }, fault) => {
