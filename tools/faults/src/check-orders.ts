@@ -22,7 +22,8 @@ export type CheckName =
   | 'floor'
   | 'books'
   | 'append-only'
-  | 'outcome';
+  | 'outcome'
+  | 'processes';
 
 /** Compares what the clients know with the final state of the database. */
 export function checkOrders(operations: readonly Operation[], books: BooksState): Violation[] {

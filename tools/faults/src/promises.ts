@@ -52,7 +52,7 @@ export const SCENARIOS: readonly Scenario[] = [
 const ORDERS = ['acknowledged', 'refused', 'stray-orders', 'one-order-per-key', 'same-response', 'balances'] as const;
 const BOOKS = ['money', 'floor', 'books', 'append-only'] as const;
 /** What must hold in every run under faults. */
-const ALL = [...ORDERS, ...BOOKS, 'reads', 'payouts', 'outcome'] as const;
+const ALL = [...ORDERS, ...BOOKS, 'reads', 'payouts', 'outcome', 'processes'] as const;
 
 export const PROMISES: readonly ServicePromise[] = [
   promise('P1', 'Money per currency is conserved', 'bank', { snapshots: 1_000 }, ['money', 'books', 'balances']),

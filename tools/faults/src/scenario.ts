@@ -89,6 +89,8 @@ export async function checkFinalState(context: RunContext, { world, startedAt, f
   const { cluster, log, tally, prefix, onProgress } = context;
   onProgress('ending all faults, and waiting until the payouts are settled');
   await cluster.heal();
+  const ownEnds = cluster.members.flatMap(({ process }) => process.ownEnds);
+  tally.addViolations(ownEnds.map((detail) => ({ check: 'processes', detail })));
   const until = Date.now() + SETTLE_MS;
   let unsettled = await countUnsettled(cluster.database, startedAt);
   while (unsettled > 0 && Date.now() < until) {

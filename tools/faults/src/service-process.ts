@@ -24,6 +24,9 @@ export interface ServiceOptions {
 export class ServiceProcess {
   private child: ChildProcess | undefined;
   private isPaused = false;
+  private isEnding = false;
+  /** How the process ended without a signal of ours. A service survives the loss of its database. */
+  readonly ownEnds: string[] = [];
 
   constructor(private readonly options: ServiceOptions) {}
 
@@ -51,9 +54,13 @@ export class ServiceProcess {
     closeSync(log);
     this.child = child;
     this.isPaused = false;
+    this.isEnding = false;
     const killWithUs = () => child.kill('SIGKILL');
     process.once('exit', killWithUs);
-    child.once('exit', () => process.off('exit', killWithUs));
+    child.once('exit', (code, signal) => {
+      process.off('exit', killWithUs);
+      if (!this.isEnding) this.ownEnds.push(`${this.name} ended by itself with ${signal ?? `exit code ${code}`}`);
+    });
     await this.ready();
   }
 
@@ -92,6 +99,7 @@ export class ServiceProcess {
   private async end(signal: NodeJS.Signals): Promise<void> {
     const { child } = this;
     if (child === undefined || !this.isRunning) return;
+    this.isEnding = true;
     const ended = new Promise((resolve) => child.once('exit', resolve));
     child.kill(signal);
     await ended;
