@@ -50,13 +50,7 @@ async function run(promises: readonly ServicePromise[], seed: number, minutes: n
     await rm(folder, { recursive: true, force: true });
     return 0;
   }
-  process.stdout.write(
-    `${failureText(
-      rows,
-      failed.map(({ logPath }) => logPath),
-      command,
-    )}\n`,
-  );
+  process.stdout.write(`${failureText(failed, command)}\n`);
   return 1;
 }
 

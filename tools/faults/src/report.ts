@@ -1,4 +1,4 @@
-import type { Row } from './verdict.js';
+import type { Row, ScenarioResult } from './verdict.js';
 
 const HEAD = ['Promise', 'Faults', 'Operations', 'Violations', 'Verdict', 'Figures'];
 const RIGHT = [1, 2, 3];
@@ -23,16 +23,14 @@ export function tableOf(rows: readonly Row[]): string {
   return [lines[0], widths.map((width) => '-'.repeat(Math.min(width, 60))).join('  '), ...lines.slice(1)].join('\n');
 }
 
-/** The end of a run with a violation: each one, the logs, and the command that repeats it. */
-export function failureText(rows: readonly Row[], logs: readonly string[], command: string): string {
-  const shown = rows.flatMap(({ promise, violations }) =>
-    violations.slice(0, 10).map(({ check, detail }) => `${promise.id} ${check}: ${detail}`),
-  );
-  return [
-    'Violations:',
-    ...shown.map((line) => `  ${line}`),
-    'Logs:',
-    ...logs.map((path) => `  ${path}`),
-    `Replay: ${command}`,
-  ].join('\n');
+const SHOWN_MAX = 10;
+
+/** What follows the table of a failed run: violations and errors of each scenario, its log, and the command that repeats the run. */
+export function failureText(failed: readonly ScenarioResult[], command: string): string {
+  const scenarios = failed.flatMap(({ scenario, violations, error, logPath }) => [
+    `${scenario}: ${violations.length === 1 ? 'one violation' : `${violations.length} violations`}; log: ${logPath}`,
+    ...(error === undefined ? [] : [`  ended early: ${error}`]),
+    ...violations.slice(0, SHOWN_MAX).map(({ check, detail }) => `  ${check}: ${detail}`),
+  ]);
+  return [...scenarios, `Replay: ${command}`].join('\n');
 }

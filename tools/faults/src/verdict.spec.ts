@@ -28,8 +28,11 @@ describe('verdict', () => {
     expect(judge(PROMISE, result).note).toContain(LOST.detail);
   });
 
-  it('is not concerned by a violation of another promise', () => {
-    expect(judge({ ...PROMISE, checks: ['money'] }, { ...RESULT, violations: [LOST] }).verdict).toBe('pass');
+  it('is unknown when the run violated a check of another promise', () => {
+    const row = judge({ ...PROMISE, checks: ['money'] }, { ...RESULT, violations: [LOST] });
+
+    expect(row).toMatchObject({ verdict: 'unknown', violations: [] });
+    expect(row.note).toContain('other checks failed: acknowledged');
   });
 
   it.each<[string, Partial<ScenarioResult>, Partial<ServicePromise>]>([
@@ -69,12 +72,15 @@ describe('report', () => {
   });
 
   it('names violations, logs and the command that repeats the run', () => {
-    const rows = [judge(PROMISE, { ...RESULT, violations: [LOST] })];
+    const failed = [
+      { ...RESULT, violations: [LOST] },
+      { ...RESULT, scenario: 'bank', error: 'ECONNREFUSED' },
+    ];
 
-    const text = failureText(rows, ['client.jsonl'], 'npm run faults -- P3 --seed 7');
+    const text = failureText(failed, 'npm run faults -- P3 --seed 7');
 
-    expect(text).toContain(`P3 acknowledged: ${LOST.detail}`);
-    expect(text).toContain('client.jsonl');
+    expect(text).toContain(`crashes: one violation; log: client.jsonl\n  acknowledged: ${LOST.detail}`);
+    expect(text).toContain('bank: 0 violations; log: client.jsonl\n  ended early: ECONNREFUSED');
     expect(text).toContain('Replay: npm run faults -- P3 --seed 7');
   });
 });

@@ -47,10 +47,14 @@ export function isReached(promises: readonly ServicePromise[], figures: Figures)
   );
 }
 
-/** Judges a promise by the run of its scenario. A violation fails it; a run that shows too little leaves it unknown. */
+/**
+ * Judges a promise by the run of its scenario. A violation of its checks fails it. A run that shows too little, or that violated another
+ * check, leaves it unknown.
+ */
 export function judge(promise: ServicePromise, result: ScenarioResult): Row {
   const violations = result.violations.filter(({ check }) => promise.checks.includes(check));
-  const doubts = doubtsOf(promise, result);
+  const others = result.violations.filter((violation) => !violations.includes(violation));
+  const doubts = [...othersText(others), ...doubtsOf(promise, result)];
   const verdict: Verdict = violations.length > 0 ? 'fail' : doubts.length > 0 ? 'unknown' : 'pass';
   return {
     promise,
@@ -64,6 +68,9 @@ export function judge(promise: ServicePromise, result: ScenarioResult): Row {
     ].join('; '),
   };
 }
+
+const othersText = (others: readonly Violation[]) =>
+  others.length === 0 ? [] : [`other checks failed: ${[...new Set(others.map(({ check }) => check))].join(', ')}`];
 
 function doubtsOf({ goals, notMeasured }: ServicePromise, result: ScenarioResult): string[] {
   const { figures, faults, wantedFaults, operations, succeeded, error } = result;
