@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
@@ -9,6 +9,8 @@ import { failureText, tableOf } from './report.js';
 import { runPromises } from './run-promises.js';
 
 const MISUSED = 2;
+/** As a shell reports SIGINT. */
+const INTERRUPTED = 130;
 
 interface Options {
   readonly seed?: number;
@@ -23,7 +25,7 @@ of its promises are reached or its time is over.
 
 Verdicts: pass, the figure was reached without a violation; fail, a violation was found; unknown, the run shows too little.
 
-Exit codes: 0 no violation; 1 a violation, or a run that ended early; 2 wrong usage.`;
+Exit codes: 0 no violation; 1 a violation, or a run that ended early; 2 wrong usage; 130 interrupted.`;
 
 const program = new Command('faults')
   .description('Runs the service under load and faults, and compares the log of its clients with the database.')
@@ -42,13 +44,17 @@ async function run(promises: readonly ServicePromise[], seed: number, minutes: n
   const command = `npm run faults -- ${ids} --seed ${seed}${minutes === undefined ? '' : ` --minutes ${minutes}`}`;
   process.stderr.write(`seed ${seed}\n`);
   const folder = await mkdtemp(join(tmpdir(), 'banking-faults-'));
+  // A server of root runs as another user, who must pass through. Otherwise its files would be outside this folder.
+  await chmod(folder, 0o711);
   const onProgress = (line: string) => process.stderr.write(`${line}\n`);
-  const { rows, results } = await runPromises({ promises, seed, minutes, folder, onProgress, signal: interruption() });
+  const signal = interruption();
+  const { rows, results } = await runPromises({ promises, seed, minutes, folder, onProgress, signal });
   process.stdout.write(`${tableOf(rows)}\n\nseed ${seed}\n`);
   const failed = results.filter(({ violations, error }) => violations.length > 0 || error !== undefined);
-  if (failed.length === 0) {
+  const hasViolation = results.some(({ violations }) => violations.length > 0);
+  if (failed.length === 0 || (signal.aborted && !hasViolation)) {
     await rm(folder, { recursive: true, force: true });
-    return 0;
+    return signal.aborted ? INTERRUPTED : 0;
   }
   process.stdout.write(`${failureText(failed, command)}\n`);
   return 1;

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type LogEvent, parseLog } from './client-log.js';
@@ -34,6 +34,8 @@ describe('run under faults', () => {
 
   beforeEach(() => {
     const folder = mkdtempSync(join(tmpdir(), 'banking-faults-spec-'));
+    // A server of root runs as another user, who must pass through.
+    chmodSync(folder, 0o711);
     options = { promises: [], seed: SEED, minutes: 0.2, folder, onProgress: (line) => lines.push(line) };
   });
   afterEach(() => rmSync(options.folder, { recursive: true, force: true }));

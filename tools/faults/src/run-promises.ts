@@ -75,12 +75,15 @@ export async function runScenario(scenario: Scenario, options: RunOptions, limit
     await unlessAborted(running, options.signal);
   } catch (thrown) {
     error = (thrown as Error).message;
-    progress(`the run ended early: ${(thrown as Error).stack}`);
+    progress(`the run ended early: ${options.signal?.aborted ? error : (thrown as Error).stack}`);
   } finally {
     ended.abort();
     for (const timer of timers) clearTimeout(timer);
-    await log.close();
-    await cluster?.stop();
+    try {
+      await cluster?.stop();
+    } finally {
+      await log.close();
+    }
   }
   if (tally.violations.length === 0 && error === undefined) await cluster?.removeData();
   const { figures, faults, operations, succeeded, violations } = tally;

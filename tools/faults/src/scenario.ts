@@ -8,7 +8,7 @@ import { type Operation, operationsOf } from './history.js';
 import type { Random } from './random.js';
 import { countUnsettled, readBooks } from './read-books.js';
 import type { FaultKind } from './schedule.js';
-import { checkMoney } from './watch-money.js';
+import { checkMoney, checkPages } from './check-books.js';
 import { FUNDS, type LoadWorld } from './world.js';
 
 /** What a scenario counts, and a promise demands a number of. */
@@ -112,6 +112,7 @@ export async function checkFinalState(context: RunContext, { world, startedAt, f
   tally.addViolations(await checkMoney(cluster.database));
   const { exitCode, output } = await cluster.verify();
   if (exitCode !== 0) tally.addViolations([{ check: 'books', detail: `banking verify: ${output.slice(-2_000)}` }]);
+  tally.addViolations(await checkPages(cluster.database));
   const appendOnly = await checkAppendOnly(cluster.database);
   tally.count('refusedChanges', appendOnly.refused);
   tally.addViolations(appendOnly.violations);

@@ -4,7 +4,7 @@ import { injectFaults } from '../inject.js';
 import { runLoad } from '../load.js';
 import { checkFinalState, type RunContext, type Scenario } from '../scenario.js';
 import { type FaultKind, type FaultTimes, planFaults } from '../schedule.js';
-import { watchMoney } from '../watch-money.js';
+import { watchMoney } from '../check-books.js';
 import { makeWorld, PAYOUT_FEE } from '../world.js';
 
 /** Accounts of each currency, and clients. */

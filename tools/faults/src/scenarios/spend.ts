@@ -1,7 +1,7 @@
 import { add, minorUnits } from '@banking/domain';
 import { sendOrder } from '../send-order.js';
 import { checkFinalState, type RunContext, type Scenario } from '../scenario.js';
-import { watchMoney } from '../watch-money.js';
+import { watchMoney } from '../check-books.js';
 import { PAYOUT_FEE, Preparation } from '../world.js';
 
 const CLIENTS = 32;
