@@ -33,7 +33,8 @@ export class DatabaseProxy {
   private delayMs = 0;
   private readonly links = new Set<Link>();
   private cut: Cut | undefined;
-  private readonly committing = new WeakSet<Link>();
+  /** Links on which the statement of the cut was sent. */
+  private committing = new Set<Link>();
 
   private constructor(private readonly listener: Server) {}
 
@@ -62,17 +63,17 @@ export class DatabaseProxy {
 
   /** Resets the connections that were silenced: the network is back, and what was sent meanwhile is lost. */
   endSilence(): void {
-    for (const link of this.links) if (link.isSilent) resetLink(link);
+    for (const link of this.links) if (link.isSilent) this.resetLink(link);
   }
 
   /** Resets every connection. */
   reset(): void {
-    for (const link of this.links) resetLink(link);
+    for (const link of this.links) this.resetLink(link);
   }
 
   /** Resets the connection of the next commit. @returns whether there was one before the signal */
   async resetAtCommit(when: CutTime, signal: AbortSignal): Promise<boolean> {
-    return this.interrupt('commit', when, signal, resetLink);
+    return this.interrupt('commit', when, signal, (link) => this.resetLink(link));
   }
 
   /**
@@ -84,7 +85,7 @@ export class DatabaseProxy {
     let release: (() => void) | undefined;
     await this.interrupt(statement, 'after', signal, (link) => {
       link.isSilent = true;
-      release = () => resetLink(link);
+      release = () => this.resetLink(link);
     });
     return release;
   }
@@ -104,6 +105,7 @@ export class DatabaseProxy {
     return new Promise((resolve) => {
       const end = (isDone: boolean) => {
         this.cut = undefined;
+        this.committing = new Set();
         signal.removeEventListener('abort', giveUp);
         resolve(isDone);
       };
@@ -133,6 +135,12 @@ export class DatabaseProxy {
     }
   }
 
+  private resetLink(link: Link): void {
+    link.isSilent = false;
+    if (!link.client.destroyed) link.client.resetAndDestroy();
+    this.end(link);
+  }
+
   private end(link: Link): void {
     this.links.delete(link);
     for (const pipe of [link.toServer, link.toClient]) pipe.end();
@@ -153,10 +161,4 @@ export class DatabaseProxy {
     if (this.cut?.when === 'after' && this.committing.has(link) && bytes.includes(READY)) return this.cut.act(link);
     link.toClient.pass(bytes, this.delayMs);
   }
-}
-
-function resetLink(link: Link): void {
-  link.isSilent = false;
-  if (link.client.destroyed) link.server.destroy();
-  else link.client.resetAndDestroy();
 }

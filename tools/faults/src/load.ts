@@ -113,17 +113,14 @@ class LoadClient {
   /** Reads the order and the balance through the other process, at once after the acknowledgement. */
   private async readBack({ order, isOwned }: Choice, orderId: number, api: number): Promise<void> {
     const { workspaceId, accountId, key } = order;
-    await this.read(
-      api,
-      workspaceId,
-      `/accounts/${accountId}/orders/${orderId}`,
-      key,
-      (body) => `${body['description']}`,
-    );
+    const path = `/accounts/${accountId}`;
+    // An instant order is completed when it is placed.
+    const orderOf = ({ description, status }: Record<string, unknown>) => `${description} ${status}`;
+    await this.read(api, workspaceId, `${path}/orders/${orderId}`, `${key} completed`, orderOf);
     if (!isOwned || this.balance === undefined) return;
     const balanceOf = ({ edges }: Record<string, unknown>) =>
       `${(edges as { balances: { amount: number }[] }).balances[0]?.amount}`;
-    await this.read(api, workspaceId, `/accounts/${accountId}`, String(this.balance), balanceOf);
+    await this.read(api, workspaceId, path, String(this.balance), balanceOf);
   }
 
   /** A read without a response, or with a failure of the service, compares nothing. */

@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { chmod, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ClientLog } from './client-log.js';
 import { Cluster } from './cluster.js';
@@ -49,6 +49,8 @@ export async function runScenario(scenario: Scenario, options: RunOptions, limit
   const promises = options.promises.filter((promise) => promise.scenario === name);
   const folder = join(options.folder, name);
   await mkdir(folder, { recursive: true });
+  // A server of root runs as another user, who must pass through to the database.
+  await chmod(folder, 0o711);
   const log = await ClientLog.create(join(folder, 'client.jsonl'));
   const progress = (line: string) => onProgress(`${name}: ${line}`);
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type MinorUnits, minorUnits } from '@banking/domain';
 import { checkAppendOnly } from './check-append-only.js';
+import { checkMoney, checkPages } from './check-books.js';
 import { checkOrders, checkOwnedBalances, checkPayouts, checkReads, type Violation } from './check-orders.js';
 import type { ClientLog } from './client-log.js';
 import type { Cluster } from './cluster.js';
@@ -8,7 +9,6 @@ import { type Operation, operationsOf } from './history.js';
 import type { Random } from './random.js';
 import { countUnsettled, readBooks } from './read-books.js';
 import type { FaultKind } from './schedule.js';
-import { checkMoney, checkPages } from './check-books.js';
 import { FUNDS, type LoadWorld } from './world.js';
 
 /** What a scenario counts, and a promise demands a number of. */

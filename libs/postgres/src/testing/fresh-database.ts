@@ -7,6 +7,9 @@ import type { ConnectionOptions } from '../session-pool.js';
 import { administer, dropDatabase, inDatabase, published, type Published } from './published.js';
 import { ensureDatabase, ensureTemplate } from './template.js';
 
+/** Many specs share a machine: the limits of the service would fail specs that do not test them. */
+const PATIENT: Partial<DatabaseOptions> = { acquireTimeoutMs: 20_000, statementTimeoutMs: 20_000 };
+
 /** A copy of the template of the project for one spec. */
 export interface FreshDatabase {
   /** The database as the service uses it, as the app role with every constraint. */
