@@ -1,5 +1,5 @@
 export { exportBooks, ExportError } from './export-books.js';
-export { findAttention, type Attention } from './find-attention.js';
+export type { Attention } from './find-attention.js';
 export { type DeploymentReport, verifyDeployment } from './verify-deployment.js';
 export { PAYMENT_CHECKS, verifyPayments } from './verify-payments.js';
 export type { VerifyOptions } from './verify-ranges.js';
