@@ -35,11 +35,7 @@ export const PROJECTS = {
     mayImport: ['domain', 'postgres', 'ledger', 'operations', 'reference'],
     specsMayImport: ['payouts', 'rates', 'provisioning'],
   },
-  demo: {
-    type: 'lib',
-    mayImport: ['domain', 'postgres', 'rates', 'operations', 'provisioning'],
-    specsMayImport: ['ledger'],
-  },
+  demo: { type: 'lib', mayImport: ['domain', 'postgres', 'ledger', 'payouts', 'rates', 'operations', 'provisioning'] },
   deployment: {
     type: 'lib',
     mayImport: ['domain', 'process', 'embedded-postgres', 'postgres', 'ledger', 'payouts', 'operations'],

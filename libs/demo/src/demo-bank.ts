@@ -3,15 +3,13 @@ import type {
   AddInternalRecipientInput,
   AddInternationalRecipientInput,
   RecipientId,
-  TransferAmount,
   WorkspaceId,
 } from '@banking/domain';
+import type { Books } from '@banking/ledger';
 import { LedgerBankingService, newAccountCode } from '@banking/operations';
+import { addFunding } from '@banking/provisioning';
 import { DEMO_RATES } from '@banking/rates';
 import { findStep, keyOf, once, recordStep, transactionStep } from './demo-steps.js';
-
-/** The open books of a deployment, as the service takes them. */
-export type Books = NonNullable<ConstructorParameters<typeof LedgerBankingService>[1]>;
 
 export interface DemoAccount {
   readonly workspaceId: WorkspaceId;
@@ -26,7 +24,7 @@ export interface DemoTransfer {
   readonly transferId: number;
 }
 
-/** Makes accounts, money and recipients through the port, each step once. */
+/** Makes accounts, money and recipients through the operations that serve customers and operators, each step once. */
 export class DemoBank {
   readonly service: LedgerBankingService;
   private nextCode: string | undefined;
@@ -66,10 +64,12 @@ export class DemoBank {
     });
   }
 
-  async fund(step: string, { workspaceId, id: accountId }: DemoAccount, amount: TransferAmount): Promise<void> {
+  /** @param amount as people write it, in the currency of the account */
+  async fund(step: string, { id: accountId }: DemoAccount, amount: string): Promise<void> {
     await this.transfer(step, async () => {
-      const { resource } = await this.service.fundAccount({ workspaceId }, { accountId, amount }, keyOf(step));
-      return { transferId: resource.id, transactionId: resource.edges.transaction!.id };
+      const funding = { accountId, amount, reference: 'Opening funds', key: keyOf(step).idempotencyKey };
+      const { transfer } = await addFunding(this.books, funding);
+      return { transferId: transfer.id, transactionId: transfer.edges.transaction!.id };
     });
   }
 
@@ -102,14 +102,14 @@ export class DemoBank {
     return made;
   }
 
-  private async findTransfer(step: string): Promise<DemoTransfer | undefined> {
+  async findTransfer(step: string): Promise<DemoTransfer | undefined> {
     const transferId = await findStep(this.books.database, step);
     const transactionId = await findStep(this.books.database, transactionStep(step));
     return transferId === undefined || transactionId === undefined ? undefined : { transferId, transactionId };
   }
 }
 
-const recordTransfer = (step: string, { transactionId, transferId }: DemoTransfer) => [
+export const recordTransfer = (step: string, { transactionId, transferId }: DemoTransfer) => [
   recordStep(transactionStep(step), transactionId),
   recordStep(step, transferId),
 ];

@@ -26,10 +26,7 @@ const ANY_MARK = 'world:whole';
  * The last step, which marks the demo data as complete. It contains a digest of the names of all steps, which the spec computes, so a newer
  * version adds its steps to the demo data of an older one.
  */
-const COMPLETE = `${ANY_MARK} 4603427cbc29`;
-
-/** The mark of version 1.1, which paid without orders. It lacks no step by its meaning, so it stays unchanged. */
-const COMPLETE_WITHOUT_ORDERS = `${ANY_MARK} cca7dbd17b72`;
+const COMPLETE = `${ANY_MARK} cca7dbd17b72`;
 
 /** The write that records a step. */
 export const recordStep = (name: string, id: number) => bind(RECORD_STEP, name, id);
@@ -60,16 +57,14 @@ export const transactionStep = (step: string) => `${TRANSACTION}${step}`;
 /** An idempotency key for a step. */
 export const keyOf = (step: string) => ({ idempotencyKey: `demo-${step.replace(/[^a-z0-9]+/gi, '-')}` });
 
-export async function isComplete(database: Database): Promise<boolean> {
-  const marks = await Promise.all([COMPLETE, COMPLETE_WITHOUT_ORDERS].map((mark) => findStep(database, mark)));
-  return marks.some((id) => id !== undefined);
-}
+export const isComplete = async (database: Database): Promise<boolean> =>
+  (await findStep(database, COMPLETE)) !== undefined;
 
 export async function markComplete(database: Database): Promise<void> {
   await database.pipeline({}, [recordStep(COMPLETE, 1)]);
 }
 
-/** The transactions of the demo data. Versions up to 1.1 paid four of them without an order. */
+/** The transactions of the demo data, which have no order (`bookings.ts`), or an instant order or a funding. */
 export async function readDemoBookings(database: Database): Promise<readonly number[]> {
   const [steps] = await database.pipeline({}, [bind(ALL_STEPS)] as const);
   return steps.filter(({ name }) => name.startsWith(TRANSACTION)).map(({ id }) => Number(id));

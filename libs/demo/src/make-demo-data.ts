@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Books } from '@banking/ledger';
 import { bind, sqlStatement, type Database } from '@banking/postgres';
-import type { Books } from './demo-bank.js';
 import { makeMoney } from './money.js';
 import { makePeople } from './people.js';
 import { isComplete, markComplete } from './demo-steps.js';

@@ -1,9 +1,10 @@
-import { parseAmount, toTransferAmount, type TransferAmount, type UserId } from '@banking/domain';
-import { DemoBank, type Books } from './demo-bank.js';
-import { makeLaterOrders, pay, payAtQuote } from './orders.js';
+import { parseAmount, type TransferAmount, type UserId } from '@banking/domain';
+import type { Books } from '@banking/ledger';
+import { DemoBookings } from './bookings.js';
+import { DemoBank } from './demo-bank.js';
+import { makeLaterOrders, payAtQuote } from './orders.js';
 import type { People } from './people.js';
-
-const units = (amount: string, currency: string) => toTransferAmount(parseAmount(amount, currency));
+import { once } from './demo-steps.js';
 
 /** Accounts, recipients and one transfer of every kind. */
 export async function makeMoney(books: Books, { northwind, adaPersonal, southwind, cy }: People): Promise<void> {
@@ -21,14 +22,14 @@ export async function makeMoney(books: Books, { northwind, adaPersonal, southwin
   const adaEur = await open('accounts:Ada personal EUR', adaPersonal, 'EUR', savings, 'NW0000000007');
   const southwindUsd = await open('accounts:Southwind Imports USD', southwind, 'USD', 'Main', 'NW0000000008');
 
-  await bank.fund('transfers:funding', usd, units('1250000.00', 'USD'));
+  await bank.fund('transfers:funding', usd, '1250000.00');
   for (const [account, amount] of [
-    [eur, units('480000.00', 'EUR')],
-    [gbp, units('96000.00', 'GBP')],
-    [jpy, units('12000000', 'JPY')],
-    [kwd, units('15500.250', 'KWD')],
-    [adaEur, units('8200.50', 'EUR')],
-    [southwindUsd, units('310000.00', 'USD')],
+    [eur, '480000.00'],
+    [gbp, '96000.00'],
+    [jpy, '12000000'],
+    [kwd, '15500.250'],
+    [adaEur, '8200.50'],
+    [southwindUsd, '310000.00'],
   ] as const) {
     await bank.fund(`fundings:${account.id}`, account, amount);
   }
@@ -54,58 +55,51 @@ export async function makeMoney(books: Books, { northwind, adaPersonal, southwin
       routingCodeValue1: 'HDFC0000001',
     },
   });
-  const addBerlin = (step: string, alias: string, beneficiaryAccountNumber: string, saved = true) =>
-    bank.addInternationalRecipient(step, northwind, {
-      countryCode: 'DE',
-      currencyCode: 'EUR',
-      payoutMethod: 'SWIFT',
-      alias,
-      saved,
-      data: {
-        beneficiaryName: 'Northwind Trading Berlin',
-        beneficiaryAddress: 'Uferstrasse 4, 13357 Berlin',
-        destinationCountry: 'DE',
-        beneficiaryAccountType: 'Corporate',
-        beneficiaryCountryCode: 'DE',
-        beneficiaryAccountNumber,
-        routingCodeType1: 'SWIFT',
-        routingCodeValue1: 'DEUTDEFF',
-      },
-    });
-  const berlin = await addBerlin('more recipients:Berlin', 'Berlin office', 'DE89370400440532013000');
-  // The network of the sandbox reports no final status for an account number with this ending.
-  const pending = await addBerlin(
-    'more recipients:Berlin pending',
-    'Berlin warehouse',
-    'DE73370400440532019011',
-    false,
-  );
-
-  await pay(bank, 'transfers:internal', usd, {
-    recipientID: internal,
-    amount: units('42000.00', 'USD'),
-    description: 'Payroll for the month',
+  const berlin = await bank.addInternationalRecipient('more recipients:Berlin', northwind, {
+    countryCode: 'DE',
+    currencyCode: 'EUR',
+    payoutMethod: 'LOCAL',
+    alias: 'Berlin office',
+    data: {
+      beneficiaryName: 'Northwind Trading Berlin',
+      beneficiaryAddress: 'Uferstrasse 4, 13357 Berlin',
+      destinationCountry: 'DE',
+      beneficiaryAccountType: 'Corporate',
+      beneficiaryCountryCode: 'DE',
+      beneficiaryAccountNumber: 'DE89370400440532013000',
+      routingCodeType1: 'SWIFT',
+      routingCodeValue1: 'DEUTDEFF',
+    },
   });
-  const float = { recipientID: berlin, purposeCode: 'IR001' };
-  const invoice = { ...float, amount: units('18750.00', 'EUR'), description: 'Float for Berlin' };
-  await pay(bank, 'transfers:international', eur, invoice, [
+
+  const bookings = new DemoBookings(bank);
+  const salaries = { from: usd, recipientId: internal, amount: parseAmount('42000.00', 'USD') };
+  await bookings.payInternally('transfers:internal', { ...salaries, description: 'Payroll for the month' }, payroll);
+
+  const float = { from: eur, recipientId: berlin, purpose: 'IR001' };
+  const fee = parseAmount('12.50', 'EUR');
+  const invoice = { ...float, amount: parseAmount('18750.00', 'EUR'), description: 'Float for Berlin' };
+  await bookings.payOut('transfers:international', invoice, fee, [
     ['ACSP', 'G000'],
     ['ACSP', 'G001'],
     ['ACSP', 'G003'],
     ['ACCC'],
   ]);
-  const deposit = { ...float, recipientID: pending, amount: units('3200.00', 'EUR') };
-  await pay(bank, 'transfers:pending', eur, { ...deposit, description: 'Float for next month' });
-  const refused = { ...float, amount: units('940.00', 'EUR'), description: 'Float for the fair' };
-  await pay(bank, 'transfers:returned', eur, refused, [
-    ['ACSP', 'G000'],
-    ['ACSP', 'G001'],
-    ['RJCT', 'AC04'],
-  ]);
+  const deposit = { ...float, amount: parseAmount('3200.00', 'EUR'), description: 'Float for next month' };
+  await bookings.payOut('transfers:pending', deposit, fee, [['ACSP', 'G000']]);
+  const refused = { ...float, amount: parseAmount('940.00', 'EUR'), description: 'Float for the fair' };
+  await once(books.database, 'returns:returned', () =>
+    bookings.payOut('transfers:returned', refused, fee, [
+      ['ACSP', 'G000'],
+      ['ACSP', 'G001'],
+      ['RJCT', 'AC04'],
+    ]),
+  );
 
   const support = {
     recipientID: international,
     amount: '250000' as TransferAmount,
+    type: 'instant',
     description: 'Family support',
     purposeCode: 'IR002',
     externalReference: 'FAMILY-1',

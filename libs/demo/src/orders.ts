@@ -9,7 +9,7 @@ import {
   type UserId,
 } from '@banking/domain';
 import { bind, sqlStatement } from '@banking/postgres';
-import type { DemoAccount, DemoBank, DemoTransfer } from './demo-bank.js';
+import type { DemoAccount, DemoBank } from './demo-bank.js';
 import { findStep, keyOf, once, recordStep } from './demo-steps.js';
 
 /** Written directly: a worker pauses an order when its run is due, and this run is due in 2099. */
@@ -20,62 +20,36 @@ const PAUSE = sqlStatement(
 );
 
 type OrderInput = Omit<PlaceOrderInput, 'accountId'>;
-type InstantInput = Omit<OrderInput, 'type'>;
-
-const instant = (input: InstantInput): OrderInput => ({ ...input, type: 'instant' });
 
 /** The status and the reason code, if the network gives one. */
 export type NetworkEvent = readonly [status: 'ACSP' | 'ACCC' | 'RJCT', reasonCode?: string];
 
-/** An instant order, and the events of the network about its payment. */
-export async function pay(
-  bank: DemoBank,
-  step: string,
-  from: DemoAccount,
-  input: InstantInput,
-  events: readonly NetworkEvent[] = [],
-): Promise<void> {
-  await bank.transfer(step, async () => made(bank, step, from, await place(bank, step, from, instant(input)), events));
-}
-
-/** The same at a quote. */
+/** An instant order at a quote, and the events of the network about its payment. */
 export async function payAtQuote(
   bank: DemoBank,
   step: string,
   from: DemoAccount,
-  input: InstantInput,
+  input: OrderInput,
   events: readonly NetworkEvent[],
 ): Promise<void> {
   await bank.transfer(step, async () => {
     const { workspaceId, id: accountID } = from;
     const { recipientID, amount } = input;
     const quote = await bank.service.createQuote({ workspaceId }, { accountID, recipientID, amount }, keyOf(step));
-    const quoted = { ...instant(input), quoteID: quote.resource.id };
-    const order = await place(bank, step, from, quoted).catch((refusal: unknown) => {
+    const order = await place(bank, step, from, { ...input, quoteID: quote.resource.id }).catch((refusal: unknown) => {
       // An earlier start was interrupted between the two, and the quote has expired since.
       if (!(refusal instanceof Refusal && refusal.reason === 'quote_expired')) throw refusal;
-      return place(bank, step, from, instant(input));
+      return place(bank, step, from, input);
     });
-    return made(bank, step, from, order, events);
+    const transaction = order.edges.executions?.[0]?.edges.transaction;
+    const transfer = transaction?.edges?.transfers?.[0];
+    if (!transaction || !transfer) throw new Error('the instant order has no transfer');
+    for (const [index, [status, reasonCode]] of events.entries()) {
+      const event = { transactionId: transaction.id as TransactionId, status, reasonCode };
+      await bank.service.addTransactionEvent({ workspaceId }, event, keyOf(`${step} ${index + 1}`));
+    }
+    return { transactionId: transaction.id, transferId: transfer.id };
   });
-}
-
-/** Adds the events, and returns the ids of the first transfer of an instant order. */
-async function made(
-  bank: DemoBank,
-  step: string,
-  { workspaceId }: DemoAccount,
-  order: Order,
-  events: readonly NetworkEvent[],
-): Promise<DemoTransfer> {
-  const transaction = order.edges.executions?.[0]?.edges.transaction;
-  const transfer = transaction?.edges?.transfers?.[0];
-  if (!transaction || !transfer) throw new Error('the instant order has no transfer');
-  for (const [index, [status, reasonCode]] of events.entries()) {
-    const event = { transactionId: transaction.id as TransactionId, status, reasonCode };
-    await bank.service.addTransactionEvent({ workspaceId }, event, keyOf(`${step} ${index + 1}`));
-  }
-  return { transactionId: transaction.id, transferId: transfer.id };
 }
 
 /** Orders that are due in 2099, so that none of them runs in a demo. */

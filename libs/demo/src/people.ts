@@ -1,3 +1,4 @@
+import type { Books } from '@banking/ledger';
 import type { Database } from '@banking/postgres';
 import {
   addApp,
@@ -9,7 +10,6 @@ import {
   allUsers,
   allWorkspaces,
 } from '@banking/provisioning';
-import type { Books } from './demo-bank.js';
 import { once } from './demo-steps.js';
 
 const ACTOR = 'demo';

@@ -127,9 +127,9 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   external_reference_reused: withField('externalReference', 'FAMILY-1'),
   order_not_found: withOrder(999_999),
   // The cancelled order of the demo data.
-  order_not_cancellable: withOrder(8),
+  order_not_cancellable: withOrder(4),
   // The order of the demo data that runs once.
-  order_not_paused: withOrder(7),
+  order_not_paused: withOrder(3),
   quote_not_found: pathWith('999999'),
   // With the balances of the demo data, one too many.
   balance_limit_exceeded: (call, route) =>

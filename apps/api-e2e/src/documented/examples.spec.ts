@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { isCi } from '../config.js';
 import { ADA } from '../service.js';
 import { callOf, examplesOf, isOnce, requestOf, type Route, routesOf, successOf } from './document.js';
-import { freshService, type FreshService, untilTracked } from './fresh-service.js';
+import { freshService, type FreshService } from './fresh-service.js';
 import { masked } from './masked.js';
 import { faultsInHeaders } from './sent-headers.js';
 import { blocksOf, hasCurl, inShell } from './shell.js';
@@ -23,7 +23,6 @@ describe('examples of the document', () => {
   const tried = new Set<Route>();
   beforeAll(async () => {
     service = await freshService();
-    await untilTracked(service.url, await service.tokenOf(ADA));
     routes = routesOf(service.document);
   }, 180_000);
   afterAll(() => service?.stop());

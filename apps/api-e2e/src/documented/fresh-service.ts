@@ -1,4 +1,3 @@
-import type { Transfer } from '@banking/domain';
 import { newDataDir, RunningService } from '../running-service.js';
 import { localToken } from '../service.js';
 import type { Document } from './document.js';
@@ -39,21 +38,5 @@ export async function freshService(
   } catch (error) {
     await folder.remove();
     throw error;
-  }
-}
-
-/** The pending payment of the demo data. Its network reports two events within some seconds, and no final status. */
-const PENDING = '/transfers/30';
-
-/** Resolves when the events that the documents show are recorded. @throws Error if the demo data has other ids */
-export async function untilTracked(url: string, token: string): Promise<void> {
-  const headers = { authorization: `Bearer ${token}`, 'workspace-id': '1' };
-  for (let events = 0; events < 2;) {
-    const response = await fetch(`${url}${PENDING}`, { headers });
-    if (!response.ok) throw new Error(`${PENDING} answered ${response.status}: ${await response.text()}`);
-    const { edges } = (await response.json()) as Transfer;
-    const remittance = edges.transaction?.edges.internationalRemittance;
-    if (!remittance) throw new Error(`${PENDING} is not tracked: the demo data has other ids`);
-    events = remittance.edges.events?.length ?? 0;
   }
 }

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import * as ts from 'typescript';
 import { bareEnvironment, isCi } from '../config.js';
 import { ADA } from '../service.js';
-import { freshService, type FreshService, untilTracked } from './fresh-service.js';
+import { freshService, type FreshService } from './fresh-service.js';
 import { blocksOf, hasCurl, inShell } from './shell.js';
 
 const PROJECT = join(__dirname, '..', '..');
@@ -46,7 +46,6 @@ describe('pages for integrators', () => {
   beforeAll(async () => {
     service = await freshService();
     variables = { BASE_URL: service.url, TOKEN: await service.tokenOf(ADA) };
-    await untilTracked(variables.BASE_URL, variables.TOKEN);
   }, 180_000);
   afterAll(() => service?.stop());
 

@@ -3,7 +3,7 @@ import { DATA } from '../contract/recipients.js';
 import type { FreshService } from './fresh-service.js';
 
 /** Resources that refusals need and the demo data does not have. They have the next ids. */
-export const PAID_IN_GEL = 5;
+export const PAID_IN_GEL = 4;
 export const EXPIRED_QUOTE = 2;
 /** A transaction whose return would exceed the balance limit of its account. */
 export const NO_WAY_BACK = 15;

@@ -4,7 +4,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { newDataDir, RunningService } from '../running-service.js';
 import { ADA, localToken } from '../service.js';
 import { callOf, type Document, examplesInTurn, requestOf, routesOf, successOf } from './document.js';
-import { untilTracked } from './fresh-service.js';
 import { masked } from './masked.js';
 
 const EXAMPLES = join(__dirname, '..', '..', '..', 'api', 'examples');
@@ -34,9 +33,7 @@ async function record(): Promise<void> {
   const folder = await newDataDir();
   const service = await RunningService.start({ dataDir: folder.path });
   try {
-    const token = await localToken(folder.path, ADA);
-    await untilTracked(service.url, token);
-    const authorization = `Bearer ${token}`;
+    const authorization = `Bearer ${await localToken(folder.path, ADA)}`;
     const document = (await (await fetch(`${service.url}/openapi.json`)).json()) as Document;
     const written = new Set<string>();
     const current = routesOf(document).filter(({ operation }) => !operation.deprecated);

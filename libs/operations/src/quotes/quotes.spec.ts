@@ -15,7 +15,6 @@ import { LedgerBankingService } from '../ledger-banking-service.js';
 import { DEMO_RATES } from '@banking/rates';
 import { NO_RATES, type RateSource } from '@banking/rates';
 import { reasonOf } from '@banking/postgres/testing';
-import { recipientAbroad } from '../testing/recipient-abroad.js';
 import { expectWellFormed } from '../testing/resources.js';
 import { demoDatabase } from '../testing/test-databases.js';
 
@@ -102,8 +101,9 @@ describe('a quote of a payment abroad', () => {
   });
 
   it('has the rate 1 within a currency, also without a source', async () => {
-    const recipientID = await recipientAbroad(service, ada, 'DE89370400440532013000', 'LOCAL');
-    const within = { accountID: account('Northwind Trading EUR'), recipientID, amount: '18750' };
+    const berlin = (await service.listRecipients(ada)).items.find(({ alias }) => alias === 'Berlin office')!;
+    const within = { accountID: account('Northwind Trading EUR'), recipientID: berlin.id, amount: '18750' };
+
     const { resource } = await quoting().createQuote(ada, quoteInput(within));
 
     expect(resource).toMatchObject({ rate: '1', feeAmount: '0', targetAmount: '18750' });

@@ -1,12 +1,7 @@
 import type { BankingService, RecipientId, Scope } from '@banking/domain';
 
-/** A company in Germany that is paid over SWIFT, unless another payout method is named. The last four characters of its IBAN choose what the sandbox's network does. */
-export async function recipientAbroad(
-  service: BankingService,
-  scope: Scope,
-  iban: string,
-  payoutMethod: 'SWIFT' | 'LOCAL' = 'SWIFT',
-): Promise<RecipientId> {
+/** A company in Germany that is paid over SWIFT. The last four characters of its IBAN choose what the sandbox's network does. */
+export async function recipientAbroad(service: BankingService, scope: Scope, iban: string): Promise<RecipientId> {
   const data = {
     beneficiaryName: 'Asha Rao',
     beneficiaryAddress: 'Uferstrasse 4, 13357 Berlin',
@@ -17,6 +12,6 @@ export async function recipientAbroad(
     routingCodeType1: 'SWIFT',
     routingCodeValue1: 'DEUTDEFF',
   };
-  const corridor = { payoutMethod, currencyCode: 'EUR', countryCode: 'DE' };
+  const corridor = { payoutMethod: 'SWIFT', currencyCode: 'EUR', countryCode: 'DE' };
   return (await service.addInternationalRecipient(scope, { ...corridor, data })).resource.id;
 }

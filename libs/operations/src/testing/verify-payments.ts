@@ -2,7 +2,7 @@ import { verifyPayments as verify, type VerifyOptions } from '@banking/books-pro
 import { readDemoBookings } from '@banking/demo';
 import type { Database } from '@banking/postgres';
 
-/** `verifyPayments` for a database with demo data, which may have bookings without orders if an earlier version made it. */
+/** `verifyPayments` for a database with demo data, which has bookings without orders. */
 export async function verifyPayments(
   database: Database,
   workspaceIds: readonly number[],

@@ -101,7 +101,7 @@ describe('a pending payout', () => {
       direction: 'debit',
       type: 'payout',
       purpose: 'IR001',
-      feeAmount: '2875',
+      feeAmount: '1250',
       description: 'Float for Berlin',
       edges: {
         account: {
@@ -131,7 +131,7 @@ describe('a pending payout', () => {
 
     expect(transaction?.edges.transfers?.map(({ type, amount }) => [type, amount])).toEqual([
       ['payout', '1875000'],
-      ['fee', '2875'],
+      ['fee', '1250'],
     ]);
     for (const { edges } of transaction!.edges.transfers!) expect(edges).not.toHaveProperty('transaction');
   });
