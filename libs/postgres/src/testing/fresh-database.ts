@@ -8,7 +8,7 @@ import { administer, dropDatabase, inDatabase, published, type Published } from 
 import { ensureDatabase, ensureTemplate } from './template.js';
 
 /** Many specs share a machine: the limits of the service would fail specs that do not test them. */
-const PATIENT: Partial<DatabaseOptions> = { acquireTimeoutMs: 20_000, statementTimeoutMs: 20_000 };
+const LIMITS_OF_SPECS: Partial<DatabaseOptions> = { acquireTimeoutMs: 20_000, statementTimeoutMs: 20_000 };
 
 /** A copy of the template of the project for one spec. */
 export interface FreshDatabase {
@@ -83,7 +83,7 @@ async function connect(run: Published, name: string, options: Partial<DatabaseOp
     // The database is dropped while a client of the spec may still be connected, which then gets an error.
     owner.on('error', () => undefined);
     await owner.query(`set search_path = ${quoted(SCHEMA)}, public`);
-    database = await Database.open({ connection, role: APP_ROLE, schema: SCHEMA, ...PATIENT, ...options });
+    database = await Database.open({ connection, role: APP_ROLE, schema: SCHEMA, ...LIMITS_OF_SPECS, ...options });
     return { database, connection, owner, disconnect };
   } catch (error) {
     await disconnect();

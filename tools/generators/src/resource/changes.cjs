@@ -64,7 +64,7 @@ const CHANGES = {
 `,
     ),
   ),
-  'apps/api/src/access/matrix.ts': adds(before('  getLiveness:', ({ pascal }) => `  get${pascal}: 'member',\n`)),
+  'apps/api/src/access/access-matrix.ts': adds(before('  getLiveness:', ({ pascal }) => `  get${pascal}: 'member',\n`)),
   'apps/api/src/app.module.ts': adds(
     afterLast(
       IMPORT,

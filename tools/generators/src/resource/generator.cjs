@@ -62,7 +62,7 @@ function nextSteps({ pascal, kebab, manyKebab, camel }) {
 Next:
   1. Add the fields: to the migration (before a deployment applies it), to the query in get-${kebab}.ts,
      to the resource in libs/domain and to the DTO.
-  2. Check who may call get${pascal} in apps/api/src/access/matrix.ts. The generator allows every member.
+  2. Check who may call get${pascal} in apps/api/src/access/access-matrix.ts. The generator allows every member.
   3. Add one to the demo, and an example of the operation.
   4. Run npm run examples, then npm run openapi, and review the difference.
   5. Add cases to the contract suite in apps/api-e2e/src/contract, and the shape to shapes.ts.
