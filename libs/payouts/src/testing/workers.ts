@@ -44,7 +44,10 @@ export async function work(world: World, worker: Worker, seconds: number): Promi
   }
 }
 
-/** Stops a worker before or after its nth call, as a power failure or a paused process does. */
+/**
+ * Stops a worker before or after its nth call, as a power failure or a paused process does: no later call is made either, although
+ * timers of the handler go on.
+ */
 export class Halt {
   readonly reached: Promise<void>;
   private readonly resumed: Promise<void>;
@@ -52,6 +55,7 @@ export class Halt {
   /** Lets the stopped worker continue. */
   resume: () => void = () => undefined;
   private calls = 0;
+  private isStopped = false;
 
   constructor(
     private readonly nth: number,
@@ -85,6 +89,7 @@ export class Halt {
   }
 
   private async pass<T>(call: () => Promise<T>): Promise<T> {
+    if (this.isStopped) await this.resumed;
     const isHere = ++this.calls === this.nth;
     if (isHere && this.where === 'before') await this.stop();
     const result = await call();
@@ -93,6 +98,7 @@ export class Halt {
   }
 
   private stop(): Promise<void> {
+    this.isStopped = true;
     this.reach();
     return this.resumed;
   }
