@@ -29,3 +29,22 @@ export function browserPath(): string | undefined {
 
 /** Whether a missing browser is a failure. It is one in CI, which must run every test. */
 export const isCi = (): boolean => process.env['CI'] === 'true';
+
+/** The variables by which a spec tells `isolation/without-filters.ts`, in the process of a service, which statements it changes. */
+export const FILTER_SETTINGS = {
+  keeps: 'BANKING_E2E_FILTER_KEEPS',
+  logFile: 'BANKING_E2E_FILTER_LOG',
+} as const;
+
+/** @throws Error if the file for the names of the statements is not set */
+export function filterSettings(): {
+  /** The statements that are not changed. */
+  readonly keeps: readonly string[];
+  /** Receives the name of each statement that a connection prepares. */
+  readonly logFile: string;
+} {
+  const { keeps, logFile } = FILTER_SETTINGS;
+  const file = process.env[logFile];
+  if (!file) throw new Error(`${logFile} is not set`);
+  return { keeps: (process.env[keeps] ?? '').split(','), logFile: file };
+}

@@ -22,7 +22,11 @@ export interface RequestOptions {
 }
 
 /** Sends a request. @throws Error when the OpenAPI document of the service does not list the status of the response */
-export async function sendRequest(service: Service, path: string, options: RequestOptions = {}): Promise<HttpResponse> {
+export async function sendRequest(
+  service: Pick<Service, 'url' | 'tokenOf'>,
+  path: string,
+  options: RequestOptions = {},
+): Promise<HttpResponse> {
   const { body, method = body === undefined ? 'GET' : 'POST', as, workspace, headers } = options;
   const response = await fetch(`${service.url}${path}`, {
     method,

@@ -1,0 +1,107 @@
+import { BankingClient, type WorkspaceView } from '@banking/client';
+import type { Account, Order, PlaceOrderInput, ProductId, RecipientId, TransferAmount } from '@banking/domain';
+import { DATA, INDIA } from '../contract/recipients.js';
+import type { CalledService } from './services.js';
+import type { Kind } from './classification.js';
+import type { Caller } from './workspaces.js';
+
+/** An identifier of each kind. Cursors and keys differ by operation. */
+export type Identifiers = Readonly<Record<Exclude<Kind, 'cursor' | 'key'>, string | number>>;
+
+const IN_USD = 1 as ProductId;
+const AMOUNT = '5000' as TransferAmount;
+
+/** Resources of a workspace, made over HTTP, one of each kind. */
+export class Holdings {
+  private constructor(
+    private readonly view: WorkspaceView,
+    private readonly caller: Caller,
+    private readonly account: Account,
+    readonly ids: Identifiers,
+  ) {}
+
+  static async make(service: CalledService, caller: Caller): Promise<Holdings> {
+    const token = await service.tokenOf(caller.email);
+    const view = new BankingClient({ baseUrl: service.url, token }).workspace(caller.workspaceId);
+    const { mark } = caller;
+    const { resource: account } = await view.accounts.open({ productID: IN_USD, alias: `${mark} main` });
+    const { resource: second } = await view.accounts.open({ productID: IN_USD, alias: `${mark} second` });
+    await view.sandbox.fund({ accountId: account.id, amount: '100000000' as TransferAmount });
+    const near = await view.recipients.addInternal({ accountCode: second.code ?? '', name: `${mark} near` });
+    const recipient = near.resource.id;
+    const place = (input: Partial<PlaceOrderInput>) => placeOrder(view, account, recipient, { ...input });
+    const storedReference = `${mark} stored reference`;
+    const paid = await place({ type: 'instant', description: `${mark} paid`, externalReference: storedReference });
+    const { resource: asha } = await view.recipients.addInternational({
+      ...INDIA,
+      data: { ...DATA, beneficiaryName: `${mark} beneficiary` },
+      alias: `${mark} abroad`,
+    });
+    const abroad = { recipientID: asha.id, amount: '250000' as TransferAmount, purposeCode: 'IR002' };
+    const payout = await place({ ...abroad, type: 'instant', description: `${mark} payout` });
+    const [transfer] = (await view.transfers.listPage({ recipientId: recipient })).items;
+    const holdings = new Holdings(view, caller, account, {
+      workspace: caller.workspaceId,
+      app: caller.appId,
+      account: account.id,
+      recipient,
+      accountCode: second.code ?? '',
+      transfer: transfer!.id,
+      transaction: transactionOf(payout),
+      reference: `${mark} reference`,
+      storedReference,
+      order: paid.id,
+      quote: 0,
+    });
+    return holdings.with('order').then((made) => made.with('quote'));
+  }
+
+  /** The same, with a new resource of the kind: for an operation that uses it up. */
+  async with(kind: Kind): Promise<Holdings> {
+    const id = await this.makeNew(kind);
+    return new Holdings(this.view, this.caller, this.account, { ...this.ids, [kind]: id });
+  }
+
+  private async makeNew(kind: Kind): Promise<number> {
+    const { view, account, caller } = this;
+    const recipientID = this.ids.recipient as RecipientId;
+    if (kind === 'recipient') {
+      const { accountCode } = this.ids;
+      return (await view.recipients.addInternal({ accountCode: String(accountCode), name: caller.mark })).resource.id;
+    }
+    if (kind === 'quote') {
+      return (await view.quotes.create({ accountID: account.id, recipientID, amount: AMOUNT })).resource.id;
+    }
+    if (kind !== 'order') throw new Error(`no operation uses up a resource of the kind ${kind}`);
+    const monthly = {
+      type: 'recurring',
+      repeatUnit: 'monthly',
+      repeatValue: 1,
+      startAt: '2099-01-31T09:00:00Z',
+    } as const;
+    const input = { ...monthly, description: `${caller.mark} rent`, metadata: { note: `${caller.mark} note` } };
+    return (await placeOrder(view, account, recipientID, input)).id;
+  }
+
+  /** Pays an account of another workspace, as its owner asks others to do. */
+  async pay(accountCode: string): Promise<void> {
+    const { resource } = await this.view.recipients.addInternal({ accountCode, name: 'A supplier' });
+    await placeOrder(this.view, this.account, resource.id, { type: 'instant', description: 'Invoice' });
+  }
+}
+
+async function placeOrder(
+  view: WorkspaceView,
+  { id: accountId }: Account,
+  recipientID: RecipientId,
+  input: Partial<PlaceOrderInput>,
+): Promise<Order> {
+  const order = { accountId, amount: AMOUNT, recipientID, ...input } as PlaceOrderInput;
+  return (await view.orders.place(order)).resource;
+}
+
+function transactionOf({ edges }: Order): number {
+  const id = edges.executions?.[0]?.edges.transaction?.id;
+  if (id === undefined) throw new Error('the order has no transaction');
+  return id;
+}
