@@ -66,6 +66,7 @@ Next:
   3. Add one to the demo, and an example of the operation.
   4. Run npm run examples, then npm run openapi, and review the difference.
   5. Add cases to the contract suite in apps/api-e2e/src/contract, and the shape to shapes.ts.
+     Classify its identifiers in apps/api-e2e/src/isolation/classification.ts.
   6. Run npm test.
 
 GET /${manyKebab}/{${camel}Id} responds as soon as the service is started.
