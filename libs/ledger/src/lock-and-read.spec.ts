@@ -12,12 +12,22 @@ import { write } from './write.js';
 let world: World;
 
 beforeAll(async () => {
-  world = await openWorld();
+  // Longer than a test, so that a busy machine ends no wait.
+  world = await openWorld({ lockTimeoutMs: 60_000, statementTimeoutMs: 60_000 });
 });
 afterAll(() => world.close());
 afterEach(async () => {
   expect((await verifyBooks(world.database, [NORTH])).findings).toEqual([]);
 });
+
+/** How many sessions wait for a lock. */
+async function countWaiting(): Promise<number> {
+  const { rows } = await world.owner.query<{ count: bigint }>(
+    `select pg_stat_clear_snapshot(), count(*) as count from pg_stat_activity
+     where datname = current_database() and wait_event_type = 'Lock'`,
+  );
+  return Number(rows[0]?.count);
+}
 
 describe('lockAndRead', () => {
   it('reads after it has locked', async () => {
@@ -36,6 +46,24 @@ describe('lockAndRead', () => {
     const balances = await Promise.all([spend(), spend()]);
 
     expect(new Set(balances)).toEqual(new Set([100n, 60n]));
+  });
+
+  it('locks in the order of ids, also if a proposal names a later account first', async () => {
+    const [first, second] = [await account(world, '1.00'), await account(world, '1.00')];
+    const posting = await preparePosting(world.books, [payment(second, first, euros('0.10'))]);
+    await world.owner.query('begin');
+    await world.owner.query('select from account where id = $1 for update', [first]);
+
+    let isOver = false;
+    const locking = world.database
+      .transaction({ workspaces: posting.workspaces }, (tx) => lockAndRead(tx, posting))
+      .finally(() => (isOver = true));
+    while (!isOver && (await countWaiting()) === 0);
+    const free = await world.owner.query('select id from account where id = $1 for update skip locked', [second]);
+    await world.owner.query('rollback');
+    await locking;
+
+    expect(free.rows).toEqual([{ id: BigInt(second) }]);
   });
 
   it('leaves out accounts that another session has locked, if asked to', async () => {

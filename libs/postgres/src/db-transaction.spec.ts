@@ -11,6 +11,7 @@ const addNote = sqlStatement<{ id: bigint }>(
 const lockNote = sqlStatement('tx.lock-note', 'select id from note where id = $1 for update');
 const fail = sqlStatement('tx.fail', 'select 1 / 0');
 const whoAmI = sqlStatement<{ user: string }>('tx.who', `select current_setting('app.user', true) as user`);
+const durability = bind(sqlStatement('tx.durability', `select current_setting('synchronous_commit') as value`));
 const scope = { workspaces: [7], user: 3 };
 
 let world: FreshDatabase;
@@ -51,6 +52,12 @@ describe('a database transaction', () => {
     expect(users).toEqual(['3', '3', '3']);
     expect(await alone.database.read({}, bind(whoAmI))).toEqual({ user: '' });
     await alone.close();
+  });
+
+  it('commits durably', async () => {
+    const [rows] = await world.database.transaction(scope, (tx) => tx.commit([durability]));
+
+    expect(rows).toEqual([{ value: 'on' }]);
   });
 
   it('is one pipeline when every statement is sent with the commit', async () => {

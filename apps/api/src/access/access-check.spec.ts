@@ -34,6 +34,12 @@ class Routes {
     throw Object.assign(new SyntaxError('unexpected token in a row'), { statusCode: 404 });
   }
 
+  @Get('opening')
+  @Operation('openAccount', text)
+  opening(@CalledBy() caller: Caller) {
+    return caller;
+  }
+
   @Get('transfer')
   @Operation('getTransfer', text)
   transfer(@CalledBy() caller: Caller) {
@@ -141,6 +147,14 @@ describe('AccessCheck', () => {
       status: 200,
       body: { actor: 1, workspaceId: 7, role: 'member' },
     });
+  });
+
+  it('refuses a role below that of the operation', async () => {
+    const named = { ...ada, 'workspace-id': '7' };
+    directory.grants = granted('member');
+
+    expect(await get('/opening', named)).toMatchObject({ status: 403, body: { reason: 'role_insufficient' } });
+    expect(await get('/transfer', named)).toMatchObject({ status: 200, body: { role: 'member' } });
   });
 
   it.each([

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Refusal } from '@banking/domain';
 import type { TokenConfig } from '../config.js';
-import { TokenVerifier } from './token-verifier.js';
+import { CredentialError, TokenVerifier } from './token-verifier.js';
 
 describe('TokenVerifier with JWKS_FILE', () => {
   let dataDir: string;
@@ -59,5 +59,14 @@ describe('TokenVerifier with an unreachable issuer', () => {
     expect(refusal).toMatchObject({ reason: 'unavailable' });
     expect(refusal?.message).toBe('The identity provider cannot be reached.');
     expect((refusal?.cause as Error).message).toMatch(why);
+  });
+
+  it.each(['HS256', 'HS512', 'none', 'RS1'])('refuses the algorithm %s without a request for keys', async (alg) => {
+    const forged = `${Buffer.from(JSON.stringify({ alg, kid: 'a', typ: 'at+jwt' })).toString('base64url')}.e30.AAAA`;
+    const source = { kind: 'jwks-url', issuer, url: `${issuer}/keys` } as const;
+    const verifier = await TokenVerifier.open({ tokens: { audience: 'a', type: 'at+jwt', source }, dataDir: '' });
+
+    // A request for keys would fail as `unavailable`.
+    await expect(verifier.subjectOf(forged)).rejects.toBeInstanceOf(CredentialError);
   });
 });

@@ -83,6 +83,7 @@ const range = (length: number) => Array.from({ length }, (_, index) => index);
 describe('an order whose connection is lost around the commit', () => {
   it.each<[string, 'toServer' | 'toClient', string, RequestOptions]>([
     ['before the database has read it, with a key', 'toServer', 'insert_transfers', { idempotencyKey: 'lost-1' }],
+    ['before the database has read COMMIT, without a key', 'toServer', 'commit', {}],
     ['after it was done, with a key', 'toClient', 'COMMIT', { idempotencyKey: 'lost-2' }],
     ['after it was done, without a key', 'toClient', 'COMMIT', {}],
   ])('is placed once if the connection is lost %s', async (_, direction, text, options) => {
