@@ -1,0 +1,192 @@
+import type { Control } from './control.js';
+
+const LOCK = 'libs/ledger/src/lock-and-read.ts';
+const TRIGGER = 'libs/ledger/migrations/0025-balances-of-transfers-only.sql';
+
+/** Faults in the locks, balances and constraints of the books. */
+export const BOOKS_CONTROLS: readonly Control[] = [
+  {
+    name: 'check-without-lock',
+    promise: 'P2',
+    plants:
+      'A posting reads the balances without a lock, and the database accepts a transfer that does not continue its account.',
+    changes: [
+      {
+        file: LOCK,
+        from: '     order by a.workspace_id, a.id\n     ${lock}`',
+        to: '     order by a.workspace_id, a.id`',
+      },
+      { file: TRIGGER, from: '      and a.version = step.first_version - 1\n', to: '' },
+      {
+        file: TRIGGER,
+        from: '      and a.balance = step.balance_before and step.balance_before = step.balance_before_max\n',
+        to: '',
+      },
+      {
+        file: TRIGGER,
+        from: '-- From here on every function has no such grant',
+        to: `alter table transfer drop constraint transfer_workspace_id_account_id_account_version_key;
+-- From here on every function has no such grant`,
+      },
+    ],
+    caughtBy: [
+      {
+        spec: 'libs/ledger/src/post-together.spec.ts',
+        test: 'concurrent postings spend no more than the account holds',
+        message: 'Expected length: 25',
+      },
+    ],
+  },
+  {
+    name: 'lock-left-out',
+    promise: 'P2',
+    plants: 'A posting reads the balances without a lock.',
+    changes: [
+      {
+        file: LOCK,
+        from: '     order by a.workspace_id, a.id\n     ${lock}`',
+        to: '     order by a.workspace_id, a.id`',
+      },
+    ],
+    caughtBy: [{ spec: 'libs/ledger/src/lock-and-read.spec.ts', test: 'lockAndRead reads after it has locked' }],
+  },
+  {
+    name: 'read-before-lock',
+    promise: 'P2',
+    plants: 'A posting reads keys, orders and quotes before it has locked the accounts.',
+    changes: [
+      {
+        file: LOCK,
+        from: '  const [locked, ...rows] = (await tx.pipeline([lock, ...reads])) as [AccountRow[], ...RowsOfEach<T>];',
+        to: `  const rows = await tx.pipeline(reads);
+  const [locked] = (await tx.pipeline([lock])) as unknown as [AccountRow[]];`,
+      },
+    ],
+    caughtBy: [{ spec: 'libs/ledger/src/lock-and-read.spec.ts', test: 'lockAndRead reads after it has locked' }],
+  },
+  {
+    name: 'unordered-locks',
+    promise: 'P12',
+    plants: 'A posting locks accounts in the order of its proposals instead of the order of their ids.',
+    changes: [
+      { file: LOCK, from: '[]) u(w, i) on (', to: '[]) with ordinality u(w, i, n) on (' },
+      { file: LOCK, from: '     order by a.workspace_id, a.id\n', to: '     order by u.n\n' },
+    ],
+    caughtBy: [
+      {
+        spec: 'libs/ledger/src/lock-and-read.spec.ts',
+        test: 'locks in the order of ids, also if a proposal names a later account first',
+      },
+    ],
+  },
+  {
+    name: 'floor-not-checked',
+    promise: 'P2',
+    plants: 'The decision on a transfer ignores the floor of the account.',
+    changes: [
+      {
+        file: 'libs/ledger/src/decide.ts',
+        from: "  if (balance < account.floor) throw refuse('insufficient_funds');\n",
+        to: '',
+      },
+    ],
+    caughtBy: [
+      { spec: 'libs/ledger/src/decide.spec.ts', test: 'any batch on any accounts leaves no account under its floor' },
+    ],
+  },
+  {
+    name: 'sums-not-checked',
+    promise: 'P9',
+    plants: 'The database accepts a transaction whose transfers do not add up to zero.',
+    changes: [
+      {
+        file: TRIGGER,
+        from: "having sum(case direction when 'credit' then amount else -amount end) <> 0",
+        to: 'having false',
+      },
+    ],
+    caughtBy: [
+      {
+        spec: 'libs/ledger/src/transfer-constraints.spec.ts',
+        test: 'are rejected where there is one side only',
+      },
+    ],
+  },
+  {
+    name: 'balance-trigger-dropped',
+    promise: 'P9',
+    plants: 'The trigger that moves balances and checks transfers is missing.',
+    changes: [
+      {
+        file: 'libs/ledger/migrations/0001-books.sql',
+        from: `create trigger move_balances after insert on transfer
+  referencing new table as fresh for each statement execute function move_balances();
+`,
+        to: '',
+      },
+    ],
+    caughtBy: [{ spec: 'libs/ledger/src/post.spec.ts', test: 'a batch with refusals posts the others in their order' }],
+  },
+  {
+    name: 'transfers-can-change',
+    promise: 'P9',
+    plants: 'The trigger that refuses changes of booked transfers is missing.',
+    changes: [
+      {
+        file: 'libs/ledger/migrations/0001-books.sql',
+        from: 'create trigger append_only before update or delete on transfer for each row execute function refuse_change();\n',
+        to: '',
+      },
+    ],
+    caughtBy: [
+      {
+        spec: 'libs/ledger/src/record-constraints.spec.ts',
+        test: 'fails where a query edits a transfer',
+      },
+    ],
+  },
+  {
+    name: 'return-booked-twice',
+    promise: 'P9',
+    plants: 'A rejection that is reported twice returns the money twice.',
+    changes: [
+      {
+        file: 'libs/payouts/src/record-rail-event.ts',
+        from: `  if (status !== 'pending') {
+    return { effect: status === 'failed' ? 'repeated' : 'late', posted: [], statements: [record] };
+  }
+`,
+        to: '',
+      },
+      {
+        file: 'libs/operations/migrations/0009-statements.sql',
+        from: 'create unique index transaction_returned_once',
+        to: 'create index transaction_returned_once',
+      },
+    ],
+    caughtBy: [
+      {
+        spec: 'libs/payouts/src/record-rail-event.spec.ts',
+        test: 'is returned once for repeated rejections, at once or later',
+      },
+    ],
+  },
+  {
+    name: 'rounding-up',
+    promise: 'P25',
+    plants: 'A conversion rounds the arriving amount up, and the database accepts it.',
+    changes: [
+      {
+        file: 'libs/operations/src/payments/rounding.ts',
+        from: "export const CONVERSION_ROUNDING: Rounding = 'down';",
+        to: "export const CONVERSION_ROUNDING: Rounding = 'up';",
+      },
+    ],
+    caughtBy: [
+      {
+        spec: 'libs/operations/src/payments/conversions-gain-nothing.spec.ts',
+        test: 'return no more than was paid, in any number and order',
+      },
+    ],
+  },
+];
