@@ -11,6 +11,7 @@ import {
   LogController,
 } from 'fastify';
 import { refuseBrokenPath, refuseBrokenRequest } from './broken-requests.js';
+import { limitConnections } from './connection-limit.js';
 import { closeUnusedConnections, ConnectionAge, limitConnectionsPerAddress } from './connections.js';
 import { respondToPreflight } from './cross-origin.js';
 import { bodyOf } from './error-response.js';
@@ -57,7 +58,6 @@ export function createServer(logger: FastifyBaseLogger): FastifyAdapter {
   };
   const adapter = new FastifyAdapter(options as FastifyServerOptions<Server>);
   const server = adapter.getInstance<FastifyInstance>();
-  server.server.maxConnections = LIMITS.connections;
   // Node would silently drop headers over its limit, a second credential included. `checkHead` counts them instead.
   server.server.maxHeadersCount = 0;
   // An unknown expectation may be ignored (RFC 9110, section 10.1.1). Node's own response would have no body.
@@ -71,6 +71,8 @@ export interface ServerOptions {
   readonly authorize: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
   /** Whether the process received a signal to stop. */
   readonly isDraining: () => boolean;
+  /** How many connections the server accepts. */
+  readonly connections?: number;
   /** How many connections one address may hold. */
   readonly connectionsPerAddress?: number;
   /** Whether pages of other origins may call. */
@@ -90,6 +92,7 @@ export function prepareServer(
   {
     authorize,
     isDraining,
+    connections = LIMITS.connections,
     connectionsPerAddress = LIMITS.connections,
     isCrossOrigin = false,
     publicUrl,
@@ -100,6 +103,7 @@ export function prepareServer(
   readJsonBodies(server);
   closeUnusedConnections(server);
   limitConnectionsPerAddress(server, connectionsPerAddress);
+  limitConnections(server, connections);
   const routes = indexRoutes(server);
   const age = new ConnectionAge();
   const continuation = new Continuation(server.server as Server);
