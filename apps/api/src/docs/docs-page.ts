@@ -44,9 +44,10 @@ export async function serveDocs(
   await server.register(fastifyStatic, { root: PAGE, serve: false, acceptRanges: false });
   const forPage = (reply: FastifyReply) => reply.header('Content-Security-Policy', PAGE_POLICY);
 
-  let document: string | undefined;
+  // Encoded once: clients that do not read the response would otherwise hold a copy of a megabyte each.
+  let document: Buffer | undefined;
   server.get('/openapi.json', PUBLIC, async (_request, reply) => {
-    document ??= JSON.stringify(createDocument(app, deployment));
+    document ??= Buffer.from(JSON.stringify(createDocument(app, deployment)));
     return forPage(reply).type('application/json; charset=utf-8').send(document);
   });
   const page = pageOf(deployment);
