@@ -1,9 +1,14 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { sendRequest } from '../responses.js';
+import { testOrProve } from '@banking/postgres/testing';
+import { callOf, type Document, routesOf } from '../documented/document.js';
+import { openApiOf, sendRequest } from '../responses.js';
 import type { Service } from '../service.js';
 import { idOf } from '../world.js';
 import { forge, forgeries, namesOfForgeries, newAttacker, type Attacker, type Mint } from './forge.js';
+
+/** One operation of each kind. `npm run prove` tries all. */
+const SOME_OPERATIONS = ['listApps', 'listProducts', 'getTransfer', 'listCorridors', 'listAppUsers', 'placeOrder'];
 
 /** The names of the forgeries, which tests need before an issuer exists. */
 const NAMES = namesOfForgeries();
@@ -35,10 +40,11 @@ export function refusesForgeries(issuer: string, provide: () => Promise<Target>)
 
     afterAll(() => new Promise((closed) => trap.close(closed)));
 
-    const requestWith = (path: string, token: string) => {
+    const requestWith = (path: string, token: string, method = 'GET') => {
       const { service } = target;
       const anyone = { ...service, tokenOf: () => Promise.resolve(token) };
       return sendRequest(anyone, path, {
+        method,
         as: 'any user',
         workspace: idOf(service.world, 'workspaces', 'Northwind Trading'),
       });
@@ -58,19 +64,19 @@ export function refusesForgeries(issuer: string, provide: () => Promise<Target>)
 
     it.each(NAMES)('refuses %s without a request to another host', async (name) => {
       const token = forge(target.mint, forgeries(target.mint, attacker)[name]);
-      const transfer = idOf(target.service.world, 'transfers', 'internal');
-      const paths = [
-        '/apps',
-        '/products',
-        `/transfers/${transfer}`,
-        '/recipients/countries/IN/corridors',
-        '/apps/1/users',
-      ];
+      const document = (await openApiOf(target.service)) as unknown as Document;
+      const routes = routesOf(document).filter(({ operation }) => operation.security.length > 0);
+      expect(routes.length).toBeGreaterThan(25);
+      const chosen = testOrProve(
+        routes.filter(({ operation }) => SOME_OPERATIONS.includes(operation.operationId)),
+        routes,
+      );
+      expect(chosen.length).toBeGreaterThanOrEqual(SOME_OPERATIONS.length);
 
-      for (const path of paths) {
-        const response = await requestWith(path, token);
+      for (const { method, path } of chosen.map((route) => callOf(route))) {
+        const response = await requestWith(path, token, method);
 
-        expect(response.status).toBe(401);
+        expect([method, path, response.status]).toEqual([method, path, 401]);
         expect(response.body).toEqual({
           errorCode: 'invalid_request',
           reason: 'not_authenticated',

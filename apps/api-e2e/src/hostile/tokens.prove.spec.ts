@@ -1,0 +1,2 @@
+/** The same test on every operation. */
+import './tokens.spec.js';
