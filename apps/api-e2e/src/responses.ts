@@ -88,13 +88,25 @@ export async function proveDocumented(
   throw new Error(`${method} ${path} responded with ${status}, which the OpenAPI document does not list`);
 }
 
+const patterns = new Map<string, RegExp>();
+
+/** The pattern of the paths of a template, made once. */
+function patternOf(template: string): RegExp {
+  const known = patterns.get(template);
+  if (known) return known;
+  const pattern = new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`);
+  patterns.set(template, pattern);
+  return pattern;
+}
+
 /** The operation of a path. HEAD is handled like GET. */
-function operationAt({ paths }: OpenApi, method: string, path: string): OpenApiOperation | undefined {
+export function operationAt({ paths }: OpenApi, method: string, path: string): OpenApiOperation | undefined {
   const bare = path.split('?', 1)[0] ?? '';
-  const matches = (candidate: string) => new RegExp(`^${candidate.replace(/\{\w+\}/g, '[^/]+')}$`).test(bare);
-  const template = Object.hasOwn(paths, bare) ? bare : Object.keys(paths).find(matches);
   const verb = method === 'HEAD' ? 'get' : method.toLowerCase();
-  return template === undefined ? undefined : paths[template]?.[verb];
+  // A template that lists the path itself comes first, but its methods may be others: `/recipients/internal` has no GET.
+  const templates = [bare, ...Object.keys(paths).filter((template) => patternOf(template).test(bare))];
+  const found = templates.find((template) => Object.hasOwn(paths, template) && paths[template]?.[verb] !== undefined);
+  return found === undefined ? undefined : paths[found]?.[verb];
 }
 
 /** The document does not describe itself or the docs page. */

@@ -36,6 +36,10 @@ export class RunningService {
     }
   }
 
+  get pid(): number | undefined {
+    return this.child.pid;
+  }
+
   /** Its output so far. */
   get log(): string {
     return this.output.text;

@@ -7,6 +7,7 @@ export interface FreshService {
   readonly url: string;
   readonly dataDir: string;
   readonly document: Document;
+  readonly pid: number | undefined;
   /** Its output so far, complete once it has stopped. */
   readonly log: string;
   tokenOf(email: string): Promise<string>;
@@ -28,6 +29,7 @@ export async function freshService(
       url: service.url,
       dataDir: folder.path,
       document: (await (await fetch(`${service.url}/openapi.json`)).json()) as Document,
+      pid: service.pid,
       get log() {
         return service.log;
       },

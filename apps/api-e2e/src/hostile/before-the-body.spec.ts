@@ -1,6 +1,6 @@
 import { callOf, type Document, routesOf } from '../documented/document.js';
-import { serviceOfTheRun } from '../service.js';
-import { sendRawRequest, faultsInError, requestBytes, sendRaw } from './raw-request.js';
+import { ADA, serviceOfTheRun } from '../service.js';
+import { sendRawRequest, faultsInError, type RawResponse, requestBytes, sendRaw } from './raw-request.js';
 
 const service = serviceOfTheRun();
 const { host } = new URL(service.url);
@@ -55,16 +55,36 @@ describe('operations that require a credential, without one', () => {
   it('close the connection of a body without an end', async () => {
     const { method, path } = callOf(routes.find((route) => route.operation.requestBody)!);
     const lines = [`Host: ${host}`, JSON_TYPE, 'Transfer-Encoding: chunked'];
-    const chunk = `400\r\n${' '.repeat(1_024)}\r\n`;
 
-    // Resolves once the service has closed the connection.
-    const response = await sendRaw(service.url, requestBytes({ method, path, headers: lines }), (socket) => {
-      const more = (): void => {
-        while (!socket.destroyed && socket.writable) if (!socket.write(chunk)) return void socket.once('drain', more);
-      };
-      more();
-    });
+    const response = await sendWithoutEnd(requestBytes({ method, path, headers: lines }));
 
     expect(response.status).toBe(401);
   });
 });
+
+describe('operations that read a body', () => {
+  it('refuse a body without an end once it is too large, and close its connection', async () => {
+    const token = await service.tokenOf(ADA);
+    const document = (await (await fetch(`${service.url}/openapi.json`)).json()) as Document;
+    const route = routesOf(document).find(({ operation }) => operation.operationId === 'placeOrder')!;
+    const { method, path, headers } = callOf(route);
+    const own = Object.entries({ ...headers, Authorization: `Bearer ${token}` }).map((line) => line.join(': '));
+    const lines = [`Host: ${host}`, ...own, JSON_TYPE, 'Transfer-Encoding: chunked'];
+
+    const response = await sendWithoutEnd(requestBytes({ method, path, headers: lines }));
+
+    expect(response.status).toBe(413);
+    expect(faultsInError(response)).toEqual([]);
+  });
+});
+
+/** Sends chunks after a head. Resolves once the service has closed the connection. */
+function sendWithoutEnd(head: string): Promise<RawResponse> {
+  const chunk = `400\r\n${' '.repeat(1_024)}\r\n`;
+  return sendRaw(service.url, head, (socket) => {
+    const more = (): void => {
+      while (!socket.destroyed && socket.writable) if (!socket.write(chunk)) return void socket.once('drain', more);
+    };
+    more();
+  });
+}

@@ -156,6 +156,8 @@ export const PATHS: readonly HostileCase[] = [
     status: 400,
     reason: 'request_malformed',
   },
+  { what: 'a parameter as a list', path: '/transfers?limit[]=1', status: 400, reason: 'parameter_unknown' },
+  { what: 'a parameter twice', path: '/transfers?limit=1&limit=2', status: 400 },
   { what: 'a parameter whose name is NUL', path: '/orders?%00=1', status: 400, reason: 'parameter_unknown' },
   { what: 'a query of 9 KiB', path: `/apps?x=${'y'.repeat(9_000)}`, status: 414, reason: 'uri_too_long' },
 ];

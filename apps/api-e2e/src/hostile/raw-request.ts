@@ -55,7 +55,7 @@ export function sendRawRequest(url: string, request: RawRequest): Promise<RawRes
 
 /** Internal details that an error may not contain: a stack, an SQL statement, a path, or text of a library. */
 const INSIDE =
-  /\bat .+:\d+:\d+|node_modules|\.[jt]s:\d+|\bselect\b.+\bfrom\b|\binsert into\b|SQLSTATE|ECONN|FST_|ERR_|HPE_|JWS|JWT|\/(?:tmp|usr|home|var|root)\//i;
+  /\bat (?:[^\n]*\()?(?:\/|file:|node:)\S*:\d+:\d+|node_modules|\.[jt]s:\d+|\bselect\b.+\bfrom\b|\binsert into\b|SQLSTATE|ECONN|FST_|ERR_|HPE_|JWS|JWT|\/(?:tmp|usr|home|var|root)\//i;
 
 /** The faults in an error response, which must be JSON in the published form without internal details. */
 export function faultsInError({ status, headers, body }: RawResponse): string[] {

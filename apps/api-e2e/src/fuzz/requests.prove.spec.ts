@@ -1,0 +1,2 @@
+/** The same test with more requests. */
+import './requests.spec.js';
