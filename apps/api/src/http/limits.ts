@@ -12,7 +12,8 @@ export const LIMITS = {
   parameterLength: 100,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 15_000,
-  idleTimeoutMs: 30_000,
+  /** Longer than a handler takes. Node allows twice this time to a client that does not read its response. */
+  idleTimeoutMs: HANDLER_TIMEOUT_MS + 1_000,
   keepAliveTimeoutMs: 72_000,
   checkConnectionsEveryMs: 2_000,
   connections: 1_000,
