@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { exitCodeOf } from './arguments.mjs';
 import { compile } from './compile.mjs';
 import { AREAS } from './mutation/areas.mjs';
 import { run } from './programs.mjs';
@@ -19,18 +20,12 @@ Options:
 Exit codes: 0 every area passed; 1 an area did not pass; 2 wrong usage.
 `;
 
-const wanted = process.argv.slice(2);
-if (wanted.some((argument) => ['-h', '--help'].includes(argument))) {
-  process.stdout.write(USAGE);
-} else if (wanted.some((argument) => !NAMES.includes(argument))) {
-  process.stderr.write(`error: unknown area or option\n\n${USAGE}`);
-  process.exitCode = 2;
-} else {
-  process.exitCode = await mutate(wanted.length > 0 ? wanted : NAMES);
-}
+const areas = process.argv.slice(2);
+process.exitCode = exitCodeOf(areas, USAGE, NAMES) ?? (await mutate(areas.length > 0 ? areas : NAMES));
 
 async function mutate(areas) {
   if ((await compile()) !== 0) return 1;
+  // Loaded now, because it is compiled by the line before.
   const { startTestServer } = createRequire(import.meta.url)('@banking/postgres/testing');
   const server = await startTestServer();
   let exitCode = 0;

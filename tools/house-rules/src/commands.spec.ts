@@ -7,6 +7,7 @@ const TOOLS = {
   'tools/run.mjs': 'node tools/run.mjs <app>',
   'tools/test.mjs': 'npm test',
   'tools/prove.mjs': 'npm run prove',
+  'tools/mutate.mjs': 'npm run mutation',
   'tools/openapi.mjs': 'npm run openapi',
 };
 
@@ -34,7 +35,7 @@ describe.each(Object.entries(TOOLS))('%s on a command line', (tool, name) => {
       const { status, stdout, stderr } = run(tool, ...args);
 
       expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
-      expect(stderr).toMatch(/^error: (unknown option '--nosuch'|too many arguments|unknown app 'nosuch')\n\n/);
+      expect(stderr).toMatch(/^error: (unknown option '--nosuch'|too many arguments|unknown (app|area) 'nosuch')\n\n/);
       expect(stderr).toContain(`\n\nUsage: ${name}`);
     },
   );
