@@ -110,9 +110,12 @@ describe('a conversion', () => {
     );
   });
 
-  it('refuses a rate of zero or below', () => {
-    expect(() => convert(minorUnits(1n), { from: 'EUR', to: 'EUR', numerator: 0n, denominator: 1n }, 'up')).toThrow();
-    expect(() => convert(minorUnits(1n), { from: 'EUR', to: 'EUR', numerator: 1n, denominator: -1n }, 'up')).toThrow();
+  it.each([
+    { numerator: 0n, denominator: 1n },
+    { numerator: 1n, denominator: 0n },
+    { numerator: 1n, denominator: -1n },
+  ])('refuses a rate of $numerator / $denominator', (fraction) => {
+    expect(() => convert(minorUnits(1n), { from: 'EUR', to: 'EUR', ...fraction }, 'up')).toThrow('above zero');
   });
 });
 
