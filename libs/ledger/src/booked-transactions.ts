@@ -1,6 +1,6 @@
 import type { Timestamp } from '@banking/domain';
 import type { TransactionContent } from '@banking/domain/proof';
-import { bind, sqlStatement, type Database } from '@banking/postgres';
+import { bind, sqlStatement, type BoundStatement, type Database } from '@banking/postgres';
 import { currencyCode } from './own-accounts.js';
 import { rangeKey, rangesOf, type RangeOptions } from './ranges.js';
 
@@ -18,7 +18,7 @@ export interface BookedTransaction {
   readonly updatedAt: Timestamp;
 }
 
-interface BookedRow {
+export interface BookedRow {
   readonly id: bigint;
   readonly hash: string;
   readonly status: string;
@@ -52,9 +52,10 @@ interface BookedRow {
  * Looks the version before up as the highest one below. For an equality, the planner may read the whole account by another index for
  * each transaction.
  */
-const BOOKED = sqlStatement<BookedRow>(
-  'booked_transactions',
-  `select x.id, x.hash, x.status, rfc3339(x.created_at) as created_at, rfc3339(x.updated_at) as updated_at,
+const booked = (name: string, which: string) =>
+  sqlStatement<BookedRow>(
+    name,
+    `select x.id, x.hash, x.status, rfc3339(x.created_at) as created_at, rfc3339(x.updated_at) as updated_at,
           x.value_date::text as value_date, x.return_of as returned_id,
           (select json_agg(json_build_object(
                     'id', t.id, 'accountId', t.account_id, 'currencyId', t.currency_id, 'direction', t.direction,
@@ -74,9 +75,12 @@ const BOOKED = sqlStatement<BookedRow>(
            ) latest on latest.account_version = touched.version - 1
            left join transaction y on y.workspace_id = $1 and y.id = latest.transaction_id) as previous
    from transaction x
-   where x.workspace_id = $1 and x.id > $2 and x.id <= $3
+   where x.workspace_id = $1 and ${which}
    order by x.id`,
-);
+  );
+const BOOKED = booked('booked_transactions', 'x.id > $2 and x.id <= $3');
+/** One index lookup for each id: a range of ids may contain many other transactions. */
+const BOOKED_OF = booked('booked_transactions_of', 'x.id = any($2::bigint[])');
 
 const TRANSACTIONS = ['transactions', rangeKey('transaction')] as const;
 
@@ -89,14 +93,23 @@ export async function* bookedTransactions(
   for await (const { after, upto } of rangesOf(database, workspaceId, TRANSACTIONS, { rangeRows, onRange })) {
     const query = [bind(BOOKED, workspaceId, after, upto)] as const;
     const [rows] = await database.pipeline({ workspaces: [workspaceId] }, query);
-    yield rows.map((row) => ({
-      content: contentOf(workspaceId, row),
-      hash: row.hash,
-      status: row.status,
-      createdAt: row.created_at,
-      updatedAt: row.updated_at,
-    }));
+    yield rows.map((row) => bookedOf(workspaceId, row));
   }
+}
+
+/** The query of transactions by their ids. Rows of ids that are not stored are missing. */
+export function readBooked(workspaceId: number, transactionIds: readonly number[]): BoundStatement<BookedRow> {
+  return bind(BOOKED_OF, workspaceId, transactionIds);
+}
+
+export function bookedOf(workspaceId: number, row: BookedRow): BookedTransaction {
+  return {
+    content: contentOf(workspaceId, row),
+    hash: row.hash,
+    status: row.status,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
 }
 
 function contentOf(workspaceId: number, row: BookedRow): TransactionContent {

@@ -16,15 +16,17 @@ export async function verifyTransactions(
   options: RangeOptions,
 ): Promise<void> {
   for await (const range of bookedTransactions(database, workspaceId, options)) {
-    for (const { content, hash } of range) {
-      const { transactionId, transfers } = content;
-      if (transfers.length === 0) note(LEGS_CHECK, `transaction ${transactionId} has no transfers`);
-      for (const [currency, sum] of sumsOf(content)) {
-        if (sum !== 0n) note(BALANCED_CHECK, `transaction ${transactionId} is out of balance by ${sum} in ${currency}`);
-      }
-      if (hash !== hashOf(content)) note(HASH_CHECK, `transaction ${transactionId} does not have its hash`);
-    }
+    for (const booked of range) verifyTransaction(booked, note);
   }
+}
+
+export function verifyTransaction({ content, hash }: BookedTransaction, note: ReportFinding): void {
+  const { transactionId, transfers } = content;
+  if (transfers.length === 0) note(LEGS_CHECK, `transaction ${transactionId} has no transfers`);
+  for (const [currency, sum] of sumsOf(content)) {
+    if (sum !== 0n) note(BALANCED_CHECK, `transaction ${transactionId} is out of balance by ${sum} in ${currency}`);
+  }
+  if (hash !== hashOf(content)) note(HASH_CHECK, `transaction ${transactionId} does not have its hash`);
 }
 
 function sumsOf({ transfers }: BookedTransaction['content']): ReadonlyMap<string, bigint> {
