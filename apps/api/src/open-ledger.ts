@@ -44,6 +44,8 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
           const { workspaceId, kind, subjectId, tries, chore } = failed ?? {};
           log.warn({ err: error, workspaceId, kind, subjectId, tries, chore }, 'work failed');
         },
+        onPayoutStop: ({ stoppedAt, findings, workspaceIds }) =>
+          log.error({ stoppedAt, findings, workspaceIds }, 'payouts stopped'),
       });
     },
     async close() {

@@ -3,16 +3,21 @@ import { serveHealth, type HealthServer } from './health-server.js';
 const status = { parked: { payout: 2 }, oldestDueSeconds: 7 };
 let isStopping = false;
 let isDown = false;
+let stop:
+  { readonly stoppedAt: string; readonly findings: number; readonly workspaceIds: readonly number[] } | undefined;
 let server: HealthServer;
 let base: string;
 
 beforeAll(async () => {
   const readStatus = () => (isDown ? Promise.reject(new Error('no database')) : Promise.resolve(status));
-  server = await serveHealth({ host: '127.0.0.1', port: 0 }, { isStopping: () => isStopping, readStatus });
+  const readPayoutStop = () => (isDown ? Promise.reject(new Error('no database')) : Promise.resolve(stop));
+  const source = { isStopping: () => isStopping, readStatus, readPayoutStop };
+  server = await serveHealth({ host: '127.0.0.1', port: 0 }, source);
   base = `http://127.0.0.1:${server.port}`;
 });
 beforeEach(() => {
   isStopping = isDown = false;
+  stop = undefined;
 });
 afterAll(() => server.close());
 
@@ -41,6 +46,22 @@ describe('the health server of a worker', () => {
     expect(await request('/health/live')).toMatchObject({ status: 200, body: { status: 'ok' } });
   });
 
+  it('is live but not ready while payouts are stopped, with a reason and without accounts', async () => {
+    stop = { stoppedAt: '2026-11-22T09:00:04.118204Z', findings: 3, workspaceIds: [1] };
+
+    expect(await request('/health/ready')).toMatchObject({
+      status: 503,
+      body: {
+        status: 'payouts_stopped',
+        reason: 'A verification of the books has findings. Run banking verify.',
+        stoppedAt: '2026-11-22T09:00:04.118204Z',
+        findings: 3,
+        work: status,
+      },
+    });
+    expect((await request('/health/live')).status).toBe(200);
+  });
+
   it('is not ready while the worker stops', async () => {
     isStopping = true;
 
@@ -57,7 +78,11 @@ describe('the health server of a worker', () => {
   });
 
   it('rejects a port in use', async () => {
-    const source = { isStopping: () => false, readStatus: async () => status };
+    const source = {
+      isStopping: () => false,
+      readStatus: async () => status,
+      readPayoutStop: async () => undefined,
+    };
 
     await expect(serveHealth({ host: '127.0.0.1', port: server.port }, source)).rejects.toMatchObject({
       code: 'EADDRINUSE',

@@ -6,6 +6,8 @@ export interface HealthSource {
   isStopping(): boolean;
   /** The state of the queue. Rejects if the database cannot be reached. */
   readStatus(): Promise<object>;
+  /** The open stop of payouts. Rejects if the database cannot be reached. */
+  readPayoutStop(): Promise<{ readonly stoppedAt: string; readonly findings: number } | undefined>;
 }
 
 export interface HealthAddress {
@@ -20,10 +22,11 @@ export interface HealthServer {
 }
 
 const REQUEST_TIMEOUT_MS = 5_000;
+const STOP_REASON = 'A verification of the books has findings. Run banking verify.';
 
 /**
  * Serves `GET /health/live` and `GET /health/ready`. Reports parked work. The worker stays ready with parked work,
- * because a restart would not release it.
+ * because a restart would not release it. It is not ready while payouts are stopped, so that supervisors notice.
  *
  * @throws Error of `node:net` if the port cannot be listened on
  */
@@ -61,10 +64,14 @@ async function respond(
   }
   if (path === '/health/live') return send(response, 200, { status: 'ok' });
   if (source.isStopping()) return send(response, 503, { status: 'stopping' }, { 'Retry-After': '1' });
-  await source.readStatus().then(
-    (work) => send(response, 200, { status: 'ok', work }),
-    () => send(response, 503, { status: 'unavailable' }, { 'Retry-After': '1' }),
-  );
+  try {
+    const [work, stop] = await Promise.all([source.readStatus(), source.readPayoutStop()]);
+    if (!stop) return send(response, 200, { status: 'ok', work });
+    const { stoppedAt, findings } = stop;
+    send(response, 503, { status: 'payouts_stopped', reason: STOP_REASON, stoppedAt, findings, work });
+  } catch {
+    send(response, 503, { status: 'unavailable' }, { 'Retry-After': '1' });
+  }
 }
 
 function send(

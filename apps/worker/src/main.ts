@@ -1,5 +1,5 @@
 import { isOperatorError, openDeployment } from '@banking/deployment';
-import { OrderService, startBankingWorker } from '@banking/operations';
+import { OrderService, readPayoutStop, startBankingWorker } from '@banking/operations';
 import { ConfigError, createLogger, runService, type RunningService } from '@banking/process';
 import { chooseRates } from '@banking/rates';
 import { readConfig } from './config.js';
@@ -26,7 +26,11 @@ async function start(): Promise<RunningService> {
     warn,
   });
   let readStatus: HealthSource['readStatus'] = () => Promise.reject(new Error('the worker has not started'));
-  const source = { isStopping: () => isStopping, readStatus: () => readStatus() };
+  const source: HealthSource = {
+    isStopping: () => isStopping,
+    readStatus: () => readStatus(),
+    readPayoutStop: () => readPayoutStop(deployment.database),
+  };
   const health = address && (await serveHealth(address, source).catch(explainAddress));
   const worker = startBankingWorker(deployment, {
     orders: new OrderService(deployment.books, chooseRates({ rates, sandbox }, deployment.database, warn), {
@@ -37,6 +41,8 @@ async function start(): Promise<RunningService> {
       const { workspaceId, kind, subjectId, tries, chore } = failed ?? {};
       log.warn({ workspaceId, kind, subjectId, tries, chore, err: error }, 'work failed');
     },
+    onPayoutStop: ({ stoppedAt, findings, workspaceIds }) =>
+      log.error({ stoppedAt, findings, workspaceIds }, 'payouts stopped'),
   });
   readStatus = () => worker.readStatus();
   log.info({ sandbox, ...(health && { healthPort: health.port }) }, 'working');

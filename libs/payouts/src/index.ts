@@ -12,4 +12,5 @@ export * from './rail.js';
 export { SandboxRail } from './sandbox-rail/sandbox-rail.js';
 export { sandboxMessage } from './sandbox-rail/messages.js';
 
+export * from './payout-stop.js';
 export * from './release-parked-work.js';

@@ -23,11 +23,20 @@ export interface PayoutOptions {
 /** How often a submitted payout is checked with the network, in case an event was lost. */
 const CHECK_INTERVAL_MS = 15 * 60_000;
 
-/** Recorded before the network is called: at a second try the network may already have the payment. */
-const BEGIN_SUBMITTING = sqlStatement(
+/** How long a payout is left while payouts are stopped. */
+const STOPPED_MS = 5 * 60_000;
+const STOPPED = 'payouts are stopped';
+
+/**
+ * Recorded before the network is called: at a second try the network may already have the payment. Begins nothing while payouts are
+ * stopped, and its row alone proves that it has begun.
+ */
+const BEGIN_SUBMITTING = sqlStatement<{ tries: number }>(
   'begin_submitting',
   `update payout set status = 'submitting', tries = tries + 1, fence = $3, updated_at = statement_timestamp()
-   where workspace_id = $1 and transaction_id = $2 and status in ('due', 'submitting')`,
+   where workspace_id = $1 and transaction_id = $2 and status in ('due', 'submitting')
+     and not exists (select from payout_stop where resumed_at is null)
+   returning tries`,
 );
 const READ_PAYOUT = sqlStatement<PayoutAttempt>(
   'read_payout',
@@ -45,7 +54,7 @@ const NOTE_FAILURE = sqlStatement(
    where workspace_id = $1 and transaction_id = $2 and status in ('submitting', 'submitted')`,
 );
 
-/** The handler of payouts: submits each of them to a network once. */
+/** The handler of payouts: submits each of them to a network once, and none while payouts are stopped. */
 export function payoutHandler(options: PayoutOptions): WorkHandler {
   return {
     run: (claim, signal) => submitPayout(options, claim, signal),
@@ -62,18 +71,23 @@ async function submitPayout(
 ): Promise<WorkOutcome> {
   const { workspaceId, subjectId: transactionId, fence } = claim;
   const scope = { workspaces: [workspaceId] };
-  const [, , [payout]] = await books.database.pipeline(scope, [
+  const [, [begun], [payout]] = await books.database.pipeline(scope, [
     holdWork(claim),
     bind(BEGIN_SUBMITTING, workspaceId, transactionId, fence),
     bind(READ_PAYOUT, workspaceId, transactionId),
   ] as const);
   if (!payout) throw new Error(`transaction ${transactionId} has no payout`);
   if (payout.status === 'settled' || payout.status === 'failed') return 'done';
+  if (payout.status === 'due') return { laterMs: STOPPED_MS, heldFor: STOPPED };
 
   const key = payoutKey(workspaceId, transactionId);
   const within = <T>(call: (signal: AbortSignal) => Promise<T>) =>
     beforeAbort(call, AbortSignal.any([signal, deadline()]));
-  let events = await findEarlierSubmission(payout, () => within((until) => rail.find(key, until)));
+  const find = () => within((until) => rail.find(key, until));
+  const isStopped = payout.status === 'submitting' && !begun;
+  // An earlier try may have submitted the payment. That is recorded, and nothing is submitted.
+  let events = isStopped ? await find() : await findEarlierSubmission(payout, find);
+  if (events === undefined && isStopped) return { laterMs: STOPPED_MS, heldFor: STOPPED };
   if (events === undefined) {
     const payment = { ...(await readPayment(workspaceId, transactionId)), key };
     events = await within((until) => rail.submit(payment, until));

@@ -143,6 +143,11 @@ export function delayWork(claim: Claim, delayMs: number, reason: string): BoundS
   return release(claim, delayMs, { tries: claim.tries - 1, delays: claim.delays + 1, reason });
 }
 
+/** The writes that release work until later without a try: nothing was done. */
+export function holdBack(claim: Claim, delayMs: number, reason: string): BoundStatement<unknown>[] {
+  return release(claim, delayMs, { tries: claim.tries - 1, delays: claim.delays, reason });
+}
+
 /** The writes that park work until an operator releases it. */
 export function parkWork(claim: Claim, reason: string): BoundStatement<unknown>[] {
   const { workspaceId, kind, subjectId, tries } = claim;

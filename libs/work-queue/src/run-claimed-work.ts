@@ -1,11 +1,17 @@
 import { Refusal } from '@banking/domain';
 import { backoffMs, type BoundStatement, type Database } from '@banking/postgres';
-import { delayWork, endWork, isLostClaim, parkWork, postponeWork, retryLater, type Claim } from './claims.js';
+import { delayWork, endWork, holdBack, isLostClaim, parkWork, postponeWork, retryLater, type Claim } from './claims.js';
 import { WORK_RETRY_POLICIES } from './work-retry-policies.js';
 import { isTransientFailure } from './transient-failure.js';
 
 /** The result of a piece of work: it is complete, or it is due again later. */
-export type WorkOutcome = 'done' | { readonly laterMs: number };
+export type WorkOutcome =
+  | 'done'
+  | {
+      readonly laterMs: number;
+      /** Why nothing was done, for operators. It was no try then. */
+      readonly heldFor?: string;
+    };
 
 /** A failed try, as it is recorded. */
 export interface FailedAttempt {
@@ -55,7 +61,7 @@ export async function runClaimedWork(
     database.pipeline({ workspaces: [claim.workspaceId] }, writes);
   try {
     const outcome = await handler.run(claim, signal);
-    await record(outcome === 'done' ? endWork(claim) : postponeWork(claim, outcome.laterMs));
+    await record(writesOf(claim, outcome));
   } catch (error) {
     if (isLostClaim(error)) return;
     onError(error, claim);
@@ -70,6 +76,12 @@ export async function runClaimedWork(
       if (!isLostClaim(unrecorded)) onError(unrecorded, claim);
     });
   }
+}
+
+function writesOf(claim: Claim, outcome: WorkOutcome): BoundStatement<unknown>[] {
+  if (outcome === 'done') return endWork(claim);
+  const { laterMs, heldFor } = outcome;
+  return heldFor === undefined ? postponeWork(claim, laterMs) : holdBack(claim, laterMs, heldFor);
 }
 
 /** A transient failure lengthens the delay and uses no try; any other counts, and the tenth parks. */

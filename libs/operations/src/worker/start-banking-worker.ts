@@ -1,6 +1,6 @@
 import type { Books } from '@banking/ledger';
 import type { Database } from '@banking/postgres';
-import { payoutHandler, receiveRailEvents, PAYOUT, SandboxRail } from '@banking/payouts';
+import { payoutHandler, type PayoutStop, receiveRailEvents, PAYOUT, SandboxRail } from '@banking/payouts';
 import { startWorker, type Chore, type Worker, type WorkerOptions, type WorkHandler } from '@banking/work-queue';
 import { deleteIfCancelled } from '../orders/cancel-order.js';
 import { ExpiredKeys } from '../idempotency/delete-expired-keys.js';
@@ -8,6 +8,7 @@ import type { OrderService } from '../orders/order-service.js';
 import { EXECUTION } from '../orders/order-statements.js';
 import { runOrder } from '../orders/run-order.js';
 import { readPayment } from './read-payment.js';
+import { ContinuousVerification } from './verify-continuously.js';
 
 export interface WorkSettings {
   /** Carries out the runs of orders. A process that also places orders uses one service for both. */
@@ -16,9 +17,13 @@ export interface WorkSettings {
   readonly sandbox: boolean;
   /** Receives each error with the work or the chore that failed; for the log. */
   readonly onError?: WorkerOptions['onError'];
+  /** Called once for each stop of payouts that a verification of the books caused, also after a restart; for the log. */
+  readonly onPayoutStop?: (stop: PayoutStop) => void;
 }
 
 const EXPIRED_KEYS_IDLE_MS = 5 * 60_000;
+const VERIFY_NEW_IDLE_MS = 60_000;
+const VERIFY_NEXT_IDLE_MS = 5_000;
 
 /** An open database with its books. */
 interface OpenBooks {
@@ -31,8 +36,11 @@ export function startBankingWorker(deployment: OpenBooks, settings: WorkSettings
   return startWorker(workOf(deployment, settings));
 }
 
-/** The handlers and chores of a worker: due runs, payouts, events of the network, and expired idempotency records. */
-export function workOf({ database, books }: OpenBooks, { orders, sandbox, onError }: WorkSettings): WorkerOptions {
+/** The handlers and chores of a worker: due runs, payouts, events of the network, expired idempotency records, verification. */
+export function workOf(
+  { database, books }: OpenBooks,
+  { orders, sandbox, onError, onPayoutStop }: WorkSettings,
+): WorkerOptions {
   const run: WorkHandler = {
     async run(claim) {
       await runOrder(orders, claim);
@@ -46,7 +54,13 @@ export function workOf({ database, books }: OpenBooks, { orders, sandbox, onErro
     run: () => expiredKeys.deleteBatch(),
     idleMs: EXPIRED_KEYS_IDLE_MS,
   };
-  if (!sandbox) return { database, handlers: { [EXECUTION]: run }, chores: [deleting], onError };
+  const verification = new ContinuousVerification(database, onPayoutStop);
+  const chores: readonly Chore[] = [
+    deleting,
+    { name: 'verification', run: () => verification.verifyNew(), idleMs: VERIFY_NEW_IDLE_MS },
+    { name: 'repeated-verification', run: () => verification.verifyNext(), idleMs: VERIFY_NEXT_IDLE_MS },
+  ];
+  if (!sandbox) return { database, handlers: { [EXECUTION]: run }, chores, onError };
   const rail = new SandboxRail(database);
   const carry = payoutHandler({
     books,
@@ -56,7 +70,7 @@ export function workOf({ database, books }: OpenBooks, { orders, sandbox, onErro
   return {
     database,
     handlers: { [EXECUTION]: run, [PAYOUT]: carry },
-    chores: [{ name: 'rail-events', run: () => receiveRailEvents({ books, rail, onError }) }, deleting],
+    chores: [{ name: 'rail-events', run: () => receiveRailEvents({ books, rail, onError }) }, ...chores],
     onError,
   };
 }

@@ -1,0 +1,144 @@
+import {
+  deleteVerified,
+  nextUnverified,
+  transactionsByWorkspace,
+  verifyStored,
+  type StoredRows,
+  type UnverifiedTransaction,
+} from '@banking/ledger';
+import { readPayoutStop, stopPayouts, type PayoutStop } from '@banking/payouts';
+import { bind, sqlStatement, type BoundStatement, type Database } from '@banking/postgres';
+
+/** Transactions that one snapshot verifies, in statements well below 200 ms. */
+const BATCH = 1_000;
+/** Accounts and transactions that one step of the repeated verification verifies, and workspaces that it looks into. */
+const STEP = 500;
+const STEP_WORKSPACES = 50;
+
+const START: UnverifiedTransaction = { workspaceId: 0, transactionId: 0, transferId: 0 };
+
+const NEXT_WORKSPACES = sqlStatement<{ id: bigint }>(
+  'workspaces_to_verify',
+  'select id from workspace where id >= $1 order by id limit $2',
+);
+
+interface Position {
+  readonly last_workspace_id: bigint;
+  readonly last_id: bigint;
+}
+
+const READ_POSITION = sqlStatement<Position>(
+  'read_verification_position',
+  'select last_workspace_id, last_id from verification_position where subject = $1',
+);
+/** Does nothing if another worker has moved it. */
+const MOVE_POSITION = sqlStatement(
+  'move_verification_position',
+  `update verification_position set last_workspace_id = $4, last_id = $5
+   where subject = $1 and (last_workspace_id, last_id) = ($2, $3)`,
+);
+
+/** The tables that are verified over and over, by ranges of their primary keys over all workspaces. */
+const SUBJECTS = ['account', 'transaction'] as const;
+type Subject = (typeof SUBJECTS)[number];
+
+const nextRows = (table: Subject) =>
+  sqlStatement<{ workspace_id: bigint; id: bigint }>(
+    `${table}s_to_verify`,
+    `select workspace_id, id from ${table}
+     where (workspace_id, id) > ($1::bigint, $2::bigint) and workspace_id <= $3
+     order by workspace_id, id limit $4`,
+  );
+export const NEXT_ROWS = { account: nextRows('account'), transaction: nextRows('transaction') };
+
+/**
+ * Verifies the books while the service runs, and stops payouts at the first finding: two chores of the worker. Nothing is verified while
+ * payouts are stopped, because an operator verifies everything before payouts are resumed.
+ */
+export class ContinuousVerification {
+  /** Where the last batch ended. */
+  private after = START;
+  private reportedId: number | undefined;
+
+  constructor(
+    private readonly database: Database,
+    /** Called once for each stop, also for a stop from before the start of this process; for the log. */
+    private readonly onStop: (stop: PayoutStop) => void = () => undefined,
+  ) {}
+
+  /** Verifies a batch of what was posted since the last run. Returns its size if there may be more. @throws Refusal `unavailable` */
+  async verifyNew(): Promise<number> {
+    if (await this.isStopped()) return 0;
+    const batch = await nextUnverified(this.database, this.after, BATCH);
+    this.after = batch.length < BATCH ? START : batch.at(-1)!;
+    if (batch.length === 0 || !(await this.isProven(transactionsByWorkspace(batch)))) return 0;
+    await deleteVerified(this.database, batch);
+    return batch.length < BATCH ? 0 : batch.length;
+  }
+
+  /**
+   * Verifies the next accounts and the next transactions of all, over and over. Finds what was changed in rows that no new transaction
+   * touches, and reaches rows from before the first start. Returns 0: the next step waits.
+   */
+  async verifyNext(): Promise<number> {
+    for (const subject of SUBJECTS) {
+      if (await this.isStopped()) return 0;
+      await this.verifyRange(subject);
+    }
+    return 0;
+  }
+
+  private async verifyRange(subject: Subject): Promise<void> {
+    const { last_workspace_id: workspaceId, last_id: id } = (await this.database.read(
+      {},
+      bind(READ_POSITION, subject),
+    ))!;
+    const [list] = await this.database.pipeline({}, [bind(NEXT_WORKSPACES, workspaceId, STEP_WORKSPACES)] as const);
+    const workspaces = list.map((row) => Number(row.id));
+    const highest = workspaces.at(-1) ?? 0;
+    const query = bind(NEXT_ROWS[subject], workspaceId, id, highest, STEP);
+    const [rows] = await this.database.pipeline({ workspaces }, [query] as const);
+    if (rows.length > 0 && !(await this.isProven(storedRows(subject, rows)))) return;
+    const move = (...to: readonly [bigint | number, bigint | number]): BoundStatement<unknown> =>
+      bind(MOVE_POSITION, subject, workspaceId, id, ...to);
+    const last = rows.at(-1);
+    if (rows.length === STEP && last) await this.database.pipeline({}, [move(last.workspace_id, last.id)]);
+    else if (workspaces.length === STEP_WORKSPACES) await this.database.pipeline({}, [move(highest + 1, 0)]);
+    else await this.database.pipeline({}, [move(0, 0)]);
+  }
+
+  /** False if there is a finding, and also while another worker verifies. */
+  private async isProven(stored: readonly StoredRows[]): Promise<boolean> {
+    const findings = await verifyStored(this.database, stored);
+    if (findings === undefined) return false;
+    if (findings.length === 0) return true;
+    await stopPayouts(this.database, findings);
+    await this.isStopped();
+    return false;
+  }
+
+  private async isStopped(): Promise<boolean> {
+    const stop = await readPayoutStop(this.database);
+    if (stop && stop.id !== this.reportedId) this.onStop(stop);
+    this.reportedId = stop?.id;
+    return stop !== undefined;
+  }
+}
+
+function storedRows(
+  subject: Subject,
+  rows: readonly { readonly workspace_id: bigint; readonly id: bigint }[],
+): StoredRows[] {
+  const ids = new Map<number, number[]>();
+  for (const row of rows) {
+    const workspaceId = Number(row.workspace_id);
+    const found = ids.get(workspaceId);
+    if (found) found.push(Number(row.id));
+    else ids.set(workspaceId, [Number(row.id)]);
+  }
+  return [...ids].map(([workspaceId, found]) => ({
+    workspaceId,
+    transactionIds: subject === 'transaction' ? found : [],
+    accountIds: subject === 'account' ? found : [],
+  }));
+}
