@@ -18,6 +18,7 @@ import { onRequest } from './help.js';
 import { refuseRepeatedOptions } from './inputs.js';
 import { addMigrateCommand } from './migrate.js';
 import { addOrderCommands } from './order.js';
+import { addPayoutsCommands } from './payouts.js';
 import { addProveCommand } from './prove.js';
 import { Refused } from './refused.js';
 import { addStoryCommand } from './story/story.js';
@@ -74,6 +75,7 @@ function banking(): Command {
   addWorkCommands(program);
   addDiscrepancyCommands(program);
   addOrderCommands(program);
+  addPayoutsCommands(program);
   addExportCommand(program);
   addProveCommand(program);
   refuseRepeatedOptions(program);

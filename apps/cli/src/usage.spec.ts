@@ -33,8 +33,9 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['discrepancy', 'list'],
   ['discrepancy', 'resolve', '1', '--workspace', '1', '--return'],
   ['order', 'resume', '12', '--workspace', '1'],
+  ['payouts', 'resume'],
 ];
-const GROUPS = ['app', 'user', 'workspace', 'grant', 'discrepancy', 'order'];
+const GROUPS = ['app', 'user', 'workspace', 'grant', 'discrepancy', 'order', 'payouts'];
 const PATHS = [
   [],
   ...GROUPS.map((group) => [group]),

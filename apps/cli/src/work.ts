@@ -1,5 +1,5 @@
 import type { WorkspaceId } from '@banking/domain';
-import { listDiscrepancies, releaseAllParkedWork, releaseParkedWork } from '@banking/payouts';
+import { listDiscrepancies, readPayoutStop, releaseAllParkedWork, releaseParkedWork } from '@banking/payouts';
 import { listWork, TRIES_MAX } from '@banking/work-queue';
 import { allWorkspaces } from '@banking/provisioning';
 import type { Database } from '@banking/postgres';
@@ -37,15 +37,17 @@ export function addWorkCommands(program: Command): void {
     .command('list')
     .summary('list the queue')
     .description(
-      'Lists open discrepancies, then parked work, then due work, the longest due first. At most 100 discrepancies and ' +
-        '100 pieces of work.\n\nbanking discrepancy resolve resolves a discrepancy; banking work retry releases parked work.',
+      'Lists a stop of payouts, then open discrepancies, then parked work, then due work, the longest due first. At most 100 ' +
+        'discrepancies and 100 pieces of work.\n\nbanking payouts resume ends a stop; banking discrepancy resolve resolves a ' +
+        'discrepancy; banking work retry releases parked work.',
     )
-    .addOption(new Option('--parked', 'only open discrepancies and parked work'))
+    .addOption(new Option('--parked', 'only a stop of payouts, open discrepancies and parked work'))
     .addOption(jsonOption())
     .addHelpText('after', examples('banking work list --parked'))
     .action(async ({ parked, json }: ListOptions) => {
       const list = await withDeployment(
         async ({ database }) => [
+          ...(await payoutStop(database)),
           ...(await openDiscrepancies(database)),
           ...(await listWork(database, { isParked: parked === true })),
         ],
@@ -107,6 +109,16 @@ export function addWorkCommands(program: Command): void {
         else print(`Released ${kind} ${subjectId} of workspace ${workspaceId}, due now.`);
       },
     );
+}
+
+/** The open stop of payouts as rows of the list, one for each workspace with a finding. */
+async function payoutStop(database: Database) {
+  const stop = await readPayoutStop(database);
+  if (!stop) return [];
+  const { id: subjectId, stoppedAt: dueAt, findings, workspaceIds } = stop;
+  const reason = `a verification of the books had ${findings === 1 ? 'one finding' : `${findings} findings`}`;
+  const row = { kind: 'payout stop', subjectId, state: 'open', tries: 0, delays: 0, dueAt, reason };
+  return workspaceIds.map((workspaceId) => ({ workspaceId, ...row }));
 }
 
 /** Open discrepancies as rows of the list. */

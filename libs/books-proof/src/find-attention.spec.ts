@@ -44,3 +44,14 @@ describe('parked work', () => {
     expect(await findAttention(world.database, others)).toEqual([]);
   });
 });
+
+describe('a stop of payouts', () => {
+  it('is listed in each workspace with a finding', async () => {
+    const [first] = all() as [number];
+    const insert = `insert into payout_stop (finding_count, workspace_ids, findings) values (1, array[$1::bigint], '[]')`;
+    await world.owner.query(insert, [first]);
+
+    const detail = expect.stringMatching(/^payouts are stopped since 2\S+Z: a verification of the books had findings$/);
+    expect(await findAttention(world.database, all())).toEqual([{ kind: 'payout stop', workspaceId: first, detail }]);
+  });
+});

@@ -1,9 +1,9 @@
 import { bind, sqlStatement, type Database } from '@banking/postgres';
 import { EXECUTION } from '@banking/operations';
 
-/** Something that waits for an operator. It is not a finding: the books are correct. */
+/** Something that waits for an operator. It is not a finding, also where a finding was its cause. */
 export interface Attention {
-  readonly kind: 'parked work' | 'discrepancy';
+  readonly kind: 'payout stop' | 'parked work' | 'discrepancy';
   readonly workspaceId: number;
   /** The subject, the time and the reason. */
   readonly detail: string;
@@ -30,14 +30,22 @@ const OPEN = sqlStatement<{ detail: string }>(
    order by d.opened_at, d.id limit ${LISTED_MAX}`,
 );
 
-/** The parked work and open discrepancies of the workspaces, oldest first in each. */
+const STOP = sqlStatement<{ detail: string }>(
+  'verify_payout_stop',
+  `select format('payouts are stopped since %s: a verification of the books had findings', rfc3339(stopped_at)) as detail
+   from payout_stop where resumed_at is null and $1::bigint = any(workspace_ids)`,
+);
+
+/** The stop of payouts, the parked work and the open discrepancies of the workspaces, oldest first in each. */
 export async function findAttention(database: Database, workspaceIds: readonly number[]): Promise<Attention[]> {
   const attention: Attention[] = [];
   for (const workspaceId of workspaceIds) {
-    const [parked, open] = await database.pipeline({ workspaces: [workspaceId] }, [
+    const [stop, parked, open] = await database.pipeline({ workspaces: [workspaceId] }, [
+      bind(STOP, workspaceId),
       bind(PARKED, workspaceId),
       bind(OPEN, workspaceId),
     ] as const);
+    attention.push(...stop.map(({ detail }) => ({ kind: 'payout stop' as const, workspaceId, detail })));
     attention.push(...parked.map(({ detail }) => ({ kind: 'parked work' as const, workspaceId, detail })));
     attention.push(...open.map(({ detail }) => ({ kind: 'discrepancy' as const, workspaceId, detail })));
   }

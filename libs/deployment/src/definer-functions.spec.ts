@@ -8,6 +8,7 @@ const DEFINER_FUNCTIONS = [
   { name: 'bind_subject', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'lock_role', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'move_balances', settings: [PINNED, 'enable_seqscan=off', 'enable_sort=off'], executableBy: [] },
+  { name: 'note_unverified', settings: [PINNED], executableBy: [] },
   { name: 'trail_account', settings: [PINNED], executableBy: [] },
   { name: 'trail_directory', settings: [PINNED], executableBy: [] },
   { name: 'trail_order', settings: [PINNED], executableBy: [] },
@@ -122,6 +123,11 @@ const ATTACKS: Readonly<Record<string, (table: string) => readonly string[]>> = 
     `create trigger attack after insert on ${table} referencing new table as fresh for each statement ${ATTACHED}.move_balances()`,
     `insert into ${table} values (1, 1, 1, 1, 978, 'credit', 999, 'funding', 1, 999, now()),
       (1, 2, 1, 2, 978, 'debit', 999, 'funding', null, null, now())`,
+  ],
+  note_unverified: (table) => [
+    `create table ${table} (workspace_id bigint, transaction_id bigint, id bigint)`,
+    `create trigger attack after insert on ${table} referencing new table as fresh for each statement ${ATTACHED}.note_unverified()`,
+    `insert into ${table} values (1, 1, 1)`,
   ],
   trail_account: (table) => [
     `create table ${table} (workspace_id bigint, id bigint, alias text, status text)`,

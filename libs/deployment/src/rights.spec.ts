@@ -36,6 +36,9 @@ const RIGHTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     order_change: 'select',
     payout:
       'insert (status, transaction_id, workspace_id), select, update (fence, parked_at, reason, status, tries, updated_at)',
+    payout_stop:
+      'insert (finding_count, findings, workspace_ids), select (finding_count, id, resumed_at, stopped_at, workspace_ids)',
+    payout_stop_id_seq: 'usage',
     product: 'insert, select',
     quote: 'insert, select',
     quote_id_seq: 'usage',
@@ -57,8 +60,10 @@ const RIGHTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     transfer:
       'insert (account_id, account_version, amount, balance_after, currency_id, description, direction, fee_amount, id, purpose, recipient_id, transaction_id, type, workspace_id), select',
     transfer_id_seq: 'usage',
+    unverified_transaction: 'delete, select',
     user_identity: 'select',
     value_date_run: 'select',
+    verification_position: 'select, update (last_id, last_workspace_id)',
     work: 'delete, insert (due_at, kind, subject_id, workspace_id), select, update (delays, due_at, fence, leased_until, parked_at, reason, tries)',
     workspace: 'select',
     workspace_role: 'select',
@@ -70,6 +75,7 @@ const RIGHTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     app_user: 'delete, insert (email, id, status, user_type), select, update (email, status, updated_at)',
     app_user_id_seq: 'usage',
     deployment_mode: 'select',
+    payout_stop: 'select, update (resumed_at, resumed_by)',
     user_identity: 'insert (issuer, subject, user_id), select',
     workspace: 'delete, insert (app_id, id, name, type), select, update (name, updated_at)',
     workspace_id_seq: 'usage',

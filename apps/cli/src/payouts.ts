@@ -1,0 +1,64 @@
+import type { Database } from '@banking/postgres';
+import { readPayoutStop, resumePayouts, type PayoutStop } from '@banking/payouts';
+import { verifyBooks } from '@banking/ledger';
+import type { Command } from 'commander';
+import { withDeployment } from './deployment.js';
+import { examples } from './help.js';
+import { actorOf, asOption, type ChangeOptions, jsonOption } from './inputs.js';
+import { print, printJson, reportProgress } from './print.js';
+import { Refused } from './refused.js';
+import { reportRanges } from './verify-progress.js';
+
+/** As for `banking verify`: a range takes about a second. */
+const STATEMENT_TIMEOUT_MS = 60_000;
+
+export function addPayoutsCommands(program: Command): void {
+  const payouts = program
+    .command('payouts')
+    .summary('resume payouts after a stop')
+    .description(
+      'Manages the stop of payouts. A worker stops all payouts if its verification of the books has a finding. Payouts stay ' +
+        'stopped until an operator resumes them, also after a restart. banking work list shows the stop.',
+    )
+    .addHelpText('after', examples('banking payouts resume'));
+
+  payouts
+    .command('resume')
+    .summary('resume payouts')
+    .description(
+      'Verifies the books of the workspaces that had findings, and resumes payouts if they have none. Run banking verify first: ' +
+        'it verifies all workspaces and prints each finding. Payouts that waited are submitted within five minutes.',
+    )
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .addHelpText('after', examples('banking payouts resume'))
+    .action(async (options: ChangeOptions & { readonly json?: boolean }) => {
+      const use = { statementTimeoutMs: STATEMENT_TIMEOUT_MS };
+      const stop = await withDeployment(async ({ database, openProvisioning }) => {
+        const open = await readPayoutStop(database);
+        if (!open) throw new Refused('Payouts are not stopped.');
+        await requireProvenBooks(database, open);
+        const provisioning = await openProvisioning();
+        const isResumed = await resumePayouts(provisioning, open.id, actorOf(options)).finally(() =>
+          provisioning.end(),
+        );
+        if (!isResumed) throw new Refused('Payouts are not stopped.');
+        return open;
+      }, use);
+      if (options.json) printJson({ resumed: stop.id, stoppedAt: stop.stoppedAt });
+      else print('Payouts are resumed. Those that waited are submitted within five minutes.');
+    });
+}
+
+/** @throws Refused if the books of a workspace still have a finding */
+async function requireProvenBooks(database: Database, { workspaceIds }: PayoutStop): Promise<void> {
+  const { findings } = await verifyBooks(database, workspaceIds, {
+    onRange: reportRanges(),
+    onWorkspace: (id) => reportProgress(`Verified the books of workspace ${id}.`),
+  });
+  if (findings.length === 0) return;
+  const still = [...new Set(findings.map(({ workspaceId }) => workspaceId))].join(', ');
+  throw new Refused(
+    `The books are not in order in workspace ${still}, so payouts stay stopped. Run banking verify, and repair the books first.`,
+  );
+}
