@@ -1,12 +1,14 @@
 import { isOperatorError, openDeployment } from '@banking/deployment';
-import { OrderService, readPayoutStop, startBankingWorker } from '@banking/operations';
-import { ConfigError, createLogger, runService, type RunningService } from '@banking/process';
+import { OrderService, type PayoutStop, readPayoutStop, startBankingWorker } from '@banking/operations';
+import { ConfigError, createLogger, ExpiringCache, runService, type RunningService } from '@banking/process';
 import { chooseRates } from '@banking/rates';
 import { readConfig } from './config.js';
 import { type HealthSource, serveHealth } from './health-server.js';
 import { USAGE } from './usage.js';
 
 const STOP_WITHIN_MS = 15_000;
+/** How long the health server reuses the state of payouts. */
+const STOP_TTL_MS = 1_000;
 
 let isStopping = false;
 let log = createLogger({ logLevel: 'info', logPretty: false });
@@ -26,10 +28,15 @@ async function start(): Promise<RunningService> {
     warn,
   });
   let readStatus: HealthSource['readStatus'] = () => Promise.reject(new Error('the worker has not started'));
+  const stops = new ExpiringCache<PayoutStop | undefined>({
+    entriesMax: 1,
+    ttlMs: STOP_TTL_MS,
+    failureTtlMs: STOP_TTL_MS,
+  });
   const source: HealthSource = {
     isStopping: () => isStopping,
     readStatus: () => readStatus(),
-    readPayoutStop: () => readPayoutStop(deployment.database),
+    readPayoutStop: () => stops.get('stop', () => readPayoutStop(deployment.database)),
   };
   const health = address && (await serveHealth(address, source).catch(explainAddress));
   const worker = startBankingWorker(deployment, {

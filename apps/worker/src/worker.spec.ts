@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { type Deployment, openDeployment } from '@banking/deployment';
-import { bind, sqlStatement } from '@banking/postgres';
+import { bind, type Database, sqlStatement } from '@banking/postgres';
 import { readConfig } from './config.js';
 
 const MAIN = join(__dirname, '../dist/main.js');
@@ -32,6 +32,10 @@ class Started {
     this.output.on('line', (line) => this.lines.push(JSON.parse(line) as Line));
   }
 
+  count(msg: string): number {
+    return this.lines.filter((line) => line.msg === msg).length;
+  }
+
   /** Waits for the first line with this message, unless it is there already. */
   async line(msg: string): Promise<Line> {
     for (;;) {
@@ -40,6 +44,31 @@ class Started {
       await once(this.output, 'line');
     }
   }
+}
+
+/** Starts a worker with a health server. */
+async function startHealthy(dataDir: string) {
+  const child = spawn(process.execPath, [MAIN], {
+    env: { DATA_DIR: dataDir, HEALTH_PORT: '0' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const log = new Started(child);
+  const { healthPort } = await log.line('working');
+  return {
+    log,
+    /** The first response to the readiness check that fulfils a condition. */
+    async ready(isExpected: (response: Response) => boolean) {
+      for (;;) {
+        const response = await fetch(`http://127.0.0.1:${String(healthPort)}/health/ready`);
+        const body: unknown = await response.json();
+        if (isExpected(response)) return { status: response.status, body };
+      }
+    },
+    async stop() {
+      child.kill('SIGTERM');
+      await once(child, 'close');
+    },
+  };
 }
 
 describe('the command line of a worker', () => {
@@ -126,6 +155,50 @@ describe('a worker', () => {
     const [[exitCode]] = await Promise.all([once(child, 'exit'), started.line('stopped')]);
     expect(exitCode).toBe(0);
   });
+
+  it('is not ready after a finding in the books, nor after a restart, and is ready once payouts are resumed', async () => {
+    const account = { workspaces: [70] };
+    const run = (database: Pick<Database, 'pipeline'>, text: string) =>
+      database.pipeline(account, [bind(sqlStatement(`spec.${text.slice(0, 40)}`, text))]);
+    const operator = await deployment.openProvisioning();
+    try {
+      await run(operator, `insert into app (id, name) values (70, 'Spec')`);
+      await run(operator, `insert into workspace (id, app_id, name) values (70, 70, 'Spec')`);
+      await run(
+        deployment.database,
+        `insert into account (workspace_id, id, kind, currency_id, product_id, name, type, code)
+         values (70, 71, 'customer', 840, 1, 'Ada', 'CACC', 'A71')`,
+      );
+      // The one fault that the service itself may write: a head that is not the hash of a transaction.
+      await run(deployment.database, `update account set head = repeat('0', 64) where id = 71`);
+
+      for (const start of ['first', 'second']) {
+        const worker = await startHealthy(dataDir);
+        try {
+          const line = await worker.log.line('payouts stopped');
+          expect({ start, ...line }).toMatchObject({ start, level: 'error', findings: 1, workspaceIds: [70] });
+          const { status, body } = await worker.ready((response) => response.status === 503);
+          expect(status).toBe(503);
+          expect(body).toMatchObject({ status: 'payouts_stopped', findings: 1 });
+          expect(JSON.stringify(body)).not.toContain('71');
+        } finally {
+          await worker.stop();
+        }
+        expect(worker.log.count('payouts stopped')).toBe(1);
+      }
+
+      await run(deployment.database, `update account set head = '' where id = 71`);
+      await run(operator, `update payout_stop set resumed_at = now(), resumed_by = 'mia' where resumed_at is null`);
+      const worker = await startHealthy(dataDir);
+      try {
+        expect((await worker.ready((response) => response.status === 200)).body).toMatchObject({ status: 'ok' });
+      } finally {
+        await worker.stop();
+      }
+    } finally {
+      await operator.end();
+    }
+  }, 90_000);
 
   it('refuses a health port in use before any work', async () => {
     const taken = createServer().listen(0, '127.0.0.1');

@@ -59,16 +59,20 @@ function members(value: { readonly [key: string]: CanonicalValue }): string {
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
     throw new NoCanonicalForm('not a plain object');
   }
-  const written = Object.entries(value)
-    .sort(([left], [right]) => (left < right ? -1 : 1))
-    .map(([name, member]) => `${text(name)}:${inner(member, name)}`);
+  // The default order is that of the UTF-16 code units.
+  const written = Object.keys(value)
+    .sort()
+    .map((name) => `${text(name)}:${inner(value[name]!, name)}`);
   return `{${written.join(',')}}`;
 }
 
-/** `JSON.stringify` writes strings as the RFC requires (section 3.2.2.2), but it accepts lone surrogates. */
+/** `JSON.stringify` writes strings as the RFC requires (section 3.2.2.2), but it escapes lone surrogates, which makes the text longer. */
 function text(value: string): string {
-  if (/\p{Surrogate}/u.test(value)) throw new NoCanonicalForm('a lone surrogate has no UTF-8 form');
-  return JSON.stringify(value);
+  const written = JSON.stringify(value);
+  if (written.length > value.length + 2 && /\p{Surrogate}/u.test(value)) {
+    throw new NoCanonicalForm('a lone surrogate has no UTF-8 form');
+  }
+  return written;
 }
 
 function integer(value: number): string {

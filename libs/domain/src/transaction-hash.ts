@@ -54,7 +54,7 @@ export function canonicalTransaction(content: TransactionContent): string {
     workspaceId: content.workspaceId,
     transactionId: content.transactionId,
     valueDate: content.valueDate,
-    ...present({ returnOf: content.returnOf }),
+    ...(content.returnOf === undefined ? {} : { returnOf: content.returnOf }),
     transfers: content.transfers.toSorted((left, right) => left.id - right.id).map(transferContent),
     previous: content.previous
       .toSorted((left, right) => left.accountId - right.accountId)
@@ -69,18 +69,16 @@ export async function transactionHash(content: TransactionContent): Promise<stri
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** Selects each field by name, so that other fields are ignored. */
+/** Selects each field by name, so that other fields are ignored. Built member by member, because every order is hashed. */
 function transferContent(transfer: TransferContent): CanonicalValue {
   const { id, accountId, currencyCode, direction, type, amount } = transfer;
   const { description, purpose, feeAmount, recipientId, accountVersion, balanceAfter } = transfer;
-  return {
-    ...{ id, accountId, currencyCode, direction, type, amount },
-    ...present({ description, purpose, feeAmount, recipientId, accountVersion, balanceAfter }),
-  };
-}
-
-/** The members that are not undefined. */
-function present(members: Readonly<Record<string, string | number | undefined>>) {
-  const defined = Object.entries(members).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(defined) as Record<string, string | number>;
+  const content: Record<string, string | number> = { id, accountId, currencyCode, direction, type, amount };
+  if (description !== undefined) content['description'] = description;
+  if (purpose !== undefined) content['purpose'] = purpose;
+  if (feeAmount !== undefined) content['feeAmount'] = feeAmount;
+  if (recipientId !== undefined) content['recipientId'] = recipientId;
+  if (accountVersion !== undefined) content['accountVersion'] = accountVersion;
+  if (balanceAfter !== undefined) content['balanceAfter'] = balanceAfter;
+  return content;
 }

@@ -1,5 +1,5 @@
 import type { Timestamp } from '@banking/domain';
-import type { TransactionContent } from '@banking/domain/proof';
+import type { TransactionContent, TransferContent } from '@banking/domain/proof';
 import { bind, sqlStatement, type BoundStatement, type Database } from '@banking/postgres';
 import { currencyCode } from './own-accounts.js';
 import { rangeKey, rangesOf, type RangeOptions } from './ranges.js';
@@ -18,6 +18,22 @@ export interface BookedTransaction {
   readonly updatedAt: Timestamp;
 }
 
+/** The columns of a transfer in the order of the query: an array is read faster than an object. */
+type TransferRow = readonly [
+  id: number,
+  accountId: number,
+  currencyId: number,
+  direction: 'debit' | 'credit',
+  amount: string,
+  type: string,
+  description: string | null,
+  purpose: string | null,
+  feeAmount: string | null,
+  recipientId: number | null,
+  accountVersion: number | null,
+  balanceAfter: string | null,
+];
+
 export interface BookedRow {
   readonly id: bigint;
   readonly hash: string;
@@ -26,22 +42,7 @@ export interface BookedRow {
   readonly updated_at: Timestamp;
   readonly value_date: string;
   readonly returned_id: bigint | null;
-  readonly transfers:
-    | readonly {
-        readonly id: number;
-        readonly accountId: number;
-        readonly currencyId: number;
-        readonly direction: 'debit' | 'credit';
-        readonly amount: string;
-        readonly type: string;
-        readonly description: string | null;
-        readonly purpose: string | null;
-        readonly feeAmount: string | null;
-        readonly recipientId: number | null;
-        readonly accountVersion: number | null;
-        readonly balanceAfter: string | null;
-      }[]
-    | null;
+  readonly transfers: readonly TransferRow[] | null;
   readonly previous: readonly { readonly accountId: number; readonly hash: string }[] | null;
 }
 
@@ -57,12 +58,9 @@ const booked = (name: string, which: string) =>
     name,
     `select x.id, x.hash, x.status, rfc3339(x.created_at) as created_at, rfc3339(x.updated_at) as updated_at,
           x.value_date::text as value_date, x.return_of as returned_id,
-          (select json_agg(json_build_object(
-                    'id', t.id, 'accountId', t.account_id, 'currencyId', t.currency_id, 'direction', t.direction,
-                    'amount', t.amount::text, 'type', t.type,
-                    'description', t.description, 'purpose', t.purpose, 'feeAmount', t.fee_amount::text,
-                    'recipientId', t.recipient_id,
-                    'accountVersion', t.account_version, 'balanceAfter', t.balance_after::text))
+          (select json_agg(json_build_array(
+                    t.id, t.account_id, t.currency_id, t.direction, t.amount::text, t.type, t.description, t.purpose,
+                    t.fee_amount::text, t.recipient_id, t.account_version, t.balance_after::text))
            from transfer t where t.workspace_id = $1 and t.transaction_id = x.id) as transfers,
           (select json_agg(json_build_object('accountId', touched.account_id, 'hash', coalesce(y.hash, '')))
            from (select account_id, min(account_version) as version from transfer
@@ -118,16 +116,25 @@ function contentOf(workspaceId: number, row: BookedRow): TransactionContent {
     transactionId: Number(row.id),
     valueDate: row.value_date,
     ...(row.returned_id === null ? {} : { returnOf: Number(row.returned_id) }),
-    transfers: (row.transfers ?? []).map(({ currencyId, ...transfer }) => ({
-      ...transfer,
-      currencyCode: currencyCode(currencyId),
-      description: transfer.description ?? undefined,
-      purpose: transfer.purpose ?? undefined,
-      feeAmount: transfer.feeAmount ?? undefined,
-      recipientId: transfer.recipientId ?? undefined,
-      accountVersion: transfer.accountVersion ?? undefined,
-      balanceAfter: transfer.balanceAfter ?? undefined,
-    })),
+    transfers: (row.transfers ?? []).map(transferOf),
     previous: row.previous ?? [],
+  };
+}
+
+function transferOf([id, accountId, currencyId, direction, amount, type, ...optional]: TransferRow): TransferContent {
+  const [description, purpose, feeAmount, recipientId, accountVersion, balanceAfter] = optional;
+  return {
+    id,
+    accountId,
+    currencyCode: currencyCode(currencyId),
+    direction,
+    amount,
+    type,
+    description: description ?? undefined,
+    purpose: purpose ?? undefined,
+    feeAmount: feeAmount ?? undefined,
+    recipientId: recipientId ?? undefined,
+    accountVersion: accountVersion ?? undefined,
+    balanceAfter: balanceAfter ?? undefined,
   };
 }

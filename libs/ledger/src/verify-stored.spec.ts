@@ -166,6 +166,11 @@ describe('a fault planted in new transactions', () => {
       ],
       [HASHES],
     ],
+    [
+      'a currency is unknown',
+      () => ['update transfer set currency_id = 12345 where transaction_id = $1', [transactionId]],
+      [HASHES],
+    ],
     ['a head is edited', () => [`update account set head = repeat('0', 64) where id = $1`, [ada]], [HASHES]],
   ])('is found where %s', async (_what, fault, checks) => {
     await plant(world, ...fault());

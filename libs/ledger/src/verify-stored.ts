@@ -1,8 +1,8 @@
 import { bind, sqlStatement, type Database, type DbTransaction } from '@banking/postgres';
-import { bookedOf, readBooked, type BookedTransaction } from './booked-transactions.js';
+import { bookedOf, readBooked, type BookedRow, type BookedTransaction } from './booked-transactions.js';
 import type { Finding, ReportFinding } from './finding.js';
 import { findAccountFaults, findMisfits, findStepFaults, noteRows, type VersionRange } from './verify-accounts.js';
-import { LEGS_CHECK, verifyTransaction } from './verify-chain.js';
+import { HASH_CHECK, LEGS_CHECK, verifyTransaction } from './verify-chain.js';
 
 /** Stored transactions and accounts of a workspace. */
 export interface StoredRows {
@@ -51,10 +51,9 @@ async function verifyUnderLock(tx: DbTransaction, stored: readonly StoredRows[])
   );
   const queries = stored.flatMap(({ workspaceId, transactionIds, accountIds = [] }, index) => {
     const note = noteIn(workspaceId);
-    const transactions = booked[index]!.map((row) => bookedOf(workspaceId, row));
-    const found = new Set(transactions.map(({ content }) => content.transactionId));
+    const found = new Set(booked[index]!.map(({ id }) => Number(id)));
     for (const id of transactionIds) if (!found.has(id)) note(LEGS_CHECK, `transaction ${id} is not stored`);
-    for (const transaction of transactions) verifyTransaction(transaction, note);
+    const transactions = booked[index]!.flatMap((row) => verifyRow(workspaceId, row, note));
 
     const { ranges, kinds } = touchedBy(transactions);
     const accounts = new Set([...accountIds, ...ranges.map(({ accountId }) => accountId)]);
@@ -67,6 +66,18 @@ async function verifyUnderLock(tx: DbTransaction, stored: readonly StoredRows[])
   const faults = await tx.pipeline(queries.map(({ query }) => query));
   queries.forEach(({ note }, index) => noteRows(faults[index]!, note));
   return findings;
+}
+
+/** A transaction without a content that can be hashed, such as one in an unknown currency, is a finding like any other. */
+function verifyRow(workspaceId: number, row: BookedRow, note: ReportFinding): BookedTransaction[] {
+  try {
+    const transaction = bookedOf(workspaceId, row);
+    verifyTransaction(transaction, note);
+    return [transaction];
+  } catch {
+    note(HASH_CHECK, `transaction ${row.id} has no content that can be hashed`);
+    return [];
+  }
 }
 
 /** The versions that transactions wrote on each customer account, and whether they wrote versions on each account. */

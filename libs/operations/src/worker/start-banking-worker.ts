@@ -22,8 +22,10 @@ export interface WorkSettings {
 }
 
 const EXPIRED_KEYS_IDLE_MS = 5 * 60_000;
-const VERIFY_NEW_IDLE_MS = 60_000;
-const VERIFY_NEXT_IDLE_MS = 5_000;
+const VERIFY_NEW_MS = 60_000;
+/** The pause between two batches of a backlog: catching up leaves most of the time to other work. */
+const VERIFY_BACKLOG_MS = 1_000;
+const VERIFY_NEXT_MS = 5_000;
 
 /** An open database with its books. */
 interface OpenBooks {
@@ -57,8 +59,8 @@ export function workOf(
   const verification = new ContinuousVerification(database, onPayoutStop);
   const chores: readonly Chore[] = [
     deleting,
-    { name: 'verification', run: () => verification.verifyNew(), idleMs: VERIFY_NEW_IDLE_MS },
-    { name: 'repeated-verification', run: () => verification.verifyNext(), idleMs: VERIFY_NEXT_IDLE_MS },
+    { name: 'verification', run: paced(() => verification.verifyNew()), idleMs: VERIFY_BACKLOG_MS },
+    { name: 'repeated-verification', run: () => verification.verifyNext(), idleMs: VERIFY_NEXT_MS },
   ];
   if (!sandbox) return { database, handlers: { [EXECUTION]: run }, chores, onError };
   const rail = new SandboxRail(database);
@@ -72,5 +74,15 @@ export function workOf(
     handlers: { [EXECUTION]: run, [PAYOUT]: carry },
     chores: [{ name: 'rail-events', run: () => receiveRailEvents({ books, rail, onError }) }, ...chores],
     onError,
+  };
+}
+
+/** Runs each minute, and after each pause of its chore while there is a backlog. */
+function paced(run: () => Promise<number>): Chore['run'] {
+  let dueAtMs = 0;
+  return async () => {
+    if (performance.now() < dueAtMs) return 0;
+    dueAtMs = (await run()) > 0 ? 0 : performance.now() + VERIFY_NEW_MS;
+    return 0;
   };
 }
