@@ -1,7 +1,9 @@
 import type { AccountId, RecipientId } from '@banking/domain';
 import { readPayoutStop, resumePayouts, type PayoutStop } from '@banking/payouts';
+import { PlanProbe } from '@banking/postgres/testing';
+import { PLAN_BY_ORDER } from '../lists/plan-by-order.js';
 import { orderWorld } from '../testing/order-world.js';
-import { ContinuousVerification } from './verify-continuously.js';
+import { ContinuousVerification, NEXT_ROWS } from './verify-continuously.js';
 
 let at: Awaited<ReturnType<typeof orderWorld>>;
 let from: AccountId;
@@ -208,4 +210,36 @@ describe('the repeated verification', () => {
     ]);
     expect(await stop()).toBeUndefined();
   });
+
+  it.each(['account', 'transaction'] as const)(
+    'reads a range of the key of each %s, with and without statistics',
+    async (table) => {
+      const probe = await PlanProbe.open(
+        at.world,
+        NEXT_ROWS[table],
+        'bigint, bigint, bigint, int',
+        PLAN_BY_ORDER.statement,
+      );
+      await probe.cost('0, 0, 0, 500');
+      await plant(
+        `insert into account (workspace_id, kind, currency_id, product_id, name, type, code)
+       select $1, 'customer', 840, 1, 'Many', 'CACC', 'M' || n from generate_series(1, 20000) n`,
+        at.eve.workspaceId,
+      );
+      await plant(
+        `insert into transaction (workspace_id, status, hash, value_date)
+       select $1, 'completed', repeat('0', 64), '2026-11-21' from generate_series(1, 20000) n`,
+        at.eve.workspaceId,
+      );
+      const workspaces = Object.values(at.world.demo.workspaces);
+      const cost = () => probe.cost('0, 0, 1000000, 100', workspaces);
+
+      const before = await cost();
+      await at.world.owner.query('analyze');
+      const after = await cost();
+      await probe.close();
+
+      for (const { buffers, filtered } of [before, after]) expect(buffers + filtered).toBeLessThan(300);
+    },
+  );
 });

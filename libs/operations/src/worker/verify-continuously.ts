@@ -8,6 +8,7 @@ import {
 } from '@banking/ledger';
 import { readPayoutStop, stopPayouts, type PayoutStop } from '@banking/payouts';
 import { bind, sqlStatement, type BoundStatement, type Database } from '@banking/postgres';
+import { PLAN_BY_ORDER } from '../lists/plan-by-order.js';
 
 /** Transactions that one snapshot verifies, in statements well below 200 ms. */
 const BATCH = 1_000;
@@ -97,7 +98,7 @@ export class ContinuousVerification {
     const workspaces = list.map((row) => Number(row.id));
     const highest = workspaces.at(-1) ?? 0;
     const query = bind(NEXT_ROWS[subject], workspaceId, id, highest, STEP);
-    const [rows] = await this.database.pipeline({ workspaces }, [query] as const);
+    const [, rows] = await this.database.pipeline({ workspaces }, [PLAN_BY_ORDER, query] as const);
     if (rows.length > 0 && !(await this.isProven(storedRows(subject, rows)))) return;
     const move = (...to: readonly [bigint | number, bigint | number]): BoundStatement<unknown> =>
       bind(MOVE_POSITION, subject, workspaceId, id, ...to);

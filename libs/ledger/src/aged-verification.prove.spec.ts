@@ -1,0 +1,2 @@
+/** The same tests with more rows. */
+import './aged-verification.spec.js';

@@ -1,0 +1,123 @@
+import type { BoundStatement } from '@banking/postgres';
+import { PlanProbe, testOrProve } from '@banking/postgres/testing';
+import { readBooked } from './booked-transactions.js';
+import { account, euros, NORTH, openWorld, plant, posted, type World } from './testing/world.js';
+import { payment } from './testing/proposals.js';
+import { DELETE_VERIFIED, deleteVerified, NEXT_UNVERIFIED, nextUnverified } from './unverified-transactions.js';
+import { findAccountFaults, findMisfits, findStepFaults } from './verify-accounts.js';
+
+const TRANSFERS = testOrProve(40_000, 200_000);
+const NEW = 5;
+/** The most pages that a statement may read for each new transaction, and rows that it may drop. */
+const COST_MAX = 60;
+
+const START = { workspaceId: 0, transactionId: 0, transferId: 0 };
+
+let world: World;
+let ada: number;
+const planned: Record<string, PlanProbe> = {};
+
+/** The statements of a run with the types of their parameters. */
+const STATEMENTS: Readonly<Record<string, readonly [Pick<BoundStatement<unknown>, 'statement'>, string]>> = {
+  'the new transactions are found': [{ statement: NEXT_UNVERIFIED }, 'bigint, bigint, bigint, int'],
+  'they are read': [readBooked(NORTH, []), 'bigint, bigint[]'],
+  'their transfers are compared': [findStepFaults(NORTH, []), 'bigint, bigint[], bigint[], bigint[]'],
+  'the kinds of their accounts are compared': [findMisfits(NORTH, []), 'bigint, bigint[], boolean[]'],
+  'their accounts are compared': [findAccountFaults(NORTH, []), 'bigint, bigint[]'],
+  'they are noted as verified': [{ statement: DELETE_VERIFIED }, 'bigint[], bigint[], bigint[]'],
+};
+
+beforeAll(async () => {
+  world = await openWorld({ statementTimeoutMs: 120_000 });
+  ada = await account(world, '100.00');
+  const bob = await account(world, '1.00');
+  for (const [name, [{ statement }, types]] of Object.entries(STATEMENTS)) {
+    planned[name] = await PlanProbe.open(world, statement, types);
+    // Plans are cached, and this one is made for tables with a few rows.
+    await planned[name].cost(
+      types
+        .split(', ')
+        .map((type) => `null::${type}`)
+        .join(', '),
+      [NORTH],
+    );
+  }
+  await plant(
+    world,
+    `with made as (
+       insert into transaction (workspace_id, status, hash, value_date)
+       select ${NORTH}, 'completed', repeat('0', 64), '2026-11-21' from generate_series(1, $2::int / 2) returning id),
+     numbered as (select id, row_number() over (order by id) as n from made),
+     own as (select id from account where kind = 'settlement' and workspace_id = ${NORTH})
+     insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, account_version, balance_after)
+     select ${NORTH}, m.id, case s.side when 1 then $1 else (select id from own) end, 978,
+            case s.side when 1 then 'credit' else 'debit' end, 1, 'funding',
+            case s.side when 1 then m.n + 1 end, case s.side when 1 then 10000 + m.n end
+     from numbered m, generate_series(1, 2) s(side) order by m.n, s.side`,
+    [ada, TRANSFERS],
+  );
+  await plant(
+    world,
+    `update account set version = $2::int / 2 + 1, balance = 10000 + $2::int / 2,
+                        balance_id = (select max(id) from transfer where account_id = $1) where id = $1`,
+    [ada, TRANSFERS],
+  );
+  await deleteVerified(world.database, await nextUnverified(world.database, START, 100));
+  await posted(world, ...Array.from({ length: NEW }, () => payment(ada, bob, euros('0.01'))));
+}, 180_000);
+afterAll(async () => {
+  await Promise.all(Object.values(planned).map((probe) => probe.close()));
+  await world.close();
+});
+
+async function values(): Promise<Readonly<Record<string, string>>> {
+  const rows = await nextUnverified(world.database, START, 100);
+  expect(rows).toHaveLength(NEW);
+  const list = (ids: readonly (number | boolean)[]) => `array[${ids.join(', ')}]`;
+  const transactions = list(rows.map(({ transactionId }) => transactionId));
+  const last = TRANSFERS / 2 + 1 + NEW;
+  return {
+    'the new transactions are found': '0, 0, 0, 1000',
+    'they are read': `${NORTH}, ${transactions}`,
+    'their transfers are compared': `${NORTH}, ${list([ada])}, ${list([last - NEW + 1])}, ${list([last])}`,
+    'the kinds of their accounts are compared': `${NORTH}, ${list([ada])}, ${list([true])}`,
+    'their accounts are compared': `${NORTH}, ${list([ada])}`,
+    'they are noted as verified': [
+      list(rows.map(() => NORTH)),
+      transactions,
+      list(rows.map(({ transferId }) => transferId)),
+    ].join(', '),
+  };
+}
+
+async function expensive(isIncluded = (_name: string) => true): Promise<Readonly<Record<string, number>>> {
+  const costs: Record<string, number> = {};
+  for (const [name, text] of Object.entries(await values()).filter(([one]) => isIncluded(one))) {
+    const [{ statement }, types] = STATEMENTS[name]!;
+    const fresh = await PlanProbe.open(world, statement, types);
+    for (const [when, probe] of [
+      ['before', planned[name]!],
+      ['now', fresh],
+    ] as const) {
+      const { buffers, filtered } = await probe.cost(text, [NORTH]);
+      if (buffers + filtered > NEW * COST_MAX) costs[`${name}, planned ${when}`] = buffers + filtered;
+    }
+    await fresh.close();
+  }
+  return costs;
+}
+
+describe(`${NEW} new transactions of an account with very many transfers`, () => {
+  it('are found and noted with few pages read before the tables have statistics', async () => {
+    const ofQueue = ['the new transactions are found', 'they are noted as verified'];
+
+    expect(await expensive((name) => ofQueue.includes(name))).toEqual({});
+  });
+
+  it('are verified with few pages read once they have statistics', async () => {
+    // Autovacuum does this after some time. It also replaces the plans of sessions.
+    await world.owner.query('analyze');
+
+    expect(await expensive()).toEqual({});
+  });
+});
