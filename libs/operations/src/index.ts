@@ -11,6 +11,7 @@ export { postOrders } from './orders/post-orders.js';
 export { EXECUTION } from './orders/order-statements.js';
 export { runTime } from './orders/next-run.js';
 export { startBankingWorker } from './worker/start-banking-worker.js';
+export { ContinuousVerification } from './worker/verify-continuously.js';
 export { readPayoutStop, type PayoutStop } from '@banking/payouts';
 
 // For operators and the demo data

@@ -105,4 +105,17 @@ describe('benchmark command', () => {
     expect(growths[0].marks).toHaveLength(6);
     expect(residentMb).toBeGreaterThan(10);
   }, 120_000);
+
+  it('measures the processor time of the verification', () => {
+    const little = ['--seconds', '1', '--connections', '2', '--accounts', '4'];
+
+    const { status, stdout, stderr } = bench('verification', ...little, '--json');
+
+    expect({ status, stderr: status === 0 ? '' : stderr }).toEqual({ status: 0, stderr: '' });
+    const { orders, placing, payingOut, share } = JSON.parse(stdout);
+    expect(orders).toBeGreaterThan(0);
+    expect(placing.service + placing.database).toBeGreaterThan(0);
+    expect(payingOut.service + payingOut.database).toBeGreaterThan(0);
+    expect(share).toBeLessThan(1);
+  }, 120_000);
 });

@@ -14,11 +14,11 @@ describe('benchmark command', () => {
 
     expect(status).toBe(0);
     expect(stdout).toContain('--rounds');
-    expect(bench('--help').stdout).toMatch(/reads .*lists .*orders .*client .*gateway /s);
+    expect(bench('--help').stdout).toMatch(/reads .*lists .*orders .*client .*gateway .*verification /s);
   });
 
   it.each([
-    [[], 'error: missing command: reads, lists, orders, client or gateway'],
+    [[], 'error: missing command: reads, lists, orders, client, gateway or verification'],
     [['writes'], "unknown command 'writes'"],
     [['reads', '--sideways'], "unknown option '--sideways'"],
     [['reads', '--rounds'], 'argument missing'],

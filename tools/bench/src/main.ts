@@ -6,6 +6,7 @@ import { benchOrders, CASES } from './orders.js';
 import type { Result } from './request.js';
 import { benchReads } from './reads.js';
 import { report } from './report.js';
+import { benchVerification, reportVerification } from './verification.js';
 
 const MISUSED = 2;
 
@@ -89,8 +90,24 @@ bench(
   .addOption(count('--requests', 'requests of the memory measurement', 200_000, 10))
   .action(async ({ json, ...options }) => print(await benchGateway({ ...options, onProgress }), json));
 
+program
+  .command('verification')
+  .summary('cost of the continuous verification')
+  .description(
+    'Places, pays out and verifies orders. Prints the share of the verification in the processor time. Linux only.',
+  )
+  .addOption(count('--seconds', 'seconds of placing orders', 20))
+  .addOption(count('--connections', 'concurrent connections', 32))
+  .addOption(count('--accounts', 'accounts that place the orders', 1_000))
+  .option('--json', 'print the measurement as JSON')
+  .action(async ({ json, ...options }) => {
+    const result = await benchVerification({ ...options, onProgress });
+    process.stdout.write(`${json ? JSON.stringify(result, null, 2) : reportVerification(result)}\n`);
+  });
+
 async function main(): Promise<void> {
-  if (process.argv.length < 3) program.error('error: missing command: reads, lists, orders, client or gateway');
+  if (process.argv.length < 3)
+    program.error('error: missing command: reads, lists, orders, client, gateway or verification');
   await program.parseAsync();
 }
 

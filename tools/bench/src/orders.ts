@@ -161,7 +161,11 @@ function minimal(name: Case, { connection, payers }: Ground, { accounts }: Order
 }
 
 /** Each request is another payer's, with a key of its own. */
-function posting(answering: BenchTarget, payers: readonly Payer[], { connections }: OrdersOptions): LoadRun {
+export function posting(
+  answering: BenchTarget,
+  payers: readonly Payer[],
+  { connections }: { readonly connections: number },
+): LoadRun {
   const headers = { ...answering.headers, 'Content-Type': 'application/json' };
   const orders = payers.map((payer) => ({
     path: `/accounts/${payer.accountId}/orders`,
