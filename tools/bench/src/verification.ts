@@ -28,6 +28,8 @@ export interface VerificationResult {
 }
 
 const AIM = 0.02;
+/** Long enough for a first response on a busy machine. */
+const WARM_UP_S = 3;
 
 const COUNT_PAYOUTS = sqlStatement<{ count: number }>(
   'bench_open_payouts',
@@ -46,7 +48,7 @@ export function benchVerification(options: VerificationOptions): Promise<Verific
     await deployment.analyze();
     const service = runs(await startService(dataDir));
     const place = posting(service, payers.accounts, options);
-    await place(1);
+    await place(WARM_UP_S);
     await settlePayouts(deployment);
 
     onProgress(`Placing orders for ${seconds} s`);
