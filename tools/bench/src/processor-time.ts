@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { bind, sqlStatement, type Database } from '@banking/postgres';
 
 /** Linux counts the time of a process in hundredths of a second, whatever its kernel's own clock (proc(5), USER_HZ). */
 const MICROS_PER_TICK = 10_000;
@@ -12,9 +12,18 @@ export interface ProcessorTime {
   readonly database: number;
 }
 
-/** The processor time so far of a process and of the embedded server of a data folder. Linux only. */
-export function processorTime(pid: number, dataDir: string): ProcessorTime {
-  const postmaster = Number(readFileSync(join(dataDir, 'database/postmaster.pid'), 'utf8').split('\n')[0]);
+const BACKEND = sqlStatement<{ pid: number }>('bench_backend', 'select pg_backend_pid() as pid');
+
+/** The process of a database server on this machine, of which every session is a child. Linux only. */
+export async function postmasterOf(database: Database): Promise<number> {
+  const backend = await database.read({}, bind(BACKEND));
+  const [stat] = statOf(backend?.pid ?? 0);
+  if (!stat) throw new Error('the database server runs on another machine, or this is not Linux');
+  return stat.parent;
+}
+
+/** The processor time so far of a process and of a database server. */
+export function processorTime(pid: number, postmaster: number): ProcessorTime {
   const running = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => statOf(name))

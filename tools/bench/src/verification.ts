@@ -5,7 +5,7 @@ import { bind, sqlStatement } from '@banking/postgres';
 import { DEMO_RATES } from '@banking/rates';
 import { posting } from './orders.js';
 import { makePayers } from './payers.js';
-import { processorTime, type ProcessorTime } from './processor-time.js';
+import { postmasterOf, processorTime, type ProcessorTime } from './processor-time.js';
 import { startService } from './service.js';
 import { inWorkshop } from './world.js';
 
@@ -51,13 +51,14 @@ export function benchVerification(options: VerificationOptions): Promise<Verific
     await place(WARM_UP_S);
     await settlePayouts(deployment);
 
+    const server = await postmasterOf(deployment.database);
     onProgress(`Placing orders for ${seconds} s`);
-    const placing = await measured(service.pid, dataDir, () => place(seconds));
+    const placing = await measured(service.pid, server, () => place(seconds));
     const orders = await openPayouts(deployment);
     onProgress(`Verifying ${orders} orders`);
-    const verifying = await measured(process.pid, dataDir, () => verify(deployment));
+    const verifying = await measured(process.pid, server, () => verify(deployment));
     onProgress(`Paying out ${orders} orders`);
-    const payingOut = await measured(process.pid, dataDir, () => settlePayouts(deployment));
+    const payingOut = await measured(process.pid, server, () => settlePayouts(deployment));
 
     const total = sumOf(placing) + sumOf(payingOut);
     const each = ({ service: ours, database }: ProcessorTime) => ({
@@ -75,10 +76,10 @@ export function benchVerification(options: VerificationOptions): Promise<Verific
   });
 }
 
-async function measured(pid: number, dataDir: string, work: () => Promise<unknown>): Promise<ProcessorTime> {
-  const before = processorTime(pid, dataDir);
+async function measured(pid: number, server: number, work: () => Promise<unknown>): Promise<ProcessorTime> {
+  const before = processorTime(pid, server);
   await work();
-  const after = processorTime(pid, dataDir);
+  const after = processorTime(pid, server);
   return { service: after.service - before.service, database: after.database - before.database };
 }
 
