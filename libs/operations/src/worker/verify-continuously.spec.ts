@@ -241,5 +241,6 @@ describe('the repeated verification', () => {
 
       for (const { buffers, filtered } of [before, after]) expect(buffers + filtered).toBeLessThan(300);
     },
+    60_000,
   );
 });
