@@ -1,7 +1,9 @@
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
+import type { CurrencyCode } from '@banking/domain';
 import { emptyDatabase } from '@banking/operations/testing';
+import { DEMO_RATES_SOURCE, demoRate } from '@banking/reference';
 import { chooseRates } from './choose-rates.js';
 
 describe('the configured source of rates', () => {
@@ -21,5 +23,34 @@ describe('the configured source of rates', () => {
       server.close();
       await world.close();
     }
+  });
+});
+
+describe('a deployment without a configured source', () => {
+  const database = undefined as never;
+
+  it('has the demo rates in a sandbox, with their source and date', async () => {
+    const rates = chooseRates({ sandbox: true }, database, () => undefined);
+
+    expect(await rates.rateOf('USD', 'INR')).toEqual({
+      ...demoRate('USD', 'INR'),
+      source: DEMO_RATES_SOURCE.name,
+      asOf: `${DEMO_RATES_SOURCE.date}T00:00:00Z`,
+    });
+    await expect(rates.rateOf('USD', 'XTS' as CurrencyCode)).rejects.toMatchObject({
+      reason: 'rate_unavailable',
+      message: 'There is no rate from USD to XTS. Choose another currency.',
+    });
+  });
+
+  it('has no rates if it is live, and says so at the start', async () => {
+    const lines: string[] = [];
+    const rates = chooseRates({ sandbox: false }, database, (line) => lines.push(line));
+
+    expect(lines).toEqual([expect.stringContaining('There is no RATES_URL')]);
+    await expect(rates.rateOf('USD', 'INR')).rejects.toMatchObject({
+      reason: 'rate_unavailable',
+      message: expect.stringMatching(/no source of rates\. Pay in the currency of the account\.$/),
+    });
   });
 });

@@ -182,7 +182,10 @@ describe('a source of rates over HTTP', () => {
     await expect(rates.rateOf('JPY', 'INR')).rejects.toMatchObject(refused('The rate of JPY cannot be read'));
     await expect(rates.rateOf('USD', 'KWD')).rejects.toMatchObject(refused('The rate of KWD cannot be read'));
     expect(await rates.rateOf('INR', 'USD')).toMatchObject({ numerator: 1n, denominator: 83n });
-    expect(warned).toHaveLength(2);
+    expect(warned).toEqual([
+      expect.stringContaining(`${base} are not used for JPY`),
+      expect.stringContaining(`${base} are not used for KWD`),
+    ]);
   });
 
   it('refuses a pair with an invalid spread and uses the others', async () => {
@@ -241,6 +244,13 @@ describe('a source of rates over HTTP', () => {
       refused('none'),
     );
     expect(warned).toEqual([expect.stringContaining('ECONNREFUSED')]);
+  });
+
+  it('asks for JSON, and sends no login that the URL does not have', async () => {
+    await source().rateOf('USD', 'INR');
+
+    expect(asked[0]?.headers).toMatchObject({ accept: 'application/json' });
+    expect(asked[0]?.headers).not.toHaveProperty('authorization');
   });
 
   it('sends the login and the key of the URL and reveals neither', async () => {

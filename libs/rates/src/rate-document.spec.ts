@@ -61,6 +61,8 @@ describe('a rate over the base', () => {
     'NaN',
     null,
     [],
+    // An array of a rate becomes the text of that rate where a text is expected.
+    ['83'],
     {},
     true,
   ])('is undefined for the text %j, and other rates are valid', (written) => {
@@ -170,6 +172,8 @@ describe('a document of rates', () => {
     '{"base":["USD"],"asOf":"2026-11-21T09:30:00Z","rates":{}}',
     '{"base":"USD","asOf":"2026-11-21T09:30:00Z","rates":{"INR":083}}',
     '{"base":"USD","asOf":"2026-11-21T09:30:00Z","rates":{"INR":NaN}}',
+    '{"base":"USD","asOf":"2026-11-21T09:30:00Z","rates":{},"spreadBasisPoints":{"USD/INR":25,"INR":25}}',
+    '{"base":"USD","asOf":"2026-11-21T09:30:00Z","rates":{},"spreadBasisPoints":{"XUSD/INR":25}}',
   ])('is refused in the form %j', (text) => {
     expect(readRateDocument(text)).toBeUndefined();
   });
