@@ -1,6 +1,7 @@
 import type { Finding } from '@banking/ledger';
 import { sqlStatement, type Database } from '@banking/postgres';
 import { ORDER_KEY_CHECK, verifyOrderKeys } from './verify-order-keys.js';
+import { DIGEST_CHECK } from './verify-digests.js';
 import { ORDER_CHECKS } from './verify-orders.js';
 import { RUN_TIMES_CHECK } from './verify-run-times.js';
 import { DISCREPANCY_CHECKS } from './verify-discrepancies.js';
@@ -117,6 +118,7 @@ const RANGE_CHECKS: readonly RangeCheck[] = [
   },
   ...DISCREPANCY_CHECKS,
   ...ORDER_CHECKS,
+  DIGEST_CHECK,
   ACCOUNT_TRAIL,
   ORDER_TRAIL,
   RUN_TIMES_CHECK,

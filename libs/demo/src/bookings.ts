@@ -1,5 +1,6 @@
 import type { MinorUnits, RecipientId, TransactionId } from '@banking/domain';
 import { decide, lockAndRead, preparePosting, requirePosted, write, type Leg, type Proposal } from '@banking/ledger';
+import { readRecipientDigest } from '@banking/operations';
 import { openTracking, recordEvent, sandboxMessage } from '@banking/payouts';
 import { bind, sqlStatement } from '@banking/postgres';
 import { recordTransfer, type DemoAccount, type DemoBank } from './demo-bank.js';
@@ -28,10 +29,11 @@ export class DemoBookings {
 
   /** Account to account in one workspace: completed at once, without a fee. */
   async payInternally(step: string, payment: DemoPayment, to: DemoAccount): Promise<void> {
-    const { from, recipientId, amount, description } = payment;
+    const { from, amount, description } = payment;
     const leg = { currencyId: from.currencyId, amount, type: 'internal', description };
+    const recipient = await this.recipient(payment);
     await this.book(step, from, 'completed', [
-      { ...leg, account: from.id, direction: 'debit', recipientId },
+      { ...leg, account: from.id, direction: 'debit', ...recipient },
       { ...leg, account: to.id, direction: 'credit' },
     ]);
   }
@@ -43,14 +45,15 @@ export class DemoBookings {
     feeAmount: MinorUnits,
     events: readonly NetworkEvent[],
   ): Promise<TransactionId> {
-    const { from, recipientId, amount, description, purpose } = payment;
+    const { from, amount, description, purpose } = payment;
     const { currencyId } = from;
+    const paid = await this.recipient(payment);
     const leg = { currencyId, amount, type: 'payout' };
     const feeLeg = { currencyId, amount: feeAmount, type: 'fee', description: 'Transfer fee' };
     const { transactionId } = await this.book(step, from, 'pending', [
-      { ...leg, account: from.id, direction: 'debit', description, purpose, feeAmount, recipientId },
+      { ...leg, account: from.id, direction: 'debit', description, purpose, feeAmount, ...paid },
       { ...leg, account: 'settlement', direction: 'credit' },
-      { ...feeLeg, account: from.id, direction: 'debit', recipientId },
+      { ...feeLeg, account: from.id, direction: 'debit', ...paid },
       { ...feeLeg, account: 'fees', direction: 'credit' },
     ]);
     for (const [index, [status, reasonCode]] of events.entries()) {
@@ -60,6 +63,12 @@ export class DemoBookings {
       await recordEvent(this.bank.books, from.workspaceId, transactionId, event);
     }
     return transactionId as TransactionId;
+  }
+
+  /** The recipient of a leg with the digest of its details. */
+  private async recipient({ from: { workspaceId, id: accountId }, recipientId }: DemoPayment) {
+    const payment = { workspaceId, accountId, recipientId };
+    return { recipientId, recipientDigest: await readRecipientDigest(this.bank.books.database, payment) };
   }
 
   /** Posts a transaction once. The step of the demo data is the transfer of the first leg. */

@@ -55,10 +55,11 @@ const RIGHTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     sandbox_rail_payment: 'insert (amount, currency, key), select, update (submissions)',
     schema_migration: 'select',
     seal: 'select',
-    transaction: 'insert (hash, id, return_of, status, value_date, workspace_id), select, update (status, updated_at)',
+    transaction:
+      'insert (conversion_digest, hash, id, order_digest, return_of, status, value_date, workspace_id), select, update (status, updated_at)',
     transaction_id_seq: 'usage',
     transfer:
-      'insert (account_id, account_version, amount, balance_after, currency_id, description, direction, fee_amount, id, purpose, recipient_id, transaction_id, type, workspace_id), select',
+      'insert (account_id, account_version, amount, balance_after, currency_id, description, direction, fee_amount, id, purpose, recipient_digest, recipient_id, transaction_id, type, workspace_id), select',
     transfer_id_seq: 'usage',
     unverified_transaction: 'delete, select',
     user_identity: 'select',

@@ -2,12 +2,14 @@ import { canonicalJson } from './canonical-json.js';
 import type { Timestamp } from './timestamp.js';
 import { canonicalTransaction, type TransactionContent } from './transaction-hash.js';
 
-/** The format and version in the first line. */
+/** The format and version in the first line. Exports of version 1 are proved as before. */
 export const EXPORT_FORMAT = 'banking-export';
-export const EXPORT_VERSION = 1;
+export const EXPORT_VERSION = 2;
 
 /** The first line. No hash covers its name and time. */
 export interface ExportHeader {
+  /** Default: the latest version. */
+  readonly formatVersion?: 1 | 2;
   readonly workspace: { readonly id: number; readonly name: string };
   /** The instant of the exported state. */
   readonly exportedAt: Timestamp;
@@ -67,5 +69,5 @@ export function exportLine(line: ExportLine): string {
   if ('end' in line) return canonicalJson({ end: { ...line.end } });
   const { workspace, ...header } = line.header;
   const named = { format: EXPORT_FORMAT, formatVersion: EXPORT_VERSION, workspace: { ...workspace } };
-  return canonicalJson({ header: { ...header, ...named } });
+  return canonicalJson({ header: { ...named, ...header } });
 }

@@ -1,5 +1,11 @@
 import type { MinorUnits } from './amount.js';
-import type { ExportedAccount, ExportedTransaction, ExportEnd, ExportHeader } from './export-lines.js';
+import {
+  EXPORT_VERSION,
+  type ExportedAccount,
+  type ExportedTransaction,
+  type ExportEnd,
+  type ExportHeader,
+} from './export-lines.js';
 import { LineFault, readExportLine } from './read-export-line.js';
 import type { Timestamp } from './timestamp.js';
 import { transactionHash, type TransferContent } from './transaction-hash.js';
@@ -45,7 +51,8 @@ export class ExportFault extends Error {
  *
  * It checks these rules:
  *
- * - In each transaction, debits equal credits in each currency, and the hash matches the content.
+ * - In each transaction, debits equal credits in each currency, and the hash matches the content. The version of the hash never
+ *   goes down on an account.
  * - On each customer account, versions have no gap, each balance continues the previous one, and each transaction has the hash
  *   of the previous one.
  * - Each account ends with its claimed balance, version and head.
@@ -80,6 +87,8 @@ interface Chain {
   balance: bigint;
   version: number;
   head: string;
+  /** Of the hash of its latest transaction. */
+  hashVersion: number;
 }
 
 class Replay {
@@ -97,7 +106,7 @@ class Replay {
       if (!('header' in line)) throw new LineFault('is not a header, and an export must begin with one');
       this.header = line.header;
     } else if ('account' in line) this.takeAccount(line.account);
-    else if ('transaction' in line) await this.takeTransaction(line.transaction, this.header.workspace.id);
+    else if ('transaction' in line) await this.takeTransaction(line.transaction, this.header);
     else if ('end' in line) this.takeEnd(line.end, this.header);
     else throw new LineFault('is a second header');
   }
@@ -121,13 +130,16 @@ class Replay {
   private takeAccount(claimed: ExportedAccount): void {
     if (this.transactions > 0) throw new LineFault(`has account ${claimed.id} after transactions`);
     if (this.chains.has(claimed.id)) throw new LineFault(`has account ${claimed.id} twice`);
-    this.chains.set(claimed.id, { claimed, balance: 0n, version: 0, head: '' });
+    this.chains.set(claimed.id, { claimed, balance: 0n, version: 0, head: '', hashVersion: 1 });
   }
 
-  private async takeTransaction({ content, hash }: ExportedTransaction, workspaceId: number): Promise<void> {
-    const { transactionId, transfers, previous } = content;
+  private async takeTransaction({ content, hash }: ExportedTransaction, header: ExportHeader): Promise<void> {
+    const { transactionId, transfers, previous, hashVersion = 1 } = content;
     const name = `transaction ${transactionId}`;
-    if (content.workspaceId !== workspaceId) throw new LineFault(`has ${name} of another workspace`);
+    if (hashVersion > (header.formatVersion ?? EXPORT_VERSION)) {
+      throw new LineFault(`has ${name} with hash version ${hashVersion}, which its format does not have`);
+    }
+    if (content.workspaceId !== header.workspace.id) throw new LineFault(`has ${name} of another workspace`);
     expectBalanced(name, transfers);
 
     const changed = new Map<number, Chain>();
@@ -142,14 +154,17 @@ class Replay {
     if (links.size !== previous.length || links.size !== changed.size) {
       throw new LineFault(`has ${name}, which does not link exactly its customer accounts`);
     }
-    for (const [accountId, { head }] of changed) {
+    for (const [accountId, { head, hashVersion: before }] of changed) {
+      if (hashVersion < before) {
+        throw new LineFault(`has ${name} with hash version ${hashVersion} after ${before} on account ${accountId}`);
+      }
       if (links.get(accountId) !== head) {
         throw new LineFault(`has ${name}, which does not follow the previous transaction of account ${accountId}`);
       }
     }
     if ((await transactionHash(content)) !== hash)
       throw new LineFault(`has ${name}, whose hash does not match its content`);
-    for (const chain of changed.values()) chain.head = hash;
+    for (const chain of changed.values()) Object.assign(chain, { head: hash, hashVersion });
     this.transactions += 1;
     this.transfers += transfers.length;
   }

@@ -9,7 +9,7 @@ import {
   type ExportLine,
 } from './export-lines.js';
 import { isTimestamp, type Timestamp } from './timestamp.js';
-import type { ChainLink, TransferContent } from './transaction-hash.js';
+import { type ChainLink, HASH_VERSION, type TransactionContent, type TransferContent } from './transaction-hash.js';
 
 /** The fault of a line, as the end of a sentence that begins with the line number. */
 export class LineFault extends Error {}
@@ -63,11 +63,12 @@ function readAny(line: Members): ExportLine {
 
 function readHeader(header: Members): ExportHeader {
   const { format, formatVersion } = header;
-  if (format !== EXPORT_FORMAT || formatVersion !== EXPORT_VERSION) {
-    throw new LineFault(`is not the header of ${EXPORT_FORMAT} version ${EXPORT_VERSION}`);
+  if (format !== EXPORT_FORMAT || (formatVersion !== 1 && formatVersion !== EXPORT_VERSION)) {
+    throw new LineFault(`is not the header of ${EXPORT_FORMAT} version 1 or ${EXPORT_VERSION}`);
   }
   const workspace = members(header['workspace'], 'workspace');
   return {
+    formatVersion,
     workspace: { id: whole(workspace, 'id', ID_MIN), name: text(workspace, 'name', NAME) },
     exportedAt: instant(header, 'exportedAt'),
     accounts: whole(header, 'accounts'),
@@ -94,6 +95,7 @@ function readTransaction(transaction: Members): ExportedTransaction {
       transactionId: whole(content, 'transactionId', ID_MIN),
       valueDate: text(content, 'valueDate', DAY),
       returnOf: content['returnOf'] === undefined ? undefined : whole(content, 'returnOf', ID_MIN),
+      ...readHashVersion(content),
       transfers: list(content, 'transfers').map(readTransfer),
       previous: list(content, 'previous').map(readLink),
     },
@@ -102,6 +104,17 @@ function readTransaction(transaction: Members): ExportedTransaction {
     createdAt: instant(transaction, 'createdAt'),
     updatedAt: instant(transaction, 'updatedAt'),
   };
+}
+
+/** Version 1 has no field for its number. */
+function readHashVersion(
+  content: Members,
+): Pick<TransactionContent, 'hashVersion' | 'orderDigest' | 'conversionDigest'> {
+  const { hashVersion } = content;
+  if (hashVersion === undefined) return {};
+  if (hashVersion !== HASH_VERSION) throw new LineFault('has a hash of a version that this program does not know');
+  const digest = (name: string) => (content[name] === undefined ? undefined : text(content, name, HASH));
+  return { hashVersion, orderDigest: digest('orderDigest'), conversionDigest: digest('conversionDigest') };
 }
 
 function readTransfer(transfer: Members): TransferContent {
@@ -122,6 +135,7 @@ function readTransfer(transfer: Members): TransferContent {
     purpose: optionalText('purpose', ANY),
     feeAmount: optionalText('feeAmount', NOT_NEGATIVE),
     recipientId: optionalId('recipientId'),
+    recipientDigest: optionalText('recipientDigest', HASH),
     accountVersion: optionalId('accountVersion'),
     balanceAfter: optionalText('balanceAfter', SIGNED),
   };

@@ -24,10 +24,25 @@ const PAYOUT: TransactionContent = {
   previous: [{ accountId: 1, hash: 'ab'.repeat(32) }],
 };
 
+const HEX = 'cd'.repeat(32);
+/** The same payout, with the digests of its order, its conversion and its recipient. */
+const COVERED: TransactionContent = {
+  ...PAYOUT,
+  hashVersion: 2,
+  orderDigest: 'a1'.repeat(32),
+  conversionDigest: 'b2'.repeat(32),
+  transfers: PAYOUT.transfers.map((transfer) =>
+    transfer.recipientId === undefined ? transfer : { ...transfer, recipientDigest: 'c3'.repeat(32) },
+  ),
+};
+
 const ids = fc.integer({ min: 1, max: 1_000_000 });
 const digits = fc.bigInt({ min: 1n, max: 10n ** 18n }).map(String);
+const details = { orderDigest: fc.constantFrom(HEX, undefined), conversionDigest: fc.constantFrom(HEX, undefined) };
 const contents: fc.Arbitrary<TransactionContent> = fc.record(
   {
+    ...details,
+    hashVersion: fc.constant(2 as const),
     workspaceId: ids,
     transactionId: ids,
     valueDate: fc.constant('2026-11-21'),
@@ -45,6 +60,7 @@ const contents: fc.Arbitrary<TransactionContent> = fc.record(
           purpose: fc.constantFrom('IR001', 'IR002'),
           feeAmount: digits,
           recipientId: ids,
+          recipientDigest: fc.constant(HEX),
           accountVersion: ids,
           balanceAfter: digits,
         },
@@ -57,7 +73,7 @@ const contents: fc.Arbitrary<TransactionContent> = fc.record(
       maxLength: 4,
     }),
   },
-  { requiredKeys: ['workspaceId', 'transactionId', 'valueDate', 'transfers', 'previous'] },
+  { requiredKeys: ['hashVersion', 'workspaceId', 'transactionId', 'valueDate', 'transfers', 'previous'] },
 );
 
 describe('the hash of a transaction', () => {
@@ -123,6 +139,31 @@ describe('the hash of a transaction', () => {
     },
   );
 
+  it.each([
+    { hashVersion: undefined },
+    { hashVersion: 1 as const },
+    { orderDigest: HEX },
+    { orderDigest: undefined },
+    { conversionDigest: HEX },
+    { conversionDigest: undefined },
+  ])('changes with its version and the digests that it covers: %j', async (edit) => {
+    expect(await transactionHash({ ...COVERED, ...edit })).not.toBe(await transactionHash(COVERED));
+  });
+
+  it.each([{ recipientDigest: HEX }, { recipientDigest: undefined }])(
+    'changes with the details of the recipient: %j',
+    async (edit) => {
+      const [paid, ...rest] = COVERED.transfers;
+      const edited = { ...COVERED, transfers: [{ ...paid!, ...edit }, ...rest] };
+
+      expect(await transactionHash(edited)).not.toBe(await transactionHash(COVERED));
+    },
+  );
+
+  it('ignores digests in version 1, which did not have them', () => {
+    expect(canonicalTransaction({ ...COVERED, hashVersion: 1 })).toBe(canonicalTransaction(PAYOUT));
+  });
+
   it('is the same for a missing and an undefined field', () => {
     expect(canonicalTransaction({ ...PAYOUT, returnOf: undefined })).toBe(canonicalTransaction(PAYOUT));
   });
@@ -139,6 +180,22 @@ describe('the hash of a transaction', () => {
         '"valueDate":"2026-11-21","workspaceId":7}',
     );
     expect(await transactionHash(PAYOUT)).toBe('993098367ddf9e1089f092d4e0fa2e2998c473449f017af90cefc318622753a1');
+  });
+
+  it('is fixed in version 2 too', async () => {
+    expect(canonicalTransaction(COVERED)).toBe(
+      '{"conversionDigest":"b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2","hashVersion":2,' +
+        '"orderDigest":"a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1",' +
+        '"previous":[{"accountId":1,"hash":"abababababababababababababababababababababababababababababababab"}],' +
+        '"transactionId":42,"transfers":[' +
+        '{"accountId":1,"accountVersion":5,"amount":"1250","balanceAfter":"98750","currencyCode":"EUR","description":"Invoice 2107","direction":"debit",' +
+        '"feeAmount":"30","id":101,"purpose":"IR001","recipientDigest":"c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3","recipientId":12,"type":"payout"},' +
+        '{"accountId":90,"amount":"1250","currencyCode":"EUR","direction":"credit","id":102,"type":"payout"},' +
+        '{"accountId":1,"accountVersion":6,"amount":"30","balanceAfter":"98720","currencyCode":"EUR","direction":"debit","id":103,"type":"fee"},' +
+        '{"accountId":91,"amount":"30","currencyCode":"EUR","direction":"credit","id":104,"type":"fee"}],' +
+        '"valueDate":"2026-11-21","workspaceId":7}',
+    );
+    expect(await transactionHash(COVERED)).toBe('1b3e3db8de9518ec1690174884de3cead7585aa07c8d7cbd470d05c93421e3ec');
   });
 });
 

@@ -30,6 +30,7 @@ type TransferRow = readonly [
   purpose: string | null,
   feeAmount: string | null,
   recipientId: number | null,
+  recipientDigest: string | null,
   accountVersion: number | null,
   balanceAfter: string | null,
 ];
@@ -42,6 +43,9 @@ export interface BookedRow {
   readonly updated_at: Timestamp;
   readonly value_date: string;
   readonly returned_id: bigint | null;
+  readonly hash_version: 1 | 2;
+  readonly order_digest: string | null;
+  readonly conversion_digest: string | null;
   readonly transfers: readonly TransferRow[] | null;
   readonly previous: readonly { readonly accountId: number; readonly hash: string }[] | null;
 }
@@ -58,9 +62,10 @@ const booked = (name: string, which: string) =>
     name,
     `select x.id, x.hash, x.status, rfc3339(x.created_at) as created_at, rfc3339(x.updated_at) as updated_at,
           x.value_date::text as value_date, x.return_of as returned_id,
+          x.hash_version, x.order_digest, x.conversion_digest,
           (select json_agg(json_build_array(
                     t.id, t.account_id, t.currency_id, t.direction, t.amount::text, t.type, t.description, t.purpose,
-                    t.fee_amount::text, t.recipient_id, t.account_version, t.balance_after::text))
+                    t.fee_amount::text, t.recipient_id, t.recipient_digest, t.account_version, t.balance_after::text))
            from transfer t where t.workspace_id = $1 and t.transaction_id = x.id) as transfers,
           (select json_agg(json_build_object('accountId', touched.account_id, 'hash', coalesce(y.hash, '')))
            from (select account_id, min(account_version) as version from transfer
@@ -116,13 +121,16 @@ function contentOf(workspaceId: number, row: BookedRow): TransactionContent {
     transactionId: Number(row.id),
     valueDate: row.value_date,
     ...(row.returned_id === null ? {} : { returnOf: Number(row.returned_id) }),
+    hashVersion: row.hash_version,
+    orderDigest: row.order_digest ?? undefined,
+    conversionDigest: row.conversion_digest ?? undefined,
     transfers: (row.transfers ?? []).map(transferOf),
     previous: row.previous ?? [],
   };
 }
 
 function transferOf([id, accountId, currencyId, direction, amount, type, ...optional]: TransferRow): TransferContent {
-  const [description, purpose, feeAmount, recipientId, accountVersion, balanceAfter] = optional;
+  const [description, purpose, feeAmount, recipientId, recipientDigest, accountVersion, balanceAfter] = optional;
   return {
     id,
     accountId,
@@ -134,6 +142,7 @@ function transferOf([id, accountId, currencyId, direction, amount, type, ...opti
     purpose: purpose ?? undefined,
     feeAmount: feeAmount ?? undefined,
     recipientId: recipientId ?? undefined,
+    recipientDigest: recipientDigest ?? undefined,
     accountVersion: accountVersion ?? undefined,
     balanceAfter: balanceAfter ?? undefined,
   };

@@ -94,6 +94,7 @@ describe('any batch on any accounts', () => {
             transfers.flatMap(({ leg }) => (typeof leg.account === 'number' ? [leg.account] : [])),
           );
           const again = await transactionHash({
+            hashVersion: 2,
             workspaceId,
             transactionId: id,
             valueDate: entry.valueDate,
@@ -108,6 +109,7 @@ describe('any batch on any accounts', () => {
               purpose: leg.purpose,
               feeAmount: leg.feeAmount?.toString(),
               recipientId: leg.recipientId,
+              recipientDigest: leg.recipientDigest,
               accountVersion,
               balanceAfter: balanceAfter?.toString(),
             })),

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { Refusal, type RefusalReason } from '@banking/domain';
-import { canonicalTransaction, type TransactionContent } from '@banking/domain/proof';
+import { HASH_VERSION, type TransactionContent } from '@banking/domain/proof';
 import type { DecisionContext, LockedAccount } from './decision-context.js';
+import { hashOf } from './hash-of.js';
 import { currencyCode } from './own-accounts.js';
 import type { Entry, Leg, Outcome, PostedTransaction, PostedTransfer, Proposal } from './proposal.js';
 
@@ -98,10 +98,13 @@ function contentOf(
   previous: ReadonlyMap<number, string>,
 ): TransactionContent {
   return {
+    hashVersion: HASH_VERSION,
     workspaceId: entry.workspaceId,
     transactionId: id,
     valueDate: entry.valueDate,
     ...(entry.returnOf === undefined ? {} : { returnOf: entry.returnOf }),
+    orderDigest: entry.orderDigest,
+    conversionDigest: entry.conversionDigest,
     transfers: transfers.map(({ id: transferId, leg, accountId, accountVersion, balanceAfter }) => ({
       id: transferId,
       accountId,
@@ -113,13 +116,9 @@ function contentOf(
       purpose: leg.purpose,
       feeAmount: leg.feeAmount?.toString(),
       recipientId: leg.recipientId,
+      recipientDigest: leg.recipientDigest,
       ...(accountVersion === undefined ? {} : { accountVersion, balanceAfter: String(balanceAfter) }),
     })),
     previous: [...previous].map(([accountId, hash]) => ({ accountId, hash })),
   };
-}
-
-/** Hashes the same canonical text as `transactionHash` of the domain library, which is asynchronous in browsers. */
-export function hashOf(content: TransactionContent): string {
-  return createHash('sha256').update(canonicalTransaction(content)).digest('hex');
 }

@@ -20,6 +20,8 @@ export interface Leg {
   /** The fee of the movement, repeated for display; the fee itself is a leg of its own. */
   readonly feeAmount?: MinorUnits | undefined;
   readonly recipientId?: number | undefined;
+  /** The digest of the recipient's details. Each leg with a recipient has one. */
+  readonly recipientDigest?: string | undefined;
 }
 
 /** One balanced transaction inside one workspace. */
@@ -30,6 +32,10 @@ export interface Entry {
   readonly valueDate: string;
   /** The transaction whose money comes back. Returns post to disabled accounts too. */
   readonly returnOf?: number | undefined;
+  /** The digest of the order that it carries out. */
+  readonly orderDigest?: string | undefined;
+  /** The digest of its conversion. */
+  readonly conversionDigest?: string | undefined;
   readonly legs: readonly Leg[];
 }
 

@@ -49,6 +49,13 @@ describe('the role of the app', () => {
        values (1, 1, 1, 978, 'debit', 1, 'internal', '2020-01-01')`,
     ],
     ['edits a hash', `update transaction set hash = repeat('0', 64)`],
+    ['edits a digest', `update transaction set order_digest = repeat('0', 64)`],
+    ['edits the version of a hash', 'update transaction set hash_version = 1'],
+    [
+      'books a transaction of an earlier version of the hash',
+      `insert into transaction (workspace_id, status, hash, value_date, hash_version)
+       values (1, 'completed', repeat('a', 64), current_date, 1)`,
+    ],
     ['edits a value date', 'update transaction set value_date = current_date - 1'],
     ['removes a transaction', 'delete from transaction'],
     ['empties the transactions', 'truncate transaction cascade'],
@@ -91,6 +98,9 @@ describe('the owner of the tables', () => {
     ['removes a transfer', 'delete from transfer'],
     ['empties the transfers', 'truncate transfer'],
     ['edits a hash', `update transaction set hash = repeat('0', 64)`],
+    ['edits the version of a hash', 'update transaction set hash_version = 1'],
+    ['edits the digest of an order', `update transaction set order_digest = repeat('0', 64)`],
+    ['edits the digest of a conversion', `update transaction set conversion_digest = repeat('0', 64)`],
     ['removes a transaction', 'delete from transaction'],
     ['empties the transactions', 'truncate transaction cascade'],
     ['removes an account', 'delete from account'],
@@ -103,6 +113,24 @@ describe('the owner of the tables', () => {
     await expect(asOwner('update account set balance = floor - 1')).rejects.toMatchObject({
       code: SQLSTATE.checkViolation,
     });
+  });
+});
+
+describe('a transfer', () => {
+  it.each([
+    ['has a recipient without its digest', '12, null'],
+    ['has a digest without a recipient', `null, repeat('d', 64)`],
+    ['has a digest of another form', `12, 'abc'`],
+  ])('is refused if it %s', async (_what, columns) => {
+    const transfer = asApp(
+      `insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, recipient_id,
+                             recipient_digest)
+       select workspace_id, transaction_id, account_id, currency_id, d, 1, 'payout', ${columns}
+       from (select * from transfer where workspace_id = $1 and account_version is null limit 1) t, unnest(array['debit', 'credit']) d`,
+      NORTH,
+    );
+
+    await expect(transfer).rejects.toMatchObject({ constraint: 'transfer_recipient_digest' });
   });
 });
 

@@ -1,5 +1,5 @@
 import { type BookedTransaction, bookedTransactions } from './booked-transactions.js';
-import { hashOf } from './decide.js';
+import { hashOf } from './hash-of.js';
 import { post } from './post.js';
 import { comeback, crossing, funding, payment, payout } from './testing/proposals.js';
 import { account, euros, NORTH, openWorld, plant, posted, SOUTH, type World } from './testing/world.js';
@@ -164,6 +164,21 @@ describe('a planted fault', () => {
       [HASHES],
     ],
     ['a type is edited', () => [`update transfer set type = 'return' where id = $1`, [transferId]], [HASHES]],
+    [
+      'the version of a hash is lowered',
+      () => [`update transaction set hash_version = 1 where id = $1`, [transactionId]],
+      [HASHES],
+    ],
+    ...['order_digest', 'conversion_digest'].map((column): [string, () => [string, unknown[]], string[]] => [
+      `a transaction gets another ${column}`,
+      () => [`update transaction set ${column} = repeat('e', 64) where id = $1`, [transactionId]],
+      [HASHES],
+    ]),
+    [
+      'the digest of a recipient is edited',
+      () => [`update transfer set recipient_digest = repeat('e', 64) where id = $1`, [transferId]],
+      [HASHES],
+    ],
     ...['description', 'purpose', 'fee_amount', 'recipient_id'].map(
       (column): [string, () => [string, unknown[]], string[]] => [
         `the ${column} is edited`,

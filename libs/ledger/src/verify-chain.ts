@@ -1,8 +1,8 @@
 import type { Database } from '@banking/postgres';
 import { type BookedTransaction, bookedTransactions } from './booked-transactions.js';
-import { hashOf } from './decide.js';
-import type { RangeOptions } from './ranges.js';
 import type { ReportFinding } from './finding.js';
+import { hashOf } from './hash-of.js';
+import type { RangeOptions } from './ranges.js';
 
 export const BALANCED_CHECK = 'debits equal credits in every transaction and currency';
 export const LEGS_CHECK = 'every transaction has transfers';

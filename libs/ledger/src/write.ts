@@ -4,8 +4,9 @@ import { accountKey, type AccountRef, type PostedTransaction } from './proposal.
 /** Inserts in the order of the unique key of returns. Two batches with the same keys wait for each other and cannot deadlock. */
 const INSERT_TRANSACTIONS = sqlStatement(
   'insert_transactions',
-  `insert into transaction (workspace_id, id, status, hash, value_date, return_of)
-   select * from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::date[], $6::bigint[]) u(w, id, s, h, d, return_of)
+  `insert into transaction (workspace_id, id, status, hash, value_date, return_of, order_digest, conversion_digest)
+   select * from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::date[], $6::bigint[], $7::text[], $8::text[])
+     u(w, id, s, h, d, return_of, o, c)
    order by w, return_of`,
 );
 
@@ -13,9 +14,9 @@ const INSERT_TRANSACTIONS = sqlStatement(
 const INSERT_TRANSFERS = sqlStatement(
   'insert_transfers',
   `insert into transfer (workspace_id, id, transaction_id, account_id, currency_id, direction, amount, type,
-                         description, purpose, fee_amount, recipient_id, account_version, balance_after)
+                         description, purpose, fee_amount, recipient_id, recipient_digest, account_version, balance_after)
    select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::int[], $6::text[], $7::bigint[], $8::text[],
-                        $9::text[], $10::text[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[])`,
+                        $9::text[], $10::text[], $11::bigint[], $12::bigint[], $13::text[], $14::bigint[], $15::bigint[])`,
 );
 
 const MOVE_HEADS = sqlStatement(
@@ -56,6 +57,8 @@ function booksStatements(posted: readonly PostedTransaction[]): BoundStatement<u
       posted.map(({ hash }) => hash),
       posted.map(({ entry }) => entry.valueDate),
       posted.map(({ entry }) => entry.returnOf ?? null),
+      posted.map(({ entry }) => entry.orderDigest ?? null),
+      posted.map(({ entry }) => entry.conversionDigest ?? null),
     ),
     bind(
       INSERT_TRANSFERS,
@@ -71,6 +74,7 @@ function booksStatements(posted: readonly PostedTransaction[]): BoundStatement<u
       transfers.map(({ leg }) => leg.purpose ?? null),
       transfers.map(({ leg }) => leg.feeAmount?.toString() ?? null),
       transfers.map(({ leg }) => leg.recipientId ?? null),
+      transfers.map(({ leg }) => leg.recipientDigest ?? null),
       transfers.map(({ transfer }) => transfer.accountVersion ?? null),
       transfers.map(({ transfer }) => transfer.balanceAfter?.toString() ?? null),
     ),

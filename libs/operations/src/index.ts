@@ -17,4 +17,6 @@ export { readPayoutStop, type PayoutStop } from '@banking/payouts';
 // For operators and the demo data
 export { newAccountCode } from './accounts/account-code.js';
 export { resume } from './orders/resume-order.js';
+export { digestOfConversion, digestOfOrder, digestOfRecipient } from './payments/hashed-details.js';
+export { readRecipientDigest } from './payments/read-recipient-digest.js';
 export { fundAccount } from './sandbox/fund-account.js';

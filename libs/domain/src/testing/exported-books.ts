@@ -32,6 +32,8 @@ export async function exported(moves: readonly Move[]): Promise<ExportLine[]> {
       .filter((id) => id !== SETTLEMENT)
       .map((id) => ({ accountId: id, hash: stateOf(id).head }))
       .filter(({ accountId }, nth, links) => links.findIndex((link) => link.accountId === accountId) === nth);
+    // The first transaction is from before version 2.
+    const isLater = index > 0;
     const transfers = [
       { id: 100 + 2 * index, accountId: from, direction: 'debit' as const },
       { id: 101 + 2 * index, accountId: to, direction: 'credit' as const },
@@ -42,10 +44,12 @@ export async function exported(moves: readonly Move[]): Promise<ExportLine[]> {
       if (accountId === SETTLEMENT) return transfer;
       state.version += 1;
       const details = { description: 'Rechnung für Ä', purpose: 'IR001', feeAmount: '30', recipientId: 12 };
-      return { ...transfer, ...details, accountVersion: state.version, balanceAfter: state.balance.toString() };
+      const later = isLater && { recipientDigest: 'ab'.repeat(32) };
+      return { ...transfer, ...details, ...later, accountVersion: state.version, balanceAfter: state.balance.toString() };
     });
     const content = { workspaceId: WORKSPACE, transactionId: 40 + index, valueDate: '2026-11-21', transfers, previous };
-    const linked: TransactionContent = index === 0 ? content : { ...content, returnOf: 39 + index };
+    const digests = { hashVersion: 2, orderDigest: 'cd'.repeat(32), conversionDigest: 'ef'.repeat(32) } as const;
+    const linked: TransactionContent = isLater ? { ...content, ...digests, returnOf: 39 + index } : content;
     const hash = await transactionHash(linked);
     for (const { accountId } of previous) stateOf(accountId).head = hash;
     transactions.push({ transaction: { content: linked, hash, status: 'pending', createdAt: NOON, updatedAt: NOON } });

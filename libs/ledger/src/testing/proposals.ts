@@ -34,7 +34,13 @@ export function payment(from: number, to: number, amount: MinorUnits, place: Pla
 /** A payout with its fee. */
 export function payout(from: number, amount: MinorUnits, fee: MinorUnits, place: Place = {}): Proposal {
   const { workspaceId = 1, currencyId = 978 } = place;
-  const details = { description: 'Invoice 2107', purpose: 'IR001', recipientId: 12, feeAmount: fee };
+  const details = {
+    description: 'Invoice 2107',
+    purpose: 'IR001',
+    recipientId: 12,
+    recipientDigest: 'd'.repeat(64),
+    feeAmount: fee,
+  };
   const legs: Leg[] = [
     { account: from, currencyId, amount, type: 'payout', direction: 'debit', ...details },
     { account: 'settlement', currencyId, amount, type: 'payout', direction: 'credit' },

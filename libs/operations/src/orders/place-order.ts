@@ -9,9 +9,11 @@ import {
   type UserId,
   type WorkspaceId,
 } from '@banking/domain';
+import type { HashedOrder } from '@banking/domain/proof';
 import { PURPOSES } from '@banking/reference';
 import type { RateSource } from '@banking/rates';
 import { keyOf } from '../idempotency/idempotency-key.js';
+import { recipientOf } from '../payments/hashed-details.js';
 import { paymentEntries } from '../payments/payment-entries.js';
 import type { PaymentFacts } from '../payments/payment-facts.js';
 import { type PaymentTerms, termsOf } from '../payments/payment-terms.js';
@@ -63,12 +65,24 @@ async function preparePlacement(draft: OrderDraft, ids: OrderIds, facts: Payment
     const terms = await termsOf({ ...draft, recipientId: draft.recipientID, quoteId: draft.quoteID }, facts, rates);
     checkPurpose(draft, terms);
     checkSchedule(draft, facts.now as Timestamp);
-    const payment = { ...draft, workspaceId, recipientId: draft.recipientID, valueDate: facts.today };
-    return { ...placement, terms, entries: draft.type === 'instant' ? paymentEntries(payment, terms) : [] };
+    if (draft.type !== 'instant') return { ...placement, terms, entries: [] };
+    const [order, recipient] = [instantOrder(draft, ids.orderId), recipientOf(draft.recipientID, facts)];
+    return {
+      ...placement,
+      terms,
+      entries: paymentEntries({ workspaceId, order, recipient, valueDate: facts.today }, terms),
+    };
   } catch (refusal) {
     if (!(refusal instanceof Refusal)) throw refusal;
     return { ...placement, refusal, entries: [] as const };
   }
+}
+
+/** The fields that its transaction covers. An instant order has no schedule. */
+function instantOrder({ recipientID: recipientId, quoteID: quoteId, ...draft }: OrderDraft, id: number): HashedOrder {
+  const { accountId, amount, type, description, purposeCode, externalReference, metadata } = draft;
+  const payment = { id, accountId, recipientId, amount: amount.toString(), type };
+  return { ...payment, description, purposeCode, quoteId, externalReference, metadata };
 }
 
 /** @throws Refusal `purpose_code_required`, `purpose_code_invalid` */

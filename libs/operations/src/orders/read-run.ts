@@ -1,4 +1,5 @@
 import type { RepeatUnit, Timestamp } from '@banking/domain';
+import type { HashedOrder } from '@banking/domain/proof';
 import { bind, sqlStatement, type Database } from '@banking/postgres';
 
 /** A recurring order fails after so many failed runs in a row. */
@@ -18,6 +19,9 @@ export interface DueRun {
   readonly stopAt: Timestamp | undefined;
   readonly repeatUnit: RepeatUnit | undefined;
   readonly repeatValue: number | undefined;
+  readonly type: string;
+  readonly externalReference: string | undefined;
+  readonly metadata: Readonly<Record<string, string>> | undefined;
   readonly sequence: number;
   /** How many runs in a row were refused before this one. A rejected payout was carried out and does not count. */
   readonly failedBefore: number;
@@ -36,6 +40,9 @@ interface RunRow {
   readonly stop_at: Timestamp | null;
   readonly repeat_unit: RepeatUnit | null;
   readonly repeat_value: number | null;
+  readonly type: string;
+  readonly external_reference: string | null;
+  readonly metadata: Readonly<Record<string, string>> | null;
   readonly sequence: number;
   readonly failed_before: number;
   readonly is_paused: boolean;
@@ -44,7 +51,7 @@ interface RunRow {
 const READ_RUN = sqlStatement<RunRow>(
   'read_run',
   `select o.id as order_id, o.account_id, o.recipient_id, o.amount, o.description, o.purpose_code, o.anchor,
-          rfc3339(o.stop_at) as stop_at, o.repeat_unit, o.repeat_value, e.sequence,
+          rfc3339(o.stop_at) as stop_at, o.repeat_unit, o.repeat_value, o.type, o.external_reference, o.metadata, e.sequence,
           (select count(*)::int from (
              select l.status, l.failure_code from execution l
              where (l.workspace_id, l.order_id) = (o.workspace_id, o.id) and l.sequence < e.sequence
@@ -76,9 +83,20 @@ export async function readRun(
       stopAt: row.stop_at ?? undefined,
       repeatUnit: row.repeat_unit ?? undefined,
       repeatValue: row.repeat_value ?? undefined,
+      type: row.type,
+      externalReference: row.external_reference ?? undefined,
+      metadata: row.metadata ?? undefined,
       sequence: row.sequence,
       failedBefore: row.failed_before,
       isPaused: row.is_paused,
     }
   );
+}
+
+/** The fields of the order that each of its transactions covers. An order that runs later has no quote. */
+export function hashedOrder(run: DueRun): HashedOrder {
+  const { orderId: id, accountId, recipientId, amount, type, anchor: startAt } = run;
+  const { description, purposeCode, repeatUnit, repeatValue, stopAt, externalReference, metadata } = run;
+  const payment = { id, accountId, recipientId, amount: amount.toString(), type, description, purposeCode };
+  return { ...payment, repeatUnit, repeatValue, startAt, stopAt, externalReference, metadata };
 }

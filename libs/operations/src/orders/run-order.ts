@@ -1,6 +1,7 @@
 import { minorUnits, Refusal, type Timestamp } from '@banking/domain';
 import { isTransientFailure, type Claim } from '@banking/work-queue';
 import type { RateSource } from '@banking/rates';
+import { recipientOf } from '../payments/hashed-details.js';
 import { paymentEntries } from '../payments/payment-entries.js';
 import type { PaymentFacts } from '../payments/payment-facts.js';
 import { termsOf } from '../payments/payment-terms.js';
@@ -8,7 +9,7 @@ import { dueAndNextRun } from './next-run.js';
 import type { OrderService } from './order-service.js';
 import { isPauseRequired, pauseOrder } from './pause-order.js';
 import type { PreparedOrder } from './prepared-order.js';
-import { readRun, type DueRun } from './read-run.js';
+import { hashedOrder, readRun, type DueRun } from './read-run.js';
 
 /** A pause, a resumption and a rejected payout may each overtake a run once. */
 const RUN_TRIES_MAX = 5;
@@ -64,7 +65,9 @@ async function prepareRun(
   try {
     const payment = { ...run, amount: minorUnits(run.amount) };
     const terms = await termsOf(payment, facts, rates);
-    return { ...prepared, terms, entries: paymentEntries({ ...payment, valueDate: facts.today }, terms) };
+    const [order, recipient] = [hashedOrder(run), recipientOf(run.recipientId, facts)];
+    const entries = paymentEntries({ workspaceId, order, recipient, valueDate: facts.today }, terms);
+    return { ...prepared, terms, entries };
   } catch (refusal) {
     if (!(refusal instanceof Refusal) || isTransientFailure(refusal)) throw refusal;
     return { ...prepared, refusal, entries: [] };

@@ -25,6 +25,11 @@ export interface PaymentFacts {
   readonly recipient_kind: 'internal' | 'international' | null;
   readonly recipient_currency_id: number;
   readonly recipient_currency: CurrencyCode;
+  readonly recipient_name: string;
+  readonly recipient_account_code: string;
+  /** The bank of an international recipient. */
+  readonly routing_code_type: string | null;
+  readonly routing_code: string | null;
   readonly corridor_id: bigint | null;
   readonly corridor_enabled: boolean;
   readonly payout_method: string;
@@ -64,6 +69,8 @@ const factsBy = (clock: string): string =>
   `select (statement_timestamp() at time zone 'UTC')::date::text as today, rfc3339(${clock}) as now,
           a.currency_id as payer_currency_id, ac.code as payer_currency, a.status as payer_status,
           r.kind as recipient_kind, r.currency_id as recipient_currency_id, rc.code as recipient_currency,
+          r.name as recipient_name, r.account_code as recipient_account_code,
+          n.data ->> 'routingCodeType1' as routing_code_type, n.data ->> 'routingCodeValue1' as routing_code,
           r.corridor_id, k.enabled as corridor_enabled, k.payout_method, l.code as limit_currency, k.minimum_amount, k.maximum_amount,
           rc.swift_minimum_withdrawal_amount as swift_minimum,
           o.workspace_id as payee_workspace_id, o.account_id as payee_account_id,
@@ -81,6 +88,7 @@ const factsBy = (clock: string): string =>
    left join lateral (select * from account p where p.workspace_id = u.w and p.id = u.a and p.kind = 'customer' offset 0) a on true
    left join currency ac on ac.id = a.currency_id
    left join recipient r on r.workspace_id = u.w and r.id = u.r and r.forgotten_at is null
+   left join beneficiary n on r.kind = 'international' and n.workspace_id = r.workspace_id and n.recipient_id = r.id
    left join currency rc on rc.id = r.currency_id
    left join corridor k on k.id = r.corridor_id
    left join currency l on l.id = k.limit_currency_id

@@ -1,4 +1,4 @@
-import { type CurrencyCode, type MinorUnits, minorUnits, rateOf, Refusal } from '@banking/domain';
+import { type CurrencyCode, type MinorUnits, minorUnits, parseInstant, rateOf, Refusal } from '@banking/domain';
 import type { FixedAmount } from './fixed-amount.js';
 import { type Price, pricePayment } from './price-payment.js';
 import { partiesOf, type Payee, payerOf } from './payment-parties.js';
@@ -30,6 +30,7 @@ export interface PaymentTerms {
 export interface ConversionTerms {
   readonly rate: string;
   readonly rateSource: string;
+  /** In UTC with microseconds, as the database stores and returns it. */
   readonly rateAsOf: string;
   readonly remainderNumerator: string;
   readonly remainderDenominator: string;
@@ -110,10 +111,16 @@ function asPriced({ rateText, dated, remainder, fixedSide }: Omit<Price, 'fee'>)
     conversion: {
       rate: rateText,
       rateSource: dated.source,
-      rateAsOf: dated.asOf,
+      rateAsOf: inMicroseconds(dated.asOf),
       remainderNumerator: remainder.numerator.toString(),
       remainderDenominator: remainder.denominator.toString(),
       fixedSide,
     },
   };
+}
+
+/** The hash of a transaction covers this text, so it equals the one that the database returns. Further digits are cut. */
+function inMicroseconds(asOf: string): string {
+  const { seconds, fraction } = parseInstant(asOf);
+  return `${new Date(seconds * 1000).toISOString().slice(0, -'.000Z'.length)}.${fraction.slice(0, 6).padEnd(6, '0')}Z`;
 }

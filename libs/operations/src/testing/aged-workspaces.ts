@@ -110,8 +110,8 @@ export async function addTransfers(
        select k.*, row_number() over (partition by k.status order by k.place, i) as n
        from kind k, generate_series(1, $3::int) i)
      insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, recipient_id,
-                           account_version, balance_after, created_at)
-     select m.workspace_id, m.id, $6, 840, p.direction, 1, p.type, $7, 1000000 + m.id, 0, m.created_at
+                           recipient_digest, account_version, balance_after, created_at)
+     select m.workspace_id, m.id, $6, 840, p.direction, 1, p.type, $7, repeat('0', 64), 1000000 + m.id, 0, m.created_at
      from numbered m join placed p on p.status = m.status and p.n = m.n
      order by m.created_at, m.id`,
     [
