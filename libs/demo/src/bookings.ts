@@ -31,8 +31,7 @@ export class DemoBookings {
   async payInternally(step: string, payment: DemoPayment, to: DemoAccount): Promise<void> {
     const { from, amount, description } = payment;
     const leg = { currencyId: from.currencyId, amount, type: 'internal', description };
-    const recipient = await this.recipient(payment);
-    await this.book(step, from, 'completed', [
+    await this.book(step, payment, 'completed', (recipient) => [
       { ...leg, account: from.id, direction: 'debit', ...recipient },
       { ...leg, account: to.id, direction: 'credit' },
     ]);
@@ -47,13 +46,12 @@ export class DemoBookings {
   ): Promise<TransactionId> {
     const { from, amount, description, purpose } = payment;
     const { currencyId } = from;
-    const paid = await this.recipient(payment);
     const leg = { currencyId, amount, type: 'payout' };
     const feeLeg = { currencyId, amount: feeAmount, type: 'fee', description: 'Transfer fee' };
-    const { transactionId } = await this.book(step, from, 'pending', [
-      { ...leg, account: from.id, direction: 'debit', description, purpose, feeAmount, ...paid },
+    const { transactionId } = await this.book(step, payment, 'pending', (recipient) => [
+      { ...leg, account: from.id, direction: 'debit', description, purpose, feeAmount, ...recipient },
       { ...leg, account: 'settlement', direction: 'credit' },
-      { ...feeLeg, account: from.id, direction: 'debit', ...paid },
+      { ...feeLeg, account: from.id, direction: 'debit', ...recipient },
       { ...feeLeg, account: 'fees', direction: 'credit' },
     ]);
     for (const [index, [status, reasonCode]] of events.entries()) {
@@ -65,23 +63,19 @@ export class DemoBookings {
     return transactionId as TransactionId;
   }
 
-  /** The recipient of a leg with the digest of its details. */
-  private async recipient({ from: { workspaceId, id: accountId }, recipientId }: DemoPayment) {
-    const payment = { workspaceId, accountId, recipientId };
-    return { recipientId, recipientDigest: await readRecipientDigest(this.bank.books.database, payment) };
-  }
-
   /** Posts a transaction once. The step of the demo data is the transfer of the first leg. */
   private async book(
     step: string,
-    { workspaceId }: DemoAccount,
+    { from: { workspaceId, id: accountId }, recipientId }: DemoPayment,
     status: 'completed' | 'pending',
-    legs: readonly Leg[],
+    legsOf: (recipient: Pick<Leg, 'recipientId' | 'recipientDigest'>) => readonly Leg[],
   ) {
     const { books } = this.bank;
     const before = await this.bank.findTransfer(step);
     if (before) return before;
     const { today } = (await books.database.read({}, bind(TODAY)))!;
+    const recipientDigest = await readRecipientDigest(books.database, { workspaceId, accountId, recipientId });
+    const legs = legsOf({ recipientId, recipientDigest });
     const proposal: Proposal = { entries: [{ workspaceId, status, valueDate: today, legs }] };
     const posting = await preparePosting(books, [proposal]);
     return books.database.transaction({ workspaces: posting.workspaces }, async (tx) => {
