@@ -6,6 +6,7 @@ import { examples } from './help.js';
 import { lookupOption, workspaceOption } from './inputs.js';
 import { createFile } from './new-file.js';
 import { print, reportProgress } from './print.js';
+import { toStandardOutput, unlessPipeClosed } from './standard-output.js';
 import { reportRanges } from './verify-progress.js';
 import { chosenWorkspaces } from './workspaces.js';
 
@@ -49,15 +50,4 @@ async function exported(workspaceId: WorkspaceId, write: Write): Promise<string>
     const whose = `workspace ${workspaceId}, ${workspace!.name}`;
     return `Wrote the books of ${whose}: ${accounts} accounts, ${transactions} transactions, ${transfers} transfers.`;
   }, use);
-}
-
-function toStandardOutput(text: string): Promise<void> {
-  return new Promise((done, fail) => {
-    process.stdout.write(text, (error) => (error ? fail(error) : done()));
-  });
-}
-
-function unlessPipeClosed(error: unknown): string {
-  if ((error as NodeJS.ErrnoException).code === 'EPIPE') return 'The reader closed the pipe. The export is incomplete.';
-  throw error;
 }

@@ -17,6 +17,12 @@ export function lookupArgument(name: string, description: string): Argument {
   return new Argument(name, description).argParser(parseLookup);
 }
 
+/** One or more arguments that name files. */
+export function lookupArguments(name: string, description: string): Argument {
+  const collect = (text: string, before: readonly string[] = []) => [...before, parseLookup(text)];
+  return new Argument(name, description).argParser<readonly string[]>(collect);
+}
+
 /** An option that names a file or a stored resource. */
 export function lookupOption(flags: string, description: string): Option {
   return new Option(flags, description).argParser(parseLookup);

@@ -7,6 +7,7 @@ import { ExportError } from '@banking/books-proof';
 import { ProvisioningError } from '@banking/provisioning';
 import { ConfigError, EXIT } from '@banking/process';
 import { Command, CommanderError } from 'commander';
+import { addAnchorCommand } from './anchor.js';
 import { addAppCommands } from './apps.js';
 import { addDemoCommand } from './demo.js';
 import { Interrupted } from './deployment.js';
@@ -77,6 +78,7 @@ function banking(): Command {
   addOrderCommands(program);
   addPayoutsCommands(program);
   addExportCommand(program);
+  addAnchorCommand(program);
   addProveCommand(program);
   refuseRepeatedOptions(program);
   return program;

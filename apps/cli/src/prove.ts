@@ -1,14 +1,17 @@
-import { createReadStream } from 'node:fs';
-import { ExportFault, type ExportProof, linesOf, proveExport } from '@banking/domain/proof';
+import type { ExportProof } from '@banking/domain/proof';
 import type { Command } from 'commander';
 import { examples } from './help.js';
-import { jsonOption, lookupArgument } from './inputs.js';
-import { print, printJson, printTable, reportProgress } from './print.js';
-import { Refused } from './refused.js';
+import { jsonOption, lookupArguments, lookupOption } from './inputs.js';
+import { print, printJson, printTable } from './print.js';
+import { proveSince } from './prove-since.js';
+import { provenExport } from './proven-export.js';
 import { shownAmount } from './shown-amount.js';
 
-/** Lines between two reports of progress. */
-const LINES_PER_REPORT = 20_000;
+interface ProveCommandOptions {
+  readonly since?: string;
+  readonly publicKey?: string;
+  readonly json?: boolean;
+}
 
 export function addProveCommand(program: Command): void {
   program
@@ -17,38 +20,43 @@ export function addProveCommand(program: Command): void {
     .description(
       'Recomputes every balance and every hash of a file of banking export, and prints the final balance and head of each account.\n\n' +
         'Needs no database. If a line is wrong, the command names it with the fault, and the exit code is 1. To confirm the origin ' +
-        'of the file, compare it with a transaction hash or a head that you recorded earlier.',
+        'of the file, compare it with a transaction hash or a head that you recorded earlier.\n\n' +
+        'With --since, each head of the anchor must be on the chain of its account. The command names every account whose ' +
+        'transactions were changed or cut, and every workspace of the anchor without an export. It exits with 1 if an account ' +
+        'differs, or the signature or an export is not valid.',
     )
-    .addArgument(lookupArgument('<file>', 'an export of one workspace'))
+    .addArgument(lookupArguments('<file...>', 'an export of one workspace; several with --since'))
+    .addOption(
+      lookupOption('--since <anchor>', 'file of banking anchor: prove that nothing up to it was changed or cut'),
+    )
+    .addOption(
+      lookupOption(
+        '--public-key <file>',
+        'Ed25519 public key in PEM that signed the anchor; from its owner, not from us',
+      ),
+    )
     .addOption(jsonOption())
-    .addHelpText('after', examples('banking prove books.jsonl', 'gunzip -c books.jsonl.gz | banking prove /dev/stdin'))
-    .action(async (file: string, { json }: { json?: boolean }) => {
-      const { accounts, ...proof } = await proven(file);
+    .addHelpText(
+      'after',
+      examples(
+        'banking prove books.jsonl',
+        'gunzip -c books.jsonl.gz | banking prove /dev/stdin',
+        'banking prove --since anchor.jsonl --public-key anchor.pub books-1.jsonl books-2.jsonl',
+      ),
+    )
+    .action(async (files: readonly string[], { since, publicKey, json }: ProveCommandOptions, command: Command) => {
+      if ((since === undefined) !== (publicKey === undefined)) {
+        return command.error('error: --since and --public-key belong together');
+      }
+      if (since !== undefined && publicKey !== undefined) return proveSince(files, since, publicKey, json === true);
+      const [file, another] = files;
+      if (file === undefined || another !== undefined)
+        return command.error("error: too many arguments for 'prove' without --since. Expected 1 argument.");
+      const { accounts, ...proof } = await provenExport(file);
       if (json) {
         printJson({ ...proof, accounts: accounts.map((one) => ({ ...one, balance: one.balance.toString() })) });
       } else printProof({ accounts, ...proof });
     });
-}
-
-/** @throws Refused if a line is wrong, or the file cannot be read */
-async function proven(file: string): Promise<ExportProof> {
-  try {
-    return await proveExport(counted(linesOf(createReadStream(file))));
-  } catch (error) {
-    if (error instanceof ExportFault) throw new Refused(`The file ${file} is not a valid export: ${error.message}.`);
-    const { code, syscall, message } = error as NodeJS.ErrnoException;
-    if (code !== undefined && syscall !== undefined) throw new Refused(`The file ${file} cannot be read: ${message}.`);
-    throw error;
-  }
-}
-
-async function* counted(lines: AsyncIterable<string>): AsyncGenerator<string, void, undefined> {
-  let count = 0;
-  for await (const line of lines) {
-    yield line;
-    count += 1;
-    if (count % LINES_PER_REPORT === 0) reportProgress(`Proved ${count} lines.`);
-  }
 }
 
 function printProof({ workspace, exportedAt, accounts, transactions, transfers }: ExportProof): void {

@@ -7,8 +7,9 @@ import {
   type ExportHeader,
 } from './export-lines.js';
 import { LineFault, readExportLine } from './read-export-line.js';
+import { type Chain, expectBalanced, inVersionOrder, isOnChain, move } from './replayed-chain.js';
 import type { Timestamp } from './timestamp.js';
-import { transactionHash, type TransferContent } from './transaction-hash.js';
+import { transactionHash } from './transaction-hash.js';
 
 /** The maximum length of a line in characters. A longer line is refused unread. */
 export const LINE_LENGTH_MAX = 1_000_000;
@@ -32,6 +33,22 @@ export interface ProvenAccount {
   readonly version: number;
   /** The recomputed hash at the end of its chain; `''` without one. */
   readonly head: string;
+}
+
+/** The end of the chain of a customer account after one transaction of an export. */
+export interface ProvenHead {
+  readonly workspaceId: number;
+  readonly accountId: number;
+  /** The version before the transaction. */
+  readonly from: number;
+  readonly version: number;
+  readonly hash: string;
+}
+
+/** What `proveExport` may report besides its result. */
+export interface ProveOptions {
+  /** Called for each customer account of each transaction, in the order of the account. Compare it with a head from elsewhere. */
+  readonly onHead?: ((head: ProvenHead) => void) | undefined;
 }
 
 /** An export is not valid: the number of its first invalid line, from 1, and the fault. */
@@ -66,8 +83,11 @@ export class ExportFault extends Error {
  * @param lines without their line feeds; `linesOf` makes them from bytes.
  * @throws ExportFault
  */
-export async function proveExport(lines: AsyncIterable<string> | Iterable<string>): Promise<ExportProof> {
-  const replay = new Replay();
+export async function proveExport(
+  lines: AsyncIterable<string> | Iterable<string>,
+  { onHead }: ProveOptions = {},
+): Promise<ExportProof> {
+  const replay = new Replay(onHead);
   let count = 0;
   try {
     for await (const line of lines) {
@@ -81,17 +101,9 @@ export async function proveExport(lines: AsyncIterable<string> | Iterable<string
   }
 }
 
-/** The state of an account after the transactions so far. */
-interface Chain {
-  readonly claimed: ExportedAccount;
-  balance: bigint;
-  version: number;
-  head: string;
-  /** Of the hash of its latest transaction. */
-  hashVersion: number;
-}
-
 class Replay {
+  constructor(private readonly onHead: ProveOptions['onHead']) {}
+
   private header: ExportHeader | undefined;
   private readonly chains = new Map<number, Chain>();
   private transactions = 0;
@@ -143,10 +155,14 @@ class Replay {
     expectBalanced(name, transfers);
 
     const changed = new Map<number, Chain>();
+    const before = new Map<number, number>();
     for (const transfer of inVersionOrder(transfers)) {
       const chain = this.chains.get(transfer.accountId);
       if (!chain) throw new LineFault(`has ${name} on account ${transfer.accountId}, which is not in the export`);
-      if (isOnChain(chain, transfer)) changed.set(transfer.accountId, chain);
+      if (isOnChain(chain, transfer) && !changed.has(transfer.accountId)) {
+        changed.set(transfer.accountId, chain);
+        before.set(transfer.accountId, chain.version);
+      }
       move(chain, transfer);
     }
 
@@ -164,7 +180,11 @@ class Replay {
     }
     if ((await transactionHash(content)) !== hash)
       throw new LineFault(`has ${name}, whose hash does not match its content`);
-    for (const chain of changed.values()) Object.assign(chain, { head: hash, hashVersion });
+    for (const [accountId, chain] of changed) {
+      Object.assign(chain, { head: hash, hashVersion });
+      const { version } = chain;
+      this.onHead?.({ workspaceId: content.workspaceId, accountId, from: before.get(accountId)!, version, hash });
+    }
     this.transactions += 1;
     this.transfers += transfers.length;
   }
@@ -190,50 +210,4 @@ class Replay {
     }
     this.end = end;
   }
-}
-
-function expectBalanced(name: string, transfers: readonly TransferContent[]): void {
-  const sums = new Map<string, bigint>();
-  for (const transfer of transfers) {
-    sums.set(transfer.currencyCode, (sums.get(transfer.currencyCode) ?? 0n) + signed(transfer));
-  }
-  if (sums.size === 0) throw new LineFault(`has ${name} without transfers`);
-  for (const [currency, sum] of sums) {
-    if (sum !== 0n) throw new LineFault(`has ${name}, which is out of balance by ${sum} ${currency}`);
-  }
-}
-
-/** A customer account has a chain, and its transfers have a version and a balance. Own accounts have neither. */
-function isOnChain({ claimed }: Chain, { id, accountVersion, balanceAfter }: TransferContent): boolean {
-  const isCustomers = claimed.kind === 'customer';
-  if ((accountVersion !== undefined) !== isCustomers || (balanceAfter !== undefined) !== isCustomers) {
-    throw new LineFault(`has transfer ${id}, which does not match an account of kind "${claimed.kind}"`);
-  }
-  return isCustomers;
-}
-
-function move(chain: Chain, transfer: TransferContent): void {
-  const { id, accountId, currencyCode, accountVersion, balanceAfter } = transfer;
-  if (currencyCode !== chain.claimed.currencyCode) {
-    throw new LineFault(`has transfer ${id} in ${currencyCode} on account ${accountId}, which has another currency`);
-  }
-  chain.balance += signed(transfer);
-  if (accountVersion === undefined) return;
-  chain.version += 1;
-  if (accountVersion !== chain.version) {
-    throw new LineFault(`has version ${accountVersion} of account ${accountId} where ${chain.version} must follow`);
-  }
-  if (balanceAfter !== chain.balance.toString()) {
-    throw new LineFault(
-      `has transfer ${id} with the balance ${balanceAfter} where the transfers add up to ${chain.balance}`,
-    );
-  }
-}
-
-function inVersionOrder(transfers: readonly TransferContent[]): readonly TransferContent[] {
-  return transfers.toSorted((left, right) => (left.accountVersion ?? 0) - (right.accountVersion ?? 0));
-}
-
-function signed({ direction, amount }: TransferContent): bigint {
-  return direction === 'credit' ? BigInt(amount) : -BigInt(amount);
 }

@@ -6,6 +6,7 @@ export { currencyCode } from './own-accounts.js';
 export { ownSums } from './own-sums.js';
 export { post } from './post.js';
 export { decide } from './decide.js';
+export { type AccountHead, headsAt } from './heads-at.js';
 export { digestNow } from './hash-of.js';
 export type { DecisionContext } from './decision-context.js';
 export { lockAndRead } from './lock-and-read.js';
