@@ -10,6 +10,7 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['verify'],
   ['export', '--workspace', '1'],
   ['prove', 'books.jsonl'],
+  ['anchor', '--key', 'anchor.key'],
   ['fund', '3', '1250.00'],
   ['app', 'add', 'Harbour'],
   ['app', 'list'],

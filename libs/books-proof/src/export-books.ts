@@ -9,6 +9,7 @@ import {
   wasBooked,
 } from '@banking/ledger';
 import type { Database } from '@banking/postgres';
+import { detailLines, laterOrderLines, recipientLines } from './export-details.js';
 import { ExportSequence } from './export-sequence.js';
 
 /** Accounts in one call of `write`. */
@@ -24,8 +25,9 @@ export class ExportError extends Error {
 
 /**
  * Writes the books of a workspace as the lines that `proveExport` of `@banking/domain/proof` reads: the header, all accounts with their
- * balances, all transactions, the end. The content is as of one instant, while postings continue. Only the status of a transaction and
- * the time of its change are as of when they are read.
+ * balances, all recipients, the orders that run later, all transactions with their orders, executions, conversions and events, the end.
+ * Accounts and transactions are as of one instant, while postings continue. The status of a transaction, the time of its change, and
+ * the other lines are as of when they are read.
  *
  * Reads the accounts in one short snapshot, and the transactions in ranges with a snapshot each. Omits transactions above the version
  * that an account had at the instant. No database transaction is open during `write`.
@@ -55,15 +57,39 @@ export async function exportBooks(
     await write(textOf(batch.map((account) => ({ account: exportedAccount(account, own) }))));
   }
 
+  const written = {
+    accounts,
+    transactions: 0,
+    transfers: 0,
+    recipients: 0,
+    orders: 0,
+    executions: 0,
+    conversions: 0,
+    events: 0,
+  };
+  const writeDetails = async (lines: readonly ExportLine[]) => {
+    count(lines, written);
+    if (lines.length > 0) await write(textOf(lines));
+  };
+  for await (const lines of recipientLines(database, id, options)) await writeDetails(lines);
+  for await (const lines of laterOrderLines(database, id, options)) await writeDetails(lines);
+
   const sequence = new ExportSequence();
-  const written = { accounts, transactions: 0, transfers: 0 };
   for await (const range of bookedTransactions(database, id, options)) {
     const booked = range.filter((transaction) => wasBooked(books, transaction));
     const ready = booked.flatMap((transaction) => [...sequence.take(transaction)]);
     if (sequence.waiting > WAITING_MAX) throw gap(id, sequence.waiting);
-    await write(textOf(ready.map((transaction) => ({ transaction }))));
-    written.transactions += ready.length;
-    for (const { content } of ready) written.transfers += content.transfers.length;
+    const details = await detailLines(
+      database,
+      id,
+      ready.map(({ content }) => content.transactionId),
+    );
+    const lines = ready.flatMap((transaction): readonly ExportLine[] => [
+      { transaction },
+      ...(details.get(transaction.content.transactionId) ?? []),
+    ]);
+    count(lines, written);
+    await write(textOf(lines));
   }
   if (sequence.waiting > 0 || written.transactions !== transactions)
     throw gap(id, sequence.waiting || Math.abs(transactions - written.transactions));
@@ -76,6 +102,20 @@ function exportedAccount(account: AccountAt, own: ReadonlyMap<number, bigint>): 
   const { id, kind, currencyId, version, head } = account;
   const balance = kind === 'customer' ? account.balance : (own.get(id) ?? 0n);
   return { id, kind, currencyCode: currencyCode(currencyId), version, head, balance: balance.toString() };
+}
+
+/** Adds the lines to the counts of the last line. */
+function count(lines: readonly ExportLine[], written: { -readonly [kind in keyof Required<ExportEnd>]: number }): void {
+  for (const line of lines) {
+    if ('transaction' in line) {
+      written.transactions += 1;
+      written.transfers += line.transaction.content.transfers.length;
+    } else if ('recipient' in line) written.recipients += 1;
+    else if ('order' in line) written.orders += 1;
+    else if ('execution' in line) written.executions += 1;
+    else if ('conversion' in line) written.conversions += 1;
+    else if ('event' in line) written.events += 1;
+  }
 }
 
 function textOf(lines: readonly ExportLine[]): string {

@@ -100,7 +100,9 @@ describe('an edited export with recomputed hashes', () => {
 
 describe('an export of version 1', () => {
   const asVersion1 = (lines: readonly string[]) =>
-    lines.with(0, lines[0]!.replace('"formatVersion":2', '"formatVersion":1'));
+    lines
+      .with(0, lines[0]!.replace('"formatVersion":2', '"formatVersion":1'))
+      .with(-1, lines.at(-1)!.replace(/"(conversions|events|executions|orders|recipients)":0,/g, ''));
 
   it('is proved as before', async () => {
     expect(await proveExport(asVersion1(await exportedText([GIFT])))).toMatchObject({ transactions: 1 });
@@ -118,7 +120,7 @@ describe('invalid lines of an export', () => {
     ['none at all', () => [], /^line 1 is missing: the export was cut short$/],
     ['a statement', () => ['Dear customer'], /^line 1 is not JSON$/],
     ['JSON of another kind', () => ['[]'], /^line 1 is not a line of an export: the line is missing/],
-    ['an unknown record', () => ['{"balance":1}'], /^line 1 is neither header, account, transaction nor end$/],
+    ['an unknown record', () => ['{"balance":1}'], /^line 1 is none of the lines of an export$/],
     ['no header', (lines) => lines.slice(1), /^line 1 is not a header/],
     ['two headers', (lines) => lines.toSpliced(1, 0, lines[0]!), /^line 2 is a second header$/],
     [

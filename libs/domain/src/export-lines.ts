@@ -1,4 +1,13 @@
-import { canonicalJson } from './canonical-json.js';
+import { canonicalJson, type CanonicalValue } from './canonical-json.js';
+import {
+  canonicalConversion,
+  canonicalOrder,
+  canonicalRecipient,
+  type HashedConversion,
+  type HashedOrder,
+  type HashedRecipient,
+} from './hashed-details.js';
+import { present } from './present.js';
 import type { Timestamp } from './timestamp.js';
 import { canonicalTransaction, type TransactionContent } from './transaction-hash.js';
 
@@ -43,8 +52,64 @@ export interface ExportedTransaction {
   readonly updatedAt: Timestamp;
 }
 
+/** A recipient. These lines follow the accounts, in the order of their ids. */
+export interface ExportedRecipient {
+  readonly content: HashedRecipient;
+  /** SHA-256 of the text of `content` in the line. Transfers of hash version 2 contain it. */
+  readonly digest: string;
+}
+
+/**
+ * An order. Scheduled and recurring orders follow the recipients, each with its executions without a transaction. An instant order
+ * follows its transaction.
+ */
+export interface ExportedOrder {
+  readonly content: HashedOrder;
+  /** SHA-256 of the text of `content` in the line. Its transactions of hash version 2 contain it. */
+  readonly digest: string;
+  /** Not covered by a hash, as of when it was read. */
+  readonly status: string;
+  readonly createdAt: Timestamp;
+}
+
+/** A run of an order. It follows its transaction, and its order if that is instant. Without a transaction, it follows its order. */
+export interface ExportedExecution {
+  readonly id: number;
+  readonly orderId: number;
+  readonly sequence: number;
+  /** Not covered by a hash, as of when it was read. The same applies to the other fields, except the two ids. */
+  readonly status: string;
+  readonly scheduledAt: Timestamp;
+  readonly failureCode?: string | undefined;
+  readonly transactionId?: number;
+  /** With a transaction only. */
+  readonly executedAt?: Timestamp;
+}
+
+/** The conversion of a transaction. It follows its transaction. */
+export interface ExportedConversion {
+  readonly content: HashedConversion;
+  /** SHA-256 of the text of `content` in the line. A transaction of hash version 2 contains it. */
+  readonly digest: string;
+  readonly transactionId: number;
+}
+
+/** An event of the payment network. It follows its transaction. No hash covers it, as of when it was read. */
+export interface ExportedEvent {
+  readonly id: number;
+  readonly transactionId: number;
+  readonly providerEvent: string;
+  readonly status: string;
+  readonly reasonCode?: string | undefined;
+  readonly message?: string | undefined;
+  readonly createdAt: Timestamp;
+}
+
+/** The kinds of lines that version 1 does not have, as the last line counts them. */
+export const DETAILS = ['recipients', 'orders', 'executions', 'conversions', 'events'] as const;
+
 /** The last line. Without it, the export is incomplete. */
-export interface ExportEnd {
+export interface ExportEnd extends Readonly<Partial<Record<(typeof DETAILS)[number], number | undefined>>> {
   readonly accounts: number;
   readonly transactions: number;
   readonly transfers: number;
@@ -54,20 +119,42 @@ export interface ExportEnd {
 export type ExportLine =
   | { readonly header: ExportHeader }
   | { readonly account: ExportedAccount }
+  | { readonly recipient: ExportedRecipient }
+  | { readonly order: ExportedOrder }
   | { readonly transaction: ExportedTransaction }
+  | { readonly execution: ExportedExecution }
+  | { readonly conversion: ExportedConversion }
+  | { readonly event: ExportedEvent }
   | { readonly end: ExportEnd };
 
 /** Writes a line of an export in its only form, RFC 8785 JSON, without the line feed. */
 export function exportLine(line: ExportLine): string {
   if ('transaction' in line) {
     const { content, hash, status, createdAt, updatedAt } = line.transaction;
-    // `content` is the first member in the order of names, and equals the hashed text.
-    const others = canonicalJson({ hash, status, createdAt, updatedAt }).slice(1);
-    return `{"transaction":{"content":${canonicalTransaction(content)},${others}}`;
+    return covered('transaction', canonicalTransaction(content), { hash, status, createdAt, updatedAt });
   }
+  if ('recipient' in line) {
+    const { content, digest } = line.recipient;
+    return covered('recipient', canonicalRecipient(content), { digest });
+  }
+  if ('order' in line) {
+    const { content, digest, status, createdAt } = line.order;
+    return covered('order', canonicalOrder(content), { digest, status, createdAt });
+  }
+  if ('conversion' in line) {
+    const { content, digest, transactionId } = line.conversion;
+    return covered('conversion', canonicalConversion(content), { digest, transactionId });
+  }
+  if ('execution' in line) return canonicalJson({ execution: present({ ...line.execution }) });
+  if ('event' in line) return canonicalJson({ event: present({ ...line.event }) });
   if ('account' in line) return canonicalJson({ account: { ...line.account } });
-  if ('end' in line) return canonicalJson({ end: { ...line.end } });
+  if ('end' in line) return canonicalJson({ end: present({ ...line.end }) });
   const { workspace, ...header } = line.header;
   const named = { format: EXPORT_FORMAT, formatVersion: EXPORT_VERSION, workspace: { ...workspace } };
   return canonicalJson({ header: { ...named, ...header } });
+}
+
+/** `content` is the first member in the order of names, and equals the hashed text. */
+function covered(name: string, content: string, others: Readonly<Record<string, CanonicalValue>>): string {
+  return `{"${name}":{"content":${content},${canonicalJson(others).slice(1)}}`;
 }

@@ -3,6 +3,8 @@ import { canonicalJson, type CanonicalValue } from './canonical-json.js';
 import { ExportFault, type ExportProof, proveExport } from './prove-export.js';
 import { ACCOUNTS, exportedText, faultOf, IDLE, type Move, SETTLEMENT, WORKSPACE } from './testing/exported-books.js';
 
+const DETAILED = { details: true };
+
 /** `npm run prove` has the higher number. */
 const RUNS = expect.getState().testPath?.endsWith('.prove.spec.ts') ? 500 : 100;
 
@@ -24,6 +26,15 @@ const moves: fc.Arbitrary<Move[]> = fc
 const UNCOVERED = [
   ...['header.workspace.name', 'header.exportedAt'],
   ...['transaction.status', 'transaction.createdAt', 'transaction.updatedAt'],
+  ...['order.createdAt', 'execution.id', 'execution.sequence', 'execution.failureCode'],
+  ...[
+    'execution.scheduledAt',
+    'execution.executedAt',
+    'event.providerEvent',
+    'event.status',
+    'event.createdAt',
+    'event.id',
+  ],
   ...['account.kind of the bank', 'account.id of none', 'account.kind of none', 'account.currencyCode of none'],
 ];
 
@@ -31,7 +42,7 @@ describe('an export', () => {
   it('proves its accounts and transactions', async () => {
     await fc.assert(
       fc.asyncProperty(moves, async (made) => {
-        const proof = await proveExport(await exportedText(made));
+        const proof = await proveExport(await exportedText(made, DETAILED));
 
         const balance = (id: number) =>
           made.reduce((sum, { from, to, amount }) => sum + (to === id ? amount : 0n) - (from === id ? amount : 0n), 0n);
@@ -48,7 +59,7 @@ describe('an export', () => {
   it('is refused if one field is changed, by any writer of the line', async () => {
     await fc.assert(
       fc.asyncProperty(moves, fc.nat(), fc.nat(), async (made, nthLine, nthField) => {
-        const lines = await exportedText(made);
+        const lines = await exportedText(made, DETAILED);
         const at = nthLine % lines.length;
         const parsed = JSON.parse(lines[at]!) as Node;
         const fields = leaves(parsed);
@@ -66,7 +77,7 @@ describe('an export', () => {
   it('is refused if a field is missing or added', async () => {
     await fc.assert(
       fc.asyncProperty(moves, fc.nat(), fc.nat(), fc.boolean(), async (made, nthLine, nthField, isMore) => {
-        const lines = await exportedText(made);
+        const lines = await exportedText(made, DETAILED);
         const at = nthLine % lines.length;
         const parsed = JSON.parse(lines[at]!) as Node;
         const fields = leaves(parsed);
@@ -84,7 +95,7 @@ describe('an export', () => {
   it('is refused if one character is changed, except where no hash covers it', async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(), fc.nat(), fc.string({ unit: 'grapheme', maxLength: 1 }), async (nth, place, put) => {
-        const lines = await exportedText(SEEN_BY_ALL);
+        const lines = await exportedText(SEEN_BY_ALL, DETAILED);
         const at = nth % lines.length;
         const line = lines[at]!;
         const cut = place % line.length;
@@ -103,7 +114,7 @@ describe('an export', () => {
   it('is refused if a line is missing or repeated, or if its end is cut off', async () => {
     await fc.assert(
       fc.asyncProperty(moves, fc.nat(), async (made, nth) => {
-        const lines = await exportedText(made);
+        const lines = await exportedText(made, DETAILED);
         const at = nth % lines.length;
 
         expect(await faultOf(lines.toSpliced(at, 1))).toBeDefined();
@@ -119,7 +130,7 @@ describe('an export', () => {
   it('is refused if two dependent lines are swapped', async () => {
     await fc.assert(
       fc.asyncProperty(moves, fc.nat(), fc.nat(), async (made, one, two) => {
-        const lines = await exportedText(made);
+        const lines = await exportedText(made, DETAILED);
         const [left, right] = [one % lines.length, two % lines.length];
         const swapped = lines.with(left, lines[right]!).with(right, lines[left]!);
 

@@ -1,13 +1,17 @@
 import type { MinorUnits } from './amount.js';
 import {
+  DETAILS,
   EXPORT_VERSION,
   type ExportedAccount,
   type ExportedTransaction,
   type ExportEnd,
   type ExportHeader,
+  type ExportLine,
 } from './export-lines.js';
-import { LineFault, readExportLine } from './read-export-line.js';
+import { LineFault } from './line-fields.js';
+import { readExportLine } from './read-export-line.js';
 import { type Chain, expectBalanced, inVersionOrder, isOnChain, move } from './replayed-chain.js';
+import { ReplayedDetails } from './replayed-details.js';
 import type { Timestamp } from './timestamp.js';
 import { transactionHash } from './transaction-hash.js';
 
@@ -22,6 +26,12 @@ export interface ExportProof {
   readonly accounts: readonly ProvenAccount[];
   readonly transactions: number;
   readonly transfers: number;
+  /** 0 in an export of version 1, as the following numbers. */
+  readonly recipients: number;
+  readonly orders: number;
+  readonly executions: number;
+  readonly conversions: number;
+  readonly events: number;
 }
 
 export interface ProvenAccount {
@@ -101,10 +111,16 @@ export async function proveExport(
   }
 }
 
+type DetailLine = Extract<
+  ExportLine,
+  { recipient: unknown } | { order: unknown } | { execution: unknown } | { conversion: unknown } | { event: unknown }
+>;
+
 class Replay {
   constructor(private readonly onHead: ProveOptions['onHead']) {}
 
   private header: ExportHeader | undefined;
+  private readonly details = new ReplayedDetails();
   private readonly chains = new Map<number, Chain>();
   private transactions = 0;
   private transfers = 0;
@@ -120,7 +136,19 @@ class Replay {
     } else if ('account' in line) this.takeAccount(line.account);
     else if ('transaction' in line) await this.takeTransaction(line.transaction, this.header);
     else if ('end' in line) this.takeEnd(line.end, this.header);
-    else throw new LineFault('is a second header');
+    else if ('header' in line) throw new LineFault('is a second header');
+    else await this.takeDetail(line, this.header);
+  }
+
+  private async takeDetail(line: DetailLine, { formatVersion }: ExportHeader): Promise<void> {
+    if (formatVersion === 1) throw new LineFault('is of a kind that its format does not have');
+    if ('recipient' in line) await this.details.takeRecipient(line.recipient);
+    else if ('order' in line) {
+      const account = this.chains.get(line.order.content.accountId);
+      await this.details.takeOrder(line.order, account?.claimed.kind === 'customer');
+    } else if ('execution' in line) this.details.takeExecution(line.execution);
+    else if ('conversion' in line) await this.details.takeConversion(line.conversion);
+    else this.details.takeEvent(line.event);
   }
 
   /** @throws LineFault without an end line */
@@ -136,6 +164,7 @@ class Replay {
       })),
       transactions: this.transactions,
       transfers: this.transfers,
+      ...this.details.counts,
     };
   }
 
@@ -151,6 +180,7 @@ class Replay {
     if (hashVersion > (header.formatVersion ?? EXPORT_VERSION)) {
       throw new LineFault(`has ${name} with hash version ${hashVersion}, which its format does not have`);
     }
+    if (header.formatVersion !== 1) this.details.startTransaction(content);
     if (content.workspaceId !== header.workspace.id) throw new LineFault(`has ${name} of another workspace`);
     expectBalanced(name, transfers);
 
@@ -190,6 +220,9 @@ class Replay {
   }
 
   private takeEnd(end: ExportEnd, header: ExportHeader): void {
+    if (header.formatVersion !== 1) this.details.finish(end);
+    else if (DETAILS.some((kind) => end[kind] !== undefined))
+      throw new LineFault('counts lines that its format does not have');
     const { chains, transactions, transfers } = this;
     const isComplete =
       [end, header].every((counts) => counts.accounts === chains.size && counts.transactions === transactions) &&

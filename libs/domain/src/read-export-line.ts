@@ -7,28 +7,31 @@ import {
   type ExportEnd,
   type ExportHeader,
   type ExportLine,
+  DETAILS,
 } from './export-lines.js';
-import { isTimestamp, type Timestamp } from './timestamp.js';
+import {
+  ANY,
+  CURRENCY,
+  DAY,
+  HASH,
+  HEAD,
+  ID_MIN,
+  instant,
+  KIND,
+  LineFault,
+  list,
+  type Members,
+  members,
+  NAME,
+  NOT_NEGATIVE,
+  POSITIVE,
+  SIGNED,
+  text,
+  whole,
+  WORD,
+} from './line-fields.js';
+import { readConversion, readEvent, readExecution, readOrder, readRecipient } from './read-detail-line.js';
 import { type ChainLink, HASH_VERSION, type TransactionContent, type TransferContent } from './transaction-hash.js';
-
-/** The fault of a line, as the end of a sentence that begins with the line number. */
-export class LineFault extends Error {}
-
-type Members = Readonly<Record<string, unknown>>;
-
-const ID_MIN = 1;
-const HASH = /^[0-9a-f]{64}$/;
-const HEAD = /^(?:[0-9a-f]{64})?$/;
-const CURRENCY = /^[A-Z]{3}$/;
-const WORD = /./;
-const ANY = /^/;
-/** Without control characters, because `banking prove` prints it to a terminal. */
-const NAME = /^\P{Cc}*$/u;
-const KIND = /^[a-z]+$/;
-const DAY = /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/;
-const POSITIVE = /^[1-9][0-9]{0,18}$/;
-const NOT_NEGATIVE = /^(?:0|[1-9][0-9]{0,18})$/;
-const SIGNED = /^(?:0|-?[1-9][0-9]{0,37})$/;
 
 /**
  * Reads a line of an export strictly: it must have every field, each of its type, no other field, and the canonical form. So two
@@ -57,8 +60,13 @@ function readAny(line: Members): ExportLine {
   if ('header' in line) return { header: readHeader(members(line['header'], 'header')) };
   if ('account' in line) return { account: readAccount(members(line['account'], 'account')) };
   if ('transaction' in line) return { transaction: readTransaction(members(line['transaction'], 'transaction')) };
+  if ('recipient' in line) return { recipient: readRecipient(members(line['recipient'], 'recipient')) };
+  if ('order' in line) return { order: readOrder(members(line['order'], 'order')) };
+  if ('execution' in line) return { execution: readExecution(members(line['execution'], 'execution')) };
+  if ('conversion' in line) return { conversion: readConversion(members(line['conversion'], 'conversion')) };
+  if ('event' in line) return { event: readEvent(members(line['event'], 'event')) };
   if ('end' in line) return { end: readEnd(members(line['end'], 'end')) };
-  throw new LineFault('is neither header, account, transaction nor end');
+  throw new LineFault('is none of the lines of an export');
 }
 
 function readHeader(header: Members): ExportHeader {
@@ -146,43 +154,12 @@ function readLink(link: Members): ChainLink {
 }
 
 function readEnd(end: Members): ExportEnd {
+  const count = (name: string) => (end[name] === undefined ? undefined : whole(end, name));
+  const [recipients, orders, executions, conversions, events] = DETAILS.map(count);
   return {
+    ...{ recipients, orders, executions, conversions, events },
     accounts: whole(end, 'accounts'),
     transactions: whole(end, 'transactions'),
     transfers: whole(end, 'transfers'),
   };
-}
-
-function members(value: unknown, name: string): Members {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw malformed(name);
-  return value as Members;
-}
-
-function list(owner: Members, name: string): readonly Members[] {
-  const value = owner[name];
-  if (!Array.isArray(value)) throw malformed(name);
-  return value.map((entry) => members(entry, name));
-}
-
-function whole(owner: Members, name: string, min = 0): number {
-  const value = owner[name];
-  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < min) throw malformed(name);
-  return value;
-}
-
-function text(owner: Members, name: string, shape: RegExp): string {
-  const value = owner[name];
-  // A lone surrogate has no UTF-8 form, so no hashed text contains one.
-  if (typeof value !== 'string' || !shape.test(value) || /\p{Surrogate}/u.test(value)) throw malformed(name);
-  return value;
-}
-
-function instant(owner: Members, name: string): Timestamp {
-  const value = text(owner, name, WORD);
-  if (!isTimestamp(value)) throw malformed(name);
-  return value;
-}
-
-function malformed(name: string): LineFault {
-  return new LineFault(`is not a line of an export: ${name} is missing or has the wrong type`);
 }

@@ -1,5 +1,5 @@
 import type { ExportedAccount } from './export-lines.js';
-import { LineFault } from './read-export-line.js';
+import { LineFault } from './line-fields.js';
 import type { TransferContent } from './transaction-hash.js';
 
 /** The state of an account after the transactions so far. */

@@ -22,23 +22,26 @@ export async function rewriteExport(file: string, edit: Edit, without: readonly 
     if (!('account' in line) || without.includes(line.account.id)) continue;
     states.set(line.account.id, { ...line.account, balance: '0', version: 0, head: '' });
   }
-  const transactions: Transaction[] = [];
+  const rest: ExportLine[] = [];
+  let isCut = false;
   for (const line of lines) {
-    if (!('transaction' in line)) continue;
-    const content = edit(line.transaction.content);
-    if (content) transactions.push(await rebooked({ ...line.transaction, content }, states));
+    if ('header' in line || 'account' in line || 'end' in line) continue;
+    if ('transaction' in line) {
+      const content = edit(line.transaction.content);
+      isCut = content === undefined;
+      if (content) rest.push({ transaction: await rebooked({ ...line.transaction, content }, states) });
+      // The lines that follow a transaction are cut with it.
+    } else if (!isCut) rest.push(line);
   }
+  const count = (kind: string) => rest.filter((line) => kind in line).length;
+  const details = { executions: count('execution'), conversions: count('conversion'), events: count('event') };
+  const transfers = rest.flatMap((line) => ('transaction' in line ? line.transaction.content.transfers : [])).length;
+  const counts = { accounts: states.size, transactions: count('transaction') };
   const rows: ExportLine[] = [
-    { header: { ...header, accounts: states.size, transactions: transactions.length } },
+    { header: { ...header, ...counts } },
     ...Array.from(states.values(), (account) => ({ account })),
-    ...transactions.map((transaction) => ({ transaction })),
-    {
-      end: {
-        accounts: states.size,
-        transactions: transactions.length,
-        transfers: transactions.reduce((sum, { content }) => sum + content.transfers.length, 0),
-      },
-    },
+    ...rest,
+    { end: { ...counts, transfers, recipients: count('recipient'), orders: count('order'), ...details } },
   ];
   writeFileSync(file, rows.map((row) => `${exportLine(row)}\n`).join(''));
 }

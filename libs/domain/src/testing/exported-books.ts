@@ -1,7 +1,15 @@
-import { type ExportLine, exportLine } from '../export-lines.js';
+import { type ExportedOrder, type ExportedRecipient, type ExportLine, exportLine } from '../export-lines.js';
+import {
+  canonicalConversion,
+  canonicalOrder,
+  canonicalRecipient,
+  type HashedConversion,
+  type HashedOrder,
+  type HashedRecipient,
+} from '../hashed-details.js';
 import { ExportFault, proveExport } from '../prove-export.js';
 import type { Timestamp } from '../timestamp.js';
-import { type TransactionContent, transactionHash, type TransferContent } from '../transaction-hash.js';
+import { digestOf, type TransactionContent, transactionHash, type TransferContent } from '../transaction-hash.js';
 
 /** Money from one account to another: minor units. */
 export interface Move {
@@ -17,13 +25,31 @@ export const SETTLEMENT = 1;
 export const IDLE = 9;
 
 export const WORKSPACE = 7;
+/** A recurring order without transactions. */
+export const IDLE_ORDER: HashedOrder = {
+  ...{ id: 499, accountId: 3, recipientId: 12, amount: '5', type: 'recurring', startAt: '2026-12-01T09:00:00+01:00' },
+  ...{ repeatUnit: 'monthly', repeatValue: 1, stopAt: '2027-12-01T08:00:00.000000Z', metadata: { invoice: '7' } },
+};
+const RECIPIENT: HashedRecipient = {
+  ...{ id: 12, name: 'Ärzte', accountCode: 'DE00', currencyCode: 'EUR', corridorId: 2 },
+  ...{ routingCodeType: 'swift', routingCode: 'COBADEFF' },
+};
 const NOON = '2026-11-21T12:00:00.000000Z' as Timestamp;
 
 /** The accounts that money can move between. */
 export const ACCOUNTS: readonly number[] = [SETTLEMENT, ...CUSTOMERS];
 
-/** The export of books in euros with these moves, one for each transaction. */
-export async function exported(moves: readonly Move[]): Promise<ExportLine[]> {
+/**
+ * The export of books in euros with these moves, one for each transaction.
+ *
+ * @param details adds a recipient, and to each move of a customer its order, execution, conversion and event
+ */
+export async function exported(
+  moves: readonly Move[],
+  { details: withDetails = false }: { readonly details?: boolean } = {},
+): Promise<ExportLine[]> {
+  const recipient = await exportedRecipient();
+  const standing: ExportLine[] = withDetails ? [await exportedOrder(IDLE_ORDER), failedRun(IDLE_ORDER.id)] : [];
   const states = new Map([...ACCOUNTS, IDLE].map((id) => [id, { balance: 0n, version: 0, head: '' }]));
   const stateOf = (id: number) => states.get(id)!;
   const transactions: ExportLine[] = [];
@@ -43,33 +69,101 @@ export async function exported(moves: readonly Move[]): Promise<ExportLine[]> {
       const transfer = { id, accountId, currencyCode: 'EUR', direction, type: 'payout', amount: amount.toString() };
       if (accountId === SETTLEMENT) return transfer;
       state.version += 1;
-      const details = { description: 'Rechnung für Ä', purpose: 'IR001', feeAmount: '30', recipientId: 12 };
-      const later = isLater && { recipientDigest: 'ab'.repeat(32) };
-      return { ...transfer, ...details, ...later, accountVersion: state.version, balanceAfter: state.balance.toString() };
+      const details = { description: 'Rechnung für Ä', purpose: 'IR001', feeAmount: '30' };
+      const paid = withDetails && { recipientId: RECIPIENT.id };
+      const later = { ...paid, ...(withDetails && isLater && { recipientDigest: recipient.digest }) };
+      return {
+        ...transfer,
+        ...details,
+        ...later,
+        accountVersion: state.version,
+        balanceAfter: state.balance.toString(),
+      };
     });
     const content = { workspaceId: WORKSPACE, transactionId: 40 + index, valueDate: '2026-11-21', transfers, previous };
-    const digests = { hashVersion: 2, orderDigest: 'cd'.repeat(32), conversionDigest: 'ef'.repeat(32) } as const;
+    const own = withDetails && from !== SETTLEMENT ? await detailsOf(index, from, amount) : undefined;
+    const digests = {
+      hashVersion: 2,
+      orderDigest: own?.order.digest,
+      conversionDigest: own?.conversion.digest,
+    } as const;
     const linked: TransactionContent = isLater ? { ...content, ...digests, returnOf: 39 + index } : content;
     const hash = await transactionHash(linked);
     for (const { accountId } of previous) stateOf(accountId).head = hash;
     transactions.push({ transaction: { content: linked, hash, status: 'pending', createdAt: NOON, updatedAt: NOON } });
+    if (!own) continue;
+    const { order, execution, conversion, event } = own;
+    if (order.content.type !== 'instant') standing.push({ order });
+    const lines: ExportLine[] = [{ execution }, { conversion }, { event }];
+    transactions.push(...(order.content.type === 'instant' ? [{ order }, ...lines] : lines));
   }
   const accounts = Array.from(states, ([id, { balance, version, head }]): ExportLine => {
     const kind = id === SETTLEMENT ? 'settlement' : 'customer';
     return { account: { id, kind, currencyCode: 'EUR', balance: balance.toString(), version, head } };
   });
-  const counts = { accounts: accounts.length, transactions: transactions.length };
+  const rows: ExportLine[] = [...(withDetails ? [{ recipient }, ...standing] : []), ...transactions];
+  const count = (kind: string) => rows.filter((row) => kind in row).length;
+  const counts = { accounts: accounts.length, transactions: moves.length };
+  const others = { executions: count('execution'), conversions: count('conversion'), events: count('event') };
   return [
     { header: { workspace: { id: WORKSPACE, name: 'Northwind Trading' }, exportedAt: NOON, ...counts } },
     ...accounts,
-    ...transactions,
-    { end: { ...counts, transfers: 2 * transactions.length } },
+    ...rows,
+    {
+      end: {
+        ...counts,
+        transfers: 2 * moves.length,
+        recipients: count('recipient'),
+        orders: count('order'),
+        ...others,
+      },
+    },
   ];
 }
 
+async function exportedRecipient(): Promise<ExportedRecipient> {
+  return { content: RECIPIENT, digest: await digestOf(canonicalRecipient(RECIPIENT)) };
+}
+
+async function exportedOrder(content: HashedOrder): Promise<{ order: ExportedOrder }> {
+  return { order: { content, digest: await digestOf(canonicalOrder(content)), status: 'active', createdAt: NOON } };
+}
+
+function failedRun(orderId: number): ExportLine {
+  return { execution: { id: 899, orderId, sequence: 1, status: 'failed', scheduledAt: NOON, failureCode: 'x' } };
+}
+
+/** What belongs to a transaction. Every other order ran later. */
+async function detailsOf(index: number, accountId: number, amount: bigint) {
+  const type = index % 2 === 0 ? 'instant' : 'scheduled';
+  const startAt = type === 'instant' ? undefined : '2026-11-21T12:00:00Z';
+  const content = { id: 500 + index, accountId, recipientId: RECIPIENT.id, amount: amount.toString(), type, startAt };
+  const converted: HashedConversion = {
+    ...{
+      quoteId: 77,
+      sourceCurrencyCode: 'EUR',
+      sourceAmount: content.amount,
+      targetCurrencyCode: 'JPY',
+      targetAmount: '160',
+    },
+    ...{ rate: '160', rateSource: 'spec', rateAsOf: NOON, rounding: 'down', fixedSide: 'source' },
+    ...{ remainderNumerator: '0', remainderDenominator: '100' },
+  };
+  const transactionId = 40 + index;
+  return {
+    ...(await exportedOrder(content)),
+    execution: {
+      ...{ id: 900 + index, orderId: content.id, sequence: 1, status: 'pending', scheduledAt: NOON },
+      ...{ transactionId, executedAt: NOON },
+    },
+    conversion: { content: converted, digest: await digestOf(canonicalConversion(converted)), transactionId },
+    event: { id: 700 + index, transactionId, providerEvent: 'e-1', status: 'ACSP', createdAt: NOON },
+  };
+}
+
 /** The export as text. */
-export async function exportedText(made: readonly Move[]): Promise<string[]> {
-  return (await exported(made)).map(exportLine);
+export async function exportedText(made: readonly Move[], options?: Parameters<typeof exported>[1]): Promise<string[]> {
+  return (await exported(made, options)).map(exportLine);
 }
 
 /** The fault of lines that are no proof, or undefined if they are one. */

@@ -1,0 +1,166 @@
+import {
+  DETAILS,
+  type ExportedConversion,
+  type ExportedEvent,
+  type ExportedExecution,
+  type ExportedOrder,
+  type ExportedRecipient,
+  type ExportEnd,
+} from './export-lines.js';
+import { canonicalConversion, canonicalOrder, canonicalRecipient } from './hashed-details.js';
+import { LineFault } from './line-fields.js';
+import { digestOf, type TransactionContent } from './transaction-hash.js';
+
+type Order = Pick<ExportedOrder, 'digest'> &
+  Pick<ExportedOrder['content'], 'id' | 'accountId' | 'recipientId' | 'amount'>;
+
+/** The transaction whose details may follow. */
+interface Current {
+  readonly content: TransactionContent;
+  order?: Order;
+  execution?: ExportedExecution;
+  conversion?: ExportedConversion;
+  lastEvent: number;
+}
+
+/**
+ * Recipients, orders, executions, conversions and events of an export. Each follows what it belongs to, so that the memory is one entry
+ * for each recipient, and for each order that runs later.
+ */
+export class ReplayedDetails {
+  readonly counts = { recipients: 0, orders: 0, executions: 0, conversions: 0, events: 0 };
+  private readonly recipients = new Map<number, string>();
+  private readonly orders = new Map<number, Order>();
+  private lastOrder: Order | undefined;
+  private current: Current | undefined;
+
+  async takeRecipient({ content, digest }: ExportedRecipient): Promise<void> {
+    const name = `recipient ${content.id}`;
+    if (this.current || this.lastOrder) throw new LineFault(`has ${name} after orders or transactions`);
+    if (this.recipients.has(content.id)) throw new LineFault(`has ${name} twice`);
+    await expectDigest(name, canonicalRecipient(content), digest);
+    this.recipients.set(content.id, digest);
+    this.counts.recipients += 1;
+  }
+
+  /** @param isCustomers whether its account is a customer account of the export */
+  async takeOrder({ content, digest }: ExportedOrder, isCustomers: boolean): Promise<void> {
+    const { id, accountId, recipientId, amount, type } = content;
+    const name = `order ${id}`;
+    await expectDigest(name, canonicalOrder(content), digest);
+    if (!isCustomers)
+      throw new LineFault(`has ${name} of account ${accountId}, which is no customer account of the export`);
+    if (!this.recipients.has(recipientId)) throw notExported(name, recipientId);
+    if ((type === 'instant') !== (this.current !== undefined))
+      throw new LineFault(`has ${name} in another place than its type has`);
+    if (this.orders.has(id) || this.current?.order) throw new LineFault(`has ${name} after another order of its place`);
+    const order = { id, accountId, recipientId, amount, digest };
+    if (this.current) this.current.order = order;
+    else {
+      this.orders.set(id, order);
+      this.lastOrder = order;
+    }
+    this.counts.orders += 1;
+  }
+
+  /** @throws LineFault if the transaction before misses a detail, or a recipient of this one is missing or differs */
+  startTransaction(content: TransactionContent): void {
+    this.finishTransaction();
+    const { hashVersion, transfers, transactionId } = content;
+    const name = `transaction ${transactionId}`;
+    for (const { recipientId, recipientDigest } of transfers) {
+      if (recipientId === undefined) continue;
+      const digest = this.recipients.get(recipientId);
+      if (digest === undefined) throw notExported(name, recipientId);
+      if (hashVersion === 2 && digest !== recipientDigest) {
+        throw new LineFault(`has ${name}, which covers other details of recipient ${recipientId}`);
+      }
+    }
+    this.current = { content, lastEvent: 0 };
+  }
+
+  takeExecution(execution: ExportedExecution): void {
+    const { id, orderId, transactionId, status } = execution;
+    const name = `execution ${id}`;
+    this.counts.executions += 1;
+    if (transactionId === undefined) {
+      if (this.current || this.lastOrder?.id !== orderId)
+        throw new LineFault(`has ${name}, which does not follow its order`);
+      if (/^(?:pending|completed)$/.test(status))
+        throw new LineFault(`has ${name}, which is ${status} without a transaction`);
+      return;
+    }
+    const current = this.currentOf(name, transactionId);
+    const order = current.order ?? this.orders.get(orderId);
+    if (current.execution)
+      throw new LineFault(`has ${name} of transaction ${transactionId}, which has another execution`);
+    if (order?.id !== orderId)
+      throw new LineFault(`has ${name} of order ${orderId}, which is not the order of its transaction`);
+    const { hashVersion, orderDigest, transfers } = current.content;
+    if (hashVersion === 2 && orderDigest !== order.digest) {
+      throw new LineFault(`has ${name}, whose transaction covers another order than ${orderId}`);
+    }
+    const paid = transfers.filter(
+      (transfer) => transfer.accountId === order.accountId && transfer.direction === 'debit' && transfer.type !== 'fee',
+    );
+    if (paid.length !== 1 || paid[0]!.amount !== order.amount || paid[0]!.recipientId !== order.recipientId) {
+      throw new LineFault(`has ${name}, whose transaction has not paid what order ${orderId} says`);
+    }
+    current.execution = execution;
+  }
+
+  async takeConversion(conversion: ExportedConversion): Promise<void> {
+    const { content, digest, transactionId } = conversion;
+    const name = `a conversion of transaction ${transactionId}`;
+    const current = this.currentOf(name, transactionId);
+    if (current.conversion) throw new LineFault(`has ${name}, which has one already`);
+    await expectDigest(name, canonicalConversion(content), digest);
+    if (current.content.hashVersion === 2 && current.content.conversionDigest !== digest) {
+      throw new LineFault(`has ${name}, which covers another conversion`);
+    }
+    current.conversion = conversion;
+    this.counts.conversions += 1;
+  }
+
+  takeEvent({ id, transactionId }: ExportedEvent): void {
+    const current = this.currentOf(`event ${id}`, transactionId);
+    if (id <= current.lastEvent) throw new LineFault(`has event ${id}, which does not follow in the order of ids`);
+    current.lastEvent = id;
+    this.counts.events += 1;
+  }
+
+  /** @throws LineFault if details are missing */
+  finish(end: ExportEnd): void {
+    this.finishTransaction();
+    for (const kind of DETAILS) {
+      if (end[kind] === this.counts[kind]) continue;
+      throw new LineFault(`ends an export with another number of lines: it has ${this.counts[kind]} ${kind}`);
+    }
+  }
+
+  private finishTransaction(): void {
+    if (!this.current) return;
+    const { content, order, execution, conversion } = this.current;
+    const { transactionId, hashVersion, orderDigest, conversionDigest } = content;
+    const missing = (what: string) => new LineFault(`follows transaction ${transactionId} without its ${what}`);
+    if (order && !execution) throw missing('execution');
+    if (hashVersion !== 2) return;
+    if ((orderDigest !== undefined) !== (execution !== undefined)) throw missing('execution');
+    if ((conversionDigest !== undefined) !== (conversion !== undefined)) throw missing('conversion');
+  }
+
+  private currentOf(name: string, transactionId: number): Current {
+    if (this.current?.content.transactionId !== transactionId) {
+      throw new LineFault(`has ${name}, which does not follow transaction ${transactionId}`);
+    }
+    return this.current;
+  }
+}
+
+async function expectDigest(name: string, text: string, digest: string): Promise<void> {
+  if ((await digestOf(text)) !== digest) throw new LineFault(`has ${name}, whose digest does not match its content`);
+}
+
+function notExported(name: string, recipientId: number): LineFault {
+  return new LineFault(`has ${name} with recipient ${recipientId}, which is not in the export`);
+}
