@@ -95,7 +95,8 @@ describe('bundle of everything', () => {
     { what: 'client', page: client, bound: 10_750 },
     { what: 'client with domain', page: client + domain, bound: 14_500 },
     { what: 'domain and its prose', page: domain + prose, bound: 10_250 },
-    { what: 'the proof of an export', page: proof, bound: 4_000 },
+    // Reads nine kinds of lines strictly, and names each fault. Only a page that proves exports loads it.
+    { what: 'the proof of an export', page: proof, bound: 7_000 },
     { what: 'session', page: session, bound: 2_400 },
     { what: 'signing', page: signing, bound: 2_500 },
   ])('is at most $bound bytes gzipped for $what', async ({ what, page, bound }) => {

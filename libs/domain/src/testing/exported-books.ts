@@ -26,7 +26,7 @@ export const IDLE = 9;
 
 export const WORKSPACE = 7;
 /** A recurring order without transactions. */
-export const IDLE_ORDER: HashedOrder = {
+const IDLE_ORDER: HashedOrder = {
   ...{ id: 499, accountId: 3, recipientId: 12, amount: '5', type: 'recurring', startAt: '2026-12-01T09:00:00+01:00' },
   ...{ repeatUnit: 'monthly', repeatValue: 1, stopAt: '2027-12-01T08:00:00.000000Z', metadata: { invoice: '7' } },
 };
