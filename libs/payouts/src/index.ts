@@ -6,9 +6,11 @@ export * from './submit-payout.js';
 export * from './receive-rail-events.js';
 export * from './record-rail-event.js';
 export * from './discrepancies.js';
+export * from './reconcile-payouts.js';
 
 // The network
 export * from './rail.js';
+export * from './payout-key.js';
 export { SandboxRail } from './sandbox-rail/sandbox-rail.js';
 export { sandboxMessage } from './sandbox-rail/messages.js';
 

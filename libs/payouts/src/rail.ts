@@ -34,6 +34,18 @@ export interface DeliveredRailEvent {
   readonly event: RailEvent;
 }
 
+/** A payment as the network lists it. */
+export interface SubmittedPayment {
+  readonly key: string;
+  readonly amount: MinorUnits;
+  /** ISO 4217. */
+  readonly currency: string;
+  /** When the network accepted it: RFC 3339. */
+  readonly acceptedAt: string;
+  /** The events so far, the earliest first. */
+  readonly events: readonly RailEvent[];
+}
+
 /**
  * A payment network. After an error the network may have the payment: find it by key. A `WorkError` has a message for operators.
  */
@@ -43,21 +55,14 @@ export interface Rail {
   /** The events so far of the payment with this key; undefined when the network does not have the payment. */
   find(key: string, signal: AbortSignal): Promise<readonly RailEvent[] | undefined>;
   /**
+   * A page of the payments that the network accepted since a time (RFC 3339), in the order of their keys. The next page begins after
+   * the last key of this one; an empty page is the end.
+   */
+  listSubmitted(since: string, afterKey: string | undefined, signal: AbortSignal): Promise<readonly SubmittedPayment[]>;
+  /**
    * The next events that are not acknowledged: in any order, more than once, at any time, and to several workers at a time.
    */
   receive(limit: number): Promise<readonly DeliveredRailEvent[]>;
   /** Acknowledges events, so that the network does not deliver them again. */
   acknowledge(events: readonly DeliveredRailEvent[]): Promise<void>;
-}
-
-/** The idempotency key of a payout: the same for every try and every worker. */
-export function payoutKey(workspaceId: number, transactionId: number): string {
-  return `payout-${workspaceId}-${transactionId}`;
-}
-
-/** The transaction of a key. @throws Error for a key of another service. */
-export function transactionOf(key: string): { readonly workspaceId: number; readonly transactionId: number } {
-  const [, workspace, transaction] = /^payout-([1-9]\d{0,15})-([1-9]\d{0,15})$/.exec(key) ?? [];
-  if (workspace === undefined) throw new Error(`not a key of ours: ${key}`);
-  return { workspaceId: Number(workspace), transactionId: Number(transaction) };
 }

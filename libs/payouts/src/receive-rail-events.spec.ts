@@ -4,8 +4,9 @@ import { Wire } from '@banking/postgres/testing';
 import { listDiscrepancies } from './discrepancies.js';
 import { receiveRailEvents } from './receive-rail-events.js';
 import { openTracking } from './open-payouts.js';
-import { payoutKey, type Rail, type DeliveredRailEvent } from './rail.js';
-import { NORTH, faults, openWorld, payOut, type World } from './testing/world.js';
+import { payoutKey } from './payout-key.js';
+import type { Rail, DeliveredRailEvent } from './rail.js';
+import { NORTH, faults, keyOf, openWorld, payOut, type World } from './testing/world.js';
 import { recordEvent } from './record-rail-event.js';
 
 let world: World;
@@ -24,17 +25,18 @@ beforeEach(async () => {
 });
 
 /** A network that delivers the rejection of the payout until it is acknowledged. */
-function lateRejection() {
+async function lateRejection() {
   const acknowledged: DeliveredRailEvent[] = [];
   const unused = () => Promise.reject(new Error('not called here'));
   const rejection: DeliveredRailEvent = {
     id: 'late',
-    key: payoutKey(NORTH, transactionId),
+    key: await keyOf(world, transactionId),
     event: { providerEvent: 'rejection', status: 'RJCT' },
   };
   const rail: Rail = {
     submit: unused,
     find: unused,
+    listSubmitted: unused,
     receive: async () => (acknowledged.length > 0 ? [] : [rejection]),
     acknowledge: async (events) => void acknowledged.push(...events),
   };
@@ -49,7 +51,7 @@ describe('an event that contradicts the final status of a payout', () => {
   it('is not acknowledged when the connection is lost, and is recorded at its next delivery', async () => {
     const wire = await Wire.lay(world.connection);
     const wired = await Database.open({ connection: wire.connection, role: APP_ROLE, schema: SCHEMA, poolSize: 2 });
-    const { rail, acknowledged } = lateRejection();
+    const { rail, acknowledged } = await lateRejection();
     let isCut = false;
     wire.toServer = (bytes) => {
       if (isCut || !bytes.includes('record_remittance_event')) return { pass: bytes };
@@ -72,7 +74,7 @@ describe('an event that contradicts the final status of a payout', () => {
   });
 
   it('is reported and not acknowledged when it cannot be recorded', async () => {
-    const { rail, acknowledged } = lateRejection();
+    const { rail, acknowledged } = await lateRejection();
     const errors: unknown[] = [];
     await world.owner.query('revoke insert on discrepancy from banking_app');
     await world.owner.query(
@@ -91,7 +93,7 @@ describe('an event that contradicts the final status of a payout', () => {
   });
 
   it('is reported once and acknowledged when its key is of another service', async () => {
-    const { rail, acknowledged } = lateRejection();
+    const { rail, acknowledged } = await lateRejection();
     const errors: unknown[] = [];
     const [event] = await rail.receive(1);
     const foreign: Rail = { ...rail, receive: async () => [{ ...event!, key: 'another-service' }] };
@@ -99,5 +101,23 @@ describe('an event that contradicts the final status of a payout', () => {
     await receiveRailEvents({ books: world.books, rail: foreign, onError: (error) => errors.push(error) });
 
     expect([errors.length, acknowledged.length]).toEqual([1, 1]);
+  });
+
+  it.each([
+    ['with another random part, as after a restore', (id: number) => ({ transactionId: id, nonce: '0123456789ab' })],
+    ['without a random part', (id: number) => ({ transactionId: id, nonce: undefined })],
+    ['that the books do not have', (id: number) => ({ transactionId: id + 1_000, nonce: '0123456789ab' })],
+  ])('is not recorded for a transaction when its key is one %s', async (_what, nameOf) => {
+    const { rail, acknowledged } = await lateRejection();
+    const errors: unknown[] = [];
+    const [event] = await rail.receive(1);
+    const key = payoutKey({ workspaceId: NORTH, ...nameOf(transactionId) });
+    const lost: Rail = { ...rail, receive: async () => [{ ...event!, key }] };
+
+    await receiveRailEvents({ books: world.books, rail: lost, onError: (error) => errors.push(error) });
+
+    expect(await open()).toEqual([]);
+    expect(acknowledged).toHaveLength(1);
+    expect(errors).toMatchObject([{ message: expect.stringContaining('that the books do not have') }]);
   });
 });

@@ -31,7 +31,7 @@ async function seen(transactionIds: readonly number[]) {
             array(select concat_ws(' ', e.status, e.reason_code) from remittance_event e join remittance m on m.id = e.remittance_id
                   where m.transaction_id = x.id order by e.id) as events,
             (select count(*)::int from transaction r where r.return_of = x.id) as returns,
-            (select submissions from sandbox_rail_payment where key = format('payout-%s-%s', x.workspace_id, x.id)) as submissions,
+            (select submissions from sandbox_rail_payment where key = format('payout-%s-%s-%s', x.workspace_id, x.id, p.key_nonce)) as submissions,
             exists (select from work k where k.subject_id = x.id) as queued
      from transaction x join payout p on p.transaction_id = x.id where x.id = any($1) order by x.id`,
     [transactionIds],

@@ -1,6 +1,7 @@
 import type { Books } from '@banking/ledger';
 import { bind, sqlStatement } from '@banking/postgres';
-import { payoutKey, type PaymentReader, type Rail } from './rail.js';
+import { payoutKey } from './payout-key.js';
+import type { PaymentReader, Rail } from './rail.js';
 import { recordEvent } from './record-rail-event.js';
 import { findEarlierSubmission, type PayoutAttempt } from './find-earlier-submission.js';
 import {
@@ -40,7 +41,8 @@ const BEGIN_SUBMITTING = sqlStatement<{ tries: number }>(
 );
 const READ_PAYOUT = sqlStatement<PayoutAttempt>(
   'read_payout',
-  'select status, tries from payout where workspace_id = $1 and transaction_id = $2',
+  `select status, tries, key_nonce as "keyNonce", created_at < statement_timestamp() - interval '1 minute' as "isLate"
+   from payout where workspace_id = $1 and transaction_id = $2`,
 );
 const MARK_SUBMITTED = sqlStatement(
   'mark_submitted',
@@ -80,7 +82,7 @@ async function submitPayout(
   if (payout.status === 'settled' || payout.status === 'failed') return 'done';
   if (payout.status === 'due') return { laterMs: STOPPED_MS, heldFor: STOPPED };
 
-  const key = payoutKey(workspaceId, transactionId);
+  const key = payoutKey({ workspaceId, transactionId, nonce: payout.keyNonce ?? undefined });
   const within = <T>(call: (signal: AbortSignal) => Promise<T>) =>
     beforeAbort(call, AbortSignal.any([signal, deadline()]));
   const find = () => within((until) => rail.find(key, until));

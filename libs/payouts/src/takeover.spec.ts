@@ -33,7 +33,7 @@ async function seen(id: number) {
             (select count(*) - count(distinct e.provider_event) from remittance_event e join remittance m on m.id = e.remittance_id
              where m.transaction_id = x.id)::int as doubled
      from transaction x join payout p on p.transaction_id = x.id
-     left join sandbox_rail_payment n on n.key = format('payout-${NORTH}-%s', x.id)
+     left join sandbox_rail_payment n on n.key = format('payout-${NORTH}-%s-%s', x.id, p.key_nonce)
      where x.id = $1`,
     [id],
   );

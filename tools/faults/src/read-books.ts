@@ -67,7 +67,7 @@ const PAYOUTS = `
 const STRAY_PAYMENTS = `
   select r.key from sandbox_rail_payment r
   where not exists (
-    select from payout p where r.key = 'payout-' || p.workspace_id || '-' || p.transaction_id)`;
+    select from payout p where r.key = concat_ws('-', 'payout', p.workspace_id, p.transaction_id, p.key_nonce))`;
 
 const BALANCES = `select id::float8 as id, balance::text as balance from account where kind = 'customer'`;
 

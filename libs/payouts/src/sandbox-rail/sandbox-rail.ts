@@ -1,5 +1,6 @@
+import { minorUnits } from '@banking/domain';
 import { bind, sqlStatement, type Database } from '@banking/postgres';
-import type { Payment, Rail, DeliveredRailEvent } from '../rail.js';
+import type { DeliveredRailEvent, Payment, Rail, SubmittedPayment } from '../rail.js';
 import type { RailEvent } from '../record-rail-event.js';
 import { WorkError } from '@banking/work-queue';
 import { sandboxMessage } from './messages.js';
@@ -11,6 +12,14 @@ interface EventRow {
   provider_event: string;
   status: string;
   reason_code: string | null;
+}
+
+interface PaymentRow {
+  key: string;
+  amount: bigint;
+  currency: string;
+  accepted_at: string;
+  events: EventRow[];
 }
 
 /** A known key is the same payment, submitted once more: it has no further events. */
@@ -31,6 +40,18 @@ const LIST_EVENTS = sqlStatement<EventRow>(
   'sandbox_list_events',
   `select key, position, provider_event, status, reason_code from sandbox_rail_event
    where key = $1 and due_at <= clock_timestamp() order by due_at, position`,
+);
+const LISTED_MAX = 500;
+const LIST_SUBMITTED = sqlStatement<PaymentRow>(
+  'sandbox_list_submitted',
+  `select p.key, p.amount, p.currency, rfc3339(p.accepted_at) as accepted_at, coalesce(e.events, '[]') as events
+   from sandbox_rail_payment p left join lateral (
+     select json_agg(json_build_object('key', key, 'position', position, 'provider_event', provider_event, 'status', status,
+                                       'reason_code', reason_code) order by due_at, position) as events
+     from sandbox_rail_event where key = p.key and due_at <= clock_timestamp()
+   ) e on true
+   where p.accepted_at >= $1::timestamptz and ($2::text is null or p.key > $2)
+   order by p.key limit ${LISTED_MAX}`,
 );
 /**
  * Delivered for ten seconds: an event that is not acknowledged in that time is delivered again. One range of
@@ -89,6 +110,13 @@ export class SandboxRail implements Rail {
   async find(key: string): Promise<readonly RailEvent[] | undefined> {
     const [payments, reported] = await this.database.pipeline({}, [bind(FIND, key), bind(LIST_EVENTS, key)] as const);
     return payments.length === 0 ? undefined : reported.map(eventOf);
+  }
+
+  async listSubmitted(since: string, afterKey?: string): Promise<readonly SubmittedPayment[]> {
+    const [rows] = await this.database.pipeline({}, [bind(LIST_SUBMITTED, since, afterKey)] as const);
+    return rows.map(({ key, amount, currency, accepted_at, events }) => {
+      return { key, amount: minorUnits(amount), currency, acceptedAt: accepted_at, events: events.map(eventOf) };
+    });
   }
 
   async receive(limit: number): Promise<readonly DeliveredRailEvent[]> {

@@ -83,6 +83,7 @@ export class Halt {
     return {
       submit: (...args) => this.pass(() => rail.submit(...args)),
       find: (...args) => this.pass(() => rail.find(...args)),
+      listSubmitted: (...args) => this.pass(() => rail.listSubmitted(...args)),
       receive: (limit) => this.pass(() => rail.receive(limit)),
       acknowledge: (events) => this.pass(() => rail.acknowledge(events)),
     };

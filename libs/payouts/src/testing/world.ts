@@ -14,6 +14,7 @@ import {
 } from '@banking/ledger';
 import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
 import { openPayouts, openTracking } from '../open-payouts.js';
+import { payoutKey } from '../payout-key.js';
 
 /** Two separate workspaces. */
 export const NORTH = 1;
@@ -93,6 +94,16 @@ export async function payOut(
     await write(tx, posted, open(ids.map((transactionId) => ({ workspaceId, transactionId }))));
     return ids;
   });
+}
+
+/** The key of a payout at the network. */
+export async function keyOf(world: World, transactionId: number): Promise<string> {
+  const { rows } = await world.owner.query<{ workspace_id: string; key_nonce: string | null }>(
+    'select workspace_id::text, key_nonce from payout where transaction_id = $1',
+    [transactionId],
+  );
+  const [{ workspace_id, key_nonce }] = rows as [(typeof rows)[number]];
+  return payoutKey({ workspaceId: Number(workspace_id), transactionId, nonce: key_nonce ?? undefined });
 }
 
 /** The findings of a verification, of which no test may leave any. */

@@ -1,0 +1,25 @@
+/** The payout of a key. */
+export interface PayoutName {
+  readonly workspaceId: number;
+  readonly transactionId: number;
+  /**
+   * Random, from the row of the payout. Ids alone do not name a payment: after a restore the sequences give ids of lost transactions
+   * again. Undefined for a payout from before migration 0035.
+   */
+  readonly nonce: string | undefined;
+}
+
+const KEY = /^payout-([1-9]\d{0,15})-([1-9]\d{0,15})(?:-([0-9a-f]{12}))?$/;
+
+/** The idempotency key of a payout: the same for every try and every worker, and never that of another payout. */
+export function payoutKey({ workspaceId, transactionId, nonce }: PayoutName): string {
+  const key = `payout-${workspaceId}-${transactionId}`;
+  return nonce === undefined ? key : `${key}-${nonce}`;
+}
+
+/** The payout that a key names, which the books may not have; undefined for a key of another service. */
+export function parsePayoutKey(key: string): PayoutName | undefined {
+  const [, workspace, transaction, nonce] = KEY.exec(key) ?? [];
+  if (workspace === undefined) return undefined;
+  return { workspaceId: Number(workspace), transactionId: Number(transaction), nonce };
+}

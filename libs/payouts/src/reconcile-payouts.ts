@@ -1,0 +1,212 @@
+import { Refusal } from '@banking/domain';
+import type { Books } from '@banking/ledger';
+import { bind, sqlStatement } from '@banking/postgres';
+import {
+  findDaysBeforeLastTransaction,
+  findPayouts,
+  listOpenPayouts,
+  nameOfEvent,
+  type BookedPayout,
+} from './booked-payouts.js';
+import { PAYOUT } from './open-payouts.js';
+import { parsePayoutKey } from './payout-key.js';
+import type { Rail, SubmittedPayment } from './rail.js';
+import { recordEvent, type RailEvent } from './record-rail-event.js';
+
+/**
+ * A difference between the network and the books that an operator decides. `payment_not_in_books`: the network has a payment whose payout
+ * was lost. `payment_not_at_network`: the network accepted a payout and no longer has it. `content_differs`: the amounts or currencies
+ * differ. `event_not_recorded`: the books cannot hold the returned money.
+ */
+export type PaymentDifferenceKind =
+  'payment_not_in_books' | 'payment_not_at_network' | 'content_differs' | 'event_not_recorded';
+
+export interface PaymentDifference {
+  readonly kind: PaymentDifferenceKind;
+  readonly key: string;
+  readonly workspaceId: number;
+  /** Of the key. After a restore, a lost transaction and a new one may have the same id. */
+  readonly transactionId: number;
+  /** At the network, or in the books if the network does not have the payment: minor units. */
+  readonly amount: string;
+  /** ISO 4217. */
+  readonly currency: string;
+  /** RFC 3339; missing if the network does not have the payment. */
+  readonly acceptedAt?: string;
+  /** The last event of the network. */
+  readonly status?: string;
+}
+
+/** A payout whose events the network has and the books did not. */
+export interface LaggingPayout {
+  readonly workspaceId: number;
+  readonly transactionId: number;
+  /** In the books, before. */
+  readonly status: BookedPayout['status'];
+  readonly newEvents: readonly string[];
+}
+
+export interface Reconciliation {
+  /** RFC 3339. Payments that the network accepted before are not compared, except those of open payouts. */
+  readonly since: string;
+  /** Whether the events were recorded, and the next try of each open payout asks the network first. */
+  readonly isApplied: boolean;
+  /** Payments of the network since then. */
+  readonly payments: number;
+  /** Of them, payments of other services. */
+  readonly foreignPayments: number;
+  readonly openPayouts: number;
+  /** Open payouts that the network does not have: a worker submits them. */
+  readonly unsubmitted: number;
+  readonly lagging: readonly LaggingPayout[];
+  readonly differences: readonly PaymentDifference[];
+}
+
+export interface ReconcileOptions {
+  readonly books: Books;
+  readonly rail: Rail;
+  /** All workspaces of the deployment. */
+  readonly workspaceIds: readonly number[];
+  /** RFC 3339. Default: seven days before the last transaction of the books. */
+  readonly since?: string | undefined;
+  /** Whether to record the events. Default: nothing is changed. */
+  readonly isApplied?: boolean | undefined;
+  /** Aborts a call to the network. Default: after 10 s. */
+  readonly deadline?: (() => AbortSignal) | undefined;
+}
+
+/** A network may still contradict a final status so long after it accepted the payment. */
+const DEFAULT_DAYS = 7;
+
+/** Work before payouts, as a worker locks them. A payout that was tried is asked for by key before it is submitted. */
+const MAKE_DUE = sqlStatement(
+  'make_payouts_due',
+  `update work w set due_at = clock_timestamp()
+   from unnest($1::bigint[], $2::bigint[]) u(workspace_id, subject_id)
+   where (w.workspace_id, w.kind, w.subject_id) = (u.workspace_id, '${PAYOUT}', u.subject_id)
+     and w.parked_at is null and w.due_at > clock_timestamp()`,
+);
+const ASK_FIRST = sqlStatement(
+  'ask_network_first',
+  `update payout p set tries = 1, updated_at = statement_timestamp()
+   from unnest($1::bigint[], $2::bigint[]) u(workspace_id, transaction_id)
+   where (p.workspace_id, p.transaction_id) = (u.workspace_id, u.transaction_id) and p.tries = 0
+     and p.status in ('due', 'submitting')`,
+);
+
+/**
+ * Compares the payments of the network with the payouts of the books, after a restore or a promotion. The books then lack what happened
+ * later, and the network does not deliver acknowledged events again.
+ *
+ * Events of payouts that the books have are recorded as if the network had delivered them. A payment that the books do not have is
+ * reported, never booked. May run beside workers, and again.
+ *
+ * @throws the errors of the network, and Refusal for a transient failure of the database
+ */
+export async function reconcilePayouts(options: ReconcileOptions): Promise<Reconciliation> {
+  const { books, workspaceIds, isApplied = false } = options;
+  const since =
+    options.since ??
+    (await findDaysBeforeLastTransaction(books.database, workspaceIds, DEFAULT_DAYS)) ??
+    new Date(0).toISOString();
+  const run = new ReconcileRun({ ...options, since, isApplied });
+  await run.compareListed();
+  await run.compareOpen();
+  return { since, isApplied, ...run.counts, lagging: run.lagging, differences: run.differences };
+}
+
+class ReconcileRun {
+  readonly lagging: LaggingPayout[] = [];
+  readonly differences: PaymentDifference[] = [];
+  readonly counts = { payments: 0, foreignPayments: 0, openPayouts: 0, unsubmitted: 0 };
+  /** Keys of payments whose events are not taken over, because they are not those of the payout. */
+  private readonly differing = new Set<string>();
+
+  constructor(private readonly options: ReconcileOptions & { readonly since: string; readonly isApplied: boolean }) {}
+
+  /** Reads each page of the network before the books: a payout is committed before its payment is submitted. */
+  async compareListed(): Promise<void> {
+    const { rail, since } = this.options;
+    for (let last: string | undefined; ;) {
+      const page = await rail.listSubmitted(since, last, this.deadline());
+      last = page.at(-1)?.key;
+      if (last === undefined) return;
+      await this.comparePage(page);
+    }
+  }
+
+  private async comparePage(page: readonly SubmittedPayment[]): Promise<void> {
+    const names = page.flatMap(({ key }) => parsePayoutKey(key) ?? []);
+    const booked = await findPayouts(this.options.books.database, names);
+    this.counts.payments += page.length;
+    for (const payment of page) {
+      const name = parsePayoutKey(payment.key);
+      const payout = booked.get(payment.key);
+      if (name === undefined) this.counts.foreignPayments += 1;
+      else if (payout === undefined) this.report('payment_not_in_books', name, payment, payment);
+      else if (payout.amount !== payment.amount || payout.currency !== payment.currency) {
+        this.differing.add(payment.key);
+        this.report('content_differs', name, payment, payment);
+      } else if (isFinal(payout)) await this.takeOver(payout, payment.events);
+    }
+  }
+
+  /** Asks for each open payout by key, whenever it was submitted. */
+  async compareOpen(): Promise<void> {
+    const { books, rail, workspaceIds, isApplied } = this.options;
+    for await (const page of listOpenPayouts(books.database, workspaceIds)) {
+      if (isApplied) await this.askFirst(page);
+      for (const payout of page) {
+        this.counts.openPayouts += 1;
+        if (this.differing.has(payout.key)) continue;
+        const events = await rail.find(payout.key, this.deadline());
+        if (events !== undefined) await this.takeOver(payout, events);
+        else if (payout.status === 'submitted') this.report('payment_not_at_network', payout, payout);
+        else this.counts.unsubmitted += 1;
+      }
+    }
+  }
+
+  private async takeOver(payout: BookedPayout, events: readonly RailEvent[]): Promise<void> {
+    const { workspaceId, transactionId, status } = payout;
+    const missing = events.filter((event) => !payout.events.has(nameOfEvent(event)));
+    if (missing.length === 0) return;
+    this.lagging.push({ workspaceId, transactionId, status, newEvents: missing.map((event) => event.status) });
+    if (!this.options.isApplied) return;
+    try {
+      for (const event of missing) await recordEvent(this.options.books, workspaceId, transactionId, event);
+    } catch (error) {
+      if (!(error instanceof Refusal && error.reason === 'balance_limit_exceeded')) throw error;
+      this.report('event_not_recorded', payout, payout, { events });
+    }
+  }
+
+  private async askFirst(page: readonly BookedPayout[]): Promise<void> {
+    const workspaces = page.map(({ workspaceId }) => workspaceId);
+    const transactions = page.map(({ transactionId }) => transactionId);
+    await this.options.books.database.pipeline({ workspaces: [...new Set(workspaces)] }, [
+      bind(MAKE_DUE, workspaces, transactions),
+      bind(ASK_FIRST, workspaces, transactions),
+    ]);
+  }
+
+  private report(
+    kind: PaymentDifferenceKind,
+    { workspaceId, transactionId }: Pick<BookedPayout, 'workspaceId' | 'transactionId'>,
+    { key, amount, currency }: Pick<BookedPayout, 'key' | 'amount' | 'currency'>,
+    { acceptedAt, events = [] }: Partial<SubmittedPayment> = {},
+  ): void {
+    const status = events.at(-1)?.status;
+    this.differences.push({
+      ...{ kind, key, workspaceId, transactionId, amount: amount.toString(), currency },
+      ...(acceptedAt !== undefined && { acceptedAt }),
+      ...(status !== undefined && { status }),
+    });
+  }
+
+  private deadline(): AbortSignal {
+    return (this.options.deadline ?? (() => AbortSignal.timeout(10_000)))();
+  }
+}
+
+const isFinal = ({ status }: BookedPayout): boolean => status === 'settled' || status === 'failed';
