@@ -35,8 +35,11 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['discrepancy', 'resolve', '1', '--workspace', '1', '--return'],
   ['order', 'resume', '12', '--workspace', '1'],
   ['payouts', 'resume'],
+  ['work', 'list'],
+  ['work', 'retry', 'payout', '26', '--workspace', '1'],
+  ['work', 'reconcile'],
 ];
-const GROUPS = ['app', 'user', 'workspace', 'grant', 'discrepancy', 'order', 'payouts'];
+const GROUPS = ['app', 'user', 'workspace', 'grant', 'discrepancy', 'order', 'payouts', 'work'];
 const PATHS = [
   [],
   ...GROUPS.map((group) => [group]),

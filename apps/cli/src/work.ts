@@ -8,6 +8,7 @@ import { withDeployment } from './deployment.js';
 import { examples } from './help.js';
 import { jsonOption, workspaceOption } from './inputs.js';
 import { print, printJson, printTable } from './print.js';
+import { addReconcileCommand } from './reconcile.js';
 import { Refused } from './refused.js';
 
 interface ListOptions {
@@ -25,7 +26,7 @@ interface RetryOptions {
 export function addWorkCommands(program: Command): void {
   const work = program
     .command('work')
-    .summary('list the queue, and retry parked work')
+    .summary('list the queue, retry parked work, and reconcile payouts')
     .description(
       'Manages the work queue, such as payouts that are due. Failed work is retried with growing delays and parked after ' +
         `${TRIES_MAX} tries. banking work retry releases it. An unavailable database, rate source or queue causes a delay and ` +
@@ -109,6 +110,8 @@ export function addWorkCommands(program: Command): void {
         else print(`Released ${kind} ${subjectId} of workspace ${workspaceId}, due now.`);
       },
     );
+
+  addReconcileCommand(work);
 }
 
 /** The open stop of payouts as rows of the list, one for each workspace with a finding. */
