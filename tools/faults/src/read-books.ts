@@ -74,7 +74,7 @@ const BALANCES = `select id::float8 as id, balance::text as balance from account
 const UNSETTLED = `select count(*)::int as count from payout where status in ('due', 'submitting', 'submitted') and created_at > $1`;
 
 /** Reads the orders whose key begins with the prefix, and what belongs to them. */
-export async function readBooks(database: DatabaseServer, prefix: string): Promise<BooksState> {
+export async function readBooks(database: Pick<DatabaseServer, 'query'>, prefix: string): Promise<BooksState> {
   const like = [`${prefix}-%`];
   const balances = await database.query<{ id: number; balance: string }>(BALANCES);
   return {

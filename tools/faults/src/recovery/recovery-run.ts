@@ -1,0 +1,122 @@
+import type { Moment } from './compare-books.js';
+import { checkRecovered, type RecoveryFigures } from './check-recovered.js';
+import type { PostgresPrograms } from './postgres-programs.js';
+import { createDatabase, PostgresServer } from './postgres-server.js';
+import { RecoveryLoad } from './recovery-load.js';
+import { Service } from './service.js';
+import { readNetwork } from './surviving-network.js';
+
+export interface RecoveryOptions {
+  readonly programs: PostgresPrograms;
+  readonly seed: number;
+  /** Acknowledged orders before the backup, and again after it. */
+  readonly orders: number;
+  /** Transfers in the books before the backup; 0 for those of the orders. */
+  readonly transfers: number;
+  /** An empty folder that every user may enter. */
+  readonly folder: string;
+  readonly onProgress: (line: string) => void;
+}
+
+/** A way to lose a server and to recover its books. */
+export interface RecoveryKind {
+  readonly name: string;
+  readonly title: string;
+  /** Settings of the server that is lost. */
+  readonly settings?: (folder: string) => readonly string[];
+  /** As docs/recover.md describes; without it the ids of lost orders are given again. */
+  readonly advanceIds: boolean;
+  /** Loses the server and recovers another one, while the load runs or after it has stopped. */
+  recover(run: RecoveryRun): Promise<RecoveredServer>;
+}
+
+export interface RecoveredServer {
+  readonly server: PostgresServer;
+  readonly moment: Moment;
+  readonly seconds: Seconds;
+}
+
+/** How long the steps took, by their names. */
+export type Seconds = Readonly<Record<string, number>>;
+
+export interface RecoveryResult extends RecoveryFigures {
+  readonly kind: RecoveryKind;
+  readonly seconds: Seconds;
+}
+
+/** A server under load that will be lost. */
+export interface RecoveryRun {
+  readonly options: RecoveryOptions;
+  readonly primary: PostgresServer;
+  readonly service: Service;
+  readonly load: RecoveryLoad;
+  /** Another server, without data. */
+  replacement(): Promise<PostgresServer>;
+  /** Measures a step. */
+  timed<T>(name: string, seconds: Record<string, number>, work: () => Promise<T>): Promise<T>;
+}
+
+/** Runs the service on a server of its own, loses that server under load, and proves the recovered books. */
+export async function runRecovery(kind: RecoveryKind, options: RecoveryOptions): Promise<RecoveryResult> {
+  const { programs, folder, seed } = options;
+  const onProgress = (line: string) => options.onProgress(`${kind.name}: ${line}`);
+  const servers: PostgresServer[] = [];
+  const addServer = async (name: string) => {
+    const server = await PostgresServer.inFolder(programs, `${folder}/${name}`);
+    servers.push(server);
+    return server;
+  };
+  let service: Service | undefined;
+  let load: RecoveryLoad | undefined;
+  try {
+    onProgress('starting PostgreSQL, two api processes and a worker');
+    const primary = await addServer('primary');
+    await primary.initialize(kind.settings?.(primary.folder));
+    await primary.start();
+    await createDatabase(primary);
+    service = await Service.start(folder, primary.socket);
+    load = await RecoveryLoad.prepare(service, folder, seed);
+    load.start();
+    await fill(primary, load, options);
+    const { server, moment, seconds } = await kind.recover({
+      ...{ options: { ...options, onProgress }, primary, service, load },
+      replacement: () => addServer('recovered'),
+      timed: async (name, into, work) => {
+        onProgress(name);
+        const startedAt = Date.now();
+        const result = await work();
+        into[name] = (Date.now() - startedAt) / 1000;
+        return result;
+      },
+    });
+    await load.stop();
+    await service.killWorker();
+    // The network goes on until the worker is killed. It is read from the lost server.
+    await primary.stop('SIGQUIT');
+    await primary.start();
+    const network = await readNetwork(primary);
+    await primary.stop();
+    const { advanceIds } = kind;
+    const figures = await checkRecovered({ server, service, load, network, moment, advanceIds, onProgress });
+    return { kind, seconds, ...figures };
+  } finally {
+    await load?.close().catch(() => undefined);
+    await service?.close();
+    for (const server of servers) await server.stop('SIGQUIT');
+  }
+}
+
+/** Lets the load run until the books have their size. */
+async function fill(
+  primary: PostgresServer,
+  load: RecoveryLoad,
+  { orders, transfers }: RecoveryOptions,
+): Promise<void> {
+  await load.more(orders);
+  for (;;) {
+    const [row] = await primary.query<{ count: number }>('select count(*)::int as count from transfer');
+    const missing = transfers - (row?.count ?? 0);
+    if (missing <= 0) return;
+    await load.more(Math.ceil(missing / 8) + 1);
+  }
+}
