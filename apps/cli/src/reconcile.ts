@@ -33,7 +33,7 @@ export function addReconcileCommand(work: Command): void {
         'before the service and the workers start. It may run beside them, and again.\n\n' +
         'Changes nothing without --apply. With --apply, it records what the network reports of payouts that the books have, and ' +
         'the next try of each open payout asks the network first. A payment that the books do not have is listed, never ' +
-        'booked.\n\nExit code 1 if an operator must decide a difference, also with --apply.',
+        'booked, and due work of its workspace that may have made it is parked.\n\nExit code 1 if an operator must decide a difference, also with --apply.',
     )
     .addOption(
       new Option(
@@ -42,7 +42,7 @@ export function addReconcileCommand(work: Command): void {
           'last transaction of the books)',
       ).argParser(parseTime),
     )
-    .addOption(new Option('--apply', 'record what the network reports'))
+    .addOption(new Option('--apply', 'record what the network reports, and park work that could pay twice'))
     .addOption(jsonOption())
     .addHelpText('after', examples('banking work reconcile', 'banking work reconcile --apply --json'))
     .action(async ({ since, apply = false, json }: ReconcileOptions) => {
@@ -67,7 +67,7 @@ function reconcile(since: string | undefined, isApplied: boolean): Promise<Recon
   );
 }
 
-function printResult({ since, isApplied, lagging, differences, ...counts }: Reconciliation): void {
+function printResult({ since, isApplied, lagging, differences, heldWork, ...counts }: Reconciliation): void {
   printTable(
     ['Compared', 'Count'],
     [
@@ -77,6 +77,7 @@ function printResult({ since, isApplied, lagging, differences, ...counts }: Reco
       ['open payouts that the network does not have: a worker submits them', counts.unsubmitted],
       [`payouts with events that the books ${isApplied ? 'did not have' : 'do not have'}`, lagging.length],
       ['differences for an operator', differences.length],
+      [`due work that may have made a missing payment${isApplied ? ': parked now' : ''}`, heldWork.length],
     ],
     '',
   );
@@ -102,7 +103,15 @@ function printResult({ since, isApplied, lagging, differences, ...counts }: Reco
       '',
     );
   }
-  if (!isApplied && lagging.length > 0) print('\nNothing was changed. Add --apply to record the new events.');
+  if (heldWork.length > 0) {
+    print('');
+    printTable(
+      ['Workspace', 'Work', 'Id'],
+      heldWork.map(({ workspaceId, kind, subjectId }) => [workspaceId, kind, subjectId]),
+      '',
+    );
+  }
+  if (!isApplied && lagging.length + heldWork.length > 0) print('\nNothing was changed. Add --apply.');
 }
 
 function parseTime(text: string): string {

@@ -51,14 +51,9 @@ const PAGE_SIZE = 500;
 const LIST_OPEN_PAYOUTS = sqlStatement<PayoutRow>(
   'list_open_payouts',
   `select ${PAYOUT_COLUMNS}
-   from (
-     select workspace_id, subject_id from work
-     where kind = '${PAYOUT}' and (workspace_id, subject_id) > ($1, $2)
-     order by workspace_id, subject_id limit ${PAGE_SIZE}
-   ) k
-   join payout p on (p.workspace_id, p.transaction_id) = (k.workspace_id, k.subject_id) ${SETTLEMENT}
-   where p.status not in ('settled', 'failed')
-   order by p.workspace_id, p.transaction_id`,
+   from work k join payout p on (p.workspace_id, p.transaction_id) = (k.workspace_id, k.subject_id) ${SETTLEMENT}
+   where k.kind = '${PAYOUT}' and (k.workspace_id, k.subject_id) > ($1, $2) and p.status not in ('settled', 'failed')
+   order by k.workspace_id, k.subject_id limit ${PAGE_SIZE}`,
 );
 const LAST_TRANSACTION = sqlStatement<{ at: string | null }>(
   'find_last_transaction',

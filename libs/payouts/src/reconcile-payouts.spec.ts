@@ -1,7 +1,9 @@
 import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
+import { listWork } from '@banking/work-queue';
 import { listDiscrepancies } from './discrepancies.js';
 import { payoutKey } from './payout-key.js';
 import { reconcilePayouts } from './reconcile-payouts.js';
+import { releaseParkedWork } from './release-parked-work.js';
 import { SandboxRail } from './sandbox-rail/sandbox-rail.js';
 import { payoutWorker, work } from './testing/workers.js';
 import { AMOUNT, NORTH, SOUTH, faults, keyOf, openWorld, passTime, payOut, type World } from './testing/world.js';
@@ -138,6 +140,29 @@ describe('reconcilePayouts', () => {
         },
       ]);
     }
+  });
+
+  it('parks work of the same workspace that was due before a payment that the books do not have', async () => {
+    await submitEarlier(payoutKey({ workspaceId: NORTH, transactionId: 777_777, nonce: '0123456789ab' }));
+    await world.owner.query(
+      `insert into work (workspace_id, kind, subject_id, due_at)
+       values ($1, 'execution', 1, now() - interval '1 hour'), ($1, 'execution', 2, now() + interval '1 hour'),
+              ($2, 'execution', 3, now() - interval '1 hour')`,
+      [NORTH, SOUTH],
+    );
+    const held = [{ workspaceId: NORTH, kind: 'execution', subjectId: 1 }];
+    const listParked = async () =>
+      (await listWork(world.database, { isParked: true })).map(({ subjectId }) => subjectId);
+
+    expect(await reconcile()).toMatchObject({ heldWork: held });
+    expect(await listParked()).toEqual([]);
+    expect(await reconcile({ isApplied: true })).toMatchObject({ heldWork: held });
+    expect(await listParked()).toEqual([1]);
+
+    expect(await releaseParkedWork(world.database, held[0]!)).toBe(true);
+    expect(await reconcile({ isApplied: true })).toMatchObject({ heldWork: [] });
+    expect(await listParked()).toEqual([]);
+    await world.owner.query(`delete from work`);
   });
 
   it('reports a payment with another amount, and does not record its events', async () => {

@@ -8,10 +8,12 @@ import {
   nameOfEvent,
   type BookedPayout,
 } from './booked-payouts.js';
+import { holdLateWork } from './hold-late-work.js';
 import { PAYOUT } from './open-payouts.js';
 import { parsePayoutKey } from './payout-key.js';
 import type { Rail, SubmittedPayment } from './rail.js';
 import { recordEvent, type RailEvent } from './record-rail-event.js';
+import type { WorkKey } from '@banking/work-queue';
 
 /**
  * A difference between the network and the books that an operator decides. `payment_not_in_books`: the network has a payment whose payout
@@ -21,7 +23,7 @@ import { recordEvent, type RailEvent } from './record-rail-event.js';
 export type PaymentDifferenceKind =
   'payment_not_in_books' | 'payment_not_at_network' | 'content_differs' | 'event_not_recorded';
 
-export interface PaymentDifference {
+interface PaymentDifference {
   readonly kind: PaymentDifferenceKind;
   readonly key: string;
   readonly workspaceId: number;
@@ -38,7 +40,7 @@ export interface PaymentDifference {
 }
 
 /** A payout whose events the network has and the books did not. */
-export interface LaggingPayout {
+interface LaggingPayout {
   readonly workspaceId: number;
   readonly transactionId: number;
   /** In the books, before. */
@@ -60,6 +62,8 @@ export interface Reconciliation {
   readonly unsubmitted: number;
   readonly lagging: readonly LaggingPayout[];
   readonly differences: readonly PaymentDifference[];
+  /** Due work, such as the run of an order, that may have made a payment which the books do not have. It is parked. */
+  readonly heldWork: readonly WorkKey[];
 }
 
 export interface ReconcileOptions {
@@ -99,7 +103,7 @@ const ASK_FIRST = sqlStatement(
  * later, and the network does not deliver acknowledged events again.
  *
  * Events of payouts that the books have are recorded as if the network had delivered them. A payment that the books do not have is
- * reported, never booked. May run beside workers, and again.
+ * reported, never booked, and work that could make it again is parked. May run beside workers, and again.
  *
  * @throws the errors of the network, and Refusal for a transient failure of the database
  */
@@ -112,7 +116,10 @@ export async function reconcilePayouts(options: ReconcileOptions): Promise<Recon
   const run = new ReconcileRun({ ...options, since, isApplied });
   await run.compareListed();
   await run.compareOpen();
-  return { since, isApplied, ...run.counts, lagging: run.lagging, differences: run.differences };
+  const { lagging, differences } = run;
+  const lost = differences.filter(({ kind }) => kind === 'payment_not_in_books');
+  const heldWork = await holdLateWork(books.database, lost, isApplied);
+  return { since, isApplied, ...run.counts, lagging, differences, heldWork };
 }
 
 class ReconcileRun {

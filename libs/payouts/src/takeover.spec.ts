@@ -21,7 +21,7 @@ const ENDS = [
 ] as const;
 
 /** Every call at which a worker can be stopped while it submits a payment and receives its events. */
-const PLACES = Array.from({ length: 9 }, (_, index) => index + 1).flatMap((nth) =>
+const PLACES = Array.from({ length: 10 }, (_, index) => index + 1).flatMap((nth) =>
   (['before', 'after'] as const).map((where) => ({ nth, where })),
 );
 
