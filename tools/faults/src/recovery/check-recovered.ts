@@ -35,7 +35,7 @@ const SETTLE_MS = 180_000;
 /** Orders of each kind that are sent again after the recovery. */
 const SENT_AGAIN_MAX = 30;
 
-export const ADVANCE_IDS = `
+const ADVANCE_IDS = `
   select setval(format('banking.%I', sequencename), last_value + 1000000)
   from pg_sequences where schemaname = 'banking' and last_value is not null`;
 

@@ -33,7 +33,7 @@ const program = new Command('recovery')
     new Argument('<recovery>', 'what to run').choices(['all', 'replica', ...RECOVERY_KINDS.map(({ name }) => name)]),
   )
   .option('--orders <number>', 'acknowledged orders before the backup, and after it', wholeNumber, 300)
-  .option('--transfers <number>', 'transfers in the books before the backup', wholeNumber, 0)
+  .option('--transfers <number>', 'transfers in the books before the orders', wholeNumber, 0)
   .option('--seed <number>', 'seed of the load (default: random)', wholeNumber)
   .option('--bin <folder>', 'folder of the PostgreSQL programs (default: that of pg_config, or of Debian)')
   .addHelpText('after', `\n${NOTES}`)

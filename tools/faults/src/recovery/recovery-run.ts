@@ -11,7 +11,7 @@ export interface RecoveryOptions {
   readonly seed: number;
   /** Acknowledged orders before the backup, and again after it. */
   readonly orders: number;
-  /** Transfers in the books before the backup; 0 for those of the orders. */
+  /** Transfers in the books before the orders. */
   readonly transfers: number;
   /** An empty folder that every user may enter. */
   readonly folder: string;
@@ -37,7 +37,7 @@ export interface RecoveredServer {
 }
 
 /** How long the steps took, by their names. */
-export type Seconds = Readonly<Record<string, number>>;
+type Seconds = Readonly<Record<string, number>>;
 
 export interface RecoveryResult extends RecoveryFigures {
   readonly kind: RecoveryKind;
@@ -75,9 +75,13 @@ export async function runRecovery(kind: RecoveryKind, options: RecoveryOptions):
     await primary.start();
     await createDatabase(primary);
     service = await Service.start(folder, primary.socket);
+    if (options.transfers > 0) {
+      onProgress(`posting ${options.transfers} transfers`);
+      await service.fund(options.transfers);
+    }
     load = await RecoveryLoad.prepare(service, folder, seed);
     load.start();
-    await fill(primary, load, options);
+    await load.more(options.orders);
     const { server, moment, seconds } = await kind.recover({
       ...{ options: { ...options, onProgress }, primary, service, load },
       replacement: () => addServer('recovered'),
@@ -103,20 +107,5 @@ export async function runRecovery(kind: RecoveryKind, options: RecoveryOptions):
     await load?.close().catch(() => undefined);
     await service?.close();
     for (const server of servers) await server.stop('SIGQUIT');
-  }
-}
-
-/** Lets the load run until the books have their size. */
-async function fill(
-  primary: PostgresServer,
-  load: RecoveryLoad,
-  { orders, transfers }: RecoveryOptions,
-): Promise<void> {
-  await load.more(orders);
-  for (;;) {
-    const [row] = await primary.query<{ count: number }>('select count(*)::int as count from transfer');
-    const missing = transfers - (row?.count ?? 0);
-    if (missing <= 0) return;
-    await load.more(Math.ceil(missing / 8) + 1);
   }
 }

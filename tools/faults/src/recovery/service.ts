@@ -7,7 +7,9 @@ import { freePort, ServiceProcess } from '../service-process.js';
 import { DATABASE, LOGIN } from './postgres-server.js';
 import { SwitchProxy } from './switch-proxy.js';
 
-const CLI = join(__dirname, '../../../../apps/cli/dist/main.js');
+const ROOT = join(__dirname, '../../../..');
+const CLI = join(ROOT, 'apps/cli/dist/main.js');
+const FUNDING = join(ROOT, 'tools/bench/dist/fund-process.js');
 const CALLER = 'ada@northwind.example';
 
 /** The output of a command. */
@@ -75,9 +77,19 @@ export class Service {
   }
 
   /** Runs a command of operators. */
-  async banking(...args: readonly string[]): Promise<CommandResult> {
+  banking(...args: readonly string[]): Promise<CommandResult> {
+    return this.run([CLI, ...args]);
+  }
+
+  /** Posts so many transfers at once, which takes a second for about a thousand. @throws Error if it fails */
+  async fund(transfers: number): Promise<void> {
+    const { exitCode, stderr } = await this.run([FUNDING, urlOf(this.database), String(transfers)]);
+    if (exitCode !== 0) throw new Error(`the funding ended with ${exitCode}: ${stderr}`);
+  }
+
+  private async run(args: readonly string[]): Promise<CommandResult> {
     const env = { PATH: process.env['PATH'], ...environmentOf(this.folder, this.database) };
-    const child = spawn(process.execPath, [CLI, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
     const output = { stdout: '', stderr: '' };
     for (const name of ['stdout', 'stderr'] as const) {
       child[name].setEncoding('utf8').on('data', (text: string) => (output[name] += text));
@@ -87,10 +99,12 @@ export class Service {
   }
 }
 
-function environmentOf(folder: string, { port }: SwitchProxy): Record<string, string> {
+const urlOf = ({ port }: SwitchProxy) => `postgres://${LOGIN}@127.0.0.1:${port}/${DATABASE}`;
+
+function environmentOf(folder: string, database: SwitchProxy): Record<string, string> {
   return {
     DATA_DIR: join(folder, 'data-dir'),
-    DATABASE_URL: `postgres://${LOGIN}@127.0.0.1:${port}/${DATABASE}`,
+    DATABASE_URL: urlOf(database),
     SANDBOX: 'on',
     DEMO_DATA: 'off',
   };
