@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { closeSync, openSync, readFileSync, statSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { appendFile, chmod, chown, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -153,13 +153,10 @@ export async function createDatabase(server: PostgresServer): Promise<void> {
   await server.query(`create database ${DATABASE} owner ${LOGIN}`, [], 'postgres');
 }
 
-/** The user `postgres` of the packages, or `nobody`. */
+/** The user of the packages. @throws Error if root has no such user to run a server as */
 function postgresUser(): OsUser {
   const users = readFileSync('/etc/passwd', 'utf8').split('\n');
-  for (const name of ['postgres', 'nobody']) {
-    const [, , uid, gid] = users.find((line) => line.startsWith(`${name}:`))?.split(':') ?? [];
-    if (uid !== undefined && gid !== undefined) return { uid: Number(uid), gid: Number(gid) };
-  }
-  const { uid, gid } = statSync('/tmp');
-  return { uid, gid };
+  const [, , uid, gid] = users.find((line) => line.startsWith('postgres:'))?.split(':') ?? [];
+  if (uid === undefined) throw new Error('there is no user postgres to run a server as: run as another user than root');
+  return { uid: Number(uid), gid: Number(gid) };
 }
