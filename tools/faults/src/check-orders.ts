@@ -23,7 +23,17 @@ export type CheckName =
   | 'books'
   | 'append-only'
   | 'outcome'
-  | 'processes';
+  | 'processes'
+  | 'deadlocks'
+  | 'readiness'
+  | 'response-time'
+  | 'stops'
+  | 'poison'
+  | 'claims'
+  | 'secrets'
+  | 'upstream'
+  | 'growth'
+  | 'starvation';
 
 /** Compares what the clients know with the final state of the database. */
 export function checkOrders(operations: readonly Operation[], books: BooksState): Violation[] {

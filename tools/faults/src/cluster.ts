@@ -2,6 +2,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { spawn } from 'node:child_process';
 import { LocalIssuer } from '@banking/local-issuer';
+import type { Endpoint } from './call.js';
 import { DatabaseProxy } from './database-proxy.js';
 import { DatabaseServer } from './database-server.js';
 import { type App, freePort, ServiceProcess } from './service-process.js';
@@ -22,6 +23,12 @@ export interface BooksProof {
   readonly output: string;
 }
 
+/** What differs from other clusters. */
+export interface ClusterOptions {
+  /** Of every process. */
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
 /** One PostgreSQL server, two api processes without due work, and two workers, each behind a proxy of its own. */
 export class Cluster {
   private constructor(
@@ -35,7 +42,11 @@ export class Cluster {
   ) {}
 
   /** Makes a database with demo data in the folder, and starts all processes on it. */
-  static async start(folder: string, onProgress: (line: string) => void): Promise<Cluster> {
+  static async start(
+    folder: string,
+    onProgress: (line: string) => void,
+    options: ClusterOptions = {},
+  ): Promise<Cluster> {
     const dataDir = join(folder, 'data');
     await mkdir(dataDir, { recursive: true });
     onProgress('starting PostgreSQL, two api processes and two workers');
@@ -45,7 +56,11 @@ export class Cluster {
     for (const [index, app] of APPS.entries()) {
       const proxy = await DatabaseProxy.start(database.socket);
       const name = `${app}-${index % 2}`;
-      const environment = { ...environmentOf(database, proxy, dataDir), CONNECTIONS_PER_ADDRESS: '1000' };
+      const environment = {
+        ...environmentOf(database, proxy, dataDir, `banking-${name}`),
+        CONNECTIONS_PER_ADDRESS: '1000',
+        ...options.environment,
+      };
       const logFile = join(folder, `${name}.log`);
       const process = new ServiceProcess({ app, name, port: await freePort(), logFile, environment });
       members.push({ app, process, proxy });
@@ -65,6 +80,11 @@ export class Cluster {
     return cluster;
   }
 
+  /** The caller and the api processes. */
+  get endpoint(): Endpoint {
+    return { token: this.token, url: (api) => this.url(api) };
+  }
+
   get members(): readonly Member[] {
     return [...this.apis, ...this.workers];
   }
@@ -77,6 +97,7 @@ export class Cluster {
   /** Ends every fault and starts what does not run, so that the final state can be read. */
   async heal(): Promise<void> {
     for (const { proxy, process } of this.members) {
+      proxy.accept();
       proxy.delay(0);
       proxy.endSilence();
       process.resume();
@@ -99,8 +120,18 @@ export class Cluster {
 
   async stop(): Promise<void> {
     await Promise.all(this.members.map(({ process }) => process.stop()));
-    await Promise.all([...this.members.map(({ proxy }) => proxy.close()), this.healthy.close()]);
+    await this.closeProxies();
     await this.database.stop();
+  }
+
+  /** Kills everything, when the state is of no more use. Nothing is started afterwards. */
+  async abandon(): Promise<void> {
+    const killed = this.members.map(({ process }) => process.abandon());
+    await Promise.all([...killed, this.closeProxies(), this.database.abandon()]);
+  }
+
+  private async closeProxies(): Promise<void> {
+    await Promise.all([...this.members.map(({ proxy }) => proxy.close()), this.healthy.close()]);
   }
 
   /** Removes the database; the logs stay. */
@@ -109,10 +140,16 @@ export class Cluster {
   }
 }
 
-function environmentOf({ login }: DatabaseServer, { port }: DatabaseProxy, dataDir: string): Record<string, string> {
+/** @param name of its connections, in pg_stat_activity */
+function environmentOf(
+  { login }: DatabaseServer,
+  { port }: DatabaseProxy,
+  dataDir: string,
+  name = 'banking',
+): Record<string, string> {
   return {
     DATA_DIR: dataDir,
-    DATABASE_URL: `postgres://${login.user}@127.0.0.1:${port}/${login.database}`,
+    DATABASE_URL: `postgres://${login.user}@127.0.0.1:${port}/${login.database}?application_name=${name}`,
     SANDBOX: 'on',
     DEMO_DATA: 'off',
   };

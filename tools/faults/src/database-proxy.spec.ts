@@ -104,6 +104,26 @@ describe('proxy between a process and PostgreSQL', () => {
     expect(Buffer.concat(received)).toEqual(COMMIT);
   });
 
+  it('closes the connection of a client that is just ending its side', async () => {
+    const open = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
+    client.write('hello');
+    await once(client, 'data');
+    const before = open();
+    // As when the client was killed: its end arrived, and the socket of the proxy is shutting down.
+    const [link] = Reflect.get(proxy, 'links') as Set<{ readonly client: Socket }>;
+    link?.client.end();
+    await new Promise((resolve) => process.nextTick(() => process.nextTick(resolve)));
+    const closed = ended();
+
+    proxy.reset();
+
+    await closed;
+    // Both ends of the connection. A handle that stays open takes a whole core.
+    for (let turn = 0; turn < 1_000 && open() > before - 2; turn += 1)
+      await new Promise((resolve) => setImmediate(resolve));
+    expect(open()).toBe(before - 2);
+  });
+
   it('drops what is sent in silence, and resets the connection when the silence ends', async () => {
     client.write('before');
     await once(client, 'data');

@@ -9,6 +9,8 @@ interface Link {
   readonly toClient: DelayedPipe;
   /** Bytes of both ends are dropped, and neither end is told. */
   isSilent: boolean;
+  /** What the server sent and the client does not receive yet. */
+  held?: Buffer[] | undefined;
 }
 
 /** ReadyForQuery outside a database transaction: what was sent before is committed. */
@@ -21,7 +23,7 @@ export type CutTime = 'before' | 'after';
 interface Cut {
   readonly name: Buffer;
   readonly when: CutTime;
-  readonly act: (link: Link) => void;
+  readonly act: (link: Link, bytes: Buffer) => void;
 }
 
 /**
@@ -32,6 +34,7 @@ interface Cut {
 export class DatabaseProxy {
   private delayMs = 0;
   private readonly links = new Set<Link>();
+  private isRefusing = false;
   private cut: Cut | undefined;
   /** Links on which the statement of the cut was sent. */
   private committing = new Set<Link>();
@@ -42,7 +45,10 @@ export class DatabaseProxy {
   static async start(socket: string): Promise<DatabaseProxy> {
     const listener = createServer();
     const proxy = new DatabaseProxy(listener);
-    listener.on('connection', (client) => proxy.join(client, connect(socket)));
+    listener.on('connection', (client) => {
+      if (proxy.isRefusing) client.resetAndDestroy();
+      else proxy.join(client, connect(socket));
+    });
     await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
     return proxy;
   }
@@ -71,6 +77,16 @@ export class DatabaseProxy {
     for (const link of this.links) this.resetLink(link);
   }
 
+  /** Resets every connection and refuses new ones, as if no server ran, until `accept`. */
+  refuse(): void {
+    this.isRefusing = true;
+    this.reset();
+  }
+
+  accept(): void {
+    this.isRefusing = false;
+  }
+
   /** Resets the connection of the next commit. @returns whether there was one before the signal */
   async resetAtCommit(when: CutTime, signal: AbortSignal): Promise<boolean> {
     return this.interrupt('commit', when, signal, (link) => this.resetLink(link));
@@ -90,6 +106,24 @@ export class DatabaseProxy {
     return release;
   }
 
+  /**
+   * Waits until the server has responded to the next statement of this name, and holds the response back.
+   *
+   * @returns delivers it, late; undefined if the signal ended the wait first
+   */
+  async holdBack(statement: string, signal: AbortSignal): Promise<(() => void) | undefined> {
+    let deliver: (() => void) | undefined;
+    await this.interrupt(statement, 'after', signal, (link, bytes) => {
+      const held = [bytes];
+      link.held = held;
+      deliver = () => {
+        link.held = undefined;
+        for (const piece of held) link.toClient.pass(piece, 0);
+      };
+    });
+    return deliver;
+  }
+
   async close(): Promise<void> {
     this.reset();
     await new Promise((resolve) => this.listener.close(resolve));
@@ -99,7 +133,7 @@ export class DatabaseProxy {
     statement: string,
     when: CutTime,
     signal: AbortSignal,
-    act: (link: Link) => void,
+    act: (link: Link, bytes: Buffer) => void,
   ): Promise<boolean> {
     if (signal.aborted) return Promise.resolve(false);
     return new Promise((resolve) => {
@@ -112,7 +146,7 @@ export class DatabaseProxy {
       const giveUp = () => end(false);
       signal.addEventListener('abort', giveUp, { once: true });
       const name = Buffer.from(`\0${statement}\0`);
-      this.cut = { name, when, act: (link) => (act(link), end(true)) };
+      this.cut = { name, when, act: (link, bytes) => (act(link, bytes), end(true)) };
     });
   }
 
@@ -137,7 +171,8 @@ export class DatabaseProxy {
 
   private resetLink(link: Link): void {
     link.isSilent = false;
-    if (!link.client.destroyed) link.client.resetAndDestroy();
+    // A socket whose end was sent cannot be reset. Node then never closes its handle, which takes a whole core.
+    if (link.client.writable) link.client.resetAndDestroy();
     this.end(link);
   }
 
@@ -150,7 +185,7 @@ export class DatabaseProxy {
   private passToServer(link: Link, bytes: Buffer): void {
     if (link.isSilent) return;
     if (this.cut !== undefined && bytes.includes(this.cut.name)) {
-      if (this.cut.when === 'before') return this.cut.act(link);
+      if (this.cut.when === 'before') return this.cut.act(link, bytes);
       this.committing.add(link);
     }
     link.toServer.pass(bytes, this.delayMs);
@@ -158,7 +193,10 @@ export class DatabaseProxy {
 
   private passToClient(link: Link, bytes: Buffer): void {
     if (link.isSilent) return;
-    if (this.cut?.when === 'after' && this.committing.has(link) && bytes.includes(READY)) return this.cut.act(link);
+    if (link.held !== undefined) return void link.held.push(bytes);
+    if (this.cut?.when === 'after' && this.committing.has(link) && bytes.includes(READY)) {
+      return this.cut.act(link, bytes);
+    }
     link.toClient.pass(bytes, this.delayMs);
   }
 }

@@ -3,11 +3,13 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-postgres';
 import { Client, type QueryResultRow } from 'pg';
+import { runEnd } from './end-with-run.js';
 
 /** Without these an acknowledged order may be lost in a crash, and a run would prove nothing. */
 const DURABLE = ['fsync', 'full_page_writes', 'synchronous_commit', 'data_checksums'] as const;
 
 const RESTART_MS = 60_000;
+const PID_FILE = 'postmaster.pid';
 
 /** The connections of the services. */
 const BACKENDS = `
@@ -20,6 +22,8 @@ const BACKENDS = `
  * queries here run as the superuser, beside the proxies, so that a fault of a process does not disturb the judge.
  */
 export class DatabaseServer {
+  private isAbandoned = false;
+
   private constructor(
     private readonly embedded: EmbeddedServer,
     private readonly folder: string,
@@ -27,6 +31,7 @@ export class DatabaseServer {
 
   /** @throws Error if the server could lose a commit */
   static async start(dataDir: string, log: (line: string) => void): Promise<DatabaseServer> {
+    runEnd.add({ pidFile: join(dataDir, 'database', PID_FILE) });
     const embedded = await attachEmbeddedServer({ dataDir, log });
     const [row] = await queryOnce<{ folder: string }>(embedded, `select current_setting('data_directory') as folder`);
     const server = new DatabaseServer(embedded, row?.folder ?? '');
@@ -60,9 +65,13 @@ export class DatabaseServer {
    */
   async endPostmaster(signal: 'SIGKILL' | 'SIGQUIT'): Promise<void> {
     const pid = this.postmaster();
+    if (pid === undefined) throw new Error('there is no postmaster to end');
     process.kill(pid, signal);
     // Until it is gone, it may still take a query.
-    while (isAlive(pid)) await sleep(10);
+    while (isAlive(pid)) {
+      this.requireRun();
+      await sleep(10);
+    }
     await this.ready();
   }
 
@@ -89,6 +98,7 @@ export class DatabaseServer {
   async ready(): Promise<void> {
     const until = Date.now() + RESTART_MS;
     for (;;) {
+      this.requireRun();
       try {
         await this.query('select 1');
         return;
@@ -101,6 +111,25 @@ export class DatabaseServer {
 
   async stop(): Promise<void> {
     await this.embedded.detach();
+    runEnd.remove({ pidFile: join(this.folder, PID_FILE) });
+  }
+
+  /** Ends the server without a checkpoint, when the state of the run is of no more use. */
+  async abandon(): Promise<void> {
+    this.isAbandoned = true;
+    let isDetached = false;
+    const detached = this.stop().finally(() => (isDetached = true));
+    // A restart may be under way, so that there is another postmaster each time.
+    while (!isDetached) {
+      const pid = this.postmaster();
+      if (pid !== undefined && isAlive(pid)) process.kill(pid, 'SIGQUIT');
+      await Promise.race([detached, sleep(100)]);
+    }
+  }
+
+  /** A loop that waits for the server ends with the run. */
+  private requireRun(): void {
+    if (this.isAbandoned) throw new Error('the run has ended');
   }
 
   private async requireDurability(): Promise<void> {
@@ -114,8 +143,14 @@ export class DatabaseServer {
     }
   }
 
-  private postmaster(): number {
-    return Number(readFileSync(join(this.folder, 'postmaster.pid'), 'utf8').split('\n')[0]);
+  /** Undefined while no server runs. */
+  private postmaster(): number | undefined {
+    try {
+      const pid = Number.parseInt(readFileSync(join(this.folder, PID_FILE), 'latin1'), 10);
+      return pid > 0 ? pid : undefined;
+    } catch {
+      return undefined;
+    }
   }
 }
 

@@ -1,17 +1,27 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientLog } from './client-log.js';
 import type { Cluster, Member } from './cluster.js';
+import type { Violation } from './check-orders.js';
 import type { CutTime } from './database-proxy.js';
-import type { FaultKind, PlannedFault } from './schedule.js';
+import { stopForAWhile } from './outage.js';
+import type { PlannedFault, PlannedKind } from './schedule.js';
 
 /** A commit comes soon under load. */
 const COMMIT_WAIT_MS = 2_000;
 const DELAY_MS = 500;
 
-/** Injects one fault and waits until it is over. @returns the target, or undefined if the fault found none */
-type Injection = (cluster: Cluster, fault: PlannedFault) => Promise<string | undefined>;
+type Report = (violations: readonly Violation[]) => void;
 
-const INJECTIONS: Readonly<Record<FaultKind, Injection>> = {
+/** Injects one fault and waits until it is over. @returns the target, or undefined if the fault found none */
+type Injection = (cluster: Cluster, fault: PlannedFault, report: Report) => Promise<string | undefined>;
+
+/** Who is told of a fault, and of what it violated. */
+export interface InjectOptions {
+  readonly onFault: (kind: PlannedKind) => void;
+  readonly report: Report;
+}
+
+const INJECTIONS: Readonly<Record<PlannedKind, Injection>> = {
   'kill-api': ({ apis }, fault) => killAndStart(chosen(apis, fault)),
   'kill-worker': ({ workers }, fault) => killAndStart(chosen(workers, fault)),
   'pause-api': ({ apis }, fault) => pause(chosen(apis, fault), fault.lastsMs),
@@ -24,6 +34,10 @@ const INJECTIONS: Readonly<Record<FaultKind, Injection>> = {
   },
   'stop-postmaster': async ({ database }) => {
     await database.endPostmaster('SIGQUIT');
+    return 'postmaster';
+  },
+  outage: async (cluster, _, report) => {
+    report(await stopForAWhile(cluster));
     return 'postmaster';
   },
   delay: async ({ members }, fault) => {
@@ -59,13 +73,13 @@ export async function injectFaults(
   plan: Iterable<PlannedFault>,
   log: ClientLog,
   signal: AbortSignal,
-  onFault: (kind: FaultKind) => void,
+  { onFault, report }: InjectOptions,
 ): Promise<void> {
   for (const fault of plan) {
     if (signal.aborted) return;
     await sleep(fault.afterMs, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return;
-    const target = await INJECTIONS[fault.kind](cluster, fault);
+    const target = await INJECTIONS[fault.kind](cluster, fault, report);
     if (target === undefined) continue;
     await log.append({ event: 'fault', kind: fault.kind, target });
     onFault(fault.kind);

@@ -1,16 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type MinorUnits, parseTransferAmount, subtract } from '@banking/domain';
+import { call, type Endpoint } from './call.js';
 import type { ClientLog, ResponseEvent, SentOrder } from './client-log.js';
 import type { Random } from './random.js';
-import { call, type Endpoint, isRetried, sendOrder } from './send-order.js';
+import { isRetried, sendOrder } from './send-order.js';
 import { FUNDS, type LoadAccount, type LoadWorld, PAYOUT_AMOUNT, PAYOUT_FEE } from './world.js';
 
 /** A client gives up an order after this time; its outcome may then stay unknown. */
 const GIVE_UP_MS = 60_000;
 const PAUSE_MS = [50, 400] as const;
-const AMOUNT_MAX = 500;
-/** Of 10 orders, so many are payouts, and so many pay from the account of the client. The others are between pool accounts. */
-const SHARES = { payout: 1, owned: 5 };
+/** Minor units. The least of a conversion is more than a unit of the other currency. */
+const AMOUNTS = [5, 500] as const;
+/**
+ * Of 10 orders, so many are payouts, so many pay from the account of the client, and so many convert between two pool accounts. The
+ * others are between pool accounts of one currency.
+ */
+const SHARES = { payout: 1, owned: 5, quad: 2 };
 
 export interface LoadOptions {
   readonly endpoint: Endpoint;
@@ -21,7 +26,9 @@ export interface LoadOptions {
   readonly prefix: string;
   readonly signal: AbortSignal;
   /** Called after each order. */
-  readonly onOrder: (outcome: ResponseEvent['outcome']) => void;
+  readonly onOrder: (outcome: ResponseEvent['outcome'], isQuad: boolean) => void;
+  /** Waits between two orders of a client; missing for none. */
+  readonly pause?: (signal: AbortSignal) => Promise<void>;
   /** Called after each read that was compared. */
   readonly onRead: () => void;
 }
@@ -31,6 +38,8 @@ interface Choice {
   readonly order: SentOrder;
   readonly isPayout: boolean;
   readonly isOwned: boolean;
+  /** Between two currencies, so that four accounts are debited or credited: payer, payee, and ours of both currencies. */
+  readonly isQuad: boolean;
 }
 
 /** Runs one client for each owned account until the signal. Each client finishes the order it has begun. */
@@ -53,13 +62,14 @@ class LoadClient {
   }
 
   async run(): Promise<void> {
-    const { signal, onOrder } = this.options;
+    const { signal, onOrder, pause } = this.options;
     while (!signal.aborted) {
       const choice = this.choose();
       const { outcome, orderId, api } = await this.place(choice);
-      onOrder(outcome);
+      onOrder(outcome, choice.isQuad);
       if (choice.isOwned) this.count(choice, outcome);
       if (outcome === 'ok' && orderId !== undefined) await this.readBack(choice, orderId, api + 1);
+      await pause?.(signal);
     }
   }
 
@@ -70,16 +80,18 @@ class LoadClient {
     const isPayout = kind < SHARES.payout;
     const isOwned = isPayout || kind < SHARES.payout + SHARES.owned;
     const payer = isOwned ? account : random.pick(world.pool);
-    const payees = world.pool.filter(({ currency, id }) => currency === payer.currency && id !== payer.id);
+    const isQuad = !isOwned && kind < SHARES.payout + SHARES.owned + SHARES.quad;
+    const isPayee = ({ currency, id }: LoadAccount) =>
+      isQuad ? currency !== payer.currency : currency === payer.currency && id !== payer.id;
+    const payees = world.pool.filter(isPayee);
     const key = `${prefix}-${this.index}-${(this.placed += 1)}`;
     const recipientId = isPayout
       ? world.payoutRecipient(payer.workspaceId)
       : world.recipientFor(payer.workspaceId, random.pick(payees));
-    const amount = String(isPayout ? PAYOUT_AMOUNT : random.between(1, AMOUNT_MAX));
+    const amount = String(isPayout ? PAYOUT_AMOUNT : random.between(...AMOUNTS));
     return {
       order: { key, workspaceId: payer.workspaceId, accountId: payer.id, recipientId, amount },
-      isPayout,
-      isOwned,
+      ...{ isPayout, isOwned, isQuad },
     };
   }
 

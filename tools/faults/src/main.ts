@@ -36,7 +36,9 @@ const program = new Command('faults')
   .exitOverride()
   .showHelpAfterError()
   .action(async (_: unknown, { seed = randomInt(SEED_MAX), minutes }: Options, { processedArgs }: Command) => {
-    process.exitCode = await run(processedArgs[0] as readonly ServicePromise[], seed, minutes);
+    const exitCode = await run(processedArgs[0] as readonly ServicePromise[], seed, minutes);
+    // What an interrupted scenario still waits for is of no more use.
+    process.exit(exitCode);
   });
 
 async function run(promises: readonly ServicePromise[], seed: number, minutes: number | undefined): Promise<number> {
@@ -60,10 +62,14 @@ async function run(promises: readonly ServicePromise[], seed: number, minutes: n
   return 1;
 }
 
-/** Aborted by Ctrl-C or SIGTERM, so that no process of the run remains. */
+/** Aborted by Ctrl-C or SIGTERM, so that no process of the run remains. The second one ends this process at once. */
 function interruption(): AbortSignal {
   const controller = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => controller.abort());
+  const interrupt = () => {
+    if (controller.signal.aborted) process.exit(INTERRUPTED);
+    controller.abort();
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, interrupt);
   return controller.signal;
 }
 

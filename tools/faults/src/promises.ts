@@ -1,10 +1,13 @@
 import type { CheckName } from './check-orders.js';
 import type { Figures, Scenario } from './scenario.js';
 import { loadScenario } from './scenarios/load-scenario.js';
+import { databaseErrors } from './scenarios/database-errors.js';
+import { lostLease } from './scenarios/lost-lease.js';
 import { lostReply } from './scenarios/lost-reply.js';
 import { payoutCrash } from './scenarios/payout-crash.js';
 import { sameKey } from './scenarios/same-key.js';
 import { spend } from './scenarios/spend.js';
+import { stops } from './scenarios/stops.js';
 
 /** One promise of the service and how it is proved. */
 export interface ServicePromise {
@@ -24,35 +27,41 @@ const KILLS = { afterMs: [200, 3_000], lastsMs: [500, 3_000] } as const;
 const OUTAGES = { afterMs: [500, 4_000], lastsMs: [500, 3_000] } as const;
 
 export const SCENARIOS: readonly Scenario[] = [
-  loadScenario({ name: 'bank', faults: [], minutesMax: 5 }),
+  loadScenario({ name: 'bank', faults: [], phase: 'other', minutesMax: 2.5 }),
   spend,
   loadScenario({
     name: 'service-crashes',
     faults: ['kill-api', 'kill-worker', 'kill-api', 'kill-worker', 'pause-api', 'pause-worker'],
     times: KILLS,
-    minutesMax: 8,
+    phase: 'other',
+    minutesMax: 3.5,
   }),
   loadScenario({
     name: 'database-crashes',
     faults: ['kill-postmaster', 'stop-postmaster'],
     times: OUTAGES,
-    minutesMax: 10,
+    phase: 'other',
+    minutesMax: 2.5,
   }),
   lostReply,
   sameKey,
   payoutCrash,
+  databaseErrors,
+  lostLease,
+  stops,
   loadScenario({
     name: 'connections',
     faults: ['terminate-backend', 'kill-backend', 'delay', 'half-open', 'reset', 'reset-at-commit'],
     times: OUTAGES,
-    minutesMax: 8,
+    phase: 'alone',
+    minutesMax: 5,
   }),
 ];
 
 const ORDERS = ['acknowledged', 'refused', 'stray-orders', 'one-order-per-key', 'same-response', 'balances'] as const;
 const BOOKS = ['money', 'floor', 'books', 'append-only'] as const;
 /** What must hold in every run under faults. */
-const ALL = [...ORDERS, ...BOOKS, 'reads', 'payouts', 'outcome', 'processes'] as const;
+const ALL = [...ORDERS, ...BOOKS, 'reads', 'payouts', 'outcome', 'processes', 'secrets'] as const;
 
 export const PROMISES: readonly ServicePromise[] = [
   promise('P1', 'Money per currency is conserved', 'bank', { snapshots: 1_000 }, ['money', 'books', 'balances']),
@@ -77,7 +86,21 @@ export const PROMISES: readonly ServicePromise[] = [
     ...BOOKS,
     'balances',
   ]),
+  promise('P12', 'Orders on the same accounts make no deadlock', 'bank', { quads: 500, acknowledged: 3_000 }, [
+    'deadlocks',
+  ]),
+  promise('P13', 'A conflict in the database is retried or a 503', 'database-errors', { injected: 1_000, faults: 50 }, [
+    'outcome',
+    ...ORDERS,
+  ]),
   promise('P15', 'A payout is paid once by the network', 'payout-crash', { kills: 200 }, ['payouts', ...ORDERS]),
+  promise('P17', 'A worker that lost its lease completes nothing', 'lost-lease', { takeovers: 100 }, [
+    'claims',
+    'payouts',
+    ...ORDERS,
+  ]),
+  promise('P26', 'A stop loses no request', 'stops', { stops: 20, requests: 2_000 }, ['stops', ...ORDERS]),
+  promise('P31', 'Logs and errors contain no secret', 'bank', { acknowledged: 1_000, searched: 5_000 }, ['secrets']),
   {
     ...promise('P27', 'The promises hold while connections to PostgreSQL fail', 'connections', { faults: 60 }, ALL),
     notMeasured: 'readiness and the time of each response',

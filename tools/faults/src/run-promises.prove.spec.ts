@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { type LogEvent, parseLog } from './client-log.js';
 import type { Cluster } from './cluster.js';
 import { PROMISES, SCENARIOS } from './promises.js';
-import { runPromises, runScenario, type RunOptions } from './run-promises.js';
+import { runPromises, type RunOptions } from './run-promises.js';
+import { runScenario } from './run-scenario.js';
 import type { Scenario } from './scenario.js';
 
 const SEED = 4711;

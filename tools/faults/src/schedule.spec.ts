@@ -1,9 +1,9 @@
 import { randomOf } from './random.js';
-import { FAULT_KINDS, type FaultKind, planFaults } from './schedule.js';
+import { FAULT_KINDS, type PlannedKind, planFaults } from './schedule.js';
 
 const TIMES = { afterMs: [200, 3_000], lastsMs: [10, 20] } as const;
 
-function planned(seed: number, count: number, kinds: readonly FaultKind[] = FAULT_KINDS) {
+function planned(seed: number, count: number, kinds: readonly PlannedKind[] = FAULT_KINDS) {
   const plan = planFaults(randomOf(seed), kinds, TIMES);
   return Array.from({ length: count }, () => plan.next().value!);
 }

@@ -1,19 +1,35 @@
 import type { Random } from './random.js';
 
-/** The kinds of faults. Those of the connection are injected by the proxy between one process and PostgreSQL. */
+/** The kinds of faults of a plan. Those of the connection are injected by the proxy between one process and PostgreSQL. */
 export const FAULT_KINDS = [
   ...['kill-api', 'kill-worker', 'pause-api', 'pause-worker'],
-  ...['terminate-backend', 'kill-backend', 'kill-postmaster', 'stop-postmaster'],
+  ...['terminate-backend', 'kill-backend', 'kill-postmaster', 'stop-postmaster', 'outage'],
   ...['delay', 'half-open', 'reset', 'reset-at-commit'],
 ] as const;
 
-export type FaultKind = (typeof FAULT_KINDS)[number];
+export type PlannedKind = (typeof FAULT_KINDS)[number];
+
+/** The SQLSTATEs of the failures that a service must survive: conflicts, a lock, a cancelled statement, a lost connection. */
+export const SQLSTATES = ['40001', '40P01', '55P03', '57014', '08006'] as const;
+
+/** All kinds of faults. Those without a plan belong to one scenario, which chooses their time. */
+export type FaultKind =
+  | PlannedKind
+  | `sqlstate-${(typeof SQLSTATES)[number]}`
+  | 'sigterm-api'
+  | 'lease-expired'
+  | 'lock'
+  | 'poison'
+  | 'upstream-reset'
+  | 'slow-head'
+  | 'slow-body'
+  | 'slow-read';
 
 /** A fault and when it is injected. */
 export interface PlannedFault {
   /** After the end of the fault before it. */
   readonly afterMs: number;
-  readonly kind: FaultKind;
+  readonly kind: PlannedKind;
   /** Chooses one of the processes or connections that the fault may hit. */
   readonly target: number;
   /** How long a pause, a delay or a half-open connection lasts. */
@@ -27,7 +43,7 @@ export interface FaultTimes {
 }
 
 /** An endless plan: every kind once in each round, in random order. The same seed gives the same plan. */
-export function* planFaults(random: Random, kinds: readonly FaultKind[], times: FaultTimes): Generator<PlannedFault> {
+export function* planFaults(random: Random, kinds: readonly PlannedKind[], times: FaultTimes): Generator<PlannedFault> {
   for (;;) {
     for (const kind of shuffled(random, kinds)) {
       yield {

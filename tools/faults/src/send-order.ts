@@ -1,54 +1,6 @@
 import { createHash } from 'node:crypto';
+import { call, type Endpoint, type Received } from './call.js';
 import type { ClientLog, Outcome, ResponseEvent, SentOrder } from './client-log.js';
-
-/** The api processes and the caller. */
-export interface Endpoint {
-  readonly token: string;
-  url(api: number): string;
-}
-
-/** A response, or the error of a request without one. */
-export interface Received {
-  readonly status?: number;
-  readonly body: string;
-  readonly error?: string;
-}
-
-const DEADLINE_MS = 15_000;
-
-/** Sends one request. Never throws: the error of a connection is a result. */
-export async function call(
-  { token, url }: Endpoint,
-  { api, method, path, workspaceId, key, body, signal }: CallOptions,
-): Promise<Received> {
-  try {
-    const response = await fetch(`${url(api)}${path}`, {
-      method,
-      headers: {
-        Authorization: `Bearer ${token}`,
-        'Workspace-ID': String(workspaceId),
-        ...(body !== undefined && { 'Content-Type': 'application/json' }),
-        ...(key !== undefined && { 'Idempotency-Key': key }),
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-      signal: signal ?? AbortSignal.timeout(DEADLINE_MS),
-    });
-    return { status: response.status, body: await response.text() };
-  } catch (error) {
-    const { name, cause } = error as Error & { cause?: { code?: string } };
-    return { body: '', error: cause?.code ?? name };
-  }
-}
-
-export interface CallOptions {
-  readonly api: number;
-  readonly method: 'GET' | 'POST';
-  readonly path: string;
-  readonly workspaceId: number;
-  readonly key?: string;
-  readonly body?: unknown;
-  readonly signal?: AbortSignal;
-}
 
 /** What the body of an order says beyond the log. Every second order has an externalReference, which is unique by itself. */
 export function orderBody({ key, recipientId, amount }: SentOrder, isPayout: boolean) {
@@ -77,7 +29,7 @@ export async function sendOrder(
   endpoint: Endpoint,
   log: ClientLog,
   { order, isPayout, attempt, api, signal }: Attempt,
-): Promise<ResponseEvent & { readonly body: string }> {
+): Promise<ResponseEvent & { readonly body: string; readonly retryAfter: string | undefined }> {
   const { key, workspaceId, accountId } = order;
   await log.append({ event: 'send', ...order, attempt, api });
   const received = await call(endpoint, {
@@ -87,14 +39,18 @@ export async function sendOrder(
   });
   const event: ResponseEvent = { event: 'response', key, attempt, ...classify(received) };
   await log.append(event);
-  return { ...event, body: received.body };
+  return { ...event, body: received.body, retryAfter: received.headers?.['retry-after'] };
 }
 
 /**
  * 4xx: refused, nothing was done. 503: the interface promises the same. Any other failure: unknown.
  * A body that is no order makes an acknowledgement unknown, because its client cannot read it.
  */
-export function classify({ status, body, error }: Received): Omit<ResponseEvent, 'event' | 'key' | 'attempt'> {
+export function classify({
+  status,
+  body,
+  error,
+}: Pick<Received, 'status' | 'body' | 'error'>): Omit<ResponseEvent, 'event' | 'key' | 'attempt'> {
   if (status === undefined) return { outcome: 'unknown', reason: error ?? 'no response' };
   const parsed = parsedOf(body);
   if (status >= 200 && status < 300) {

@@ -3,6 +3,7 @@ import { closeSync, openSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { runEnd } from './end-with-run.js';
 
 const ROOT = join(__dirname, '../../..');
 const START_MS = 120_000;
@@ -25,6 +26,7 @@ export class ServiceProcess {
   private child: ChildProcess | undefined;
   private isPaused = false;
   private isEnding = false;
+  private isAbandoned = false;
   /** How the process ended without a signal of ours. A service survives the loss of its database. */
   readonly ownEnds: string[] = [];
 
@@ -44,6 +46,7 @@ export class ServiceProcess {
 
   /** Starts the process and waits until it is ready. @throws Error if it ends before */
   async start(extra: Readonly<Record<string, string>> = {}): Promise<void> {
+    if (this.isAbandoned) throw new Error(`the run has ended, so ${this.name} is not started`);
     const { app, port, logFile, environment } = this.options;
     const log = openSync(logFile, 'a');
     const own = app === 'api' ? { PORT: String(port), WORKER: 'off' } : { HEALTH_PORT: String(port) };
@@ -57,8 +60,11 @@ export class ServiceProcess {
     this.isEnding = false;
     const killWithUs = () => child.kill('SIGKILL');
     process.once('exit', killWithUs);
+    const registered = child.pid === undefined ? undefined : { pid: child.pid };
+    if (registered !== undefined) runEnd.add(registered);
     child.once('exit', (code, signal) => {
       process.off('exit', killWithUs);
+      if (registered !== undefined) runEnd.remove(registered);
       if (!this.isEnding) this.ownEnds.push(`${this.name} ended by itself with ${signal ?? `exit code ${code}`}`);
     });
     await this.ready();
@@ -79,6 +85,12 @@ export class ServiceProcess {
     await this.end('SIGKILL');
   }
 
+  /** Kills the process for good: it is not started again. */
+  async abandon(): Promise<void> {
+    this.isAbandoned = true;
+    await this.kill();
+  }
+
   pause(): void {
     this.isPaused = this.child?.kill('SIGSTOP') === true;
   }
@@ -94,6 +106,16 @@ export class ServiceProcess {
     const deadline = setTimeout(() => this.child?.kill('SIGKILL'), STOP_MS);
     await this.end('SIGINT');
     clearTimeout(deadline);
+  }
+
+  /** Stops the process as a supervisor does, and kills it if it does not end. */
+  async terminate(): Promise<{ readonly code: number | null; readonly ms: number }> {
+    const { child } = this;
+    const beganAt = Date.now();
+    const deadline = setTimeout(() => child?.kill('SIGKILL'), STOP_MS);
+    await this.end('SIGTERM');
+    clearTimeout(deadline);
+    return { code: child?.exitCode ?? null, ms: Date.now() - beganAt };
   }
 
   private async end(signal: NodeJS.Signals): Promise<void> {

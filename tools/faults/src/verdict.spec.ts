@@ -12,7 +12,7 @@ const RESULT: ScenarioResult = {
   figures: { kills: 50, acknowledged: 5_000 },
   faults: new Map([['kill-api', 50]]),
   wantedFaults: ['kill-api'],
-  ...{ operations: 6_000, succeeded: 5_000, violations: [] },
+  ...{ operations: 6_000, succeeded: 5_000, violations: [], doubts: [] },
 };
 const LOST = { check: 'acknowledged', detail: 'f1-0-1 was acknowledged, and has no order' } as const;
 
@@ -41,6 +41,7 @@ describe('verdict', () => {
     ['0 % of the operations succeeded', { operations: 0, succeeded: 0 }, {}],
     ['not injected: pause-api', { wantedFaults: ['kill-api', 'pause-api'] }, {}],
     ['the run ended early: ECONNREFUSED', { error: 'ECONNREFUSED' }, {}],
+    ['faketime is not installed', { doubts: ['faketime is not installed'] }, {}],
     ['not measured: readiness', {}, { notMeasured: 'readiness' }],
   ])('is unknown, because: %s', (note, result, promise) => {
     const row = judge({ ...PROMISE, ...promise }, { ...RESULT, ...result });

@@ -16,6 +16,8 @@ export interface ScenarioResult {
   readonly operations: number;
   readonly succeeded: number;
   readonly violations: readonly Violation[];
+  /** Why the run shows less than it should. */
+  readonly doubts: readonly string[];
   /** The error that ended the run before the final state was read. */
   readonly error?: string | undefined;
   readonly logPath: string;
@@ -36,7 +38,7 @@ export interface Row {
 const SUCCESS_MIN = 0.3;
 
 /** Figures that only the final checks count. */
-const FINAL: readonly Figure[] = ['refusedChanges'];
+const FINAL: readonly Figure[] = ['refusedChanges', 'searched'];
 
 const figuresOf = (goals: Figures) => Object.entries(goals) as [Figure, number][];
 
@@ -73,7 +75,7 @@ const othersText = (others: readonly Violation[]) =>
   others.length === 0 ? [] : [`other checks failed: ${[...new Set(others.map(({ check }) => check))].join(', ')}`];
 
 function doubtsOf({ goals, notMeasured }: ServicePromise, result: ScenarioResult): string[] {
-  const { figures, faults, wantedFaults, operations, succeeded, error } = result;
+  const { figures, faults, wantedFaults, operations, succeeded, doubts, error } = result;
   const share = operations === 0 ? 0 : succeeded / operations;
   const missing = [...new Set(wantedFaults)].filter((kind) => !faults.get(kind));
   const isShort = figuresOf(goals).some(([figure, goal]) => (figures[figure] ?? 0) < goal);
@@ -82,6 +84,7 @@ function doubtsOf({ goals, notMeasured }: ServicePromise, result: ScenarioResult
     ...(share < SUCCESS_MIN ? [`${Math.round(100 * share)} % of the operations succeeded`] : []),
     ...(missing.length > 0 ? [`not injected: ${missing.join(', ')}`] : []),
     ...(isShort ? ['figure not reached'] : []),
+    ...doubts,
     ...(notMeasured === undefined ? [] : [`not measured: ${notMeasured}`]),
   ];
 }
@@ -96,6 +99,17 @@ const UNITS: Readonly<Record<Figure, string>> = {
   mutations: 'other bodies',
   refusedChanges: 'changes refused',
   kills: 'kills',
+  outages: 'outages',
+  quads: 'conversions',
+  injected: 'errors injected',
+  takeovers: 'claims taken over',
+  stops: 'stops',
+  parked: 'parked',
+  payouts: 'payouts',
+  minutes: 'minutes',
+  requests: 'requests',
+  searched: 'texts searched',
+  sockets: 'slow connections',
 };
 
 function reachedText({ goals }: ServicePromise, { figures }: ScenarioResult): string {

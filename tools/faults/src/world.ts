@@ -1,5 +1,5 @@
 import { type MinorUnits, minorUnits } from '@banking/domain';
-import { call, type CallOptions, type Endpoint } from './send-order.js';
+import { call, type CallOptions, type Endpoint } from './call.js';
 
 /** An account of the load, with the balance it was funded with. */
 export interface LoadAccount {

@@ -16,10 +16,11 @@ const ATTEMPTS_MAX = 20;
 export const lostReply: Scenario = {
   name: 'lost-reply',
   faults: ['kill-api', 'reset-at-commit'],
-  minutesMax: 12,
+  phase: 'other',
+  minutesMax: 3,
   async run(context) {
     const { cluster, prefix, tally, signal, onProgress, random } = context;
-    const endpoint = { token: cluster.token, url: (api: number) => cluster.url(api) };
+    const { endpoint } = cluster;
     const preparation = new Preparation(endpoint);
     await preparation.readProducts();
     const payer = await preparation.openAccount(1, 'EUR', FUNDS);
@@ -40,7 +41,7 @@ export const lostReply: Scenario = {
 /** @returns whether the commit was interrupted and the order acknowledged by both processes afterwards */
 async function playRound(context: RunContext, order: SentOrder, round: number): Promise<boolean> {
   const { cluster, log, tally } = context;
-  const endpoint = { token: cluster.token, url: (api: number) => cluster.url(api) };
+  const { endpoint } = cluster;
   const first = round % 2;
   const member = cluster.apis[first] as Member;
   const client = new AbortController();
@@ -78,7 +79,7 @@ async function retry(
   from: number,
   api: number,
 ): Promise<{ readonly isOk: boolean; readonly attempt: number }> {
-  const endpoint = { token: cluster.token, url: (number: number) => cluster.url(number) };
+  const { endpoint } = cluster;
   let attempt = from;
   for (; ; attempt += 1) {
     const response = await sendOrder(endpoint, log, { order, isPayout: false, attempt, api });

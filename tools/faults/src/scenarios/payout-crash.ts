@@ -13,10 +13,11 @@ const SUBMISSION_WAIT_MS = 20_000;
 export const payoutCrash: Scenario = {
   name: 'payout-crash',
   faults: ['kill-worker'],
-  minutesMax: 15,
+  phase: 'other',
+  minutesMax: 3.5,
   async run(context) {
     const { cluster, signal, onProgress } = context;
-    const endpoint = { token: cluster.token, url: (api: number) => cluster.url(api) };
+    const { endpoint } = cluster;
     const preparation = new Preparation(endpoint);
     await preparation.readProducts();
     const payer = await preparation.openAccount(1, 'EUR', FUNDS);
@@ -59,7 +60,7 @@ async function pay(
   payment: { readonly accountId: number; readonly recipientId: number },
   state: { number: number },
 ): Promise<void> {
-  const endpoint = { token: cluster.token, url: (api: number) => cluster.url(api) };
+  const { endpoint } = cluster;
   state.number += 1;
   const key = `${prefix}-${state.number}`;
   const order = { ...payment, key, workspaceId: 1, amount: String(PAYOUT_AMOUNT) };

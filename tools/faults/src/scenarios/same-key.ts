@@ -1,7 +1,8 @@
+import { call, type Endpoint } from '../call.js';
 import type { SentOrder } from '../client-log.js';
 import type { Random } from '../random.js';
 import { checkFinalState, type RunContext, type Scenario } from '../scenario.js';
-import { call, type Endpoint, orderBody, sendOrder } from '../send-order.js';
+import { orderBody, sendOrder } from '../send-order.js';
 import { FUNDS, Preparation } from '../world.js';
 
 const PARALLEL = 50;
@@ -12,10 +13,11 @@ const MUTATIONS = 5;
 export const sameKey: Scenario = {
   name: 'same-key',
   faults: [],
-  minutesMax: 6,
+  phase: 'other',
+  minutesMax: 1,
   async run(context) {
     const { cluster, prefix, tally, signal, onProgress } = context;
-    const endpoint = { token: cluster.token, url: (api: number) => cluster.url(api) };
+    const { endpoint } = cluster;
     const preparation = new Preparation(endpoint);
     await preparation.readProducts();
     const payer = await preparation.openAccount(1, 'EUR', FUNDS);

@@ -17,10 +17,11 @@ const SUCCESSES = 2;
 export const spend: Scenario = {
   name: 'spend',
   faults: [],
-  minutesMax: 10,
+  phase: 'other',
+  minutesMax: 5,
   async run(context) {
     const { cluster, prefix, tally, signal, onProgress } = context;
-    const endpoint = { token: cluster.token, url: (api: number) => cluster.url(api) };
+    const { endpoint } = cluster;
     const preparation = new Preparation(endpoint);
     await preparation.readProducts();
     const payer = await preparation.openAccount(1, 'EUR', FUNDED);
@@ -55,7 +56,7 @@ interface Round {
 }
 
 async function playRound({ cluster, log, tally }: RunContext, { key, isPayout, ...payment }: Round): Promise<void> {
-  const endpoint = { token: cluster.token, url: (api: number) => cluster.url(api) };
+  const { endpoint } = cluster;
   const responses = await Promise.all(
     Array.from({ length: CLIENTS }, (_, client) => {
       const order = { ...payment, key: `${key}-${client}`, amount: String(AMOUNT) };
