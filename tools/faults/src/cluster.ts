@@ -9,6 +9,8 @@ import { type App, freePort, ServiceProcess } from './service-process.js';
 
 const APPS: readonly App[] = ['api', 'api', 'worker', 'worker'];
 const CLI = join(__dirname, '../../../apps/cli/dist/main.js');
+/** A setting of PostgreSQL that holds the name of a process. */
+export const PROCESS_SETTING = 'faults.process';
 const CALLER = 'ada@northwind.example';
 
 /** A process and the proxy between it and PostgreSQL. */
@@ -57,7 +59,7 @@ export class Cluster {
       const proxy = await DatabaseProxy.start(database.socket);
       const name = `${app}-${index % 2}`;
       const environment = {
-        ...environmentOf(database, proxy, dataDir, `banking-${name}`),
+        ...environmentOf(database, proxy, dataDir, name),
         CONNECTIONS_PER_ADDRESS: '1000',
         ...options.environment,
       };
@@ -140,16 +142,16 @@ export class Cluster {
   }
 }
 
-/** @param name of its connections, in pg_stat_activity */
+/** @param name in a setting of its connections, which triggers of a run read */
 function environmentOf(
   { login }: DatabaseServer,
   { port }: DatabaseProxy,
   dataDir: string,
-  name = 'banking',
+  name = 'cli',
 ): Record<string, string> {
   return {
     DATA_DIR: dataDir,
-    DATABASE_URL: `postgres://${login.user}@127.0.0.1:${port}/${login.database}?application_name=${name}`,
+    DATABASE_URL: `postgres://${login.user}@127.0.0.1:${port}/${login.database}?options=${encodeURIComponent(`-c ${PROCESS_SETTING}=${name}`)}`,
     SANDBOX: 'on',
     DEMO_DATA: 'off',
   };

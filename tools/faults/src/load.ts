@@ -27,8 +27,8 @@ export interface LoadOptions {
   readonly signal: AbortSignal;
   /** Called after each order. */
   readonly onOrder: (outcome: ResponseEvent['outcome'], isQuad: boolean) => void;
-  /** Waits between two orders of a client; missing for none. */
-  readonly pause?: (signal: AbortSignal) => Promise<void>;
+  /** Whether each client waits between two orders as long as an order takes: half of the load. */
+  readonly isHalf?: boolean;
   /** Called after each read that was compared. */
   readonly onRead: () => void;
 }
@@ -62,14 +62,15 @@ class LoadClient {
   }
 
   async run(): Promise<void> {
-    const { signal, onOrder, pause } = this.options;
+    const { signal, onOrder, isHalf } = this.options;
     while (!signal.aborted) {
+      const beganAt = Date.now();
       const choice = this.choose();
       const { outcome, orderId, api } = await this.place(choice);
       onOrder(outcome, choice.isQuad);
       if (choice.isOwned) this.count(choice, outcome);
       if (outcome === 'ok' && orderId !== undefined) await this.readBack(choice, orderId, api + 1);
-      await pause?.(signal);
+      if (isHalf) await sleep(Date.now() - beganAt, undefined, { signal }).catch(() => undefined);
     }
   }
 

@@ -2,10 +2,15 @@ import type { CheckName } from './check-orders.js';
 import type { Figures, Scenario } from './scenario.js';
 import { loadScenario } from './scenarios/load-scenario.js';
 import { databaseErrors } from './scenarios/database-errors.js';
+import { exhaustedPool } from './scenarios/exhausted-pool.js';
+import { gateway } from './scenarios/gateway.js';
+import { hotAccount } from './scenarios/hot-account.js';
 import { lostLease } from './scenarios/lost-lease.js';
 import { lostReply } from './scenarios/lost-reply.js';
 import { payoutCrash } from './scenarios/payout-crash.js';
+import { poison } from './scenarios/poison.js';
 import { sameKey } from './scenarios/same-key.js';
+import { slowClients } from './scenarios/slow-clients.js';
 import { spend } from './scenarios/spend.js';
 import { stops } from './scenarios/stops.js';
 
@@ -24,6 +29,8 @@ export interface ServicePromise {
 
 /** Between two faults, and how long one lasts. A killed process is started again in this time too. */
 const KILLS = { afterMs: [200, 3_000], lastsMs: [500, 3_000] } as const;
+const FAILURES = { afterMs: [200, 1_500], lastsMs: [500, 2_000] } as const;
+const EACH_MINUTE = { afterMs: [53_000, 58_000], lastsMs: [1_000, 4_000] } as const;
 const OUTAGES = { afterMs: [500, 4_000], lastsMs: [500, 3_000] } as const;
 
 export const SCENARIOS: readonly Scenario[] = [
@@ -48,13 +55,27 @@ export const SCENARIOS: readonly Scenario[] = [
   payoutCrash,
   databaseErrors,
   lostLease,
+  poison,
+  exhaustedPool,
+  hotAccount,
+  slowClients,
+  gateway,
   stops,
   loadScenario({
     name: 'connections',
-    faults: ['terminate-backend', 'kill-backend', 'delay', 'half-open', 'reset', 'reset-at-commit'],
-    times: OUTAGES,
+    faults: ['terminate-backend', 'kill-backend', 'outage', 'delay', 'half-open', 'reset', 'reset-at-commit'],
+    times: FAILURES,
     phase: 'alone',
     minutesMax: 5,
+    isBounded: true,
+  }),
+  loadScenario({
+    name: 'soak',
+    faults: ['kill-api', 'kill-worker', 'pause-api', 'pause-worker', 'stop-postmaster', 'delay', 'half-open', 'reset'],
+    times: EACH_MINUTE,
+    phase: 'soak',
+    minutesMax: 30.2,
+    isSoak: true,
   }),
 ];
 
@@ -94,17 +115,31 @@ export const PROMISES: readonly ServicePromise[] = [
     ...ORDERS,
   ]),
   promise('P15', 'A payout is paid once by the network', 'payout-crash', { kills: 200 }, ['payouts', ...ORDERS]),
+  promise('P14', 'A hot account does not delay others', 'hot-account', { minutes: 1 }, ['starvation', ...ORDERS]),
+  promise('P16', 'Payouts that fail do not delay others', 'poison', { payouts: 1_980, parked: 20 }, [
+    'poison',
+    'payouts',
+    ...ORDERS,
+  ]),
   promise('P17', 'A worker that lost its lease completes nothing', 'lost-lease', { takeovers: 100 }, [
     'claims',
     'payouts',
     ...ORDERS,
   ]),
   promise('P26', 'A stop loses no request', 'stops', { stops: 20, requests: 2_000 }, ['stops', ...ORDERS]),
+  promise('P29', 'Slow clients do not delay others', 'slow-clients', { sockets: 500 }, ['starvation', 'response-time']),
   promise('P31', 'Logs and errors contain no secret', 'bank', { acknowledged: 1_000, searched: 5_000 }, ['secrets']),
-  {
-    ...promise('P27', 'The promises hold while connections to PostgreSQL fail', 'connections', { faults: 60 }, ALL),
-    notMeasured: 'readiness and the time of each response',
-  },
+  promise('P27', 'The promises hold while PostgreSQL is away', 'connections', { faults: 60, outages: 10 }, [
+    ...ALL,
+    'readiness',
+    'response-time',
+  ]),
+  promise('P28', 'Without a database connection, a request gets 503', 'exhausted-pool', { requests: 500 }, [
+    ...(['outcome', 'response-time', 'growth'] as const),
+    ...ORDERS,
+  ]),
+  promise('P32', 'A gateway sends no request twice', 'gateway', { keys: 200, faults: 50 }, ['upstream', ...ORDERS]),
+  promise('P36', 'The promises hold for half an hour', 'soak', { minutes: 30, faults: 25 }, [...ALL, 'growth']),
 ];
 
 function promise(

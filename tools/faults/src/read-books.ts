@@ -55,7 +55,7 @@ const DEBITS = `
 
 const PAYOUTS = `
   select p.workspace_id || ' ' || p.transaction_id as name, p.status, count(r.key)::int as payments,
-         coalesce(bool_or(r.amount is distinct from t.amount), false) as "amountsDiffer"
+         coalesce(bool_or(r.amount <> t.amount), false) as "amountsDiffer"
   from payout p
   join transfer t on (t.workspace_id, t.transaction_id) = (p.workspace_id, p.transaction_id)
     and t.direction = 'debit' and t.account_version is not null and t.type <> 'fee'

@@ -10,7 +10,7 @@ import { type Operation, operationsOf } from './history.js';
 import type { Random } from './random.js';
 import { countUnsettled, readBooks } from './read-books.js';
 import type { FaultKind } from './schedule.js';
-import { FUNDS, type LoadWorld } from './world.js';
+import { FUNDS, type LoadAccount } from './world.js';
 
 /** What a scenario counts, and a promise demands a number of. */
 export const FIGURES = [
@@ -109,13 +109,14 @@ const SETTLE_MS = 150_000;
 
 /** What the final checks need beside the context. */
 export interface Finish {
-  readonly world?: LoadWorld;
+  /** Accounts that only the clients of the run pay from, and that receive nothing. */
+  readonly owned?: readonly Pick<LoadAccount, 'id'>[];
   readonly startedAt: Date;
   readonly feeOf?: (operation: Operation) => MinorUnits;
 }
 
 /** Ends all faults, waits until the payouts are settled, and compares the final state with the log. */
-export async function checkFinalState(context: RunContext, { world, startedAt, feeOf }: Finish): Promise<void> {
+export async function checkFinalState(context: RunContext, { owned = [], startedAt, feeOf }: Finish): Promise<void> {
   const { cluster, log, tally, prefix, onProgress } = context;
   onProgress('ending all faults, and waiting until the payouts are settled');
   await cluster.heal();
@@ -132,10 +133,10 @@ export async function checkFinalState(context: RunContext, { world, startedAt, f
   onProgress('comparing the client log with the database, and running banking verify');
   const books = await readBooks(cluster.database, prefix);
   const operations = operationsOf(log.events);
-  const owned = (world?.owned ?? []).map(({ id }) => ({ id, funded: FUNDS }));
+  const funded = owned.map(({ id }) => ({ id, funded: FUNDS }));
   tally.addViolations([
     ...checkOrders(operations, books),
-    ...checkOwnedBalances(owned, operations, books, feeOf ?? (() => minorUnits(0n))),
+    ...checkOwnedBalances(funded, operations, books, feeOf ?? (() => minorUnits(0n))),
     ...checkReads(log.events.filter((event) => event.event === 'read')),
     ...checkPayouts(books),
   ]);

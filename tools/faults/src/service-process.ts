@@ -36,6 +36,11 @@ export class ServiceProcess {
     return this.options.name;
   }
 
+  /** Undefined before the start. */
+  get pid(): number | undefined {
+    return this.child?.pid;
+  }
+
   get url(): string {
     return `http://127.0.0.1:${this.options.port}`;
   }

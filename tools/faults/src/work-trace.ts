@@ -1,20 +1,25 @@
 import type { Violation } from './check-orders.js';
+import { PROCESS_SETTING } from './cluster.js';
 import type { DatabaseServer } from './database-server.js';
 
-/** Every change of a piece of work, with the process that made it: its connections have its name. */
+/**
+ * Every claim, renewal and release of a piece of work, with the process that made it: its connections hold its name. An
+ * event of the network ends work or makes it due without a claim, and is not recorded.
+ */
 const INSTALL = `
   create schema faults_trace;
   create table faults_trace.change (
-    id bigserial primary key, process text not null, subject text not null, old_fence bigint not null, new_fence bigint
+    id bigserial primary key, process text not null, subject text not null, old_fence bigint not null, new_fence bigint not null
   );
   create function faults_trace.record() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
   begin
     insert into faults_trace.change (process, subject, old_fence, new_fence)
-    values (current_setting('application_name'), concat_ws(' ', old.workspace_id, old.kind, old.subject_id), old.fence,
-            case when tg_op = 'UPDATE' then new.fence end);
+    values (coalesce(current_setting('${PROCESS_SETTING}', true), ''), concat_ws(' ', old.workspace_id, old.kind, old.subject_id), old.fence, new.fence);
     return null;
   end $$;
-  create trigger faults_trace after update or delete on banking.work for each row execute function faults_trace.record();`;
+  create trigger faults_trace after update on banking.work for each row
+    when ((old.fence, old.leased_until, old.tries, old.delays) is distinct from (new.fence, new.leased_until, new.tries, new.delays))
+    execute function faults_trace.record();`;
 
 const REMOVE = 'drop trigger faults_trace on banking.work; drop schema faults_trace cascade';
 
@@ -23,7 +28,7 @@ const FOREIGN = `
   select c.process, c.subject, c.old_fence::int as fence, o.process as owner
   from faults_trace.change c
   join faults_trace.change o on o.subject = c.subject and o.new_fence = c.old_fence and o.old_fence < o.new_fence
-  where c.process <> o.process and coalesce(c.new_fence, c.old_fence) = c.old_fence and c.process like 'banking-%'
+  where c.process <> o.process and c.new_fence = c.old_fence and c.process <> ''
   order by c.id`;
 
 const EXPIRE = `
@@ -52,12 +57,12 @@ export class WorkTrace {
     return (await this.database.query<{ count: number }>(LEASED))[0]?.count ?? 0;
   }
 
-  /** A worker that changed what another one had claimed. */
+  /** A worker that renewed or released what another one had claimed. */
   async foreignChanges(): Promise<Violation[]> {
     const rows = await this.database.query<{ process: string; subject: string; fence: number; owner: string }>(FOREIGN);
     return rows.map(({ process, subject, fence, owner }) => ({
       check: 'claims',
-      detail: `${process} changed work ${subject}, which ${owner} had claimed with fence ${fence}`,
+      detail: `${process} renewed or released work ${subject}, which ${owner} had claimed with fence ${fence}`,
     }));
   }
 

@@ -83,8 +83,10 @@ export class Preparation {
     return (await this.send<{ id: number }>({ method: 'POST', path: '/recipients/internal', workspaceId, body })).id;
   }
 
-  async addPayoutRecipient(workspaceId: number): Promise<number> {
-    const { countryCode, currencyCode, payoutMethod, data } = GERMAN;
+  /** @param account the number, whose end decides what the network of the sandbox does */
+  async addPayoutRecipient(workspaceId: number, account = GERMAN.data.beneficiaryAccountNumber): Promise<number> {
+    const { countryCode, currencyCode, payoutMethod } = GERMAN;
+    const data = { ...GERMAN.data, beneficiaryAccountNumber: account };
     const query = `countryCode=${countryCode}&currencyCode=${currencyCode}&payoutMethod=${payoutMethod}`;
     const path = `/recipients/international?${query}`;
     return (await this.send<{ id: number }>({ method: 'POST', path, workspaceId, body: { data } })).id;

@@ -1,0 +1,97 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { call } from '../call.js';
+import { p99 } from '../percentile.js';
+import { checkFinalState, type RunContext, type Scenario } from '../scenario.js';
+import { SLOW_KINDS, type SlowKind, SlowSocket } from '../slow-sockets.js';
+import { FUNDS, type LoadAccount, Preparation } from '../world.js';
+
+const SOCKETS = 500;
+const HEALTHY = 4;
+const MEASURED_MS = 60_000;
+const PAUSE_MS = 20;
+const SLOWER_MAX = 2;
+/** The limits of the service, the interval at which it checks them, and a second for this process. */
+const CLOSED_WITHIN_MS: Readonly<Record<SlowKind, number>> = {
+  'slow-head': 13_000,
+  'slow-body': 18_000,
+  'slow-read': 34_000,
+};
+
+/** 500 connections send or read a byte a second. They must be closed in time, and must not slow other clients down. */
+export const slowClients: Scenario = {
+  name: 'slow-clients',
+  faults: SLOW_KINDS,
+  phase: 'alone',
+  minutesMax: 1.6,
+  async run(context) {
+    const { cluster, limitMs, tally, onProgress } = context;
+    const preparation = new Preparation(cluster.endpoint);
+    await preparation.readProducts();
+    const account = await preparation.openAccount(1, 'EUR', FUNDS);
+    const startedAt = new Date();
+    const isWhole = limitMs >= 1.4 * MEASURED_MS;
+    const measuredMs = isWhole ? MEASURED_MS : Math.max(limitMs, CLOSED_WITHIN_MS['slow-read'] + 2_000);
+    onProgress(`${HEALTHY} clients alone`);
+    const alone = await read(context, account, measuredMs / 4);
+    onProgress(`${HEALTHY} clients beside ${SOCKETS} slow connections`);
+    const sockets: SlowSocket[] = [];
+    const [beside] = await Promise.all([read(context, account, measuredMs), keepOpen(context, sockets, measuredMs)]);
+    judge(context, sockets);
+    const figures = `p99 ${Math.round(p99(alone))} ms alone and ${Math.round(p99(beside))} ms beside the slow connections`;
+    onProgress(figures);
+    if (!isWhole) tally.doubt(`measured for ${Math.round(measuredMs / 1_000)} s only: ${figures}`);
+    else if (p99(beside) > SLOWER_MAX * p99(alone)) tally.addViolations([{ check: 'starvation', detail: figures }]);
+    await checkFinalState(context, { startedAt });
+  },
+};
+
+/** Opens as many as were closed, of the three kinds in turn. */
+async function keepOpen({ cluster, tally }: RunContext, sockets: SlowSocket[], forMs: number): Promise<void> {
+  const until = Date.now() + forMs;
+  try {
+    while (Date.now() < until) {
+      const open = sockets.filter(({ closedAfterMs }) => closedAfterMs === undefined).length;
+      for (let missing = SOCKETS - open; missing > 0; missing -= 1) {
+        const kind = SLOW_KINDS[sockets.length % SLOW_KINDS.length] as SlowKind;
+        const port = Number(new URL(cluster.url(sockets.length >> 1)).port);
+        sockets.push(new SlowSocket(kind, port, cluster.token));
+        tally.count('sockets');
+      }
+      await sleep(100);
+    }
+  } finally {
+    for (const socket of sockets.filter(({ closedAfterMs }) => closedAfterMs === undefined)) {
+      // Judged below by the time it was open until now.
+      socket.closedAfterMs = Date.now() - socket.openedAt;
+      socket.end();
+    }
+  }
+}
+
+function judge({ tally }: RunContext, sockets: readonly SlowSocket[]): void {
+  for (const kind of SLOW_KINDS) {
+    const late = sockets.filter((one) => one.kind === kind && (one.closedAfterMs ?? 0) > CLOSED_WITHIN_MS[kind]);
+    tally.countFault(kind);
+    if (late.length === 0) continue;
+    const slowest = Math.max(...late.map(({ closedAfterMs }) => closedAfterMs ?? 0));
+    const detail = `${late.length} connections of the kind ${kind} were open for up to ${slowest} ms`;
+    tally.addViolations([{ check: 'response-time', detail }]);
+  }
+}
+
+/** @returns the time of each read */
+async function read({ cluster, tally }: RunContext, { id }: LoadAccount, forMs: number): Promise<number[]> {
+  const until = Date.now() + forMs;
+  const times: number[] = [];
+  const client = async (index: number) => {
+    for (let turn = index; Date.now() < until; turn += 1) {
+      const path = `/accounts/${id}`;
+      const { status, ms } = await call(cluster.endpoint, { api: turn, method: 'GET', path, workspaceId: 1 });
+      tally.countOperation(status === 200);
+      if (status === 200) times.push(ms);
+      await sleep(PAUSE_MS);
+    }
+  };
+  await Promise.all(Array.from({ length: HEALTHY }, (_, index) => client(index)));
+  return times;
+}
