@@ -61,15 +61,6 @@ export async function checkMoney(database: DatabaseServer): Promise<Violation[]>
   }
 }
 
-/** Pages whose checksum was wrong when the server read them, by its own count. */
-export async function checkPages(database: DatabaseServer): Promise<Violation[]> {
-  const [row] = await database.query<{ failures: number }>(
-    'select coalesce(sum(checksum_failures), 0)::int as failures from pg_stat_database',
-  );
-  const failures = row?.failures ?? 0;
-  return failures === 0 ? [] : [{ check: 'books', detail: `${failures} pages have a wrong checksum` }];
-}
-
 async function readSnapshot(client: Client): Promise<Violation[]> {
   const sums = await client.query<{ currency: number; sum: string }>(SUMS);
   const low = await client.query<{ id: string; balance: string }>(BELOW_FLOOR);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 const PROGRAM = join(__dirname, '../dist/end-with-run-main.js');
 
 /** A process of the run, or the file in which PostgreSQL writes the process of the server. */
-export type Ended = { readonly pid: number } | { readonly pidFile: string };
+type Ended = { readonly pid: number } | { readonly pidFile: string };
 
 /** One line to the program: a process that is to end with the run, or that has ended already. */
 export type Registration = Ended & { readonly isRunning: boolean };

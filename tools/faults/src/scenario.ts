@@ -1,19 +1,14 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { type MinorUnits, minorUnits } from '@banking/domain';
-import { checkAppendOnly } from './check-append-only.js';
-import { checkMoney, checkPages } from './check-books.js';
-import { checkOrders, checkOwnedBalances, checkPayouts, checkReads, type Violation } from './check-orders.js';
-import { searchSecrets } from './check-secrets.js';
+import type { MinorUnits } from '@banking/domain';
+import type { Violation } from './check-orders.js';
 import type { ClientLog } from './client-log.js';
 import type { Cluster, ClusterOptions } from './cluster.js';
-import { type Operation, operationsOf } from './history.js';
+import type { Operation } from './history.js';
 import type { Random } from './random.js';
-import { countUnsettled, readBooks } from './read-books.js';
 import type { FaultKind } from './schedule.js';
-import { FUNDS, type LoadAccount } from './world.js';
+import type { LoadAccount } from './world.js';
 
 /** What a scenario counts, and a promise demands a number of. */
-export const FIGURES = [
+const FIGURES = [
   ...['faults', 'acknowledged', 'reads', 'snapshots', 'rounds', 'keys', 'mutations', 'refusedChanges', 'kills'],
   ...['outages', 'quads', 'injected', 'takeovers', 'stops', 'parked', 'payouts', 'minutes', 'requests', 'searched'],
   ...['sockets'],
@@ -37,6 +32,16 @@ export interface RunContext {
   /** The time after which the signal is aborted at the latest. */
   readonly limitMs: number;
   readonly onProgress: (line: string) => void;
+  /** Reads the final state later, together with that of other scenarios of the same cluster; missing to read it at once. */
+  readonly finishLater?: (finish: Finish) => void;
+}
+
+/** What the final checks need beside the context. */
+export interface Finish {
+  /** Accounts that only the clients of the run pay from, and that receive nothing. */
+  readonly owned?: readonly Pick<LoadAccount, 'id'>[];
+  readonly startedAt: Date;
+  readonly feeOf?: (operation: Operation) => MinorUnits;
 }
 
 /** Counts while a scenario runs, and ends it. */
@@ -103,51 +108,4 @@ export interface Scenario {
   readonly minutesMax: number;
   /** Applies load and faults until the signal, then reads the final state. */
   run(context: RunContext): Promise<void>;
-}
-
-const SETTLE_MS = 150_000;
-
-/** What the final checks need beside the context. */
-export interface Finish {
-  /** Accounts that only the clients of the run pay from, and that receive nothing. */
-  readonly owned?: readonly Pick<LoadAccount, 'id'>[];
-  readonly startedAt: Date;
-  readonly feeOf?: (operation: Operation) => MinorUnits;
-}
-
-/** Ends all faults, waits until the payouts are settled, and compares the final state with the log. */
-export async function checkFinalState(context: RunContext, { owned = [], startedAt, feeOf }: Finish): Promise<void> {
-  const { cluster, log, tally, prefix, onProgress } = context;
-  onProgress('ending all faults, and waiting until the payouts are settled');
-  await cluster.heal();
-  const ownEnds = cluster.members.flatMap(({ process }) => process.ownEnds);
-  tally.addViolations(ownEnds.map((detail) => ({ check: 'processes', detail })));
-  const until = Date.now() + SETTLE_MS;
-  let unsettled = await countUnsettled(cluster.database, startedAt);
-  while (unsettled > 0 && Date.now() < until) {
-    await sleep(500);
-    unsettled = await countUnsettled(cluster.database, startedAt);
-  }
-  if (unsettled > 0) tally.addViolations([{ check: 'payouts', detail: `${unsettled} payouts are not settled` }]);
-
-  onProgress('comparing the client log with the database, and running banking verify');
-  const books = await readBooks(cluster.database, prefix);
-  const operations = operationsOf(log.events);
-  const funded = owned.map(({ id }) => ({ id, funded: FUNDS }));
-  tally.addViolations([
-    ...checkOrders(operations, books),
-    ...checkOwnedBalances(funded, operations, books, feeOf ?? (() => minorUnits(0n))),
-    ...checkReads(log.events.filter((event) => event.event === 'read')),
-    ...checkPayouts(books),
-  ]);
-  tally.addViolations(await checkMoney(cluster.database));
-  const { exitCode, output } = await cluster.verify();
-  if (exitCode !== 0) tally.addViolations([{ check: 'books', detail: `banking verify: ${output.slice(-2_000)}` }]);
-  tally.addViolations(await checkPages(cluster.database));
-  const secrets = await searchSecrets(cluster, prefix);
-  tally.addViolations(secrets.violations);
-  tally.count('searched', secrets.searched);
-  const appendOnly = await checkAppendOnly(cluster.database);
-  tally.count('refusedChanges', appendOnly.refused);
-  tally.addViolations(appendOnly.violations);
 }

@@ -1,5 +1,6 @@
 import type { SentOrder } from '../client-log.js';
-import { checkFinalState, type RunContext, type Scenario } from '../scenario.js';
+import { checkFinalState } from '../final-state.js';
+import type { RunContext, Scenario } from '../scenario.js';
 import { SQLSTATES } from '../schedule.js';
 import { isRetried, sendOrder } from '../send-order.js';
 import { ErrorInjection } from '../sql-errors.js';

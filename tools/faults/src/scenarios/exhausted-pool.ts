@@ -1,6 +1,7 @@
 import { call, type Received } from '../call.js';
 import { sampleResources } from '../process-resources.js';
-import { checkFinalState, type RunContext, type Scenario } from '../scenario.js';
+import { checkFinalState } from '../final-state.js';
+import type { RunContext, Scenario } from '../scenario.js';
 import { sendOrder } from '../send-order.js';
 import { FUNDS, type LoadAccount, Preparation } from '../world.js';
 

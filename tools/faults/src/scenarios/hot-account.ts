@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SentOrder } from '../client-log.js';
 import { p99 } from '../percentile.js';
-import { checkFinalState, type RunContext, type Scenario } from '../scenario.js';
+import { checkFinalState } from '../final-state.js';
+import type { RunContext, Scenario } from '../scenario.js';
 import { isRetried, sendOrder } from '../send-order.js';
 import { FUNDS, type LoadAccount, Preparation } from '../world.js';
 

@@ -1,6 +1,7 @@
 import type { SentOrder } from '../client-log.js';
 import type { Member } from '../cluster.js';
-import { checkFinalState, type RunContext, type Scenario } from '../scenario.js';
+import { checkFinalState } from '../final-state.js';
+import type { RunContext, Scenario } from '../scenario.js';
 import { isRetried, sendOrder } from '../send-order.js';
 import { FUNDS, Preparation } from '../world.js';
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Member } from '../cluster.js';
-import { checkFinalState, type RunContext, type Scenario } from '../scenario.js';
+import { checkFinalState } from '../final-state.js';
+import type { RunContext, Scenario } from '../scenario.js';
 import { sendOrder } from '../send-order.js';
 import { FUNDS, PAYOUT_AMOUNT, Preparation } from '../world.js';
 

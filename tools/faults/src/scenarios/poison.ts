@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { checkFinalState, type RunContext, type Scenario } from '../scenario.js';
+import { checkFinalState } from '../final-state.js';
+import type { RunContext, Scenario } from '../scenario.js';
 import { sendOrder } from '../send-order.js';
 import { FUNDS, PAYOUT_AMOUNT, PAYOUT_FEE, Preparation } from '../world.js';
 

@@ -1,7 +1,8 @@
 import { call, type Endpoint } from '../call.js';
 import type { SentOrder } from '../client-log.js';
 import type { Random } from '../random.js';
-import { checkFinalState, type RunContext, type Scenario } from '../scenario.js';
+import { checkFinalState } from '../final-state.js';
+import type { RunContext, Scenario } from '../scenario.js';
 import { orderBody, sendOrder } from '../send-order.js';
 import { FUNDS, Preparation } from '../world.js';
 

@@ -1,6 +1,7 @@
 import { add, minorUnits } from '@banking/domain';
 import { sendOrder } from '../send-order.js';
-import { checkFinalState, type RunContext, type Scenario } from '../scenario.js';
+import { checkFinalState } from '../final-state.js';
+import type { RunContext, Scenario } from '../scenario.js';
 import { watchMoney } from '../check-books.js';
 import { PAYOUT_FEE, Preparation } from '../world.js';
 

@@ -1,0 +1,66 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { minorUnits } from '@banking/domain';
+import { checkAppendOnly } from './check-append-only.js';
+import { checkMoney } from './check-books.js';
+import { checkOrders, checkOwnedBalances, checkPayouts, checkReads } from './check-orders.js';
+import { checkPages } from './check-pages.js';
+import { searchSecrets } from './check-secrets.js';
+import { operationsOf } from './history.js';
+import { countUnsettled, readBooks } from './read-books.js';
+import type { Finish, RunContext } from './scenario.js';
+import { FUNDS } from './world.js';
+
+const SETTLE_MS = 150_000;
+
+/** Ends all faults, waits until the payouts are settled, and compares the final state with the log. */
+export async function checkFinalState(context: RunContext, finish: Finish): Promise<void> {
+  if (context.finishLater !== undefined) return context.finishLater(finish);
+  await settle(context, finish.startedAt);
+  await compareWithLog(context, finish);
+  await proveBooks(context);
+}
+
+/** Ends all faults, and waits until the payouts since a time are settled. */
+export async function settle({ cluster, tally, onProgress }: RunContext, since: Date): Promise<void> {
+  onProgress('ending all faults, and waiting until the payouts are settled');
+  await cluster.heal();
+  const ownEnds = cluster.members.flatMap(({ process }) => process.ownEnds);
+  tally.addViolations(ownEnds.map((detail) => ({ check: 'processes', detail })));
+  const until = Date.now() + SETTLE_MS;
+  let unsettled = await countUnsettled(cluster.database, since);
+  while (unsettled > 0 && Date.now() < until) {
+    await sleep(500);
+    unsettled = await countUnsettled(cluster.database, since);
+  }
+  if (unsettled > 0) tally.addViolations([{ check: 'payouts', detail: `${unsettled} payouts are not settled` }]);
+}
+
+/** Compares the orders of one scenario with what its clients know. */
+export async function compareWithLog(context: RunContext, { owned = [], feeOf }: Finish): Promise<void> {
+  const { cluster, log, tally, prefix, onProgress } = context;
+  onProgress('comparing the client log with the database');
+  const books = await readBooks(cluster.database, prefix);
+  const operations = operationsOf(log.events);
+  const funded = owned.map(({ id }) => ({ id, funded: FUNDS }));
+  tally.addViolations([
+    ...checkOrders(operations, books),
+    ...checkOwnedBalances(funded, operations, books, feeOf ?? (() => minorUnits(0n))),
+    ...checkReads(log.events.filter((event) => event.event === 'read')),
+    ...checkPayouts(books),
+  ]);
+}
+
+/** Checks what holds for the whole database, and the logs of its processes. */
+export async function proveBooks({ cluster, tally, prefix, onProgress }: RunContext): Promise<void> {
+  onProgress('running banking verify');
+  tally.addViolations(await checkMoney(cluster.database));
+  const { exitCode, output } = await cluster.verify();
+  if (exitCode !== 0) tally.addViolations([{ check: 'books', detail: `banking verify: ${output.slice(-2_000)}` }]);
+  tally.addViolations(await checkPages(cluster.database));
+  const secrets = await searchSecrets(cluster, prefix);
+  tally.addViolations(secrets.violations);
+  tally.count('searched', secrets.searched);
+  const appendOnly = await checkAppendOnly(cluster.database);
+  tally.count('refusedChanges', appendOnly.refused);
+  tally.addViolations(appendOnly.violations);
+}
