@@ -8,13 +8,27 @@ import type { FaultKind } from './schedule.js';
 import type { LoadAccount } from './world.js';
 
 /** What a scenario counts, and a promise demands a number of. */
-const FIGURES = [
-  ...['faults', 'acknowledged', 'reads', 'snapshots', 'rounds', 'keys', 'mutations', 'refusedChanges', 'kills'],
-  ...['outages', 'quads', 'injected', 'takeovers', 'stops', 'parked', 'payouts', 'minutes', 'requests', 'searched'],
-  ...['sockets'],
-] as const;
-
-export type Figure = (typeof FIGURES)[number];
+export type Figure =
+  | 'faults'
+  | 'acknowledged'
+  | 'reads'
+  | 'snapshots'
+  | 'rounds'
+  | 'keys'
+  | 'mutations'
+  | 'refusedChanges'
+  | 'kills'
+  | 'outages'
+  | 'quads'
+  | 'injected'
+  | 'takeovers'
+  | 'stops'
+  | 'parked'
+  | 'payouts'
+  | 'minutes'
+  | 'requests'
+  | 'searched'
+  | 'sockets';
 
 export type Figures = Partial<Record<Figure, number>>;
 
