@@ -82,6 +82,40 @@ describe('proxy between a process and PostgreSQL', () => {
     expect(await withheld).toBeUndefined();
   });
 
+  it('delivers a response that was held back, and what followed it, in order', async () => {
+    let responses = '';
+    client.on('data', (bytes) => (responses += bytes.toString('latin1')));
+    const held = proxy.holdBack('commit', forever());
+    client.write(COMMIT);
+    const deliver = await held;
+    accepted[0]?.write('next');
+    // Another connection passes, so what was sent before has reached the proxy.
+    const other = connect(proxy.port, '127.0.0.1');
+    other.write('hello');
+    await once(other, 'data');
+    other.destroy();
+
+    expect(responses).toBe('');
+    deliver?.();
+    while (!responses.endsWith('next')) await once(client, 'data');
+    expect(responses).toBe(`${READY.toString('latin1')}next`);
+  });
+
+  it('refuses connections until it accepts them again', async () => {
+    const closed = ended();
+    proxy.refuse();
+    await closed;
+    const refused = connect(proxy.port, '127.0.0.1');
+    const [error] = (await once(refused, 'error')) as [NodeJS.ErrnoException];
+
+    expect(error.code).toBe('ECONNRESET');
+    proxy.accept();
+    const other = connect(proxy.port, '127.0.0.1');
+    other.write('hello');
+    expect(await once(other, 'data')).toEqual([READY]);
+    other.destroy();
+  });
+
   it('resets the connection before the server has the commit', async () => {
     const cut = proxy.resetAtCommit('before', forever());
     const closed = ended();
