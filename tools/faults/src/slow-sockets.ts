@@ -42,7 +42,6 @@ export class SlowSocket {
     if (kind === 'slow-read') {
       socket.pause();
       socket.write(`GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n${authorization}\r\n`.repeat(UNREAD));
-      this.readEnd();
       return;
     }
     if (kind === 'slow-head') socket.write('GET /accounts HTTP/1.1\r\nHost: localhost\r\nX-Slow: ');
@@ -53,8 +52,8 @@ export class SlowSocket {
     this.timer = setInterval(() => socket.write(' '), BYTE_MS);
   }
 
-  /** A reset ends a paused socket only when it is written to. */
-  private readEnd(): void {
-    this.timer = setInterval(() => this.socket.write('\r\n'), BYTE_MS);
+  /** Writes, because a connection that is not read from learns of its end only so. Earlier writes would keep it open. */
+  probe(): void {
+    if (this.closedAfterMs === undefined) this.socket.write('\r\n');
   }
 }

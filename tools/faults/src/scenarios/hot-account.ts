@@ -12,6 +12,8 @@ const OTHERS = 1_000;
 const OTHERS_LEAST = 50;
 const MEASURED_MS = 60_000;
 const SLOWER_MAX = 2;
+/** A machine on which an order alone takes longer is too busy to measure times. */
+const ALONE_MAX_MS = 300;
 const HOT_PER_SECOND = 200;
 const TOGETHER = 16;
 
@@ -51,7 +53,8 @@ export const hotAccount: Scenario = {
     else {
       tally.count('minutes');
       if (perSecond < HOT_PER_SECOND) tally.doubt(`fewer than ${HOT_PER_SECOND} orders a second: ${figures}`);
-      if (p99(beside) > SLOWER_MAX * p99(alone)) tally.addViolations([{ check: 'starvation', detail: figures }]);
+      if (p99(alone) > ALONE_MAX_MS) tally.doubt(`the machine is too busy to measure times: ${figures}`);
+      else if (p99(beside) > SLOWER_MAX * p99(alone)) tally.addViolations([{ check: 'starvation', detail: figures }]);
     }
     await checkFinalState(context, { startedAt });
   },
