@@ -1,6 +1,7 @@
 import { sql } from '@banking/postgres/testing';
 import { bookedTransactions, type BookedTransaction } from './booked-transactions.js';
-import { decide, hashOf } from './decide.js';
+import { decide } from './decide.js';
+import { hashOf } from './hash-of.js';
 import { lockAndRead } from './lock-and-read.js';
 import { post } from './post.js';
 import { preparePosting } from './prepare-posting.js';

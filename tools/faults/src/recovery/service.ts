@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LocalIssuer } from '@banking/local-issuer';
-import type { Endpoint } from '../send-order.js';
+import type { Endpoint } from '../call.js';
 import { freePort, ServiceProcess } from '../service-process.js';
 import { DATABASE, LOGIN } from './postgres-server.js';
 import { SwitchProxy } from './switch-proxy.js';
