@@ -33,7 +33,7 @@ async function resume(): Promise<boolean> {
 async function seenAll(ids: readonly number[]) {
   const { rows } = await world.owner.query<{ status: string; tries: number; submissions: number | null }>(
     `select p.status, p.tries,
-            (select submissions from sandbox_rail_payment where key = format('payout-%s-%s', p.workspace_id, p.transaction_id)) as submissions
+            (select submissions from sandbox_rail_payment where key = format('payout-%s-%s-%s', p.workspace_id, p.transaction_id, p.key_nonce)) as submissions
      from payout p where p.transaction_id = any($1)`,
     [ids],
   );

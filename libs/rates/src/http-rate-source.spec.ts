@@ -59,14 +59,14 @@ const refused = (message: string) => ({
 describe('a source of rates over HTTP', () => {
   it('returns an exact cross rate with its time', async () => {
     expect(await source().rateOf('INR', 'JPY')).toEqual({
-      from: 'INR',
-      to: 'JPY',
-      numerator: 154n,
-      denominator: 83n,
+      ...{ from: 'INR', to: 'JPY' },
+      ...{ numerator: 154n, denominator: 83n },
       source: base,
       asOf: '2026-11-21T11:59:00Z',
     });
-    expect(asked.map(({ url }) => url)).toEqual(['/rates?key=secret']);
+    expect(asked.map(({ url, headers }) => [url, headers.accept, headers.authorization])).toEqual([
+      ['/rates?key=secret', 'application/json', undefined],
+    ]);
   });
 
   it('measures the age by the clock of the database', async () => {
@@ -182,10 +182,7 @@ describe('a source of rates over HTTP', () => {
     await expect(rates.rateOf('JPY', 'INR')).rejects.toMatchObject(refused('The rate of JPY cannot be read'));
     await expect(rates.rateOf('USD', 'KWD')).rejects.toMatchObject(refused('The rate of KWD cannot be read'));
     expect(await rates.rateOf('INR', 'USD')).toMatchObject({ numerator: 1n, denominator: 83n });
-    expect(warned).toEqual([
-      expect.stringContaining(`${base} are not used for JPY`),
-      expect.stringContaining(`${base} are not used for KWD`),
-    ]);
+    expect(warned).toEqual(['JPY', 'KWD'].map((code) => expect.stringContaining(`${base} are not used for ${code}`)));
   });
 
   it('refuses a pair with an invalid spread and uses the others', async () => {
@@ -244,13 +241,6 @@ describe('a source of rates over HTTP', () => {
       refused('none'),
     );
     expect(warned).toEqual([expect.stringContaining('ECONNREFUSED')]);
-  });
-
-  it('asks for JSON, and sends no login that the URL does not have', async () => {
-    await source().rateOf('USD', 'INR');
-
-    expect(asked[0]?.headers).toMatchObject({ accept: 'application/json' });
-    expect(asked[0]?.headers).not.toHaveProperty('authorization');
   });
 
   it('sends the login and the key of the URL and reveals neither', async () => {

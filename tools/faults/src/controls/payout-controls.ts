@@ -32,8 +32,8 @@ export const PAYOUT_CONTROLS: readonly Control[] = [
     changes: [
       {
         file: 'libs/payouts/src/find-earlier-submission.ts',
-        from: "  if (status !== 'submitted' && tries <= 1) return undefined;",
-        to: "  if (status !== 'submitted' && tries >= 0) return undefined;",
+        from: "  if (status !== 'submitted' && tries <= 1 && !isLate) return undefined;",
+        to: "  if (status !== 'submitted' && tries >= 0 && !isLate) return undefined;",
       },
     ],
     caughtBy: [
