@@ -23,14 +23,15 @@ const SCRIPT = `
   import { BankingClient, OutcomeUnknownError, RemoteRefusal } from '@banking/client';
   import { memoryStore, RefreshTokenSession } from '@banking/client/session';
   import { Refusal, add, compare, formatAmount, fromBalanceAmount, parseAmount, parseTransferAmount, toTransferAmount } from '@banking/domain';
-  import { exportLine, linesOf, proveExport, transactionHash } from '@banking/domain/proof';
+  import { DETAILS, exportLine, linesOf, proveExport, transactionHash } from '@banking/domain/proof';
   import { SignatureError, ed25519Signer, importEd25519Key, verifyEd25519 } from '@banking/client/signing';
 
   /** The books of a workspace in which nothing has happened yet, and the same cut short. */
   const bytesOf = (lines) => new Blob([lines.map((line) => line + '\\n').join('')]).stream();
   const counts = { accounts: 0, transactions: 0 };
   const header = { workspace: { id: 1, name: 'Northwind' }, exportedAt: '2026-11-21T12:00:00.000Z', ...counts };
-  const lines = [exportLine({ header }), exportLine({ end: { ...counts, transfers: 0 } })];
+  const details = Object.fromEntries(DETAILS.map((kind) => [kind, 0]));
+  const lines = [exportLine({ header }), exportLine({ end: { ...counts, transfers: 0, ...details } })];
 
   /** Every vector of the package: what is signed here, whether it holds, and whether it holds for another method. */
   const signAll = async ({ key, keyId, created, nonce, vectors }) => {
