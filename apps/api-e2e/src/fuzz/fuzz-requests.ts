@@ -106,7 +106,12 @@ export function faultsInLog(log: string): string[] {
 }
 
 /** The operations without a success, and those without a refusal. */
-export function untried(outcomes: ReadonlyMap<string, Outcomes>): { neverSucceeded: string[]; neverRefused: string[] } {
+export interface UntriedOperations {
+  readonly neverSucceeded: readonly string[];
+  readonly neverRefused: readonly string[];
+}
+
+export function untried(outcomes: ReadonlyMap<string, Outcomes>): UntriedOperations {
   const names = (count: keyof Outcomes) =>
     [...outcomes].filter(([, outcome]) => outcome[count] === 0).map(([operation]) => operation);
   return { neverSucceeded: names('succeeded'), neverRefused: names('refused') };

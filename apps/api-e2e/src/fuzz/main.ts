@@ -1,7 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { freshService } from '../documented/fresh-service.js';
-import { fuzzRequests, type FuzzReport, untried } from './fuzz-requests.js';
+import type { FuzzReport, UntriedOperations } from './fuzz-requests.js';
 
 const SEED_MAX = 2 ** 31 - 1;
 
@@ -70,6 +69,13 @@ async function main(args: readonly string[]): Promise<number> {
     process.stdout.write(USAGE);
     return 0;
   }
+  return run(options);
+}
+
+async function run(options: Options): Promise<number> {
+  // Loaded here, so that the usage is printed at once.
+  const { freshService } = await import('../documented/fresh-service.js');
+  const { fuzzRequests, untried } = await import('./fuzz-requests.js');
   process.stderr.write(`seed ${options.seed}\nStarting the service with new demo data …\n`);
   const service = await freshService({ LOG_LEVEL: 'debug' });
   const interruption = new AbortController();
@@ -82,7 +88,7 @@ async function main(args: readonly string[]): Promise<number> {
     onProgress: (requests) => process.stderr.write(`${requests} requests\n`),
   });
   const isWhole = options.path === undefined && !interruption.signal.aborted;
-  const faults = [...report.faults, ...(isWhole ? coverageFaults(report) : [])];
+  const faults = [...report.faults, ...(isWhole ? coverageFaults(untried(report.outcomes)) : [])];
   process.stdout.write(
     `${textOf(report)}\n\nseed ${options.seed}, ${Math.round((performance.now() - startedAt) / 1000)} s\n`,
   );
@@ -92,8 +98,7 @@ async function main(args: readonly string[]): Promise<number> {
   return faults.length === 0 ? 0 : 1;
 }
 
-function coverageFaults({ outcomes }: FuzzReport): string[] {
-  const { neverSucceeded, neverRefused } = untried(outcomes);
+function coverageFaults({ neverSucceeded, neverRefused }: UntriedOperations): string[] {
   return [
     ...neverSucceeded.map((operation) => `${operation} never succeeded`),
     ...neverRefused.map((operation) => `${operation} was never refused`),
