@@ -1,7 +1,25 @@
-/** The parts of the OpenAPI document that its examples need. */
+/** The parts of the OpenAPI document that the specs read. */
 export interface Document {
   readonly info: { readonly description: string };
+  readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> };
   readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>;
+}
+
+export interface JsonSchema {
+  readonly $ref?: string;
+  readonly type?: string;
+  readonly enum?: readonly (string | number)[];
+  readonly pattern?: string;
+  readonly format?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly maxLength?: number;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly additionalProperties?: boolean | JsonSchema;
+  readonly items?: JsonSchema;
+  readonly oneOf?: readonly JsonSchema[];
+  readonly anyOf?: readonly JsonSchema[];
+  readonly allOf?: readonly JsonSchema[];
 }
 
 export interface DocumentedOperation {
@@ -12,14 +30,20 @@ export interface DocumentedOperation {
   readonly security: readonly unknown[];
   readonly parameters: readonly DocumentedParameter[];
   readonly requestBody?: {
-    readonly content: { readonly 'application/json': { readonly examples: Readonly<Record<string, NamedExample>> } };
+    readonly content: {
+      readonly 'application/json': {
+        readonly schema: JsonSchema;
+        readonly examples: Readonly<Record<string, NamedExample>>;
+      };
+    };
   };
   readonly responses: Readonly<Record<string, DocumentedResponse>>;
 }
 
-interface DocumentedParameter {
+export interface DocumentedParameter {
   readonly name: string;
   readonly in: string;
+  readonly schema: JsonSchema;
   readonly required?: boolean;
   readonly example?: string | number | boolean;
   readonly examples?: Readonly<Record<string, { readonly value: string | number | boolean }>>;

@@ -1,6 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { faultsInError } from '../hostile/raw-request.js';
-import { operationAt, type OpenApi } from '../responses.js';
+import type { Document } from '../documented/document.js';
+import { operationAt } from '../responses.js';
 import type { ReceivedResponse, SentRequest } from './http-sender.js';
 import { PLANTED } from './step.js';
 
@@ -16,9 +17,8 @@ export class ResponseCheck {
   private readonly ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
   private readonly validators = new Map<string, ValidateFunction>();
 
-  constructor(private readonly document: OpenApi) {
-    const { components } = document as unknown as { components: { schemas: unknown } };
-    this.ajv.addSchema({ $id: 'document', components: { schemas: absolute(components.schemas) } });
+  constructor(private readonly document: Document) {
+    this.ajv.addSchema({ $id: 'document', components: { schemas: absolute(document.components.schemas) } });
   }
 
   /** The faults of a response, apart from its status, which `proveDocumented` checks. */

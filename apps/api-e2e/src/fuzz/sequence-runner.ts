@@ -1,6 +1,6 @@
 import { callOf, examplesInTurn } from '../documented/document.js';
 import type { FreshService } from '../documented/fresh-service.js';
-import { operationAt, proveDocumented, type OpenApi } from '../responses.js';
+import { operationAt, proveDocumented } from '../responses.js';
 import { ADA, BOB, EVE } from '../service.js';
 import { fillRequest } from './fill-request.js';
 import { HttpSender, type ReceivedResponse, type SentRequest } from './http-sender.js';
@@ -40,7 +40,7 @@ export class SequenceRunner {
 
   constructor(private readonly service: FreshService) {
     this.sender = new HttpSender(service.url, CONNECTIONS);
-    this.check = new ResponseCheck(service.document as unknown as OpenApi);
+    this.check = new ResponseCheck(service.document);
     this.routes = fuzzedRoutes(service.document);
     for (const { operationId } of this.routes) this.outcomes.set(operationId, { succeeded: 0, refused: 0 });
   }
@@ -145,7 +145,7 @@ export class SequenceRunner {
   private count(request: SentRequest, { status }: ReceivedResponse): void {
     this.requests += 1;
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
-    const document = this.service.document as unknown as OpenApi;
+    const document = this.service.document;
     const operation = operationAt(document, request.method, request.path)?.operationId ?? '';
     const outcome = this.outcomes.get(operation);
     if (outcome === undefined) return;

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import type { Schema } from './routes.js';
+import type { JsonSchema } from '../documented/document.js';
 import { type Json, NUMBER_MARKER, TEXT_MARKER } from './step.js';
 
 /** Texts that no field of any type accepts, or that only few accept. */
@@ -82,7 +82,7 @@ const INSTANT_MAX = Date.UTC(2100, 0);
 const instant = fc.integer({ min: INSTANT_MIN, max: INSTANT_MAX }).map((ms) => new Date(ms).toISOString());
 
 /** Values that match a schema of the document, though not always the rules of the operation. */
-export function valueOf(schema: Schema): fc.Arbitrary<Json> {
+export function valueOf(schema: JsonSchema): fc.Arbitrary<Json> {
   const {
     type,
     enum: choices,
@@ -113,7 +113,7 @@ export function valueOf(schema: Schema): fc.Arbitrary<Json> {
 
 const AMOUNT = '^[1-9][0-9]{0,18}$';
 
-function objectOf(properties: Readonly<Record<string, Schema>>): fc.Arbitrary<Json> {
+function objectOf(properties: Readonly<Record<string, JsonSchema>>): fc.Arbitrary<Json> {
   const fields = Object.entries(properties);
   if (fields.length === 0)
     return fc.dictionary(fc.string({ maxLength: 10 }), fc.string().map(markedText), { maxKeys: 4 });

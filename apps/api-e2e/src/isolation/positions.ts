@@ -1,4 +1,4 @@
-import type { Document, Route } from '../documented/document.js';
+import type { Document, JsonSchema, Route } from '../documented/document.js';
 
 /** Where a request can hold a value. `name` of a nested member is its path, such as `data.beneficiaryName`. */
 export interface Position {
@@ -6,43 +6,24 @@ export interface Position {
   readonly name: string;
 }
 
-interface Schema {
-  readonly $ref?: string;
-  readonly type?: string;
-  readonly enum?: readonly unknown[];
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly additionalProperties?: boolean | Schema;
-  readonly items?: Schema;
-  readonly oneOf?: readonly Schema[];
-  readonly anyOf?: readonly Schema[];
-  readonly allOf?: readonly Schema[];
-}
-
-type Schemas = Readonly<Record<string, Schema>>;
-
-interface WithSchema {
-  readonly in: string;
-  readonly name: string;
-  readonly schema: Schema;
-}
+type Schemas = Document['components']['schemas'];
 
 /** A position as the tables of this folder name it: `path accountId`. */
 export const nameOf = (position: Position): string => `${position.in} ${position.name}`;
 
 /** Every position of an operation that can hold an identifier: not those with an enumeration or of the type boolean. */
 export function positionsOf(document: Document, { operation }: Route): Position[] {
-  const { schemas } = (document as unknown as { readonly components: { readonly schemas: Schemas } }).components;
-  const parameters = operation.parameters as unknown as readonly WithSchema[];
-  const named = parameters.flatMap((parameter) =>
+  const { schemas } = document.components;
+  const named = operation.parameters.flatMap((parameter) =>
     membersOf(parameter.schema, parameter.name, schemas).map((name) => ({ in: parameter.in, name }) as Position),
   );
-  const content = operation.requestBody?.content as unknown as { readonly 'application/json': { schema: Schema } };
+  const content = operation.requestBody?.content;
   const body = content ? membersOf(content['application/json'].schema, '', schemas) : [];
   return [...named, ...body.map((name) => ({ in: 'body' as const, name }))];
 }
 
 /** The names of the values below a schema at any depth: `*` stands for an item of a list and for a member of any name. */
-function membersOf(schema: Schema, name: string, schemas: Schemas): string[] {
+function membersOf(schema: JsonSchema, name: string, schemas: Schemas): string[] {
   if (schema.$ref !== undefined) {
     const target = schemas[schema.$ref.replace('#/components/schemas/', '')];
     if (!target) throw new Error(`the document has no schema ${schema.$ref}`);
