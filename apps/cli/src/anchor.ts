@@ -11,9 +11,6 @@ import { signingCommand } from './sign-command.js';
 import { toStandardOutput, unlessPipeClosed } from './standard-output.js';
 import { chosenWorkspaces } from './workspaces.js';
 
-/** Limits the snapshot to a minute. A million accounts take about six seconds. */
-const STATEMENT_TIMEOUT_MS = 60_000;
-
 interface AnchorOptions {
   readonly key?: string;
   readonly signCommand?: string;
@@ -73,7 +70,7 @@ async function anchored(
   signer: AnchorSigner,
   write: (text: string) => Promise<void>,
 ): Promise<string> {
-  const use = { changesNothing: true, statementTimeoutMs: STATEMENT_TIMEOUT_MS };
+  const use = { changesNothing: true, readsBooks: true };
   return withDeployment(async ({ database }) => {
     const workspaces = await chosenWorkspaces(database, workspaceId);
     const ids = workspaces.map(({ id }) => id).sort((left, right) => left - right);

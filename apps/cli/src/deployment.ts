@@ -7,6 +7,8 @@ import { reportProgress } from './print.js';
 
 /** A command runs one query at a time, or two at once while the demo data is made. */
 const POOL_SIZE = 3;
+/** Limits a snapshot. A range of the books takes about a second. */
+const READING_TIMEOUT_MS = 60_000;
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -26,7 +28,8 @@ export class Interrupted extends Error {
 interface DeploymentUse {
   /** The command only reads. A database without the current schema is refused, not migrated. */
   readonly changesNothing?: boolean;
-  readonly statementTimeoutMs?: number;
+  /** The command reads whole workspaces: current statistics of the planner, and a minute for a statement. */
+  readonly readsBooks?: boolean;
 }
 
 /**
@@ -46,13 +49,14 @@ export async function withDeployment<T>(
     const deployment = await openDeployment({
       ...config.deployment,
       poolSize: POOL_SIZE,
-      statementTimeoutMs: use.statementTimeoutMs,
+      ...(use.readsBooks === true && { statementTimeoutMs: READING_TIMEOUT_MS }),
       prepare,
       log: reportProgress,
       warn: reportProgress,
     });
     try {
       if (prepare && demo) await makeDemoData(deployment);
+      if (use.readsBooks === true) await deployment.refreshStatistics();
       return await orInterrupted(signal, () => work(deployment, config));
     } catch (error) {
       throw explainFailure(error, databaseUrl);

@@ -9,9 +9,6 @@ import { print, printJson, reportProgress } from './print.js';
 import { Refused } from './refused.js';
 import { reportRanges } from './verify-progress.js';
 
-/** As for `banking verify`: a range takes about a second. */
-const STATEMENT_TIMEOUT_MS = 60_000;
-
 export function addPayoutsCommands(program: Command): void {
   const payouts = program
     .command('payouts')
@@ -33,7 +30,7 @@ export function addPayoutsCommands(program: Command): void {
     .addOption(jsonOption())
     .addHelpText('after', examples('banking payouts resume'))
     .action(async (options: ChangeOptions & { readonly json?: boolean }) => {
-      const use = { statementTimeoutMs: STATEMENT_TIMEOUT_MS };
+      const use = { readsBooks: true };
       const stop = await withDeployment(async ({ database, openProvisioning }) => {
         const open = await readPayoutStop(database);
         if (!open) throw new Refused('Payouts are not stopped.');

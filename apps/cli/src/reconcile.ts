@@ -21,8 +21,6 @@ const DIFFERENCES: Readonly<Record<PaymentDifferenceKind, string>> = {
   content_differs: 'the books have another amount or currency',
   event_not_recorded: 'the account cannot hold the returned money',
 };
-const STATEMENT_TIMEOUT_MS = 60_000;
-
 /** Adds `banking work reconcile`. */
 export function addReconcileCommand(work: Command): void {
   work
@@ -63,7 +61,7 @@ function reconcile(since: string | undefined, isApplied: boolean): Promise<Recon
       const workspaceIds = (await allWorkspaces(database)).map(({ id }) => id);
       return reconcilePayouts({ books, rail: new SandboxRail(database), workspaceIds, since, isApplied });
     },
-    { changesNothing: true, statementTimeoutMs: STATEMENT_TIMEOUT_MS },
+    { changesNothing: true, readsBooks: true },
   );
 }
 

@@ -58,6 +58,16 @@ describe('banking verify of intact books', () => {
     );
   });
 
+  it('begins with current statistics of the planner, as a crash of the server leaves none', async () => {
+    await world.query('select pg_stat_reset()');
+
+    await verify();
+
+    expect(
+      await world.query(`select pg_stat_get_last_analyze_time('transfer'::regclass) is not null as is_analyzed`),
+    ).toEqual([{ is_analyzed: true }]);
+  });
+
   it('lists every check, and ends with the verdict', async () => {
     const { exitCode, stdout, stderr } = await world.run(['verify', '--workspace', '1']);
 

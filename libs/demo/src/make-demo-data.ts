@@ -23,8 +23,8 @@ interface DemoTarget {
   readonly books: Books;
   /** Opens the database as the role that may change the directory. */
   openProvisioning(): Promise<Database>;
-  /** Refreshes the planner's statistics, where no autovacuum does so in time. */
-  analyze?(): Promise<void>;
+  /** Analyzes the tables without current statistics of the planner. */
+  refreshStatistics?(): Promise<void>;
 }
 
 /**
@@ -50,7 +50,7 @@ export async function makeDemoData(target: DemoTarget): Promise<boolean> {
   } finally {
     await provisioning.end();
   }
-  await target.analyze?.();
+  await target.refreshStatistics?.();
   return true;
 }
 

@@ -2,7 +2,6 @@ import { isNativeError } from 'node:util/types';
 import { Refusal } from '@banking/domain';
 import { openBooks, type Books } from '@banking/ledger';
 import {
-  analyzeTables,
   APP_ROLE,
   type ConnectionOptions,
   Database,
@@ -20,7 +19,7 @@ import { attachEmbeddedServer } from '@banking/embedded-postgres';
 import { connectionTo } from '@banking/process';
 import { DeploymentError } from './deployment-error.js';
 import { checkServedMode, type DeploymentMode } from './deployment-mode.js';
-import { loadReference } from '@banking/operations';
+import { loadReference, refreshStatistics } from '@banking/operations';
 import { migrateDeployment, missingMigrations } from './migrate-deployment.js';
 
 export interface DeploymentSettings extends DeploymentMode {
@@ -53,8 +52,8 @@ export interface Deployment {
    * @throws DatabaseSetupError with the SQL an administrator must run, when the login may not act as that role
    */
   openProvisioning(): Promise<Database>;
-  /** Refreshes the planner's statistics of the embedded database. Another server has its own autovacuum. */
-  analyze(): Promise<void>;
+  /** Analyzes the tables without current statistics of the planner. */
+  refreshStatistics(): Promise<void>;
   /** Closes the connections. Stops the embedded server if no other process uses it. */
   close(): Promise<void>;
 }
@@ -91,9 +90,7 @@ export async function openDeployment(settings: DeploymentSettings): Promise<Depl
       database,
       books,
       openProvisioning,
-      async analyze() {
-        if (embedded) await analyzeTables(connection, SCHEMA);
-      },
+      refreshStatistics: () => refreshStatistics(opened),
       async close() {
         await opened.end().finally(() => embedded?.detach());
       },
@@ -182,6 +179,12 @@ export function explainFailure(error: unknown, databaseUrl: string | undefined):
   if (cause instanceof DatabaseError && code === SQLSTATE.diskFull) {
     const advice = 'Free at least 200 MB and start again.';
     return new DeploymentError(`The disk of the database ${whose} is full: ${cause.message}. ${advice}`, {
+      cause: error,
+    });
+  }
+  if (cause instanceof DatabaseError && code === SQLSTATE.queryCanceled) {
+    const advice = 'Try again when the server has less to do.';
+    return new DeploymentError(`A statement at the database ${whose} exceeded its time limit. ${advice}`, {
       cause: error,
     });
   }

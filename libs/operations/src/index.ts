@@ -10,6 +10,7 @@ export { placeOrder } from './orders/place-order.js';
 export { postOrders } from './orders/post-orders.js';
 export { EXECUTION } from './orders/order-statements.js';
 export { runTime } from './orders/next-run.js';
+export { refreshStatistics } from './worker/refresh-statistics.js';
 export { startBankingWorker } from './worker/start-banking-worker.js';
 export { ContinuousVerification } from './worker/verify-continuously.js';
 export { readPayoutStop, type PayoutStop } from '@banking/payouts';

@@ -19,6 +19,5 @@ export { RETRY_POLICIES } from './retry-policies.js';
 // Its schema
 export { migrate, MigrationError, pendingMigrations } from './migrate.js';
 export { readTable } from './read-table.js';
-export { analyzeTables } from './analyze-tables.js';
 export { ensureEmbeddedLogins } from './ensure-login.js';
 export { APP_ROLE, EMBEDDED_LOGIN, EMBEDDED_OPERATOR_LOGIN, OWNER_ROLE, PROVISIONING_ROLE, SCHEMA } from './names.js';

@@ -6,7 +6,8 @@ import { OrderService, type OrderSubmitter, postOrders } from '@banking/operatio
 import { openDeployment } from '@banking/deployment';
 import { verifyDeployment } from '@banking/books-proof';
 import { readDemoBookings } from '@banking/demo';
-import { analyzeTables, bind, type ConnectionOptions, SCHEMA, sqlStatement, type Database } from '@banking/postgres';
+import { bind, type ConnectionOptions, SCHEMA, sqlStatement, type Database } from '@banking/postgres';
+import { analyzeTables } from '@banking/postgres/testing';
 import { attachEmbeddedServer } from '@banking/embedded-postgres';
 import { httpLoad, callConcurrently, type LoadRun } from './load.js';
 import { makeMinimalLedger, transferring } from './minimal-ledger.js';

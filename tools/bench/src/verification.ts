@@ -45,7 +45,7 @@ export function benchVerification(options: VerificationOptions): Promise<Verific
     const payers = await makePayers(dataDir, { accounts, workspaces: 1 });
     const deployment = await openDeployment({ dataDir, isSandbox: true, prepare: false });
     runs({ stop: () => deployment.close() });
-    await deployment.analyze();
+    await deployment.refreshStatistics();
     const service = runs(await startService(dataDir));
     const place = posting(service, payers.accounts, options);
     await place(WARM_UP_S);

@@ -1,5 +1,6 @@
 import type { OrderQuery, RecipientQuery, Scope, TransferQuery } from '@banking/domain';
-import { analyzeTables, SCHEMA, type BoundStatement } from '@banking/postgres';
+import { SCHEMA, type BoundStatement } from '@banking/postgres';
+import { analyzeTables } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { addTransfers, agedWorkspaces, type AgedWorkspace, type AgedWorld } from '../testing/aged-workspaces.js';
 import { Explaining, sentBy } from '../testing/plans.js';

@@ -1,5 +1,6 @@
 import type { Scope } from '@banking/domain';
-import { analyzeTables, SCHEMA, type BoundStatement } from '@banking/postgres';
+import { SCHEMA, type BoundStatement } from '@banking/postgres';
+import { analyzeTables } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { agedWorkspaces, type AgedWorld } from '../testing/aged-workspaces.js';
 import { Explaining, sentBy } from '../testing/plans.js';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { AccountId, Execution, Order, OrderId, OrderPage, Scope, WorkspaceId } from '@banking/domain';
-import { analyzeTables, SCHEMA } from '@banking/postgres';
-import { reasonOf } from '@banking/postgres/testing';
+import { SCHEMA } from '@banking/postgres';
+import { analyzeTables, reasonOf } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { Explaining, sentBy } from '../testing/plans.js';
 import { expectWellFormed } from '../testing/resources.js';

@@ -8,6 +8,7 @@ import type { OrderService } from '../orders/order-service.js';
 import { EXECUTION } from '../orders/order-statements.js';
 import { runOrder } from '../orders/run-order.js';
 import { readPayment } from './read-payment.js';
+import { analyzeNextTable } from './refresh-statistics.js';
 import { ContinuousVerification } from './verify-continuously.js';
 
 export interface WorkSettings {
@@ -26,6 +27,8 @@ const VERIFY_NEW_MS = 60_000;
 /** The pause between two batches of a backlog: catching up leaves most of the time to other work. */
 const VERIFY_BACKLOG_MS = 1_000;
 const VERIFY_NEXT_MS = 5_000;
+const STATISTICS_MS = 10_000;
+const STATISTICS_BACKLOG_MS = 100;
 
 /** An open database with its books. */
 interface OpenBooks {
@@ -38,7 +41,7 @@ export function startBankingWorker(deployment: OpenBooks, settings: WorkSettings
   return startWorker(workOf(deployment, settings));
 }
 
-/** The handlers and chores of a worker: due runs, payouts, events of the network, expired idempotency records, verification. */
+/** The handlers and chores of a worker: due runs, payouts, events of the network, expired idempotency records, verification, statistics. */
 export function workOf(
   { database, books }: OpenBooks,
   { orders, sandbox, onError, onPayoutStop }: WorkSettings,
@@ -59,8 +62,9 @@ export function workOf(
   const verification = new ContinuousVerification(database, onPayoutStop);
   const chores: readonly Chore[] = [
     deleting,
-    { name: 'verification', run: paced(() => verification.verifyNew()), idleMs: VERIFY_BACKLOG_MS },
+    { name: 'verification', run: paced(() => verification.verifyNew(), VERIFY_NEW_MS), idleMs: VERIFY_BACKLOG_MS },
     { name: 'repeated-verification', run: () => verification.verifyNext(), idleMs: VERIFY_NEXT_MS },
+    { name: 'statistics', run: paced(() => analyzeNextTable(database), STATISTICS_MS), idleMs: STATISTICS_BACKLOG_MS },
   ];
   if (!sandbox) return { database, handlers: { [EXECUTION]: run }, chores, onError };
   const rail = new SandboxRail(database);
@@ -77,12 +81,12 @@ export function workOf(
   };
 }
 
-/** Runs each minute, and after each pause of its chore while there is a backlog. */
-function paced(run: () => Promise<number>): Chore['run'] {
+/** Runs each time the interval has passed, and after each pause of its chore while there is a backlog. */
+function paced(run: () => Promise<number>, intervalMs: number): Chore['run'] {
   let dueAtMs = 0;
   return async () => {
     if (performance.now() < dueAtMs) return 0;
-    dueAtMs = (await run()) > 0 ? 0 : performance.now() + VERIFY_NEW_MS;
+    dueAtMs = (await run()) > 0 ? 0 : performance.now() + intervalMs;
     return 0;
   };
 }

@@ -1,11 +1,7 @@
 import { Client, escapeLiteral } from 'pg';
-import type { ConnectionOptions } from './session-pool.js';
+import type { ConnectionOptions } from '../session-pool.js';
 
-/**
- * Analyzes the tables of a schema that have rows. Without statistics every index that begins with the workspace has the same cost, so
- * a new installation would read whole workspaces instead of one row until autovacuum runs. Empty tables are left out: statistics of
- * an empty table make worse plans than no statistics.
- */
+/** Analyzes the tables of a schema that have rows. An empty one is left out, as by the service. */
 export async function analyzeTables(connection: ConnectionOptions, schema: string): Promise<void> {
   const client = new Client({ ...connection, application_name: 'banking-analyze' });
   try {
