@@ -20,7 +20,7 @@ export const databaseErrors: Scenario = {
   name: 'database-errors',
   faults: SQLSTATES.map((code) => `sqlstate-${code}` as const),
   phase: 'other',
-  minutesMax: 0.7,
+  minutesMax: 1.1,
   async run(context) {
     const { cluster, signal, onProgress } = context;
     const preparation = new Preparation(cluster.endpoint);

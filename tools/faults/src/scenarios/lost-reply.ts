@@ -18,7 +18,7 @@ export const lostReply: Scenario = {
   name: 'lost-reply',
   faults: ['kill-api', 'reset-at-commit'],
   phase: 'other',
-  minutesMax: 3,
+  minutesMax: 3.4,
   async run(context) {
     const { cluster, prefix, tally, signal, onProgress, random } = context;
     const { endpoint } = cluster;

@@ -19,7 +19,7 @@ export const spend: Scenario = {
   name: 'spend',
   faults: [],
   phase: 'other',
-  minutesMax: 5,
+  minutesMax: 4,
   async run(context) {
     const { cluster, prefix, tally, signal, onProgress } = context;
     const { endpoint } = cluster;
