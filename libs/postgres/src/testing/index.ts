@@ -7,6 +7,7 @@ export { administer } from './published.js';
 export { startTestServer } from './start-test-server.js';
 export { Wire } from './wire.js';
 export { PlanProbe } from './plan-probe.js';
+export { Interleaving, type CommitFate } from './interleaving.js';
 
 export { NOT_DATE } from './process-clock.js';
 export { reasonOf } from './reason-of.js';

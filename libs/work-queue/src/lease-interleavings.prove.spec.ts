@@ -1,0 +1,2 @@
+/** The same test with more random runs. */
+import './lease-interleavings.spec.js';
