@@ -6,6 +6,8 @@ export interface Endpoint {
   url(api: number): string;
   /** Called with every response, or failure, and the time it took. */
   readonly onReceived?: (received: Received, options: CallOptions) => void;
+  /** Gets a new token after an api has refused the present one with 401. */
+  readonly renewToken?: (api: number) => Promise<void>;
 }
 
 /** A response, or the error of a request without one. */

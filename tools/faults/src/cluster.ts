@@ -5,6 +5,8 @@ import { LocalIssuer } from '@banking/local-issuer';
 import type { Endpoint } from './call.js';
 import { DatabaseProxy } from './database-proxy.js';
 import { DatabaseServer } from './database-server.js';
+import { ProcessClock } from './process-clock.js';
+import { SmallDisk } from './small-disk.js';
 import { type App, freePort, ServiceProcess } from './service-process.js';
 
 const APPS: readonly App[] = ['api', 'api', 'worker', 'worker'];
@@ -17,9 +19,11 @@ const CALLER = 'ada@northwind.example';
 export interface Member {
   readonly process: ServiceProcess;
   readonly proxy: DatabaseProxy;
+  /** Used if `hasClocks`. */
+  readonly clock: ProcessClock;
 }
 
-/** What `banking verify` found. */
+/** What a command such as `banking verify` printed. */
 export interface BooksProof {
   readonly exitCode: number | null;
   readonly output: string;
@@ -29,6 +33,10 @@ export interface BooksProof {
 export interface ClusterOptions {
   /** Of every process. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** Whether each process has a wall clock of its own. PostgreSQL has the real time. */
+  readonly hasClocks?: boolean;
+  /** Whether the data of PostgreSQL is on a disk that can become full. */
+  readonly hasDisk?: boolean;
 }
 
 /** One PostgreSQL server, two api processes without due work, and two workers, each behind a proxy of its own. */
@@ -41,6 +49,8 @@ export class Cluster {
     /** Without faults, for the command line. */
     private readonly healthy: DatabaseProxy,
     readonly token: string,
+    /** Used if `hasDisk`. */
+    readonly disk: SmallDisk | undefined,
   ) {}
 
   /** Makes a database with demo data in the folder, and starts all processes on it. */
@@ -51,6 +61,7 @@ export class Cluster {
   ): Promise<Cluster> {
     const dataDir = join(folder, 'data');
     await mkdir(dataDir, { recursive: true });
+    const disk = options.hasDisk === true ? SmallDisk.mount(dataDir) : undefined;
     onProgress('starting PostgreSQL, two api processes and two workers');
     const database = await DatabaseServer.start(dataDir, () => undefined);
     const members: (Member & { readonly app: App })[] = [];
@@ -58,18 +69,20 @@ export class Cluster {
     for (const [index, app] of APPS.entries()) {
       const proxy = await DatabaseProxy.start(database.socket);
       const name = `${app}-${index % 2}`;
+      const clock = new ProcessClock(join(folder, `${name}.clock`));
       const environment = {
         ...environmentOf(database, proxy, dataDir, name),
         CONNECTIONS_PER_ADDRESS: '1000',
         ...options.environment,
+        ...(options.hasClocks === true && clock.environment),
       };
       const logFile = join(folder, `${name}.log`);
       const process = new ServiceProcess({ app, name, port: await freePort(), logFile, environment });
-      members.push({ app, process, proxy });
+      members.push({ app, process, proxy, clock });
     }
     const of = (wanted: App) => members.filter(({ app }) => app === wanted);
     const token = await tokenOf(dataDir);
-    const cluster = new Cluster(folder, database, of('api'), of('worker'), healthy, token);
+    const cluster = new Cluster(folder, database, of('api'), of('worker'), healthy, token, disk);
     try {
       // The first api migrates and makes the demo data.
       const [first, ...others] = members;
@@ -98,38 +111,62 @@ export class Cluster {
 
   /** Ends every fault and starts what does not run, so that the final state can be read. */
   async heal(): Promise<void> {
-    for (const { proxy, process } of this.members) {
+    for (const { proxy, process, clock } of this.members) {
       proxy.accept();
       proxy.delay(0);
       proxy.endSilence();
+      clock.shift(0);
       process.resume();
     }
+    this.disk?.free();
     await this.database.ready();
     await Promise.all(this.members.map(({ process }) => (process.isRunning ? process.ready() : process.start())));
   }
 
   /** Runs `banking verify`. */
-  async verify(): Promise<BooksProof> {
-    const env = { PATH: process.env['PATH'], ...environmentOf(this.database, this.healthy, join(this.folder, 'data')) };
-    const child = spawn(process.execPath, [CLI, 'verify', '--json'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
-    let output = '';
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding('utf8').on('data', (text: string) => (output += text));
-    }
-    const exitCode = await new Promise<number | null>((resolve) => child.once('close', resolve));
-    return { exitCode, output };
+  verify(): Promise<BooksProof> {
+    return this.runCommand(['verify', '--json']);
+  }
+
+  /** A new token of the caller. The command `banking token` issues it, with the clock of a process. */
+  async tokenBy({ environment }: ProcessClock): Promise<string> {
+    const { exitCode, output } = await this.runCommand(['token', CALLER], environment);
+    if (exitCode !== 0) throw new Error(`banking token failed: ${output.slice(-300)}`);
+    return output.trim();
+  }
+
+  /** A new token of the caller, with the real time. */
+  newToken(lifetimeSeconds = 24 * 3600): Promise<string> {
+    return tokenOf(join(this.folder, 'data'), lifetimeSeconds);
   }
 
   async stop(): Promise<void> {
     await Promise.all(this.members.map(({ process }) => process.stop()));
     await this.closeProxies();
     await this.database.stop();
+    this.disk?.unmount();
   }
 
   /** Kills everything, when the state is of no more use. Nothing is started afterwards. */
   async abandon(): Promise<void> {
     const killed = this.members.map(({ process }) => process.abandon());
     await Promise.all([...killed, this.closeProxies(), this.database.abandon()]);
+    this.disk?.unmount();
+  }
+
+  private async runCommand(
+    parameters: readonly string[],
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<BooksProof> {
+    const own = environmentOf(this.database, this.healthy, join(this.folder, 'data'));
+    const env = { PATH: process.env['PATH'], ...own, ...more };
+    const child = spawn(process.execPath, [CLI, ...parameters], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+    }
+    const exitCode = await new Promise<number | null>((resolve) => child.once('close', resolve));
+    return { exitCode, output };
   }
 
   private async closeProxies(): Promise<void> {
@@ -157,7 +194,7 @@ function environmentOf(
   };
 }
 
-async function tokenOf(dataDir: string): Promise<string> {
+async function tokenOf(dataDir: string, lifetimeSeconds = 24 * 3600): Promise<string> {
   const issuer = await LocalIssuer.open(dataDir);
-  return issuer.sign({ email: CALLER, audience: 'banking-api', lifetimeSeconds: 24 * 3600 });
+  return issuer.sign({ email: CALLER, audience: 'banking-api', lifetimeSeconds });
 }

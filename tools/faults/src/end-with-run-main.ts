@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,10 +9,12 @@ const WATCH_MS = 3_000;
 
 const pids = new Set<number>();
 const pidFiles = new Set<string>();
+const mounts = new Set<string>();
 
 function register(registration: Registration): void {
   const { isRunning } = registration;
   if ('pid' in registration) pids[isRunning ? 'add' : 'delete'](registration.pid);
+  else if ('mount' in registration) mounts[isRunning ? 'add' : 'delete'](registration.mount);
   else pidFiles[isRunning ? 'add' : 'delete'](registration.pidFile);
 }
 
@@ -44,6 +47,7 @@ async function main(): Promise<void> {
     endServers();
     await sleep(100);
   }
+  for (const folder of mounts) spawnSync('umount', ['-l', folder]);
 }
 
 void main();

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 
 const PROGRAM = join(__dirname, '../dist/end-with-run-main.js');
 
-/** A process of the run, or the file in which PostgreSQL writes the process of the server. */
-type Ended = { readonly pid: number } | { readonly pidFile: string };
+/** A process of the run, the file in which PostgreSQL writes the process of the server, or a mounted folder. */
+type Ended = { readonly pid: number } | { readonly pidFile: string } | { readonly mount: string };
 
 /** One line to the program: a process that is to end with the run, or that has ended already. */
 export type Registration = Ended & { readonly isRunning: boolean };

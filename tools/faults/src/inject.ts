@@ -3,6 +3,7 @@ import type { ClientLog } from './client-log.js';
 import type { Cluster, Member } from './cluster.js';
 import type { Violation } from './check-orders.js';
 import type { CutTime } from './database-proxy.js';
+import { fillDisk } from './full-disk.js';
 import { stopForAWhile } from './outage.js';
 import type { PlannedFault, PlannedKind } from './schedule.js';
 
@@ -40,6 +41,8 @@ const INJECTIONS: Readonly<Record<PlannedKind, Injection>> = {
     report(await stopForAWhile(cluster));
     return 'postmaster';
   },
+  'full-disk': (cluster, { lastsMs }, report) => fillDisk(cluster, { lastsMs, isWalFull: false }, report),
+  'full-wal': (cluster, { lastsMs }, report) => fillDisk(cluster, { lastsMs, isWalFull: true }, report),
   delay: async ({ members }, fault) => {
     const { process, proxy } = chosen(members, fault);
     proxy.delay(DELAY_MS);

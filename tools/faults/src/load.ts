@@ -62,14 +62,15 @@ class LoadClient {
   }
 
   async run(): Promise<void> {
-    const { signal, onOrder, isHalf } = this.options;
+    const { endpoint, signal, onOrder, isHalf } = this.options;
     while (!signal.aborted) {
       const beganAt = Date.now();
       const choice = this.choose();
-      const { outcome, orderId, api } = await this.place(choice);
+      const { outcome, orderId, api, status } = await this.place(choice);
       onOrder(outcome, choice.isQuad);
       if (choice.isOwned) this.count(choice, outcome);
       if (outcome === 'ok' && orderId !== undefined) await this.readBack(choice, orderId, api + 1);
+      if (status === 401) await endpoint.renewToken?.(api);
       if (isHalf) await sleep(Date.now() - beganAt, undefined, { signal }).catch(() => undefined);
     }
   }
@@ -100,7 +101,7 @@ class LoadClient {
   private async place({
     order,
     isPayout,
-  }: Choice): Promise<Pick<ResponseEvent, 'outcome' | 'orderId'> & { api: number }> {
+  }: Choice): Promise<Pick<ResponseEvent, 'outcome' | 'orderId' | 'status'> & { api: number }> {
     const { endpoint, log } = this.options;
     const until = Date.now() + GIVE_UP_MS;
     let hasUnknown = false;
@@ -147,6 +148,7 @@ class LoadClient {
     const { endpoint, log, onRead } = this.options;
     const { status, body } = await call(endpoint, { api, method: 'GET', path, workspaceId });
     if (status === undefined || status >= 500) return;
+    if (status === 401 && endpoint.renewToken !== undefined) return endpoint.renewToken(api);
     const actual = status === 200 ? valueOf(JSON.parse(body) as Record<string, unknown>) : `status ${status}`;
     await log.append({ event: 'read', check: 'reads', subject: path, api: api % 2, expected, actual });
     onRead();

@@ -42,7 +42,7 @@ const program = new Command('faults')
   });
 
 async function run(promises: readonly ServicePromise[], seed: number, minutes: number | undefined): Promise<number> {
-  const ids = promises.map(({ id }) => id).join(' ');
+  const ids = [...new Set(promises.map(({ id }) => id))].join(' ');
   const command = `npm run faults -- ${ids} --seed ${seed}${minutes === undefined ? '' : ` --minutes ${minutes}`}`;
   process.stderr.write(`seed ${seed}\n`);
   const folder = await mkdtemp(join(tmpdir(), 'banking-faults-'));

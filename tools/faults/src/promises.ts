@@ -1,6 +1,7 @@
 import type { CheckName } from './check-orders.js';
 import type { Figures, Scenario } from './scenario.js';
 import { loadScenario } from './scenarios/load-scenario.js';
+import { clockJumps } from './scenarios/clock-jumps.js';
 import { databaseErrors } from './scenarios/database-errors.js';
 import { exhaustedPool } from './scenarios/exhausted-pool.js';
 import { gateway } from './scenarios/gateway.js';
@@ -13,6 +14,7 @@ import { sameKey } from './scenarios/same-key.js';
 import { slowClients } from './scenarios/slow-clients.js';
 import { spend } from './scenarios/spend.js';
 import { stops } from './scenarios/stops.js';
+import { whyNoDisk } from './small-disk.js';
 
 /** One promise of the service and how it is proved. */
 export interface ServicePromise {
@@ -55,6 +57,7 @@ export const SCENARIOS: readonly Scenario[] = [
   payoutCrash,
   databaseErrors,
   lostLease,
+  clockJumps,
   poison,
   exhaustedPool,
   hotAccount,
@@ -68,6 +71,16 @@ export const SCENARIOS: readonly Scenario[] = [
     phase: 'alone',
     minutesMax: 5,
     isBounded: true,
+  }),
+  loadScenario({
+    name: 'full-disk',
+    faults: ['full-disk', 'full-wal'],
+    times: FAILURES,
+    phase: 'alone',
+    minutesMax: 2,
+    isBounded: true,
+    cluster: { hasDisk: true },
+    missing: whyNoDisk,
   }),
   loadScenario({
     name: 'soak',
@@ -128,8 +141,17 @@ export const PROMISES: readonly ServicePromise[] = [
   ]),
   promise('P26', 'A stop loses no request', 'stops', { stops: 20, requests: 2_000 }, ['stops', ...ORDERS]),
   promise('P29', 'Slow clients do not delay others', 'slow-clients', { sockets: 500 }, ['starvation', 'response-time']),
+  promise('P30', 'Jumps of the clock change no result', 'clock-jumps', { faults: 20, keys: 8, tokens: 50 }, [
+    ...ALL,
+    'claims',
+  ]),
   promise('P31', 'Logs and errors contain no secret', 'bank', { acknowledged: 1_000, searched: 5_000 }, ['secrets']),
   promise('P27', 'The promises hold while PostgreSQL is away', 'connections', { faults: 60, outages: 10 }, [
+    ...ALL,
+    'readiness',
+    'response-time',
+  ]),
+  promise('P27', 'The promises hold while the disk of PostgreSQL is full', 'full-disk', { faults: 10 }, [
     ...ALL,
     'readiness',
     'response-time',
@@ -155,12 +177,11 @@ function promise(
 /** The promises of an id, or all of them. @throws Error for an unknown id */
 export function choosePromises(ids: readonly string[]): readonly ServicePromise[] {
   if (ids.includes('all')) return PROMISES;
-  const known = new Map(PROMISES.map((one) => [one.id, one]));
-  return ids.map((id) => {
-    const found = known.get(id);
-    if (found === undefined) throw new Error(`Unknown promise '${id}'. Choose from ${listIds()}.`);
+  return ids.flatMap((id) => {
+    const found = PROMISES.filter((one) => one.id === id);
+    if (found.length === 0) throw new Error(`Unknown promise '${id}'. Choose from ${listIds()}.`);
     return found;
   });
 }
 
-export const listIds = () => ['all', ...PROMISES.map(({ id }) => id)].join(', ');
+export const listIds = () => ['all', ...new Set(PROMISES.map(({ id }) => id))].join(', ');

@@ -28,6 +28,11 @@ export async function runScenario(
 ): Promise<ScenarioResult> {
   const { seed, onProgress } = options;
   const { name } = scenario;
+  const missing = scenario.missing?.();
+  if (missing !== undefined) {
+    onProgress(`${name}: skipped, because ${missing}`);
+    return skipped(scenario, missing);
+  }
   const promises = options.promises.filter((promise) => promise.scenario === name);
   const folder = join(options.folder, name);
   await mkdir(folder, { recursive: true });
@@ -82,6 +87,20 @@ export async function runScenario(
     wantedFaults: scenario.faults,
     seconds: Math.round((Date.now() - startedAt) / 1000),
   };
+}
+
+/** A scenario that this machine cannot run leaves its promises unknown. */
+function skipped({ name, faults }: Scenario, doubt: string): ScenarioResult {
+  const nothing = {
+    figures: {},
+    faults: new Map(),
+    operations: 0,
+    succeeded: 0,
+    violations: [],
+    seconds: 0,
+    logPath: '',
+  };
+  return { ...nothing, scenario: name, wantedFaults: faults, doubts: [doubt] };
 }
 
 /** @throws Error at the abort, without waiting for the work */

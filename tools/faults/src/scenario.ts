@@ -28,6 +28,7 @@ export type Figure =
   | 'minutes'
   | 'requests'
   | 'searched'
+  | 'tokens'
   | 'sockets';
 
 export type Figures = Partial<Record<Figure, number>>;
@@ -118,6 +119,8 @@ export interface Scenario {
   readonly phase: Phase;
   /** What differs from two api processes and two workers. */
   readonly cluster?: ClusterOptions;
+  /** What this machine lacks for the scenario, which is skipped then. */
+  readonly missing?: () => string | undefined;
   /** The time in which a machine that does nothing else reaches the figures. */
   readonly minutesMax: number;
   /** Applies load and faults until the signal, then reads the final state. */

@@ -3,7 +3,7 @@ import type { Random } from './random.js';
 /** The kinds of faults of a plan. Those of the connection are injected by the proxy between one process and PostgreSQL. */
 export const FAULT_KINDS = [
   ...['kill-api', 'kill-worker', 'pause-api', 'pause-worker'],
-  ...['terminate-backend', 'kill-backend', 'kill-postmaster', 'stop-postmaster', 'outage'],
+  ...['terminate-backend', 'kill-backend', 'kill-postmaster', 'stop-postmaster', 'outage', 'full-disk', 'full-wal'],
   ...['delay', 'half-open', 'reset', 'reset-at-commit'],
 ] as const;
 
@@ -18,6 +18,8 @@ export type FaultKind =
   | `sqlstate-${(typeof SQLSTATES)[number]}`
   | 'sigterm-api'
   | 'lease-expired'
+  | 'clock-forward'
+  | 'clock-back'
   | 'lock'
   | 'poison'
   | 'upstream-reset'

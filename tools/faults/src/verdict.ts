@@ -109,6 +109,7 @@ const UNITS: Readonly<Record<Figure, string>> = {
   minutes: 'minutes',
   requests: 'requests',
   searched: 'texts searched',
+  tokens: 'tokens',
   sockets: 'slow connections',
 };
 

@@ -9,12 +9,14 @@ import type { DatabaseServer } from './database-server.js';
 const INSTALL = `
   create schema faults_trace;
   create table faults_trace.change (
-    id bigserial primary key, process text not null, subject text not null, old_fence bigint not null, new_fence bigint not null
+    id bigserial primary key, process text not null, subject text not null, old_fence bigint not null, new_fence bigint not null,
+    was_leased boolean not null
   );
   create function faults_trace.record() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
   begin
-    insert into faults_trace.change (process, subject, old_fence, new_fence)
-    values (coalesce(current_setting('${PROCESS_SETTING}', true), ''), concat_ws(' ', old.workspace_id, old.kind, old.subject_id), old.fence, new.fence);
+    insert into faults_trace.change (process, subject, old_fence, new_fence, was_leased)
+    values (coalesce(current_setting('${PROCESS_SETTING}', true), ''), concat_ws(' ', old.workspace_id, old.kind, old.subject_id), old.fence, new.fence,
+      coalesce(old.leased_until > clock_timestamp(), false));
     return null;
   end $$;
   create trigger faults_trace after update on banking.work for each row
@@ -30,6 +32,11 @@ const FOREIGN = `
   join faults_trace.change o on o.subject = c.subject and o.new_fence = c.old_fence and o.old_fence < o.new_fence
   where c.process <> o.process and c.new_fence = c.old_fence and c.process <> ''
   order by c.id`;
+
+/** Claims of work whose lease had not ended by the clock of the database. */
+const EARLY = `
+  select process, subject, new_fence::int as fence from faults_trace.change
+  where new_fence > old_fence and was_leased order by id`;
 
 const EXPIRE = `
   with expired as (
@@ -63,6 +70,15 @@ export class WorkTrace {
     return rows.map(({ process, subject, fence, owner }) => ({
       check: 'claims',
       detail: `${process} renewed or released work ${subject}, which ${owner} had claimed with fence ${fence}`,
+    }));
+  }
+
+  /** A worker that claimed work before the lease of the claim before it had ended. */
+  async earlyClaims(): Promise<Violation[]> {
+    const rows = await this.database.query<{ process: string; subject: string; fence: number }>(EARLY);
+    return rows.map(({ process, subject, fence }) => ({
+      check: 'claims',
+      detail: `${process} claimed work ${subject} with fence ${fence}, and the lease before had not ended`,
     }));
   }
 

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { minorUnits } from '@banking/domain';
 import type { CallOptions, Received } from '../call.js';
 import type { SentOrder } from '../client-log.js';
+import type { ClusterOptions } from '../cluster.js';
 import { injectFaults } from '../inject.js';
 import { runLoad } from '../load.js';
 import { checkFinalState } from '../final-state.js';
@@ -24,6 +25,8 @@ export interface LoadScenarioOptions {
   readonly phase: Phase;
   readonly minutesMax: number;
   readonly pool?: number;
+  readonly cluster?: ClusterOptions;
+  readonly missing?: () => string | undefined;
   /** Whether every response must arrive in the time that the service promises. No process is killed or paused then. */
   readonly isBounded?: boolean;
   /** Whether each client waits between two orders as long as an order takes, and memory and open files are measured. */
@@ -40,6 +43,8 @@ export function loadScenario({
   phase,
   minutesMax,
   pool = POOL,
+  cluster: clusterOptions,
+  missing,
   isBounded = false,
   isSoak = false,
 }: LoadScenarioOptions): Scenario {
@@ -48,6 +53,8 @@ export function loadScenario({
     faults,
     phase,
     minutesMax,
+    ...(clusterOptions && { cluster: clusterOptions }),
+    ...(missing && { missing }),
     async run(context) {
       const { cluster, log, random, prefix, tally, signal, onProgress } = context;
       onProgress(`opening ${3 * pool + CLIENTS} accounts`);
@@ -93,6 +100,9 @@ const RESPONSE_MS = 17_000;
 
 function boundOf({ tally }: RunContext) {
   return ({ status, error, ms }: Received, { method, path }: CallOptions) => {
+    if (status === 500) {
+      tally.addViolations([{ check: 'outcome', detail: `${method} ${path} got 500` }]);
+    }
     if (status !== undefined && ms <= RESPONSE_MS) return;
     const detail = `${method} ${path} got ${status ?? error} after ${Math.round(ms)} ms`;
     tally.addViolations([{ check: 'response-time', detail }]);
