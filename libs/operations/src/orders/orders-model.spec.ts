@@ -9,6 +9,7 @@ import { verifyPayments } from '../testing/verify-payments.js';
 import { reasonOf, testOrProve } from '@banking/postgres/testing';
 
 const RUNS = testOrProve(60, 300);
+const COMMANDS_MAX = testOrProve(14, 40);
 const ABROAD = 100_000n;
 const seed = Date.now() & 0x7fffffff;
 
@@ -151,19 +152,23 @@ async function open(): Promise<{ model: Model; real: Real }> {
 }
 
 describe(`orders and a model of the books (seed ${seed})`, () => {
-  it(`agree after each of ${RUNS} random commands`, async () => {
-    const doings = fc.commands([fund, pay, pay, send, receive, turn], { maxCommands: 14 });
+  it(`agree after each command of ${RUNS} random runs`, async () => {
+    // The default size would leave nearly all runs below 10 commands.
+    const doings = fc.commands([fund, pay, pay, send, receive, turn], { maxCommands: COMMANDS_MAX, size: 'max' });
+    let count = 0;
     await fc.assert(
       fc.asyncProperty(doings, async (commands) => {
         const { model, real } = await open();
+        count += [...commands].length;
         await fc.asyncModelRun(() => ({ model, real }), commands);
         const held = await Promise.all(real.accounts.map((accountId) => service.getAccount(ada, { accountId })));
         expect(held.map(({ edges }) => BigInt(edges.balances[0]?.amount as unknown as number))).toEqual(model.holds);
       }),
       { numRuns: RUNS, seed },
     );
+    expect(count).toBeGreaterThan((RUNS * COMMANDS_MAX) / 4);
     const all = Object.values(world.demo.workspaces);
     expect((await verifyBooks(world.database, all)).findings).toEqual([]);
     expect(await verifyPayments(world.database, all)).toEqual([]);
-  }, 180_000);
+  }, 600_000);
 });
