@@ -93,13 +93,13 @@ export class DatabaseProxy {
   }
 
   /**
-   * Waits until the next statement of this name is committed, and withholds the response.
+   * Waits until the next statement of this name is committed, and withholds the response; or withholds the statement itself.
    *
    * @returns the reset of the connection that waits for it; undefined if the signal ended the wait first
    */
-  async withhold(statement: string, signal: AbortSignal): Promise<(() => void) | undefined> {
+  async withhold(statement: string, signal: AbortSignal, when: CutTime = 'after'): Promise<(() => void) | undefined> {
     let release: (() => void) | undefined;
-    await this.interrupt(statement, 'after', signal, (link) => {
+    await this.interrupt(statement, when, signal, (link) => {
       link.isSilent = true;
       release = () => this.resetLink(link);
     });

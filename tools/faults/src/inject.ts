@@ -25,6 +25,8 @@ export interface InjectOptions {
 const INJECTIONS: Readonly<Record<PlannedKind, Injection>> = {
   'kill-api': ({ apis }, fault) => killAndStart(chosen(apis, fault)),
   'kill-worker': ({ workers }, fault) => killAndStart(chosen(workers, fault)),
+  'kill-api-at-commit': ({ apis }, fault) => killAt('commit', chosen(apis, fault), fault),
+  'kill-worker-at-submission': ({ workers }, fault) => killAt('sandbox_submit', chosen(workers, fault), fault),
   'pause-api': ({ apis }, fault) => pause(chosen(apis, fault), fault.lastsMs),
   'pause-worker': ({ workers }, fault) => pause(chosen(workers, fault), fault.lastsMs),
   'terminate-backend': ({ database }, { target }) => endBackend(database, 'terminate', target),
@@ -97,6 +99,18 @@ async function killAndStart({ process }: Member): Promise<string> {
   await process.kill();
   await process.start();
   return process.name;
+}
+
+/** Kills the process before PostgreSQL has the next statement of this name, or after it and before the process has the response. */
+async function killAt(statement: string, member: Member, { lastsMs }: PlannedFault): Promise<string | undefined> {
+  const { process, proxy } = member;
+  const when: CutTime = lastsMs % 2 === 0 ? 'before' : 'after';
+  const release = await proxy.withhold(statement, AbortSignal.timeout(COMMIT_WAIT_MS), when);
+  if (release === undefined) return undefined;
+  await process.kill();
+  release();
+  await process.start();
+  return `${process.name}, ${when} the ${statement}`;
 }
 
 async function pause({ process }: Member, lastsMs: number): Promise<string> {

@@ -40,7 +40,10 @@ export const SCENARIOS: readonly Scenario[] = [
   spend,
   loadScenario({
     name: 'service-crashes',
-    faults: ['kill-api', 'kill-worker', 'kill-api', 'kill-worker', 'pause-api', 'pause-worker'],
+    faults: [
+      ...(['kill-api', 'kill-worker', 'pause-api', 'pause-worker'] as const),
+      ...(['kill-api-at-commit', 'kill-worker-at-submission'] as const),
+    ],
     times: KILLS,
     phase: 'other',
     minutesMax: 3.5,

@@ -80,7 +80,7 @@ export class Tally {
 
   countFault(kind: FaultKind): void {
     this.faults.set(kind, (this.faults.get(kind) ?? 0) + 1);
-    if (kind === 'kill-api' || kind === 'kill-worker') this.count('kills');
+    if (kind.startsWith('kill-api') || kind.startsWith('kill-worker')) this.count('kills');
     if (kind === 'outage') this.count('outages');
     this.count('faults');
   }

@@ -2,7 +2,7 @@ import type { Random } from './random.js';
 
 /** The kinds of faults of a plan. Those of the connection are injected by the proxy between one process and PostgreSQL. */
 export const FAULT_KINDS = [
-  ...['kill-api', 'kill-worker', 'pause-api', 'pause-worker'],
+  ...['kill-api', 'kill-worker', 'pause-api', 'pause-worker', 'kill-api-at-commit', 'kill-worker-at-submission'],
   ...['terminate-backend', 'kill-backend', 'kill-postmaster', 'stop-postmaster', 'outage', 'full-disk', 'full-wal'],
   ...['delay', 'half-open', 'reset', 'reset-at-commit'],
 ] as const;
