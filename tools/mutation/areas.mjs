@@ -5,12 +5,25 @@ const sources = (folder) => [
   `!${folder}/**/index.ts`,
 ];
 
-/** What is mutated, by the name of the area: the files, and the project whose tests must fail. */
+/**
+ * What is mutated, by the name of the area: the files, and the project whose tests must fail.
+ *
+ * `specs`, in the folder `src` of the project, are the tests that must notice a fault of the area. Each mutant loads all of them, so they
+ * should take seconds. An area without `specs` runs all specs of its project that import the mutated file.
+ */
 export const AREAS = {
   amounts: { project: 'libs/domain', files: ['libs/domain/src/{amount,amount-refusal,convert}.ts'] },
   rates: { project: 'libs/rates', files: sources('libs/rates/src') },
-  access: { project: 'apps/api', files: sources('apps/api/src/access') },
-  idempotency: { project: 'libs/operations', files: sources('libs/operations/src/idempotency') },
+  access: {
+    project: 'apps/api',
+    files: sources('apps/api/src/access'),
+    specs: ['access/*.spec.ts', 'config.spec.ts', 'docs/{openapi,provenance}.spec.ts', 'orders/order-limit.spec.ts'],
+  },
+  idempotency: {
+    project: 'libs/operations',
+    files: sources('libs/operations/src/idempotency'),
+    specs: ['idempotency/*.spec.ts'],
+  },
   ledger: { project: 'libs/ledger', files: sources('libs/ledger/src') },
   payouts: { project: 'libs/payouts', files: sources('libs/payouts/src') },
 };

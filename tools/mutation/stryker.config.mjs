@@ -2,12 +2,17 @@ import { availableParallelism } from 'node:os';
 import { AREAS } from './areas.mjs';
 
 const area = process.env.MUTATION_AREA;
+const { files, specs } = AREAS[area];
 
 export default {
-  mutate: AREAS[area].files,
+  mutate: files,
   testRunner: 'jest',
   plugins: ['@stryker-mutator/jest-runner'],
-  jest: { configFile: 'tools/mutation/project-config.cjs', enableFindRelatedTests: true },
+  jest: {
+    configFile: 'tools/mutation/project-config.cjs',
+    config: specs && { testMatch: [...specs.map((spec) => `<rootDir>/src/${spec}`), '!**/*.prove.spec.ts'] },
+    enableFindRelatedTests: specs === undefined,
+  },
   coverageAnalysis: 'perTest',
   concurrency: availableParallelism(),
   // A spec copies a database before its first test.
