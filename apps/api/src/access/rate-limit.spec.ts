@@ -6,8 +6,7 @@ import { orderLimit, RateLimit, requestLimit } from './rate-limit.js';
 function world(policy?: ReturnType<typeof orderLimit>) {
   const time = { nowMs: 0 };
   const limit = new RateLimit(policy, () => time.nowMs);
-  const take = (key: string) => {
-    const sent: Record<string, unknown> = {};
+  const take = (key: string, sent: Record<string, unknown> = {}) => {
     const reply = {
       header: (name: string, value: unknown) => Object.assign(sent, { [name]: value }),
       getHeader: (name: string) => sent[name],
@@ -62,8 +61,33 @@ describe('RateLimit of two requests a second', () => {
     );
   });
 
+  it('reports how many requests are left, and when the burst is complete again', () => {
+    const { take } = world(requestLimit(2));
+
+    expect(take('ada').sent).toEqual({ 'RateLimit-Policy': '"user";q=4;w=2', RateLimit: '"user";r=3;t=1' });
+  });
+
+  it('appends its headers to those of another limit', () => {
+    const sent = { 'RateLimit-Policy': '"other";q=1;w=1', RateLimit: '"other";r=0;t=1' };
+
+    expect(world(requestLimit(2)).take('ada', sent).sent).toEqual({
+      'RateLimit-Policy': '"other";q=1;w=1, "user";q=4;w=2',
+      RateLimit: '"other";r=0;t=1, "user";r=3;t=1',
+    });
+  });
+
   it('accepts every request and sets no headers without a policy', () => {
-    expect(world().take('ada')).toEqual({ taken: true, sent: {} });
+    const { take, giveBack } = world();
+
+    expect(take('ada')).toEqual({ taken: true, sent: {} });
+    giveBack('ada');
+    expect(take('ada')).toEqual({ taken: true, sent: {} });
+  });
+
+  it('reads the time of the process without a clock', () => {
+    const limit = new RateLimit(requestLimit(1));
+
+    expect(() => limit.take({ header: () => undefined, getHeader: () => undefined } as never, 'ada')).not.toThrow();
   });
 });
 
@@ -83,6 +107,23 @@ describe('RateLimit of sixty orders a minute', () => {
     expect([take('7').taken, take('7').taken]).toEqual([true, false]);
   });
 
+  it('reports the time until the next order', () => {
+    const { take, time } = world(orderLimit(3));
+    take('7');
+    expect(take('7').retryAfterSeconds).toBe(20);
+    time.nowMs += 15_000;
+
+    expect(take('7').retryAfterSeconds).toBe(5);
+  });
+
+  it('accepts one more for a returned token', () => {
+    const { take, giveBack } = world(orderLimit(60));
+    for (let order = 0; order < 20; order += 1) take('7');
+    giveBack('7');
+
+    expect([take('7').taken, take('7').taken]).toEqual([true, false]);
+  });
+
   it('accepts one more for each returned token, up to the burst', () => {
     const { take, giveBack } = world(orderLimit(3));
 
@@ -90,5 +131,29 @@ describe('RateLimit of sixty orders a minute', () => {
     giveBack('7');
     giveBack('7');
     expect([take('7').taken, take('7').taken]).toEqual([true, false]);
+  });
+});
+
+describe('RateLimit of many keys', () => {
+  const takeOthers = (take: (key: string) => unknown, count: number) => {
+    for (let other = 0; other < count; other += 1) take(`other ${other}`);
+  };
+
+  it('counts ten thousand keys', () => {
+    const { take } = world(orderLimit(3));
+    take('7');
+    takeOthers(take, 9_999);
+
+    expect(take('7').taken).toBe(false);
+  });
+
+  it('removes the count of the least recently used of more', () => {
+    const { take } = world(orderLimit(3));
+    take('7');
+    take('8');
+    take('7');
+    takeOthers(take, 9_999);
+
+    expect([take('7').taken, take('8').taken]).toEqual([false, true]);
   });
 });

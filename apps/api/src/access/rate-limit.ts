@@ -71,8 +71,8 @@ export class RateLimit {
   /** Returns one token, for a request that does not count after all. */
   giveBack(key: string): void {
     if (this.policy === undefined) return;
-    const bucket = this.bucketOf(key, this.policy);
-    bucket.left = Math.min(this.policy.burst, bucket.left + 1);
+    // The next use of the bucket limits it to the burst.
+    this.bucketOf(key, this.policy).left += 1;
   }
 
   private bucketOf(key: string, { burst, perSecond }: RateLimitPolicy): Bucket {
