@@ -2,9 +2,15 @@ import { once } from 'node:events';
 import { bind, sqlStatement } from '@banking/postgres';
 import { reasonOf } from '@banking/postgres/testing';
 import { demoDatabase } from '../testing/test-databases.js';
-import { createOnce, type Creation } from './create-once.js';
+import { createOnce, findReplay, type Creation } from './create-once.js';
 
 const RESOURCE = sqlStatement<{ resource: { id: number } }>('spec.resource', `select '{"id":7}'::json as resource`);
+
+/** The settings that row-level security reads. */
+const SCOPE = sqlStatement<{ resource: { workspaces: string; user: string } }>(
+  'spec.scope',
+  `select json_build_object('workspaces', current_setting('app.workspaces', true), 'user', current_setting('app.user', true)) as resource`,
+);
 
 const creation: Creation<{ id: number }> = { writes: [], resource: bind(RESOURCE) };
 
@@ -35,10 +41,10 @@ describe('a creation with a key', () => {
     await isBegun;
     const decide = jest.fn(() => Promise.resolve(creation));
 
-    const second = await reasonOf(create('race', decide));
+    const second = await create('race', decide).catch((error: unknown) => error);
     steps.dispatchEvent(new Event('end'));
 
-    expect(second).toBe('idempotency_in_progress');
+    expect(second).toMatchObject({ reason: 'idempotency_in_progress', retryAfterSeconds: 1 });
     expect(await first).toEqual({ resource: { id: 7 }, isReplay: false });
     expect(await create('race', decide)).toEqual({ resource: { id: 7 }, isReplay: true });
     expect(decide).not.toHaveBeenCalled();
@@ -48,5 +54,49 @@ describe('a creation with a key', () => {
     const both = create('one', () => create('two', () => Promise.resolve(creation)).then(() => creation));
 
     expect(await both).toEqual({ resource: { id: 7 }, isReplay: false });
+  });
+
+  it('fails and leaves the key free if its resource cannot be read', async () => {
+    const unreadable = bind(
+      sqlStatement<{ resource: { id: number } }>('spec.no_resource', `${RESOURCE.text} where false`),
+    );
+
+    await expect(create('unread', () => Promise.resolve({ writes: [], resource: unreadable }))).rejects.toThrow(
+      'openAccount created a resource that cannot be read',
+    );
+
+    expect(await create('unread', () => Promise.resolve(creation))).toMatchObject({ isReplay: false });
+  });
+
+  it('is made in the workspace, as the user of the request if there is one', async () => {
+    const scopeOf = async (actor: number | undefined) => {
+      const request = { workspaceId, operation: 'openAccount', content: {} };
+      const { resource } = await createOnce(world.database, request, {}, actor, () =>
+        Promise.resolve({ writes: [], resource: bind(SCOPE) }),
+      );
+      return resource;
+    };
+
+    expect(await scopeOf(7)).toEqual({ workspaces: `{${workspaceId}}`, user: '7' });
+    expect(await scopeOf(undefined)).toEqual({ workspaces: `{${workspaceId}}`, user: '' });
+  });
+});
+
+describe('findReplay', () => {
+  const request = { workspaceId: 0, operation: 'createQuote', content: { amount: '1' } };
+  const find = (content: object, idempotencyKey?: string) =>
+    findReplay(world.database, { ...request, workspaceId, content }, { ...(idempotencyKey && { idempotencyKey }) });
+
+  it('finds nothing without a key, or with a new one', async () => {
+    expect(await find({})).toBeUndefined();
+    expect(await find({}, 'new')).toBeUndefined();
+  });
+
+  it('finds the response of the same request, and refuses another', async () => {
+    const decide = () => Promise.resolve(creation);
+    await createOnce(world.database, { ...request, workspaceId }, { idempotencyKey: 'found' }, undefined, decide);
+
+    expect(await find(request.content, 'found')).toEqual({ resource: { id: 7 }, isReplay: true });
+    expect(await reasonOf(find({ amount: '2' }, 'found'))).toBe('idempotency_key_reused');
   });
 });

@@ -1,9 +1,9 @@
 import type { ProductId, Scope, WorkspaceId } from '@banking/domain';
 import { bind } from '@banking/postgres';
 import { PlanProbe, sql, testOrProve } from '@banking/postgres/testing';
-import { DELETE_EXPIRED, ExpiredKeys, PLAN_SETTINGS } from './delete-expired-keys.js';
+import { batchSize, DELETE_EXPIRED, ExpiredKeys, PLAN_SETTINGS } from './delete-expired-keys.js';
 import { LedgerBankingService } from '../ledger-banking-service.js';
-import { demoDatabase } from '../testing/test-databases.js';
+import { demoDatabase, emptyDatabase } from '../testing/test-databases.js';
 
 const EXPIRED = testOrProve(50_000, 200_000);
 
@@ -128,5 +128,27 @@ describe('expired and valid records', () => {
     await world.database.pipeline({ workspaces: [north, south] }, [sql('delete from idempotency')]);
 
     expect(await left('live')).toBe(1);
+  });
+});
+
+describe('the size of a batch', () => {
+  it.each([
+    [0, 1_000],
+    [1, 1_000],
+    [1_000, 1_000],
+    [3_000, 333],
+    [20_000, 50],
+    [1_000_000, 50],
+  ])('for %d workspaces is %d records', (workspaces, records) => {
+    expect(batchSize(workspaces)).toBe(records);
+  });
+
+  it('is zero without workspaces', async () => {
+    const empty = await emptyDatabase();
+    try {
+      expect(await new ExpiredKeys(empty.database).deleteBatch()).toBe(0);
+    } finally {
+      await empty.close();
+    }
   });
 });

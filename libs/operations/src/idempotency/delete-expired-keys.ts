@@ -1,7 +1,7 @@
 import { bind, sqlStatement, type Database } from '@banking/postgres';
 import { RETENTION } from './idempotency-key.js';
 
-/** How many records one database transaction deletes. */
+/** The bounds of how many records one database transaction deletes. */
 const BATCH_MAX = 1_000;
 const BATCH_MIN = 50;
 /** Row-level security compares each record with each workspace. Batches become smaller beyond a thousand workspaces. */
@@ -35,6 +35,11 @@ export const DELETE_EXPIRED = sqlStatement<{ deleted: number; last: string | nul
    select count(*)::int as deleted, max(created_at)::text as last from deleted`,
 );
 
+/** How many records one database transaction deletes, by the number of workspaces. */
+export function batchSize(workspaces: number): number {
+  return Math.max(BATCH_MIN, Math.min(BATCH_MAX, Math.floor(COMPARISONS_MAX / workspaces)));
+}
+
 /** Deletes expired idempotency records of all workspaces, a batch at a time: a chore of the worker. */
 export class ExpiredKeys {
   /** Where the last batch ended. Index entries of deleted records stay until a vacuum, and are not read again. */
@@ -46,8 +51,7 @@ export class ExpiredKeys {
   async deleteBatch(): Promise<number> {
     const [rows] = await this.database.pipeline({}, [bind(WORKSPACES)] as const);
     const workspaces = rows.map(({ id }) => Number(id));
-    if (workspaces.length === 0) return 0;
-    const limit = Math.max(BATCH_MIN, Math.min(BATCH_MAX, Math.floor(COMPARISONS_MAX / workspaces.length)));
+    const limit = batchSize(workspaces.length);
     const statements = [bind(PLAN_SETTINGS), bind(DELETE_EXPIRED, limit, this.from)] as const;
     const [, [batch]] = await this.database.pipeline({ workspaces }, statements);
     const { deleted = 0, last = null } = batch ?? {};
