@@ -40,6 +40,12 @@ class Routes {
     return caller;
   }
 
+  @Get('liveness')
+  @Operation('getLiveness', text)
+  liveness(@CalledBy() caller: Caller) {
+    return caller;
+  }
+
   @Get('transfer')
   @Operation('getTransfer', text)
   transfer(@CalledBy() caller: Caller) {
@@ -103,6 +109,10 @@ describe('AccessCheck', () => {
 
     expect({ status, reason: body['reason'] }).toEqual({ status: 500, reason: 'internal_error' });
     expect(JSON.stringify(body)).not.toContain('unexpected token');
+  });
+
+  it('responds 500 if a public operation asks for its caller', async () => {
+    expect((await get('/liveness', ada)).status).toBe(500);
   });
 
   it.each([

@@ -3,11 +3,8 @@ import { CredentialError } from './token-verifier.js';
 
 /** All values of a header, one for each line. Node keeps only the first line of some headers and joins the lines of others. */
 export function headerLines({ raw }: FastifyRequest, name: string): string[] {
-  const values: string[] = [];
-  for (let index = 0; index + 1 < raw.rawHeaders.length; index += 2) {
-    if (raw.rawHeaders[index]?.toLowerCase() === name) values.push(raw.rawHeaders[index + 1] ?? '');
-  }
-  return values;
+  // Names and values alternate.
+  return raw.rawHeaders.filter((_, index, lines) => index % 2 === 1 && lines[index - 1]?.toLowerCase() === name);
 }
 
 /** The scheme is case-insensitive (RFC 9110, section 11.1), the token is a b64token (RFC 6750, section 2.1). */

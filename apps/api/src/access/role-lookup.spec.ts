@@ -30,6 +30,40 @@ describe('RoleLookup', () => {
     expect(await roles.userOf({ ...ADA, email: undefined })).toBeUndefined();
   });
 
+  it('looks a subject up again at another issuer, with another subject or with another e-mail', async () => {
+    const directory = new ByEmail();
+    const roles = new RoleLookup(directory);
+    for (const change of [{}, { issuer: 'https://other.example' }, { subject: 'bob' }, { email: undefined }]) {
+      await roles.userOf({ ...ADA, ...change });
+      await roles.userOf({ ...ADA, ...change });
+    }
+
+    expect(directory.reads).toBe(4);
+  });
+
+  it('finds no role of a stranger, or in a workspace without a grant', async () => {
+    const roles = new RoleLookup(new ByEmail());
+
+    expect(await roles.roleIn({ ...ADA, email: undefined }, 1 as WorkspaceId)).toBeUndefined();
+    expect(await roles.roleIn(ADA, 1 as WorkspaceId)).toBeUndefined();
+  });
+
+  it('asks the directory for a role in the workspace that the cached user lacks', async () => {
+    const asked: unknown[] = [];
+    const grant = (id: number) => ({ workspaceId: id as WorkspaceId, role: 'member' as const, appId: 1 as never });
+    class Later extends Directory {
+      async userOf(_: Subject, workspaceId?: WorkspaceId): Promise<DirectoryUser> {
+        asked.push(workspaceId);
+        return { id: 5 as UserId, grants: workspaceId === undefined ? [grant(1)] : [grant(1), grant(2)] };
+      }
+    }
+    const roles = new RoleLookup(new Later());
+
+    expect(await roles.roleIn(ADA, 1 as WorkspaceId)).toEqual({ actor: 5, workspaceId: 1, role: 'member' });
+    expect(await roles.roleIn(ADA, 2 as WorkspaceId)).toEqual({ actor: 5, workspaceId: 2, role: 'member' });
+    expect(asked).toEqual([undefined, 2]);
+  });
+
   it('honours a removed role for less than a second', async () => {
     let nowMs = 0;
     const workspaceId = 1 as WorkspaceId;

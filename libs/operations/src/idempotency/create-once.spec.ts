@@ -38,7 +38,7 @@ describe('a creation with a key', () => {
       await mayEnd;
       return creation;
     });
-    await isBegun;
+    await Promise.race([isBegun, first]);
     const decide = jest.fn(() => Promise.resolve(creation));
 
     const second = await create('race', decide).catch((error: unknown) => error);
