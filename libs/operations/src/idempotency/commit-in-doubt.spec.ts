@@ -109,9 +109,9 @@ describe('another creation whose connection is lost around the commit', () => {
   it('is returned by its key if it was committed', async () => {
     cutOnce(wire, 'toClient', 'COMMIT');
 
-    const { resource } = await open('doubt-1');
+    const { resource, isReplay } = await open('doubt-1');
 
-    expect(resource).toMatchObject({ alias: 'doubt-1' });
+    expect([resource.alias, isReplay]).toEqual(['doubt-1', false]);
     expect(await count('doubt-1')).toBe(1);
     expect(await open('doubt-1')).toEqual({ resource, isReplay: true });
   });
@@ -119,7 +119,12 @@ describe('another creation whose connection is lost around the commit', () => {
   it('is refused with `unavailable` if it was not committed, and succeeds when retried', async () => {
     cutOnce(wire, 'toServer', 'commit');
 
-    await expect(open('doubt-2')).rejects.toMatchObject({ reason: 'unavailable' });
+    await expect(open('doubt-2')).rejects.toMatchObject({
+      reason: 'unavailable',
+      message: 'The connection to the database was lost. Nothing was done.',
+      retryAfterSeconds: 1,
+      cause: { reason: 'outcome_unknown' },
+    });
 
     expect(await count('doubt-2')).toBe(0);
     expect(await open('doubt-2')).toMatchObject({ isReplay: false });
