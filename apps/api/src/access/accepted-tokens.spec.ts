@@ -78,7 +78,8 @@ describe('an accepted token', () => {
     ['verified', { email: 'Ada@Bank.Example', email_verified: true }, 'ada@bank.example'],
     ['not verified', { email: 'ada@bank.example', email_verified: false }, undefined],
     ['said to be verified by a text', { email: 'ada@bank.example', email_verified: 'true' }, undefined],
-    ['no text', { email: 7, email_verified: true }, undefined],
+    ['a number', { email: 7, email_verified: true }, undefined],
+    ['a list', { email: ['ada@bank.example'], email_verified: true }, undefined],
   ])('identifies its subject by an e-mail that is %s as %j', async (_, claims, email) => {
     expect(await verifier.subjectOf(await tokenOf(claims))).toEqual({ issuer: ISSUER, subject: 'ada', email });
   });
@@ -126,13 +127,25 @@ describe('a refused token', () => {
   });
 
   it.each([
-    ['a key id that the issuer does not have', { alg: 'ES256', kid: 'other' }],
-    ['a key that is too short', { alg: 'RS256', kid: 'short RSA' }],
-  ])('has %s', async (_, named) => {
+    [
+      'a key id that the issuer does not have',
+      { alg: 'ES256', kid: 'other' },
+      'no applicable key found in the JSON Web Key Set',
+    ],
+    [
+      'a key that is too short',
+      { alg: 'RS256', kid: 'short RSA' },
+      'RS256 requires key modulusLength to be 2048 bits or larger',
+    ],
+  ])('has %s', async (_, named, why) => {
     const [, payload, signature] = (await tokenOf()).split('.');
     const header = Buffer.from(JSON.stringify({ ...named, typ: TOKENS.type })).toString('base64url');
 
-    await expect(verifier.subjectOf([header, payload, signature].join('.'))).rejects.toBeInstanceOf(CredentialError);
+    await expect(verifier.subjectOf([header, payload, signature].join('.'))).rejects.toMatchObject({
+      name: 'CredentialError',
+      message: why,
+      cause: { message: why },
+    });
   });
 });
 

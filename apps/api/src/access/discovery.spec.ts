@@ -11,6 +11,8 @@ const DOCUMENT = '/.well-known/openid-configuration';
 const DOCUMENT_BYTES_MAX = 65_536;
 const KEY_SET_BYTES_MAX = 1_048_576;
 
+const LATE = AbortSignal.abort(new DOMException('too late', 'TimeoutError'));
+
 type Respond = (request: IncomingMessage, response: ServerResponse) => void;
 
 let server: Server;
@@ -82,7 +84,9 @@ async function whyUnavailable(verifier: TokenVerifier): Promise<string> {
     message: 'The identity provider cannot be reached.',
     retryAfterSeconds: 5,
   });
-  return ((refusal as Refusal).cause as Error).message;
+  const { message, cause } = (refusal as Refusal).cause as Error;
+  expect(cause).toBeDefined();
+  return message;
 }
 
 describe('an issuer that is discovered', () => {
@@ -146,6 +150,12 @@ describe('an issuer that is discovered', () => {
     expect(requested).toEqual([DOCUMENT]);
   });
 
+  it('is unavailable if its document takes too long', async () => {
+    jest.spyOn(AbortSignal, 'timeout').mockReturnValue(LATE);
+
+    expect(await whyUnavailable(await discovering())).toContain(' cannot be read: too late. ');
+  });
+
   it('is not asked again within five seconds of a failure', async () => {
     jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] });
     const verifier = await discovering();
@@ -185,8 +195,7 @@ describe('keys of a URL', () => {
   });
 
   it('are unavailable if they take too long', async () => {
-    const late = AbortSignal.abort(new DOMException('too late', 'TimeoutError'));
-    jest.spyOn(AbortSignal, 'timeout').mockReturnValue(late);
+    jest.spyOn(AbortSignal, 'timeout').mockReturnValue(LATE);
 
     expect(await whyUnavailable(await fetching())).toContain('cannot be fetched: request timed out. ');
   });

@@ -46,31 +46,27 @@ async function readKeysUrl(issuer: string): Promise<URL> {
     if (!isTrustworthy(keysUrl)) throw new Error('its jwks_uri is no https URL');
     return new URL(keysUrl);
   } catch (error) {
-    throw unreachable(issuer, error);
+    throw unreachable(issuer, error as Error);
   }
 }
 
-function unreachable(issuer: string, cause?: unknown): Refusal {
+function unreachable(issuer: string, cause: Error): Refusal {
   const advice = 'Check OIDC_ISSUER and the network, or set JWKS_URL or JWKS_FILE';
-  return noKeys(`the discovery document of ${issuer} cannot be read${because(cause)}. ${advice}`, cause);
+  return noKeys(`the discovery document of ${issuer} cannot be read: ${innermost(cause).message}. ${advice}`, cause);
 }
 
 /** The refusal of a credential if the keys cannot be fetched from their URL. */
-export function keysUnreachable(issuer: string, cause: unknown): Refusal {
+export function keysUnreachable(issuer: string, cause: Error): Refusal {
   const advice = 'Check JWKS_URL, or jwks_uri in its discovery document, and the network, or set JWKS_FILE';
-  return noKeys(`the keys of ${issuer} cannot be fetched${because(cause)}. ${advice}`, cause);
+  return noKeys(`the keys of ${issuer} cannot be fetched: ${innermost(cause).message}. ${advice}`, cause);
 }
 
 /** The caller may retry. The cause and the action go to the log. */
-function noKeys(why: string, cause: unknown): Refusal {
+function noKeys(why: string, cause: Error): Refusal {
   return new Refusal('unavailable', 'The identity provider cannot be reached.', {
     retryAfterSeconds: 5,
     cause: new Error(why, { cause }),
   });
-}
-
-function because(cause: unknown): string {
-  return isNativeError(cause) ? `: ${innermost(cause).message}` : '';
 }
 
 /** The error of `fetch` has the reason in its cause. */

@@ -17,6 +17,7 @@ describe('TokenVerifier with JWKS_FILE', () => {
     ['does not exist', undefined, /ENOENT/],
     ['is truncated', '{"keys":[', /JSON/],
     ['contains no keys', '{"keys":[]}', /it has no "keys"/],
+    ['contains null', 'null', /it has no "keys"/],
     ['is no object', '["keys"]', /it has no "keys"/],
   ])('fails the start if the file %s', async (_what, text, why) => {
     const file = join(dataDir, 'keys.json');

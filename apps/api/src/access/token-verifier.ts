@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { isNativeError } from 'node:util/types';
 import { createLocalJWKSet, errors, jwtVerify, type JSONWebKeySet, type JWTPayload, type JWTVerifyGetKey } from 'jose';
 import { foldEmail, Refusal, type Subject } from '@banking/domain';
 import { LOCAL_ISSUER, LocalIssuer } from '@banking/local-issuer';
@@ -76,7 +75,7 @@ export class TokenVerifier {
    * @throws Refusal `unavailable` if the issuer's keys cannot be fetched
    */
   async subjectOf(token: string): Promise<Subject> {
-    const { subject } = await this.verified.get(hash('sha256', token, 'base64'), () => this.verify(token));
+    const { subject } = await this.verified.get(hash('sha256', token), () => this.verify(token));
     return subject;
   }
 
@@ -92,10 +91,11 @@ export class TokenVerifier {
         maxTokenAge: '24h',
       });
       return this.accepted(payload);
-    } catch (error) {
+    } catch (caught) {
+      const error = caught as Error;
       if (error instanceof CredentialError || error instanceof Refusal) throw error;
       if (isUnreachable(error)) throw keysUnreachable(this.issuer, error);
-      throw new CredentialError((error as Error).message, { cause: error });
+      throw new CredentialError(error.message, { cause: error });
     }
   }
 
@@ -108,11 +108,11 @@ export class TokenVerifier {
 }
 
 /** Whether the keys could not be fetched. The token may then be valid. */
-function isUnreachable(error: unknown): boolean {
+function isUnreachable(error: Error): boolean {
   if (error instanceof errors.JWKSTimeout || error instanceof errors.JWKSInvalid) return true;
   if (error instanceof ResponseTooLargeError) return true;
   if (error instanceof errors.JOSEError) return error.code === 'ERR_JOSE_GENERIC';
-  return isNativeError(error) && error.name === 'TypeError' && error.message === 'fetch failed';
+  return error.message === 'fetch failed';
 }
 
 async function readKeySet(file: string): Promise<JSONWebKeySet> {

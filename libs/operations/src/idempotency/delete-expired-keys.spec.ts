@@ -98,6 +98,16 @@ describe('expired and valid records', () => {
     expect(await keys.deleteBatch()).toBe(3);
   });
 
+  it('are read from the last deleted one on, and from the oldest on when a batch is not full', async () => {
+    await lay('expired', 1_500, 40);
+    const keys = new ExpiredKeys(world.database);
+
+    expect(await keys.deleteBatch()).toBe(1_000);
+    await lay('late', 3, 50);
+    expect([await keys.deleteBatch(), await left('late')]).toEqual([500, 3]);
+    expect([await keys.deleteBatch(), await left('late')]).toEqual([3, 0]);
+  });
+
   it('do not block requests with a valid or a new key while a batch is deleted', async () => {
     const { resource } = await openAccount(scope(), 'good');
     await lay('expired', 1_000, 40);

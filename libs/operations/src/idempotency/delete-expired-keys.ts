@@ -20,7 +20,7 @@ export const PLAN_SETTINGS = sqlStatement(
  * Deletes the oldest records. Locked records are skipped, because a posting replaces them. The lock keeps their `ctid` stable. Row-level
  * security rejects the deletion of a record that has not expired.
  */
-export const DELETE_EXPIRED = sqlStatement<{ deleted: number; last: string | null }>(
+export const DELETE_EXPIRED = sqlStatement<{ deleted: number; last: string }>(
   'delete_expired_keys',
   `with expired as (
      select ctid from idempotency
@@ -32,7 +32,7 @@ export const DELETE_EXPIRED = sqlStatement<{ deleted: number; last: string | nul
      delete from idempotency where ctid = any(array(select ctid from expired))
      returning created_at
    )
-   select count(*)::int as deleted, max(created_at)::text as last from deleted`,
+   select count(*)::int as deleted, coalesce(max(created_at)::text, '-infinity') as last from deleted`,
 );
 
 /** How many records one database transaction deletes, by the number of workspaces. */
@@ -54,8 +54,8 @@ export class ExpiredKeys {
     const limit = batchSize(workspaces.length);
     const statements = [bind(PLAN_SETTINGS), bind(DELETE_EXPIRED, limit, this.from)] as const;
     const [, [batch]] = await this.database.pipeline({ workspaces }, statements);
-    const { deleted = 0, last = null } = batch ?? {};
-    this.from = deleted < limit || last === null ? '-infinity' : last;
+    const { deleted = 0, last = '-infinity' } = batch ?? {};
+    this.from = deleted < limit ? '-infinity' : last;
     return deleted;
   }
 }
