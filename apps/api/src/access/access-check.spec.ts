@@ -46,6 +46,12 @@ class Routes {
     return caller;
   }
 
+  @Get('corridors')
+  @Operation('listCorridors', { ...text, mediaTypes: ['application/json', 'text/csv'] })
+  corridors() {
+    return [];
+  }
+
   @Get('transfer')
   @Operation('getTransfer', text)
   transfer(@CalledBy() caller: Caller) {
@@ -146,6 +152,13 @@ describe('AccessCheck', () => {
       status: 403,
       body: { reason: 'workspace_forbidden' },
     });
+  });
+
+  it('accepts the media types that an operation declares, or JSON', async () => {
+    const table = { ...ada, accept: 'text/csv' };
+
+    expect(await get('/corridors', table)).toMatchObject({ status: 200, sent: { vary: 'Accept' } });
+    expect(await get('/apps', table)).toMatchObject({ status: 406, body: { reason: 'not_acceptable' } });
   });
 
   it('honours a new role at once', async () => {
