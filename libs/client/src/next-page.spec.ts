@@ -16,4 +16,15 @@ describe('Link header of a page', () => {
   ])('has for %j the cursor %j', (link, cursor) => {
     expect(nextCursor(link)).toBe(cursor);
   });
+
+  // Found by npm run fuzz:parsers. A regular expression that reads to the end from each `<` takes 10 seconds or more for this.
+  it.each([
+    ['targets that do not end', '</t21'],
+    ['targets in targets', '<x>;a=<'],
+  ])('is read in linear time: %s', (_, part) => {
+    const startedAt = performance.now();
+
+    expect(nextCursor(part.repeat(50_000))).toBeUndefined();
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+  });
 });
