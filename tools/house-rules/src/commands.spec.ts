@@ -14,7 +14,7 @@ const TOOLS = {
 /** Scripts that run an installed program as it is. */
 const FOREIGN = ['build', 'lint', 'format'];
 /** Scripts whose program has a spec of its own for this. */
-const TRIED_ELSEWHERE = ['examples', 'fuzz', 'sockets', 'sbom'];
+const TRIED_ELSEWHERE = ['examples', 'fuzz', 'fuzz:parsers', 'sockets', 'sbom'];
 
 function run(tool: string, ...args: string[]) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [join(ROOT, tool), ...args], { encoding: 'utf8' });
