@@ -58,6 +58,27 @@ describe('a stop of payouts', () => {
     expect(rows).toEqual([{ resumed_by: 'mia@harbour.example', findings: FINDINGS }]);
   });
 
+  it('names each workspace once, and none for a finding between workspaces', async () => {
+    const detail = 'interworkspace accounts are out by 1 EUR';
+
+    await stopPayouts(world.database, [...FINDINGS, ...FINDINGS, { check: 'a rule', detail }]);
+
+    expect(await readPayoutStop(world.database)).toMatchObject({ findings: 5, workspaceIds: [SOUTH, NORTH] });
+  });
+
+  it('counts all findings and stores the first hundred', async () => {
+    const findings = Array.from({ length: 101 }, (_, index) => ({ ...FINDINGS[0]!, detail: `account ${index}` }));
+
+    await stopPayouts(world.database, findings);
+
+    const stop = await readPayoutStop(world.database);
+    expect(stop).toMatchObject({ findings: 101 });
+    const { rows } = await world.owner.query<{ findings: unknown }>('select findings from payout_stop where id = $1', [
+      stop!.id,
+    ]);
+    expect(rows).toEqual([{ findings: findings.slice(0, 100) }]);
+  });
+
   it('cannot be ended, changed or read in full by the service', async () => {
     await stopPayouts(world.database, FINDINGS);
 

@@ -125,6 +125,24 @@ describe('a pending payout', () => {
   });
 });
 
+describe('a payout that failed without its return', () => {
+  const setStatus = (status: string) =>
+    world.owner.query(
+      `begin; set local session_replication_role = replica;
+       update transaction set status = '${status}' where id = ${transactionId}; commit`,
+    );
+
+  it('refuses a rejection, so that the missing return is noticed', async () => {
+    const before = await seen();
+    await setStatus('failed');
+
+    await expect(reject('e1')).rejects.toThrow('failed without its return');
+
+    await setStatus('pending');
+    expect(await seen()).toEqual(before);
+  });
+});
+
 describe('a pending payout with a conversion', () => {
   it('restores the account, without the fee, and our own accounts when it is rejected', async () => {
     const [{ balance }, before] = [await seen(), await ours()];
