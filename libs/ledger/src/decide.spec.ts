@@ -1,9 +1,9 @@
-import { transactionHash } from '@banking/domain/proof';
+import { transactionHash, type TransactionContent } from '@banking/domain/proof';
 import * as fc from 'fast-check';
 
 import { decide } from './decide.js';
 import { batches, contextOf, decideAll, decideByModel, holdings, reasonOf } from './testing/batches.js';
-import { proposal } from './testing/proposals.js';
+import { funding, payment, proposal } from './testing/proposals.js';
 import { euros } from './testing/world.js';
 import type { Outcome } from './proposal.js';
 
@@ -121,6 +121,63 @@ describe('any batch on any accounts', () => {
         expect(accounts.map(({ head }) => head)).toEqual(held.map((account) => heads.get(account.id)));
       }),
     );
+  });
+});
+
+describe('an account', () => {
+  const held = (balance: bigint) => ({
+    ...{ workspaceId: 1, id: 1, currencyId: 978, status: 'enabled' },
+    ...{ floor: 0n, balance, version: 0, head: '' },
+  });
+
+  it('takes money up to the largest safe integer, and no more', () => {
+    const { context, accounts } = contextOf([held(9_007_199_254_740_990n)]);
+
+    const outcomes = decideAll(context, [
+      funding(1, euros('0.02')),
+      funding(1, euros('0.01')),
+      funding(1, euros('0.01')),
+    ]);
+
+    expect(outcomes.map(reasonOf)).toEqual(['balance_limit_exceeded', 'posted', 'balance_limit_exceeded']);
+    expect(accounts[0]?.balance).toBe(9_007_199_254_740_991n);
+  });
+
+  it('pays money down to its floor, and no more', () => {
+    const { context, accounts } = contextOf([held(2n), { ...held(0n), id: 2 }]);
+
+    const outcomes = decideAll(context, [payment(1, 2, euros('0.03')), payment(1, 2, euros('0.02'))]);
+
+    expect(outcomes.map(reasonOf)).toEqual(['insufficient_funds', 'posted']);
+    expect(accounts[0]?.balance).toBe(0n);
+  });
+});
+
+describe('the hash of a transaction', () => {
+  const OWN = new Map(['settlement', 'fees'].map((kind, at) => [`1/978/${kind}`, 101 + at] as const));
+  const leg = { currencyId: 978, amount: euros('1.00'), type: 'internal' };
+  const legs = [
+    { ...leg, account: 'settlement', direction: 'debit' },
+    { ...leg, account: 'fees', direction: 'credit' },
+  ] as const;
+
+  it.each<[string, Pick<TransactionContent, 'returnOf' | 'orderDigest' | 'conversionDigest'>]>([
+    ['no order, conversion or returned transaction', {}],
+    ['a returned transaction', { returnOf: 17 }],
+    ['the digest of an order', { orderDigest: 'a'.repeat(64) }],
+    ['the digest of a conversion', { conversionDigest: 'b'.repeat(64) }],
+  ])('is that of its content with %s', async (_what, more) => {
+    const { posted } = decide(contextOf([], { own: OWN }).context, proposal(legs, more));
+
+    const transfer = { currencyCode: 'EUR', amount: '100', type: 'internal' };
+    const content: TransactionContent = {
+      ...{ hashVersion: 2, workspaceId: 1, transactionId: 1, valueDate: '2026-11-21', previous: [], ...more },
+      transfers: [
+        { ...transfer, id: 1, accountId: 101, direction: 'debit' },
+        { ...transfer, id: 2, accountId: 102, direction: 'credit' },
+      ],
+    };
+    expect(posted?.map(({ hash }) => hash)).toEqual([await transactionHash(content)]);
   });
 });
 

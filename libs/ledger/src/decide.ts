@@ -48,10 +48,9 @@ function decideEntry(context: DecisionContext, entry: Entry, before: Map<LockedA
     if (!before.has(account)) {
       before.set(account, { balance: account.balance, version: account.version, head: account.head });
     }
-    if (!customers.has(account.id)) {
-      customers.set(account.id, account);
-      previous.set(account.id, account.head);
-    }
+    // The head changes after the last leg, so every leg of an account has the same one.
+    customers.set(account.id, account);
+    previous.set(account.id, account.head);
     move(account, leg);
     return {
       id: context.takeTransferId(),
@@ -102,7 +101,7 @@ function contentOf(
     workspaceId: entry.workspaceId,
     transactionId: id,
     valueDate: entry.valueDate,
-    ...(entry.returnOf === undefined ? {} : { returnOf: entry.returnOf }),
+    returnOf: entry.returnOf,
     orderDigest: entry.orderDigest,
     conversionDigest: entry.conversionDigest,
     transfers: transfers.map(({ id: transferId, leg, accountId, accountVersion, balanceAfter }) => ({

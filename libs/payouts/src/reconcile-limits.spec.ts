@@ -124,7 +124,7 @@ describe('reconcilePayouts', () => {
     await restored.submitEarlier(await keyOf(world, id), CREDITED);
     const given: AbortSignal[] = [];
     const received: AbortSignal[] = [];
-    const { rail } = restored;
+    const rail: Rail = restored.rail;
     const observed: Rail = {
       ...{ submit: rail.submit.bind(rail), receive: rail.receive.bind(rail), acknowledge: rail.acknowledge.bind(rail) },
       find: (key, signal) => {
