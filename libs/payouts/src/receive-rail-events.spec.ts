@@ -121,3 +121,79 @@ describe('an event that contradicts the final status of a payout', () => {
     expect(errors).toMatchObject([{ message: expect.stringContaining('that the books do not have') }]);
   });
 });
+
+describe('receiveRailEvents', () => {
+  it('asks for at most a hundred events, and acknowledges nothing where there is none', async () => {
+    const calls: unknown[] = [];
+    const { rail } = await lateRejection();
+    const idle: Rail = {
+      ...rail,
+      receive: async (limit) => {
+        calls.push(limit);
+        return [];
+      },
+      acknowledge: async (events) => void calls.push(events),
+    };
+
+    expect(await receiveRailEvents({ books: world.books, rail: idle })).toBe(0);
+
+    expect(calls).toEqual([100]);
+  });
+
+  it('returns how many events it received', async () => {
+    const { rail, acknowledged } = await lateRejection();
+
+    expect(await receiveRailEvents({ books: world.books, rail })).toBe(1);
+
+    expect(acknowledged.map(({ id }) => id)).toEqual(['late']);
+  });
+
+  it('acknowledges nothing where no event could be recorded', async () => {
+    const { rail } = await lateRejection();
+    const calls: unknown[] = [];
+    await world.owner.query(`update remittance set transaction_id = -transaction_id where transaction_id = $1`, [
+      transactionId,
+    ]);
+
+    const counted: Rail = { ...rail, acknowledge: async (events) => void calls.push(events) };
+    expect(await receiveRailEvents({ books: world.books, rail: counted })).toBe(1);
+
+    expect(calls).toEqual([]);
+    await world.owner.query(`update remittance set transaction_id = -transaction_id where transaction_id = $1`, [
+      -transactionId,
+    ]);
+  });
+});
+
+describe('an event that cannot be recorded of a payout with work', () => {
+  const id = () => world.accounts[NORTH]!;
+  const setBalance = (balance: bigint) =>
+    world.owner.query(
+      `begin; set local session_replication_role = replica; update account set balance = ${balance} where id = ${id()}; commit`,
+    );
+
+  it.each([
+    ['is left to the worker, for which the payout becomes due', 'null', true],
+    ['leaves a parked payout parked, and not due', 'now()', false],
+  ])('%s, and is acknowledged', async (_what, parkedAt, isDue) => {
+    [transactionId] = (await payOut(world)) as [number];
+    await world.owner.query(
+      `update work set due_at = now() + interval '1 hour', parked_at = ${parkedAt} where subject_id = $1`,
+      [transactionId],
+    );
+    const { rows } = await world.owner.query<{ balance: bigint }>('select balance from account where id = $1', [id()]);
+    await setBalance(9_007_199_254_740_991n);
+    const { rail, acknowledged } = await lateRejection();
+    const errors: unknown[] = [];
+
+    await receiveRailEvents({ books: world.books, rail, onError: (error) => errors.push(error) });
+
+    await setBalance(rows[0]!.balance);
+    expect(errors).toMatchObject([{ reason: 'balance_limit_exceeded' }]);
+    expect(acknowledged).toHaveLength(1);
+    const work = await world.owner.query('select due_at <= clock_timestamp() as due from work where subject_id = $1', [
+      transactionId,
+    ]);
+    expect(work.rows).toEqual([{ due: isDue }]);
+  });
+});
