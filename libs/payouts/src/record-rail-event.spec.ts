@@ -125,6 +125,56 @@ describe('a pending payout', () => {
   });
 });
 
+describe('an event of a pending payout', () => {
+  it('is recorded with its reason and message', async () => {
+    const event = { providerEvent: 'e1', status: 'ACSP', reasonCode: 'G001', message: 'in transit' };
+
+    expect(await recordRailEvent(world.books, workspaceId, transactionId, event)).toBe('recorded');
+
+    const { rows } = await world.owner.query(
+      `select e.reason_code, e.message from remittance_event e join remittance m on m.id = e.remittance_id where m.transaction_id = $1`,
+      [transactionId],
+    );
+    expect(rows).toEqual([{ reason_code: 'G001', message: 'in transit' }]);
+  });
+});
+
+describe('while a worker holds the work of a payout', () => {
+  beforeEach(async () => {
+    [transactionId] = (await payOut(world)) as [number];
+    await world.owner.query('begin');
+    await world.owner.query('select from work where subject_id = $1 for update', [transactionId]);
+  });
+
+  it('an event that is not final is recorded at once', async () => {
+    expect(await record('e1', 'ACSP')).toBe('recorded');
+    await world.owner.query('rollback');
+  });
+
+  it.each([
+    ['credit', () => record('e1', 'ACCC')],
+    ['rejection', () => reject('e1')],
+  ])(
+    'a %s waits for the work before it locks the transaction, so that the two cannot deadlock',
+    async (_what, final) => {
+      let isOver = false;
+      const recording = final().finally(() => (isOver = true));
+      const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      for (let count = 0; !isOver && count === 0;) {
+        await world.owner.query('select pg_stat_clear_snapshot()');
+        count = (await world.owner.query(waiting)).rowCount ?? 0;
+      }
+      const free = await world.owner.query('select from transaction where id = $1 for no key update skip locked', [
+        transactionId,
+      ]);
+      await world.owner.query('rollback');
+      await recording;
+
+      expect(free.rowCount).toBe(1);
+    },
+  );
+});
+
 describe('a payout that failed without its return', () => {
   const setStatus = (status: string) =>
     world.owner.query(

@@ -79,21 +79,51 @@ describe('a payout', () => {
     expect(await minutesLeft(id)).toBe(5);
   });
 
-  it('fails its try at once where the call is aborted before it begins, even if the network never answers', async () => {
+  it('is recorded while payouts are stopped, where an earlier try had submitted it', async () => {
     const [id] = (await payOut(world)) as [number];
-    const never = () => new Promise<never>(() => undefined);
-    const rail = Object.assign(Object.create(new SandboxRail(world.database)) as Rail, { submit: never, find: never });
-    const readPayment = async () => ({
-      ...{ amount: AMOUNT, currency: 'USD' },
-      creditor: { name: 'Ravi Menon', account: CREDITED },
-    });
-    const [claim] = await claimWork(world.database, [PAYOUT], 1);
-    const handler = payoutHandler({ books: world.books, rail, readPayment });
+    await payoutWorker(world).step();
+    await world.owner.query(`
+      alter table payout disable trigger legal_step;
+      update payout set status = 'submitting';
+      alter table payout enable trigger legal_step;
+      update work set due_at = clock_timestamp()`);
+    await stopPayouts(world.database, [{ check: 'a rule', detail: 'a difference between workspaces' }]);
 
-    const run = handler.run(claim!, AbortSignal.abort());
+    await payoutWorker(world).step();
 
-    await expect(run).rejects.toThrow('the network did not answer in time');
     const { rows } = await world.owner.query('select status, tries from payout where transaction_id = $1', [id]);
-    expect(rows).toEqual([{ status: 'submitting', tries: 1 }]);
+    expect(rows).toEqual([{ status: 'submitted', tries: 1 }]);
+    expect(await minutesLeft(id)).toBe(15);
   });
+
+  it.each([
+    ['before it begins', () => AbortSignal.abort(), () => undefined],
+    ['while it runs', undefined, (control: AbortController) => control.abort()],
+  ])(
+    'fails its try where the call is aborted %s, even if the network never answers',
+    async (_what, aborted, during) => {
+      const [id] = (await payOut(world)) as [number];
+      const control = new AbortController();
+      const never = () => {
+        during(control);
+        return new Promise<never>(() => undefined);
+      };
+      const rail = Object.assign(Object.create(new SandboxRail(world.database)) as Rail, {
+        submit: never,
+        find: never,
+      });
+      const readPayment = async () => ({
+        ...{ amount: AMOUNT, currency: 'USD' },
+        creditor: { name: 'Ravi Menon', account: CREDITED },
+      });
+      const [claim] = await claimWork(world.database, [PAYOUT], 1);
+      const handler = payoutHandler({ books: world.books, rail, readPayment });
+
+      const run = handler.run(claim!, aborted?.() ?? control.signal);
+
+      await expect(run).rejects.toThrow('the network did not answer in time');
+      const { rows } = await world.owner.query('select status, tries from payout where transaction_id = $1', [id]);
+      expect(rows).toEqual([{ status: 'submitting', tries: 1 }]);
+    },
+  );
 });

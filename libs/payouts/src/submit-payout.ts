@@ -103,9 +103,9 @@ async function submitPayout(
 async function beforeAbort<T>(call: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
   let abort: () => void = () => undefined;
   const aborted = new Promise<never>((_, reject) => {
-    abort = () => reject(new WorkError('the network did not answer in time'));
+    abort = () => reject(signal.reason as Error);
     if (signal.aborted) abort();
-    else signal.addEventListener('abort', abort, { once: true });
+    else signal.addEventListener('abort', abort);
   });
   try {
     return await Promise.race([call(signal), aborted]);
