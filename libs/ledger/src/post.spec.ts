@@ -164,6 +164,31 @@ describe('a connection lost around COMMIT', () => {
   });
 });
 
+describe('a transaction of an order with a conversion', () => {
+  it('stores both digests', async () => {
+    const digests = { orderDigest: 'a'.repeat(64), conversionDigest: 'b'.repeat(64) };
+    const [entry] = funding(await account(world), euros('1.00')).entries;
+
+    const [outcome] = await post(world.books, [{ entries: [{ ...entry!, ...digests }] }]);
+
+    const { rows } = await world.owner.query(
+      'select order_digest as "orderDigest", conversion_digest as "conversionDigest" from transaction where id = $1',
+      [outcome!.posted![0]!.id],
+    );
+    expect(rows).toEqual([digests]);
+  });
+});
+
+describe('our own accounts', () => {
+  it('have no head, so that no posting updates their rows', async () => {
+    const { rows } = await world.owner.query<{ moved: number }>(
+      `select count(*)::int as moved from account where kind <> 'customer' and (head <> '' or version <> 0)`,
+    );
+
+    expect(rows).toEqual([{ moved: 0 }]);
+  });
+});
+
 describe('the books of this spec', () => {
   it('have no findings', async () => {
     expect(await verifyBooks(world.database, [NORTH, SOUTH])).toMatchObject({ workspaces: 2, findings: [] });

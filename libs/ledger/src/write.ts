@@ -87,7 +87,7 @@ function booksStatements(posted: readonly PostedTransaction[]): BoundStatement<u
   ];
 }
 
-/** The hash of the latest transaction on each customer's account. */
+/** The hash of the latest transaction on each customer's account. In any order: `lockAndRead` has locked the accounts. */
 function headsOf(posted: readonly PostedTransaction[]): (AccountRef & { readonly head: string })[] {
   const heads = new Map<string, AccountRef & { readonly head: string }>();
   for (const { workspaceId, hash: head, transfers } of posted) {
@@ -95,5 +95,5 @@ function headsOf(posted: readonly PostedTransaction[]): (AccountRef & { readonly
       if (accountVersion !== undefined) heads.set(accountKey(workspaceId, accountId), { workspaceId, accountId, head });
     }
   }
-  return [...heads.values()].sort((a, b) => a.workspaceId - b.workspaceId || a.accountId - b.accountId);
+  return [...heads.values()];
 }
