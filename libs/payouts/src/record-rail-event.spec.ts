@@ -1,3 +1,4 @@
+import { listDiscrepancies } from './discrepancies.js';
 import { openTracking } from './open-payouts.js';
 import { AMOUNT as amount, FEE as fee, NORTH, faults, openWorld, payOut, type World } from './testing/world.js';
 import { recordRailEvent, recordRejection } from './record-rail-event.js';
@@ -136,6 +137,22 @@ describe('an event of a pending payout', () => {
       [transactionId],
     );
     expect(rows).toEqual([{ reason_code: 'G001', message: 'in transit' }]);
+  });
+});
+
+describe('an event after a final status', () => {
+  it.each([
+    ['ACCC', () => record('e1', 'ACCC')],
+    ['RJCT', () => reject('e1')],
+  ])('opens no discrepancy where it does not contradict %s', async (status, final) => {
+    await final();
+    await record('e2', 'ACSP');
+    if (status === 'ACCC') await record('e3', 'ACCC');
+    else await reject('e3');
+
+    const open = await listDiscrepancies(world.database, [NORTH], { limit: 1_000 });
+
+    expect(open.filter((one) => one.transactionId === transactionId)).toEqual([]);
   });
 });
 
