@@ -38,7 +38,8 @@ export const AREAS = {
     project: 'libs/payouts',
     files: ['libs/payouts/src/{submit-payout,find-earlier-submission,payout-key,payout-stop,record-rail-event}.ts'],
     specs: [
-      '{find-earlier-submission,payout-key-format,payout-stop,record-rail-event,submission-limits,submit-payout}.spec.ts',
+      '{find-earlier-submission,payout-key-format,payout-stop,submission-limits,submit-payout}.spec.ts',
+      '{discrepancies,open-payouts,record-rail-event}.spec.ts',
     ],
   },
 };
