@@ -18,6 +18,7 @@ const WITHOUT_TENANT: Readonly<Record<string, string>> = {
   sandbox_rail_payment: 'the memory of the sandbox’s network, which knows keys and no workspaces',
   sandbox_rail_event: 'the same: what that network says of a payment',
   deployment_mode: 'whether the database holds demo money or real money',
+  reference_version: 'the version of the reference data',
   verification_position: 'where the repeated verification of all workspaces stands',
   payout_stop: 'payouts of all workspaces stop together',
   schema_migration: 'what has been applied to the schema',

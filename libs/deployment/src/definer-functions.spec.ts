@@ -7,6 +7,7 @@ const PINNED = 'search_path=banking, pg_temp';
 const DEFINER_FUNCTIONS = [
   { name: 'analyze_next_table', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'bind_subject', settings: [PINNED], executableBy: [APP_ROLE] },
+  { name: 'change_reference_version', settings: [PINNED], executableBy: [] },
   { name: 'lock_role', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'move_balances', settings: [PINNED, 'enable_seqscan=off', 'enable_sort=off'], executableBy: [] },
   { name: 'note_unverified', settings: [PINNED], executableBy: [] },
@@ -118,6 +119,11 @@ const ATTACHED = 'execute function banking';
 
 /** The SQL by which a role could attach a trigger function to its own table. */
 const ATTACKS: Readonly<Record<string, (table: string) => readonly string[]>> = {
+  change_reference_version: (table) => [
+    `create table ${table} (id bigint)`,
+    `create trigger attack after insert on ${table} for each row ${ATTACHED}.change_reference_version()`,
+    `insert into ${table} values (1)`,
+  ],
   move_balances: (table) => [
     `create table ${table} (workspace_id bigint, id bigint, transaction_id bigint, account_id bigint, currency_id integer, direction text,
                             amount bigint, type text, account_version bigint, balance_after bigint, created_at timestamptz)`,

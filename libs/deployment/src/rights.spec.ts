@@ -45,6 +45,7 @@ const RIGHTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     quote_use: 'insert, select',
     recipient: 'insert, select, update (alias, forgotten_at, saved, updated_at)',
     recipient_id_seq: 'usage',
+    reference_version: 'select',
     remittance: 'insert, select, update (updated_at)',
     remittance_event: 'insert, select',
     remittance_event_id_seq: 'usage',

@@ -26,8 +26,12 @@ const MOVE_HEADS = sqlStatement(
    where a.workspace_id = u.w and a.id = u.i`,
 );
 
+/** Statements that depend on what was written. */
+type Finish<Rows> = (rows: Rows) => readonly BoundStatement<unknown>[] | Promise<readonly BoundStatement<unknown>[]>;
+
 /**
- * The last step of a posting: writes transactions with one statement a table, then `alongside`, and commits, in one round trip.
+ * The last step of a posting: writes transactions with one statement a table, then `alongside`, and commits, in one round trip. With
+ * `finish`, the commit is a second round trip that begins with the statements that it returns.
  *
  * @returns the rows of each statement of `alongside`
  * @throws CommitInDoubtError if the connection is lost around the commit
@@ -37,10 +41,14 @@ export async function write<const T extends readonly BoundStatement<unknown>[] =
   tx: DbTransaction,
   posted: readonly PostedTransaction[],
   alongside: T = [] as readonly BoundStatement<unknown>[] as T,
+  finish?: Finish<RowsOfEach<T>>,
 ): Promise<RowsOfEach<T>> {
   const books = posted.length === 0 ? [] : booksStatements(posted);
-  const rows = await tx.commit([...books, ...alongside]);
-  return rows.slice(books.length) as RowsOfEach<T>;
+  const statements = [...books, ...alongside];
+  const rows = await (finish ? tx.change(statements) : tx.commit(statements));
+  const beside = rows.slice(books.length) as RowsOfEach<T>;
+  if (finish) await tx.commit(await finish(beside));
+  return beside;
 }
 
 function booksStatements(posted: readonly PostedTransaction[]): BoundStatement<unknown>[] {

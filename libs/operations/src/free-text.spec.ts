@@ -4,6 +4,7 @@ import { sql, reasonOf } from '@banking/postgres/testing';
 import { fundAccount } from './sandbox/fund-account.js';
 import { LedgerBankingService } from './ledger-banking-service.js';
 import { demoDatabase } from './testing/test-databases.js';
+import { openReading } from './resources/reading.js';
 
 let world: Awaited<ReturnType<typeof demoDatabase>>;
 let service: LedgerBankingService;
@@ -121,7 +122,11 @@ describe('the check of free text in the database', () => {
   it('refuses a line break in a description', async () => {
     const [account] = (await service.listAccounts(ada)).items;
     const fund = (description: string) =>
-      fundAccount(world.books, ada, { accountId: account!.id, amount: '100' as TransferAmount, description }, {});
+      fundAccount(
+        ...[world.books, openReading(world.database), ada] as const,
+        { accountId: account!.id, amount: '100' as TransferAmount, description },
+        {},
+      );
 
     await expect(fund('Invoice\n4711')).rejects.toMatchObject({
       code: SQLSTATE.checkViolation,

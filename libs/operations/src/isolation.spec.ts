@@ -5,8 +5,8 @@ import { sql } from '@banking/postgres/testing';
 import { getStatement } from './accounts/get-statement.js';
 import { getTransfer } from './transfers/get-transfer.js';
 import { listAppUsers } from './apps/list-app-users.js';
-import { CursorSigner } from './lists/sign-cursor.js';
 import { demoDatabase } from './testing/test-databases.js';
+import { openReading } from './resources/reading.js';
 
 let world: Awaited<ReturnType<typeof demoDatabase>>;
 let north: WorkspaceId;
@@ -59,7 +59,7 @@ async function unbound(statements: readonly BoundStatement<unknown>[]): Promise<
 describe('the query of a transfer', () => {
   const send = async (workspaceId: WorkspaceId) => {
     const transferId = world.demo.transfers['international'] as TransferId;
-    const [statement] = await sentBy(() => getTransfer(world.database, workspaceId, transferId).catch(() => undefined));
+    const [statement] = await sentBy(() => getTransfer(openReading(world.database), workspaceId, transferId).catch(() => undefined));
     return statement!;
   };
 
@@ -84,7 +84,7 @@ describe.each([
   const send = async (workspaceId: WorkspaceId) => {
     const accountId = world.demo.accounts['Northwind Trading EUR'] as AccountId;
     const sent = await sentBy(() =>
-      getStatement(world.database, new CursorSigner(world.database), workspaceId, { accountId, ...period }).catch(
+      getStatement(openReading(world.database), workspaceId, { accountId, ...period }).catch(
         () => undefined,
       ),
     );

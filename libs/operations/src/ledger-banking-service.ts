@@ -73,8 +73,8 @@ import { listPurposes } from './orders/list-purposes.js';
 import { listRecipientSchemas } from './recipients/list-recipient-schemas.js';
 import { listRecipients } from './recipients/list-recipients.js';
 import { listTransfers } from './transfers/list-transfers.js';
-import { CursorSigner } from './lists/sign-cursor.js';
 import { resumeOrder } from './orders/resume-order.js';
+import type { Reading } from './resources/reading.js';
 import { OrderService } from './orders/order-service.js';
 import { placeOrder } from './orders/place-order.js';
 import { NO_RATES, type RateSource } from '@banking/rates';
@@ -90,7 +90,7 @@ export interface QuoteTerms {
 
 /** The implementation of the port on our own books. Each operation is a file of its name. */
 export class LedgerBankingService extends BankingService {
-  private readonly cursors: CursorSigner;
+  private readonly reading: Reading;
   /** Batches the orders of this process. A worker in the same process uses it too. */
   readonly orders: OrderService;
 
@@ -106,8 +106,8 @@ export class LedgerBankingService extends BankingService {
     private readonly newAccountCode: () => string = randomAccountCode,
   ) {
     super();
-    this.cursors = new CursorSigner(database);
     this.orders = new OrderService(books, quoteTerms.rates ?? NO_RATES, { isSandbox });
+    this.reading = this.orders.reading;
   }
 
   listApps(scope: Scope): Promise<readonly App[]> {
@@ -119,11 +119,11 @@ export class LedgerBankingService extends BankingService {
   }
 
   listProducts(): Promise<readonly Product[]> {
-    return listProducts(this.database);
+    return listProducts(this.reading.reference);
   }
 
   listCorridors(_scope: Scope, { country }: { country: string }): Promise<readonly Corridor[]> {
-    return listCorridors(this.database, country);
+    return listCorridors(this.reading, country);
   }
 
   listRecipientSchemas(_scope: Scope, query: CorridorQuery): Promise<readonly RecipientSchema[]> {
@@ -131,11 +131,11 @@ export class LedgerBankingService extends BankingService {
   }
 
   listRecipients(scope: Scope, query: RecipientQuery = {}): Promise<Page<Recipient>> {
-    return listRecipients(this.database, this.cursors, required(scope.workspaceId), query);
+    return listRecipients(this.reading, required(scope.workspaceId), query);
   }
 
   getRecipient(scope: Scope, { recipientId }: { recipientId: RecipientId }): Promise<Recipient> {
-    return getRecipient(this.database, required(scope.workspaceId), recipientId);
+    return getRecipient(this.reading, required(scope.workspaceId), recipientId);
   }
 
   addInternationalRecipient(
@@ -143,7 +143,7 @@ export class LedgerBankingService extends BankingService {
     input: AddInternationalRecipientInput,
     options: RequestOptions = {},
   ): Promise<Created<Recipient>> {
-    return addInternationalRecipient(this.database, acting(scope), input, options);
+    return addInternationalRecipient(this.reading, acting(scope), input, options);
   }
 
   addInternalRecipient(
@@ -151,11 +151,11 @@ export class LedgerBankingService extends BankingService {
     input: AddInternalRecipientInput,
     options: RequestOptions = {},
   ): Promise<Created<Recipient>> {
-    return addInternalRecipient(this.database, acting(scope), input, options);
+    return addInternalRecipient(this.reading, acting(scope), input, options);
   }
 
   changeRecipient(scope: Scope, change: RecipientChange): Promise<Recipient> {
-    return changeRecipient(this.database, acting(scope), change);
+    return changeRecipient(this.reading, acting(scope), change);
   }
 
   deleteRecipient(scope: Scope, { recipientId }: { recipientId: RecipientId }): Promise<void> {
@@ -167,7 +167,7 @@ export class LedgerBankingService extends BankingService {
   }
 
   getTransfer(scope: Scope, { transferId }: { transferId: TransferId }): Promise<Transfer> {
-    return getTransfer(this.database, required(scope.workspaceId), transferId);
+    return getTransfer(this.reading, required(scope.workspaceId), transferId);
   }
 
   placeOrder(scope: Scope, input: PlaceOrderInput, options: RequestOptions = {}): Promise<Created<Order>> {
@@ -175,57 +175,57 @@ export class LedgerBankingService extends BankingService {
   }
 
   listOrders(scope: Scope, query: OrderQuery = {}): Promise<Page<Order>> {
-    return listOrders(this.database, this.cursors, required(scope.workspaceId), query);
+    return listOrders(this.reading, required(scope.workspaceId), query);
   }
 
   getOrderPage(scope: Scope, query: OrderPageQuery): Promise<OrderPage> {
-    return getOrderPage(this.database, this.cursors, required(scope.workspaceId), query);
+    return getOrderPage(this.reading, required(scope.workspaceId), query);
   }
 
   cancelOrder(scope: Scope, name: OrderName): Promise<Order> {
-    return cancelOrder(this.database, acting(scope), name);
+    return cancelOrder(this.reading, acting(scope), name);
   }
 
   resumeOrder(scope: Scope, name: OrderName): Promise<Order> {
-    return resumeOrder(this.database, acting(scope), name);
+    return resumeOrder(this.reading, acting(scope), name);
   }
 
   listAccounts(scope: Scope, query: PageQuery = {}): Promise<Page<Account>> {
-    return listAccounts(this.database, this.cursors, required(scope.workspaceId), query);
+    return listAccounts(this.reading, required(scope.workspaceId), query);
   }
 
   getAccount(scope: Scope, { accountId }: { accountId: AccountId }): Promise<Account> {
-    return getAccount(this.database, required(scope.workspaceId), accountId);
+    return getAccount(this.reading, required(scope.workspaceId), accountId);
   }
 
   openAccount(scope: Scope, input: OpenAccountInput, options: RequestOptions = {}): Promise<Created<Account>> {
-    return openAccount(this.database, acting(scope), input, options, this.newAccountCode);
+    return openAccount(this.reading, acting(scope), input, options, this.newAccountCode);
   }
 
   changeAccount(scope: Scope, change: AccountChange): Promise<Account> {
-    return changeAccount(this.database, acting(scope), change);
+    return changeAccount(this.reading, acting(scope), change);
   }
 
   getStatement(scope: Scope, query: StatementQuery): Promise<StatementPage> {
-    return getStatement(this.database, this.cursors, required(scope.workspaceId), query);
+    return getStatement(this.reading, required(scope.workspaceId), query);
   }
 
   createQuote(scope: Scope, input: CreateQuoteInput, options: RequestOptions = {}): Promise<Created<Quote>> {
     const { rates = NO_RATES, validS = 300, openMax } = this.quoteTerms;
-    return createQuote(this.database, acting(scope), input, options, { rates, validS, openMax });
+    return createQuote(this.reading, acting(scope), input, options, { rates, validS, openMax });
   }
 
   getQuote(scope: Scope, { quoteId }: { quoteId: QuoteId }): Promise<Quote> {
-    return getQuote(this.database, required(scope.workspaceId), quoteId);
+    return getQuote(this.reading, required(scope.workspaceId), quoteId);
   }
 
   listTransfers(scope: Scope, query: TransferQuery = {}): Promise<Page<Transfer>> {
-    return listTransfers(this.database, this.cursors, required(scope.workspaceId), query);
+    return listTransfers(this.reading, required(scope.workspaceId), query);
   }
 
   async fundAccount(scope: Scope, input: FundAccountInput, options: RequestOptions = {}): Promise<Created<Transfer>> {
     await requireSandbox(this.database);
-    return fundAccount(this.books, acting(scope), input, options);
+    return fundAccount(this.books, this.reading, acting(scope), input, options);
   }
 
   async addTransactionEvent(
@@ -234,7 +234,7 @@ export class LedgerBankingService extends BankingService {
     options: RequestOptions = {},
   ): Promise<Created<Transaction>> {
     await requireSandbox(this.database);
-    return addTransactionEvent(this.books, acting(scope), input, options);
+    return addTransactionEvent(this.books, this.reading, acting(scope), input, options);
   }
 
   async moveClock(scope: Scope, change: ClockChange): Promise<SandboxClock> {

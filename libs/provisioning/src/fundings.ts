@@ -1,7 +1,7 @@
 import { parseAmount, toTransferAmount, type AccountId, type Transfer, type WorkspaceId } from '@banking/domain';
 import type { Books } from '@banking/ledger';
 import { bind, sqlStatement } from '@banking/postgres';
-import { fundAccount } from '@banking/operations';
+import { fundAccount, openReading } from '@banking/operations';
 import { ProvisioningError } from './trail.js';
 import { allWorkspaces } from './workspaces.js';
 
@@ -51,6 +51,7 @@ export async function addFunding(
   const workspaceId = Number(account.workspace_id) as WorkspaceId;
   const { resource, isReplay } = await fundAccount(
     books,
+    openReading(books.database),
     { workspaceId, actor: undefined },
     { accountId, amount: toTransferAmount(amount), description },
     { idempotencyKey },

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Books } from '@banking/ledger';
 import { allWorkspaces } from '@banking/provisioning';
 import { DEMO_RATES } from '@banking/rates';
-import { OrderService, type OrderSubmitter, postOrders } from '@banking/operations';
+import { openReading, OrderService, type OrderSubmitter, postOrders } from '@banking/operations';
 import { openDeployment } from '@banking/deployment';
 import { verifyDeployment } from '@banking/books-proof';
 import { readDemoBookings } from '@banking/demo';
@@ -146,9 +146,10 @@ function whereOf(name: Case, { accounts, workspaces }: OrdersOptions): string {
 
 /** Everything an order takes, by itself: an order service for each caller, so that its facts too are read for it alone. */
 function oneByOne(books: Books, payers: readonly Payer[], callers: number): LoadRun {
+  const { reference } = openReading(books.database);
   const batcher: OrderSubmitter = {
     async submit(order) {
-      const [outcome] = await postOrders(books, [order], true);
+      const [outcome] = await postOrders({ books, reference }, [order], true);
       if (!outcome) throw new Error('an order without an outcome');
       return outcome;
     },

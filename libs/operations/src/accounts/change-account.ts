@@ -1,6 +1,7 @@
 import { Refusal, type Account, type AccountChange, type UserId, type WorkspaceId } from '@banking/domain';
-import { bind, sqlStatement, type Database } from '@banking/postgres';
-import { accountRead } from './get-account.js';
+import { bind, sqlStatement } from '@banking/postgres';
+import type { Reading } from '../resources/reading.js';
+import { accountQuery } from './get-account.js';
 
 /** Fields that are not given keep their value. A trigger writes the audit trail. */
 const CHANGE_ACCOUNT = sqlStatement(
@@ -12,15 +13,17 @@ const CHANGE_ACCOUNT = sqlStatement(
 
 /** @throws Refusal `account_not_found` */
 export async function changeAccount(
-  database: Database,
+  { database, reference }: Reading,
   { workspaceId, actor }: { readonly workspaceId: WorkspaceId; readonly actor: UserId | undefined },
   { accountId, alias, status }: AccountChange,
 ): Promise<Account> {
   const scope = { workspaces: [workspaceId], ...(actor !== undefined && { user: actor }) };
+  const composeChanged = await reference.beforeChange();
+  const { bound, compose } = accountQuery(workspaceId, accountId);
   const [, [row]] = await database.write(scope, [
     bind(CHANGE_ACCOUNT, workspaceId, accountId, alias, status),
-    accountRead(workspaceId, accountId),
+    bound,
   ] as const);
   if (!row) throw new Refusal('account_not_found');
-  return row.resource;
+  return composeChanged((current) => compose(current, row));
 }

@@ -10,14 +10,18 @@ import {
   toBalanceAmount,
   type MinorUnits,
   type Movement,
+  type StatementAccount,
   type StatementBasis,
   type StatementPage,
   type StatementQuery,
   type WorkspaceId,
 } from '@banking/domain';
-import { bind, type Database } from '@banking/postgres';
+import { bind } from '@banking/postgres';
 import type { CursorScope, CursorSigner } from '../lists/sign-cursor.js';
-import { PLAN_EACH_TIME, STATEMENT_QUERIES, type MovementRow } from './statement-queries.js';
+import type { Reference } from '../reference/reference-data.js';
+import type { Reading } from '../resources/reading.js';
+import { withoutNulls } from '../resources/without-nulls.js';
+import { movementOf, PLAN_EACH_TIME, STATEMENT_QUERIES, type StatementRow } from './statement-queries.js';
 
 /** The end of a page, and the values of the whole statement. */
 interface Position {
@@ -33,8 +37,7 @@ interface Position {
 
 /** @throws Refusal as the port's `getStatement` states */
 export async function getStatement(
-  database: Database,
-  cursors: CursorSigner,
+  { database, reference, cursors }: Reading,
   workspaceId: WorkspaceId,
   { accountId, from, to, limit = STATEMENT_LIMIT_MAX, cursor }: StatementQuery,
 ): Promise<StatementPage> {
@@ -51,7 +54,7 @@ export async function getStatement(
 
   const opening = start?.opening ?? minorUnits(BigInt(row.opening));
   const closing = start?.closing ?? minorUnits(BigInt(row.closing));
-  const shown = row.movements.slice(0, limit);
+  const shown = row.movements.slice(0, limit).map(movementOf);
   const { movements, balance } = withBalances(shown, start?.balance ?? opening);
   const isLast = shown.length === row.movements.length;
   if (isLast && balance !== closing) throw new Error(`the statement of account ${accountId} does not add up`);
@@ -63,15 +66,25 @@ export async function getStatement(
     openingBalance: toBalanceAmount(opening),
     closingBalance: toBalanceAmount(closing),
     movements,
-    edges: { account: row.account },
+    edges: { account: await reference.compose((current) => statementAccount(current, row)) },
     ...(!isLast && { next: await signCursor(cursors, scope, end) }),
   };
 }
 
+function statementAccount(reference: Reference, row: StatementRow): StatementAccount {
+  return withoutNulls<StatementAccount>({
+    id: Number(row.accountId) as StatementAccount['id'],
+    name: row.accountName,
+    alias: row.accountAlias,
+    code: row.accountCode,
+    edges: { currency: reference.currency(row.currencyId) },
+  });
+}
+
 /** The movements with the balance after each, and the last balance. */
-function withBalances(movements: readonly MovementRow[], before: MinorUnits) {
+function withBalances(movements: readonly ReturnType<typeof movementOf>[], before: MinorUnits) {
   let balance: bigint = before;
-  const lines = movements.map(({ version: _, ...movement }): Movement => {
+  const lines = movements.map(({ movement }): Movement => {
     const amount = parseTransferAmount(movement.amount);
     balance += movement.direction === 'credit' ? amount : -amount;
     return { ...movement, balanceAfter: toBalanceAmount(minorUnits(balance)) };

@@ -3,6 +3,7 @@ import type { ProductId, Scope, UserId, WorkspaceId } from '@banking/domain';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { openAccount } from './open-account.js';
 import { demoDatabase } from '../testing/test-databases.js';
+import { openReading } from '../resources/reading.js';
 
 let world: Awaited<ReturnType<typeof demoDatabase>>;
 let service: LedgerBankingService;
@@ -25,7 +26,7 @@ const count = async () => (await service.listAccounts(ada, { limit: 500 })).item
 describe('the code of a new account', () => {
   const open = (...codes: string[]) => {
     const newCode = jest.fn(() => codes.shift() ?? 'none left');
-    return openAccount(world.database, ada, { productID: euro }, {}, newCode).then(({ resource }) => resource);
+    return openAccount(openReading(world.database), ada, { productID: euro }, {}, newCode).then(({ resource }) => resource);
   };
 
   it('is replaced if an account of any workspace has it', async () => {
@@ -42,7 +43,7 @@ describe('the code of a new account', () => {
     const before = await count();
     const newCode = jest.fn(() => 'BA1100000000000013');
 
-    await expect(openAccount(world.database, ada, { productID: euro }, {}, newCode)).rejects.toMatchObject({
+    await expect(openAccount(openReading(world.database), ada, { productID: euro }, {}, newCode)).rejects.toMatchObject({
       code: SQLSTATE.uniqueViolation,
     });
 

@@ -8,8 +8,9 @@ import {
   type WorkspaceId,
 } from '@banking/domain';
 import { openAccount as openInBooks } from '@banking/ledger';
-import { bind, DatabaseError, sqlStatement, type Database } from '@banking/postgres';
-import { accountRead } from './get-account.js';
+import { bind, DatabaseError, sqlStatement } from '@banking/postgres';
+import type { Reading } from '../resources/reading.js';
+import { accountQuery } from './get-account.js';
 import { createOnce } from '../idempotency/create-once.js';
 
 const PREPARE_ACCOUNT = sqlStatement<{ id: bigint; currency_id: number; holder: string }>(
@@ -39,7 +40,7 @@ interface Opener {
  * @throws Refusal `product_unavailable`, and those of `createOnce`
  */
 export async function openAccount(
-  database: Database,
+  reading: Reading,
   opener: Opener,
   input: OpenAccountInput,
   options: RequestOptions,
@@ -47,7 +48,7 @@ export async function openAccount(
 ): Promise<Created<Account>> {
   for (let triesLeft = CODE_TRIES - 1; ; triesLeft -= 1) {
     try {
-      return await openUnder(newCode(), database, opener, input, options);
+      return await openUnder(newCode(), reading, opener, input, options);
     } catch (error) {
       if (triesLeft === 0 || !isCodeTaken(error)) throw error;
     }
@@ -56,13 +57,13 @@ export async function openAccount(
 
 function openUnder(
   code: string,
-  database: Database,
+  reading: Reading,
   { workspaceId, actor }: Opener,
   { productID, alias }: OpenAccountInput,
   options: RequestOptions,
 ): Promise<Created<Account>> {
   const content = { productID, ...(alias !== undefined && { alias }) };
-  return createOnce(database, { workspaceId, operation: 'openAccount', content }, options, actor, async (tx) => {
+  return createOnce(reading, { workspaceId, operation: 'openAccount', content }, options, actor, async (tx) => {
     const [[prepared]] = await tx.pipeline([bind(PREPARE_ACCOUNT, productID, workspaceId)] as const);
     if (!prepared) throw new Refusal('product_unavailable');
     const id = Number(prepared.id);
@@ -72,7 +73,7 @@ function openUnder(
         openInBooks({ ...account, ...(alias !== undefined && { alias }), type: TYPE, code }),
         bind(LIST_CODE, code, workspaceId, id, prepared.currency_id),
       ],
-      resource: accountRead(workspaceId, id),
+      resource: accountQuery(workspaceId, id),
     };
   });
 }

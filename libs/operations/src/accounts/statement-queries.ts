@@ -1,31 +1,92 @@
-import type { Movement, StatementAccount, StatementBasis } from '@banking/domain';
+import type { Movement, StatementBasis } from '@banking/domain';
 import { bind, sqlStatement, type SqlStatement } from '@banking/postgres';
-import { currencyJson, linksJson, resource } from '../resource-json.js';
+import { column, type Columns, digits, packed, unpacking } from '../resources/columns.js';
+import { orderIdOf, returnedByOf } from '../resources/compose-transaction.js';
+import { timestampOf } from '../resources/timestamp-of.js';
+import { withoutNulls } from '../resources/without-nulls.js';
 
 /** A page of a statement. Numbers that may exceed a JSON integer are strings of digits. */
 export interface StatementRow {
-  readonly account: StatementAccount;
+  readonly accountId: bigint;
+  readonly accountName: string;
+  readonly accountAlias: string | null;
+  readonly accountCode: string;
+  readonly currencyId: number;
   readonly opening: string;
   readonly closing: string;
   /** The highest version of the account in the statement. */
   readonly upper: string;
-  readonly movements: readonly MovementRow[];
+  /** Packed rows for `movementOf`. */
+  readonly movements: readonly (readonly unknown[])[];
 }
 
-export type MovementRow = Omit<Movement, 'balanceAfter'> & { readonly version: number };
+/** A movement without the balance after it. */
+type BareMovement = Omit<Movement, 'balanceAfter'>;
 
-const ACCOUNT = resource(
-  `json_build_object('id', t.id, 'name', t.name, 'alias', t.alias, 'code', t.code,
-     'edges', json_build_object('currency', ${currencyJson('c')}))`,
-);
+/** A transfer `m` with its transaction `b` and its recipient `r`. */
+interface MovementRow {
+  readonly id: number;
+  readonly transactionId: number;
+  readonly orderId: number | null;
+  readonly returnOf: number | null;
+  readonly returnedBy: number | null;
+  readonly direction: Movement['direction'];
+  readonly amount: string;
+  readonly type: string;
+  readonly description: string | null;
+  readonly purpose: string | null;
+  readonly feeAmount: string | null;
+  readonly recipientName: string | null;
+  readonly valueDate: string;
+  readonly createdAt: string;
+  readonly version: number;
+}
 
-/** A transfer `m` with its transaction `b` and the name of its recipient. */
-const MOVEMENT = resource(
-  `json_build_object('id', m.id, 'transactionID', m.transaction_id,
-     ${linksJson({ workspaceId: 'm.workspace_id', id: 'm.transaction_id', returnOf: 'b.return_of' })}, 'direction', m.direction, 'amount', m.amount::text,
-     'type', m.type, 'description', m.description, 'purpose', m.purpose, 'feeAmount', m.fee_amount::text,
-     'recipientName', r.name, 'valueDate', b.value_date, 'createdAt', rfc3339(m.created_at), 'version', m.account_version)`,
-);
+const TRANSACTION_OF_MOVEMENT = { workspaceId: 'm.workspace_id', id: 'm.transaction_id' };
+const MOVEMENT_COLUMNS: Columns<MovementRow> = {
+  id: column('id'),
+  transactionId: column('transaction_id'),
+  orderId: () => orderIdOf(TRANSACTION_OF_MOVEMENT),
+  returnOf: () => 'b.return_of',
+  returnedBy: () => returnedByOf(TRANSACTION_OF_MOVEMENT),
+  direction: column('direction'),
+  amount: digits('amount'),
+  type: column('type'),
+  description: column('description'),
+  purpose: column('purpose'),
+  feeAmount: digits('fee_amount'),
+  recipientName: () => 'r.name',
+  valueDate: () => 'b.value_date',
+  createdAt: column('created_at'),
+  version: column('account_version'),
+};
+const MOVEMENT = packed(MOVEMENT_COLUMNS, 'm');
+const unpackMovement = unpacking(MOVEMENT_COLUMNS);
+
+const ACCOUNT = `t.id as "accountId", t.name as "accountName", t.alias as "accountAlias", t.code as "accountCode",
+     t.currency_id as "currencyId"`;
+
+/** A movement of a packed row, and the version that it gave the account. */
+export function movementOf(values: readonly unknown[]): { readonly movement: BareMovement; readonly version: number } {
+  const row = unpackMovement(values);
+  const movement = withoutNulls<BareMovement>({
+    id: row.id as Movement['id'],
+    transactionID: row.transactionId as Movement['transactionID'],
+    orderID: row.orderId as Movement['orderID'] & number,
+    returnOf: row.returnOf as Movement['returnOf'] & number,
+    returnedBy: row.returnedBy as Movement['returnedBy'] & number,
+    direction: row.direction,
+    amount: row.amount as Movement['amount'],
+    type: row.type,
+    description: row.description,
+    purpose: row.purpose,
+    feeAmount: row.feeAmount as Movement['amount'] | null,
+    recipientName: row.recipientName,
+    valueDate: row.valueDate,
+    createdAt: timestampOf(row.createdAt),
+  });
+  return { movement, version: row.version };
+}
 
 // `offset 0` forces a lookup per row by the whole key. Without statistics, the planner may reverse the join, and the time would grow with
 // the square of the movements.
@@ -54,13 +115,13 @@ const bookedBefore = (instant: string) =>
  */
 const BY_BOOKING = sqlStatement<StatementRow>(
   'get_statement.booking',
-  `select ${ACCOUNT} as account, o.balance::text as opening, u.version::text as upper,
+  `select ${ACCOUNT}, o.balance::text as opening, u.version::text as upper,
      case when e.version > o.version then e.balance else o.balance end::text as closing,
      (select coalesce(json_agg(${MOVEMENT} order by m.account_version), '[]')
       from (select * from transfer
             where workspace_id = $1 and account_id = $2 and account_version > u.after and account_version <= u.version
             order by account_version limit $7) m ${TRANSACTION} ${RECIPIENT}) as movements
-   from account t join currency c on c.id = t.currency_id ${bookedBefore('$3')} o ${bookedBefore('$4')} e
+   from account t ${bookedBefore('$3')} o ${bookedBefore('$4')} e
    cross join lateral (select greatest(o.version, $5::bigint) as after, coalesce($6::bigint, e.version) as version offset 0) u
    where t.workspace_id = $1 and t.id = $2 and t.kind = 'customer'`,
 );
@@ -80,7 +141,7 @@ const valuedBefore = (day: string) =>
  */
 const BY_VALUE_DATE = sqlStatement<StatementRow>(
   'get_statement.value_date',
-  `select ${ACCOUNT} as account, o.balance::text as opening, e.balance::text as closing, u.version::text as upper,
+  `select ${ACCOUNT}, o.balance::text as opening, e.balance::text as closing, u.version::text as upper,
      (select coalesce(json_agg(${MOVEMENT} order by x.value_date, m.account_version), '[]')
       from (select n.value_date, n.first_version, least(n.last_version, n.first_version + $7::bigint - n.before - 1) as last_version
             from (select l.*, coalesce(sum(l.last_version - l.first_version + 1)
@@ -101,7 +162,7 @@ const BY_VALUE_DATE = sqlStatement<StatementRow>(
             where m.workspace_id = $1 and m.account_id = $2
               and m.account_version between x.first_version and x.last_version
             order by m.account_version offset 0) m ${TRANSACTION} ${RECIPIENT}) as movements
-   from account t join currency c on c.id = t.currency_id ${valuedBefore('$3')} o ${valuedBefore('$4')} e
+   from account t ${valuedBefore('$3')} o ${valuedBefore('$4')} e
    cross join lateral (
      select coalesce($6::bigint, t.version) as version, $5::bigint as after,
             coalesce(max(v.value_date), $3::date) as value_date, coalesce(max(v.first_version), 0) as run

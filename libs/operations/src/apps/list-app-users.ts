@@ -1,6 +1,5 @@
 import { Refusal, type AppId, type User, type UserId } from '@banking/domain';
 import { bind, sqlStatement, type Database } from '@banking/postgres';
-import { resource } from '../resource-json.js';
 
 /** The actor's roles in the app. Only a user whose status is `completed` has any. */
 const actorRoles = `
@@ -21,9 +20,9 @@ const SCOPE_APP = sqlStatement(
 
 const LIST_APP_USERS = sqlStatement<{ user: User }>(
   'list_app_users',
-  `select ${resource(`json_build_object('id', u.id, 'email', u.email, 'status', u.status, 'userType', u.user_type,
+  `select json_strip_nulls(json_build_object('id', u.id, 'email', u.email, 'status', u.status, 'userType', u.user_type,
             'createdAt', rfc3339(u.created_at),
-            'edges', json_build_object('roles', coalesce(seen.roles, '[]')))`)} as "user"
+            'edges', json_build_object('roles', coalesce(seen.roles, '[]')))) as "user"
    from app_membership m
    join app_user u on u.id = m.user_id
    left join lateral (

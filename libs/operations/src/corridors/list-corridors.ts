@@ -1,23 +1,31 @@
-import { Refusal, type Corridor } from '@banking/domain';
-import { bind, sqlStatement, type Database } from '@banking/postgres';
+import { Refusal, type Corridor, type CurrencyId, type TransferAmount } from '@banking/domain';
+import { bind, sqlStatement } from '@banking/postgres';
 import { countryOf } from '@banking/reference';
-import { currencyJson, resource } from '../resource-json.js';
+import type { Reference } from '../reference/reference-data.js';
+import type { Reading } from '../resources/reading.js';
+import { timestampOf } from '../resources/timestamp-of.js';
 
-const corridorJson = `json_build_object('id', k.id, 'destinationCountry', k.destination_country,
-  'destinationCurrencyID', k.destination_currency_id, 'limitCurrencyID', k.limit_currency_id,
-  'payoutMethod', k.payout_method, 'beneficiaryAccountType', k.beneficiary_account_type,
-  'routingCodeType', k.routing_code_type, 'deliveryTAT', k.delivery_tat,
-  'minimumAmount', k.minimum_amount::text, 'maximumAmount', k.maximum_amount::text, 'enabled', k.enabled,
-  'createdAt', rfc3339(k.created_at), 'updatedAt', rfc3339(k.updated_at),
-  'edges', json_build_object('destinationCurrency', ${currencyJson('d')}, 'limitCurrency', ${currencyJson('l')}))`;
+interface CorridorRow {
+  readonly id: bigint;
+  readonly destination_country: string;
+  readonly destination_currency_id: number;
+  readonly limit_currency_id: number;
+  readonly payout_method: string;
+  readonly beneficiary_account_type: string;
+  readonly routing_code_type: string;
+  readonly delivery_tat: string;
+  readonly minimum_amount: string;
+  readonly maximum_amount: string;
+  readonly enabled: boolean;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
 
-const LIST_CORRIDORS = sqlStatement<{ corridors: readonly Corridor[] }>(
+const LIST_CORRIDORS = sqlStatement<CorridorRow>(
   'list_corridors',
-  `select coalesce(json_agg(${resource(corridorJson)} order by k.id), '[]') as corridors
-   from corridor k
-   join currency d on d.id = k.destination_currency_id
-   join currency l on l.id = k.limit_currency_id
-   where k.destination_country = $1`,
+  `select id, destination_country, destination_currency_id, limit_currency_id, payout_method, beneficiary_account_type,
+          routing_code_type, delivery_tat, minimum_amount::text, maximum_amount::text, enabled, created_at, updated_at
+   from corridor where destination_country = $1 order by id`,
 );
 
 /**
@@ -26,9 +34,34 @@ const LIST_CORRIDORS = sqlStatement<{ corridors: readonly Corridor[] }>(
  * @param country ISO 3166-1 alpha-2 or alpha-3, in any case
  * @throws Refusal `country_unknown`
  */
-export async function listCorridors(database: Database, country: string): Promise<readonly Corridor[]> {
+export async function listCorridors(
+  { database, reference }: Reading,
+  country: string,
+): Promise<readonly Corridor[]> {
   const known = countryOf(country);
   if (!known) throw new Refusal('country_unknown');
-  const row = await database.read({}, bind(LIST_CORRIDORS, known.alpha2));
-  return row?.corridors ?? [];
+  const [rows] = await database.pipeline({}, [bind(LIST_CORRIDORS, known.alpha2)] as const);
+  return reference.compose((current) => rows.map((row) => composeCorridor(current, row)));
+}
+
+function composeCorridor(reference: Reference, row: CorridorRow): Corridor {
+  return {
+    id: Number(row.id) as Corridor['id'],
+    destinationCountry: row.destination_country,
+    destinationCurrencyID: row.destination_currency_id as CurrencyId,
+    limitCurrencyID: row.limit_currency_id as CurrencyId,
+    payoutMethod: row.payout_method,
+    beneficiaryAccountType: row.beneficiary_account_type,
+    routingCodeType: row.routing_code_type,
+    deliveryTAT: row.delivery_tat,
+    minimumAmount: row.minimum_amount as TransferAmount,
+    maximumAmount: row.maximum_amount as TransferAmount,
+    enabled: row.enabled,
+    createdAt: timestampOf(row.created_at),
+    updatedAt: timestampOf(row.updated_at),
+    edges: {
+      destinationCurrency: reference.currency(row.destination_currency_id),
+      limitCurrency: reference.currency(row.limit_currency_id),
+    },
+  };
 }

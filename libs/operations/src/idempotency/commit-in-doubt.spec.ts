@@ -42,7 +42,7 @@ beforeAll(async () => {
   service = new LedgerBankingService(wired, books);
   const batcher = new OrderBatcher(async (batch, waitsForLocks) => {
     await meanwhile;
-    return postOrders(books, batch.map(poisoned), waitsForLocks);
+    return postOrders({ books, reference: orders.reading.reference }, batch.map(poisoned), waitsForLocks);
   });
   orders = new OrderService(books, NO_RATES, { batcher, retryPolicy: { triesMax: 4, firstMs: 1, maxMs: 1 } });
 });

@@ -2,17 +2,21 @@ import { once } from 'node:events';
 import { bind, sqlStatement } from '@banking/postgres';
 import { reasonOf } from '@banking/postgres/testing';
 import { demoDatabase } from '../testing/test-databases.js';
+import { openReading } from '../resources/reading.js';
 import { createOnce, findReplay, type Creation } from './create-once.js';
 
-const RESOURCE = sqlStatement<{ resource: { id: number } }>('spec.resource', `select '{"id":7}'::json as resource`);
+const RESOURCE = sqlStatement<{ id: number }>('spec.resource', `select 7 as id`);
 
 /** The settings that row-level security reads. */
-const SCOPE = sqlStatement<{ resource: { workspaces: string; user: string } }>(
+const SCOPE = sqlStatement<{ workspaces: string; user: string }>(
   'spec.scope',
-  `select json_build_object('workspaces', current_setting('app.workspaces', true), 'user', current_setting('app.user', true)) as resource`,
+  `select current_setting('app.workspaces', true) as workspaces, current_setting('app.user', true) as "user"`,
 );
 
-const creation: Creation<{ id: number }> = { writes: [], resource: bind(RESOURCE) };
+const creation: Creation<{ id: number }, { id: number }> = {
+  writes: [],
+  resource: { bound: bind(RESOURCE), compose: (_reference, { id }) => ({ id }) },
+};
 
 let world: Awaited<ReturnType<typeof demoDatabase>>;
 let workspaceId: number;
@@ -25,7 +29,7 @@ afterAll(() => world.close());
 
 const create = (idempotencyKey: string, decide: () => Promise<typeof creation>) => {
   const request = { workspaceId, operation: 'openAccount', content: {} };
-  return createOnce(world.database, request, { idempotencyKey }, undefined, decide);
+  return createOnce(openReading(world.database), request, { idempotencyKey }, undefined, decide);
 };
 
 describe('a creation with a key', () => {
@@ -57,13 +61,11 @@ describe('a creation with a key', () => {
   });
 
   it('fails and leaves the key free if its resource cannot be read', async () => {
-    const unreadable = bind(
-      sqlStatement<{ resource: { id: number } }>('spec.no_resource', `${RESOURCE.text} where false`),
-    );
+    const unreadable = bind(sqlStatement<{ id: number }>('spec.no_resource', `${RESOURCE.text} where false`));
 
-    await expect(create('unread', () => Promise.resolve({ writes: [], resource: unreadable }))).rejects.toThrow(
-      'openAccount created a resource that cannot be read',
-    );
+    await expect(
+      create('unread', () => Promise.resolve({ ...creation, resource: { ...creation.resource, bound: unreadable } })),
+    ).rejects.toThrow('openAccount created a resource that cannot be read');
 
     expect(await create('unread', () => Promise.resolve(creation))).toMatchObject({ isReplay: false });
   });
@@ -71,8 +73,11 @@ describe('a creation with a key', () => {
   it('is made in the workspace, as the user of the request if there is one', async () => {
     const scopeOf = async (actor: number | undefined) => {
       const request = { workspaceId, operation: 'openAccount', content: {} };
-      const { resource } = await createOnce(world.database, request, {}, actor, () =>
-        Promise.resolve({ writes: [], resource: bind(SCOPE) }),
+      const { resource } = await createOnce(openReading(world.database), request, {}, actor, () =>
+        Promise.resolve({
+          writes: [],
+          resource: { bound: bind(SCOPE), compose: (_reference: unknown, row: unknown) => row },
+        }),
       );
       return resource;
     };
@@ -94,7 +99,13 @@ describe('findReplay', () => {
 
   it('finds the response of the same request, and refuses another', async () => {
     const decide = () => Promise.resolve(creation);
-    await createOnce(world.database, { ...request, workspaceId }, { idempotencyKey: 'found' }, undefined, decide);
+    await createOnce(
+      openReading(world.database),
+      { ...request, workspaceId },
+      { idempotencyKey: 'found' },
+      undefined,
+      decide,
+    );
 
     expect(await find(request.content, 'found')).toEqual({ resource: { id: 7 }, isReplay: true });
     expect(await reasonOf(find({ amount: '2' }, 'found'))).toBe('idempotency_key_reused');

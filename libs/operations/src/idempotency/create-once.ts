@@ -11,7 +11,8 @@ import {
 import { findStoredResponses, type StoredResponse } from './find-stored-responses.js';
 import { type CreationRequest, type IdempotencyKey, keyOf } from './idempotency-key.js';
 import { keyConflict } from './key-conflict.js';
-import { storeResponse } from './store-response.js';
+import { storeResponses } from './store-response.js';
+import type { Reading, ResourceQuery } from '../resources/reading.js';
 
 /** Holds the key to the end of the database transaction. A concurrent request with the same key is refused and does not wait. */
 const LOCK_KEY = sqlStatement<{ is_locked: boolean }>(
@@ -20,12 +21,12 @@ const LOCK_KEY = sqlStatement<{ is_locked: boolean }>(
 );
 
 /** The writes that create a resource. */
-export interface Creation<T> {
+export interface Creation<Row, T> {
   /** Transactions of the books, if money moves. */
   readonly posted?: readonly PostedTransaction[];
   readonly writes: readonly BoundStatement<unknown>[];
   /** Reads the created resource after the writes. */
-  readonly resource: BoundStatement<{ readonly resource: T }>;
+  readonly resource: ResourceQuery<Row, T>;
 }
 
 /**
@@ -53,24 +54,35 @@ export async function findReplay<T>(
  * @throws Refusal `idempotency_key_invalid`, `idempotency_in_progress`, `idempotency_key_reused`, and refusals of `create`
  * @throws Refusal `outcome_unknown` if the connection is lost around the commit and the key does not tell the outcome
  */
-export async function createOnce<T>(
-  database: Database,
+export async function createOnce<Row, T>(
+  { database, reference }: Pick<Reading, 'database' | 'reference'>,
   request: CreationRequest,
   { idempotencyKey }: RequestOptions,
   actor: number | undefined,
-  create: (tx: DbTransaction) => Promise<Creation<T>>,
+  create: (tx: DbTransaction) => Promise<Creation<Row, T>>,
 ): Promise<Created<T>> {
   const key = keyOf(request, idempotencyKey);
   const scope = { workspaces: [request.workspaceId], ...(actor !== undefined && { user: actor }) };
+  const composeCreated = await reference.beforeChange();
   try {
     return await database.transaction(scope, async (tx) => {
       const replay = key && (await lockAndFind<T>(tx, key));
       if (replay) return replay;
       const { posted = [], writes, resource } = await create(tx);
-      const rows = await write(tx, posted, [...writes, key ? storeResponse(resource, key) : resource]);
-      const [created] = rows.at(-1) as { resource: T }[];
-      if (!created) throw new Error(`${request.operation} created a resource that cannot be read`);
-      return { resource: created.resource, isReplay: false };
+      const { bound, compose } = resource;
+      const composeRow = (rows: readonly unknown[][]) => {
+        const row = rows.at(-1)?.[0] as Row | undefined;
+        if (row === undefined) throw new Error(`${request.operation} created a resource that cannot be read`);
+        return composeCreated((current) => compose(current, row));
+      };
+      const statements = [...writes, bound];
+      if (!key) return { resource: await composeRow(await write(tx, posted, statements)), isReplay: false };
+      let created: T | undefined;
+      await write(tx, posted, statements, async (rows) => {
+        created = await composeRow(rows);
+        return [storeResponses([{ key, resource: created }])];
+      });
+      return { resource: created as T, isReplay: false };
     });
   } catch (error) {
     if (key === undefined || !(error instanceof CommitInDoubtError)) throw error;

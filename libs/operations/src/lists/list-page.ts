@@ -1,11 +1,11 @@
 import { LIMIT_DEFAULT, LIMIT_MAX, Refusal, type Page, type PageQuery, type WorkspaceId } from '@banking/domain';
-import { bind, sqlStatement, type BoundStatement, type Database, type SqlStatement } from '@banking/postgres';
-import type { CursorSigner } from './sign-cursor.js';
+import { bind, sqlStatement, type BoundStatement, type SqlStatement } from '@banking/postgres';
+import type { Reading } from '../resources/reading.js';
 import { pageConditions, type PagedList } from './paged-list.js';
 import { PLAN_BY_ORDER } from './plan-by-order.js';
 
-interface Row {
-  readonly item: unknown;
+/** Where a row is in the order of its list. Columns of the item have other names. */
+interface Place {
   readonly at: string;
   readonly id: bigint;
 }
@@ -33,12 +33,11 @@ export function checkedLimit({ limit = LIMIT_DEFAULT }: PageQuery): number {
  *
  * @throws Refusal `limit_invalid`, `cursor_invalid`, and that of a filter that names a missing row
  */
-export async function listPage<T>(
-  database: Database,
-  cursors: CursorSigner,
-  list: PagedList,
+export async function listPage<Row, Resource>(
+  { database, cursors, reference }: Reading,
+  list: PagedList<Row, Resource>,
   options: PageOptions,
-): Promise<Page<T>> {
+): Promise<Page<Resource>> {
   const { workspaceId, cursor, named = [] } = options;
   const limit = checkedLimit(options);
   const filters = Object.entries(options.filters).filter(([, value]) => value !== undefined);
@@ -57,10 +56,10 @@ export async function listPage<T>(
     ...(after ? [after.at, after.id] : []),
     ...filters.map(([, value]) => value),
   );
-  const [, rows, ...namedRows] = await database.pipeline({ workspaces: [workspaceId] }, [
-    PLAN_BY_ORDER,
-    page,
-    ...named.map(({ bound }) => bound),
+  const queries = [PLAN_BY_ORDER, page, ...named.map(({ bound }) => bound)] as const;
+  const [[, rows, ...namedRows]] = await Promise.all([
+    database.pipeline({ workspaces: [workspaceId] }, queries),
+    reference.current(),
   ]);
   named.forEach(({ refusal }, index) => {
     if (namedRows[index]?.length === 0) throw refusal;
@@ -69,25 +68,29 @@ export async function listPage<T>(
   const items = rows.slice(0, limit);
   const last = items.at(-1);
   return {
-    items: items.map(({ item }) => item as T),
+    items: await reference.compose((current) => items.map((row) => list.item.compose(current, row))),
     ...(rows.length > limit && last && { next: await cursors.sign(scope, { at: last.at, id: Number(last.id) }) }),
   };
 }
 
-const statements = new Map<string, SqlStatement<Row>>();
+const statements = new Map<string, SqlStatement<Place>>();
 
 /** One SQL statement per set of filters: one for all sets would have a bad plan for each. */
-function pageStatement(list: PagedList, filters: readonly string[], isContinued: boolean): SqlStatement<Row> {
+function pageStatement<Row, Resource>(
+  list: PagedList<Row, Resource>,
+  filters: readonly string[],
+  isContinued: boolean,
+): SqlStatement<Row & Place> {
   const all = Object.keys({ ...list.classes, ...list.filters });
   const name = `${list.name}.${isContinued ? 'after' : 'first'}.${filters.map((filter) => all.indexOf(filter)).join('_')}`;
   const existing = statements.get(name);
-  if (existing) return existing;
+  if (existing) return existing as SqlStatement<Row & Place>;
 
-  const statement = sqlStatement<Row>(
+  const statement = sqlStatement<Row & Place>(
     name,
     `with recursive ${list.page(pageConditions(list, filters, isContinued))}
-     select ${list.item} as item, rfc3339(t.created_at) as at, t.id
-     from page t ${list.joins}
+     select ${list.item.columns}, rfc3339(t.created_at) as at, t.id
+     from page t ${list.item.joins}
      order by t.created_at desc, t.id desc`,
   );
   statements.set(name, statement);

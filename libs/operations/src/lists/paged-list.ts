@@ -1,3 +1,5 @@
+import type { Composed } from '../resources/composed.js';
+
 /** An index of a list: workspace, the column of `filter` if it has one, the class columns, `created_at`, `id`. */
 interface ListIndex {
   /** The filter of the index's second column. */
@@ -7,7 +9,7 @@ interface ListIndex {
 }
 
 /** A list of one workspace: newest first by `created_at`, then by `id`. */
-export interface PagedList {
+export interface PagedList<Row, Resource> {
   readonly name: string;
   /** Its alias is `l`. */
   readonly table: string;
@@ -19,9 +21,8 @@ export interface PagedList {
   readonly filters: Readonly<Record<string, (parameter: string) => string>>;
   /** Composes common table expressions. The last is `page`. */
   readonly page: (conditions: PageConditions) => string;
-  /** The JSON of an item, from a row `t` of the page and its joins. */
-  readonly item: string;
-  readonly joins: string;
+  /** An item, from a row `t` of the page. */
+  readonly item: Composed<Row, Resource>;
 }
 
 /** The conditions of one page. */
@@ -41,7 +42,7 @@ export interface PageConditions {
 }
 
 /** The parameters are `$1` the workspace, `$2` the limit, `$3` and `$4` the position after the first page, then the filters. */
-export function pageConditions(list: PagedList, given: readonly string[], isContinued: boolean): PageConditions {
+export function pageConditions<Row, Resource>(list: PagedList<Row, Resource>, given: readonly string[], isContinued: boolean): PageConditions {
   const first = isContinued ? 5 : 3;
   const parameters = Object.fromEntries(given.map((filter, index) => [filter, `$${first + index}`]));
   const index = list.indexes.find(({ filter }) => filter === undefined || filter in parameters);

@@ -9,6 +9,7 @@ import { OrderBatcher } from './order-batcher.js';
 import { placeOrder } from './place-order.js';
 import { postOrders } from './post-orders.js';
 import { runOrder } from './run-order.js';
+import { ReferenceData } from '../reference/reference-data.js';
 
 let given: Awaited<ReturnType<typeof orderWorld>>;
 let { world, service, ada, eve, account, near, balanceOf } = {} as typeof given;
@@ -58,7 +59,7 @@ function watched(before: () => Promise<unknown> = async () => undefined) {
   const batcher = new OrderBatcher(async (batch, waitsForLocks) => {
     if (sizes.length === 0) await before();
     sizes.push(batch.length);
-    return postOrders(books, batch, waitsForLocks);
+    return postOrders({ books, reference: new ReferenceData(world.database) }, batch, waitsForLocks);
   });
   return { orders: new OrderService(world.books, DEMO_RATES, { batcher }), fates, sizes };
 }

@@ -1,7 +1,8 @@
 import { Refusal, type Order, type OrderName, type UserId, type WorkspaceId } from '@banking/domain';
 import type { Claim } from '@banking/work-queue';
-import { bind, sqlStatement, type BoundStatement, type Database } from '@banking/postgres';
-import { orderRead } from './get-order.js';
+import { bind, sqlStatement, type BoundStatement } from '@banking/postgres';
+import type { Reading } from '../resources/reading.js';
+import { orderQuery } from './get-order.js';
 import { PLAN_BY_ORDER } from '../lists/plan-by-order.js';
 import { IN_DOUBT_POLICIES, retryInDoubt } from '../idempotency/retry-in-doubt.js';
 import { EXECUTION } from './order-statements.js';
@@ -58,29 +59,31 @@ export const deleteIfCancelled = ({ workspaceId, subjectId }: Claim): BoundState
  *
  * @throws Refusal `order_not_found`, `order_not_cancellable`, and `outcome_unknown` if the retry fails as well
  */
-export async function cancelOrder(database: Database, scope: CancellingScope, name: OrderName): Promise<Order> {
-  return retryInDoubt((isRetry) => cancel(database, scope, name, isRetry), IN_DOUBT_POLICIES.change);
+export async function cancelOrder(reading: Reading, scope: CancellingScope, name: OrderName): Promise<Order> {
+  return retryInDoubt((isRetry) => cancel(reading, scope, name, isRetry), IN_DOUBT_POLICIES.change);
 }
 
 async function cancel(
-  database: Database,
+  { database, reference }: Reading,
   { workspaceId, actor }: CancellingScope,
   name: OrderName,
   isRetry: boolean,
 ): Promise<Order> {
   const { accountId, orderId } = name;
   const scope = { workspaces: [workspaceId], ...(actor !== undefined && { user: actor }) };
+  const composeChanged = await reference.beforeChange();
+  const { bound, compose } = orderQuery(workspaceId, name);
   const [cancelled, , , , [row]] = await database.transaction(scope, (tx) =>
     tx.commit([
       bind(CANCEL_ORDER, workspaceId, accountId, orderId),
       bind(CANCEL_RUNS, workspaceId, orderId),
       bind(DELETE_PARKED_RUNS, workspaceId, orderId),
       PLAN_BY_ORDER,
-      orderRead(workspaceId, name),
+      bound,
     ] as const),
   );
   if (!row) throw new Refusal('order_not_found');
-  const isDone = cancelled.length > 0 || (isRetry && row.resource.status === 'cancelled');
+  const isDone = cancelled.length > 0 || (isRetry && row.orderStatus === 'cancelled');
   if (!isDone) throw new Refusal('order_not_cancellable');
-  return row.resource;
+  return composeChanged((current) => compose(current, row));
 }

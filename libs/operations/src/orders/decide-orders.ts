@@ -1,6 +1,7 @@
 import { Refusal } from '@banking/domain';
 import { decide, type DecisionContext, type PostedTransaction } from '@banking/ledger';
 import { keyConflict } from '../idempotency/key-conflict.js';
+import type { OrderFacts } from '../resources/compose-order.js';
 import type { LockedOrder } from './lock-orders.js';
 import { type PreparedOrder, proposalOf } from './prepared-order.js';
 
@@ -8,8 +9,10 @@ import { type PreparedOrder, proposalOf } from './prepared-order.js';
 export type OrderDecision =
   | PostedOrder
   | { readonly kind: 'refused'; readonly order: PreparedOrder; readonly refusal: Refusal }
-  /** The order as JSON: a stored response, or the order itself from an attempt whose commit was in doubt. */
-  | { readonly kind: 'existing'; readonly order: PreparedOrder; readonly resource: string; readonly isReplay: boolean }
+  /** The order itself, from an attempt whose commit was in doubt. */
+  | { readonly kind: 'existing'; readonly order: PreparedOrder; readonly facts: OrderFacts }
+  /** The stored response of an order with the same key. */
+  | { readonly kind: 'stored'; readonly order: PreparedOrder; readonly body: string }
   /** An order before it in the batch has its key, and the same request. */
   | { readonly kind: 'replays'; readonly order: PreparedOrder; readonly original: PostedOrder }
   /** Another session has locked an account, order or claim. */
@@ -45,7 +48,7 @@ function decideOrder(
 ): OrderDecision {
   const { order, isLockedElsewhere, placedEarlier, runState } = lockedOrder;
   if (isLockedElsewhere) return { kind: 'locked', order };
-  if (placedEarlier !== undefined) return { kind: 'existing', order, resource: placedEarlier, isReplay: false };
+  if (placedEarlier !== undefined) return { kind: 'existing', order, facts: placedEarlier };
   const replay = decideReplay(lockedOrder, postedByUniqueKey);
   if (replay) return replay;
   if (runState === 'locked' || runState === 'not_due') return { kind: runState, order };
@@ -63,7 +66,7 @@ function decideReplay({ order, stored }: LockedOrder, postedByUniqueKey: PostedB
   if (!first) return undefined;
   const refusal = keyConflict(order.key, first);
   if (refusal) return { kind: 'refused', order, refusal };
-  if (stored) return { kind: 'existing', order, resource: stored.body, isReplay: true };
+  if (stored) return { kind: 'stored', order, body: stored.body };
   return original && { kind: 'replays', order, original };
 }
 

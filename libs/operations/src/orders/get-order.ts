@@ -7,38 +7,39 @@ import {
   type OrderPageQuery,
   type WorkspaceId,
 } from '@banking/domain';
-import { bind, sqlStatement, type BoundStatement, type Database } from '@banking/postgres';
-import { orderWith } from '../resource-json.js';
-import type { CursorSigner } from '../lists/sign-cursor.js';
+import { bind, sqlStatement } from '@banking/postgres';
+import { orderWith, type OrderFacts } from '../resources/compose-order.js';
+import type { Reading, ResourceQuery } from '../resources/reading.js';
 import { checkedLimit } from '../lists/list-page.js';
 import { PLAN_BY_ORDER } from '../lists/plan-by-order.js';
 
-interface Row {
-  readonly resource: Order;
-}
+const LATEST = orderWith({ latest: '$4' });
+const BEFORE = orderWith({ latest: '$4', before: '$5::int' });
 
-const getOrder = (name: string, before?: string) => {
-  const { item, joins } = orderWith({ latest: '$4', ...(before !== undefined && { before }) });
-  return sqlStatement<Row>(
+const getOrder = (name: string, { columns, joins }: typeof LATEST) =>
+  sqlStatement<OrderFacts>(
     name,
-    `select ${item} as resource from customer_order t ${joins}
+    `select ${columns} from customer_order t ${joins}
      where t.workspace_id = $1 and t.account_id = $2 and t.id = $3`,
   );
-};
-const GET_ORDER = getOrder('get_order');
-const GET_ORDER_BEFORE = getOrder('get_order.before', '$5::int');
+const GET_ORDER = getOrder('get_order', LATEST);
+const GET_ORDER_BEFORE = getOrder('get_order.before', BEFORE);
 
 /** An order with the latest page of its executions. */
-export const orderRead = (workspaceId: number, { accountId, orderId }: OrderName): BoundStatement<Row> =>
-  bind(GET_ORDER, workspaceId, accountId, orderId, LIMIT_DEFAULT);
+export const orderQuery = (
+  workspaceId: number,
+  { accountId, orderId }: OrderName,
+): ResourceQuery<OrderFacts, Order> => ({
+  bound: bind(GET_ORDER, workspaceId, accountId, orderId, LIMIT_DEFAULT),
+  compose: LATEST.compose,
+});
 
 /**
  * @throws Refusal `order_not_found` also for an order of another account
  * @throws Refusal `limit_invalid`, `cursor_invalid`
  */
 export async function getOrderPage(
-  database: Database,
-  cursors: CursorSigner,
+  { database, cursors, reference }: Reading,
   workspaceId: WorkspaceId,
   query: OrderPageQuery,
 ): Promise<OrderPage> {
@@ -52,7 +53,7 @@ export async function getOrderPage(
   const read = before ? bind(GET_ORDER_BEFORE, ...name, before.id) : bind(GET_ORDER, ...name);
   const [, [row]] = await database.pipeline({ workspaces: [workspaceId] }, [PLAN_BY_ORDER, read] as const);
   if (!row) throw new Refusal('order_not_found');
-  const { resource: order } = row;
+  const order = await reference.compose((current) => LATEST.compose(current, row));
   const { executions = [] } = order.edges;
   if (executions.length <= limit) return order;
 

@@ -1,14 +1,13 @@
 import type { Order, OrderQuery, Page, WorkspaceId } from '@banking/domain';
-import type { Database } from '@banking/postgres';
-import { LISTED_ORDER } from '../resource-json.js';
-import type { CursorSigner } from '../lists/sign-cursor.js';
+import { LISTED_ORDER, type OrderFacts } from '../resources/compose-order.js';
+import type { Reading } from '../resources/reading.js';
 import { listPage } from '../lists/list-page.js';
 import { namedParties } from '../lists/named-parties.js';
 import type { PagedList, PageConditions } from '../lists/paged-list.js';
 import { pageByClass } from '../lists/page-query.js';
 import { checkPeriod } from '../lists/period.js';
 
-const ORDERS: PagedList = {
+const ORDERS: PagedList<OrderFacts, Order> = {
   name: 'list_orders',
   table: 'customer_order',
   indexes: [
@@ -24,11 +23,10 @@ const ORDERS: PagedList = {
     createdTo: (to) => `l.created_at < ${to}::timestamptz`,
   },
   page: pageByClass,
-  item: LISTED_ORDER.item,
-  joins: LISTED_ORDER.joins,
+  item: LISTED_ORDER,
 };
 
-const OF_REFERENCE: PagedList = {
+const OF_REFERENCE: PagedList<OrderFacts, Order> = {
   ...ORDERS,
   name: 'list_orders.reference',
   filters: { ...ORDERS.filters, externalReference: (reference) => `l.external_reference = ${reference}::text` },
@@ -51,14 +49,13 @@ function pageOfReference({ table, range, after, rest, ofClass, parameters }: Pag
 
 /** @throws Refusal as the port's `listOrders` states */
 export function listOrders(
-  database: Database,
-  cursors: CursorSigner,
+  reading: Reading,
   workspaceId: WorkspaceId,
   { limit, cursor, ...filters }: OrderQuery,
 ): Promise<Page<Order>> {
   checkPeriod(filters);
   const named = namedParties(workspaceId, filters);
-  return listPage(database, cursors, filters.externalReference === undefined ? ORDERS : OF_REFERENCE, {
+  return listPage(reading, filters.externalReference === undefined ? ORDERS : OF_REFERENCE, {
     workspaceId,
     limit,
     cursor,

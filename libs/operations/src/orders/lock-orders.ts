@@ -3,6 +3,7 @@ import type { BoundStatement, DbTransaction } from '@banking/postgres';
 import { findStoredResponses, type StoredResponse } from '../idempotency/find-stored-responses.js';
 import { lockDueRuns, readDueRuns } from './lock-runs.js';
 import { readOrderConflicts, type OrderConflicts } from './order-conflicts.js';
+import type { OrderFacts } from '../resources/compose-order.js';
 import { findPlacedOrders } from './order-responses.js';
 import { type Placement, type PreparedOrder, type PreparedRun, proposalOf } from './prepared-order.js';
 
@@ -11,8 +12,8 @@ export interface LockedOrder {
   readonly order: PreparedOrder;
   /** Whether another session has locked one of its accounts. */
   readonly isLockedElsewhere: boolean;
-  /** The order as JSON, if an earlier attempt to place it was committed. */
-  readonly placedEarlier: string | undefined;
+  /** The order, if an earlier attempt to place it was committed. */
+  readonly placedEarlier: OrderFacts | undefined;
   readonly stored: StoredResponse | undefined;
   readonly conflicts: OrderConflicts | undefined;
   /** Of a run: `due` and locked here, `locked` by another session, or `not_due`. */
@@ -64,7 +65,7 @@ export async function lockOrders(
   const lockedOrders = orders.map((order) => ({
     order,
     isLockedElsewhere: !waitsForLocks && !context.hasLocked(proposalOf(order)),
-    placedEarlier: rowOf(placedEarlier, order)?.resource,
+    placedEarlier: rowOf(placedEarlier, order),
     stored: rowOf(stored, order),
     conflicts: rowOf(conflicts, order),
     runState: runStateOf(order),

@@ -3,6 +3,7 @@ import { IdBlocks, type Database, type RetryPolicy } from '@banking/postgres';
 import type { RateSource } from '@banking/rates';
 import { IN_DOUBT_POLICIES, retryInDoubt } from '../idempotency/retry-in-doubt.js';
 import { type NamedPayment, type PaymentFacts, readPaymentFacts } from '../payments/payment-facts.js';
+import { openReading, type Reading } from '../resources/reading.js';
 import { BatchedReads } from './batched-reads.js';
 import { OrderBatcher } from './order-batcher.js';
 import { failure, postOrders } from './post-orders.js';
@@ -23,6 +24,7 @@ export interface OrderServiceOptions {
 /** Batches the reads and writes of all orders that a process places and runs. One for each process. */
 export class OrderService {
   readonly database: Database;
+  readonly reading: Reading;
   private readonly facts: BatchedReads<NamedPayment, PaymentFacts>;
   private readonly batcher: OrderSubmitter;
   private readonly orderIds: IdBlocks;
@@ -36,9 +38,10 @@ export class OrderService {
   ) {
     const { database } = books;
     this.database = database;
+    this.reading = openReading(database);
     this.retryPolicy = retryPolicy;
     this.facts = new BatchedReads((payments) => readPaymentFacts(database, payments, isSandbox));
-    this.batcher = batcher ?? new OrderBatcher((orders, waitsForLocks) => postOrders(books, orders, waitsForLocks));
+    this.batcher = batcher ?? new OrderBatcher((orders, waitsForLocks) => postOrders({ books, reference: this.reading.reference }, orders, waitsForLocks));
     this.orderIds = new IdBlocks(database, 'customer_order_id_seq');
     this.executionIds = new IdBlocks(database, 'execution_id_seq');
   }

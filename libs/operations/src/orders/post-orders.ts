@@ -1,16 +1,25 @@
-import { Refusal } from '@banking/domain';
+import { type Order, Refusal } from '@banking/domain';
 import { preparePosting, write, type Books } from '@banking/ledger';
 import { bisect, DatabaseError, type DbTransaction, RULE_VIOLATION } from '@banking/postgres';
 import { decideOrders, type OrderDecision, type PostedOrder } from './decide-orders.js';
 import { lockOrders } from './lock-orders.js';
-import { asOrder, storeOrderResponses } from './order-responses.js';
+import { storeResponses } from '../idempotency/store-response.js';
+import type { ReferenceData } from '../reference/reference-data.js';
+import { ORDER, type OrderFacts } from '../resources/compose-order.js';
+import { findPlacedOrders } from './order-responses.js';
 import { orderStatements } from './order-statements.js';
 import { writesOf } from './order-writes.js';
 import { type OrderOutcome, type Placement, type PreparedOrder, proposalOf } from './prepared-order.js';
 
+/** What orders are posted with. */
+export interface OrderPosting {
+  readonly books: Books;
+  readonly reference: ReferenceData;
+}
+
 /**
- * Carries out orders in one database transaction of two pipelines: locks and reads, decides the orders in their order, writes with one
- * statement a table and commits.
+ * Carries out orders in one database transaction: locks and reads, decides the orders in their order, writes with one statement a table,
+ * and commits with the responses to requests with keys.
  *
  * A batch that the database rejects is carried out in halves until each rejected order is alone. After a lost connection the outcome of
  * each order is `failed` with `CommitInDoubtError`, or refused with `unavailable`.
@@ -19,37 +28,46 @@ import { type OrderOutcome, type Placement, type PreparedOrder, proposalOf } fro
  * @returns an outcome for each order, in their order
  */
 export async function postOrders(
-  books: Books,
+  posting: OrderPosting,
   orders: readonly PreparedOrder[],
   waitsForLocks: boolean,
 ): Promise<readonly OrderOutcome[]> {
   return bisect<PreparedOrder, OrderOutcome>(
     orders,
-    (batch) => postBatch(books, batch, waitsForLocks),
-    (order, error) => (error instanceof DatabaseError ? outcomeOfRejection(books, order, error) : failure(error)),
+    (batch) => postBatch(posting, batch, waitsForLocks),
+    (order, error) => (error instanceof DatabaseError ? outcomeOfRejection(posting, order, error) : failure(error)),
   );
 }
 
 async function postBatch(
-  books: Books,
+  { books, reference }: OrderPosting,
   orders: readonly PreparedOrder[],
   waitsForLocks: boolean,
 ): Promise<OrderOutcome[]> {
   const posting = await preparePosting(books, orders.map(proposalOf));
   const workspaces = [...new Set([...posting.workspaces, ...orders.map(({ workspaceId }) => workspaceId)])];
+  const composePlaced = await reference.beforeChange();
+  const compose = (facts: readonly OrderFacts[]) =>
+    composePlaced((current) => facts.map((row) => ORDER.compose(current, row)));
   return books.database.transaction({ workspaces }, async (tx) => {
     const { context, lockedOrders } = await lockOrders(tx, posting, orders, waitsForLocks);
     const decisions = decideOrders(context, lockedOrders);
-    const responses = await writeDecisions(tx, decisions);
-    return decisions.map((decision) => outcomeOf(decision, responses));
+    const existing = decisions.filter((decision) => decision.kind === 'existing');
+    const found = await compose(existing.map(({ facts }) => facts));
+    const placed = await writeDecisions(tx, decisions, compose);
+    existing.forEach((decision, index) => placed.set(decision, found[index]!));
+    return decisions.map((decision) => outcomeOf(decision, placed));
   });
 }
 
-/** Writes all decisions and commits. Returns the placed orders as JSON. */
+type PlacedOrders = Map<OrderDecision, Order>;
+
+/** Writes all decisions and commits. Returns the placed orders. */
 async function writeDecisions(
   tx: DbTransaction,
   decisions: readonly OrderDecision[],
-): Promise<ReadonlyMap<PostedOrder, string>> {
+  compose: (facts: readonly OrderFacts[]) => Promise<readonly Order[]>,
+): Promise<PlacedOrders> {
   const posted = decisions.filter((decision) => decision.kind === 'posted');
   const placed = posted.filter(isPlaced);
   const statements = orderStatements(decisions.map(writesOf));
@@ -58,26 +76,35 @@ async function writeDecisions(
     await write(tx, transactions, statements);
     return new Map();
   }
-  const responses = storeOrderResponses(placed.map(({ order }) => order));
-  const rows = await write(tx, transactions, [...statements, responses]);
-  const written = rows.at(-1) as { readonly resource: string }[];
-  if (written.length !== placed.length) throw new Error('an order was written that cannot be read');
-  return new Map(written.map(({ resource }, index) => [placed[index]!, resource]));
+  const read = findPlacedOrders(placed.map(({ order }) => order));
+  const resources: PlacedOrders = new Map();
+  await write(tx, transactions, [...statements, read], async (rows) => {
+    const facts = rows.at(-1) as unknown as readonly OrderFacts[];
+    if (facts.length !== placed.length) throw new Error('an order was written that cannot be read');
+    const orders = await compose(facts);
+    placed.forEach((decision, index) => resources.set(decision, orders[index]!));
+    const keyed = placed.flatMap((decision) =>
+      decision.order.key ? [{ key: decision.order.key, resource: resources.get(decision) }] : [],
+    );
+    return keyed.length === 0 ? [] : [storeResponses(keyed)];
+  });
+  return resources;
 }
 
 const isPlaced = (decision: PostedOrder): decision is PostedOrder & { readonly order: Placement } =>
   decision.order.kind === 'placement';
 
-function outcomeOf(decision: OrderDecision, responses: ReadonlyMap<PostedOrder, string>): OrderOutcome {
-  const placed = (resource: string | undefined, isReplay: boolean): OrderOutcome =>
-    resource === undefined ? { kind: 'run' } : { kind: 'placed', created: { resource: asOrder(resource), isReplay } };
+function outcomeOf(decision: OrderDecision, placed: PlacedOrders): OrderOutcome {
+  const outcome = (resource: Order | undefined, isReplay: boolean): OrderOutcome =>
+    resource === undefined ? { kind: 'run' } : { kind: 'placed', created: { resource, isReplay } };
   switch (decision.kind) {
     case 'posted':
-      return placed(responses.get(decision), false);
-    case 'replays':
-      return placed(responses.get(decision.original), true);
     case 'existing':
-      return placed(decision.resource, decision.isReplay);
+      return outcome(placed.get(decision), false);
+    case 'replays':
+      return outcome(placed.get(decision.original), true);
+    case 'stored':
+      return outcome(JSON.parse(decision.body) as Order, true);
     case 'refused':
       return { kind: 'refused', refusal: decision.refusal };
     case 'locked':
@@ -98,10 +125,10 @@ const REFUSALS: Readonly<Record<string, () => Refusal>> = {
 };
 
 /** The outcome of an order that the database rejects by itself. The refusal of a run is recorded as its failure. */
-async function outcomeOfRejection(books: Books, order: PreparedOrder, error: DatabaseError): Promise<OrderOutcome> {
+async function outcomeOfRejection(posting: OrderPosting, order: PreparedOrder, error: DatabaseError): Promise<OrderOutcome> {
   const refusal = (REFUSALS[error.constraint ?? ''] ?? REFUSALS[error.code ?? ''])?.();
   if (!refusal) return { kind: 'failed', error };
   if (order.kind === 'placement') return { kind: 'refused', refusal };
-  const [outcome] = await postOrders(books, [{ ...order, terms: undefined, entries: [], refusal }], true);
+  const [outcome] = await postOrders(posting, [{ ...order, terms: undefined, entries: [], refusal }], true);
   return outcome ?? { kind: 'failed', error };
 }

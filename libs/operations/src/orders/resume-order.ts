@@ -1,6 +1,7 @@
 import { Refusal, type Order, type OrderName, type UserId, type WorkspaceId } from '@banking/domain';
-import { bind, sqlStatement, type Database, type DbTransaction } from '@banking/postgres';
-import { orderRead } from './get-order.js';
+import { bind, sqlStatement, type DbTransaction } from '@banking/postgres';
+import type { Reading } from '../resources/reading.js';
+import { orderQuery } from './get-order.js';
 import { PLAN_BY_ORDER } from '../lists/plan-by-order.js';
 import { IN_DOUBT_POLICIES, retryInDoubt } from '../idempotency/retry-in-doubt.js';
 import { EXECUTION } from './order-statements.js';
@@ -70,23 +71,26 @@ export async function resume(
  * @throws Refusal `order_not_found`, `order_not_paused`, `workspace_forbidden` if the administrator has just lost the role, and
  *   `outcome_unknown` if the retry fails as well
  */
-export async function resumeOrder(database: Database, scope: ResumingScope, name: OrderName): Promise<Order> {
-  return retryInDoubt((isRetry) => resumeFor(database, scope, name, isRetry), IN_DOUBT_POLICIES.change);
+export async function resumeOrder(reading: Reading, scope: ResumingScope, name: OrderName): Promise<Order> {
+  return retryInDoubt((isRetry) => resumeFor(reading, scope, name, isRetry), IN_DOUBT_POLICIES.change);
 }
 
 async function resumeFor(
-  database: Database,
+  { database, reference }: Reading,
   { workspaceId, actor }: ResumingScope,
   name: OrderName,
   isRetry: boolean,
 ): Promise<Order> {
   const scope = { workspaces: [workspaceId], ...(actor !== undefined && { user: actor }) };
-  return database.transaction(scope, async (tx) => {
+  const composeChanged = await reference.beforeChange();
+  const { bound, compose } = orderQuery(workspaceId, name);
+  const row = await database.transaction(scope, async (tx) => {
     const { order, isResumed } = await resume(tx, { workspaceId, ...name, placerId: actor });
     if (!order) throw new Refusal('order_not_found');
     const isDone = isResumed || (isRetry && !order.is_paused && Number(order.placer_id) === actor);
     if (!isDone) throw new Refusal(order.is_paused ? 'workspace_forbidden' : 'order_not_paused');
-    const [, [row]] = await tx.commit([PLAN_BY_ORDER, orderRead(workspaceId, name)] as const);
-    return row!.resource;
+    const [, [resumed]] = await tx.commit([PLAN_BY_ORDER, bound] as const);
+    return resumed!;
   });
+  return composeChanged((current) => compose(current, row));
 }

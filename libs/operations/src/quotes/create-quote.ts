@@ -11,14 +11,15 @@ import {
   type UserId,
   type WorkspaceId,
 } from '@banking/domain';
-import { bind, sqlStatement, type Database } from '@banking/postgres';
+import { bind, sqlStatement } from '@banking/postgres';
 import { createOnce, findReplay } from '../idempotency/create-once.js';
 import { readPaymentFacts } from '../payments/payment-facts.js';
 import { partiesOf, payerOf, type PaymentParties } from '../payments/payment-parties.js';
 import type { FixedAmount } from '../payments/fixed-amount.js';
 import { CONVERSION_ROUNDING } from '../payments/rounding.js';
 import { pricePayment } from '../payments/price-payment.js';
-import { quoteRead } from './get-quote.js';
+import type { Reading } from '../resources/reading.js';
+import { quoteQuery } from './get-quote.js';
 import { checkOpenQuotes } from './open-quote-limit.js';
 import type { RateSource } from '@banking/rates';
 
@@ -40,7 +41,7 @@ const ADD_QUOTE = sqlStatement(
  *   `pricePayment`, `checkOpenQuotes` and `createOnce`
  */
 export async function createQuote(
-  database: Database,
+  reading: Reading,
   { workspaceId, actor }: { readonly workspaceId: WorkspaceId; readonly actor: UserId | undefined },
   { accountID, amount, targetAmount, recipientID, targetCurrency }: CreateQuoteInput,
   options: RequestOptions,
@@ -57,6 +58,7 @@ export async function createQuote(
   const chosen = amount === undefined ? { targetAmount } : { amount };
   const target = recipientID === undefined ? { targetCurrency: named } : { recipientID };
   const request = { workspaceId, operation: 'createQuote', content: { accountID, ...chosen, ...target } };
+  const { database } = reading;
   const replay = await findReplay<Quote>(database, request, options);
   if (replay) return replay;
 
@@ -68,7 +70,7 @@ export async function createQuote(
   if (!facts) throw new Error('no facts were read for the payment');
   const parties: PaymentParties = named ? { from: payerOf(facts).from, to: named } : partiesOf(facts, accountID);
   const price = await pricePayment(parties, fixed, rates);
-  return createOnce(database, request, options, actor, async (tx) => {
+  return createOnce(reading, request, options, actor, async (tx) => {
     if (openMax !== undefined) await checkOpenQuotes(tx, workspaceId, openMax);
     const [[next]] = await tx.pipeline([bind(NEXT_QUOTE)] as const);
     const id = Number(next!.id);
@@ -77,7 +79,7 @@ export async function createQuote(
     const rounding = [CONVERSION_ROUNDING, price.fixedSide, remainder.numerator, remainder.denominator, validS];
     return {
       writes: [bind(ADD_QUOTE, workspaceId, id, accountID, recipientID, parties.to, ...terms, ...rounding)],
-      resource: quoteRead(workspaceId, id),
+      resource: quoteQuery(workspaceId, id),
     };
   });
 }

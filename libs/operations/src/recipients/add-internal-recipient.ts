@@ -7,8 +7,9 @@ import {
   type UserId,
   type WorkspaceId,
 } from '@banking/domain';
-import { bind, sqlStatement, type Database } from '@banking/postgres';
-import { recipientRead } from './get-recipient.js';
+import { bind, sqlStatement } from '@banking/postgres';
+import type { Reading } from '../resources/reading.js';
+import { recipientQuery } from './get-recipient.js';
 import { createOnce } from '../idempotency/create-once.js';
 import { nextRecipient, recordRecipient } from './insert-recipient.js';
 
@@ -23,7 +24,7 @@ const FIND_CODE = sqlStatement<{ currency_id: number }>(
  * @throws Refusal `recipient_invalid`, and those of `createOnce`
  */
 export function addInternalRecipient(
-  database: Database,
+  reading: Reading,
   { workspaceId, actor }: { readonly workspaceId: WorkspaceId; readonly actor: UserId | undefined },
   { accountCode, name, alias, saved }: AddInternalRecipientInput,
   options: RequestOptions,
@@ -31,14 +32,14 @@ export function addInternalRecipient(
   const note = { ...(alias !== undefined && { alias }), ...(saved !== undefined && { saved }) };
   const content = { accountCode, ...(name !== undefined && { name }), ...note };
   const request = { workspaceId, operation: 'addInternalRecipient', content };
-  return createOnce(database, request, options, actor, async (tx) => {
+  return createOnce(reading, request, options, actor, async (tx) => {
     const [[account], [next]] = await tx.pipeline([bind(FIND_CODE, accountCode), nextRecipient] as const);
     if (!account) throw unknownCode();
     const id = Number(next?.id);
     const shown = { name: name ?? alias ?? accountCode, accountCode, ...note };
     return {
       writes: recordRecipient({ workspaceId, id, ...shown, currencyId: account.currency_id }),
-      resource: recipientRead(workspaceId, id),
+      resource: recipientQuery(workspaceId, id),
     };
   });
 }

@@ -8,10 +8,10 @@ import {
   type UserId,
   type WorkspaceId,
 } from '@banking/domain';
-import type { Database } from '@banking/postgres';
 import { bankOf, checkBeneficiaryTexts, checkRecipient } from '@banking/reference';
 import { corridorChoice, corridorsRead, schemasOf } from './corridor-schemas.js';
-import { recipientRead } from './get-recipient.js';
+import type { Reading } from '../resources/reading.js';
+import { recipientQuery } from './get-recipient.js';
 import { createOnce } from '../idempotency/create-once.js';
 import { nextRecipient, recordRecipient } from './insert-recipient.js';
 
@@ -22,7 +22,7 @@ import { nextRecipient, recordRecipient } from './insert-recipient.js';
  * @throws Refusal `corridor_not_found`, `recipient_invalid`, and those of `createOnce`
  */
 export async function addInternationalRecipient(
-  database: Database,
+  reading: Reading,
   { workspaceId, actor }: { readonly workspaceId: WorkspaceId; readonly actor: UserId | undefined },
   { countryCode, currencyCode, payoutMethod, data, alias, saved }: AddInternationalRecipientInput,
   options: RequestOptions,
@@ -31,7 +31,7 @@ export async function addInternationalRecipient(
   const query = { countryCode, currencyCode, payoutMethod };
   const note = { ...(alias !== undefined && { alias }), ...(saved !== undefined && { saved }) };
   const request = { workspaceId, operation: 'addInternationalRecipient', content: { ...query, data, ...note } };
-  return createOnce(database, request, options, actor, async (tx) => {
+  return createOnce(reading, request, options, actor, async (tx) => {
     const choice = corridorChoice(query);
     if (!choice) throw new Refusal('corridor_not_found');
     const [corridors, [next]] = await tx.pipeline([corridorsRead(choice), nextRecipient] as const);
@@ -46,7 +46,7 @@ export async function addInternationalRecipient(
     const currencyId = corridor.destination_currency_id;
     return {
       writes: recordRecipient({ workspaceId, id, name, accountCode, ...note, currencyId, abroad }),
-      resource: recipientRead(workspaceId, id),
+      resource: recipientQuery(workspaceId, id),
     };
   });
 }

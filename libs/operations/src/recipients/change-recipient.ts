@@ -1,6 +1,7 @@
 import { Refusal, type Recipient, type RecipientChange, type UserId, type WorkspaceId } from '@banking/domain';
-import { bind, sqlStatement, type Database } from '@banking/postgres';
-import { recipientRead } from './get-recipient.js';
+import { bind, sqlStatement } from '@banking/postgres';
+import type { Reading } from '../resources/reading.js';
+import { recipientQuery } from './get-recipient.js';
 
 /** Fields that are not given keep their value. */
 const CHANGE_RECIPIENT = sqlStatement(
@@ -12,15 +13,17 @@ const CHANGE_RECIPIENT = sqlStatement(
 
 /** @throws Refusal `recipient_not_found` */
 export async function changeRecipient(
-  database: Database,
+  { database, reference }: Reading,
   { workspaceId, actor }: { readonly workspaceId: WorkspaceId; readonly actor: UserId | undefined },
   { recipientId, alias, saved }: RecipientChange,
 ): Promise<Recipient> {
   const scope = { workspaces: [workspaceId], ...(actor !== undefined && { user: actor }) };
+  const composeChanged = await reference.beforeChange();
+  const { bound, compose } = recipientQuery(workspaceId, recipientId);
   const [, [row]] = await database.write(scope, [
     bind(CHANGE_RECIPIENT, workspaceId, recipientId, alias, saved),
-    recipientRead(workspaceId, recipientId),
+    bound,
   ] as const);
   if (!row) throw new Refusal('recipient_not_found');
-  return row.resource;
+  return composeChanged((current) => compose(current, row));
 }

@@ -1,28 +1,25 @@
 import type { Page, Recipient, RecipientQuery, WorkspaceId } from '@banking/domain';
-import type { Database } from '@banking/postgres';
-import { WHOLE_RECIPIENT } from '../resource-json.js';
-import type { CursorSigner } from '../lists/sign-cursor.js';
+import { RECIPIENT, type RecipientFacts } from '../resources/compose-recipient.js';
+import type { Reading } from '../resources/reading.js';
 import { listPage } from '../lists/list-page.js';
 import type { PagedList } from '../lists/paged-list.js';
 import { pageByClass } from '../lists/page-query.js';
 
-const RECIPIENTS: PagedList = {
+const RECIPIENTS: PagedList<RecipientFacts, Recipient> = {
   name: 'list_recipients',
   table: 'recipient',
   indexes: [{ where: 'l.forgotten_at is null' }],
   classes: { saved: 'boolean' },
   filters: {},
   page: pageByClass,
-  item: WHOLE_RECIPIENT.item,
-  joins: WHOLE_RECIPIENT.joins,
+  item: RECIPIENT,
 };
 
 /** @throws Refusal `limit_invalid`, `cursor_invalid` */
 export function listRecipients(
-  database: Database,
-  cursors: CursorSigner,
+  reading: Reading,
   workspaceId: WorkspaceId,
   { limit, cursor, saved }: RecipientQuery,
 ): Promise<Page<Recipient>> {
-  return listPage(database, cursors, RECIPIENTS, { workspaceId, limit, cursor, filters: { saved } });
+  return listPage(reading, RECIPIENTS, { workspaceId, limit, cursor, filters: { saved } });
 }

@@ -11,7 +11,8 @@ import {
 import type { Books } from '@banking/ledger';
 import { decideRailEvent, prepareRailEvent, sandboxMessage } from '@banking/payouts';
 import { bind, sqlStatement } from '@banking/postgres';
-import { WHOLE_TRANSACTION } from '../resource-json.js';
+import { TRANSACTION, type TransactionFacts } from '../resources/compose-transaction.js';
+import type { Reading } from '../resources/reading.js';
 import { createOnce } from '../idempotency/create-once.js';
 
 /** Needs no lock: a payout is never deleted. */
@@ -19,10 +20,10 @@ const FIND_PAYOUT = sqlStatement<{ transaction_id: bigint }>(
   'find_payout',
   'select transaction_id from payout where workspace_id = $1 and transaction_id = $2',
 );
-const GET_TRANSACTION = sqlStatement<{ resource: Transaction }>(
+const GET_TRANSACTION = sqlStatement<TransactionFacts>(
   'get_transaction',
-  `select ${WHOLE_TRANSACTION.item} as resource
-   from transaction t ${WHOLE_TRANSACTION.joins}
+  `select ${TRANSACTION.columns}
+   from transaction t ${TRANSACTION.joins}
    where t.workspace_id = $1 and t.id = $2`,
 );
 
@@ -34,6 +35,7 @@ const GET_TRANSACTION = sqlStatement<{ resource: Transaction }>(
  */
 export async function addTransactionEvent(
   books: Books,
+  reading: Reading,
   { workspaceId, actor }: { readonly workspaceId: WorkspaceId; readonly actor: UserId | undefined },
   { transactionId, status, reasonCode }: AddTransactionEventInput,
   options: RequestOptions,
@@ -46,8 +48,9 @@ export async function addTransactionEvent(
   const event = { ...content, message: sandboxMessage(status, reasonCode), providerEvent: `asked-${randomUUID()}` };
   const prepared = await prepareRailEvent(books, workspaceId, transactionId, event);
   const request = { workspaceId, operation: `addTransactionEvent/${transactionId}`, content };
-  return createOnce(database, request, options, actor, async (tx) => {
+  return createOnce(reading, request, options, actor, async (tx) => {
     const { posted, statements } = await decideRailEvent(tx, prepared);
-    return { posted, writes: statements, resource: bind(GET_TRANSACTION, workspaceId, transactionId) };
+    const resource = { bound: bind(GET_TRANSACTION, workspaceId, transactionId), compose: TRANSACTION.compose };
+    return { posted, writes: statements, resource };
   });
 }

@@ -10,7 +10,8 @@ import {
 } from '@banking/domain';
 import { decide, lockAndRead, preparePosting, requirePosted, type Books, type Proposal } from '@banking/ledger';
 import { bind, sqlStatement } from '@banking/postgres';
-import { transferRead } from '../transfers/get-transfer.js';
+import type { Reading } from '../resources/reading.js';
+import { transferQuery } from '../transfers/get-transfer.js';
 import { createOnce } from '../idempotency/create-once.js';
 
 /** Needs no lock: the currency of an account never changes, and the value date is the database's day. */
@@ -33,6 +34,7 @@ export interface Funding extends FundAccountInput {
  */
 export async function fundAccount(
   books: Books,
+  reading: Reading,
   { workspaceId, actor }: { readonly workspaceId: WorkspaceId; readonly actor: UserId | undefined },
   { accountId, amount: digits, description }: Funding,
   options: RequestOptions,
@@ -62,9 +64,9 @@ export async function fundAccount(
   const content = { amount: digits, ...(description !== undefined && { description }) };
   const request = { workspaceId, operation: `fundAccount/${accountId}`, content };
   const posting = await preparePosting(books, [proposal]);
-  return createOnce(books.database, request, options, actor, async (tx) => {
+  return createOnce(reading, request, options, actor, async (tx) => {
     const { context } = await lockAndRead(tx, posting);
     const posted = requirePosted(decide(context, proposal));
-    return { posted, writes: [], resource: transferRead(workspaceId, posted[0]!.transfers[0]!.id) };
+    return { posted, writes: [], resource: transferQuery(workspaceId, posted[0]!.transfers[0]!.id) };
   });
 }

@@ -1,7 +1,6 @@
 import type { Page, Transfer, TransferQuery, WorkspaceId } from '@banking/domain';
-import type { Database } from '@banking/postgres';
-import { WHOLE_TRANSFER } from '../resource-json.js';
-import type { CursorSigner } from '../lists/sign-cursor.js';
+import { TRANSFER, type TransferFacts } from '../resources/compose-whole-transfer.js';
+import type { Reading } from '../resources/reading.js';
 import { listPage } from '../lists/list-page.js';
 import { namedParties } from '../lists/named-parties.js';
 import type { PagedList } from '../lists/paged-list.js';
@@ -9,7 +8,7 @@ import { pageByClass } from '../lists/page-query.js';
 import { pageOfCompleted, pageOfNotCompleted } from './page-by-status.js';
 import { checkPeriod } from '../lists/period.js';
 
-const TRANSFERS: PagedList = {
+const TRANSFERS: PagedList<TransferFacts, Transfer> = {
   name: 'list_transfers',
   table: 'transfer',
   // Transfers of the service's own accounts have neither version nor balance.
@@ -26,39 +25,37 @@ const TRANSFERS: PagedList = {
     createdTo: (to) => `l.created_at < ${to}::timestamptz`,
   },
   page: pageByClass,
-  item: WHOLE_TRANSFER.item,
-  joins: WHOLE_TRANSFER.joins,
+  item: TRANSFER,
 };
 
 /** The status is a column of the transaction: `page-by-status.ts` has its condition. */
 const BY_TRANSACTION = { ...TRANSFERS.filters, transactionStatus: () => 'true' };
 
-const OF_COMPLETED: PagedList = {
+const OF_COMPLETED: PagedList<TransferFacts, Transfer> = {
   ...TRANSFERS,
   name: 'list_transfers.completed',
   filters: BY_TRANSACTION,
   page: pageOfCompleted,
 };
-const OF_NOT_COMPLETED: PagedList = {
+const OF_NOT_COMPLETED: PagedList<TransferFacts, Transfer> = {
   ...TRANSFERS,
   name: 'list_transfers.not_completed',
   filters: BY_TRANSACTION,
   page: pageOfNotCompleted,
 };
 
-function listFor({ transactionStatus }: TransferQuery): PagedList {
+function listFor({ transactionStatus }: TransferQuery): PagedList<TransferFacts, Transfer> {
   if (transactionStatus === undefined) return TRANSFERS;
   return transactionStatus === 'completed' ? OF_COMPLETED : OF_NOT_COMPLETED;
 }
 
 /** @throws Refusal as the port's `listTransfers` states */
 export async function listTransfers(
-  database: Database,
-  cursors: CursorSigner,
+  reading: Reading,
   workspaceId: WorkspaceId,
   { limit, cursor, ...filters }: TransferQuery,
 ): Promise<Page<Transfer>> {
   checkPeriod(filters);
   const named = namedParties(workspaceId, filters);
-  return listPage(database, cursors, listFor(filters), { workspaceId, limit, cursor, filters, named });
+  return listPage(reading, listFor(filters), { workspaceId, limit, cursor, filters, named });
 }

@@ -10,6 +10,7 @@ import { readPayment } from './read-payment.js';
 import { startBankingWorker, workOf } from './start-banking-worker.js';
 import { demoDatabase } from '../testing/test-databases.js';
 import { verifyPayments } from '../testing/verify-payments.js';
+import { openReading } from '../resources/reading.js';
 
 let world: Awaited<ReturnType<typeof demoDatabase>>;
 let northwind: number;
@@ -148,7 +149,7 @@ describe('a run that fails for the last time while its order is cancelled', () =
     const handler = workOf(world, { orders: orderService(), sandbox: true }).handlers['execution']!;
     const [claim] = await claimWork(world.database, ['execution'], 1);
 
-    await cancelOrder(world.database, scope, { accountId, orderId: resource.id });
+    await cancelOrder(openReading(world.database), scope, { accountId, orderId: resource.id });
     const failing = { ...handler, run: () => Promise.reject(new Error('out of order')) };
     await runClaimedWork({ database: world.database }, failing, claim!, new AbortController().signal);
 

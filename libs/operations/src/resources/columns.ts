@@ -1,0 +1,41 @@
+/** Columns of a resource by the name of their value: each as SQL over the alias of its table. */
+export type Columns<Row> = { readonly [Name in keyof Row]: (alias: string) => string };
+
+/** A column of the table with the same value. */
+export const column =
+  (name: string) =>
+  (alias: string): string =>
+    `${alias}.${name}`;
+/** A number of 64 bits as digits. */
+export const digits =
+  (name: string) =>
+  (alias: string): string =>
+    `${alias}.${name}::text`;
+
+/** The columns as a list of SELECT. */
+export function selected<Row>(columns: Columns<Row>, alias: string): string {
+  return entriesOf(columns)
+    .map(([name, sql]) => `${sql(alias)} as "${name}"`)
+    .join(', ');
+}
+
+/** The columns as one JSON array, for a row inside of another row. An array is built and read faster than an object. */
+export function packed<Row>(columns: Columns<Row>, alias: string, more: readonly string[] = []): string {
+  return `json_build_array(${[...entriesOf(columns).map(([, sql]) => sql(alias)), ...more].join(', ')})`;
+}
+
+/** Returns a reader of packed rows. The values after the columns are `more`, in its order. */
+export function unpacking<Row>(columns: Columns<Row>): (values: readonly unknown[]) => Row {
+  const names = entriesOf(columns).map(([name]) => name);
+  return (values) => {
+    const row: Record<string, unknown> = {};
+    for (let index = 0; index < names.length; index += 1) row[names[index]!] = values[index];
+    return row as Row;
+  };
+}
+
+const entriesOf = <Row>(columns: Columns<Row>) => Object.entries(columns) as [string, (alias: string) => string][];
+
+/** The row of another table that belongs to this row, looked up by itself (`offset 0`): see `lookedUp`. */
+export const joined = (table: string, alias: string, on: string): string =>
+  `left join lateral (select * from ${table} l where ${on} offset 0) ${alias} on true`;

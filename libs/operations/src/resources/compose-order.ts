@@ -1,0 +1,197 @@
+import {
+  LIMIT_DEFAULT,
+  type Account,
+  type Execution,
+  type ExecutionId,
+  type Order,
+  type OrderId,
+  type QuoteId,
+  type TransferAmount,
+} from '@banking/domain';
+import type { Reference } from '../reference/reference-data.js';
+import { ACCOUNT_COLUMNS, type AccountRow, composeAccount } from './compose-account.js';
+import {
+  BENEFICIARY_COLUMNS,
+  beneficiaryOf,
+  type BeneficiaryRow,
+  composeRecipient,
+  RECIPIENT_COLUMNS,
+  type RecipientRow,
+} from './compose-recipient.js';
+import {
+  composeTransaction,
+  REMITTANCE_COLUMNS,
+  type RemittanceRow,
+  transactionColumns,
+  type TransactionRow,
+} from './compose-transaction.js';
+import { column, type Columns, digits, joined, packed, unpacking } from './columns.js';
+import { type Composed, selectedOf } from './composed.js';
+import { timestampOf } from './timestamp-of.js';
+import { withoutNulls } from './without-nulls.js';
+
+interface OrderRow {
+  readonly orderId: bigint;
+  readonly orderAmount: string;
+  readonly orderStatus: string;
+  readonly orderType: string;
+  readonly orderDescription: string | null;
+  readonly purposeCode: string | null;
+  readonly repeatUnit: string | null;
+  readonly repeatValue: number | null;
+  readonly startAt: string | null;
+  readonly stopAt: string | null;
+  readonly pausedAt: string | null;
+  readonly pauseReason: string | null;
+  readonly quoteId: bigint | null;
+  readonly externalReference: string | null;
+  readonly metadata: Readonly<Record<string, string>> | null;
+  readonly orderCreatedAt: string;
+  readonly orderUpdatedAt: string;
+}
+interface ExecutionRow {
+  readonly id: number;
+  readonly sequence: number;
+  readonly status: string;
+  readonly scheduledAt: string | null;
+  readonly executedAt: string | null;
+  readonly failureCode: string | null;
+  readonly failureMessage: string | null;
+}
+type ExecutedRow = TransactionRow & RemittanceRow;
+export type OrderFacts = OrderRow &
+  AccountRow &
+  RecipientRow &
+  BeneficiaryRow & { readonly executions: readonly (readonly unknown[])[] | null };
+
+const ORDER_COLUMNS: Columns<OrderRow> = {
+  orderId: column('id'),
+  orderAmount: digits('amount'),
+  orderStatus: column('status'),
+  orderType: column('type'),
+  orderDescription: column('description'),
+  purposeCode: column('purpose_code'),
+  repeatUnit: column('repeat_unit'),
+  repeatValue: column('repeat_value'),
+  startAt: column('start_at'),
+  stopAt: column('stop_at'),
+  pausedAt: column('paused_at'),
+  pauseReason: column('pause_reason'),
+  quoteId: column('quote_id'),
+  externalReference: column('external_reference'),
+  metadata: column('metadata'),
+  orderCreatedAt: column('created_at'),
+  orderUpdatedAt: column('updated_at'),
+};
+const EXECUTION_COLUMNS: Columns<ExecutionRow> = {
+  id: column('id'),
+  sequence: column('sequence'),
+  status: column('status'),
+  scheduledAt: column('scheduled_at'),
+  executedAt: column('executed_at'),
+  failureCode: column('failure_code'),
+  failureMessage: column('failure_message'),
+};
+const EXECUTION_LENGTH = Object.keys(EXECUTION_COLUMNS).length;
+const executionOf = unpacking(EXECUTION_COLUMNS);
+
+/** Most transfers of an order are on its account `t.account_id`. */
+const EXECUTED_TRANSACTION = transactionColumns('t.account_id');
+const TRANSACTION_LENGTH = Object.keys(EXECUTED_TRANSACTION).length;
+const transactionOf = unpacking(EXECUTED_TRANSACTION);
+const remittanceOf = unpacking(REMITTANCE_COLUMNS);
+
+/** SQL expressions for a page of executions: how many of the latest, and optionally before which sequence. */
+interface Executions {
+  readonly latest: string;
+  readonly before?: string;
+}
+
+/** The executions of the order `t` in the order of their sequence, each with its transaction and tracking once it has one. */
+const packedExecutions = ({ latest, before }: Executions): string =>
+  `(select json_agg(${packed(EXECUTION_COLUMNS, 'e', [
+    `case when x.id is not null then ${packed(EXECUTED_TRANSACTION, 'x')} end`,
+    `case when m.id is not null then ${packed(REMITTANCE_COLUMNS, 'm')} end`,
+  ])} order by e.sequence)
+    from (select * from execution l where l.workspace_id = t.workspace_id and l.order_id = t.id ${before === undefined ? '' : `and l.sequence < ${before}`}
+          order by l.order_id desc, l.sequence desc limit ${latest}) e
+    ${joined('transaction', 'x', 'l.workspace_id = e.workspace_id and l.id = e.transaction_id')}
+    ${joined('remittance', 'm', 'l.workspace_id = x.workspace_id and l.transaction_id = x.id')})`;
+
+/** An order `t` with all its edges, its executions among them. */
+export const orderWith = (executions: Executions): Composed<OrderFacts, Order> => ({
+  columns: `${selectedOf([ORDER_COLUMNS, 't'], [ACCOUNT_COLUMNS, 'a'], [RECIPIENT_COLUMNS, 'r'], [BENEFICIARY_COLUMNS, 'n'])},
+   ${packedExecutions(executions)} as executions`,
+  joins: `${joined('account', 'a', 'l.workspace_id = t.workspace_id and l.id = t.account_id')}
+   ${joined('recipient', 'r', 'l.workspace_id = t.workspace_id and l.id = t.recipient_id')}
+   ${beneficiaryOf('r')}`,
+  compose: composeOrder,
+});
+
+/** A placed order, with the latest page of its executions. */
+export const ORDER = orderWith({ latest: String(LIMIT_DEFAULT) });
+/** An order of a list, with its ten latest executions. */
+export const LISTED_ORDER = orderWith({ latest: '10' });
+
+const timeOrNull = (text: string | null) => (text === null ? null : timestampOf(text));
+
+function composeOrder(reference: Reference, row: OrderFacts): Order {
+  const account = composeAccount(reference, row);
+  return withoutNulls<Order>({
+    id: Number(row.orderId) as OrderId,
+    amount: row.orderAmount as TransferAmount,
+    status: row.orderStatus,
+    type: row.orderType,
+    description: row.orderDescription,
+    purposeCode: row.purposeCode,
+    repeatUnit: row.repeatUnit,
+    repeatValue: row.repeatValue,
+    startAt: timeOrNull(row.startAt),
+    stopAt: timeOrNull(row.stopAt),
+    pausedAt: timeOrNull(row.pausedAt),
+    pauseReason: row.pauseReason,
+    quoteID: row.quoteId === null ? null : (Number(row.quoteId) as QuoteId),
+    externalReference: row.externalReference,
+    metadata: row.metadata,
+    createdAt: timestampOf(row.orderCreatedAt),
+    updatedAt: timestampOf(row.orderUpdatedAt),
+    edges: withoutNulls<Order['edges']>({
+      account,
+      recipient: composeRecipient(reference, row),
+      executions: (row.executions ?? []).map((values) => composeExecution(reference, row, values, account)),
+    }),
+  });
+}
+
+function composeExecution(
+  reference: Reference,
+  { orderId }: OrderRow,
+  values: readonly unknown[],
+  account: Account,
+): Execution {
+  const row = executionOf(values);
+  const [transaction, remittance] = values.slice(EXECUTION_LENGTH) as (readonly unknown[] | null)[];
+  const executed = transaction && {
+    ...transactionOf(transaction.slice(0, TRANSACTION_LENGTH)),
+    ...(remittance ? remittanceOf(remittance) : NO_REMITTANCE),
+  };
+  return withoutNulls<Execution>({
+    id: row.id as ExecutionId,
+    sequence: row.sequence,
+    status: row.status,
+    scheduledAt: timeOrNull(row.scheduledAt),
+    executedAt: timeOrNull(row.executedAt),
+    failureCode: row.failureCode,
+    failureMessage: row.failureMessage,
+    edges: withoutNulls<Execution['edges']>({
+      transaction: executed ? composeTransaction(reference, executed as ExecutedRow, orderId, account) : null,
+    }),
+  });
+}
+
+const NO_REMITTANCE: RemittanceRow = {
+  remittanceId: null,
+  remittanceCreatedAt: '',
+  remittanceUpdatedAt: '',
+  remittanceEvents: null,
+};

@@ -1,0 +1,64 @@
+import type { Quote, QuoteId, TransferAmount } from '@banking/domain';
+import { ACCOUNT_COLUMNS, type AccountRow, composeAccount } from './compose-account.js';
+import {
+  BENEFICIARY_COLUMNS,
+  beneficiaryOf,
+  type BeneficiaryRow,
+  composeRecipient,
+  RECIPIENT_COLUMNS,
+  type RecipientRow,
+} from './compose-recipient.js';
+import { column, type Columns, digits, joined } from './columns.js';
+import { type Composed, selectedOf } from './composed.js';
+import { timestampOf } from './timestamp-of.js';
+import { withoutNulls } from './without-nulls.js';
+
+interface QuoteRow {
+  readonly quoteId: bigint;
+  readonly quoteAmount: string;
+  readonly quoteRate: string;
+  readonly quoteFeeAmount: string | null;
+  readonly quoteTargetAmount: string;
+  readonly quoteExpiresAt: string;
+  readonly quoteCreatedAt: string;
+  readonly targetCurrencyId: number;
+}
+
+const QUOTE_COLUMNS: Columns<QuoteRow> = {
+  quoteId: column('id'),
+  quoteAmount: digits('amount'),
+  quoteRate: column('rate'),
+  quoteFeeAmount: digits('fee_amount'),
+  quoteTargetAmount: digits('target_amount'),
+  quoteExpiresAt: column('expires_at'),
+  quoteCreatedAt: column('created_at'),
+  targetCurrencyId: column('target_currency_id'),
+};
+
+export type QuoteFacts = QuoteRow & AccountRow & RecipientRow & BeneficiaryRow;
+
+/** A quote `t` with all its edges. Of a recipient in another workspace it discloses only the arriving amount and currency. */
+export const QUOTE: Composed<QuoteFacts, Quote> = {
+  columns: selectedOf([QUOTE_COLUMNS, 't'], [ACCOUNT_COLUMNS, 'a'], [RECIPIENT_COLUMNS, 'r'], [BENEFICIARY_COLUMNS, 'n']),
+  joins: `${joined('account', 'a', 'l.workspace_id = t.workspace_id and l.id = t.account_id')}
+   ${joined('recipient', 'r', 'l.workspace_id = t.workspace_id and l.id = t.recipient_id')}
+   ${beneficiaryOf('r')}`,
+  compose(reference, row) {
+    const createdAt = timestampOf(row.quoteCreatedAt);
+    return withoutNulls<Quote>({
+      id: Number(row.quoteId) as QuoteId,
+      amount: row.quoteAmount as TransferAmount,
+      rate: row.quoteRate,
+      feeAmount: row.quoteFeeAmount as TransferAmount | null,
+      targetAmount: row.quoteTargetAmount as TransferAmount,
+      expiresAt: timestampOf(row.quoteExpiresAt),
+      createdAt,
+      updatedAt: createdAt,
+      edges: withoutNulls<Quote['edges']>({
+        account: composeAccount(reference, row),
+        recipient: composeRecipient(reference, row),
+        targetCurrency: reference.currency(row.targetCurrencyId),
+      }),
+    });
+  },
+};

@@ -1,0 +1,91 @@
+import type { Beneficiary, BeneficiaryData, Recipient, RecipientId } from '@banking/domain';
+import type { Reference } from '../reference/reference-data.js';
+import { column, type Columns } from './columns.js';
+import { type Composed, selectedOf } from './composed.js';
+import { timestampOf } from './timestamp-of.js';
+import { withoutNulls } from './without-nulls.js';
+
+/** What a recipient is composed of, with its beneficiary. */
+export interface RecipientRow {
+  readonly recipientId: bigint | null;
+  readonly recipientName: string;
+  readonly recipientAccountCode: string;
+  readonly recipientAlias: string | null;
+  readonly recipientSaved: boolean;
+  readonly recipientCreatedAt: string;
+  readonly recipientUpdatedAt: string;
+  readonly recipientCurrencyId: number;
+  readonly recipientShowsCurrency: boolean;
+  readonly bankId: bigint | null;
+}
+
+export interface BeneficiaryRow {
+  readonly beneficiaryId: bigint | null;
+  readonly beneficiaryData: BeneficiaryData;
+  readonly beneficiaryCreatedAt: string;
+  readonly beneficiaryUpdatedAt: string;
+}
+
+export const RECIPIENT_COLUMNS: Columns<RecipientRow> = {
+  recipientId: column('id'),
+  recipientName: column('name'),
+  recipientAccountCode: column('account_code'),
+  recipientAlias: column('alias'),
+  recipientSaved: column('saved'),
+  recipientCreatedAt: column('created_at'),
+  recipientUpdatedAt: column('updated_at'),
+  recipientCurrencyId: column('currency_id'),
+  // The currency of an account in another workspace is not disclosed.
+  recipientShowsCurrency: (r) => `${r}.kind = 'international' or exists (
+    select from account_code o where o.code = ${r}.account_code and o.workspace_id = ${r}.workspace_id)`,
+  bankId: column('bank_id'),
+};
+export const BENEFICIARY_COLUMNS: Columns<BeneficiaryRow> = {
+  beneficiaryId: column('id'),
+  beneficiaryData: column('data'),
+  beneficiaryCreatedAt: column('created_at'),
+  beneficiaryUpdatedAt: column('updated_at'),
+};
+
+/** The join of the beneficiary `n` of a recipient. */
+export const beneficiaryOf = (r: string): string =>
+  `left join beneficiary n on (n.workspace_id, n.recipient_id) = (${r}.workspace_id, ${r}.id)`;
+
+/** Null if there is no recipient. */
+export function composeRecipient(reference: Reference, row: RecipientRow & BeneficiaryRow): Recipient | null {
+  if (row.recipientId === null) return null;
+  return withoutNulls<Recipient>({
+    id: Number(row.recipientId) as RecipientId,
+    name: row.recipientName,
+    accountCode: row.recipientAccountCode,
+    alias: row.recipientAlias,
+    saved: row.recipientSaved,
+    createdAt: timestampOf(row.recipientCreatedAt),
+    updatedAt: timestampOf(row.recipientUpdatedAt),
+    edges: withoutNulls<Recipient['edges']>({
+      bank: row.bankId === null ? null : reference.bank(row.bankId),
+      beneficiary: composeBeneficiary(row),
+      currency: row.recipientShowsCurrency ? reference.currency(row.recipientCurrencyId) : null,
+    }),
+  });
+}
+
+function composeBeneficiary(row: BeneficiaryRow): Beneficiary | null {
+  if (row.beneficiaryId === null) return null;
+  return {
+    id: Number(row.beneficiaryId) as Beneficiary['id'],
+    data: row.beneficiaryData,
+    createdAt: timestampOf(row.beneficiaryCreatedAt),
+    updatedAt: timestampOf(row.beneficiaryUpdatedAt),
+  };
+}
+
+export type RecipientFacts = RecipientRow & BeneficiaryRow;
+
+/** A recipient `t` with all its edges. */
+export const RECIPIENT: Composed<RecipientFacts, Recipient> = {
+  columns: selectedOf([RECIPIENT_COLUMNS, 't'], [BENEFICIARY_COLUMNS, 'n']),
+  joins: beneficiaryOf('t'),
+  // The row is that of a recipient, so there is one.
+  compose: (reference, row) => composeRecipient(reference, row)!,
+};

@@ -1,0 +1,170 @@
+import type {
+  Account,
+  InternationalRemittance,
+  OrderId,
+  RemittanceEvent,
+  Transaction,
+  TransactionId,
+} from '@banking/domain';
+import type { Reference } from '../reference/reference-data.js';
+import { ACCOUNT_COLUMNS, type AccountRow, composeAccount } from './compose-account.js';
+import { composeTransfer, TRANSFER_COLUMNS, type TransferRow } from './compose-transfer.js';
+import { column, type Columns, joined, packed, unpacking } from './columns.js';
+import { type Composed, selectedOf } from './composed.js';
+import { timestampOf } from './timestamp-of.js';
+import { withoutNulls } from './without-nulls.js';
+
+type Id = bigint | number;
+
+/** What a transaction is composed of, with its tracking. */
+export interface TransactionRow {
+  readonly transactionId: Id | null;
+  readonly transactionStatus: string;
+  readonly transactionHash: string;
+  readonly returnOf: Id | null;
+  readonly returnedBy: Id | null;
+  readonly transactionCreatedAt: string;
+  readonly transactionUpdatedAt: string;
+  /** Its transfers on customers' accounts, each with its account unless that is known. */
+  readonly transfers: readonly (readonly unknown[])[];
+}
+export interface RemittanceRow {
+  readonly remittanceId: Id | null;
+  readonly remittanceCreatedAt: string;
+  readonly remittanceUpdatedAt: string;
+  readonly remittanceEvents: readonly (readonly unknown[])[] | null;
+}
+interface EventRow {
+  readonly id: number;
+  readonly status: string;
+  readonly message: string | null;
+  readonly reasonCode: string | null;
+  readonly createdAt: string;
+  readonly lastUpdatedAt: string;
+}
+
+const EVENT_COLUMNS: Columns<EventRow> = {
+  id: column('id'),
+  status: column('status'),
+  message: column('message'),
+  reasonCode: column('reason_code'),
+  createdAt: column('created_at'),
+  lastUpdatedAt: column('last_updated_at'),
+};
+
+/**
+ * A column of the only row of the workspace with a value in another column, looked up as a range of one value in the order of a unique
+ * index. For an equality, a plan without table statistics may use another index that begins with the workspace, and read all of the
+ * workspace for each transaction.
+ */
+const onlyOne = (wanted: string, table: string, key: string, { workspaceId, id }: TransactionName): string =>
+  `(select l.${wanted} from ${table} l
+    where l.workspace_id = ${workspaceId} and l.${key} >= ${id} and l.${key} <= ${id} order by l.${key} limit 1)`;
+
+/** SQL expressions for the workspace and the id of a transaction. */
+interface TransactionName {
+  readonly workspaceId: string;
+  readonly id: string;
+}
+const nameOf = (x: string): TransactionName => ({ workspaceId: `${x}.workspace_id`, id: `${x}.id` });
+
+/** The order that a transaction carries out. */
+export const orderIdOf = (name: TransactionName): string => onlyOne('order_id', 'execution', 'transaction_id', name);
+/** The return that reverses a transaction. */
+export const returnedByOf = (name: TransactionName): string => onlyOne('id', 'transaction', 'return_of', name);
+
+/**
+ * The columns of a transaction. Transfers on own accounts are not disclosed.
+ *
+ * @param knownAccount SQL of the id of an account that the caller composes
+ */
+export const transactionColumns = (knownAccount: string): Columns<TransactionRow> => ({
+  transactionId: column('id'),
+  transactionStatus: column('status'),
+  transactionHash: column('hash'),
+  returnOf: column('return_of'),
+  returnedBy: (x) => returnedByOf(nameOf(x)),
+  transactionCreatedAt: column('created_at'),
+  transactionUpdatedAt: column('updated_at'),
+  transfers: (x) => `(
+    select json_agg(${packed(TRANSFER_COLUMNS, 's', [
+      `case when s.account_id is distinct from ${knownAccount} then (
+         select ${packed(ACCOUNT_COLUMNS, 'sa')} from account sa
+         where sa.workspace_id = s.workspace_id and sa.id = s.account_id) end`,
+    ])} order by s.id)
+    from (select * from transfer l
+          where l.workspace_id = ${x}.workspace_id and l.transaction_id >= ${x}.id and l.transaction_id <= ${x}.id
+          order by l.transaction_id offset 0) s
+    where s.account_version is not null)`,
+});
+export const REMITTANCE_COLUMNS: Columns<RemittanceRow> = {
+  remittanceId: column('id'),
+  remittanceCreatedAt: column('created_at'),
+  remittanceUpdatedAt: column('updated_at'),
+  remittanceEvents: (m) => `(
+    select json_agg(${packed(EVENT_COLUMNS, 'e')} order by e.created_at, e.id)
+    from remittance_event e where e.workspace_id = ${m}.workspace_id and e.remittance_id = ${m}.id)`,
+};
+
+const transferOf = unpacking(TRANSFER_COLUMNS);
+const accountOf = unpacking(ACCOUNT_COLUMNS);
+const eventOf = unpacking(EVENT_COLUMNS);
+const TRANSFER_LENGTH = Object.keys(TRANSFER_COLUMNS).length;
+
+/** A transaction with its tracking and its transfers on customers' accounts. */
+export function composeTransaction(
+  reference: Reference,
+  row: TransactionRow & RemittanceRow,
+  orderId: Id | null,
+  knownAccount: Account | undefined,
+): Transaction {
+  return withoutNulls<Transaction>({
+    id: Number(row.transactionId) as TransactionId,
+    status: row.transactionStatus,
+    hash: row.transactionHash,
+    orderID: orderId === null ? null : (Number(orderId) as OrderId),
+    returnOf: row.returnOf === null ? null : (Number(row.returnOf) as TransactionId),
+    returnedBy: row.returnedBy === null ? null : (Number(row.returnedBy) as TransactionId),
+    createdAt: timestampOf(row.transactionCreatedAt),
+    updatedAt: timestampOf(row.transactionUpdatedAt),
+    edges: withoutNulls<Transaction['edges']>({
+      internationalRemittance: composeRemittance(row),
+      transfers: row.transfers.map((values) => {
+        const other = values[TRANSFER_LENGTH] as readonly unknown[] | null;
+        const account = other === null ? knownAccount! : composeAccount(reference, accountOf(other) as AccountRow);
+        return composeTransfer(transferOf(values) as TransferRow, account, {});
+      }),
+    }),
+  });
+}
+
+function composeRemittance(row: RemittanceRow): InternationalRemittance | null {
+  if (row.remittanceId === null) return null;
+  return {
+    id: Number(row.remittanceId) as InternationalRemittance['id'],
+    createdAt: timestampOf(row.remittanceCreatedAt),
+    updatedAt: timestampOf(row.remittanceUpdatedAt),
+    edges: {
+      events: (row.remittanceEvents ?? []).map((values) => {
+        const { id, status, message, reasonCode, createdAt, lastUpdatedAt } = eventOf(values);
+        return withoutNulls<RemittanceEvent>({
+          id: id as RemittanceEvent['id'],
+          status,
+          message,
+          reasonCode,
+          createdAt: timestampOf(createdAt),
+          lastUpdatedAt: timestampOf(lastUpdatedAt),
+        });
+      }),
+    },
+  };
+}
+
+export type TransactionFacts = TransactionRow & RemittanceRow & { readonly orderId: bigint | null };
+
+/** A transaction `t` with all its edges. */
+export const TRANSACTION: Composed<TransactionFacts, Transaction> = {
+  columns: `${selectedOf([transactionColumns('null'), 't'], [REMITTANCE_COLUMNS, 'm'])}, ${orderIdOf(nameOf('t'))} as "orderId"`,
+  joins: joined('remittance', 'm', 'l.workspace_id = t.workspace_id and l.transaction_id = t.id'),
+  compose: (reference, row) => composeTransaction(reference, row, row.orderId, undefined),
+};

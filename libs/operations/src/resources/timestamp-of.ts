@@ -1,0 +1,15 @@
+import type { Timestamp } from '@banking/domain';
+
+const FRACTION_DIGITS = 6;
+/** The length of a date and a time without fraction. */
+const SECONDS_END = 19;
+
+/**
+ * A time as PostgreSQL writes it in our sessions, which have the time zone UTC: `2026-11-21 09:30:00.5+00`, in JSON
+ * `2026-11-21T09:30:00.5+00:00`. It becomes RFC 3339 with microseconds, as the function `rfc3339` of the database writes it.
+ */
+export function timestampOf(text: string): Timestamp {
+  const end = text.indexOf('+', SECONDS_END);
+  const fraction = text.slice(SECONDS_END + 1, end).padEnd(FRACTION_DIGITS, '0');
+  return `${text.slice(0, 10)}T${text.slice(11, SECONDS_END)}.${fraction}Z` as Timestamp;
+}
