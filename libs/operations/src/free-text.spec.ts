@@ -123,7 +123,7 @@ describe('the check of free text in the database', () => {
     const [account] = (await service.listAccounts(ada)).items;
     const fund = (description: string) =>
       fundAccount(
-        ...[world.books, openReading(world.database), ada] as const,
+        ...([world.books, openReading(world.database), ada] as const),
         { accountId: account!.id, amount: '100' as TransferAmount, description },
         {},
       );

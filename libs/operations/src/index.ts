@@ -20,5 +20,5 @@ export { newAccountCode } from './accounts/account-code.js';
 export { resume } from './orders/resume-order.js';
 export { digestOfConversion, digestOfOrder, digestOfRecipient } from './payments/hashed-details.js';
 export { readRecipientDigest } from './payments/read-recipient-digest.js';
-export { openReading, type Reading } from './resources/reading.js';
+export { openReading } from './resources/reading.js';
 export { fundAccount } from './sandbox/fund-account.js';

@@ -59,7 +59,9 @@ async function unbound(statements: readonly BoundStatement<unknown>[]): Promise<
 describe('the query of a transfer', () => {
   const send = async (workspaceId: WorkspaceId) => {
     const transferId = world.demo.transfers['international'] as TransferId;
-    const [statement] = await sentBy(() => getTransfer(openReading(world.database), workspaceId, transferId).catch(() => undefined));
+    const [statement] = await sentBy(() =>
+      getTransfer(openReading(world.database), workspaceId, transferId).catch(() => undefined),
+    );
     return statement!;
   };
 
@@ -84,9 +86,7 @@ describe.each([
   const send = async (workspaceId: WorkspaceId) => {
     const accountId = world.demo.accounts['Northwind Trading EUR'] as AccountId;
     const sent = await sentBy(() =>
-      getStatement(openReading(world.database), workspaceId, { accountId, ...period }).catch(
-        () => undefined,
-      ),
+      getStatement(openReading(world.database), workspaceId, { accountId, ...period }).catch(() => undefined),
     );
     return sent[1]!;
   };

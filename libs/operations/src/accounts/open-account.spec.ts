@@ -26,7 +26,9 @@ const count = async () => (await service.listAccounts(ada, { limit: 500 })).item
 describe('the code of a new account', () => {
   const open = (...codes: string[]) => {
     const newCode = jest.fn(() => codes.shift() ?? 'none left');
-    return openAccount(openReading(world.database), ada, { productID: euro }, {}, newCode).then(({ resource }) => resource);
+    return openAccount(openReading(world.database), ada, { productID: euro }, {}, newCode).then(
+      ({ resource }) => resource,
+    );
   };
 
   it('is replaced if an account of any workspace has it', async () => {
@@ -43,9 +45,11 @@ describe('the code of a new account', () => {
     const before = await count();
     const newCode = jest.fn(() => 'BA1100000000000013');
 
-    await expect(openAccount(openReading(world.database), ada, { productID: euro }, {}, newCode)).rejects.toMatchObject({
-      code: SQLSTATE.uniqueViolation,
-    });
+    await expect(openAccount(openReading(world.database), ada, { productID: euro }, {}, newCode)).rejects.toMatchObject(
+      {
+        code: SQLSTATE.uniqueViolation,
+      },
+    );
 
     expect(newCode).toHaveBeenCalledTimes(3);
     expect(await count()).toBe(before);

@@ -34,10 +34,7 @@ const LIST_CORRIDORS = sqlStatement<CorridorRow>(
  * @param country ISO 3166-1 alpha-2 or alpha-3, in any case
  * @throws Refusal `country_unknown`
  */
-export async function listCorridors(
-  { database, reference }: Reading,
-  country: string,
-): Promise<readonly Corridor[]> {
+export async function listCorridors({ database, reference }: Reading, country: string): Promise<readonly Corridor[]> {
   const known = countryOf(country);
   if (!known) throw new Refusal('country_unknown');
   const [rows] = await database.pipeline({}, [bind(LIST_CORRIDORS, known.alpha2)] as const);

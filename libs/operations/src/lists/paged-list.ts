@@ -42,7 +42,11 @@ export interface PageConditions {
 }
 
 /** The parameters are `$1` the workspace, `$2` the limit, `$3` and `$4` the position after the first page, then the filters. */
-export function pageConditions<Row, Resource>(list: PagedList<Row, Resource>, given: readonly string[], isContinued: boolean): PageConditions {
+export function pageConditions<Row, Resource>(
+  list: PagedList<Row, Resource>,
+  given: readonly string[],
+  isContinued: boolean,
+): PageConditions {
   const first = isContinued ? 5 : 3;
   const parameters = Object.fromEntries(given.map((filter, index) => [filter, `$${first + index}`]));
   const index = list.indexes.find(({ filter }) => filter === undefined || filter in parameters);

@@ -41,7 +41,11 @@ export class OrderService {
     this.reading = openReading(database);
     this.retryPolicy = retryPolicy;
     this.facts = new BatchedReads((payments) => readPaymentFacts(database, payments, isSandbox));
-    this.batcher = batcher ?? new OrderBatcher((orders, waitsForLocks) => postOrders({ books, reference: this.reading.reference }, orders, waitsForLocks));
+    this.batcher =
+      batcher ??
+      new OrderBatcher((orders, waitsForLocks) =>
+        postOrders({ books, reference: this.reading.reference }, orders, waitsForLocks),
+      );
     this.orderIds = new IdBlocks(database, 'customer_order_id_seq');
     this.executionIds = new IdBlocks(database, 'execution_id_seq');
   }

@@ -125,7 +125,11 @@ const REFUSALS: Readonly<Record<string, () => Refusal>> = {
 };
 
 /** The outcome of an order that the database rejects by itself. The refusal of a run is recorded as its failure. */
-async function outcomeOfRejection(posting: OrderPosting, order: PreparedOrder, error: DatabaseError): Promise<OrderOutcome> {
+async function outcomeOfRejection(
+  posting: OrderPosting,
+  order: PreparedOrder,
+  error: DatabaseError,
+): Promise<OrderOutcome> {
   const refusal = (REFUSALS[error.constraint ?? ''] ?? REFUSALS[error.code ?? ''])?.();
   if (!refusal) return { kind: 'failed', error };
   if (order.kind === 'placement') return { kind: 'refused', refusal };

@@ -15,7 +15,11 @@ export const recipientQuery = (workspaceId: number, recipientId: number): Resour
 });
 
 /** @throws Refusal `recipient_not_found` also for a recipient of another workspace and for a deleted one */
-export async function getRecipient(reading: Reading, workspaceId: WorkspaceId, recipientId: RecipientId): Promise<Recipient> {
+export async function getRecipient(
+  reading: Reading,
+  workspaceId: WorkspaceId,
+  recipientId: RecipientId,
+): Promise<Recipient> {
   const recipient = await readResource(reading, workspaceId, recipientQuery(workspaceId, recipientId));
   if (!recipient) throw new Refusal('recipient_not_found');
   return recipient;

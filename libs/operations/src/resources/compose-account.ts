@@ -1,6 +1,6 @@
-import type { Account, AccountId, BalanceId, BalanceAmount } from '@banking/domain';
+import { minorUnits, toBalanceAmount, type Account, type AccountId, type BalanceId } from '@banking/domain';
 import type { Reference } from '../reference/reference-data.js';
-import { column, type Columns } from './columns.js';
+import { column, type Columns, digits } from './columns.js';
 import { type Composed, selectedOf } from './composed.js';
 import { timestampOf } from './timestamp-of.js';
 import { withoutNulls } from './without-nulls.js';
@@ -16,7 +16,8 @@ export interface AccountRow {
   readonly accountCreatedAt: string;
   readonly accountUpdatedAt: string;
   readonly balanceId: bigint | number;
-  readonly balance: bigint | number;
+  /** Digits, in minor units. */
+  readonly balance: string;
   readonly balanceAt: string;
   readonly currencyId: number;
   readonly productId: bigint | number;
@@ -32,7 +33,7 @@ export const ACCOUNT_COLUMNS: Columns<AccountRow> = {
   accountCreatedAt: column('created_at'),
   accountUpdatedAt: column('updated_at'),
   balanceId: column('balance_id'),
-  balance: column('balance'),
+  balance: digits('balance'),
   balanceAt: column('balance_at'),
   currencyId: column('currency_id'),
   productId: column('product_id'),
@@ -54,7 +55,7 @@ export function composeAccount(reference: Reference, row: AccountRow): Account {
       balances: [
         {
           id: Number(row.balanceId) as BalanceId,
-          amount: Number(row.balance) as BalanceAmount,
+          amount: toBalanceAmount(minorUnits(BigInt(row.balance))),
           createdAt: balanceAt,
           updatedAt: balanceAt,
         },

@@ -39,7 +39,12 @@ export type QuoteFacts = QuoteRow & AccountRow & RecipientRow & BeneficiaryRow;
 
 /** A quote `t` with all its edges. Of a recipient in another workspace it discloses only the arriving amount and currency. */
 export const QUOTE: Composed<QuoteFacts, Quote> = {
-  columns: selectedOf([QUOTE_COLUMNS, 't'], [ACCOUNT_COLUMNS, 'a'], [RECIPIENT_COLUMNS, 'r'], [BENEFICIARY_COLUMNS, 'n']),
+  columns: selectedOf(
+    [QUOTE_COLUMNS, 't'],
+    [ACCOUNT_COLUMNS, 'a'],
+    [RECIPIENT_COLUMNS, 'r'],
+    [BENEFICIARY_COLUMNS, 'n'],
+  ),
   joins: `${joined('account', 'a', 'l.workspace_id = t.workspace_id and l.id = t.account_id')}
    ${joined('recipient', 'r', 'l.workspace_id = t.workspace_id and l.id = t.recipient_id')}
    ${beneficiaryOf('r')}`,

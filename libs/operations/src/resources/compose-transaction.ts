@@ -111,6 +111,8 @@ const accountOf = unpacking(ACCOUNT_COLUMNS);
 const eventOf = unpacking(EVENT_COLUMNS);
 const TRANSFER_LENGTH = Object.keys(TRANSFER_COLUMNS).length;
 
+const idOrNull = <Name extends number>(id: Id | null) => (id === null ? null : (Number(id) as Name));
+
 /** A transaction with its tracking and its transfers on customers' accounts. */
 export function composeTransaction(
   reference: Reference,
@@ -122,9 +124,9 @@ export function composeTransaction(
     id: Number(row.transactionId) as TransactionId,
     status: row.transactionStatus,
     hash: row.transactionHash,
-    orderID: orderId === null ? null : (Number(orderId) as OrderId),
-    returnOf: row.returnOf === null ? null : (Number(row.returnOf) as TransactionId),
-    returnedBy: row.returnedBy === null ? null : (Number(row.returnedBy) as TransactionId),
+    orderID: idOrNull<OrderId>(orderId),
+    returnOf: idOrNull<TransactionId>(row.returnOf),
+    returnedBy: idOrNull<TransactionId>(row.returnedBy),
     createdAt: timestampOf(row.transactionCreatedAt),
     updatedAt: timestampOf(row.transactionUpdatedAt),
     edges: withoutNulls<Transaction['edges']>({

@@ -1,11 +1,12 @@
-import type {
-  Account,
-  BalanceAmount,
-  BalanceId,
-  ExecutedTransfer,
-  TransferAmount,
-  TransferDirection,
-  TransferId,
+import {
+  minorUnits,
+  toBalanceAmount,
+  type Account,
+  type BalanceId,
+  type ExecutedTransfer,
+  type TransferAmount,
+  type TransferDirection,
+  type TransferId,
 } from '@banking/domain';
 import { column, type Columns, digits } from './columns.js';
 import { timestampOf } from './timestamp-of.js';
@@ -21,7 +22,8 @@ export interface TransferRow {
   readonly transferPurpose: string | null;
   readonly transferFeeAmount: string | null;
   readonly transferCreatedAt: string;
-  readonly balanceAfter: bigint | number;
+  /** Digits, in minor units. */
+  readonly balanceAfter: string;
 }
 
 export const TRANSFER_COLUMNS: Columns<TransferRow> = {
@@ -33,7 +35,7 @@ export const TRANSFER_COLUMNS: Columns<TransferRow> = {
   transferPurpose: column('purpose'),
   transferFeeAmount: digits('fee_amount'),
   transferCreatedAt: column('created_at'),
-  balanceAfter: column('balance_after'),
+  balanceAfter: digits('balance_after'),
 };
 
 /** A transfer with its account and balance, and further edges. The balance after a transfer shares its id and its time. */
@@ -58,7 +60,7 @@ export function composeTransfer<Edges extends object>(
       account,
       balance: {
         id: id as BalanceId,
-        amount: Number(row.balanceAfter) as BalanceAmount,
+        amount: toBalanceAmount(minorUnits(BigInt(row.balanceAfter))),
         createdAt,
         updatedAt: createdAt,
       },

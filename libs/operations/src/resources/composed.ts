@@ -10,6 +10,8 @@ export interface Composed<Row, Resource> {
 }
 
 /** The columns of several tables by their aliases, as one list of SELECT. Their names are distinct. */
-export function selectedOf(...parts: readonly (readonly [Readonly<Record<string, (alias: string) => string>>, string])[]): string {
+export function selectedOf(
+  ...parts: readonly (readonly [Readonly<Record<string, (alias: string) => string>>, string])[]
+): string {
   return parts.map(([columns, alias]) => selected(columns, alias)).join(', ');
 }
