@@ -5,7 +5,7 @@ const PINNED = 'search_path=banking, pg_temp';
 
 /** Functions that run with the rights of the owner: their settings, and the roles that may call them or make triggers of them. */
 const DEFINER_FUNCTIONS = [
-  { name: 'analyze_next_table', settings: [PINNED], executableBy: [APP_ROLE] },
+  { name: 'analyze_next_table', settings: [PINNED, 'lock_timeout=50ms'], executableBy: [APP_ROLE] },
   { name: 'bind_subject', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'change_reference_version', settings: [PINNED], executableBy: [] },
   { name: 'lock_role', settings: [PINNED], executableBy: [APP_ROLE] },

@@ -90,7 +90,9 @@ export async function openDeployment(settings: DeploymentSettings): Promise<Depl
       database,
       books,
       openProvisioning,
-      refreshStatistics: () => refreshStatistics(opened),
+      async refreshStatistics() {
+        await refreshStatistics(opened);
+      },
       async close() {
         await opened.end().finally(() => embedded?.detach());
       },

@@ -48,7 +48,7 @@ class UnknownReference extends Error {
   override readonly name = 'UnknownReference';
 }
 
-/** The reference data of one version, as resources. */
+/** The reference data of one version, as resources. They are frozen, because many responses share them. */
 export class Reference {
   constructor(
     readonly version: bigint,
@@ -113,6 +113,8 @@ export class ReferenceData {
       return compose(reference);
     } catch (error) {
       if (!(error instanceof UnknownReference)) throw error;
+      // A comparison that has begun may be older than the row.
+      await this.reading?.catch(() => undefined);
       return compose(await this.compare());
     }
   }
@@ -161,6 +163,9 @@ export class ReferenceData {
 
 const asMade = (error: unknown) => (error instanceof Refusal ? new CommitInDoubtError(error) : error);
 
+const frozen = <Resource>(fields: { readonly [Name in keyof Resource]: Resource[Name] | null }) =>
+  Object.freeze(withoutNulls<Resource>(fields));
+
 const timesOf = ({ created_at, updated_at }: Times): { createdAt: Timestamp; updatedAt: Timestamp } => ({
   createdAt: timestampOf(created_at),
   updatedAt: timestampOf(updated_at),
@@ -168,7 +173,7 @@ const timesOf = ({ created_at, updated_at }: Times): { createdAt: Timestamp; upd
 
 function currencyOf(row: CurrencyRow): Currency {
   const { id, code, name, symbol, decimals, swift_minimum: minimum } = row;
-  return withoutNulls<Currency>({
+  return frozen<Currency>({
     id: id as Currency['id'],
     code,
     name,
@@ -181,16 +186,16 @@ function currencyOf(row: CurrencyRow): Currency {
 
 function productOf(row: ProductRow, currency: Currency): Product {
   const { id, name, description } = row;
-  return withoutNulls<Product>({
+  return frozen<Product>({
     id: Number(id) as Product['id'],
     name,
     description,
     ...timesOf(row),
-    edges: { currency },
+    edges: Object.freeze({ currency }),
   });
 }
 
 function bankOf(row: BankRow): Bank {
   const { id, name, country_code: countryCode, swift_code: swiftCode } = row;
-  return withoutNulls<Bank>({ id: Number(id) as Bank['id'], name, countryCode, swiftCode, ...timesOf(row) });
+  return frozen<Bank>({ id: Number(id) as Bank['id'], name, countryCode, swiftCode, ...timesOf(row) });
 }

@@ -1,0 +1,109 @@
+import { Refusal } from '@banking/domain';
+import { type BoundStatement, Database } from '@banking/postgres';
+import { demoDatabase } from '../testing/test-databases.js';
+import { ReferenceData } from './reference-data.js';
+
+const EURO = 978;
+
+let world: Awaited<ReturnType<typeof demoDatabase>>;
+let reference: ReferenceData;
+let clockMs: number;
+
+beforeAll(async () => {
+  world = await demoDatabase();
+});
+afterAll(() => world.close());
+beforeEach(() => {
+  clockMs = 1_000_000;
+  jest.spyOn(performance, 'now').mockImplementation(() => clockMs);
+  reference = new ReferenceData(world.database);
+});
+afterEach(() => jest.restoreAllMocks());
+
+const rename = (name: string) => world.owner.query('update currency set name = $1 where id = $2', [name, EURO]);
+const nameOfEuro = async () => (await reference.current()).currency(EURO).name;
+
+describe('the reference data in memory', () => {
+  it('is used for half a second without a query', async () => {
+    await reference.current();
+    const pipeline = jest.spyOn(world.database, 'pipeline');
+
+    clockMs += 499;
+    await reference.current();
+
+    expect(pipeline).not.toHaveBeenCalled();
+  });
+
+  it('shows the change of another process after a second', async () => {
+    await rename('Before');
+    expect(await nameOfEuro()).toBe('Before');
+    await rename('After');
+
+    clockMs += 1_001;
+
+    expect(await nameOfEuro()).toBe('After');
+  });
+
+  it('is compared in the background before a caller has to wait for it', async () => {
+    await rename('Before');
+    await reference.current();
+    await rename('After');
+    const read = jest.spyOn(world.database, 'read');
+
+    clockMs += 600;
+    expect(await nameOfEuro()).toBe('Before');
+    await read.mock.results[0]!.value;
+
+    expect(read).toHaveBeenCalledTimes(1);
+    await reference.compose((current) => current.currency(0)).catch(() => undefined);
+    expect(await nameOfEuro()).toBe('After');
+  });
+
+  it('has a new version after each change of a currency, a product or a bank, and after no other', async () => {
+    const version = async () => {
+      clockMs += 1_001;
+      return (await reference.current()).version;
+    };
+    let before = await version();
+    for (const [table, isChange] of [
+      ['currency', true],
+      ['product', true],
+      ['bank', true],
+      ['corridor', false],
+    ] as const) {
+      await world.owner.query(`update ${table} set updated_at = now()`);
+      const after = await version();
+      expect([table, after > before]).toEqual([table, isChange]);
+      before = after;
+    }
+    await world.owner.query('update currency set name = name where false');
+    expect(await version()).toBe(before);
+  });
+
+  it('is read at once for a row that refers to newer data', async () => {
+    await reference.current();
+    await world.owner.query(`insert into product (id, name, currency_id) values (77, 'New', ${EURO})`);
+
+    const product = await reference.compose((current) => current.product(77));
+
+    expect(product).toMatchObject({ id: 77, name: 'New', edges: { currency: { code: 'EUR' } } });
+  });
+
+  it('cannot be changed by a response that contains it', async () => {
+    const { edges } = (await reference.current()).product(1);
+
+    expect([edges, edges.currency].map((part) => Object.isFrozen(part))).toEqual([true, true]);
+  });
+
+  it('reports an unknown outcome if it cannot be read after a change', async () => {
+    const isDown = { now: false };
+    const failing = Object.assign(Object.create(world.database) as Database, {
+      read: (scope: object, bound: BoundStatement<unknown>) =>
+        isDown.now ? Promise.reject(new Refusal('unavailable')) : world.database.read(scope, bound),
+    });
+    const compose = await new ReferenceData(failing).beforeChange();
+    isDown.now = true;
+
+    await expect(compose((current) => current.product(78))).rejects.toMatchObject({ reason: 'outcome_unknown' });
+  });
+});
