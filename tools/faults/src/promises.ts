@@ -46,7 +46,7 @@ export const SCENARIOS: readonly Scenario[] = [
     ],
     times: KILLS,
     phase: 'other',
-    minutesMax: 3.5,
+    minutesMax: 5.5,
   }),
   loadScenario({
     name: 'database-crashes',

@@ -11,7 +11,7 @@ import {
 import { findStoredResponses, type StoredResponse } from './find-stored-responses.js';
 import { type CreationRequest, type IdempotencyKey, keyOf } from './idempotency-key.js';
 import { keyConflict } from './key-conflict.js';
-import { storeResponses } from './store-response.js';
+import { storeResponses } from './store-responses.js';
 import type { Reading, ResourceQuery } from '../resources/reading.js';
 
 /** Holds the key to the end of the database transaction. A concurrent request with the same key is refused and does not wait. */

@@ -3,7 +3,7 @@ import { preparePosting, write, type Books } from '@banking/ledger';
 import { bisect, DatabaseError, type DbTransaction, RULE_VIOLATION } from '@banking/postgres';
 import { decideOrders, type OrderDecision, type PostedOrder } from './decide-orders.js';
 import { lockOrders } from './lock-orders.js';
-import { storeResponses } from '../idempotency/store-response.js';
+import { storeResponses } from '../idempotency/store-responses.js';
 import type { ReferenceData } from '../reference/reference-data.js';
 import { ORDER, type OrderFacts } from '../resources/compose-order.js';
 import { findPlacedOrders } from './order-responses.js';

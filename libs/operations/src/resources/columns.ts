@@ -36,6 +36,9 @@ export function unpacking<Row>(columns: Columns<Row>): (values: readonly unknown
 
 const entriesOf = <Row>(columns: Columns<Row>) => Object.entries(columns) as [string, (alias: string) => string][];
 
-/** The row of another table that belongs to this row, looked up by itself (`offset 0`): see `lookedUp`. */
+/**
+ * The row of another table that belongs to this row, looked up by itself (`offset 0`): without table statistics, the plan of a join would
+ * read all rows of the workspace for each row.
+ */
 export const joined = (table: string, alias: string, on: string): string =>
   `left join lateral (select * from ${table} l where ${on} offset 0) ${alias} on true`;

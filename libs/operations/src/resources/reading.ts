@@ -10,6 +10,7 @@ export interface Reading {
   readonly cursors: CursorSigner;
 }
 
+/** One for each process: it keeps the reference data. */
 export const openReading = (database: Database): Reading => ({
   database,
   reference: new ReferenceData(database),

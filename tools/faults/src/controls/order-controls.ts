@@ -33,25 +33,30 @@ export const ORDER_CONTROLS: readonly Control[] = [
     changes: [
       {
         file: POST,
-        from: `    const responses = await writeDecisions(tx, decisions);
-    return decisions.map((decision) => outcomeOf(decision, responses));
-  });`,
-        to: `    await writeDecisions(tx, decisions, false);
-    return decisions;
-  }).then(async (decisions) => {
-    const responses = await books.database.transaction({ workspaces }, (tx) => writeDecisions(tx, decisions, true));
-    return decisions.map((decision) => outcomeOf(decision, responses));
-  });`,
+        from: "import { storeResponses } from '../idempotency/store-responses.js';",
+        to: "import { type KeyedResponse, storeResponses } from '../idempotency/store-responses.js';",
       },
       {
         file: POST,
-        from: '  decisions: readonly OrderDecision[],\n): Promise<ReadonlyMap<PostedOrder, string>> {',
-        to: '  decisions: readonly OrderDecision[],\n  isStored: boolean,\n): Promise<ReadonlyMap<PostedOrder, string>> {',
+        from: 'type PlacedOrders = Map<OrderDecision, Order>;',
+        to: 'type PlacedOrders = Map<OrderDecision, Order>;\nconst unstored = new WeakMap<object, readonly KeyedResponse[]>();',
       },
       {
         file: POST,
-        from: '  const statements = orderStatements(decisions.map(writesOf));\n  const transactions = posted.flatMap((decision) => decision.posted);\n  if (placed.length === 0) {',
-        to: '  const statements = isStored ? [] : orderStatements(decisions.map(writesOf));\n  const transactions = isStored ? [] : posted.flatMap((decision) => decision.posted);\n  if (placed.length === 0 || !isStored) {',
+        from: '    return keyed.length === 0 ? [] : [storeResponses(keyed)];',
+        to: '    unstored.set(decisions, keyed);\n    return [];',
+      },
+      {
+        file: POST,
+        from: `    return decisions.map((decision) => outcomeOf(decision, placed));
+  });`,
+        to: `    return { decisions, outcomes: decisions.map((decision) => outcomeOf(decision, placed)) };
+  }).then(async ({ decisions, outcomes }) => {
+    const keyed = unstored.get(decisions) ?? [];
+    const scope = { workspaces };
+    if (keyed.length > 0) await books.database.transaction(scope, (tx) => tx.commit([storeResponses(keyed)]));
+    return outcomes;
+  });`,
       },
     ],
     caughtBy: [
@@ -73,13 +78,16 @@ export const ORDER_CONTROLS: readonly Control[] = [
       },
       {
         file: POST,
-        from: `    const responses = await writeDecisions(tx, decisions);
-    return decisions.map((decision) => outcomeOf(decision, responses));
+        from: `    const placed = await writeDecisions(tx, decisions, compose);
+    existing.forEach((decision, index) => placed.set(decision, found[index]!));
+    return decisions.map((decision) => outcomeOf(decision, placed));
   });`,
         to: `    const isEarly = orders.every((order) => order.kind === 'placement' && order.key === undefined);
     const commit: DbTransaction['commit'] = (bound) => (isEarly ? tx.pipeline(bound!) : tx.commit(bound));
-    const responses = await writeDecisions({ pipeline: tx.pipeline.bind(tx), commit }, decisions);
-    acknowledge(decisions.map((decision) => outcomeOf(decision, responses)));
+    const early = { pipeline: tx.pipeline.bind(tx), change: tx.change.bind(tx), commit };
+    const placed = await writeDecisions(early, decisions, compose);
+    existing.forEach((decision, index) => placed.set(decision, found[index]!));
+    acknowledge(decisions.map((decision) => outcomeOf(decision, placed)));
     if (isEarly) await tx.commit();
   }).catch(fail));`,
       },
@@ -102,7 +110,7 @@ export const ORDER_CONTROLS: readonly Control[] = [
         to: '`select $1::bigint is not null and $2::text is not null and $3::text is not null as is_locked`',
       },
       {
-        file: 'libs/operations/src/idempotency/store-response.ts',
+        file: 'libs/operations/src/idempotency/store-responses.ts',
         from: 'do update set fingerprint = excluded.fingerprint, answer = excluded.answer, created_at = excluded.created_at`',
         to: 'do nothing`',
       },
@@ -195,11 +203,11 @@ export const ORDER_CONTROLS: readonly Control[] = [
     plants: 'A posting that stores a key also deletes the expired keys of its workspace.',
     changes: [
       {
-        file: 'libs/operations/src/orders/order-responses.ts',
-        from: '   stored as (${STORE_RESPONSES})',
-        to: `   deleted as (delete from idempotency i using made m where i.workspace_id = m.workspace_id
-     and i.created_at <= statement_timestamp() - interval '30 days' and i.key <> m.key),
-   stored as (\${STORE_RESPONSES})`,
+        file: 'libs/operations/src/idempotency/store-responses.ts',
+        from: '  `insert into idempotency (workspace_id, operation, key, fingerprint, answer)',
+        to: `  \`with deleted as (delete from idempotency i using unnest($1::bigint[], $3::text[]) m(w, k)
+     where i.workspace_id = m.w and i.created_at <= statement_timestamp() - interval '30 days' and i.key <> m.k)
+   insert into idempotency (workspace_id, operation, key, fingerprint, answer)`,
       },
     ],
     caughtBy: [
