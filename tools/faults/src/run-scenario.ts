@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { chmod, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ClientLog } from './client-log.js';
@@ -42,6 +43,8 @@ export async function runScenario(
   const progress = (line: string) => onProgress(`${name}: ${line}`);
 
   const ended = new AbortController();
+  // Every client of the load listens.
+  setMaxListeners(0, ended.signal);
   const tally: Tally = new Tally(() => {
     if (tally.violations.length > 0 || isReached(promises, tally.figures)) ended.abort();
   });
@@ -105,14 +108,15 @@ function skipped({ name, faults }: Scenario, doubt: string): ScenarioResult {
 
 /** @throws Error at the abort, without waiting for the work */
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  let end: () => void = () => undefined;
   const aborted = new Promise<never>((_, reject) => {
-    const end = () => reject(new Error('interrupted'));
+    end = () => reject(new Error('interrupted'));
     if (signal?.aborted) end();
     else signal?.addEventListener('abort', end, { once: true });
   });
   // The work fails when its processes stop, and then no caller waits for it.
   work.catch(() => undefined);
-  return Promise.race([work, aborted]);
+  return Promise.race([work, aborted]).finally(() => signal?.removeEventListener('abort', end));
 }
 
 function progressOf({ operations, succeeded, figures, violations }: Tally, startedAt: number): string {

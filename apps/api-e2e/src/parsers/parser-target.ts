@@ -31,10 +31,16 @@ export interface TargetFiles {
 }
 
 /** A target of a private package is beside its parser. Those of published packages are here. */
-function beside(project: string, path: string, sources: readonly string[], withGenerated = false): TargetFiles {
+function beside(
+  folder: 'apps' | 'libs',
+  project: string,
+  path: string,
+  sources: readonly string[],
+  withGenerated = false,
+): TargetFiles {
   return {
-    module: `${project}/dist/${path}.fuzz.js`,
-    corpus: `${project}/src/${path}.corpus.jsonl`,
+    module: `${folder}/${project}/dist/${path}.fuzz.js`,
+    corpus: `${folder}/${project}/src/${path}.corpus.jsonl`,
     sources,
     withGenerated,
   };
@@ -45,15 +51,16 @@ const OF_CLIENT = ['read-response', 'errors', 'next-page', 'wide-integers', 'edg
 );
 
 export const TARGETS: Readonly<Record<string, TargetFiles>> = {
-  amount: beside('apps/api-e2e', 'parsers/amount', ['libs/domain/dist/amount', 'libs/domain/dist/display.js']),
-  cursor: beside('libs/operations', 'lists/testing/cursor', ['libs/operations/dist/lists/sign-cursor.js']),
-  'token-header': beside('apps/api', 'access/testing/token-header', [
+  amount: beside('apps', 'api-e2e', 'parsers/amount', ['libs/domain/dist/amount', 'libs/domain/dist/display.js']),
+  cursor: beside('libs', 'operations', 'lists/testing/cursor', ['libs/operations/dist/lists/sign-cursor.js']),
+  'token-header': beside('apps', 'api', 'access/testing/token-header', [
     'apps/api/dist/access/credentials.js',
     'apps/api/dist/access/token-verifier.js',
     'node_modules/jose/',
   ]),
   'recipient-data': beside(
-    'libs/operations',
+    'libs',
+    'operations',
     'recipients/testing/recipient-data',
     [
       'libs/operations/dist/recipients/corridor-schemas.js',
@@ -62,10 +69,11 @@ export const TARGETS: Readonly<Record<string, TargetFiles>> = {
     ],
     true,
   ),
-  'statement-csv': beside('apps/api', 'accounts/testing/statement-csv', ['apps/api/dist/accounts/statement-csv.js']),
-  'client-response': beside('apps/api-e2e', 'parsers/client-response', OF_CLIENT),
+  'statement-csv': beside('apps', 'api', 'accounts/testing/statement-csv', ['apps/api/dist/accounts/statement-csv.js']),
+  'client-response': beside('apps', 'api-e2e', 'parsers/client-response', OF_CLIENT),
   'upstream-response': beside(
-    'apps/api',
+    'apps',
+    'api',
     'gateway/testing/upstream-response',
     [
       ...OF_CLIENT,

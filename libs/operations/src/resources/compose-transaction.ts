@@ -26,7 +26,7 @@ export interface TransactionRow {
   readonly transactionCreatedAt: string;
   readonly transactionUpdatedAt: string;
   /** Its transfers on customers' accounts, each with its account unless that is known. */
-  readonly transfers: readonly (readonly unknown[])[];
+  readonly transfers: readonly (readonly unknown[])[] | null;
 }
 export interface RemittanceRow {
   readonly remittanceId: Id | null;
@@ -131,7 +131,7 @@ export function composeTransaction(
     updatedAt: timestampOf(row.transactionUpdatedAt),
     edges: withoutNulls<Transaction['edges']>({
       internationalRemittance: composeRemittance(row),
-      transfers: row.transfers.map((values) => {
+      transfers: (row.transfers ?? []).map((values) => {
         const other = values[TRANSFER_LENGTH] as readonly unknown[] | null;
         const account = other === null ? knownAccount! : composeAccount(reference, accountOf(other) as AccountRow);
         return composeTransfer(transferOf(values) as TransferRow, account, {});

@@ -48,7 +48,7 @@ const CHANGES = {
     inClass(
       (names) => `
   get${names.pascal}(${parameters(names)}): Promise<${names.pascal}> {
-    return get${names.pascal}(this.database, required(scope.workspaceId), ${names.camel}Id);
+    return get${names.pascal}(this.reading, required(scope.workspaceId), ${names.camel}Id);
   }
 `,
     ),

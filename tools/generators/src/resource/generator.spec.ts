@@ -28,6 +28,7 @@ describe('nx g @banking/tools:resource', () => {
       'apps/api/src/standing-orders/standing-orders.module.ts',
       'libs/domain/src/resources/standing-order.ts',
       expect.stringMatching(/^libs\/operations\/migrations\/\d{4}-standing-orders\.sql$/),
+      'libs/operations/src/resources/compose-standing-order.ts',
       'libs/operations/src/standing-orders/get-standing-order.ts',
     ]);
   });
