@@ -79,7 +79,7 @@ async function writeDecisions(
   const read = findPlacedOrders(placed.map(({ order }) => order));
   const resources: PlacedOrders = new Map();
   await write(tx, transactions, [...statements, read], async (rows) => {
-    const facts = rows.at(-1) as unknown as readonly OrderFacts[];
+    const facts = rows.at(-1) as readonly OrderFacts[];
     if (facts.length !== placed.length) throw new Error('an order was written that cannot be read');
     const orders = await compose(facts);
     placed.forEach((decision, index) => resources.set(decision, orders[index]!));

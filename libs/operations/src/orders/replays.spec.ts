@@ -3,6 +3,7 @@ import type { AccountId, PlaceOrderInput, RecipientId, TransactionId, TransferAm
 import { testOrProve } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { orderWorld } from '../testing/order-world.js';
+import { recipientAbroad } from '../testing/recipient-abroad.js';
 
 let at: Awaited<ReturnType<typeof orderWorld>>;
 
@@ -37,24 +38,8 @@ const CHANGES: Readonly<Record<string, (placed: Placed) => Promise<unknown>>> = 
   'the currencies': () => at.world.owner.query(`update currency set name = name || '.', updated_at = now()`),
   'the products': () => at.world.owner.query(`update product set description = 'Later', updated_at = now()`),
   'the banks': () => at.world.owner.query(`update bank set name = name || '.', updated_at = now()`),
-  [DELETION]: ({ recipientId }) => at.service.deleteRecipient(at.ada, { recipientId }).catch(() => undefined),
+  [DELETION]: ({ recipientId }) => at.service.deleteRecipient(at.ada, { recipientId }),
 };
-
-const ABROAD = {
-  countryCode: 'DE',
-  currencyCode: 'EUR',
-  payoutMethod: 'SWIFT',
-  data: {
-    beneficiaryName: 'Northwind Trading Berlin',
-    beneficiaryAddress: 'Uferstrasse 4, 13357 Berlin',
-    destinationCountry: 'DE',
-    beneficiaryAccountType: 'Corporate',
-    beneficiaryCountryCode: 'DE',
-    beneficiaryAccountNumber: 'DE89370400440532013000',
-    routingCodeType1: 'SWIFT',
-    routingCodeValue1: 'DEUTDEFF',
-  },
-} as const;
 
 it('returns the same bytes for a key, whatever has changed since the order', async () => {
   const euro = (await at.service.listProducts()).find(({ edges }) => edges.currency.code === 'EUR')!.id;
@@ -65,7 +50,7 @@ it('returns the same bytes for a key, whatever has changed since the order', asy
     const recipientId =
       kind === 'near'
         ? await at.near(await at.account(euro, '0'))
-        : (await at.service.addInternationalRecipient(at.ada, ABROAD)).resource.id;
+        : await recipientAbroad(at.service, at.ada, 'DE89370400440532013000');
     const later = { type: 'scheduled', startAt: '2099-01-01T00:00:00Z' } as Partial<PlaceOrderInput>;
     const input = at.order(accountId, recipientId, {
       amount: '5000' as TransferAmount,

@@ -55,7 +55,7 @@ describe('the reference data in memory', () => {
     await read.mock.results[0]!.value;
 
     expect(read).toHaveBeenCalledTimes(1);
-    await reference.compose((current) => current.currency(0)).catch(() => undefined);
+    await expect(reference.compose((current) => current.currency(0))).rejects.toThrow('has no row 0');
     expect(await nameOfEuro()).toBe('After');
   });
 
