@@ -9,15 +9,9 @@ import {
   type TransferAmount,
 } from '@banking/domain';
 import type { Reference } from '../reference/reference-data.js';
-import { ACCOUNT_COLUMNS, type AccountRow, composeAccount } from './compose-account.js';
-import {
-  BENEFICIARY_COLUMNS,
-  beneficiaryOf,
-  type BeneficiaryRow,
-  composeRecipient,
-  RECIPIENT_COLUMNS,
-  type RecipientRow,
-} from './compose-recipient.js';
+import { composeAccount } from './compose-account.js';
+import { composeRecipient } from './compose-recipient.js';
+import { PARTIES, type PartiesRow } from './parties.js';
 import {
   composeTransaction,
   REMITTANCE_COLUMNS,
@@ -59,10 +53,7 @@ interface ExecutionRow {
   readonly failureMessage: string | null;
 }
 type ExecutedRow = TransactionRow & RemittanceRow;
-export type OrderFacts = OrderRow &
-  AccountRow &
-  RecipientRow &
-  BeneficiaryRow & { readonly executions: readonly (readonly unknown[])[] | null };
+export type OrderFacts = OrderRow & PartiesRow & { readonly executions: readonly (readonly unknown[])[] | null };
 
 const ORDER_COLUMNS: Columns<OrderRow> = {
   orderId: column('id'),
@@ -120,11 +111,9 @@ const packedExecutions = ({ latest, before }: Executions): string =>
 
 /** An order `t` with all its edges, its executions among them. */
 export const orderWith = (executions: Executions): Composed<OrderFacts, Order> => ({
-  columns: `${selectedOf([ORDER_COLUMNS, 't'], [ACCOUNT_COLUMNS, 'a'], [RECIPIENT_COLUMNS, 'r'], [BENEFICIARY_COLUMNS, 'n'])},
+  columns: `${selectedOf([ORDER_COLUMNS, 't'])}, ${PARTIES.columns},
    ${packedExecutions(executions)} as executions`,
-  joins: `${joined('account', 'a', 'l.workspace_id = t.workspace_id and l.id = t.account_id')}
-   ${joined('recipient', 'r', 'l.workspace_id = t.workspace_id and l.id = t.recipient_id')}
-   ${beneficiaryOf('r')}`,
+  joins: PARTIES.joins,
   compose: composeOrder,
 });
 

@@ -1,14 +1,8 @@
 import type { Quote, QuoteId, TransferAmount } from '@banking/domain';
-import { ACCOUNT_COLUMNS, type AccountRow, composeAccount } from './compose-account.js';
-import {
-  BENEFICIARY_COLUMNS,
-  beneficiaryOf,
-  type BeneficiaryRow,
-  composeRecipient,
-  RECIPIENT_COLUMNS,
-  type RecipientRow,
-} from './compose-recipient.js';
-import { column, type Columns, digits, joined } from './columns.js';
+import { composeAccount } from './compose-account.js';
+import { composeRecipient } from './compose-recipient.js';
+import { PARTIES, type PartiesRow } from './parties.js';
+import { column, type Columns, digits } from './columns.js';
 import { type Composed, selectedOf } from './composed.js';
 import { timestampOf } from './timestamp-of.js';
 import { withoutNulls } from './without-nulls.js';
@@ -35,19 +29,12 @@ const QUOTE_COLUMNS: Columns<QuoteRow> = {
   targetCurrencyId: column('target_currency_id'),
 };
 
-export type QuoteFacts = QuoteRow & AccountRow & RecipientRow & BeneficiaryRow;
+export type QuoteFacts = QuoteRow & PartiesRow;
 
 /** A quote `t` with all its edges. Of a recipient in another workspace it discloses only the arriving amount and currency. */
 export const QUOTE: Composed<QuoteFacts, Quote> = {
-  columns: selectedOf(
-    [QUOTE_COLUMNS, 't'],
-    [ACCOUNT_COLUMNS, 'a'],
-    [RECIPIENT_COLUMNS, 'r'],
-    [BENEFICIARY_COLUMNS, 'n'],
-  ),
-  joins: `${joined('account', 'a', 'l.workspace_id = t.workspace_id and l.id = t.account_id')}
-   ${joined('recipient', 'r', 'l.workspace_id = t.workspace_id and l.id = t.recipient_id')}
-   ${beneficiaryOf('r')}`,
+  columns: `${selectedOf([QUOTE_COLUMNS, 't'])}, ${PARTIES.columns}`,
+  joins: PARTIES.joins,
   compose(reference, row) {
     const createdAt = timestampOf(row.quoteCreatedAt);
     return withoutNulls<Quote>({
