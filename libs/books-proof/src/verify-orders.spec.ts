@@ -58,6 +58,14 @@ describe('the verification of orders', () => {
      select workspace_id, id, ${sequence}, '${status}', '2099-02-28T09:00:00Z' from customer_order where id = ${order.id}`;
   const setOrder = (order: Order, change: string) => `update customer_order set ${change} where id = ${order.id}`;
   const setRun = (order: Order, change: string) => `update execution set ${change} where id = ${executionOf(order)}`;
+  /** The response itself, as it was stored before records. */
+  const VERSION_1 = `(
+    select json_strip_nulls(json_build_object(
+      'id', o.id, 'amount', o.amount::text, 'type', o.type, 'description', o.description, 'purposeCode', o.purpose_code,
+      'repeatUnit', o.repeat_unit, 'repeatValue', o.repeat_value, 'startAt', rfc3339(o.start_at), 'stopAt', rfc3339(o.stop_at),
+      'quoteID', o.quote_id, 'externalReference', o.external_reference, 'metadata', o.metadata, 'createdAt', rfc3339(o.created_at),
+      'edges', json_build_object('account', json_build_object('id', o.account_id), 'recipient', json_build_object('id', o.recipient_id))
+    ))::jsonb from customer_order o where o.id = (answer::jsonb #>> '{2,0}')::bigint)`;
   const setResponse = (answer: string) => `update idempotency set answer = ${answer} where key = 'verified'`;
   const deleteConversion = () => `delete from conversion where transaction_id = ${transactionOf(orders.abroad)}`;
 
@@ -159,19 +167,25 @@ describe('the verification of orders', () => {
     ],
     [
       'a stored response has another amount',
-      () => setResponse(`jsonb_set(answer::jsonb, '{amount}', '"1"')`),
+      () => setResponse(`jsonb_set(answer::jsonb, '{2,1}', '"1"')`),
       [ORDER_KEY_CHECK],
     ],
     [
       'a stored response has other metadata',
-      () => setResponse(`jsonb_set(answer::jsonb, '{metadata}', '{}')`),
+      () => setResponse(`jsonb_set(answer::jsonb, '{2,14}', '{}')`),
       [ORDER_KEY_CHECK],
     ],
     [
       'a stored response names an unknown order',
-      () => setResponse(`jsonb_set(answer::jsonb, '{id}', '999999999')`),
+      () => setResponse(`jsonb_set(answer::jsonb, '{2,0}', '999999999')`),
       [ORDER_KEY_CHECK],
     ],
+    [
+      'a stored response of version 1 has another amount',
+      () => setResponse(`jsonb_set(${VERSION_1}, '{amount}', '"1"')`),
+      [ORDER_KEY_CHECK],
+    ],
+    ['a stored response has an unknown version', () => setResponse(`'[3, 1, []]'`), [ORDER_KEY_CHECK]],
     [
       'a stored response is of another account',
       () => `update idempotency set operation = 'placeOrder/1' where key = 'verified'`,
@@ -188,5 +202,11 @@ describe('the verification of orders', () => {
     await faults.plant(fault());
 
     expect((await faults.failedChecks()).sort()).toEqual([...checks].sort());
+  });
+
+  it('reads stored responses of version 1', async () => {
+    await faults.plant(setResponse(VERSION_1));
+
+    expect(await faults.failedChecks()).toEqual([]);
   });
 });

@@ -9,7 +9,11 @@ const DEFINER_FUNCTIONS = [
   { name: 'bind_subject', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'change_reference_version', settings: [PINNED], executableBy: [] },
   { name: 'lock_role', settings: [PINNED], executableBy: [APP_ROLE] },
-  { name: 'move_balances', settings: [PINNED, 'enable_seqscan=off', 'enable_sort=off'], executableBy: [] },
+  {
+    name: 'move_balances',
+    settings: [PINNED, 'enable_seqscan=off', 'enable_sort=off', 'enable_hashjoin=off', 'enable_mergejoin=off'],
+    executableBy: [],
+  },
   { name: 'note_unverified', settings: [PINNED], executableBy: [] },
   { name: 'trail_account', settings: [PINNED], executableBy: [] },
   { name: 'trail_directory', settings: [PINNED], executableBy: [] },

@@ -3,12 +3,12 @@ import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
 
 /**
  * The rights of each role on tables and sequences of the schema, by the catalog. Rights on single columns name the columns. A
- * balance, a version, a floor and a time of booking are in none of them. No entry means no right.
+ * balance, a version, a floor and a head are in none of them. A time of booking is bounded by a policy. No entry means no right.
  */
 const RIGHTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   [APP_ROLE]: {
     account:
-      'insert (alias, code, currency_id, id, kind, name, product_id, status, type, workspace_id), select, update (alias, head, status, updated_at)',
+      'insert (alias, code, currency_id, id, kind, name, product_id, status, type, workspace_id), select, update (alias, status, updated_at)',
     account_change: 'select',
     account_code: 'insert, select',
     account_id_seq: 'usage',
@@ -45,6 +45,7 @@ const RIGHTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     quote_use: 'insert, select',
     recipient: 'insert, select, update (alias, forgotten_at, saved, updated_at)',
     recipient_id_seq: 'usage',
+    reference_snapshot: 'delete, insert (facts, version), select',
     reference_version: 'select',
     remittance: 'insert, select, update (updated_at)',
     remittance_event: 'insert, select',
@@ -57,10 +58,10 @@ const RIGHTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     schema_migration: 'select',
     seal: 'select',
     transaction:
-      'insert (conversion_digest, hash, id, order_digest, return_of, status, value_date, workspace_id), select, update (status, updated_at)',
+      'insert (conversion_digest, created_at, hash, id, order_digest, return_of, status, updated_at, value_date, workspace_id), select, update (status, updated_at)',
     transaction_id_seq: 'usage',
     transfer:
-      'insert (account_id, account_version, amount, balance_after, currency_id, description, direction, fee_amount, id, purpose, recipient_digest, recipient_id, transaction_id, type, workspace_id), select',
+      'insert (account_id, account_version, amount, balance_after, created_at, currency_id, description, direction, fee_amount, id, purpose, recipient_digest, recipient_id, transaction_id, type, workspace_id), select',
     transfer_id_seq: 'usage',
     unverified_transaction: 'delete, select',
     user_identity: 'select',

@@ -63,7 +63,7 @@ function decideEntry(context: DecisionContext, entry: Entry, before: Map<LockedA
 
   const hash = hashOf(contentOf(entry, id, transfers, previous));
   for (const account of customers.values()) account.head = hash;
-  return { workspaceId: entry.workspaceId, id, hash, entry, transfers };
+  return { workspaceId: entry.workspaceId, id, at: context.at, hash, entry, transfers };
 }
 
 /** @throws Refusal `account_disabled`, `insufficient_funds`, `balance_limit_exceeded`, or `refusedAs` of the leg */

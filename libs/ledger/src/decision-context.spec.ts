@@ -30,7 +30,11 @@ describe('the context of a decision', () => {
   });
 
   it('has each reserved id once, and fails when they are used up', () => {
-    const reserved = new DecisionContext({ ownAccounts: new Map(), transactionIds: [5, 6], transferIds: [7] }, []);
+    const reserved = new DecisionContext(
+      { ownAccounts: new Map(), transactionIds: [5, 6], transferIds: [7] },
+      [],
+      '2026-11-21 09:30:00+00',
+    );
 
     expect([reserved.takeTransactionId(), reserved.takeTransactionId(), reserved.takeTransferId()]).toEqual([5, 6, 7]);
 

@@ -15,7 +15,7 @@ export interface LockedAccount {
   head: string;
 }
 
-/** The input of `decide`: locked accounts and reserved ids. Make a new one for each attempt of a database transaction. */
+/** The input of `decide`: locked accounts, reserved ids and a time. Make a new one for each attempt of a database transaction. */
 export class DecisionContext {
   private readonly lockedAccounts: ReadonlyMap<string, LockedAccount>;
   private readonly ownAccounts: ReadonlyMap<string, number>;
@@ -25,6 +25,8 @@ export class DecisionContext {
   constructor(
     { ownAccounts, transactionIds, transferIds }: Omit<PreparedPosting, 'proposals' | 'workspaces'>,
     lockedAccounts: readonly LockedAccount[],
+    /** When the posting is written: the time of the database after the locks, in the text of PostgreSQL. */
+    readonly at: string,
   ) {
     this.lockedAccounts = new Map(
       lockedAccounts.map((account) => [accountKey(account.workspaceId, account.id), account]),

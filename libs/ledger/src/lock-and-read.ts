@@ -21,6 +21,9 @@ interface AccountRow {
   readonly head: string;
 }
 
+/** A statement of its own, because the time of the statement that locks is from before its wait. */
+const READ_CLOCK = sqlStatement<{ at: string }>('read_clock', 'select statement_timestamp()::text as at');
+
 /** Locks accounts in id order. Two batches that share accounts wait for each other and cannot deadlock. */
 const LOCK_ACCOUNTS = lockAccounts('lock_accounts', 'for no key update of a');
 /** Skips accounts that another session has locked, so that one such account does not delay the whole batch. */
@@ -59,7 +62,11 @@ export async function lockAndRead<const T extends readonly BoundStatement<unknow
     accounts.map(({ workspaceId }) => workspaceId),
     accounts.map(({ accountId }) => accountId),
   );
-  const [locked, ...rows] = (await tx.pipeline([lock, ...reads])) as [AccountRow[], ...RowsOfEach<T>];
+  const [locked, [clock], ...rows] = (await tx.pipeline([lock, bind(READ_CLOCK), ...reads])) as [
+    AccountRow[],
+    [{ at: string }],
+    ...RowsOfEach<T>,
+  ];
   const context = new DecisionContext(
     posting,
     locked.map(({ workspace_id, id, currency_id, version, ...row }) => ({
@@ -69,6 +76,7 @@ export async function lockAndRead<const T extends readonly BoundStatement<unknow
       currencyId: currency_id,
       version: Number(version),
     })),
+    clock.at,
   );
   return { context, rows: rows as RowsOfEach<T> };
 }

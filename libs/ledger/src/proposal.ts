@@ -75,6 +75,8 @@ export interface PostedTransfer {
 export interface PostedTransaction {
   readonly workspaceId: number;
   readonly id: number;
+  /** When it is written, in the text of PostgreSQL. */
+  readonly at: string;
   readonly hash: string;
   readonly entry: Entry;
   readonly transfers: readonly PostedTransfer[];

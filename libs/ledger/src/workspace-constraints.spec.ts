@@ -117,7 +117,10 @@ describe('the function that moves the balances', () => {
     expect(rows).toEqual([
       {
         proname: 'move_balances',
-        proconfig: ['search_path=banking, pg_temp', 'enable_seqscan=off', 'enable_sort=off'],
+        proconfig: [
+          'search_path=banking, pg_temp',
+          ...['enable_seqscan=off', 'enable_sort=off', 'enable_hashjoin=off', 'enable_mergejoin=off'],
+        ],
       },
       { proname: 'note_unverified', proconfig: ['search_path=banking, pg_temp'] },
     ]);

@@ -1,11 +1,11 @@
 import { bind, sqlStatement, type BoundStatement, type DbTransaction, type RowsOfEach } from '@banking/postgres';
-import { accountKey, type AccountRef, type PostedTransaction } from './proposal.js';
+import type { PostedTransaction } from './proposal.js';
 
 /** Inserts in the order of the unique key of returns. Two batches with the same keys wait for each other and cannot deadlock. */
 const INSERT_TRANSACTIONS = sqlStatement(
   'insert_transactions',
-  `insert into transaction (workspace_id, id, status, hash, value_date, return_of, order_digest, conversion_digest)
-   select * from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::date[], $6::bigint[], $7::text[], $8::text[])
+  `insert into transaction (workspace_id, id, status, hash, value_date, return_of, order_digest, conversion_digest, created_at, updated_at)
+   select u.*, $9::timestamptz, $9::timestamptz from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::date[], $6::bigint[], $7::text[], $8::text[])
      u(w, id, s, h, d, return_of, o, c)
    order by w, return_of`,
 );
@@ -14,16 +14,9 @@ const INSERT_TRANSACTIONS = sqlStatement(
 const INSERT_TRANSFERS = sqlStatement(
   'insert_transfers',
   `insert into transfer (workspace_id, id, transaction_id, account_id, currency_id, direction, amount, type,
-                         description, purpose, fee_amount, recipient_id, recipient_digest, account_version, balance_after)
-   select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::int[], $6::text[], $7::bigint[], $8::text[],
+                         description, purpose, fee_amount, recipient_id, recipient_digest, account_version, balance_after, created_at)
+   select *, $16::timestamptz from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::int[], $6::text[], $7::bigint[], $8::text[],
                         $9::text[], $10::text[], $11::bigint[], $12::bigint[], $13::text[], $14::bigint[], $15::bigint[])`,
-);
-
-const MOVE_HEADS = sqlStatement(
-  'move_heads',
-  `update account a set head = u.head
-   from unnest($1::bigint[], $2::bigint[], $3::text[]) u(w, i, head)
-   where a.workspace_id = u.w and a.id = u.i`,
 );
 
 /** Statements that depend on what was written. */
@@ -52,10 +45,11 @@ export async function write<const T extends readonly BoundStatement<unknown>[] =
 }
 
 function booksStatements(posted: readonly PostedTransaction[]): BoundStatement<unknown>[] {
+  // One batch has one time, that of its decision context.
+  const at = posted[0]?.at;
   const transfers = posted.flatMap((transaction) =>
     transaction.transfers.map((transfer) => ({ transaction, transfer, leg: transfer.leg })),
   );
-  const heads = headsOf(posted);
   return [
     bind(
       INSERT_TRANSACTIONS,
@@ -67,6 +61,7 @@ function booksStatements(posted: readonly PostedTransaction[]): BoundStatement<u
       posted.map(({ entry }) => entry.returnOf ?? null),
       posted.map(({ entry }) => entry.orderDigest ?? null),
       posted.map(({ entry }) => entry.conversionDigest ?? null),
+      at,
     ),
     bind(
       INSERT_TRANSFERS,
@@ -85,23 +80,7 @@ function booksStatements(posted: readonly PostedTransaction[]): BoundStatement<u
       transfers.map(({ leg }) => leg.recipientDigest ?? null),
       transfers.map(({ transfer }) => transfer.accountVersion ?? null),
       transfers.map(({ transfer }) => transfer.balanceAfter?.toString() ?? null),
-    ),
-    bind(
-      MOVE_HEADS,
-      heads.map(({ workspaceId }) => workspaceId),
-      heads.map(({ accountId }) => accountId),
-      heads.map(({ head }) => head),
+      at,
     ),
   ];
-}
-
-/** The hash of the latest transaction on each customer's account. In any order: `lockAndRead` has locked the accounts. */
-function headsOf(posted: readonly PostedTransaction[]): (AccountRef & { readonly head: string })[] {
-  const heads = new Map<string, AccountRef & { readonly head: string }>();
-  for (const { workspaceId, hash: head, transfers } of posted) {
-    for (const { accountId, accountVersion } of transfers) {
-      if (accountVersion !== undefined) heads.set(accountKey(workspaceId, accountId), { workspaceId, accountId, head });
-    }
-  }
-  return [...heads.values()];
 }

@@ -9,6 +9,7 @@ export { OrderService, type OrderSubmitter } from './orders/order-service.js';
 export { placeOrder } from './orders/place-order.js';
 export { postOrders } from './orders/post-orders.js';
 export { EXECUTION } from './orders/order-statements.js';
+export { recordedFact } from './orders/order-record.js';
 export { runTime } from './orders/next-run.js';
 export { refreshStatistics } from './worker/refresh-statistics.js';
 export { startBankingWorker } from './worker/start-banking-worker.js';

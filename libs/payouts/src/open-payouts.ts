@@ -8,11 +8,17 @@ export const PAYOUT = 'payout';
 export interface Outgoing {
   readonly workspaceId: number;
   readonly transactionId: number;
+  /** The id of its tracking. Default: the next one. */
+  readonly remittanceId?: number | undefined;
+  /** When it was written, in the text of PostgreSQL. Default: now. */
+  readonly at?: string | undefined;
 }
 
 const OPEN_REMITTANCES = sqlStatement(
   'open_remittances',
-  'insert into remittance (workspace_id, transaction_id) select * from unnest($1::bigint[], $2::bigint[])',
+  `insert into remittance (workspace_id, transaction_id, id, created_at, updated_at)
+   select w, t, coalesce(id, nextval('remittance_id_seq')), coalesce(at, statement_timestamp()), coalesce(at, statement_timestamp())
+   from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::timestamptz[]) u(w, t, id, at)`,
 );
 const OPEN_PAYOUTS = sqlStatement(
   'open_payouts',
@@ -38,5 +44,10 @@ export function openTracking(list: readonly Outgoing[]): readonly BoundStatement
 function opened(list: readonly Outgoing[], status: 'due' | 'submitted'): BoundStatement<unknown>[] {
   const workspaces = list.map(({ workspaceId }) => workspaceId);
   const transactions = list.map(({ transactionId }) => transactionId);
-  return [bind(OPEN_REMITTANCES, workspaces, transactions), bind(OPEN_PAYOUTS, workspaces, transactions, status)];
+  const ids = list.map(({ remittanceId }) => remittanceId ?? null);
+  const times = list.map(({ at }) => at ?? null);
+  return [
+    bind(OPEN_REMITTANCES, workspaces, transactions, ids, times),
+    bind(OPEN_PAYOUTS, workspaces, transactions, status),
+  ];
 }

@@ -75,7 +75,11 @@ export function contextOf(
 ): { readonly context: DecisionContext; readonly accounts: readonly LockedAccount[] } {
   const copies = accounts.map((account) => ({ ...account }));
   const ids = Array.from({ length: 1_000 }, (_, index) => index + 1);
-  const context = new DecisionContext({ ownAccounts: own, transactionIds: ids, transferIds: ids }, copies);
+  const context = new DecisionContext(
+    { ownAccounts: own, transactionIds: ids, transferIds: ids },
+    copies,
+    '2026-11-21 09:30:00+00',
+  );
   return { context, accounts: copies };
 }
 

@@ -18,7 +18,7 @@ import {
 } from '@banking/domain';
 import { bind } from '@banking/postgres';
 import type { CursorScope, CursorSigner } from '../lists/sign-cursor.js';
-import type { Reference } from '../reference/reference-data.js';
+import type { Reference } from '../reference/reference.js';
 import type { Reading } from '../resources/reading.js';
 import { withoutNulls } from '../resources/without-nulls.js';
 import { movementOf, PLAN_EACH_TIME, STATEMENT_QUERIES, type StatementRow } from './statement-queries.js';

@@ -1,7 +1,7 @@
 import { Refusal, type Corridor, type CurrencyId, type TransferAmount } from '@banking/domain';
 import { bind, sqlStatement } from '@banking/postgres';
 import { countryOf } from '@banking/reference';
-import type { Reference } from '../reference/reference-data.js';
+import type { Reference } from '../reference/reference.js';
 import type { Reading } from '../resources/reading.js';
 import { timestampOf } from '../resources/timestamp-of.js';
 

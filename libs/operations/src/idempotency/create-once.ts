@@ -80,7 +80,7 @@ export async function createOnce<Row, T>(
       let created: T | undefined;
       await write(tx, posted, statements, async (rows) => {
         created = await composeRow(rows);
-        return [storeResponses([{ key, resource: created }])];
+        return [storeResponses([{ key, answer: JSON.stringify(created) }])];
       });
       return { resource: created as T, isReplay: false };
     });
@@ -111,5 +111,5 @@ function replayOf<T>(key: IdempotencyKey, stored: StoredResponse | undefined): C
   if (!stored) return undefined;
   const conflict = keyConflict(key, stored);
   if (conflict) throw conflict;
-  return { resource: JSON.parse(stored.body) as T, isReplay: true };
+  return { resource: JSON.parse(stored.answer) as T, isReplay: true };
 }

@@ -1,17 +1,17 @@
 import { bind, sqlStatement, type BoundStatement } from '@banking/postgres';
 import { type IdempotencyKey, RETENTION } from './idempotency-key.js';
 
-/** The response to the first request with a key. */
+/** What is stored of the response to the first request with a key. */
 export interface StoredResponse {
   readonly fingerprint: Buffer;
-  /** The created resource as JSON: the column `answer`. */
-  readonly body: string;
+  /** JSON: the created resource, or the record that the operation composes it of. */
+  readonly answer: string;
 }
 
 /** Looks up each key by itself (`offset 0`): a plan made without statistics would read all keys of the operation. */
 const FIND_STORED_RESPONSES = sqlStatement<StoredResponse & { readonly place: number }>(
   'find_stored_responses',
-  `select (u.n - 1)::int as place, i.fingerprint, i.answer as body
+  `select (u.n - 1)::int as place, i.fingerprint, i.answer
    from unnest($1::bigint[], $2::text[], $3::text[]) with ordinality u(w, operation, key, n)
    cross join lateral (select * from idempotency k
      where k.workspace_id = u.w and k.operation = u.operation and k.key = u.key offset 0) i

@@ -11,6 +11,7 @@ import { Interleaving, reasonOf, testOrProve, type CommitFate } from '@banking/p
 import * as fc from 'fast-check';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { orderWorld } from '../testing/order-world.js';
+import { recordedFact } from '../orders/order-record.js';
 
 const RUNS = testOrProve(60, 1_000);
 const seed = Date.now() & 0x7fffffff;
@@ -109,8 +110,8 @@ async function readRun() {
   );
   const stored = await owner.query<{ name: string; id: number }>(
     `select case split_part(operation, '/', 1) when 'placeOrder' then 'order ' else 'account ' end || right(key, 1) as name,
-            (answer::jsonb ->> 'id')::int as id
-     from idempotency where key like $1 || '-%'`,
+            coalesce((record ->> 'id')::int, ${recordedFact('orderId')}::int) as id
+     from idempotency cross join lateral (select answer::jsonb as record) r where key like $1 || '-%'`,
     [runs],
   );
   return { created: created.rows, stored: new Map(stored.rows.map(({ name, id }) => [name, id])) };

@@ -18,8 +18,8 @@ const STORE_RESPONSES = sqlStatement(
 /** The response of a request with a key. */
 export interface KeyedResponse {
   readonly key: IdempotencyKey;
-  /** The created resource. */
-  readonly resource: unknown;
+  /** JSON: the created resource, or the record that the operation composes it of. */
+  readonly answer: string;
 }
 
 /** Stores the responses of requests with keys. */
@@ -30,5 +30,5 @@ export const storeResponses = (responses: readonly KeyedResponse[]): BoundStatem
     responses.map(({ key }) => key.operation),
     responses.map(({ key }) => key.key),
     responses.map(({ key }) => key.fingerprint.toString('hex')),
-    responses.map(({ resource }) => JSON.stringify(resource)),
+    responses.map(({ answer }) => answer),
   );

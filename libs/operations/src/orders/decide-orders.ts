@@ -11,8 +11,8 @@ export type OrderDecision =
   | { readonly kind: 'refused'; readonly order: PreparedOrder; readonly refusal: Refusal }
   /** The order itself, from an attempt whose commit was in doubt. */
   | { readonly kind: 'existing'; readonly order: PreparedOrder; readonly facts: OrderFacts }
-  /** The stored response of an order with the same key. */
-  | { readonly kind: 'stored'; readonly order: PreparedOrder; readonly body: string }
+  /** The record of the response to an order with the same key. */
+  | { readonly kind: 'stored'; readonly order: PreparedOrder; readonly record: string }
   /** An order before it in the batch has its key, and the same request. */
   | { readonly kind: 'replays'; readonly order: PreparedOrder; readonly original: PostedOrder }
   /** Another session has locked an account, order or claim. */
@@ -24,6 +24,8 @@ export interface PostedOrder {
   readonly kind: 'posted';
   readonly order: PreparedOrder;
   readonly posted: readonly PostedTransaction[];
+  /** When it is written, in the text of PostgreSQL. */
+  readonly at: string;
 }
 
 /** The posted orders of the batch by the values that one order only may have: idempotency key, external reference, quote. */
@@ -55,7 +57,7 @@ function decideOrder(
   const refusal = order.refusal ?? conflictOf(lockedOrder, postedByUniqueKey);
   if (refusal) return { kind: 'refused', order, refusal };
   const { posted, refused } = decide(context, proposalOf(order));
-  return posted ? { kind: 'posted', order, posted } : { kind: 'refused', order, refusal: refused };
+  return posted ? { kind: 'posted', order, posted, at: context.at } : { kind: 'refused', order, refusal: refused };
 }
 
 /** A key is free again if the order that had it was refused. */
@@ -66,7 +68,7 @@ function decideReplay({ order, stored }: LockedOrder, postedByUniqueKey: PostedB
   if (!first) return undefined;
   const refusal = keyConflict(order.key, first);
   if (refusal) return { kind: 'refused', order, refusal };
-  if (stored) return { kind: 'stored', order, body: stored.body };
+  if (stored) return { kind: 'stored', order, record: stored.answer };
   return original && { kind: 'replays', order, original };
 }
 

@@ -1,5 +1,8 @@
-import { lockAndRead, type DecisionContext, type PreparedPosting } from '@banking/ledger';
-import type { BoundStatement, DbTransaction } from '@banking/postgres';
+import { accountKey, lockAndRead, type DecisionContext, type PreparedPosting } from '@banking/ledger';
+import { bind, sqlStatement, type BoundStatement, type DbTransaction } from '@banking/postgres';
+import { ACCOUNT_COLUMNS, type AccountRow } from '../resources/compose-account.js';
+import { selected } from '../resources/columns.js';
+import type { AccountsByKey } from './placed-order-facts.js';
 import { findStoredResponses, type StoredResponse } from '../idempotency/find-stored-responses.js';
 import { lockDueRuns, readDueRuns } from './lock-runs.js';
 import { readOrderConflicts, type OrderConflicts } from './order-conflicts.js';
@@ -20,6 +23,37 @@ export interface LockedOrder {
   readonly runState: 'due' | 'locked' | 'not_due' | undefined;
 }
 
+const READ_ACCOUNTS = sqlStatement<AccountRow & { readonly workspaceId: bigint }>(
+  'read_accounts_of_orders',
+  `select a.workspace_id as "workspaceId", ${selected(ACCOUNT_COLUMNS, 'a')}
+   from unnest($1::bigint[], $2::bigint[]) u(w, id)
+   cross join lateral (select * from account l where l.workspace_id = u.w and l.id = u.id offset 0) a`,
+);
+
+/** The accounts that the responses to these orders contain. */
+function readAccounts(placements: readonly Placement[]): BoundStatement<AccountRow & { readonly workspaceId: bigint }> {
+  const ids = new Map<string, readonly [number, number]>();
+  for (const { workspaceId, accountId, terms } of placements as readonly (Placement & PreparedOrder)[]) {
+    const payee = terms?.payee?.workspaceId === workspaceId ? terms.payee.accountId : undefined;
+    for (const id of [accountId, payee]) if (id !== undefined) ids.set(accountKey(workspaceId, id), [workspaceId, id]);
+  }
+  const list = [...ids.values()];
+  return bind(
+    READ_ACCOUNTS,
+    list.map(([workspaceId]) => workspaceId),
+    list.map(([, id]) => id),
+  );
+}
+
+/** Its ids as numbers, as a record of a response has them. */
+const accountWithKey = ({
+  workspaceId,
+  ...row
+}: AccountRow & { readonly workspaceId: bigint }): [string, AccountRow] => {
+  const [accountId, balanceId, productId] = [Number(row.accountId), Number(row.balanceId), Number(row.productId)];
+  return [accountKey(Number(workspaceId), accountId), { ...row, accountId, balanceId, productId }];
+};
+
 /** A query about some orders of a batch. `place` of a row is the index of its order among them. */
 interface OrderQuery<Row> {
   readonly orders: readonly PreparedOrder[];
@@ -35,7 +69,11 @@ export async function lockOrders(
   posting: PreparedPosting,
   orders: readonly PreparedOrder[],
   waitsForLocks: boolean,
-): Promise<{ readonly context: DecisionContext; readonly lockedOrders: readonly LockedOrder[] }> {
+): Promise<{
+  readonly context: DecisionContext;
+  readonly lockedOrders: readonly LockedOrder[];
+  readonly accounts: AccountsByKey;
+}> {
   const placements = orders.filter(isPlacement);
   const retried = placements.filter(({ mayExist, refusal }) => mayExist === true && refusal === undefined);
   const keyed = placements.filter(({ key }) => key !== undefined);
@@ -49,10 +87,14 @@ export async function lockOrders(
   const conflicts = { orders: exclusive, query: readOrderConflicts(exclusive) };
 
   const queries = [placedEarlier, stored, lockedRuns, dueRuns, conflicts].filter((each) => each.orders.length > 0);
-  const reads = queries.map(({ query }) => query);
+  const placing = placements.filter(({ refusal }) => refusal === undefined);
+  const reads = [...queries.map(({ query }) => query), ...(placing.length === 0 ? [] : [readAccounts(placing)])];
   const { context, rows } = await lockAndRead(tx, posting, reads, { skipsLocked: !waitsForLocks });
   const rowsOfQuery = new Map<unknown, ReadonlyMap<PreparedOrder, unknown>>(
-    queries.map((each, index) => [each, rowsByOrder(each, rows[index] ?? [])]),
+    queries.map((each, index) => [
+      each,
+      rowsByOrder(each, (rows[index] ?? []) as readonly { readonly place: number }[]),
+    ]),
   );
   const rowOf = <Row>(query: OrderQuery<Row>, order: PreparedOrder) =>
     rowsOfQuery.get(query)?.get(order) as Row | undefined;
@@ -70,7 +112,8 @@ export async function lockOrders(
     conflicts: rowOf(conflicts, order),
     runState: runStateOf(order),
   }));
-  return { context, lockedOrders };
+  const accountRows = (placing.length === 0 ? [] : rows.at(-1)) as (AccountRow & { readonly workspaceId: bigint })[];
+  return { context, lockedOrders, accounts: new Map(accountRows.map(accountWithKey)) };
 }
 
 const rowsByOrder = <Row extends { readonly place: number }>(

@@ -7,7 +7,8 @@ const LOCKED: OrderOutcome = { kind: 'locked' };
 
 const refusal = new Refusal('account_not_found');
 const order = (workspaceId: number, accountId = 1): PreparedOrder => {
-  return { kind: 'placement', workspaceId, accountId, draft: {} as never, ids: {} as never, refusal, entries: [] };
+  const unread = { draft: {} as never, ids: {} as never, recipient: {} as never };
+  return { kind: 'placement', workspaceId, accountId, ...unread, refusal, entries: [] };
 };
 const range = (length: number) => Array.from({ length }, (_, index) => index);
 

@@ -7,7 +7,7 @@ import { openReading, type Reading } from '../resources/reading.js';
 import { BatchedReads } from './batched-reads.js';
 import { OrderBatcher } from './order-batcher.js';
 import { failure, postOrders } from './post-orders.js';
-import type { OrderOutcome, PreparedOrder } from './prepared-order.js';
+import type { OrderIds, OrderOutcome, PreparedOrder } from './prepared-order.js';
 
 /** Carries out prepared orders. @throws Refusal `unavailable` if too many orders wait */
 export type OrderSubmitter = Pick<OrderBatcher, 'submit'>;
@@ -29,6 +29,7 @@ export class OrderService {
   private readonly batcher: OrderSubmitter;
   private readonly orderIds: IdBlocks;
   private readonly executionIds: IdBlocks;
+  private readonly remittanceIds: IdBlocks;
   private readonly retryPolicy: RetryPolicy;
 
   constructor(
@@ -48,16 +49,18 @@ export class OrderService {
       );
     this.orderIds = new IdBlocks(database, 'customer_order_id_seq');
     this.executionIds = new IdBlocks(database, 'execution_id_seq');
+    this.remittanceIds = new IdBlocks(database, 'remittance_id_seq');
   }
 
   readFacts(payment: NamedPayment): Promise<PaymentFacts> {
     return this.facts.read(payment);
   }
 
-  /** The ids of an order and its first run. */
-  async takeIds(): Promise<{ readonly orderId: number; readonly executionId: number }> {
-    const [orderId, executionId] = await Promise.all([take(this.orderIds), this.takeExecutionId()]);
-    return { orderId, executionId };
+  /** The ids of an order, its first run and its tracking. */
+  async takeIds(): Promise<Omit<OrderIds, 'workspaceId' | 'placedBy'>> {
+    const ids = [this.orderIds, this.executionIds, this.remittanceIds].map(take);
+    const [orderId, executionId, remittanceId] = (await Promise.all(ids)) as [number, number, number];
+    return { orderId, executionId, remittanceId };
   }
 
   takeExecutionId(): Promise<number> {

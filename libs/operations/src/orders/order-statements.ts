@@ -23,6 +23,8 @@ export interface OrderRow {
   readonly externalReference?: string | undefined;
   readonly metadata?: Readonly<Record<string, string>> | undefined;
   readonly placedBy?: number | undefined;
+  /** When it is placed, in the text of PostgreSQL. */
+  readonly at: string;
 }
 
 /** A row of `execution`. A run that took place has a transaction, a scheduled one has its time. */
@@ -33,8 +35,9 @@ interface ExecutionRow {
   readonly sequence: number;
   readonly status: 'scheduled' | 'pending' | 'completed';
   readonly transactionId?: number | undefined;
-  /** Default: the time of the statement. */
-  readonly scheduledAt?: string | undefined;
+  readonly scheduledAt: string;
+  /** When it took place. */
+  readonly executedAt?: string | undefined;
 }
 
 interface ConversionRow extends ConversionTerms {
@@ -57,22 +60,20 @@ interface QuoteUseRow {
 const INSERT_ORDERS = sqlStatement(
   'insert_orders',
   `insert into customer_order (workspace_id, id, account_id, recipient_id, amount, type, status, description, purpose_code,
-     repeat_unit, repeat_value, anchor, start_at, stop_at, quote_id, external_reference, metadata, placed_by)
+     repeat_unit, repeat_value, anchor, start_at, stop_at, quote_id, external_reference, metadata, placed_by, created_at, updated_at)
    select w, id, account, recipient, amount, type, status, description, purpose, unit, value, anchor, anchor::timestamptz, stop, quote,
-     reference, metadata::jsonb, placed_by
+     reference, metadata::jsonb, placed_by, at, at
    from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::text[],
-               $10::text[], $11::int[], $12::text[], $13::timestamptz[], $14::bigint[], $15::text[], $16::text[], $17::bigint[])
-     u(w, id, account, recipient, amount, type, status, description, purpose, unit, value, anchor, stop, quote, reference, metadata, placed_by)
+               $10::text[], $11::int[], $12::text[], $13::timestamptz[], $14::bigint[], $15::text[], $16::text[], $17::bigint[],
+               $18::timestamptz[])
+     u(w, id, account, recipient, amount, type, status, description, purpose, unit, value, anchor, stop, quote, reference, metadata, placed_by, at)
    order by w, reference`,
 );
 
 const INSERT_EXECUTIONS = sqlStatement(
   'insert_executions',
   `insert into execution (workspace_id, id, order_id, sequence, status, transaction_id, scheduled_at, executed_at)
-   select w, id, o, sequence, status, transaction, coalesce(scheduled_at, statement_timestamp()),
-          case when transaction is not null then statement_timestamp() end
-   from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::int[], $5::text[], $6::bigint[], $7::timestamptz[])
-     u(w, id, o, sequence, status, transaction, scheduled_at)`,
+   select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::int[], $5::text[], $6::bigint[], $7::timestamptz[], $8::timestamptz[])`,
 );
 
 const INSERT_CONVERSIONS = sqlStatement(
@@ -118,6 +119,7 @@ const insertOrders = (rows: readonly OrderRow[]): BoundStatement<unknown>[] =>
       column(rows, (row) => row.externalReference),
       column(rows, (row) => row.metadata && JSON.stringify(row.metadata)),
       column(rows, (row) => row.placedBy),
+      column(rows, (row) => row.at),
     ),
   );
 
@@ -132,6 +134,7 @@ const insertExecutions = (rows: readonly ExecutionRow[]): BoundStatement<unknown
       column(rows, (row) => row.status),
       column(rows, (row) => row.transactionId),
       column(rows, (row) => row.scheduledAt),
+      column(rows, (row) => row.executedAt),
     ),
   );
 

@@ -28,39 +28,45 @@ export function writesOf(decision: OrderDecision): OrderWrites {
   if (decision.kind !== 'posted') return {};
   const { terms } = order;
   if (!terms) throw new Error('an order without terms was posted');
-  if (order.kind === 'run') return writesOfRun(order, terms, decision.posted);
-  return order.draft.type === 'instant' ? writesOfPayment(order, terms, decision.posted) : writesOfSchedule(order);
+  const { posted, at } = decision;
+  if (order.kind === 'run') return writesOfRun(order, terms, posted);
+  return order.draft.type === 'instant' ? writesOfPayment(order, terms, posted, at) : writesOfSchedule(order, at);
 }
 
 /** An instant order is completed by its payment, whatever the outcome of a payout. */
-function writesOfPayment(order: Placement, terms: PaymentTerms, posted: readonly PostedTransaction[]): OrderWrites {
-  const { workspaceId, orderId, executionId: id } = order.ids;
+function writesOfPayment(
+  order: Placement,
+  terms: PaymentTerms,
+  posted: readonly PostedTransaction[],
+  at: string,
+): OrderWrites {
+  const { workspaceId, orderId, executionId: id, remittanceId } = order.ids;
   const { amount, quoteID: quoteId } = order.draft;
   const transactionId = posted[0]!.id;
   const status = statusOf(terms);
   return {
-    orders: [orderRow(order, 'completed')],
-    executions: [{ workspaceId, id, orderId, sequence: 1, status, transactionId }],
-    ...writesOfTerms(terms, { workspaceId, transactionId, amount, quoteId }),
+    orders: [orderRow(order, 'completed', at)],
+    executions: [{ workspaceId, id, orderId, sequence: 1, status, transactionId, scheduledAt: at, executedAt: at }],
+    ...writesOfTerms(terms, { workspaceId, transactionId, amount, quoteId, remittanceId, at }),
     ...(quoteId !== undefined && { quoteUses: [{ workspaceId, quoteId, orderId }] }),
   };
 }
 
-function writesOfSchedule(order: Placement): OrderWrites {
+function writesOfSchedule(order: Placement, at: string): OrderWrites {
   const { workspaceId, orderId, executionId } = order.ids;
   const { startAt = '', stopAt, repeatUnit, repeatValue } = order.draft;
   const dueAt = runTime({ startAt, stopAt, repeatUnit, repeatValue }, 1);
   if (dueAt === undefined) throw new Error('a schedule without runs was not refused');
   return {
-    orders: [orderRow(order, 'active')],
+    orders: [orderRow(order, 'active', at)],
     executions: [{ workspaceId, id: executionId, orderId, sequence: 1, status: 'scheduled', scheduledAt: dueAt }],
     due: [{ workspaceId, executionId, dueAt }],
   };
 }
 
-function orderRow({ draft, ids }: Placement, status: OrderRow['status']): OrderRow {
+function orderRow({ draft, ids }: Placement, status: OrderRow['status'], at: string): OrderRow {
   const { recipientID: recipientId, quoteID: quoteId, startAt: anchor } = draft;
-  return { ...draft, ...ids, id: ids.orderId, recipientId, quoteId, anchor, status };
+  return { ...draft, ...ids, id: ids.orderId, recipientId, quoteId, anchor, status, at };
 }
 
 function writesOfRun(prepared: PreparedRun, terms: PaymentTerms, posted: readonly PostedTransaction[]): OrderWrites {
@@ -112,13 +118,15 @@ interface PostedPayment {
   readonly transactionId: number;
   readonly amount: MinorUnits;
   readonly quoteId?: number | undefined;
+  readonly remittanceId?: number | undefined;
+  readonly at?: string | undefined;
 }
 
 /** The conversion and the payout of a payment, if it has them. */
 function writesOfTerms({ conversion, payee, ...money }: PaymentTerms, payment: PostedPayment): OrderWrites {
-  const { workspaceId, transactionId } = payment;
+  const { workspaceId, transactionId, remittanceId, at } = payment;
   return {
     ...(conversion && { conversions: [{ ...conversion, ...money, ...payment }] }),
-    ...(!payee && { payouts: [{ workspaceId, transactionId }] }),
+    ...(!payee && { payouts: [{ workspaceId, transactionId, remittanceId, at }] }),
   };
 }

@@ -59,7 +59,7 @@ export async function placeOrder(
 async function preparePlacement(draft: OrderDraft, ids: OrderIds, facts: PaymentFacts, rates: RateSource) {
   const { workspaceId } = ids;
   const accountId = facts.payer_currency_id === null ? undefined : draft.accountId;
-  const placement = { kind: 'placement', workspaceId, accountId, draft, ids } as const;
+  const placement = { kind: 'placement', workspaceId, accountId, draft, ids, recipient: facts } as const;
   try {
     if (facts.reference_is_taken) throw new Refusal('external_reference_reused');
     const terms = await termsOf({ ...draft, recipientId: draft.recipientID, quoteId: draft.quoteID }, facts, rates);

@@ -3,12 +3,14 @@ import { preparePosting, write, type Books } from '@banking/ledger';
 import { bisect, DatabaseError, type DbTransaction, RULE_VIOLATION } from '@banking/postgres';
 import { decideOrders, type OrderDecision, type PostedOrder } from './decide-orders.js';
 import { lockOrders } from './lock-orders.js';
+import type { IdempotencyKey } from '../idempotency/idempotency-key.js';
 import { storeResponses } from '../idempotency/store-responses.js';
 import type { ReferenceData } from '../reference/reference-data.js';
 import { ORDER, type OrderFacts } from '../resources/compose-order.js';
-import { findPlacedOrders } from './order-responses.js';
+import { orderRecord, responseOf } from './order-record.js';
 import { orderStatements } from './order-statements.js';
 import { writesOf } from './order-writes.js';
+import { accountsAfter, type AccountsByKey, placedOrderFacts } from './placed-order-facts.js';
 import { type OrderOutcome, type Placement, type PreparedOrder, proposalOf } from './prepared-order.js';
 
 /** What orders are posted with. */
@@ -46,65 +48,76 @@ async function postBatch(
 ): Promise<OrderOutcome[]> {
   const posting = await preparePosting(books, orders.map(proposalOf));
   const workspaces = [...new Set([...posting.workspaces, ...orders.map(({ workspaceId }) => workspaceId)])];
-  const composePlaced = await reference.beforeChange();
-  const compose = (facts: readonly OrderFacts[]) =>
-    composePlaced((current) => facts.map((row) => ORDER.compose(current, row)));
-  return books.database.transaction({ workspaces }, async (tx) => {
-    const { context, lockedOrders } = await lockOrders(tx, posting, orders, waitsForLocks);
-    const decisions = decideOrders(context, lockedOrders);
-    const existing = decisions.filter((decision) => decision.kind === 'existing');
-    const found = await compose(existing.map(({ facts }) => facts));
-    const placed = await writeDecisions(tx, decisions, compose);
-    existing.forEach((decision, index) => placed.set(decision, found[index]!));
-    return decisions.map((decision) => outcomeOf(decision, placed));
+  const composeKnown = await reference.beforeChange();
+  const compose: Compose = (facts) =>
+    composeKnown((current) => ({
+      version: current.version,
+      resources: facts.map((row) => ORDER.compose(current, row)),
+    }));
+  const { decisions, resources } = await books.database.transaction({ workspaces }, async (tx) => {
+    const locked = await lockOrders(tx, posting, orders, waitsForLocks);
+    return writeDecisions(tx, decideOrders(locked.context, locked.lockedOrders), locked.accounts, compose);
   });
+  return Promise.all(decisions.map((decision) => outcomeOf(decision, resources, reference)));
 }
 
-type PlacedOrders = Map<OrderDecision, Order>;
+/** Composes orders, all with one version of the reference data. */
+type Compose = (
+  facts: readonly OrderFacts[],
+) => Promise<{ readonly version: bigint; readonly resources: readonly Order[] }>;
 
-/** Writes all decisions and commits. Returns the placed orders. */
+interface Answer {
+  readonly decision: OrderDecision;
+  readonly facts: OrderFacts;
+  readonly key: IdempotencyKey | undefined;
+}
+
+interface Written {
+  readonly decisions: readonly OrderDecision[];
+  /** The orders that were placed or found. */
+  readonly resources: ReadonlyMap<OrderDecision, Order>;
+}
+
+/** Writes all decisions and commits. The responses are composed before, of the rows that are written. */
 async function writeDecisions(
   tx: DbTransaction,
   decisions: readonly OrderDecision[],
-  compose: (facts: readonly OrderFacts[]) => Promise<readonly Order[]>,
-): Promise<PlacedOrders> {
-  const posted = decisions.filter((decision) => decision.kind === 'posted');
-  const placed = posted.filter(isPlaced);
-  const statements = orderStatements(decisions.map(writesOf));
-  const transactions = posted.flatMap((decision) => decision.posted);
-  if (placed.length === 0) {
-    await write(tx, transactions, statements);
-    return new Map();
-  }
-  const read = findPlacedOrders(placed.map(({ order }) => order));
-  const resources: PlacedOrders = new Map();
-  await write(tx, transactions, [...statements, read], async (rows) => {
-    const facts = rows.at(-1) as readonly OrderFacts[];
-    if (facts.length !== placed.length) throw new Error('an order was written that cannot be read');
-    const orders = await compose(facts);
-    placed.forEach((decision, index) => resources.set(decision, orders[index]!));
-    const keyed = placed.flatMap((decision) =>
-      decision.order.key ? [{ key: decision.order.key, resource: resources.get(decision) }] : [],
-    );
-    return keyed.length === 0 ? [] : [storeResponses(keyed)];
+  accounts: AccountsByKey,
+  compose: Compose,
+): Promise<Written> {
+  const writes = decisions.map(writesOf);
+  const transactions = decisions.flatMap((decision) => (decision.kind === 'posted' ? decision.posted : []));
+  const after = accountsAfter(accounts, transactions);
+  const answers = decisions.flatMap((decision, index): Answer[] => {
+    if (decision.kind === 'existing') return [{ decision, facts: decision.facts, key: undefined }];
+    if (!isPlaced(decision)) return [];
+    return [{ decision, facts: placedOrderFacts(decision, writes[index]!, after), key: decision.order.key }];
   });
-  return resources;
+  const { version, resources } = await compose(answers.map(({ facts }) => facts));
+  const keyed = answers.flatMap(({ key, facts }) => (key ? [{ key, answer: orderRecord(version, facts) }] : []));
+  await write(tx, transactions, [...orderStatements(writes), ...(keyed.length === 0 ? [] : [storeResponses(keyed)])]);
+  return { decisions, resources: new Map(answers.map(({ decision }, index) => [decision, resources[index]!])) };
 }
 
-const isPlaced = (decision: PostedOrder): decision is PostedOrder & { readonly order: Placement } =>
-  decision.order.kind === 'placement';
+const isPlaced = (decision: OrderDecision): decision is PostedOrder & { readonly order: Placement } =>
+  decision.kind === 'posted' && decision.order.kind === 'placement';
 
-function outcomeOf(decision: OrderDecision, placed: PlacedOrders): OrderOutcome {
+async function outcomeOf(
+  decision: OrderDecision,
+  resources: Written['resources'],
+  reference: ReferenceData,
+): Promise<OrderOutcome> {
   const outcome = (resource: Order | undefined, isReplay: boolean): OrderOutcome =>
     resource === undefined ? { kind: 'run' } : { kind: 'placed', created: { resource, isReplay } };
   switch (decision.kind) {
     case 'posted':
     case 'existing':
-      return outcome(placed.get(decision), false);
+      return outcome(resources.get(decision), false);
     case 'replays':
-      return outcome(placed.get(decision.original), true);
+      return outcome(resources.get(decision.original), true);
     case 'stored':
-      return outcome(JSON.parse(decision.body) as Order, true);
+      // A failure is that of this order alone: the other orders of the batch are committed.
+      return responseOf(reference, decision.record).then((resource) => outcome(resource, true), failure);
     case 'refused':
       return { kind: 'refused', refusal: decision.refusal };
     case 'locked':

@@ -3,6 +3,7 @@ import type { Entry, Proposal } from '@banking/ledger';
 import type { Claim } from '@banking/work-queue';
 import type { IdempotencyKey } from '../idempotency/idempotency-key.js';
 import type { PaymentTerms } from '../payments/payment-terms.js';
+import type { RecipientFacts } from '../resources/compose-recipient.js';
 import type { ScheduledRun } from './next-run.js';
 import type { OrderDraft } from './parse-order-input.js';
 import type { DueRun } from './read-run.js';
@@ -31,6 +32,8 @@ export interface OrderIds {
   readonly workspaceId: number;
   readonly orderId: number;
   readonly executionId: number;
+  /** The id of its tracking, if it becomes a payout. */
+  readonly remittanceId: number;
   readonly placedBy?: number | undefined;
 }
 
@@ -39,6 +42,8 @@ export interface Placement extends Common {
   readonly kind: 'placement';
   readonly draft: OrderDraft;
   readonly ids: OrderIds;
+  /** The recipient as it was when the order was prepared. */
+  readonly recipient: RecipientFacts;
   readonly key?: IdempotencyKey | undefined;
   /** Whether an earlier attempt may have been committed. Then the order is looked up by its id first. */
   readonly mayExist?: boolean;

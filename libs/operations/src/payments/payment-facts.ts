@@ -1,5 +1,7 @@
 import type { CurrencyCode } from '@banking/domain';
 import { bind, sqlStatement, type Database } from '@banking/postgres';
+import { BENEFICIARY_COLUMNS, RECIPIENT_COLUMNS, type RecipientFacts } from '../resources/compose-recipient.js';
+import { selectedOf } from '../resources/composed.js';
 import type { FixedAmount } from './fixed-amount.js';
 import { CONVERSION_ROUNDING } from './rounding.js';
 
@@ -14,7 +16,7 @@ export interface NamedPayment {
 }
 
 /** The facts of a payment, read without a lock. What may change is read again under the locks. */
-export interface PaymentFacts {
+export interface PaymentFacts extends RecipientFacts {
   /** The database's day, UTC, `YYYY-MM-DD`. */
   readonly today: string;
   /** The clock of the database in RFC 3339; in a sandbox that of the workspace if it is ahead. Only runs of orders depend on it. */
@@ -68,6 +70,7 @@ export interface QuoteFacts {
 const factsBy = (clock: string): string =>
   `select (statement_timestamp() at time zone 'UTC')::date::text as today, rfc3339(${clock}) as now,
           a.currency_id as payer_currency_id, ac.code as payer_currency, a.status as payer_status,
+          ${selectedOf([RECIPIENT_COLUMNS, 'r'], [BENEFICIARY_COLUMNS, 'n'])},
           r.kind as recipient_kind, r.currency_id as recipient_currency_id, rc.code as recipient_currency,
           r.name as recipient_name, r.account_code as recipient_account_code,
           n.data ->> 'routingCodeType1' as routing_code_type, n.data ->> 'routingCodeValue1' as routing_code,

@@ -1,4 +1,5 @@
-import { type CurrencyCode, type MinorUnits, minorUnits, parseInstant, rateOf, Refusal } from '@banking/domain';
+import { type CurrencyCode, type MinorUnits, minorUnits, rateOf, Refusal } from '@banking/domain';
+import { inUtc } from '../resources/timestamp-of.js';
 import type { FixedAmount } from './fixed-amount.js';
 import { type Price, pricePayment } from './price-payment.js';
 import { partiesOf, type Payee, payerOf } from './payment-parties.js';
@@ -111,16 +112,11 @@ function asPriced({ rateText, dated, remainder, fixedSide }: Omit<Price, 'fee'>)
     conversion: {
       rate: rateText,
       rateSource: dated.source,
-      rateAsOf: inMicroseconds(dated.asOf),
+      // The hash of a transaction covers this text, so it equals the one that the database returns.
+      rateAsOf: inUtc(dated.asOf),
       remainderNumerator: remainder.numerator.toString(),
       remainderDenominator: remainder.denominator.toString(),
       fixedSide,
     },
   };
-}
-
-/** The hash of a transaction covers this text, so it equals the one that the database returns. Further digits are cut. */
-function inMicroseconds(asOf: string): string {
-  const { seconds, fraction } = parseInstant(asOf);
-  return `${new Date(seconds * 1000).toISOString().slice(0, -'.000Z'.length)}.${fraction.slice(0, 6).padEnd(6, '0')}Z`;
 }

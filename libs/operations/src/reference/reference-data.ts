@@ -1,84 +1,41 @@
-import { Refusal, type Bank, type Currency, type Product, type Timestamp } from '@banking/domain';
+import { Refusal } from '@banking/domain';
 import { bind, CommitInDoubtError, sqlStatement, type Database } from '@banking/postgres';
-import { timestampOf } from '../resources/timestamp-of.js';
-import { withoutNulls } from '../resources/without-nulls.js';
+import { RETENTION } from '../idempotency/idempotency-key.js';
+import { Reference, REFERENCE_FACTS, type ReferenceFacts, UnknownReference } from './reference.js';
 
-interface Times {
-  readonly created_at: string;
-  readonly updated_at: string;
-}
-interface CurrencyRow extends Times {
-  readonly id: number;
-  readonly code: string;
-  readonly name: string;
-  readonly symbol: string | null;
-  readonly decimals: number;
-  readonly swift_minimum: string | null;
-}
-interface ProductRow extends Times {
-  readonly id: bigint;
-  readonly name: string;
-  readonly description: string | null;
-  readonly currency_id: number;
-}
-interface BankRow extends Times {
-  readonly id: bigint;
-  readonly name: string;
-  readonly country_code: string | null;
-  readonly swift_code: string | null;
+interface SnapshotRow {
+  readonly version: bigint;
+  readonly facts: ReferenceFacts;
 }
 
 const READ_VERSION = sqlStatement<{ version: bigint }>('reference_version', 'select version from reference_version');
-const READ_CURRENCIES = sqlStatement<CurrencyRow>(
-  'reference_currencies',
-  `select id, code, name, symbol, decimals, swift_minimum_withdrawal_amount::text as swift_minimum, created_at, updated_at
-   from currency`,
+/**
+ * Version and facts are of one snapshot of the database, because they are of one statement. They are stored before they are used, so
+ * that each response has the data that it was composed with.
+ */
+const READ_CURRENT = sqlStatement<SnapshotRow>(
+  'read_reference',
+  `with current as materialized (select version, ${REFERENCE_FACTS} as facts from reference_version),
+   stored as (insert into reference_snapshot (version, facts) select version, facts from current on conflict (version) do nothing)
+   select version, facts from current`,
 );
-const READ_PRODUCTS = sqlStatement<ProductRow>(
-  'reference_products',
-  'select id, name, description, currency_id, created_at, updated_at from product order by id',
+const READ_SNAPSHOT = sqlStatement<SnapshotRow>(
+  'read_reference_snapshot',
+  'select version, facts from reference_snapshot where version = $1',
 );
-const READ_BANKS = sqlStatement<BankRow>(
-  'reference_banks',
-  'select id, name, country_code, swift_code, created_at, updated_at from bank',
+/** A version is in use until the next one was stored, and its responses are stored for as long as their keys. */
+const DELETE_SNAPSHOTS = sqlStatement<{ version: bigint }>(
+  'delete_reference_snapshots',
+  `delete from reference_snapshot s
+   where exists (select from reference_snapshot n
+                 where n.version > s.version and n.created_at < statement_timestamp() - ${RETENTION} - interval '1 day')
+   returning s.version`,
 );
 
-/** A row refers to reference data that is newer than the data in memory. */
-class UnknownReference extends Error {
-  override readonly name = 'UnknownReference';
-}
-
-/** The reference data of one version, as resources. They are frozen, because many responses share them. */
-export class Reference {
-  constructor(
-    readonly version: bigint,
-    private readonly currencies: ReadonlyMap<number, Currency>,
-    private readonly productsById: ReadonlyMap<number, Product>,
-    private readonly banks: ReadonlyMap<number, Bank>,
-  ) {}
-
-  /** In the order of their ids. */
-  get products(): readonly Product[] {
-    return [...this.productsById.values()];
-  }
-
-  currency(id: number): Currency {
-    return known(this.currencies, id);
-  }
-
-  product(id: bigint | number): Product {
-    return known(this.productsById, Number(id));
-  }
-
-  bank(id: bigint | number): Bank {
-    return known(this.banks, Number(id));
-  }
-}
-
-function known<T>(rows: ReadonlyMap<number, T>, id: number): T {
-  const row = rows.get(id);
-  if (row === undefined) throw new UnknownReference(`the reference data has no row ${id}`);
-  return row;
+/** Deletes the snapshots of versions that no stored response was composed with. Returns their number. @throws Refusal `unavailable` */
+export async function deleteOldReference(database: Database): Promise<number> {
+  const [deleted] = await database.pipeline({}, [bind(DELETE_SNAPSHOTS)] as const);
+  return deleted.length;
 }
 
 /** After this time the version is compared with that of the database, while the data is still used. */
@@ -91,6 +48,8 @@ export class ReferenceData {
   private known: Reference | undefined;
   private comparedAtMs = -Infinity;
   private reading: Promise<Reference> | undefined;
+  /** The version before, for replays after a change. */
+  private former: Reference | undefined;
 
   constructor(private readonly database: Database) {}
 
@@ -101,6 +60,19 @@ export class ReferenceData {
     // A failure is that of the next caller who has to wait for it.
     if (ageMs > COMPARE_AFTER_MS) this.compare().catch(() => undefined);
     return this.known;
+  }
+
+  /**
+   * The data of an earlier version, for the replay of a response.
+   *
+   * @throws Refusal `unavailable`
+   */
+  async ofVersion(version: bigint): Promise<Reference> {
+    if (this.known?.version === version) return this.known;
+    if (this.former?.version === version) return this.former;
+    const row = await this.database.read({}, bind(READ_SNAPSHOT, version.toString()));
+    if (!row) throw new Error(`the reference data of version ${version} is not stored`);
+    return (this.former = new Reference(row.version, row.facts));
   }
 
   /** Composes with the current data, and again if a row refers to newer data. @throws Refusal `unavailable` */
@@ -137,65 +109,16 @@ export class ReferenceData {
   private async read(): Promise<Reference> {
     const startedAtMs = performance.now();
     const isCurrent = this.known && (await this.database.read({}, bind(READ_VERSION)))?.version === this.known.version;
-    if (!isCurrent) this.known = await this.readAll();
+    if (!isCurrent) this.known = await this.readCurrent();
     this.comparedAtMs = startedAtMs;
     return this.known!;
   }
 
-  /** The version is read first. After a change in between, the next comparison reads everything again. */
-  private async readAll(): Promise<Reference> {
-    const [[version], currencyRows, productRows, bankRows] = await this.database.pipeline({}, [
-      bind(READ_VERSION),
-      bind(READ_CURRENCIES),
-      bind(READ_PRODUCTS),
-      bind(READ_BANKS),
-    ] as const);
-    const currencies = new Map(currencyRows.map((row) => [row.id, currencyOf(row)]));
-    const products = productRows.map((row) => productOf(row, known(currencies, row.currency_id)));
-    return new Reference(
-      version!.version,
-      currencies,
-      new Map(products.map((product): [number, Product] => [product.id, product])),
-      new Map(bankRows.map((row) => [Number(row.id), bankOf(row)])),
-    );
+  private async readCurrent(): Promise<Reference> {
+    const [[row]] = await this.database.pipeline({}, [bind(READ_CURRENT)] as const);
+    if (!row) throw new Error('the reference data has no version');
+    return new Reference(row.version, row.facts);
   }
 }
 
 const asMade = (error: unknown) => (error instanceof Refusal ? new CommitInDoubtError(error) : error);
-
-const frozen = <Resource>(fields: { readonly [Name in keyof Resource]: Resource[Name] | null }) =>
-  Object.freeze(withoutNulls<Resource>(fields));
-
-const timesOf = ({ created_at, updated_at }: Times): { createdAt: Timestamp; updatedAt: Timestamp } => ({
-  createdAt: timestampOf(created_at),
-  updatedAt: timestampOf(updated_at),
-});
-
-function currencyOf(row: CurrencyRow): Currency {
-  const { id, code, name, symbol, decimals, swift_minimum: minimum } = row;
-  return frozen<Currency>({
-    id: id as Currency['id'],
-    code,
-    name,
-    symbol,
-    decimals,
-    swiftMinimumWithdrawalAmount: minimum as Currency['swiftMinimumWithdrawalAmount'] & string,
-    ...timesOf(row),
-  });
-}
-
-function productOf(row: ProductRow, currency: Currency): Product {
-  const { id, name, description } = row;
-  return frozen<Product>({
-    id: Number(id) as Product['id'],
-    name,
-    description,
-    ...timesOf(row),
-    edges: Object.freeze({ currency }),
-  });
-}
-
-function bankOf(row: BankRow): Bank {
-  const { id, name, country_code: countryCode, swift_code: swiftCode } = row;
-  return frozen<Bank>({ id: Number(id) as Bank['id'], name, countryCode, swiftCode, ...timesOf(row) });
-}

@@ -34,6 +34,12 @@ export function unpacking<Row>(columns: Columns<Row>): (values: readonly unknown
   };
 }
 
+/** Returns a writer of packed rows. */
+export function packing<Row>(columns: Columns<Row>): (row: Row) => unknown[] {
+  const names = entriesOf(columns).map(([name]) => name as keyof Row);
+  return (row) => names.map((name) => row[name]);
+}
+
 const entriesOf = <Row>(columns: Columns<Row>) => Object.entries(columns) as [string, (alias: string) => string][];
 
 /**

@@ -1,5 +1,5 @@
 import { minorUnits, toBalanceAmount, type Account, type AccountId, type BalanceId } from '@banking/domain';
-import type { Reference } from '../reference/reference-data.js';
+import type { Reference } from '../reference/reference.js';
 import { column, type Columns, digits } from './columns.js';
 import { type Composed, selectedOf } from './composed.js';
 import { timestampOf } from './timestamp-of.js';

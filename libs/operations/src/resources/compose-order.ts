@@ -8,7 +8,7 @@ import {
   type QuoteId,
   type TransferAmount,
 } from '@banking/domain';
-import type { Reference } from '../reference/reference-data.js';
+import type { Reference } from '../reference/reference.js';
 import { composeAccount } from './compose-account.js';
 import { composeRecipient } from './compose-recipient.js';
 import { PARTIES, type PartiesRow } from './parties.js';
@@ -19,13 +19,13 @@ import {
   transactionColumns,
   type TransactionRow,
 } from './compose-transaction.js';
-import { column, type Columns, digits, joined, packed, unpacking } from './columns.js';
+import { column, type Columns, digits, joined, packed, packing, unpacking } from './columns.js';
 import { type Composed, selectedOf } from './composed.js';
 import { timestampOf } from './timestamp-of.js';
 import { withoutNulls } from './without-nulls.js';
 
 interface OrderRow {
-  readonly orderId: bigint;
+  readonly orderId: bigint | number;
   readonly orderAmount: string;
   readonly orderStatus: string;
   readonly orderType: string;
@@ -37,13 +37,14 @@ interface OrderRow {
   readonly stopAt: string | null;
   readonly pausedAt: string | null;
   readonly pauseReason: string | null;
-  readonly quoteId: bigint | null;
+  readonly quoteId: bigint | number | null;
   readonly externalReference: string | null;
   readonly metadata: Readonly<Record<string, string>> | null;
   readonly orderCreatedAt: string;
   readonly orderUpdatedAt: string;
 }
-interface ExecutionRow {
+/** An execution without its transaction. */
+export interface ExecutionRow {
   readonly id: number;
   readonly sequence: number;
   readonly status: string;
@@ -91,6 +92,20 @@ const EXECUTED_TRANSACTION = transactionColumns('t.account_id');
 const TRANSACTION_LENGTH = Object.keys(EXECUTED_TRANSACTION).length;
 const transactionOf = unpacking(EXECUTED_TRANSACTION);
 const remittanceOf = unpacking(REMITTANCE_COLUMNS);
+const valuesOfExecution = packing(EXECUTION_COLUMNS);
+const valuesOfTransaction = packing(EXECUTED_TRANSACTION);
+const valuesOfRemittance = packing(REMITTANCE_COLUMNS);
+
+/** An execution in the form of `OrderFacts`. */
+export const packedExecution = (
+  execution: ExecutionRow,
+  transaction: TransactionRow | undefined,
+  remittance: RemittanceRow | undefined,
+): readonly unknown[] => [
+  ...valuesOfExecution(execution),
+  transaction ? valuesOfTransaction(transaction) : null,
+  remittance ? valuesOfRemittance(remittance) : null,
+];
 
 /** SQL expressions for a page of executions: how many of the latest, and optionally before which sequence. */
 interface Executions {

@@ -1,5 +1,5 @@
 import type { Beneficiary, BeneficiaryData, Recipient, RecipientId } from '@banking/domain';
-import type { Reference } from '../reference/reference-data.js';
+import type { Reference } from '../reference/reference.js';
 import { column, type Columns } from './columns.js';
 import { type Composed, selectedOf } from './composed.js';
 import { timestampOf } from './timestamp-of.js';
@@ -7,7 +7,7 @@ import { withoutNulls } from './without-nulls.js';
 
 /** What a recipient is composed of, with its beneficiary. */
 export interface RecipientRow {
-  readonly recipientId: bigint | null;
+  readonly recipientId: bigint | number | null;
   readonly recipientName: string;
   readonly recipientAccountCode: string;
   readonly recipientAlias: string | null;
@@ -16,11 +16,11 @@ export interface RecipientRow {
   readonly recipientUpdatedAt: string;
   readonly recipientCurrencyId: number;
   readonly recipientShowsCurrency: boolean;
-  readonly bankId: bigint | null;
+  readonly bankId: bigint | number | null;
 }
 
 export interface BeneficiaryRow {
-  readonly beneficiaryId: bigint | null;
+  readonly beneficiaryId: bigint | number | null;
   readonly beneficiaryData: BeneficiaryData;
   readonly beneficiaryCreatedAt: string;
   readonly beneficiaryUpdatedAt: string;

@@ -6,10 +6,10 @@ import type {
   Transaction,
   TransactionId,
 } from '@banking/domain';
-import type { Reference } from '../reference/reference-data.js';
+import type { Reference } from '../reference/reference.js';
 import { ACCOUNT_COLUMNS, type AccountRow, composeAccount } from './compose-account.js';
 import { composeTransfer, TRANSFER_COLUMNS, type TransferRow } from './compose-transfer.js';
-import { column, type Columns, joined, packed, unpacking } from './columns.js';
+import { column, type Columns, joined, packed, packing, unpacking } from './columns.js';
 import { type Composed, selectedOf } from './composed.js';
 import { timestampOf } from './timestamp-of.js';
 import { withoutNulls } from './without-nulls.js';
@@ -105,6 +105,15 @@ export const REMITTANCE_COLUMNS: Columns<RemittanceRow> = {
     select json_agg(${packed(EVENT_COLUMNS, 'e')} order by e.created_at, e.id)
     from remittance_event e where e.workspace_id = ${m}.workspace_id and e.remittance_id = ${m}.id)`,
 };
+
+const valuesOfTransfer = packing(TRANSFER_COLUMNS);
+const valuesOfAccount = packing(ACCOUNT_COLUMNS);
+
+/** A transfer in the form of `TransactionRow`, with its account unless that is known. */
+export const packedTransfer = (transfer: TransferRow, account: AccountRow | undefined): readonly unknown[] => [
+  ...valuesOfTransfer(transfer),
+  account ? valuesOfAccount(account) : null,
+];
 
 const transferOf = unpacking(TRANSFER_COLUMNS);
 const accountOf = unpacking(ACCOUNT_COLUMNS);

@@ -1,4 +1,4 @@
-import type { Reference } from '../reference/reference-data.js';
+import type { Reference } from '../reference/reference.js';
 import { selected } from './columns.js';
 
 /** How a resource is read: the columns of a row `t` and of its joins, and what composes the resource of them. */

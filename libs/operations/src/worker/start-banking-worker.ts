@@ -4,6 +4,7 @@ import { payoutHandler, type PayoutStop, receiveRailEvents, PAYOUT, SandboxRail 
 import { startWorker, type Chore, type Worker, type WorkerOptions, type WorkHandler } from '@banking/work-queue';
 import { deleteIfCancelled } from '../orders/cancel-order.js';
 import { ExpiredKeys } from '../idempotency/delete-expired-keys.js';
+import { deleteOldReference } from '../reference/reference-data.js';
 import type { OrderService } from '../orders/order-service.js';
 import { EXECUTION } from '../orders/order-statements.js';
 import { runOrder } from '../orders/run-order.js';
@@ -55,7 +56,7 @@ export function workOf(
   const expiredKeys = new ExpiredKeys(database);
   const deleting: Chore = {
     name: 'expired-keys',
-    run: () => expiredKeys.deleteBatch(),
+    run: async () => (await expiredKeys.deleteBatch()) + (await deleteOldReference(database)),
     idleMs: EXPIRED_KEYS_IDLE_MS,
   };
   const verification = new ContinuousVerification(database, onPayoutStop);

@@ -57,9 +57,9 @@ export const BOOKS_CONTROLS: readonly Control[] = [
     changes: [
       {
         file: LOCK,
-        from: '  const [locked, ...rows] = (await tx.pipeline([lock, ...reads])) as [AccountRow[], ...RowsOfEach<T>];',
-        to: `  const rows = await tx.pipeline(reads);
-  const [locked] = (await tx.pipeline([lock])) as unknown as [AccountRow[]];`,
+        from: '  const [locked, [clock], ...rows] = (await tx.pipeline([lock, bind(READ_CLOCK), ...reads])) as [',
+        to: `  const early = await tx.pipeline(reads);
+  const [locked, [clock], ...rows] = [...(await tx.pipeline([lock, bind(READ_CLOCK)])), ...early] as unknown as [`,
       },
     ],
     caughtBy: [{ spec: 'libs/ledger/src/lock-and-read.spec.ts', test: 'lockAndRead reads after it has locked' }],

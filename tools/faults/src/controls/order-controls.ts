@@ -38,25 +38,21 @@ export const ORDER_CONTROLS: readonly Control[] = [
       },
       {
         file: POST,
-        from: 'type PlacedOrders = Map<OrderDecision, Order>;',
-        to: 'type PlacedOrders = Map<OrderDecision, Order>;\nconst unstored = new WeakMap<object, readonly KeyedResponse[]>();',
+        from: 'interface Written {',
+        to: 'const unstored = new WeakMap<object, readonly KeyedResponse[]>();\n\ninterface Written {',
       },
       {
         file: POST,
-        from: '    return keyed.length === 0 ? [] : [storeResponses(keyed)];',
-        to: '    unstored.set(decisions, keyed);\n    return [];',
+        from: '  await write(tx, transactions, [...orderStatements(writes), ...(keyed.length === 0 ? [] : [storeResponses(keyed)])]);',
+        to: '  unstored.set(decisions, keyed);\n  await write(tx, transactions, orderStatements(writes));',
       },
       {
         file: POST,
-        from: `    return decisions.map((decision) => outcomeOf(decision, placed));
-  });`,
-        to: `    return { decisions, outcomes: decisions.map((decision) => outcomeOf(decision, placed)) };
-  }).then(async ({ decisions, outcomes }) => {
-    const keyed = unstored.get(decisions) ?? [];
-    const scope = { workspaces };
-    if (keyed.length > 0) await books.database.transaction(scope, (tx) => tx.commit([storeResponses(keyed)]));
-    return outcomes;
-  });`,
+        from: '  return Promise.all(decisions.map((decision) => outcomeOf(decision, resources, reference)));',
+        to: `  const keyed = unstored.get(decisions) ?? [];
+  const scope = { workspaces };
+  if (keyed.length > 0) await books.database.transaction(scope, (tx) => tx.commit([storeResponses(keyed)]));
+  return Promise.all(decisions.map((decision) => outcomeOf(decision, resources, reference)));`,
       },
     ],
     caughtBy: [
@@ -73,23 +69,20 @@ export const ORDER_CONTROLS: readonly Control[] = [
     changes: [
       {
         file: POST,
-        from: '  return books.database.transaction({ workspaces }, async (tx) => {',
-        to: `  return new Promise<OrderOutcome[]>((acknowledge, fail) => books.database.transaction({ workspaces }, async (tx) => {`,
+        from: '  const { decisions, resources } = await books.database.transaction({ workspaces }, async (tx) => {',
+        to: `  const written = new Promise<Written>((acknowledge, fail) => books.database.transaction({ workspaces }, async (tx) => {`,
       },
       {
         file: POST,
-        from: `    const placed = await writeDecisions(tx, decisions, compose);
-    existing.forEach((decision, index) => placed.set(decision, found[index]!));
-    return decisions.map((decision) => outcomeOf(decision, placed));
+        from: `    return writeDecisions(tx, decideOrders(locked.context, locked.lockedOrders), locked.accounts, compose);
   });`,
         to: `    const isEarly = orders.every((order) => order.kind === 'placement' && order.key === undefined);
     const commit: DbTransaction['commit'] = (bound) => (isEarly ? tx.pipeline(bound!) : tx.commit(bound));
     const early = { pipeline: tx.pipeline.bind(tx), change: tx.change.bind(tx), commit };
-    const placed = await writeDecisions(early, decisions, compose);
-    existing.forEach((decision, index) => placed.set(decision, found[index]!));
-    acknowledge(decisions.map((decision) => outcomeOf(decision, placed)));
+    acknowledge(await writeDecisions(early, decideOrders(locked.context, locked.lockedOrders), locked.accounts, compose));
     if (isEarly) await tx.commit();
-  }).catch(fail));`,
+  }).catch(fail));
+  const { decisions, resources } = await written;`,
       },
     ],
     caughtBy: [
