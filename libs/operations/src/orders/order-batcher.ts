@@ -14,8 +14,12 @@ interface WaitingOrder {
   isTaken: boolean;
 }
 
-/** Carries out a batch; see `postOrders`. */
-export type PostBatch = (orders: readonly PreparedOrder[], waitsForLocks: boolean) => Promise<readonly OrderOutcome[]>;
+/** Carries out a batch; see `postOrders`. Calls `onCommit` when the batch is decided and its commit is on the way. */
+export type PostBatch = (
+  orders: readonly PreparedOrder[],
+  waitsForLocks: boolean,
+  onCommit: () => void,
+) => Promise<readonly OrderOutcome[]>;
 
 /** A larger batch holds its locks for longer and gains no throughput. */
 const BATCH_MAX = 64;
@@ -23,12 +27,15 @@ const BATCH_MAX = 64;
 const WAITING_MAX = 2_000;
 /** One workspace cannot fill the whole queue. */
 const WORKSPACE_WAITING_MAX = 1_000;
+/** One batch is decided while the one before it is committed. More of them would be smaller, and gain no throughput. */
+const RUNNING_MAX = 2;
 /** Connections that may wait for accounts that another session has locked. The others stay free. */
 const CONTENDED_MAX = 2;
 
 /**
- * Group commit: orders that arrive during a commit form the next batch. Batches take one order of each workspace in turn, so that a busy
- * workspace delays the others little. The orders of one workspace keep their order.
+ * Group commit: orders that arrive while a batch is decided form the next batch, which is decided while the first is committed. Batches
+ * take one order of each workspace in turn, so that a busy workspace delays the others little. The orders of one account keep their order:
+ * an account is in one batch at a time, and its later orders wait for the end of that batch.
  *
  * An account that another session has locked does not delay the batch. Its orders leave the batch and wait for the account in batches of
  * their own. Contended accounts take turns as well, batch by batch.
@@ -42,7 +49,11 @@ export class OrderBatcher {
   private contendedRunners = 0;
   private waitingCount = 0;
   private readonly waitingOf = new Map<number, number>();
-  private isRunning = false;
+  /** The accounts of the running batches. */
+  private readonly runningAccounts = new Set<string>();
+  private runningBatches = 0;
+  /** Whether a batch is being decided. */
+  private isDeciding = false;
 
   constructor(private readonly postBatch: PostBatch) {}
 
@@ -80,31 +91,57 @@ export class OrderBatcher {
   }
 
   private enqueue(waiting: WaitingOrder): void {
-    const queue = this.contended.get(accountOf(waiting));
+    const account = accountOf(waiting);
+    const queue = this.contended.get(account);
     if (queue) {
       queue.push(waiting);
       return;
     }
     this.waiting.push(waiting.order.workspaceId, waiting);
-    if (this.isRunning) return;
-    this.isRunning = true;
     // Deferred, so that orders of the same turn of the event loop are in one batch.
-    setImmediate(() => void this.run());
+    if (this.mayDecide) setImmediate(() => this.decideNext());
   }
 
-  private async run(): Promise<void> {
-    while (!this.waiting.isEmpty) {
-      const batch = takeBatch(() => this.waiting.shift());
-      for (const locked of await this.carryOut(batch, false)) this.moveToContended(locked);
-    }
-    this.isRunning = false;
+  private get mayDecide(): boolean {
+    return !this.isDeciding && this.runningBatches < RUNNING_MAX && !this.waiting.isEmpty;
+  }
+
+  /** Begins the next batch, if there is one and another may run. */
+  private decideNext(): void {
+    if (!this.mayDecide) return;
+    const batch = takeBatch(() => this.waiting.shift((next) => !this.runningAccounts.has(accountOf(next))));
+    if (batch.length > 0) void this.runBatch(batch);
+  }
+
+  private async runBatch(batch: readonly WaitingOrder[]): Promise<void> {
+    const accounts = new Set(batch.map(accountOf));
+    for (const account of accounts) this.runningAccounts.add(account);
+    this.runningBatches += 1;
+    this.isDeciding = true;
+    let isDecided = false;
+    const onCommit = () => {
+      if (isDecided) return;
+      isDecided = true;
+      this.isDeciding = false;
+      this.decideNext();
+    };
+    const locked = await this.carryOut(batch, false, onCommit);
+    locked.forEach((waiting) => this.moveToContended(waiting));
+    for (const account of accounts) this.runningAccounts.delete(account);
+    this.runningBatches -= 1;
+    onCommit();
+    this.decideNext();
   }
 
   /** Returns the orders that another session's locks kept from being decided. */
-  private async carryOut(batch: readonly WaitingOrder[], waitsForLocks: boolean): Promise<WaitingOrder[]> {
+  private async carryOut(
+    batch: readonly WaitingOrder[],
+    waitsForLocks: boolean,
+    onCommit: () => void = () => undefined,
+  ): Promise<WaitingOrder[]> {
     if (batch.length === 0) return [];
     const orders = batch.map(({ order }) => order);
-    const outcomes = await this.postBatch(orders, waitsForLocks).catch((error: Error) =>
+    const outcomes = await this.postBatch(orders, waitsForLocks, onCommit).catch((error: Error) =>
       orders.map(() => failure(error)),
     );
     return batch.filter((waiting, index) => {

@@ -44,8 +44,8 @@ export class OrderService {
     this.facts = new BatchedReads((payments) => readPaymentFacts(database, payments, isSandbox));
     this.batcher =
       batcher ??
-      new OrderBatcher((orders, waitsForLocks) =>
-        postOrders({ books, reference: this.reading.reference }, orders, waitsForLocks),
+      new OrderBatcher((orders, waitsForLocks, onCommit) =>
+        postOrders({ books, reference: this.reading.reference }, orders, waitsForLocks, onCommit),
       );
     this.orderIds = new IdBlocks(database, 'customer_order_id_seq');
     this.executionIds = new IdBlocks(database, 'execution_id_seq');

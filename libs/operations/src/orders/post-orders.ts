@@ -27,16 +27,18 @@ export interface OrderPosting {
  * each order is `failed` with `CommitInDoubtError`, or refused with `unavailable`.
  *
  * @param waitsForLocks whether to wait for rows that another session has locked, or to leave their orders out
+ * @param onCommit called when the batch is decided, before its writes and COMMIT are sent
  * @returns an outcome for each order, in their order
  */
 export async function postOrders(
   posting: OrderPosting,
   orders: readonly PreparedOrder[],
   waitsForLocks: boolean,
+  onCommit: () => void = () => undefined,
 ): Promise<readonly OrderOutcome[]> {
   return bisect<PreparedOrder, OrderOutcome>(
     orders,
-    (batch) => postBatch(posting, batch, waitsForLocks),
+    (batch) => postBatch(posting, batch, waitsForLocks, onCommit),
     (order, error) => (error instanceof DatabaseError ? outcomeOfRejection(posting, order, error) : failure(error)),
   );
 }
@@ -45,6 +47,7 @@ async function postBatch(
   { books, reference }: OrderPosting,
   orders: readonly PreparedOrder[],
   waitsForLocks: boolean,
+  onCommit: () => void,
 ): Promise<OrderOutcome[]> {
   const posting = await preparePosting(books, orders.map(proposalOf));
   const workspaces = [...new Set([...posting.workspaces, ...orders.map(({ workspaceId }) => workspaceId)])];
@@ -56,7 +59,7 @@ async function postBatch(
     }));
   const { decisions, resources } = await books.database.transaction({ workspaces }, async (tx) => {
     const locked = await lockOrders(tx, posting, orders, waitsForLocks);
-    return writeDecisions(tx, decideOrders(locked.context, locked.lockedOrders), locked.accounts, compose);
+    return writeDecisions(tx, decideOrders(locked.context, locked.lockedOrders), locked.accounts, compose, onCommit);
   });
   return Promise.all(decisions.map((decision) => outcomeOf(decision, resources, reference)));
 }
@@ -84,6 +87,7 @@ async function writeDecisions(
   decisions: readonly OrderDecision[],
   accounts: AccountsByKey,
   compose: Compose,
+  onCommit: () => void,
 ): Promise<Written> {
   const writes = decisions.map(writesOf);
   const transactions = decisions.flatMap((decision) => (decision.kind === 'posted' ? decision.posted : []));
@@ -95,7 +99,10 @@ async function writeDecisions(
   });
   const { version, resources } = await compose(answers.map(({ facts }) => facts));
   const keyed = answers.flatMap(({ key, facts }) => (key ? [{ key, answer: orderRecord(version, facts) }] : []));
-  await write(tx, transactions, [...orderStatements(writes), ...(keyed.length === 0 ? [] : [storeResponses(keyed)])]);
+  const statements = [...orderStatements(writes), ...(keyed.length === 0 ? [] : [storeResponses(keyed)])];
+  const written = write(tx, transactions, statements);
+  onCommit();
+  await written;
   return { decisions, resources: new Map(answers.map(({ decision }, index) => [decision, resources[index]!])) };
 }
 

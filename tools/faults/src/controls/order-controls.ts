@@ -43,8 +43,8 @@ export const ORDER_CONTROLS: readonly Control[] = [
       },
       {
         file: POST,
-        from: '  await write(tx, transactions, [...orderStatements(writes), ...(keyed.length === 0 ? [] : [storeResponses(keyed)])]);',
-        to: '  unstored.set(decisions, keyed);\n  await write(tx, transactions, orderStatements(writes));',
+        from: '  const statements = [...orderStatements(writes), ...(keyed.length === 0 ? [] : [storeResponses(keyed)])];',
+        to: '  unstored.set(decisions, keyed);\n  const statements = orderStatements(writes);',
       },
       {
         file: POST,
@@ -74,12 +74,12 @@ export const ORDER_CONTROLS: readonly Control[] = [
       },
       {
         file: POST,
-        from: `    return writeDecisions(tx, decideOrders(locked.context, locked.lockedOrders), locked.accounts, compose);
+        from: `    return writeDecisions(tx, decideOrders(locked.context, locked.lockedOrders), locked.accounts, compose, onCommit);
   });`,
         to: `    const isEarly = orders.every((order) => order.kind === 'placement' && order.key === undefined);
     const commit: DbTransaction['commit'] = (bound) => (isEarly ? tx.pipeline(bound!) : tx.commit(bound));
     const early = { pipeline: tx.pipeline.bind(tx), change: tx.change.bind(tx), commit };
-    acknowledge(await writeDecisions(early, decideOrders(locked.context, locked.lockedOrders), locked.accounts, compose));
+    acknowledge(await writeDecisions(early, decideOrders(locked.context, locked.lockedOrders), locked.accounts, compose, onCommit));
     if (isEarly) await tx.commit();
   }).catch(fail));
   const { decisions, resources } = await written;`,
