@@ -77,7 +77,7 @@ async function questionAbout(call: CallerOptions, headers: Readonly<Record<strin
     callConcurrently(together, seconds, async () => void (await get(ids[turn++ % ids.length] as number)));
   return {
     name: `client.workspace(${workspaceId}).transfers.get(id), ${together} at once`,
-    control: 'fetch of the same URL with the same headers, and response.json()',
+    control: 'fetch of the same URL, and response.json()',
     aim: THROUGHPUT_AIM,
     sides: { ours: inTurn(byClient), control: inTurn(byFetch) },
   };

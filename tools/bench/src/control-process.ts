@@ -6,12 +6,15 @@ import { leanTransfers } from './lean-transfer.js';
 /** As many as the service has. */
 const CONNECTIONS = 8;
 
-async function main({ dataDir, answers, transferHeaders }: ControlOptions): Promise<void> {
+async function main({ dataDir, answers, transferHeaders, pageHeaders = {} }: ControlOptions): Promise<void> {
   const embedded = await attachEmbeddedServer({ dataDir });
   const transfers = await leanTransfers(embedded.connection, CONNECTIONS);
   const server = fastify();
   server.get<{ Params: { id: string } }>('/transfers/:id', async ({ params }, reply) =>
     reply.headers(transferHeaders).send(await transfers.read(params.id)),
+  );
+  server.get<{ Querystring: { limit: string } }>('/transfers', async ({ query: { limit } }, reply) =>
+    reply.headers(pageHeaders[limit] ?? {}).send(await transfers.page(limit)),
   );
   for (const [path, { headers, body }] of Object.entries(answers)) {
     const bytes = Buffer.from(body);

@@ -12,6 +12,8 @@ export interface ControlOptions {
   readonly answers: Readonly<Record<string, RecordedResponse>>;
   /** What the service sends with a transfer. */
   readonly transferHeaders: RecordedResponse['headers'];
+  /** What the service sends with a page of transfers, by limit. */
+  readonly pageHeaders?: Readonly<Record<string, RecordedResponse['headers']>>;
 }
 
 /** What a control passes on. */

@@ -5,6 +5,7 @@ import { bind, sqlStatement } from '@banking/postgres';
 
 /** Transactions of one database transaction, two transfers each. */
 const BATCH = 500;
+const ACCOUNTS_MAX = 1_000;
 
 /** Northwind Trading, of which Ada is an admin in the demo data. */
 const WORKSPACE = 1;
@@ -13,12 +14,14 @@ const COUNT = sqlStatement<{ transfer_count: bigint }>(
   'bench_count',
   'select count(*) as transfer_count from transfer',
 );
+/** Of the currency with the most accounts. */
 const ACCOUNTS = sqlStatement<{ id: bigint; currency_id: number }>(
   'bench_accounts',
   `select id, currency_id from account
-   where workspace_id = $1 and kind = 'customer' and currency_id in (
-     select currency_id from account where workspace_id = $1 and kind = 'customer' group by currency_id having count(*) > 1)
-   order by currency_id, balance desc limit 2`,
+   where workspace_id = $1 and kind = 'customer' and status = 'enabled' and balance >= 100 and currency_id = (
+     select currency_id from account where workspace_id = $1 and kind = 'customer' and status = 'enabled'
+     group by currency_id order by count(*) desc, currency_id limit 1)
+   order by balance desc, id limit $2`,
 );
 const SAMPLE = sqlStatement<{ id: bigint }>(
   'bench_sample',
@@ -27,32 +30,37 @@ const SAMPLE = sqlStatement<{ id: bigint }>(
 );
 
 /**
- * Posts transfers between two accounts of a demo workspace, there and back, until the books hold this many.
+ * Posts transfers between accounts of a demo workspace, each to the next and the last to the first, until the books hold this many.
  *
  * @param onProgress receives the number of transfers after every batch
+ * @returns how many were posted
  */
 export async function fillBooks(
   { books, database }: Deployment,
   transfers: number,
   onProgress: (transfers: number) => void,
-): Promise<void> {
-  const [[counted], [one, other]] = await database.pipeline({ workspaces: [WORKSPACE] }, [
+): Promise<number> {
+  const [[counted], accounts] = await database.pipeline({ workspaces: [WORKSPACE] }, [
     bind(COUNT),
-    bind(ACCOUNTS, WORKSPACE),
+    bind(ACCOUNTS, WORKSPACE, ACCOUNTS_MAX),
   ] as const);
-  if (!counted || !one || !other) throw new Error('the demo data has no two accounts of one currency');
-  let there = Number(counted.transfer_count);
+  if (!counted || accounts.length < 2) throw new Error('the demo data has no two accounts of one currency');
+  const before = Number(counted.transfer_count);
+  let there = before;
+  let turn = 0;
   while (there < transfers) {
     const count = Math.min(BATCH, Math.ceil((transfers - there) / 2));
-    const proposals = Array.from({ length: count }, (_, index): Proposal => {
-      const [from, to] = index % 2 === 0 ? [one, other] : [other, one];
-      return { entries: [between(Number(from.id), Number(to.id), one.currency_id)] };
+    const proposals = Array.from({ length: count }, (): Proposal => {
+      const [from, to] = [accounts[turn % accounts.length]!, accounts[(turn + 1) % accounts.length]!];
+      turn += 1;
+      return { entries: [between(Number(from.id), Number(to.id), from.currency_id)] };
     });
     const outcomes = await post(books, proposals);
     outcomes.forEach(requirePosted);
     there += 2 * count;
     onProgress(there);
   }
+  return there - before;
 }
 
 function between(from: number, to: number, currencyId: number): Entry {

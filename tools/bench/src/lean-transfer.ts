@@ -2,8 +2,8 @@ import { Pool } from 'pg';
 import type { ConnectionOptions } from '@banking/postgres';
 
 /**
- * The leanest way to the bytes of `GET /transfers/{transferId}`, for a control: one statement without row-level security, reference data
- * in memory, and JSON by joining texts. It shares no code with the service.
+ * The leanest way to the bytes of `GET /transfers/{transferId}` and of the first page of `GET /transfers`, for a control: one SQL
+ * statement each without row-level security, reference data in memory, and JSON by joining texts. It shares no code with the service.
  */
 const ACCOUNT = (a: string) => `
   json_build_array(${a}.id, ${a}.name, ${a}.status, ${a}.type, ${a}.alias, ${a}.code, ${a}.created_at, ${a}.updated_at,
@@ -11,8 +11,8 @@ const ACCOUNT = (a: string) => `
 const TRANSFER = (t: string) => `
   ${t}.id, ${t}.amount::text, ${t}.description, ${t}.direction, ${t}.type, ${t}.purpose, ${t}.fee_amount::text, ${t}.created_at,
   ${t}.balance_after`;
-const STATEMENT = `
-  select json_build_array(${TRANSFER('t')}) as transfer, ${ACCOUNT('a')} as account,
+const FACTS = `
+  json_build_array(${TRANSFER('t')}) as transfer, ${ACCOUNT('a')} as account,
     json_build_array(x.id, x.status, x.hash,
       (select e.order_id from execution e where e.workspace_id = $1 and e.transaction_id = x.id),
       x.return_of, (select y.id from transaction y where y.workspace_id = $1 and y.return_of = x.id), x.created_at, x.updated_at) as transaction,
@@ -27,14 +27,20 @@ const STATEMENT = `
     case when r.id is not null then json_build_array(r.id, r.name, r.account_code, r.alias, r.saved, r.created_at, r.updated_at, r.bank_id,
       case when r.kind = 'international' or exists (
         select from account_code c where c.code = r.account_code and c.workspace_id = $1) then r.currency_id end,
-      n.id, n.data, n.created_at, n.updated_at) end as recipient
-  from transfer t
+      n.id, n.data, n.created_at, n.updated_at) end as recipient`;
+const JOINS = `
   join account a on a.workspace_id = $1 and a.id = t.account_id
   join transaction x on x.workspace_id = $1 and x.id = t.transaction_id
   left join remittance m on m.workspace_id = $1 and m.transaction_id = x.id
   left join recipient r on r.workspace_id = $1 and r.id = t.recipient_id
-  left join beneficiary n on n.workspace_id = $1 and n.recipient_id = r.id
-  where t.workspace_id = $1 and t.id = $2 and a.kind = 'customer'`;
+  left join beneficiary n on n.workspace_id = $1 and n.recipient_id = r.id`;
+const ONE = `select ${FACTS} from transfer t ${JOINS} where t.workspace_id = $1 and t.id = $2 and a.kind = 'customer'`;
+/** The newest transfers on accounts of customers, which are those with a version. */
+const PAGE = `
+  select ${FACTS}
+  from (select * from transfer l where l.workspace_id = $1 and l.account_version is not null
+        order by l.created_at desc, l.id desc limit $2) t ${JOINS}
+  order by t.created_at desc, t.id desc`;
 
 const REFERENCE = `
   select 'currency' as kind, id::bigint, json_strip_nulls(json_build_object('id', id, 'code', code, 'name', name, 'symbol', symbol,
@@ -51,7 +57,7 @@ const REFERENCE = `
 type Values = readonly unknown[];
 type Row = Readonly<Record<string, Values | null>>;
 
-/** Opens the control's own connections. The returned function reads one transfer of workspace 1 as JSON. */
+/** Opens the control's own connections. The returned functions read transfers of workspace 1 as JSON. */
 export async function leanTransfers(connection: ConnectionOptions, connections: number) {
   const pool = new Pool({
     ...connection,
@@ -69,8 +75,13 @@ export async function leanTransfers(connection: ConnectionOptions, connections: 
   }
   return {
     async read(id: string): Promise<string | undefined> {
-      const result = await pool.query<Row>({ name: 'lean_transfer', text: STATEMENT, values: [1, id] });
-      return result.rows[0] && transferJson(reference, result.rows[0]);
+      const result = await pool.query<Row>({ name: 'lean_transfer', text: ONE, values: [1, id] });
+      return result.rows[0] && transferJson(composerOf(reference), result.rows[0]);
+    },
+    async page(limit: string): Promise<string> {
+      const result = await pool.query<Row>({ name: 'lean_page', text: PAGE, values: [1, limit] });
+      const composer = composerOf(reference);
+      return `[${result.rows.map((row) => transferJson(composer, row)).join(',')}]`;
     },
     end: () => pool.end(),
   };
@@ -78,12 +89,28 @@ export async function leanTransfers(connection: ConnectionOptions, connections: 
 
 type Reference = ReadonlyMap<string, string>;
 
-function transferJson(reference: Reference, row: Row): string {
-  const account = accountJson(reference, row['account']!);
+interface Composer {
+  readonly reference: Reference;
+  readonly account: (values: Values) => string;
+}
+
+/** Composes each account once per response. */
+function composerOf(reference: Reference): Composer {
+  const composed = new Map<unknown, string>();
+  const account = (values: Values) => {
+    const json = composed.get(values[0]) ?? accountJson(reference, values);
+    composed.set(values[0], json);
+    return json;
+  };
+  return { reference, account };
+}
+
+function transferJson({ reference, account: composeAccount }: Composer, row: Row): string {
+  const account = composeAccount(row['account']!);
   const { recipient, remittance, transfers } = row;
   const [id, status, hash, orderId, returnOf, returnedBy, created, updated] = row['transaction']!;
   const siblings = (transfers as Values[]).map((values) =>
-    movementJson(values, values[9] === null ? account : accountJson(reference, values[9] as Values), ''),
+    movementJson(values, values[9] === null ? account : composeAccount(values[9] as Values), ''),
   );
   const tracking = remittance ? `"internationalRemittance":${remittanceJson(remittance)},` : '';
   const transaction = `{${fields({ id, status, hash, orderID: orderId, returnOf, returnedBy })},${times(created, updated)},"edges":{${tracking}"transfers":[${siblings.join(',')}]}}`;
@@ -126,11 +153,14 @@ function remittanceJson([id, created, updated, events]: Values): string {
   return `{"id":${String(id)},${times(created, updated)},"edges":{"events":[${all.join(',')}]}}`;
 }
 
-const fields = (values: Readonly<Record<string, unknown>>) =>
-  Object.entries(values)
-    .filter(([, value]) => value !== null)
-    .map(([name, value]) => `"${name}":${JSON.stringify(value)}`)
-    .join(',');
+function fields(values: Readonly<Record<string, unknown>>): string {
+  let text = '';
+  for (const name in values) {
+    const value = values[name];
+    if (value !== null) text += `${text && ','}"${name}":${typeof value === 'number' ? value : JSON.stringify(value)}`;
+  }
+  return text;
+}
 const times = (created: unknown, updated: unknown) => `"createdAt":"${time(created)}","updatedAt":"${time(updated)}"`;
 
 /** `2026-11-21T09:30:00.5+00:00` of json_build_array with the six digits of the service. */

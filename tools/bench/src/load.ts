@@ -96,7 +96,8 @@ export async function callConcurrently(
 
 const IS_LINUX = process.platform === 'linux';
 
-function residentMbOf(pid: number): number {
+/** The resident memory of a process. */
+export function residentMbOf(pid: number): number {
   if (!IS_LINUX) return Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' })) / 1024;
   const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return Number(kilobytes) / 1024;

@@ -1,5 +1,8 @@
 import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Summary } from './summary.js';
 
 const MAIN = join(__dirname, '../dist/main.js');
 
@@ -31,7 +34,16 @@ describe('benchmark command', () => {
     const { status, stdout, stderr } = bench('lists', ...little, '--json');
 
     expect({ status, stderr: status === 0 ? '' : stderr }).toEqual({ status: 0, stderr: '' });
-    expect(JSON.parse(stdout).comparisons[0].pairs[0].ours.perSecond).toBeGreaterThan(0);
+    const { comparisons } = JSON.parse(stdout);
+    expect(comparisons.map(({ name }: { name: string }) => name)).toEqual([
+      'GET /transfers, page 7 of 700 transfers',
+      'GET /transfers?limit=25',
+      'GET /transfers?limit=100',
+    ]);
+    for (const { pairs } of comparisons) {
+      expect(pairs[0].ours.perSecond).toBeGreaterThan(0);
+      expect(pairs[0].control.perSecond).toBeGreaterThan(0);
+    }
     expect(bench('lists', ...little.slice(0, -1), '99').stderr).toContain('items before that page');
   }, 120_000);
 
@@ -117,5 +129,51 @@ describe('benchmark command', () => {
     expect(placing.service + placing.database).toBeGreaterThan(0);
     expect(payingOut.service + payingOut.database).toBeGreaterThan(0);
     expect(share).toBeLessThan(1);
+  }, 120_000);
+
+  it('runs benches in processes of their own and writes their figures, from which table and chart are made', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'bench-spec-'));
+    const file = join(folder, 'all.json');
+    try {
+      const { status, stdout, stderr } = bench(
+        'all',
+        '--brief',
+        '--json',
+        file,
+        '--only',
+        'settled',
+        'fresh',
+        'memory',
+      );
+
+      expect({ status, stderr: status === 0 ? '' : stderr }).toEqual({ status: 0, stderr: '' });
+      expect(stderr).toContain('Proving the books');
+      const { environment, isBrief, benches } = JSON.parse(readFileSync(file, 'utf8')) as Summary;
+      expect(environment.postgres).toMatch(/^\d+\.\d+/);
+      expect(isBrief).toBe(true);
+      expect(benches.map(({ bench: name, figures }) => [name, figures.map(({ unit }) => unit)])).toEqual([
+        ['settled', ['ratio', 'per second', 'ratio', 'MB']],
+        ['fresh', ['ratio', 'MB']],
+        ['memory', ['MB', 'MB per minute']],
+      ]);
+      for (const { value, unit } of benches.flatMap(({ figures }) => figures)) {
+        if (unit !== 'MB per minute') expect(value).toBeGreaterThan(0);
+      }
+      expect(bench('table', file).stdout).toBe(stdout);
+      expect(bench('chart', file).stdout).toContain('<svg ');
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }, 240_000);
+
+  it('measures reads, lists and orders in grown books', () => {
+    const little = ['--rounds', '1', '--seconds', '1', '--connections', '2', '--accounts', '2'];
+
+    const { status, stdout, stderr } = bench('grown', ...little, '--transfers', '300', '--grown-to', '500', '--json');
+
+    expect({ status, stderr: status === 0 ? '' : stderr }).toEqual({ status: 0, stderr: '' });
+    const { comparisons } = JSON.parse(stdout);
+    expect(comparisons).toHaveLength(4);
+    for (const { pairs } of comparisons) expect(pairs[0].ours.perSecond).toBeGreaterThan(0);
   }, 120_000);
 });

@@ -18,7 +18,10 @@ describe('benchmark command', () => {
   });
 
   it.each([
-    [[], 'error: missing command: reads, lists, orders, client, gateway or verification'],
+    [
+      [],
+      'error: missing command: reads, lists, orders, settled, fresh, grown, memory, client, gateway, verification, all, table, chart',
+    ],
     [['writes'], "unknown command 'writes'"],
     [['reads', '--sideways'], "unknown option '--sideways'"],
     [['reads', '--rounds'], 'argument missing'],

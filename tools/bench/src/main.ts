@@ -1,14 +1,23 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { BENCHES, benchAll } from './all.js';
 import { benchClient } from './client.js';
+import { benchFresh } from './fresh.js';
 import { benchGateway } from './gateway.js';
+import { benchGrown } from './grown.js';
 import { benchLists } from './lists.js';
+import { benchMemory } from './memory.js';
 import { benchOrders, CASES } from './orders.js';
 import type { Result } from './request.js';
 import { benchReads } from './reads.js';
 import { report } from './report.js';
+import { benchSettled } from './settled.js';
+import { readSummary } from './summary.js';
+import { tableOf } from './table.js';
+import { chartOf } from './chart.js';
 import { benchVerification, reportVerification } from './verification.js';
 
 const MISUSED = 2;
+const COMMANDS = [...BENCHES, 'all', 'table', 'chart'];
 
 function wholeFrom(least: number): (text: string) => number {
   return (text) => {
@@ -27,13 +36,18 @@ const program = new Command('bench')
   .allowExcessArguments(false);
 
 /** A command with the options of every measurement. */
-function bench(name: string, summary: string, description: string, connections = 32): Command {
+function bench(
+  name: string,
+  summary: string,
+  description: string,
+  { connections = 32, seconds = 5 }: { readonly connections?: number; readonly seconds?: number } = {},
+): Command {
   return program
     .command(name)
     .summary(summary)
     .description(description)
     .addOption(count('--rounds', 'rounds that measure each pair', 5))
-    .addOption(count('--seconds', 'seconds per side and round', 5))
+    .addOption(count('--seconds', 'seconds per side and round', seconds))
     .addOption(count('--connections', 'concurrent connections', connections))
     .option('--json', 'print every measurement as JSON');
 }
@@ -56,7 +70,11 @@ bench(
   .addOption(count('--grown-to', 'transfers in the larger books of the comparison', 1_000_000))
   .action(async ({ json, ...options }) => print(await benchReads({ ...options, onProgress }), json));
 
-bench('lists', 'a late page of a long list', 'Reads a late page of the transfers, compared with the first page.')
+bench(
+  'lists',
+  'pages of a long list',
+  'Reads a late page of the transfers, compared with the first page. Then reads first pages, compared with a bare Fastify server.',
+)
   .addOption(count('--transfers', 'transfers in the books', 1_000_000))
   .addOption(count('--page', 'page to compare with the first page, of 100 transfers each', 1_000))
   .action(async ({ json, ...options }) => print(await benchLists({ ...options, onProgress }), json));
@@ -73,10 +91,52 @@ bench(
   .action(async ({ json, ...options }) => print(await benchOrders({ ...options, onProgress }), json));
 
 bench(
+  'settled',
+  'placing and carrying out orders',
+  'Places orders over HTTP and carries them out with all events of the network, until nothing is pending. Compares that with orders ' +
+    'accepted without a worker, and one process with two.',
+  { seconds: 30 },
+)
+  .addOption(count('--accounts', 'accounts that place the orders', 1_000))
+  .action(async ({ json, ...options }) => print(await benchSettled({ ...options, onProgress }), json));
+
+bench(
+  'fresh',
+  'a new database in its first minute',
+  'Places orders over HTTP in a new database, compared with the same database after ANALYZE. Each round makes a new database.',
+  { seconds: 60 },
+)
+  .addOption(count('--accounts', 'accounts that place the orders', 1_000))
+  .action(async ({ json, ...options }) => print(await benchFresh({ ...options, onProgress }), json));
+
+bench(
+  'grown',
+  'reads, lists and orders in large books',
+  'Reads transfers and lists and places orders over HTTP in large books, compared with small books.',
+)
+  .addOption(count('--accounts', 'accounts of the transfers, which place the orders too', 1_000, 2))
+  .addOption(count('--transfers', 'transfers in the small books', 10_000))
+  .addOption(count('--grown-to', 'transfers in the large books', 5_000_000))
+  .action(async ({ json, ...options }) => print(await benchGrown({ ...options, onProgress }), json));
+
+program
+  .command('memory')
+  .summary('memory of the service under load')
+  .description(
+    'Places orders and reads transfers and lists. Prints the highest resident memory of the service, and its slope.',
+  )
+  .addOption(count('--seconds', 'seconds of load', 600))
+  .addOption(count('--connections', 'concurrent connections', 32))
+  .addOption(count('--transfers', 'transfers in the books', 10_000))
+  .addOption(count('--accounts', 'accounts that place the orders', 1_000))
+  .option('--json', 'print every sample as JSON')
+  .action(async ({ json, ...options }) => print(await benchMemory({ ...options, onProgress }), json));
+
+bench(
   'client',
   'cost and memory growth of client calls',
   'Reads recorded transfers with the client, compared with fetch in the same process. Then measures memory growth.',
-  16,
+  { connections: 16 },
 )
   .addOption(count('--calls', 'calls of the memory measurement', 200_000, 10))
   .action(async ({ json, ...options }) => print(await benchClient({ ...options, onProgress }), json));
@@ -85,7 +145,7 @@ bench(
   'gateway',
   'reading through a gateway',
   'Reads transfers through a gateway, compared with a bare Fastify proxy of the same upstream. Then measures memory growth.',
-  16,
+  { connections: 16 },
 )
   .addOption(count('--requests', 'requests of the memory measurement', 200_000, 10))
   .action(async ({ json, ...options }) => print(await benchGateway({ ...options, onProgress }), json));
@@ -105,9 +165,38 @@ program
     process.stdout.write(`${json ? JSON.stringify(result, null, 2) : reportVerification(result)}\n`);
   });
 
+program
+  .command('all')
+  .summary('every bench')
+  .description('Runs every bench, each in a process of its own, and prints a table in Markdown. Takes about two hours.')
+  .option(
+    '--json <file>',
+    'write machine, versions, date and figures; benches that do not run keep their figures in the file',
+  )
+  .addOption(new Option('--only <names...>', 'benches to run').choices(BENCHES).default(BENCHES))
+  .option('--brief', 'the smallest sizes, to try the commands; the figures mean nothing', false)
+  .action(async ({ json, only, brief }) => {
+    process.stdout.write(`${tableOf(await benchAll({ file: json, only, isBrief: brief, onProgress }))}\n`);
+  });
+
+program
+  .command('table')
+  .argument('<file>', 'a file of bench all --json')
+  .description('Prints the figures of a file as Markdown.')
+  .action((file: string) => {
+    process.stdout.write(`${tableOf(readSummary(file))}\n`);
+  });
+
+program
+  .command('chart')
+  .argument('<file>', 'a file of bench all --json')
+  .description('Prints a bar chart of the figures of a file, each beside its control, as SVG.')
+  .action((file: string) => {
+    process.stdout.write(chartOf(readSummary(file)));
+  });
+
 async function main(): Promise<void> {
-  if (process.argv.length < 3)
-    program.error('error: missing command: reads, lists, orders, client, gateway or verification');
+  if (process.argv.length < 3) program.error(`error: missing command: ${COMMANDS.join(', ')}`);
   await program.parseAsync();
 }
 

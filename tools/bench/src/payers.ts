@@ -61,14 +61,15 @@ const ADA = 'ada@northwind.example';
 const TOGETHER = 8;
 const ORDERS_TOGETHER = 64;
 
-/**
- * Makes accounts, workspaces and recipients, and places two orders of each payer, so that there is something in every table when
- * they are counted.
- */
-export async function makePayers(
-  dataDir: string,
-  { accounts, workspaces }: { readonly accounts: number; readonly workspaces: number },
-): Promise<Payers> {
+export interface PayersOptions {
+  readonly accounts: number;
+  readonly workspaces: number;
+  /** How many of the payers of each case place two orders, so that no table is empty when it is analyzed. Default all. */
+  readonly placing?: number;
+}
+
+/** Makes accounts, workspaces and recipients. */
+export async function makePayers(dataDir: string, { accounts, workspaces, placing }: PayersOptions): Promise<Payers> {
   const deployment = await openDeployment({ dataDir, isSandbox: true });
   await makeDemoData(deployment);
   const directory = await deployment.openProvisioning();
@@ -91,7 +92,10 @@ export async function makePayers(
       await addGrant(directory, ACTOR, { workspaceId: id, email: ADA, role: 'admin' });
       far.push(...(await openIn(id as WorkspaceId, Math.ceil(accounts / workspaces))));
     }
-    await placeSome(deployment, [...spread, ...far, ...hot]);
+    await placeSome(
+      deployment,
+      [spread, far, hot].flatMap((payers) => payers.slice(0, placing)),
+    );
     return { accounts: spread, workspaces: far, hot };
   } finally {
     await directory.end();

@@ -2,6 +2,7 @@ import { type Pair, type Spread, spreadOf } from './comparison.js';
 import { type Growth, settledGrowthOf } from './growth.js';
 import type { Measured } from './load.js';
 import { type Comparison, comparedOf, type Result } from './request.js';
+import { growthOf, type Residence } from './residence.js';
 
 const round = (value: number, digits: number) => value.toLocaleString('en', { maximumFractionDigits: digits });
 const ratio = ({ median, min, max }: Spread) => `${median.toFixed(2)} (${min.toFixed(2)} to ${max.toFixed(2)})`;
@@ -35,15 +36,22 @@ function comparedLine({ aim, ...comparison }: Comparison): string {
 }
 
 function comparisonLines(comparison: Comparison): string[] {
-  const { name, control, p99AimMs, pairs } = comparison;
+  const { name, control, perSecondAim, p99AimMs, pairs } = comparison;
   const all = (which: keyof Pair<Measured>) => pairs.map((pair) => pair[which]);
   return [
     `${name}`,
     comparedLine(comparison),
+    ...(perSecondAim === undefined
+      ? []
+      : [rateLine(spreadOf(all('ours').map(({ perSecond }) => perSecond)), perSecondAim)]),
     ...(p99AimMs === undefined ? [] : [p99Line(spreadOf(all('ours').map(({ p99Ms }) => p99Ms)), p99AimMs)]),
     side('ours', all('ours')),
     `${side('control', all('control'))} (${control})`,
   ];
+}
+
+function rateLine({ median }: Spread, aim: number): string {
+  return `  rate     ${round(median, 0)} per second, aim ≥ ${aim}: ${verdict(median >= aim, round(aim - median, 0))}`;
 }
 
 function p99Line(p99: Spread, aimMs: number): string {
@@ -70,11 +78,22 @@ function growthLines(growth: Growth): string[] {
   ];
 }
 
+function residenceLines(residence: Residence): string[] {
+  const { name, highestAimMb, slopeAimMbPerMinute: slopeAim } = residence;
+  const { highestMb, slopeMbPerMinute: slope } = growthOf(residence);
+  return [
+    `${name}`,
+    `  highest  ${round(highestMb, 0)} MB, aim ≤ ${highestAimMb} MB: ${verdict(highestMb <= highestAimMb, `${round(highestMb - highestAimMb, 0)} MB`)}`,
+    `  slope    ${slope.toFixed(2)} MB per minute, aim ≤ ${slopeAim}: ${verdict(slope <= slopeAim, (slope - slopeAim).toFixed(2))}`,
+  ];
+}
+
 /** The result as text: ratios first, because absolute figures depend on the machine. */
-export function report({ comparisons, residentMb, residentAimMb, growths = [] }: Result): string {
+export function report({ comparisons, residentMb, residentAimMb, growths = [], residences = [] }: Result): string {
   return [
     ...comparisons.map((comparison) => comparisonLines(comparison).join('\n')),
     ...growths.map((growth) => growthLines(growth).join('\n')),
+    ...residences.map((residence) => residenceLines(residence).join('\n')),
     ...(residentMb === undefined ? [] : [residentLine(residentMb, residentAimMb)]),
   ].join('\n\n');
 }

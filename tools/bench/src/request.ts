@@ -1,6 +1,7 @@
 import { inPairs, type Pair, ratiosOf, type Spread, spreadOf } from './comparison.js';
 import type { LoadRun, Measured } from './load.js';
 import type { Growth } from './growth.js';
+import type { Residence } from './residence.js';
 
 /** The options of a measurement. */
 export interface Effort {
@@ -22,12 +23,18 @@ export interface ComparisonPlan {
   readonly compares?: 'perSecond' | 'p50Ms' | 'addedMs';
   /** Undefined if the figure is only reported. */
   readonly aim?: number;
+  /** For the service alone, per second of this machine. */
+  readonly perSecondAim?: number;
+  /** False if the chart leaves the comparison out. */
+  readonly isCharted?: boolean;
   /** For the service alone, in milliseconds of this machine. */
   readonly p99AimMs?: number;
+  /** Whether each run of a side warms up by itself, because it starts its own processes. */
+  readonly warmsUp?: boolean;
   readonly sides: Pair<LoadRun>;
 }
 
-export type Comparison = Omit<ComparisonPlan, 'sides'> & { readonly pairs: readonly Pair<Measured>[] };
+export type Comparison = Omit<ComparisonPlan, 'sides' | 'warmsUp'> & { readonly pairs: readonly Pair<Measured>[] };
 
 /** The result of a measurement. */
 export interface Result {
@@ -36,6 +43,7 @@ export interface Result {
   readonly residentMb: number | undefined;
   readonly residentAimMb?: number | undefined;
   readonly growths?: readonly Growth[];
+  readonly residences?: readonly Residence[];
 }
 
 /** The compared figure of each round. */
@@ -45,6 +53,9 @@ export function comparedOf({ compares = 'perSecond', pairs }: Pick<Comparison, '
 }
 
 const WARM_UP_MAX_S = 2;
+
+/** The duration of the warm-up before runs of so many seconds. */
+export const warmUpOf = (seconds: number) => Math.min(WARM_UP_MAX_S, seconds);
 
 /** Runs the comparisons one after another. */
 export async function compareAll(questions: readonly ComparisonPlan[], effort: Effort): Promise<Comparison[]> {
@@ -60,13 +71,14 @@ export function resultOf(comparisons: readonly Comparison[], residentAimMb?: num
   return { comparisons, residentMb: residentMb > 0 ? residentMb : undefined, residentAimMb };
 }
 
-async function compare({ sides, ...question }: ComparisonPlan, effort: Effort): Promise<Comparison> {
+async function compare({ sides, warmsUp = false, ...question }: ComparisonPlan, effort: Effort): Promise<Comparison> {
   const { name } = question;
   const { rounds, seconds, onProgress } = effort;
-  onProgress(`${name}: warming up`);
-  const warmUp = Math.min(WARM_UP_MAX_S, seconds);
-  await sides.ours(warmUp);
-  await sides.control(warmUp);
+  if (!warmsUp) {
+    onProgress(`${name}: warming up`);
+    await sides.ours(warmUpOf(seconds));
+    await sides.control(warmUpOf(seconds));
+  }
   onProgress(`${name}: ${rounds} rounds of ${seconds} s per side`);
   const pairs = await inPairs(rounds, { ours: () => sides.ours(seconds), control: () => sides.control(seconds) });
   const compared = { ...question, pairs };

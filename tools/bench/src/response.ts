@@ -19,3 +19,11 @@ export async function recordResponse({ url, headers }: BenchTarget, path: string
   const sent = [...response.headers].filter(([name]) => !MADE_ANEW.includes(name));
   return { headers: Object.fromEntries(sent), body: await response.text() };
 }
+
+/** A control with other responses would be no control. Each request has an id of its own. @throws Error if they differ */
+export async function requireSameResponse(path: string, ours: BenchTarget, control: BenchTarget): Promise<void> {
+  const [one, other] = await Promise.all([recordResponse(ours, path), recordResponse(control, path)]);
+  const comparable = ({ body, headers }: RecordedResponse) =>
+    JSON.stringify([body, { ...headers, 'x-request-id': '' }]);
+  if (comparable(one) !== comparable(other)) throw new Error(`the control answers ${path} with other bytes than ours`);
+}

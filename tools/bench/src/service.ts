@@ -7,7 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LocalIssuer } from '@banking/local-issuer';
 import { WATCHED } from './watched-child.js';
 
-const MAIN = join(__dirname, '../../../apps/api/dist/main.js');
+const APPS = join(__dirname, '../../../apps');
+const MAIN = join(APPS, 'api/dist/main.js');
+const WORKER = join(APPS, 'worker/dist/main.js');
 const START_MS = 60_000;
 
 /** The process under load: the service or a control. */
@@ -51,25 +53,43 @@ export async function startService(
     },
     stdio: ['ignore', log, log, ...(isWatched ? ['ipc' as const] : [])],
   });
-  const ended = once(child, 'exit');
   const url = `http://127.0.0.1:${port}`;
-  const deadline = Date.now() + START_MS;
-  while (!(await answers(`${url}/health/ready`))) {
-    if (child.exitCode !== null || Date.now() > deadline) {
-      child.kill('SIGKILL');
-      throw new Error(`the service did not start; see ${logFile}`);
-    }
-    await sleep(50);
-  }
+  const stop = await untilReady(child, url, logFile);
   return {
     url,
     pid: child.pid as number,
     headers: { Authorization: `Bearer ${await tokenOf(dataDir, 'ada@northwind.example')}`, 'Workspace-ID': '1' },
     child,
-    async stop() {
-      child.kill('SIGINT');
-      await ended;
-    },
+    stop,
+  };
+}
+
+/** A worker in a process of its own, beside a service of the same data folder. */
+export async function startWorker(dataDir: string): Promise<{ stop(): Promise<void> }> {
+  const port = await freePort();
+  const logFile = join(dataDir, 'worker.log');
+  const log = openSync(logFile, 'w');
+  const child = spawn(process.execPath, [WORKER], {
+    env: { PATH: process.env['PATH'], DATA_DIR: dataDir, HEALTH_PORT: String(port), LOG_FORMAT: 'json' },
+    stdio: ['ignore', log, log],
+  });
+  return { stop: await untilReady(child, `http://127.0.0.1:${port}`, logFile) };
+}
+
+/** Waits until a process is ready. Returns what stops it. @throws Error if it does not start */
+async function untilReady(child: ChildProcess, url: string, logFile: string): Promise<() => Promise<void>> {
+  const ended = once(child, 'exit');
+  const deadline = Date.now() + START_MS;
+  while (!(await answers(`${url}/health/ready`))) {
+    if (child.exitCode !== null || Date.now() > deadline) {
+      child.kill('SIGKILL');
+      throw new Error(`a process did not start; see ${logFile}`);
+    }
+    await sleep(50);
+  }
+  return async () => {
+    child.kill('SIGINT');
+    await ended;
   };
 }
 

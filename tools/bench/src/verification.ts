@@ -3,6 +3,7 @@ import { openDeployment, type Deployment } from '@banking/deployment';
 import { ContinuousVerification, OrderService, startBankingWorker } from '@banking/operations';
 import { bind, sqlStatement } from '@banking/postgres';
 import { DEMO_RATES } from '@banking/rates';
+import { alone, type Figure } from './figures.js';
 import { posting } from './orders.js';
 import { makePayers } from './payers.js';
 import { postmasterOf, processorTime, type ProcessorTime } from './processor-time.js';
@@ -110,6 +111,12 @@ async function settlePayouts(deployment: Deployment): Promise<void> {
 }
 
 const sumOf = ({ service, database }: ProcessorTime) => service + database;
+
+/** The share as a figure. */
+export function figuresOfVerification({ share, aim }: VerificationResult): Figure[] {
+  const name = 'Verification, share of the processor time of placing and paying out';
+  return [alone(name, '%', share * 100, { aim: aim * 100, isAtMost: true })];
+}
 
 /** The result as text. */
 export function reportVerification({ orders, share, aim, ...parts }: VerificationResult): string {

@@ -18,6 +18,8 @@ export interface World {
   readonly transferPaths: readonly string[];
   /** The transfers of the demo data among them, one of each kind. */
   readonly demoTransfers: readonly number[];
+  /** The transfers that were posted between accounts to fill the books. */
+  readonly filled: number;
 }
 
 interface Stoppable {
@@ -58,7 +60,7 @@ export async function makeWorld(
   try {
     await makeDemoData(deployment);
     let tenths = 0;
-    await fillBooks(deployment, transfers, (there) => {
+    const filled = await fillBooks(deployment, transfers, (there) => {
       if (Math.floor((10 * there) / transfers) <= tenths) return;
       tenths = Math.floor((10 * there) / transfers);
       onProgress(`  ${there} of ${transfers}`);
@@ -75,6 +77,7 @@ export async function makeWorld(
       service: await startService(dataDir),
       transferPaths: ids.map((id) => `/transfers/${id}`),
       demoTransfers: kinds,
+      filled,
     };
   } finally {
     await deployment.close();
