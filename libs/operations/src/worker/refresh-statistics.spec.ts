@@ -102,3 +102,40 @@ describe('statistics of the planner', () => {
     expect(rows[0]!.analyzed).toBeNull();
   });
 });
+
+describe('a statement that a session has prepared', () => {
+  interface Plan {
+    readonly 'Plan Rows': number;
+    readonly Plans?: readonly Plan[];
+  }
+
+  /** The rows that the cached plan expects of the table. */
+  async function rowsExpected(): Promise<number> {
+    const { rows } = await world.owner.query<{ 'QUERY PLAN': readonly [{ readonly Plan: Plan }] }>(
+      `explain (format json) execute later_seals('')`,
+    );
+    let plan = rows[0]!['QUERY PLAN'][0].Plan;
+    while (plan.Plans) plan = plan.Plans[0]!;
+    return plan['Plan Rows'];
+  }
+
+  async function genericPlans(): Promise<number> {
+    const { rows } = await world.owner.query<{ plans: number }>(
+      `select generic_plans::int as plans from pg_prepared_statements where name = 'later_seals'`,
+    );
+    return rows[0]!.plans;
+  }
+
+  it('is planned again after the statistics of its tables were made, without a new connection', async () => {
+    await addSeals(10);
+    await world.owner.query('prepare later_seals (text) as select count(*) from seal where name > $1');
+    while ((await genericPlans()) === 0) await world.owner.query(`execute later_seals('')`);
+    const before = await rowsExpected();
+    await addSeals(5_000);
+    expect(await rowsExpected()).toBe(before);
+
+    await refreshStatistics(database);
+
+    expect(await rowsExpected()).toBeGreaterThan(1_000);
+  });
+});
