@@ -68,7 +68,7 @@ function questionsTo(
     },
     ...[1, connections].map((together): ComparisonPlan => ({
       ...asked,
-      name: `${name}, ${together} at once, median time`,
+      name: `${name}, ${together} at once, time added`,
       compares: 'addedMs',
       sides: { ours: reading(gateway, together), control: reading(control, together) },
     })),

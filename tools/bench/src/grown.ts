@@ -1,7 +1,7 @@
 import { httpLoad } from './load.js';
 import { posting } from './orders.js';
 import { makePayers, type Payer } from './payers.js';
-import { compareAll, type ComparisonPlan, type Effort, type Result, resultOf } from './request.js';
+import { compareAll, counted, type ComparisonPlan, type Effort, type Result, resultOf } from './request.js';
 import { inWorkshop, makeWorld, type World } from './world.js';
 
 export interface GrownOptions extends Effort {
@@ -47,8 +47,8 @@ function questionsTo(small: Side, grown: Side, { transfers, grownTo, connections
     return { ...terms(name), sides: { ours: load(grown), control: load(small) } };
   };
   const terms = (name: string) => ({
-    name: `${name}, ${grownTo} in the books`,
-    control: `the service, ${transfers} in the books`,
+    name: `${name}, ${counted(grownTo)} in the books`,
+    control: `the service, ${counted(transfers)} in the books`,
     aim: AIM,
   });
   const place = ({ service, payers }: Side) => posting(service, payers, { connections });

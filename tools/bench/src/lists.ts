@@ -1,6 +1,6 @@
 import { httpLoad } from './load.js';
 import { makePayers } from './payers.js';
-import { compareAll, type Effort, type ComparisonPlan, type Result, resultOf } from './request.js';
+import { compareAll, counted, type Effort, type ComparisonPlan, type Result, resultOf } from './request.js';
 import { recordResponse, requireSameResponse } from './response.js';
 import { startControl } from './control.js';
 import type { BenchTarget } from './service.js';
@@ -34,7 +34,7 @@ export function benchLists(options: ListsOptions): Promise<Result> {
     onProgress(`Walking to page ${page}`);
     const late = await pageBehind(service, (page - 1) * PAGE);
     const deep: ComparisonPlan = {
-      name: `GET /transfers, page ${page} of ${transfers} transfers`,
+      name: `GET /transfers, page ${counted(page)} of ${counted(transfers)} transfers`,
       control: 'the service, page 1',
       aim: 0.9,
       sides: { ours: reading(service, late), control: reading(service, pathOf(PAGE)) },
@@ -46,7 +46,7 @@ export function benchLists(options: ListsOptions): Promise<Result> {
     for (const limit of LIMITS) await requireSameResponse(pathOf(limit), service, control);
     const lean = LIMITS.map((limit): ComparisonPlan => ({
       name: `GET ${pathOf(limit)}`,
-      control: 'bare Fastify, the leanest statement and composition',
+      control: 'bare Fastify, leanest statement',
       aim: 0.7,
       sides: { ours: reading(service, pathOf(limit)), control: reading(control, pathOf(limit)) },
     }));

@@ -9,6 +9,7 @@ import { benchMemory } from './memory.js';
 import { benchOrders, CASES } from './orders.js';
 import type { Result } from './request.js';
 import { benchReads } from './reads.js';
+import { publish } from './publish.js';
 import { report } from './report.js';
 import { benchSettled } from './settled.js';
 import { readSummary } from './summary.js';
@@ -17,7 +18,7 @@ import { chartOf } from './chart.js';
 import { benchVerification, reportVerification } from './verification.js';
 
 const MISUSED = 2;
-const COMMANDS = [...BENCHES, 'all', 'table', 'chart'];
+const COMMANDS = [...BENCHES, 'all', 'table', 'chart', 'publish'];
 
 function wholeFrom(least: number): (text: string) => number {
   return (text) => {
@@ -194,6 +195,12 @@ program
   .action((file: string) => {
     process.stdout.write(chartOf(readSummary(file)));
   });
+
+program
+  .command('publish')
+  .argument('<file>', 'a file of bench all --json')
+  .description('Writes the figures of a file into docs/performance.md, and the file and its chart beside it.')
+  .action((file: string) => publish(file));
 
 async function main(): Promise<void> {
   if (process.argv.length < 3) program.error(`error: missing command: ${COMMANDS.join(', ')}`);

@@ -11,7 +11,7 @@ import { httpLoad, callConcurrently, type LoadRun } from './load.js';
 import { makeMinimalLedger, transferring } from './minimal-ledger.js';
 import { anyOf, makePayers, orderOf, place, type Payer, type Payers } from './payers.js';
 import { proveBooks } from './prove-books.js';
-import { compareAll, type Effort, type ComparisonPlan, type Result, resultOf } from './request.js';
+import { compareAll, counted, type Effort, type ComparisonPlan, type Result, resultOf } from './request.js';
 import { type BenchTarget, startService } from './service.js';
 import { inWorkshop } from './world.js';
 
@@ -136,7 +136,7 @@ const MINIMAL = { control: `a minimal function per transfer, ${CONTROL_CONNECTIO
 
 function whereOf(name: Case, { accounts, workspaces }: OrdersOptions): string {
   const where = {
-    accounts: `over ${accounts} accounts`,
+    accounts: `over ${counted(accounts)} accounts`,
     workspaces: `over ${workspaces} workspaces`,
     hot: 'on one account',
   };

@@ -1,7 +1,7 @@
 import { type RecordedResponse, recordResponse, requireSameResponse } from './response.js';
 import { startControl } from './control.js';
 import { httpLoad } from './load.js';
-import { compareAll, type Effort, type ComparisonPlan, type Result, resultOf } from './request.js';
+import { compareAll, counted, type Effort, type ComparisonPlan, type Result, resultOf } from './request.js';
 import type { BenchTarget } from './service.js';
 import { inWorkshop, makeWorld, type World } from './world.js';
 
@@ -44,7 +44,7 @@ function questionsTo(
   return [
     {
       name: 'GET /transfers/{transferId}',
-      control: 'bare Fastify, the leanest statement and composition',
+      control: 'bare Fastify, leanest statement',
       aim: 0.65,
       sides: againstControl(small.transferPaths),
     },
@@ -55,8 +55,8 @@ function questionsTo(
       sides: againstControl([path]),
     })),
     {
-      name: `GET /transfers/{transferId}, ${grownTo} in the books`,
-      control: `the service, ${transfers} in the books`,
+      name: `GET /transfers/{transferId}, ${counted(grownTo)} in the books`,
+      control: `the service, ${counted(transfers)} in the books`,
       aim: 0.9,
       sides: {
         ours: reading(grown.service, grown.transferPaths),

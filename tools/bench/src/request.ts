@@ -52,6 +52,9 @@ export function comparedOf({ compares = 'perSecond', pairs }: Pick<Comparison, '
   return ratiosOf(pairs, (measured) => measured[compares]);
 }
 
+/** A number with separators of thousands, for names. */
+export const counted = (count: number) => count.toLocaleString('en');
+
 const WARM_UP_MAX_S = 2;
 
 /** The duration of the warm-up before runs of so many seconds. */

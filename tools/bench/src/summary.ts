@@ -38,7 +38,7 @@ export interface Summary {
   readonly benches: readonly BenchSummary[];
 }
 
-const ROOT = join(__dirname, '../../..');
+export const ROOT = join(__dirname, '../../..');
 
 /** Reads the machine and the versions. */
 export async function readEnvironment(): Promise<Environment> {
