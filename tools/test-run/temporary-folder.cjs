@@ -2,7 +2,7 @@ const { existsSync, statfsSync } = require('node:fs');
 
 /** A file system in memory, on Linux. */
 const IN_MEMORY = '/dev/shm';
-/** A run needs less than 1 GB at any time. */
+/** A run needs less than 2 GB at any time, half of it the write-ahead log. */
 const FREE_BYTES_MIN = 4 * 1024 ** 3;
 
 /**

@@ -43,6 +43,7 @@ describe('an empty DATA_DIR', () => {
     for (const name of ['fsync', 'full_page_writes', 'synchronous_commit', 'data_checksums']) {
       expect([name, await setting(name)]).toEqual([name, 'on']);
     }
+    expect([await setting('shared_buffers'), await setting('max_wal_size')]).toEqual(['256MB', '2GB']);
     expect(await setting('listen_addresses')).toBe('');
     expect(await queryValue(server.connection.host, 'select count(*)::int from pg_hba_file_rules')).toBe(1);
     expect(await queryValue(server.connection.host, "select type || ' ' || auth_method from pg_hba_file_rules")).toBe(
