@@ -55,7 +55,7 @@ function questionsTo(small: Side, grown: Side, { transfers, grownTo, connections
   return [
     asking('GET /transfers/{transferId}', ({ transferPaths }) => transferPaths),
     asking(`GET ${LIST}`, () => [LIST]),
-    asking('GET /transfers?accountId=…&limit=25', ({ payers }) =>
+    asking('GET /transfers?accountId=…', ({ payers }) =>
       payers.map(({ accountId }) => `${LIST}&accountId=${accountId}`),
     ),
     { ...terms('Orders over HTTP'), sides: { ours: place(grown), control: place(small) } },

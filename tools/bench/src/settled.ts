@@ -11,7 +11,7 @@ import { makePayers, type Payer } from './payers.js';
 import { proveBooks } from './prove-books.js';
 import { compareAll, type Effort, type Result, resultOf, warmUpOf } from './request.js';
 import { type BenchTarget, startService, startWorker } from './service.js';
-import { inWorkshop } from './world.js';
+import { inWorkshop, withProcesses } from './world.js';
 
 export interface SettledOptions extends Effort {
   readonly accounts: number;
@@ -100,11 +100,12 @@ export async function makeNetworkFaster(dataDir: string): Promise<void> {
 
 /** Places orders for a number of seconds. Counts those that are completed, and the time until none is pending. */
 function settling(ground: SettlingGround, workers: 1 | 2): LoadRun {
-  return async (seconds) => {
-    const service = await startService(ground.dataDir, { settings: { WORKER: 'on' } });
-    const second = workers === 2 ? await startWorker(ground.dataDir) : undefined;
-    const { database, close } = await openForCounting(ground.dataDir);
-    try {
+  return (seconds) =>
+    withProcesses(async (runs) => {
+      const service = runs(await startService(ground.dataDir, { settings: { WORKER: 'on' } }));
+      if (workers === 2) runs(await startWorker(ground.dataDir));
+      const { database, close } = await openForCounting(ground.dataDir);
+      runs({ stop: close });
       const place = posting(service, ground.payers, ground);
       await place(warmUpOf(seconds));
       await untilSettled(database);
@@ -115,37 +116,26 @@ function settling(ground: SettlingGround, workers: 1 | 2): LoadRun {
       const tookS = (performance.now() - began) / 1_000;
       await requireEvents(service);
       return { ...placed, perSecond: (await settledSince(database, from)) / tookS };
-    } finally {
-      await close();
-      await second?.stop();
-      await service.stop();
-    }
-  };
+    });
 }
 
 function accepting(ground: SettlingGround): LoadRun {
-  return async (seconds) => {
-    const service = await startService(ground.dataDir);
-    try {
-      const place = posting(service, ground.payers, ground);
+  return (seconds) =>
+    withProcesses(async (runs) => {
+      const place = posting(runs(await startService(ground.dataDir)), ground.payers, ground);
       await place(warmUpOf(seconds));
-      return await place(seconds);
-    } finally {
-      await service.stop();
-    }
-  };
+      return place(seconds);
+    });
 }
 
 /** Carries out every pending order of the payers. */
-export async function settleAll(dataDir: string): Promise<void> {
-  const worker = await startWorker(dataDir);
-  const { database, close } = await openForCounting(dataDir);
-  try {
+export function settleAll(dataDir: string): Promise<void> {
+  return withProcesses(async (runs) => {
+    runs(await startWorker(dataDir));
+    const { database, close } = await openForCounting(dataDir);
+    runs({ stop: close });
     await untilSettled(database);
-  } finally {
-    await close();
-    await worker.stop();
-  }
+  });
 }
 
 const openForCounting = (dataDir: string) =>

@@ -37,15 +37,20 @@ export interface Workshop {
 /** Gives a bench a place to work in, of which nothing is left afterwards, however it ends. */
 export async function inWorkshop<T>(work: (workshop: Workshop) => Promise<T>): Promise<T> {
   const home = await mkdtemp(join(tmpdir(), 'banking-bench-'));
+  try {
+    return await withProcesses((runs) => work({ folder: (name) => join(home, name), runs }));
+  } finally {
+    await rm(home, { recursive: true, force: true });
+  }
+}
+
+/** Stops what a run has started, the last one first, however it ends. */
+export async function withProcesses<T>(work: (runs: Workshop['runs']) => Promise<T>): Promise<T> {
   const all: Stoppable[] = [];
   try {
-    return await work({
-      folder: (name) => join(home, name),
-      runs: (running) => (all.push(running), running),
-    });
+    return await work((running) => (all.push(running), running));
   } finally {
     for (const running of all.reverse()) await running.stop();
-    await rm(home, { recursive: true, force: true });
   }
 }
 
