@@ -3,6 +3,7 @@ import type { Order } from '@banking/domain';
 import { verifyPayments } from '@banking/operations/testing';
 import { CHECK, executionOf, type OrderFaults, orderFaults, transactionOf } from './testing/order-faults.js';
 import { ORDER_KEY_CHECK } from './verify-order-keys.js';
+import { REFERENCE_CHECK } from './verify-references.js';
 import { RUN_TIMES_CHECK } from './verify-run-times.js';
 
 let faults: OrderFaults;
@@ -103,7 +104,11 @@ describe('the verification of orders', () => {
     ],
     ['an order has another amount', () => setOrder(orders.abroad, 'amount = amount + 1'), [PAID]],
     ['an order has another recipient', () => setOrder(orders.abroad, 'recipient_id = recipient_id + 1'), [PAID, FEES]],
-    ['an order is of another account', () => setOrder(orders.abroad, 'account_id = account_id + 1'), [PAID]],
+    [
+      'an order is of another account',
+      () => setOrder(orders.abroad, 'account_id = account_id + 1'),
+      [PAID, REFERENCE_CHECK.check],
+    ],
     [
       'the fee was taken as payment',
       () => `update transfer set type = 'spot' where type = 'fee' and transaction_id = ${transactionOf(orders.abroad)}`,

@@ -1,5 +1,6 @@
 import { demoDatabase, verifyPayments } from '@banking/operations/testing';
 import { PAYMENT_CHECKS, verifyPayments as verifyAll } from './verify-payments.js';
+import { REFERENCE_CHECK } from './verify-references.js';
 
 let world: Awaited<ReturnType<typeof demoDatabase>>;
 let northwind: number;
@@ -56,12 +57,12 @@ describe('the verification of payments', () => {
     [
       'goes to another account',
       `update transfer set account_id = account_id + 1 where transaction_id = ${RETURN}`,
-      RETURNS,
+      [RETURNS, REFERENCE_CHECK.check, REFERENCE_CHECK.check],
     ],
     [
       'is in another currency',
       `update transfer set currency_id = 840 where transaction_id = ${RETURN} and account_version is not null`,
-      RETURNS,
+      [RETURNS, REFERENCE_CHECK.check],
     ],
     [
       'takes the money again',

@@ -3,6 +3,7 @@ import { sqlStatement, type Database } from '@banking/postgres';
 import { ORDER_KEY_CHECK, verifyOrderKeys } from './verify-order-keys.js';
 import { DIGEST_CHECK } from './verify-digests.js';
 import { ORDER_CHECKS } from './verify-orders.js';
+import { REFERENCE_CHECK } from './verify-references.js';
 import { RUN_TIMES_CHECK } from './verify-run-times.js';
 import { DISCREPANCY_CHECKS } from './verify-discrepancies.js';
 import { type FindingRow, type RangeCheck, verifyInRanges, type VerifyOptions } from './verify-ranges.js';
@@ -118,6 +119,7 @@ const RANGE_CHECKS: readonly RangeCheck[] = [
   },
   ...DISCREPANCY_CHECKS,
   ...ORDER_CHECKS,
+  REFERENCE_CHECK,
   DIGEST_CHECK,
   ACCOUNT_TRAIL,
   ORDER_TRAIL,

@@ -25,6 +25,7 @@ export function computed<T>(rows: SqlStatement<T>, detailOf: (row: T) => string 
 const KEYS = {
   account: rangeKey('account'),
   transaction: rangeKey('transaction'),
+  transfer: rangeKey('transfer', 'transaction_id'),
   remittance: rangeKey('remittance'),
   remittance_event: rangeKey('remittance_event'),
   payout: rangeKey('payout', 'transaction_id'),

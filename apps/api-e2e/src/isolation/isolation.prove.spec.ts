@@ -111,7 +111,7 @@ describe('a batch of orders of two workspaces', () => {
     expect(await SharedBatches.check(plain, world, services.rows)).toEqual([]);
   });
 
-  // The scope of the batch contains both workspaces, so the foreign keys refuse the order.
+  // The scope of the batch contains both workspaces, so the checks of references refuse the order.
   it('discloses and changes nothing with row-level security alone', async () => {
     expect(await SharedBatches.check(unfiltered, world, services.rows, false)).toEqual([]);
     expect(await world.canariesInOtherRows()).toEqual([]);

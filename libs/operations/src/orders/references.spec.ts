@@ -1,0 +1,169 @@
+import { APP_ROLE, OWNER_ROLE, RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
+import { sql } from '@banking/postgres/testing';
+import { demoDatabase, type TestDatabase } from '../testing/test-databases.js';
+
+const HASH = 'a'.repeat(64);
+const NEW_ID = 900_001;
+const MISSING = 999_999_999;
+
+let world: TestDatabase;
+let [north, south] = [0, 0];
+
+beforeAll(async () => {
+  const opened = await demoDatabase();
+  world = opened;
+  [north, south] = [opened.demo.workspaces['Northwind Trading']!, opened.demo.workspaces['Southwind Imports']!];
+  // By their statistics, small tables are read as a whole.
+  await world.owner.query('analyze account, transaction, recipient');
+  await world.owner.query(
+    `insert into recipient (workspace_id, kind, name, account_code, currency_id) values (${south}, 'internal', 'Eve', 'E', 978)`,
+  );
+});
+afterAll(() => world.close());
+
+/** Runs SQL as a role with both workspaces in its scope, and rolls it back. */
+async function as<Row extends object>(role: string, ...statements: readonly string[]): Promise<Row[]> {
+  await world.owner.query(`begin; set local role ${role}; set local app.workspaces = '{${north},${south}}'`);
+  try {
+    let rows: Row[] = [];
+    for (const text of statements) ({ rows } = await world.owner.query<Row>(text));
+    return rows;
+  } finally {
+    await world.owner.query('rollback');
+  }
+}
+
+const firstId = async (text: string): Promise<bigint> => (await world.owner.query<{ id: bigint }>(text)).rows[0]!.id;
+const ownAccount = (workspaceId: number) =>
+  firstId(`select id from account where workspace_id = ${workspaceId} and kind = 'settlement' and currency_id = 978`);
+const customer = (workspaceId: number) =>
+  firstId(`select id from account where workspace_id = ${workspaceId} and kind = 'customer' order by id limit 1`);
+const recipient = (workspaceId: number) =>
+  firstId(`select id from recipient where workspace_id = ${workspaceId} order by id limit 1`);
+
+const insertTransaction = () =>
+  `insert into transaction (workspace_id, id, status, hash, value_date) values (${north}, ${NEW_ID}, 'completed', '${HASH}', current_date)`;
+
+interface Side {
+  readonly transactionId?: number;
+  readonly recipientId?: number | bigint;
+  readonly currencyId?: number;
+}
+
+/** Both sides on the settlement account, so that only the references can be wrong. The first side has all right. */
+const insertTransfers = async ({ transactionId = NEW_ID, recipientId, currencyId = 978 }: Side = {}) => {
+  const account = await ownAccount(north);
+  const pair = (transaction: number, currency: number, of: string) =>
+    ['debit', 'credit'].map(
+      (way) => `(${north}, ${transaction}, ${account}, ${currency}, '${way}', 5, 'internal', ${of})`,
+    );
+  const named = recipientId === undefined ? 'null, null' : `${recipientId}, '${HASH}'`;
+  return `insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, recipient_id, recipient_digest)
+    values ${[...pair(NEW_ID, 978, 'null, null'), ...pair(transactionId, currencyId, named)].join(', ')}`;
+};
+
+const order = (accountId: bigint | number, recipientId: bigint | number) =>
+  `(${north}, ${accountId}, ${recipientId}, 100, 'instant', 'completed')`;
+const insertOrders = (...rows: readonly string[]) =>
+  `insert into customer_order (workspace_id, account_id, recipient_id, amount, type, status) values ${rows.join(', ')}`;
+
+const violation = (constraint: string) => ({ code: SQLSTATE.foreignKeyViolation, constraint });
+
+describe('transfers', () => {
+  it('are inserted if their references exist', async () => {
+    await as(APP_ROLE, insertTransaction(), await insertTransfers({ recipientId: await recipient(north) }));
+  });
+
+  it.each<[string, () => Promise<Side>, string]>([
+    ['a transaction that does not exist', async () => ({ transactionId: MISSING }), 'transfer_transaction'],
+    ['a recipient that does not exist', async () => ({ recipientId: MISSING }), 'transfer_recipient'],
+    ['a recipient of another workspace', async () => ({ recipientId: await recipient(south) }), 'transfer_recipient'],
+    ['another currency than its account has', async () => ({ currencyId: 840 }), 'transfer_account'],
+  ])('are rejected if one of them has %s', async (_what, side, constraint) => {
+    const attempt = as(APP_ROLE, insertTransaction(), await insertTransfers(await side()));
+
+    await expect(attempt).rejects.toMatchObject(violation(constraint));
+  });
+
+  it('are rejected if their transaction is not committed yet', async () => {
+    const attempt = world.database.transaction({ workspaces: [north] }, async (tx) => {
+      await tx.pipeline([sql(insertTransaction())]);
+      await as(APP_ROLE, await insertTransfers());
+    });
+
+    await expect(attempt).rejects.toMatchObject(violation('transfer_transaction'));
+  });
+});
+
+describe('orders', () => {
+  it('are inserted if their references exist', async () => {
+    await as(APP_ROLE, insertOrders(order(await customer(north), await recipient(north))));
+  });
+
+  it.each<[string, () => Promise<string>, string]>([
+    ['an account that does not exist', async () => order(MISSING, await recipient(north)), 'customer_order_account'],
+    [
+      'an account of another workspace',
+      async () => order(await customer(south), await recipient(north)),
+      'customer_order_account',
+    ],
+    ['a recipient that does not exist', async () => order(await customer(north), MISSING), 'customer_order_recipient'],
+    [
+      'a recipient of another workspace',
+      async () => order(await customer(north), await recipient(south)),
+      'customer_order_recipient',
+    ],
+  ])('are rejected if one of them has %s', async (_what, wrong, constraint) => {
+    const valid = order(await customer(north), await recipient(north));
+
+    await expect(as(APP_ROLE, insertOrders(valid, await wrong()))).rejects.toMatchObject(violation(constraint));
+  });
+});
+
+describe('conversions', () => {
+  it('are rejected in a currency that does not exist', async () => {
+    const insert = `insert into conversion (workspace_id, transaction_id, source_currency_id, source_amount, target_currency_id, target_amount,
+        rate, rate_source, rate_as_of, rounding, remainder_numerator, remainder_denominator)
+      values (${north}, ${NEW_ID}, 978, 100, 1, 100, '1', 'demo', now(), 'down', 0, 1)`;
+
+    await expect(as(APP_ROLE, insert)).rejects.toMatchObject({ code: RULE_VIOLATION.wrongConversion });
+  });
+});
+
+describe('rows that others refer to', () => {
+  it.each([
+    ['deletes a recipient', 'delete from beneficiary; delete from recipient'],
+    ['empties the recipients', 'truncate recipient cascade'],
+    ['deletes a currency', `delete from currency where code = 'XAF'`],
+    ['empties the currencies', 'truncate currency cascade'],
+    ['deletes an account', 'delete from account'],
+    ['deletes a transaction', 'delete from transaction'],
+    ['changes the id of a recipient', 'update recipient set id = id + 1000000'],
+    ['changes the id of a currency', `update currency set id = 1 where code = 'XAF'`],
+    ['changes the currency of an account', 'update account set currency_id = 1'],
+    ['changes the id of an account', 'update account set id = id + 1000000'],
+    ['changes the id of a transaction', 'update transaction set id = id + 1000000'],
+    ['changes the account of an order', 'update customer_order set account_id = 1'],
+    ['changes the recipient of an order', 'update customer_order set recipient_id = 1'],
+  ])('stay if the owner of the tables %s', async (_what, text) => {
+    await expect(as(OWNER_ROLE, text)).rejects.toMatchObject({ code: RULE_VIOLATION.recordChanged });
+  });
+});
+
+describe('the checks of references', () => {
+  it('read no table from its beginning to its end', async () => {
+    // The counters also contain earlier work of the session.
+    const scans = `(select sum(seq_scan) from pg_stat_xact_user_tables where relname in ('account', 'transaction', 'recipient'))`;
+    const before = `select set_config('test.scans', ${scans}::text, true)`;
+    const during = `select ${scans}::text as after, current_setting('test.scans') as before`;
+    const orders = insertOrders(order(await customer(north), await recipient(north)));
+    const transfers = await insertTransfers({ recipientId: await recipient(north) });
+
+    const [counted] = await as<{ before: string; after: string }>(
+      APP_ROLE,
+      ...[insertTransaction(), before, transfers, orders, during],
+    );
+
+    expect(counted!.after).toBe(counted!.before);
+  });
+});
