@@ -21,6 +21,7 @@ const WITHOUT_TENANT: Readonly<Record<string, string>> = {
   reference_version: 'the version of the reference data',
   reference_snapshot: 'the reference data of earlier versions',
   verification_position: 'where the repeated verification of all workspaces stands',
+  unverified_posting: 'what is not verified, of all workspaces: an INSERT of transfers may be of several',
   payout_stop: 'payouts of all workspaces stop together',
   schema_migration: 'what has been applied to the schema',
 };
@@ -28,7 +29,6 @@ const WITHOUT_TENANT: Readonly<Record<string, string>> = {
 /** Tables of all workspaces, and the reason why they have no row-level security. */
 const OVER_ALL_WORKSPACES: Readonly<Record<string, string>> = {
   work: 'the queue: claimed over all workspaces with one statement, so it holds ids, times and our own words only',
-  unverified_transaction: 'read over all workspaces with one statement, so it holds ids only',
 };
 
 /** Keys that do not begin with the workspace, and the reason of each. */

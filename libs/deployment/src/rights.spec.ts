@@ -63,7 +63,7 @@ const RIGHTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     transfer:
       'insert (account_id, account_version, amount, balance_after, created_at, currency_id, description, direction, fee_amount, id, purpose, recipient_digest, recipient_id, transaction_id, type, workspace_id), select',
     transfer_id_seq: 'usage',
-    unverified_transaction: 'delete, select',
+    unverified_posting: 'delete, select',
     user_identity: 'select',
     value_date_run: 'select',
     verification_position: 'select, update (last_id, last_workspace_id)',

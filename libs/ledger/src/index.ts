@@ -17,10 +17,5 @@ export * from './ranges.js';
 export * from './return-entry.js';
 export type { Finding } from './finding.js';
 export * from './verify-books.js';
-export {
-  deleteVerified,
-  nextUnverified,
-  transactionsByWorkspace,
-  type UnverifiedTransaction,
-} from './unverified-transactions.js';
+export { deleteVerified, nextUnverified, transactionsByWorkspace } from './unverified-transactions.js';
 export { verifyStored, type StoredRows } from './verify-stored.js';

@@ -1,62 +1,71 @@
 import { bind, sqlStatement, type Database } from '@banking/postgres';
 import type { StoredRows } from './verify-stored.js';
 
-/** A transaction that was posted since the last verification. A later INSERT of transfers into it is another row. */
+/** A transaction that was posted since the last verification. Transfers that are added to it later are another posting. */
 export interface UnverifiedTransaction {
+  /** One INSERT of transfers. */
+  readonly postingId: number;
   readonly workspaceId: number;
   readonly transactionId: number;
-  /** The first transfer of the INSERT. */
-  readonly transferId: number;
+}
+
+/** Transactions of whole postings. */
+export interface UnverifiedBatch {
+  readonly transactions: readonly UnverifiedTransaction[];
+  /** Whether postings follow that the batch leaves out. */
+  readonly hasMore: boolean;
 }
 
 interface UnverifiedRow {
+  posting_id: bigint;
   workspace_id: bigint;
   transaction_id: bigint;
-  transfer_id: bigint;
+  has_more: boolean;
 }
 
+/** Reads posting after posting, up to `$2` transactions, and no posting more. */
 export const NEXT_UNVERIFIED = sqlStatement<UnverifiedRow>(
   'next_unverified',
-  `select workspace_id, transaction_id, transfer_id from unverified_transaction
-   where (workspace_id, transaction_id, transfer_id) > ($1::bigint, $2::bigint, $3::bigint)
-   order by workspace_id, transaction_id, transfer_id limit $4`,
+  `with recursive walk as (
+     (select id, workspace_ids, transaction_ids, cardinality(transaction_ids) as transactions
+      from unverified_posting where id > $1::bigint order by id limit 1)
+     union all
+     select n.id, n.workspace_ids, n.transaction_ids, w.transactions + cardinality(n.transaction_ids)
+     from walk w cross join lateral (
+       select * from unverified_posting p where p.id > w.id order by p.id limit 1) n
+     where w.transactions + cardinality(n.transaction_ids) <= $2::int)
+   select w.id as posting_id, u.workspace_id, u.transaction_id,
+          exists (select from unverified_posting where id > (select max(id) from walk)) as has_more
+   from walk w cross join lateral unnest(w.workspace_ids, w.transaction_ids) u(workspace_id, transaction_id)
+   order by 1, 2, 3`,
 );
 /** The rows that were verified, and no row that was inserted meanwhile. */
 export const DELETE_VERIFIED = sqlStatement(
   'delete_verified',
-  `delete from unverified_transaction v
-   using unnest($1::bigint[], $2::bigint[], $3::bigint[]) u(workspace_id, transaction_id, transfer_id)
-   where (v.workspace_id, v.transaction_id, v.transfer_id) = (u.workspace_id, u.transaction_id, u.transfer_id)`,
+  'delete from unverified_posting where id = any($1::bigint[])',
 );
 
 /**
- * The next unverified transactions over all workspaces. Every row that was committed is found, however late, because a row is deleted
- * only after it was verified.
+ * The next unverified transactions over all workspaces. Every posting that was committed is found, however late,
+ * because its row is deleted only after it was verified.
  *
- * @param after where the batch before ended: index entries of deleted rows are not read again
+ * @param afterId where the batch before ended: index entries of deleted rows are not read again
+ * @param limit transactions; a posting of more is a batch of its own
  */
-export async function nextUnverified(
-  database: Database,
-  after: UnverifiedTransaction,
-  limit: number,
-): Promise<UnverifiedTransaction[]> {
-  const { workspaceId, transactionId, transferId } = after;
-  const query = bind(NEXT_UNVERIFIED, workspaceId, transactionId, transferId, limit);
-  const [rows] = await database.pipeline({}, [query] as const);
-  return rows.map((row) => ({
+export async function nextUnverified(database: Database, afterId: number, limit: number): Promise<UnverifiedBatch> {
+  const [rows] = await database.pipeline({}, [bind(NEXT_UNVERIFIED, afterId, limit)] as const);
+  const transactions = rows.map((row) => ({
+    postingId: Number(row.posting_id),
     workspaceId: Number(row.workspace_id),
     transactionId: Number(row.transaction_id),
-    transferId: Number(row.transfer_id),
   }));
+  return { transactions, hasMore: rows[0]?.has_more === true };
 }
 
+/** Takes whole postings, as `nextUnverified` returns them. */
 export async function deleteVerified(database: Database, batch: readonly UnverifiedTransaction[]): Promise<void> {
-  const columns = [
-    batch.map(({ workspaceId }) => workspaceId),
-    batch.map(({ transactionId }) => transactionId),
-    batch.map(({ transferId }) => transferId),
-  ];
-  await database.pipeline({}, [bind(DELETE_VERIFIED, ...columns)]);
+  const ids = [...new Set(batch.map(({ postingId }) => postingId))];
+  await database.pipeline({}, [bind(DELETE_VERIFIED, ids)]);
 }
 
 /** Transactions by workspace, each once. */

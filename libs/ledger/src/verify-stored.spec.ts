@@ -13,8 +13,6 @@ import { CHECKS } from './verify-books.js';
 import { verifyStored } from './verify-stored.js';
 import { write } from './write.js';
 
-const START = { workspaceId: 0, transactionId: 0, transferId: 0 };
-
 let world: World;
 let ada: number;
 let bob: number;
@@ -41,7 +39,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-const unverified = () => nextUnverified(world.database, START, 1_000);
+const unverified = async () => (await nextUnverified(world.database, 0, 1_000)).transactions;
 const verifyNew = async () => verifyStored(world.database, transactionsByWorkspace(await unverified()));
 
 describe('new transactions', () => {

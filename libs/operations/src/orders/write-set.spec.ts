@@ -81,7 +81,7 @@ describe('an instant order to a recipient abroad, with a fee', () => {
       remittance: [1, 2, 0],
       transaction: [1, 2, 0],
       transfer: [4, 19, 0],
-      unverified_transaction: [1, 1, 0],
+      unverified_posting: [1, 1, 0],
       work: [1, 2, 0],
     });
     expect(sumOf(writes)).toEqual([13, 36, 1]);

@@ -36,7 +36,7 @@ async function plant(text: string, ...values: readonly unknown[]): Promise<void>
 
 async function unverified(): Promise<number> {
   const { rows } = await at.world.owner.query<{ count: number }>(
-    'select count(*)::int as count from unverified_transaction',
+    'select coalesce(sum(cardinality(transaction_ids)), 0)::int as count from unverified_posting',
   );
   return rows[0]!.count;
 }
@@ -121,8 +121,8 @@ describe('a run of the verification', () => {
     await verification.verifyNew();
     // The rows refer to verified transactions: only their number matters here.
     await at.world.owner.query(
-      `insert into unverified_transaction
-       select t.workspace_id, t.transaction_id, 900000 + n
+      `insert into unverified_posting (workspace_ids, transaction_ids)
+       select array[t.workspace_id], array[t.transaction_id]
        from (select workspace_id, transaction_id from transfer limit 1) t, generate_series(1, 2300) n`,
     );
 

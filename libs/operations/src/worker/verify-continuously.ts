@@ -4,7 +4,6 @@ import {
   transactionsByWorkspace,
   verifyStored,
   type StoredRows,
-  type UnverifiedTransaction,
 } from '@banking/ledger';
 import { readPayoutStop, stopPayouts, type PayoutStop } from '@banking/payouts';
 import { bind, sqlStatement, type BoundStatement, type Database } from '@banking/postgres';
@@ -15,8 +14,6 @@ const BATCH = 1_000;
 /** Accounts and transactions that one step of the repeated verification verifies, and workspaces that it looks into. */
 const STEP = 500;
 const STEP_WORKSPACES = 50;
-
-const START: UnverifiedTransaction = { workspaceId: 0, transactionId: 0, transferId: 0 };
 
 const NEXT_WORKSPACES = sqlStatement<{ id: bigint }>(
   'workspaces_to_verify',
@@ -57,8 +54,8 @@ export const NEXT_ROWS = { account: nextRows('account'), transaction: nextRows('
  * payouts are stopped, because an operator verifies everything before payouts are resumed.
  */
 export class ContinuousVerification {
-  /** Where the last batch ended. */
-  private after = START;
+  /** The last posting of the last batch, or 0 to begin again. */
+  private afterId = 0;
   private reportedId: number | undefined;
 
   constructor(
@@ -70,11 +67,11 @@ export class ContinuousVerification {
   /** Verifies a batch of what was posted since the last run. Returns its size if there may be more. @throws Refusal `unavailable` */
   async verifyNew(): Promise<number> {
     if (await this.isStopped()) return 0;
-    const batch = await nextUnverified(this.database, this.after, BATCH);
-    this.after = batch.length < BATCH ? START : batch.at(-1)!;
-    if (batch.length === 0 || !(await this.isProven(transactionsByWorkspace(batch)))) return 0;
-    await deleteVerified(this.database, batch);
-    return batch.length < BATCH ? 0 : batch.length;
+    const { transactions, hasMore } = await nextUnverified(this.database, this.afterId, BATCH);
+    this.afterId = hasMore ? transactions.at(-1)!.postingId : 0;
+    if (transactions.length === 0 || !(await this.isProven(transactionsByWorkspace(transactions)))) return 0;
+    await deleteVerified(this.database, transactions);
+    return hasMore ? transactions.length : 0;
   }
 
   /**
