@@ -1,5 +1,8 @@
 -- A posting writes less: its references are checked with one query a statement.
 
+-- In the order in which a posting locks them, so that the migration and a posting wait for each other and do not deadlock.
+lock table account, transaction, transfer, unverified_transaction in access exclusive mode;
+
 -- A foreign key looks up each row by itself. The verification checks the same references over all rows.
 alter table transfer drop constraint transfer_account, drop constraint transfer_transaction;
 

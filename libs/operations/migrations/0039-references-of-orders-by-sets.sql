@@ -1,5 +1,8 @@
 -- References of orders, and of transfers to recipients, are checked with one query a statement, as those of transfers to the books.
 
+-- In the order in which an order locks them, so that the migration and an order wait for each other and do not deadlock.
+lock table account, recipient, currency, transfer, customer_order, conversion in access exclusive mode;
+
 alter table transfer drop constraint transfer_recipient;
 alter table customer_order drop constraint customer_order_account, drop constraint customer_order_recipient;
 -- `prove_conversion` rejects a conversion of a currency that does not exist: it has no decimals.

@@ -34,7 +34,8 @@ const JOINS = `
   left join remittance m on m.workspace_id = $1 and m.transaction_id = x.id
   left join recipient r on r.workspace_id = $1 and r.id = t.recipient_id
   left join beneficiary n on n.workspace_id = $1 and n.recipient_id = r.id`;
-const ONE = `select ${FACTS} from transfer t ${JOINS} where t.workspace_id = $1 and t.id = $2 and a.kind = 'customer'`;
+const ONE = `select ${FACTS} from transfer t ${JOINS} 
+  where t.workspace_id = $1 and t.id = $2 and t.account_version is not null and a.kind = 'customer'`;
 /** The newest transfers on accounts of customers, which are those with a version. */
 const PAGE = `
   select ${FACTS}

@@ -1,4 +1,4 @@
-import type { AccountId } from '@banking/domain';
+import type { AccountId, StatementBasis } from '@banking/domain';
 import { bind, sqlStatement } from '@banking/postgres';
 import { testOrProve } from '@banking/postgres/testing';
 import { PLAN_EACH_TIME, STATEMENT_QUERIES } from './statement-queries.js';
@@ -7,11 +7,13 @@ import { statementWorld } from '../testing/statements.js';
 
 type Given = Awaited<ReturnType<typeof statementWorld>>;
 
-/** The plan of the query of a statement by value date. */
-const EXPLAINED = sqlStatement<{ readonly 'QUERY PLAN': unknown }>(
-  'spec.explain_statement',
-  `explain (analyze, buffers, format json) ${STATEMENT_QUERIES.valueDate.text}`,
-);
+/** The plan of the query of a statement. */
+const explained = (basis: StatementBasis) =>
+  sqlStatement<{ readonly 'QUERY PLAN': unknown }>(
+    `spec.explain_statement.${basis}`,
+    `explain (analyze, buffers, format json) ${STATEMENT_QUERIES[basis].text}`,
+  );
+const EXPLAINED = { booking: explained('booking'), valueDate: explained('valueDate') };
 
 interface Explained {
   readonly Plan: Readonly<Record<string, unknown>>;
@@ -29,8 +31,8 @@ const before = (count: number) =>
      else date '2022-01-01' - (n * 100 / ${count})::int end`;
 
 /** The buffers that the statement of the period touches, with the session settings of the service. */
-async function buffersOf(given: Given, accountId: AccountId): Promise<number> {
-  const explain = bind(EXPLAINED, given.workspaceId, accountId, PERIOD.from, PERIOD.to, 0, undefined, 10_001);
+async function buffersOf(given: Given, accountId: AccountId, basis: StatementBasis = 'valueDate'): Promise<number> {
+  const explain = bind(EXPLAINED[basis], given.workspaceId, accountId, PERIOD.from, PERIOD.to, 0, undefined, 10_001);
   const scope = { workspaces: [given.workspaceId] };
   // The first execution also reads pages of the catalog after the INSERT.
   await given.world.database.pipeline(scope, [PLAN_EACH_TIME, explain]);
@@ -97,4 +99,32 @@ describe('a statement of an account with many movements outside of the period', 
     },
     60_000,
   );
+
+  it.each([
+    ['without statistics', undefined],
+    ['with statistics', 'analyze'],
+  ])(
+    'reads no more by the time of booking, %s',
+    async (_statistics, statistics) => {
+      for (const accountId of [few, many]) await bookEveryTenMinutes(given, accountId);
+      if (statistics !== undefined) await given.world.owner.query(statistics);
+
+      const [ofFew, ofMany] = [await buffersOf(given, few, 'booking'), await buffersOf(given, many, 'booking')];
+
+      expect(ofMany).toBeLessThan(ofFew * 1.5);
+      expect(ofMany).toBeLessThan(6_000);
+    },
+    60_000,
+  );
 });
+
+/** Moves the times of booking of an account apart, with the one of its middle in the period. */
+async function bookEveryTenMinutes({ world: { owner } }: Given, accountId: AccountId): Promise<void> {
+  await owner.query('set session_replication_role = replica');
+  await owner.query(
+    `update transfer t set created_at = timestamptz '2026-05-02Z' + (t.account_version - a.version / 2) * interval '10 minutes'
+     from account a where a.id = $1 and (t.workspace_id, t.account_id) = (a.workspace_id, a.id)`,
+    [accountId],
+  );
+  await owner.query('set session_replication_role = origin');
+}

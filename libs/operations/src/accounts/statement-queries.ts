@@ -95,15 +95,38 @@ const TRANSACTION = `cross join lateral (select b.value_date, b.return_of from t
 const RECIPIENT = `left join lateral (select r.name from recipient r
      where r.workspace_id = m.workspace_id and r.id = m.recipient_id offset 0) r on true`;
 
+/** The condition of the index of an account's transfers by type, direction and time. */
+const OF_ACCOUNT = 'l.workspace_id = $1 and l.account_id = $2 and l.balance_after is not null';
+/** The types and directions of the account's transfers. Each step searches the index for the next ones. */
+const CLASSES = `class as (
+    (select l.type, l.direction from transfer l where ${OF_ACCOUNT} order by l.type, l.direction limit 1)
+    union all
+    select n.* from class c cross join lateral (
+      select l.type, l.direction from transfer l where ${OF_ACCOUNT} and (l.type, l.direction) > (c.type, c.direction)
+      order by l.type, l.direction limit 1) n)`;
+
 /**
- * The version and the balance of the last transfer before an instant, 0 before the first. A subquery, because under row-level security
- * no index serves a condition with `coalesce`.
+ * The version and the balance of the last transfer before an instant, 0 before the first. The latest time of each type and direction is
+ * read from the index of lists. Many transfers have the same time, if they were posted together.
  */
 const bookedBefore = (instant: string) =>
-  `cross join lateral (select coalesce(max(b.account_version), 0) as version, coalesce(max(b.balance_after), 0) as balance
-     from (select account_version, balance_after from transfer
-           where workspace_id = $1 and account_id = $2 and account_version is not null and created_at < ${instant}::timestamptz
-           order by created_at desc, account_version desc limit 1) b)`;
+  `cross join lateral (
+     select coalesce(max(b.account_version), 0) as version, coalesce(max(b.balance_after), 0) as balance
+     from (select max(l.account_version) as version
+           from (select max(l.created_at) as created_at
+                 from class c cross join lateral (
+                   select l.created_at from transfer l
+                   where ${OF_ACCOUNT} and l.type = c.type and l.direction = c.direction and l.created_at < ${instant}::timestamptz
+                   order by l.created_at desc, l.id desc limit 1) l) latest
+             cross join class c
+             cross join lateral (
+               select l.account_version from transfer l
+               where ${OF_ACCOUNT} and l.type = c.type and l.direction = c.direction and l.created_at = latest.created_at
+               order by l.id desc offset 0) l) m
+       cross join lateral (
+         select l.account_version, l.balance_after from transfer l
+         where l.workspace_id = $1 and l.account_id = $2 and l.account_version <= m.version
+         order by l.account_version desc limit 1) b)`;
 
 // Each query reads opening balance, movements and closing balance from one snapshot.
 // Parameters: the workspace, the account, the period (2), the version before the page (0 for the first page), the highest version of the
@@ -115,7 +138,8 @@ const bookedBefore = (instant: string) =>
  */
 const BY_BOOKING = sqlStatement<StatementRow>(
   'get_statement.booking',
-  `select ${ACCOUNT}, o.balance::text as opening, u.version::text as upper,
+  `with recursive ${CLASSES}
+   select ${ACCOUNT}, o.balance::text as opening, u.version::text as upper,
      case when e.version > o.version then e.balance else o.balance end::text as closing,
      (select coalesce(json_agg(${MOVEMENT} order by m.account_version), '[]')
       from (select * from transfer

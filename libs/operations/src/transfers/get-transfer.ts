@@ -6,7 +6,7 @@ import { type Reading, readResource, type ResourceQuery } from '../resources/rea
 const GET_TRANSFER = sqlStatement<TransferFacts>(
   'get_transfer',
   `select ${TRANSFER.columns} from transfer t ${TRANSFER.joins}
-   where t.workspace_id = $1 and t.id = $2 and a.kind = 'customer'`,
+   where t.workspace_id = $1 and t.id = $2 and t.account_version is not null and a.kind = 'customer'`,
 );
 
 export const transferQuery = (workspaceId: number, transferId: number): ResourceQuery<TransferFacts, Transfer> => ({

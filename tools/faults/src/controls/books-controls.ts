@@ -23,10 +23,9 @@ export const BOOKS_CONTROLS: readonly Control[] = [
         to: '',
       },
       {
-        file: TRIGGER,
-        from: '-- From here on every function has no such grant',
-        to: `alter table transfer drop constraint transfer_workspace_id_account_id_account_version_key;
--- From here on every function has no such grant`,
+        file: 'libs/ledger/migrations/0041-key-of-transfers.sql',
+        from: 'drop index transfer_of_transaction;',
+        to: 'drop index transfer_of_transaction, transfer_version;',
       },
     ],
     caughtBy: [
@@ -126,6 +125,25 @@ export const BOOKS_CONTROLS: readonly Control[] = [
       },
     ],
     caughtBy: [{ spec: 'libs/ledger/src/post.spec.ts', test: 'a batch with refusals posts the others in their order' }],
+  },
+  {
+    name: 'references-not-checked',
+    promise: 'P9',
+    plants: 'The database takes transfers that name an account or a transaction that does not exist.',
+    changes: [
+      {
+        file: 'libs/ledger/migrations/0038-fewer-writes-of-a-posting.sql',
+        from: `create trigger references_exist after insert on transfer
+  referencing new table as fresh for each statement execute function require_references_of_transfer();`,
+        to: '',
+      },
+    ],
+    caughtBy: [
+      {
+        spec: 'libs/operations/src/orders/references.spec.ts',
+        test: 'transfers are rejected if one of them has a transaction that does not exist',
+      },
+    ],
   },
   {
     name: 'transfers-can-change',
