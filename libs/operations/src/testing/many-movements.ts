@@ -5,10 +5,16 @@ import type { TestDatabase } from './test-databases.js';
  * hashes: for what is measured by their number alone.
  *
  * @param valueDate SQL for the day of the transaction number `n`
+ * @param bookedAt SQL for the time at which the transfers number `n` are booked
  */
 export async function bookMany(
   { owner }: Pick<TestDatabase, 'owner'>,
-  { accountId, count, valueDate = `date '2026-11-21'` }: { accountId: number; count: number; valueDate?: string },
+  {
+    accountId,
+    count,
+    valueDate = `date '2026-11-21'`,
+    bookedAt = 'statement_timestamp()',
+  }: { accountId: number; count: number; valueDate?: string; bookedAt?: string },
 ): Promise<void> {
   await owner.query('begin');
   await owner.query(
@@ -27,9 +33,9 @@ export async function bookMany(
        from numbered m join account a on a.workspace_id = m.workspace_id
        where a.id = $1 or (a.kind = 'settlement' and a.currency_id = (select currency_id from account where id = $1)))
      insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, description,
-                           account_version, balance_after)
+                           account_version, balance_after, created_at)
      select workspace_id, id, account_id, currency_id, case when is_customer then 'credit' else 'debit' end, 1, 'funding', 'One of many',
-            case when is_customer then version + n end, case when is_customer then balance + n end
+            case when is_customer then version + n end, case when is_customer then balance + n end, ${bookedAt}
      from leg order by n`,
     [accountId, count],
   );
