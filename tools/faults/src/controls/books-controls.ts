@@ -23,7 +23,7 @@ export const BOOKS_CONTROLS: readonly Control[] = [
         to: '',
       },
       {
-        file: 'libs/ledger/migrations/0041-key-of-transfers.sql',
+        file: 'libs/ledger/migrations/0043-key-of-transfers.sql',
         from: 'drop index transfer_of_transaction;',
         to: 'drop index transfer_of_transaction, transfer_version;',
       },
@@ -132,7 +132,7 @@ export const BOOKS_CONTROLS: readonly Control[] = [
     plants: 'The database takes transfers that name an account or a transaction that does not exist.',
     changes: [
       {
-        file: 'libs/ledger/migrations/0038-fewer-writes-of-a-posting.sql',
+        file: 'libs/ledger/migrations/0040-fewer-writes-of-a-posting.sql',
         from: `create trigger references_exist after insert on transfer
   referencing new table as fresh for each statement execute function require_references_of_transfer();`,
         to: '',
