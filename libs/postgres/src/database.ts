@@ -3,6 +3,7 @@ import type { PipelineResults } from './pipeline-results.js';
 import { bindScope, type RlsScope } from './rls-scope.js';
 import type { Session } from './session.js';
 import { retryConflicts } from './retry-conflicts.js';
+import { CoalescedReads } from './coalesced-reads.js';
 import { SessionPool, type ConnectionOptions, type PoolStats } from './session-pool.js';
 import { bind, sqlStatement, type BoundStatement, type RowsOfEach } from './sql-statement.js';
 import { SessionTx, type DbTransaction } from './db-transaction.js';
@@ -40,7 +41,15 @@ const ping = bind(sqlStatement('ping', 'select 1'));
  * SQLSTATE in `code` and the name of our statement in `statement`.
  */
 export class Database {
-  private constructor(private readonly pool: SessionPool) {}
+  private readonly coalescedReads: CoalescedReads;
+
+  private constructor(private readonly pool: SessionPool) {
+    this.coalescedReads = new CoalescedReads({
+      isBusy: () => pool.isBusy,
+      sendWhenFree: (calls) => this.send(calls),
+      sendAlone: async (scope, bound) => (await this.pipeline(scope, [bound]))[0] as Record<string, unknown>[],
+    });
+  }
 
   /**
    * Opens the pool and proves on a first connection that the server keeps what is committed and row-level security holds.
@@ -109,6 +118,15 @@ export class Database {
   }
 
   /**
+   * Reads one row as `read` does. While all connections are in use, such reads share a round trip: for short reads by a key only, because
+   * each waits for the others.
+   */
+  async readCoalesced<Row>(scope: RlsScope, bound: BoundStatement<Row>): Promise<Row | undefined> {
+    const [row] = await this.coalescedReads.read(scope, bound);
+    return row as Row | undefined;
+  }
+
+  /**
    * Runs several pipelines in one database transaction (READ COMMITTED). What `work` does not commit is rolled back,
    * whether it returns or throws.
    *
@@ -152,13 +170,14 @@ export class Database {
     });
   }
 
-  /** Sends a pipeline outside of a database transaction of ours. */
+  /** Sends a pipeline outside of a database transaction of ours. @param calls a function is called when a connection is free */
   private send(
-    calls: readonly BoundStatement<unknown>[],
+    calls: readonly BoundStatement<unknown>[] | (() => readonly BoundStatement<unknown>[]),
     failureOf = (error: unknown) => error,
   ): Promise<PipelineResults> {
     return this.withSession(async (session) => {
-      const results = await session.send(calls).catch((error: unknown) => Promise.reject(failureOf(error)));
+      const sent = typeof calls === 'function' ? calls() : calls;
+      const results = await session.send(sent).catch((error: unknown) => Promise.reject(failureOf(error)));
       if (session.transactionStatus !== 'I') throw new Error('a pipeline left a database transaction open');
       return results;
     });

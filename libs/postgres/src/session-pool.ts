@@ -90,6 +90,12 @@ export class SessionPool {
     this.generation += 1;
   }
 
+  /** Whether a new caller has to wait for a connection. */
+  get isBusy(): boolean {
+    const { totalCount, idleCount, waitingCount } = this.pool;
+    return waitingCount > 0 || (idleCount === 0 && totalCount >= this.options.poolSize);
+  }
+
   stats(): PoolStats {
     return { total: this.pool.totalCount, idle: this.pool.idleCount, waiting: this.pool.waitingCount };
   }

@@ -29,6 +29,6 @@ export async function readResource<Row, Resource>(
   workspaceId: number,
   { bound, compose }: ResourceQuery<Row, Resource>,
 ): Promise<Resource | undefined> {
-  const [row] = await Promise.all([database.read({ workspaces: [workspaceId] }, bound), reference.current()]);
+  const [row] = await Promise.all([database.readCoalesced({ workspaces: [workspaceId] }, bound), reference.current()]);
   return row && reference.compose((current) => compose(current, row));
 }

@@ -1,0 +1,89 @@
+import { Refusal } from '@banking/domain';
+import { DatabaseError } from 'pg';
+import type { PipelineResults } from './pipeline-results.js';
+import { bindScope, type RlsScope } from './rls-scope.js';
+import type { BoundStatement } from './sql-statement.js';
+
+/** How many reads share a round trip. More would delay the first of them. */
+const COALESCED_MAX = 16;
+
+type Row = Record<string, unknown>;
+
+/** A read that waits for a connection. */
+interface WaitingRead {
+  readonly scope: RlsScope;
+  readonly bound: BoundStatement<unknown>;
+  /** Its scope and its statement. */
+  readonly calls: readonly BoundStatement<unknown>[];
+  readonly resolve: (rows: readonly Row[]) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** What coalesced reads are sent with. */
+interface CoalescedReadOptions {
+  /** Whether a new caller has to wait for a connection. */
+  readonly isBusy: () => boolean;
+  /** Sends the statements that `calls` returns once a connection is free. */
+  readonly sendWhenFree: (calls: () => readonly BoundStatement<unknown>[]) => Promise<PipelineResults>;
+  /** Sends one read in a round trip of its own. */
+  readonly sendAlone: (scope: RlsScope, bound: BoundStatement<unknown>) => Promise<readonly Row[]>;
+}
+
+/**
+ * Lets short reads share a round trip while all connections are in use: one system call, one process switch and one database transaction
+ * for several reads. A read that finds a free connection is sent at once and alone.
+ *
+ * Each read sets its own scope directly before its statement, so row-level security separates the reads of one round trip.
+ */
+export class CoalescedReads {
+  private waiting: WaitingRead[] | undefined;
+
+  constructor(private readonly options: CoalescedReadOptions) {}
+
+  /** The rows of one statement. @throws as `Database.pipeline`; an error of a statement affects no other read */
+  async read(scope: RlsScope, bound: BoundStatement<unknown>): Promise<readonly Row[]> {
+    const { isBusy, sendAlone } = this.options;
+    if (!isBusy()) return sendAlone(scope, bound);
+    const calls = [bindScope(scope), bound];
+    return new Promise((resolve, reject) => this.wait({ scope, bound, calls, resolve, reject }));
+  }
+
+  private wait(read: WaitingRead): void {
+    if (this.waiting !== undefined && this.waiting.length < COALESCED_MAX) {
+      this.waiting.push(read);
+      return;
+    }
+    const reads = [read];
+    this.waiting = reads;
+    void this.sendAll(reads);
+  }
+
+  /** Sends the reads as soon as a connection is free. Reads that arrive until then join them. */
+  private async sendAll(reads: WaitingRead[]): Promise<void> {
+    let isSent = false;
+    const close = () => {
+      if (this.waiting === reads) this.waiting = undefined;
+    };
+    try {
+      const { rows } = await this.options.sendWhenFree(() => {
+        close();
+        isSent = true;
+        return reads.flatMap(({ calls }) => calls);
+      });
+      reads.forEach(({ resolve }, index) => resolve(rows[2 * index + 1]!));
+    } catch (error) {
+      close();
+      // The server stopped at the first error of a statement. Which read it belongs to shows when each is sent alone.
+      if (isSent && isOfStatement(error)) reads.forEach((read) => this.sendAlone(read));
+      else reads.forEach(({ reject }) => reject(error));
+    }
+  }
+
+  private sendAlone({ scope, bound, resolve, reject }: WaitingRead): void {
+    this.options.sendAlone(scope, bound).then(resolve, reject);
+  }
+}
+
+/** Some errors of the server have become `unavailable`. A lost connection has another cause. */
+const isOfStatement = (error: unknown): boolean =>
+  (error instanceof Refusal ? error.cause : error) instanceof DatabaseError;
