@@ -8,6 +8,7 @@ import { RoleLookup } from './access/role-lookup.js';
 import { TokenVerifier } from './access/token-verifier.js';
 import { AppModule, type AppDependencies } from './app.module.js';
 import { serveDocs } from './docs/docs-page.js';
+import { CachedResponses } from './http/cached-responses.js';
 import { allowOrigins } from './http/cross-origin.js';
 import { createServer, prepareServer } from './http/server.js';
 
@@ -35,6 +36,7 @@ export async function createApp(dependencies: AppDependencies): Promise<NestFast
   const options = { bufferLogs: true, abortOnError: false, bodyParser: false };
   const app = await NestFactory.create<NestFastifyApplication>(AppModule.of(dependencies), adapter, options);
   app.useLogger(app.get(Logger));
+  app.get(CachedResponses).serve(server);
   if (isCrossOrigin) allowOrigins(app, corsOrigins);
   if (config.docs) await serveDocs(app, { publicUrl, sandbox: config.sandbox, refusalsOfAll: refusals });
   await app.init();

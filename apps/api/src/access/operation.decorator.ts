@@ -17,7 +17,7 @@ export interface OperationText {
   readonly refusals: readonly RefusalReason[];
   /** The path that replaces this one. */
   readonly successor?: string;
-  /** Whether the response has an `ETag`, with which a repeated read needs no body. */
+  /** Whether the response has an `ETag`, with which a repeated read needs no body. It is then sent by `CachedResponses`. */
   readonly hasETag?: boolean;
   /** Whether the response is one page of a list, with a `Link` to the next. */
   readonly isPaged?: boolean;
@@ -85,6 +85,8 @@ export function Operation(id: OperationId, text: OperationText): MethodDecorator
     RouteConfig({
       operation: id,
       ...(text.mediaTypes && { mediaTypes: text.mediaTypes }),
+      // A deprecated path has headers of its own.
+      ...(text.hasETag && text.successor === undefined && { isCached: true }),
     } satisfies FastifyContextConfig),
     ApiOperation({
       operationId: text.successor === undefined ? id : `${id}Formerly`,

@@ -6,7 +6,13 @@ import { CachedResponses } from './cached-responses.js';
 function replyTo(ifNoneMatch?: string, actor = 1) {
   const headers: Record<string, string> = {};
   const reply = {
-    request: { headers: { 'if-none-match': ifNoneMatch }, caller: { actor } },
+    request: {
+      method: 'GET',
+      url: '/one',
+      routeOptions: { config: {} },
+      headers: { 'if-none-match': ifNoneMatch },
+      caller: { actor },
+    },
     status: 200,
     headers,
     header(name: string, value: string) {
