@@ -47,7 +47,7 @@ export const loggerOptions = (level: string): LoggerOptions => ({
  * Lines are written together, because a write for each line cost a fifth of a cached read. Lines that wait are written when the
  * process exits, unless SIGKILL ends it.
  */
-const BUFFERED = { sync: false, minLength: 4096, periodicFlush: 100 };
+const BUFFERED = { sync: false, minLength: 15 * 1024, periodicFlush: 100 };
 
 export function createLogger({ logLevel, logPretty }: LogConfig): Logger {
   const options = loggerOptions(logLevel);

@@ -167,7 +167,13 @@ describe('a verified token', () => {
 
     jest.advanceTimersByTime(ttlMs - 1);
     expect(await verifier.subjectOf(token)).toMatchObject({ subject: 'ada' });
+    expect(verifier.verifiedSubject(token)).toMatchObject({ subject: 'ada' });
     jest.advanceTimersByTime(1);
+    expect(verifier.verifiedSubject(token)).toBeUndefined();
     await expect(verifier.subjectOf(token)).rejects.toBeInstanceOf(CredentialError);
+  });
+
+  it('has no known subject before it is verified', async () => {
+    expect(verifier.verifiedSubject(await tokenOf({ sub: 'unverified' }))).toBeUndefined();
   });
 });

@@ -1,20 +1,8 @@
 import type { FastifyRequest } from 'fastify';
-import { bearerToken, headerLines } from './credentials.js';
+import { bearerToken } from './credentials.js';
 import { CredentialError } from './token-verifier.js';
 
 const requestWith = (...rawHeaders: string[]) => ({ raw: { rawHeaders } }) as unknown as FastifyRequest;
-
-describe('headerLines', () => {
-  it('returns the value of each line of a header, in any case of its name', () => {
-    const request = requestWith('Workspace-ID', '1', 'Accept', 'workspace-id', 'WORKSPACE-ID', '2');
-
-    expect(headerLines(request, 'workspace-id')).toEqual(['1', '2']);
-  });
-
-  it('returns nothing of other headers', () => {
-    expect(headerLines(requestWith('Accept', '*/*'), 'workspace-id')).toEqual([]);
-  });
-});
 
 describe('bearerToken', () => {
   it.each([

@@ -1,11 +1,6 @@
 import type { FastifyRequest } from 'fastify';
+import { headerLines } from '../http/header-lines.js';
 import { CredentialError } from './token-verifier.js';
-
-/** All values of a header, one for each line. Node keeps only the first line of some headers and joins the lines of others. */
-export function headerLines({ raw }: FastifyRequest, name: string): string[] {
-  // Names and values alternate.
-  return raw.rawHeaders.filter((_, index, lines) => index % 2 === 1 && lines[index - 1]?.toLowerCase() === name);
-}
 
 /** The scheme is case-insensitive (RFC 9110, section 11.1), the token is a b64token (RFC 6750, section 2.1). */
 const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i;

@@ -78,7 +78,9 @@ describe('RoleLookup', () => {
     grants = [];
     nowMs += 999;
     expect(await roleOfAda()).toBe('admin');
+    expect(roles.knownUser(ADA)?.grants).toHaveLength(1);
     nowMs += 1;
+    expect(roles.knownUser(ADA)).toBeUndefined();
     expect(await roleOfAda()).toBeUndefined();
   });
 });

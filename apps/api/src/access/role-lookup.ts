@@ -16,6 +16,11 @@ export class RoleLookup {
     this.users = new ExpiringCache({ ttlMs: TTL_MS, entriesMax: ENTRIES_MAX, ...(nowMs && { nowMs }) });
   }
 
+  /** The user of a subject if it was looked up within the last second. Undefined if the directory must be read. */
+  knownUser(subject: Subject): DirectoryUser | undefined {
+    return this.users.peek(keyOf(subject));
+  }
+
   /** The user of a subject, if any. */
   userOf(subject: Subject): Promise<DirectoryUser | undefined> {
     return this.users.get(keyOf(subject), () => this.directory.userOf(subject));
@@ -31,11 +36,12 @@ export class RoleLookup {
 }
 
 /** A role with the user who holds it. */
-interface GrantedRole extends Pick<Grant, 'role' | 'workspaceId'> {
+export interface GrantedRole extends Pick<Grant, 'role' | 'workspaceId'> {
   readonly actor: DirectoryUser['id'];
 }
 
-function grantedRole(user: DirectoryUser | undefined, workspaceId: WorkspaceId): GrantedRole | undefined {
+/** The role of a user in a workspace, if any. */
+export function grantedRole(user: DirectoryUser | undefined, workspaceId: WorkspaceId): GrantedRole | undefined {
   const grant = user?.grants.find((candidate) => candidate.workspaceId === workspaceId);
   return user && grant && { actor: user.id, workspaceId, role: grant.role };
 }

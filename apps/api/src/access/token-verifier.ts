@@ -75,8 +75,13 @@ export class TokenVerifier {
    * @throws Refusal `unavailable` if the issuer's keys cannot be fetched
    */
   async subjectOf(token: string): Promise<Subject> {
-    const { subject } = await this.verified.get(hash('sha256', token), () => this.verify(token));
+    const { subject } = await this.verified.get(keyOf(token), () => this.verify(token));
     return subject;
+  }
+
+  /** The subject of a token that was verified within the last minute and has not expired since. Undefined if it must be verified. */
+  verifiedSubject(token: string): Subject | undefined {
+    return this.verified.peek(keyOf(token))?.subject;
   }
 
   private async verify(token: string): Promise<Verified> {
@@ -106,6 +111,9 @@ export class TokenVerifier {
     return { subject: { issuer: this.issuer, subject: sub, email: verifiedEmail }, expiresAtMs: Number(exp) * 1000 };
   }
 }
+
+/** Tokens are not kept in memory. */
+const keyOf = (token: string) => hash('sha256', token);
 
 /** Whether the keys could not be fetched. The token may then be valid. */
 function isUnreachable(error: Error): boolean {

@@ -1,8 +1,11 @@
 import type { Scope, UserId } from '@banking/domain';
+import type { HeaderLines } from './header-lines.js';
 
 /** Properties of a request that are not in its head: for its handler, the error filter and the request log. */
 export interface RequestContext {
   operation?: string;
+  /** Set when the headers were scanned. */
+  headerLines?: HeaderLines;
   /** Set when the caller's access has been checked. */
   caller?: Scope;
   /** Aborted shortly before a response is sent without the handler. Missing for a read. See `boundHandlers`. */

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal } from '@banking/domain';
+import { type CountedHeader, repeatedHeader } from './header-lines.js';
 import { LIMITS } from './limits.js';
 import { hasBrokenQuery } from './query-encoding.js';
 import { allowedMethods, type RouteIndex } from './route-index.js';
@@ -7,15 +8,16 @@ import { allowedMethods, type RouteIndex } from './route-index.js';
 /** Headers with one value each. If one is sent twice, two readers may use different values (RFC 9110, section 5.3). */
 const SINGLE_HEADERS = {
   /** They determine the target and the end of a request: 400 before the caller is authenticated (RFC 9112, section 3.2). */
-  framing: new Set(['host', 'content-length']),
-  other: new Set(['content-type', 'idempotency-key', 'accept']),
+  framing: new Set<CountedHeader>(['host', 'content-length']),
+  other: new Set<CountedHeader>(['content-type', 'idempotency-key', 'accept']),
 };
 
 /** @throws Refusal `uri_too_long`, `headers_too_large`, `header_repeated` */
-export function checkHead({ url, raw }: FastifyRequest): void {
+export function checkHead(request: FastifyRequest): void {
+  const { url, raw } = request;
   if (url.length > LIMITS.urlBytes) throw new Refusal('uri_too_long');
   if (raw.rawHeaders.length / 2 > LIMITS.headers) throw new Refusal('headers_too_large');
-  refuseRepeated(SINGLE_HEADERS.framing, raw.rawHeaders);
+  refuseRepeated(request, SINGLE_HEADERS.framing);
 }
 
 /**
@@ -38,21 +40,18 @@ const hasEmptyParameter = ({ params }: FastifyRequest) => Object.values(params a
  *
  * @throws Refusal `unsupported_media_type`, `request_malformed`, `header_repeated`
  */
-export function checkRest({ headers, raw, url }: FastifyRequest): void {
+export function checkRest(request: FastifyRequest): void {
+  const { headers, url } = request;
   // A body packed by a coding could be any size once unpacked.
-  if (!['', 'identity'].includes((headers['content-encoding'] ?? '').toLowerCase()))
+  const coding = headers['content-encoding'];
+  if (coding !== undefined && !['', 'identity'].includes(coding.toLowerCase()))
     throw new Refusal('unsupported_media_type');
   if (hasBrokenQuery(url))
     throw new Refusal('request_malformed', 'The query is not well-formed: check its percent-encoding.');
-  refuseRepeated(SINGLE_HEADERS.other, raw.rawHeaders);
+  refuseRepeated(request, SINGLE_HEADERS.other);
 }
 
-function refuseRepeated(names: ReadonlySet<string>, rawHeaders: readonly string[]): void {
-  const seen: string[] = [];
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = (rawHeaders[index] as string).toLowerCase();
-    if (!names.has(name)) continue;
-    if (seen.includes(name)) throw new Refusal('header_repeated', `Send the header ${name} once.`);
-    seen.push(name);
-  }
+function refuseRepeated(request: FastifyRequest, names: ReadonlySet<CountedHeader>): void {
+  const name = repeatedHeader(request, names);
+  if (name !== undefined) throw new Refusal('header_repeated', `Send the header ${name} once.`);
 }
