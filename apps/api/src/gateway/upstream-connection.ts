@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { Agent, errors, request } from 'undici';
+import { Agent, errors } from 'undici';
 import type { Logger } from 'pino';
 import type { TransportRequest, Transport } from '@banking/client';
 import { Refusal } from '@banking/domain';
 import { CircuitBreaker } from './circuit-breaker.js';
+import { exchange } from './exchange.js';
 import { CONCURRENT_MAX, RequestQueue } from './request-queue.js';
 
 /** Connections for our own requests only, so that requests of callers cannot block the read of the user lists. */
@@ -69,18 +70,12 @@ export class UpstreamConnection {
   }
 
   private async send(url: URL, { method, headers, body, signal }: TransportRequest) {
-    const response = await request(url, {
-      dispatcher: this.agent,
-      method,
-      headers: { ...headers, Via: `1.1 ${this.name}` },
-      ...(body !== undefined && { body }),
-      signal,
-    });
-    const bytes = await response.body.arrayBuffer();
+    const sent = { ...headers, Via: `1.1 ${this.name}` };
+    const response = await exchange(this.agent, url, { method, headers: sent, body, signal });
     return {
-      status: response.statusCode,
+      status: response.status,
       headers: { get: (name: string) => valueOf(response.headers[name.toLowerCase()]) },
-      arrayBuffer: () => Promise.resolve(bytes),
+      arrayBuffer: () => Promise.resolve(response.bytes),
     };
   }
 
@@ -90,7 +85,7 @@ export class UpstreamConnection {
   }
 }
 
-const valueOf = (value: string | string[] | undefined) => (value === undefined ? null : [value].flat().join(', '));
+const valueOf = (value: string | string[] | undefined) => (Array.isArray(value) ? value.join(', ') : (value ?? null));
 
 /** The gateway itself aborted the request, because its caller has disconnected or it was withdrawn. */
 const isDisconnect = (error: unknown): boolean => error instanceof Refusal;
