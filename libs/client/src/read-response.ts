@@ -179,9 +179,12 @@ function parsed(text: string, reviver?: (key: string, value: unknown) => unknown
   }
 }
 
+/** One for all responses: a decoder costs more than to decode a response. */
+const STRICT = new TextDecoder('utf-8', { fatal: true });
+
 function strictText(bytes: ArrayBuffer): string | undefined {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return STRICT.decode(bytes);
   } catch {
     return undefined;
   }

@@ -7,7 +7,9 @@
 export function hasWideInteger(value: unknown): boolean {
   const holders: object[] = [[value]];
   for (const holder of holders) {
-    for (const inner of Object.values(holder) as unknown[]) {
+    // Without a list of the values: this loop sees every value of a response.
+    for (const name in holder) {
+      const inner = (holder as Readonly<Record<string, unknown>>)[name];
       if (typeof inner === 'number' && Math.abs(inner) > Number.MAX_SAFE_INTEGER) return true;
       if (typeof inner === 'object' && inner !== null) holders.push(inner);
     }
