@@ -61,6 +61,8 @@ describe('a coalesced read', () => {
         database.readCoalesced({ workspaces: [8], user: 5 }, bind(showScope)),
         database.readCoalesced({ workspaces: [8] }, bind(readNotes)),
         database.readCoalesced({ workspaces: [7, 8] }, bind(readNotes)),
+        database.readCoalesced({ workspaces: [7] }, bind(showScope)),
+        database.readCoalesced({}, bind(showScope)),
       ]),
     );
 
@@ -70,8 +72,11 @@ describe('a coalesced read', () => {
       { workspaces: '{8}', user: '5' },
       { texts: ['of 8'] },
       { texts: ['of 7', 'of 8'] },
+      { workspaces: '{7}', user: '' },
+      { workspaces: '', user: '' },
     ]);
-    expect(sent).toEqual([10]);
+    // Seven reads, and a statement for each of five scopes.
+    expect(sent).toEqual([12]);
     expect(await world.database.read({}, bind(showScope))).toEqual({ workspaces: '', user: '' });
   });
 
@@ -83,7 +88,7 @@ describe('a coalesced read', () => {
     );
 
     expect(result).toEqual(numbers.map((number) => ({ result: Math.trunc(100 / number) })));
-    expect(sent).toEqual([32, 32, 16]);
+    expect(sent).toEqual([17, 17, 9]);
   });
 
   it('does not fail because another fails', async () => {

@@ -13,8 +13,7 @@ type Row = Record<string, unknown>;
 interface WaitingRead {
   readonly scope: RlsScope;
   readonly bound: BoundStatement<unknown>;
-  /** Its scope and its statement. */
-  readonly calls: readonly BoundStatement<unknown>[];
+  readonly boundScope: BoundStatement<unknown>;
   readonly resolve: (rows: readonly Row[]) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -33,7 +32,8 @@ interface CoalescedReadOptions {
  * Lets short reads share a round trip while all connections are in use: one system call, one process switch and one database transaction
  * for several reads. A read that finds a free connection is sent at once and alone.
  *
- * Each read sets its own scope directly before its statement, so row-level security separates the reads of one round trip.
+ * Reads of one scope follow each other, behind the statement that sets their scope. So row-level security separates the reads of one
+ * round trip.
  */
 export class CoalescedReads {
   private waiting: WaitingRead[] | undefined;
@@ -44,8 +44,8 @@ export class CoalescedReads {
   async read(scope: RlsScope, bound: BoundStatement<unknown>): Promise<readonly Row[]> {
     const { isBusy, sendAlone } = this.options;
     if (!isBusy()) return sendAlone(scope, bound);
-    const calls = [bindScope(scope), bound];
-    return new Promise((resolve, reject) => this.wait({ scope, bound, calls, resolve, reject }));
+    const boundScope = bindScope(scope);
+    return new Promise((resolve, reject) => this.wait({ scope, bound, boundScope, resolve, reject }));
   }
 
   private wait(read: WaitingRead): void {
@@ -60,21 +60,21 @@ export class CoalescedReads {
 
   /** Sends the reads as soon as a connection is free. Reads that arrive until then join them. */
   private async sendAll(reads: WaitingRead[]): Promise<void> {
-    let isSent = false;
+    let sent: Pipelined | undefined;
     const close = () => {
       if (this.waiting === reads) this.waiting = undefined;
     };
     try {
       const { rows } = await this.options.sendWhenFree(() => {
         close();
-        isSent = true;
-        return reads.flatMap(({ calls }) => calls);
+        sent = pipelined(reads);
+        return sent.calls;
       });
-      reads.forEach(({ resolve }, index) => resolve(rows[2 * index + 1]!));
+      sent?.places.forEach((place, { resolve }) => resolve(rows[place]!));
     } catch (error) {
       close();
       // The server stopped at the first error of a statement. Which read it belongs to shows when each is sent alone.
-      if (isSent && isOfStatement(error)) reads.forEach((read) => this.sendAlone(read));
+      if (sent !== undefined && isOfStatement(error)) reads.forEach((read) => this.sendAlone(read));
       else reads.forEach(({ reject }) => reject(error));
     }
   }
@@ -82,6 +82,29 @@ export class CoalescedReads {
   private sendAlone({ scope, bound, resolve, reject }: WaitingRead): void {
     this.options.sendAlone(scope, bound).then(resolve, reject);
   }
+}
+
+/** The statements of one round trip, and the place of each read among them. */
+interface Pipelined {
+  readonly calls: readonly BoundStatement<unknown>[];
+  readonly places: ReadonlyMap<WaitingRead, number>;
+}
+
+function pipelined(reads: readonly WaitingRead[]): Pipelined {
+  const byScope = new Map<string, WaitingRead[]>();
+  for (const read of reads) {
+    const key = JSON.stringify(read.boundScope.values);
+    const others = byScope.get(key);
+    if (others) others.push(read);
+    else byScope.set(key, [read]);
+  }
+  const calls: BoundStatement<unknown>[] = [];
+  const places = new Map<WaitingRead, number>();
+  for (const ofScope of byScope.values()) {
+    calls.push(ofScope[0]!.boundScope);
+    for (const read of ofScope) places.set(read, calls.push(read.bound) - 1);
+  }
+  return { calls, places };
 }
 
 /** Some errors of the server have become `unavailable`. A lost connection has another cause. */
