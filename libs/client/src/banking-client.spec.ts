@@ -68,6 +68,15 @@ describe('BankingClient', () => {
     expect(seen.map(({ headers }) => headers['workspace-id'])).toEqual(['7', '7']);
   });
 
+  it('sends the workspace of each view', async () => {
+    body = '{"id":42,"edges":{}}';
+    const client = clientWith();
+    const [seven, eight] = [client.workspace(7), client.workspace(8)];
+    for (const view of [seven, eight, client.workspace(7), seven]) await view.transfers.get(42);
+
+    expect(seen.map(({ headers }) => headers['workspace-id'])).toEqual(['7', '8', '7', '7']);
+  });
+
   it('encodes a country as one segment of the path', async () => {
     for (const country of ['d/../../apps', 'D E?x=1#y', '%2e%2e', 'Å', '...']) {
       await clientWith().listCorridors({}, { country });
