@@ -1,5 +1,4 @@
 import type { FastifyRequest } from 'fastify';
-import type { RequestContext } from './request-context.js';
 
 /** Headers whose lines the service counts. Node keeps only the first line of some headers and joins the lines of others. */
 const COUNTED = [
@@ -21,6 +20,9 @@ export interface HeaderLines {
   readonly repeated: readonly CountedHeader[];
 }
 
+/** A request whose headers may have been scanned. */
+type ScannedRequest = FastifyRequest & { headerLines?: HeaderLines };
+
 /** Most headers are told apart by the length of their name, which costs less than to fold its case. */
 const BY_LENGTH: readonly (readonly CountedHeader[])[] = Array.from({ length: 16 }, (_, length) =>
   COUNTED.filter((name) => name.length === length),
@@ -28,19 +30,16 @@ const BY_LENGTH: readonly (readonly CountedHeader[])[] = Array.from({ length: 16
 const NONE: readonly string[] = [];
 
 /** The values of a header, one for each line. The headers of a request are scanned once. */
-export function headerLines(request: FastifyRequest & RequestContext, name: CountedHeader): readonly string[] {
+export function headerLines(request: ScannedRequest, name: CountedHeader): readonly string[] {
   return linesOf(request).values[name] ?? NONE;
 }
 
 /** The first header of `names` that is repeated. */
-export function repeatedHeader(
-  request: FastifyRequest & RequestContext,
-  names: ReadonlySet<CountedHeader>,
-): CountedHeader | undefined {
+export function repeatedHeader(request: ScannedRequest, names: ReadonlySet<CountedHeader>): CountedHeader | undefined {
   return linesOf(request).repeated.find((name) => names.has(name));
 }
 
-function linesOf(request: FastifyRequest & RequestContext): HeaderLines {
+function linesOf(request: ScannedRequest): HeaderLines {
   return (request.headerLines ??= scan(request.raw.rawHeaders));
 }
 
