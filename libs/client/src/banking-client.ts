@@ -21,11 +21,13 @@ export type BankingClientOptions = HttpTransportOptions;
  */
 export class BankingClient extends RemoteBankingService {
   /** The latest view: most callers use one workspace, and a view costs as much as the rest of a call. */
-  #latest: { readonly id: number; readonly view: WorkspaceView } | undefined;
+  #view: WorkspaceView | undefined;
+  #id: number | undefined;
 
   /** The same operations for one workspace: `client.workspace(7).transfers.get(42)`. */
   workspace(id: WorkspaceId | PlainNumber): WorkspaceView {
-    if (this.#latest?.id !== id) this.#latest = { id, view: viewOf(this, { workspaceId: id as WorkspaceId }) };
-    return this.#latest.view;
+    if (this.#id !== id) this.#view = undefined;
+    this.#id = id;
+    return (this.#view ??= viewOf(this, { workspaceId: id as WorkspaceId }));
   }
 }

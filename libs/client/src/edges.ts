@@ -22,18 +22,14 @@ const WITHOUT_EDGES = ['listApps', 'listPurposes', 'listRecipientSchemas', 'move
  * @param body as parsed; it is changed in place
  */
 export function addMissingEdges(operation: string, body: unknown): void {
-  const records: unknown[] = [];
-  if (!WITHOUT_EDGES.includes(operation)) addTo(records, body);
+  const records = WITHOUT_EDGES.includes(operation) ? [] : [body].flat();
   for (const record of records) {
     if (typeof record !== 'object' || record === null) continue;
     const holder = record as { edges?: Readonly<Record<string, unknown>> };
-    const edges = (holder.edges ??= {});
-    for (const name of WITH_EDGES) addTo(records, edges[name]);
+    holder.edges ??= {};
+    for (const name of WITH_EDGES) {
+      const inner = holder.edges[name];
+      if (inner) for (const one of [inner].flat()) records.push(one);
+    }
   }
-}
-
-/** Adds one record, or each record of a list. */
-function addTo(records: unknown[], value: unknown): void {
-  if (Array.isArray(value)) for (const one of value) records.push(one);
-  else if (value !== undefined) records.push(value);
 }

@@ -128,11 +128,11 @@ export class HttpTransport {
       ? await obtained('signature', call, deadline, sign(this.#signer, call, url, body, plain))
       : plain;
     const { before, after } = this.#hooks;
-    if (before) callHook(before, attemptOf(call, number));
+    const attempt = attemptOf(call, number);
+    callHook(before, attempt);
     const startedAtMs = performance.now();
     const end = (result: object) => {
-      if (after)
-        callHook(after, { ...attemptOf(call, number), durationMs: performance.now() - startedAtMs, ...result });
+      if (after) callHook(after, { ...attempt, durationMs: performance.now() - startedAtMs, ...result });
     };
     // Not called as a method: a browser's `fetch` requires its own `this`.
     const fetch = this.#fetch;
@@ -153,7 +153,7 @@ export class HttpTransport {
       );
       const bytes = await deadline.within(response.arrayBuffer());
       const hide = (text: string) => text.replaceAll(token, '[token]');
-      if (after) end({ status: response.status, requestId: requestIdOf(response, hide) });
+      end({ status: response.status, requestId: requestIdOf(response, hide) });
       return { call, response, bytes, hide, inspect: this.#inspect };
     } catch (cause) {
       const error = cause instanceof Refusal ? cause : this.#connectionError(call, cause, deadline);
