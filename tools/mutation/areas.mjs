@@ -36,7 +36,9 @@ export const AREAS = {
   // Where a fault submits a payout twice, or moves its money.
   payouts: {
     project: 'libs/payouts',
-    files: ['libs/payouts/src/{submit-payout,find-earlier-submission,payout-key,payout-stop,record-rail-event}.ts'],
+    files: [
+      'libs/payouts/src/{submit-payout,find-earlier-submission,payout-key,payout-stop,record-rail-event,decide-rail-events,begin-submitting}.ts',
+    ],
     specs: [
       '{find-earlier-submission,payout-key-format,payout-stop,submission-limits,submit-payout}.spec.ts',
       '{discrepancies,open-payouts,record-rail-event}.spec.ts',

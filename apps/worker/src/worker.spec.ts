@@ -180,7 +180,8 @@ describe('a worker', () => {
           const { status, body } = await worker.ready((response) => response.status === 503);
           expect(status).toBe(503);
           expect(body).toMatchObject({ status: 'payouts_stopped', findings: 1 });
-          expect(JSON.stringify(body)).not.toContain('71');
+          // The digits of the time may contain any number.
+          expect(JSON.stringify({ ...(body as object), stoppedAt: undefined })).not.toContain('71');
         } finally {
           await worker.stop();
         }

@@ -1,6 +1,6 @@
 import { decide, lockAndRead, preparePosting, requirePosted, returnEntry, write, type Books } from '@banking/ledger';
 import { bind, sqlStatement, type Database } from '@banking/postgres';
-import { findPosition, lockTransaction } from './money-position.js';
+import { findPositions, lockTransactions } from './money-position.js';
 
 /** Two final statuses that exclude each other, or one event id with two statuses. */
 export type DiscrepancyKind = 'credited_then_rejected' | 'rejected_then_credited' | 'event_reused';
@@ -109,7 +109,8 @@ export async function resolveDiscrepancy(books: Books, input: ResolveDiscrepancy
   const resolve = (postedId?: number) =>
     bind(RESOLVE_DISCREPANCY, workspaceId, discrepancyId, resolution, by, note ?? null, postedId ?? null);
 
-  const position = await database.read({ workspaces: [workspaceId] }, findPosition(workspaceId, transactionId));
+  const payout = [{ workspaceId, transactionId }];
+  const position = await database.read({ workspaces: [workspaceId] }, findPositions(payout));
   if (!position) return 'not_found';
   const posting =
     resolution === 'dismissed'
@@ -119,9 +120,9 @@ export async function resolveDiscrepancy(books: Books, input: ResolveDiscrepancy
         ]);
   return database.transaction({ workspaces: [workspaceId] }, async (tx): Promise<ResolveOutcome> => {
     const [[held], [now], [latest]] = await tx.pipeline([
-      lockTransaction(workspaceId, transactionId),
+      lockTransactions(payout),
       find,
-      findPosition(workspaceId, transactionId),
+      findPositions(payout),
     ] as const);
     if (!held || !now || !latest) throw new Error(`transaction ${transactionId} has no remittance`);
     if (!now.is_open) return 'already_resolved';

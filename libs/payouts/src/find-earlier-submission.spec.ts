@@ -1,5 +1,5 @@
 import { findEarlierSubmission, type PayoutAttempt } from './find-earlier-submission.js';
-import type { RailEvent } from './record-rail-event.js';
+import type { RailEvent } from './rail-event-writes.js';
 
 const EVENTS: readonly RailEvent[] = [{ providerEvent: 'e1', status: 'ACSP' }];
 

@@ -1,6 +1,6 @@
 import { WorkError } from '@banking/work-queue';
 import type { Rail } from './rail.js';
-import type { RailEvent } from './record-rail-event.js';
+import type { RailEvent } from './rail-event-writes.js';
 
 /** A payout at the start of a try. `tries` includes this one, except of a payout that is `submitted` already. */
 export interface PayoutAttempt {

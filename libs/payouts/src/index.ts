@@ -5,6 +5,7 @@ export * from './open-payouts.js';
 export * from './submit-payout.js';
 export * from './receive-rail-events.js';
 export * from './record-rail-event.js';
+export { decideRailEvents, prepareRailEvents } from './decide-rail-events.js';
 export * from './discrepancies.js';
 export * from './reconcile-payouts.js';
 

@@ -171,12 +171,10 @@ describe('while payouts are stopped', () => {
       books: {
         ...world.books,
         database: Object.create(world.database, {
-          pipeline: {
-            value: async (...args: Parameters<Database['pipeline']>) => {
-              if (args[1][0]!.statement.name === 'hold_work') {
-                await world.owner.query('update work set fence = fence + 1 where subject_id = $1', [id]);
-              }
-              return world.database.pipeline(...args);
+          transaction: {
+            value: async (...args: Parameters<Database['transaction']>) => {
+              await world.owner.query('update work set fence = fence + 1 where subject_id = $1', [id]);
+              return world.database.transaction(...args);
             },
           },
         }) as Database,

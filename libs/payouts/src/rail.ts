@@ -1,5 +1,5 @@
 import type { MinorUnits } from '@banking/domain';
-import type { RailEvent } from './record-rail-event.js';
+import type { RailEvent } from './rail-event-writes.js';
 
 /** The amount that arrives, and its creditor. */
 export interface PaymentContent {

@@ -1,9 +1,11 @@
 import type { Books } from '@banking/ledger';
 import { bind, sqlStatement } from '@banking/postgres';
 import { PAYOUT } from './open-payouts.js';
+import { nameOfOutgoing, outgoingColumns } from './money-position.js';
 import { parsePayoutKey, payoutKey, type PayoutName } from './payout-key.js';
 import type { DeliveredRailEvent, Rail } from './rail.js';
-import { recordEvent } from './record-rail-event.js';
+import type { PayoutEvent } from './rail-event-writes.js';
+import { recordEvents } from './record-rail-event.js';
 import { isTransientFailure, WorkError } from '@banking/work-queue';
 
 export interface ReceivingOptions {
@@ -15,12 +17,20 @@ export interface ReceivingOptions {
 
 const EVENTS_MAX = 100;
 
-/** A parked payout stays parked: after its release a worker finds its events by key. */
-const MAKE_DUE = sqlStatement<{ subject_id: bigint }>(
-  'make_payout_due',
-  `update work set due_at = case when parked_at is null then clock_timestamp() else due_at end
-   where workspace_id = $1 and kind = '${PAYOUT}' and subject_id = $2
-   returning subject_id`,
+/** A parked payout stays parked: after its release a worker finds its events by key. In the order of the key, as every batch locks. */
+const MAKE_DUE = sqlStatement<{ workspace_id: bigint; subject_id: bigint }>(
+  'make_payouts_of_events_due',
+  `with failed as (
+     select w.workspace_id, w.kind, w.subject_id
+     from unnest($1::bigint[], $2::bigint[]) u(workspace_id, transaction_id)
+     join work w on (w.workspace_id, w.kind, w.subject_id) = (u.workspace_id, '${PAYOUT}', u.transaction_id)
+     order by w.workspace_id, w.subject_id
+     for update of w
+   )
+   update work w set due_at = case when w.parked_at is null then clock_timestamp() else w.due_at end
+   from failed f
+   where (w.workspace_id, w.kind, w.subject_id) = (f.workspace_id, f.kind, f.subject_id)
+   returning w.workspace_id, w.subject_id`,
 );
 
 const FIND_NONCES = sqlStatement<{ workspace_id: bigint; transaction_id: bigint; key_nonce: string | null }>(
@@ -49,21 +59,20 @@ export async function receiveRailEvents({ books, rail, onError = () => undefined
     books,
     [...names.values()].flatMap((name) => name ?? []),
   );
-  const recorded: DeliveredRailEvent[] = [];
-  try {
-    for (const event of delivered) {
-      const name = names.get(event.key);
-      if (name === undefined) onError(new WorkError('the network reports a payment of another service'));
-      else if (!booked.has(event.key)) onError(new WorkError(NOT_BOOKED));
-      else if (!(await recordDelivered(books, name, event, onError))) continue;
-      recorded.push(event);
-    }
-  } finally {
-    if (recorded.length > 0) await rail.acknowledge(recorded);
-  }
+  const foreign = delivered.filter(({ key }) => !booked.has(key));
+  for (const { key } of foreign) onError(new WorkError(names.get(key) ? NOT_BOOKED : NOT_OURS));
+  const own = delivered.flatMap((event) => {
+    const name = names.get(event.key);
+    return name && booked.has(event.key) ? [{ delivered: event, ...name, event: event.event }] : [];
+  });
+  const { recorded, transientFailure } = await recordDelivered(books, own, onError);
+  const done = [...foreign, ...recorded.map((event) => event.delivered)];
+  if (done.length > 0) await rail.acknowledge(done);
+  if (transientFailure !== undefined) throw transientFailure;
   return delivered.length;
 }
 
+const NOT_OURS = 'the network reports a payment of another service';
 const NOT_BOOKED = 'the network reports a payment that the books do not have: run banking work reconcile';
 
 /** The keys of those payouts that are in the books. A payout of the same ids and another key is not the payment of the event. */
@@ -84,22 +93,34 @@ async function findBookedKeys({ database }: Books, names: readonly PayoutName[])
   );
 }
 
-/** Returns whether to acknowledge the event: it is recorded, or a worker will find it by key. */
+/** An event of a payout that the books have, as the network delivered it. */
+interface OwnEvent extends PayoutEvent {
+  readonly delivered: DeliveredRailEvent;
+}
+
+/** Returns the events to acknowledge: each is recorded, or a worker will find it by key. */
 async function recordDelivered(
   books: Books,
-  { workspaceId, transactionId }: PayoutName,
-  { event }: DeliveredRailEvent,
+  events: readonly OwnEvent[],
   onError: (error: unknown) => void,
-): Promise<boolean> {
-  try {
-    await recordEvent(books, workspaceId, transactionId, event);
-    return true;
-  } catch (error) {
-    if (isTransientFailure(error)) throw error;
-    onError(error);
-    const [due] = await books.database.pipeline({ workspaces: [workspaceId] }, [
-      bind(MAKE_DUE, workspaceId, transactionId),
-    ] as const);
-    return due.length > 0;
+): Promise<{ readonly recorded: readonly OwnEvent[]; readonly transientFailure: Error | undefined }> {
+  const effects = await recordEvents(books, events);
+  const recorded = events.filter((_, index) => !(effects[index] instanceof Error));
+  const errors = effects.filter((effect) => effect instanceof Error);
+  const failed = events.filter((_, index) => {
+    const effect = effects[index];
+    return effect instanceof Error && !isTransientFailure(effect);
+  });
+  if (failed.length > 0) {
+    for (const error of errors) if (!isTransientFailure(error)) onError(error);
+    recorded.push(...(await makeDue(books, failed)));
   }
+  return { recorded, transientFailure: errors.find(isTransientFailure) };
+}
+
+/** Makes payouts due. Returns the events of those that have work. */
+async function makeDue({ database }: Books, events: readonly OwnEvent[]): Promise<readonly OwnEvent[]> {
+  const [rows] = await database.pipeline({}, [bind(MAKE_DUE, ...outgoingColumns(events))] as const);
+  const due = new Set(rows.map(({ workspace_id, subject_id }) => `${workspace_id}/${subject_id}`));
+  return events.filter((event) => due.has(nameOfOutgoing(event)));
 }

@@ -12,7 +12,8 @@ import { holdLateWork } from './hold-late-work.js';
 import { PAYOUT } from './open-payouts.js';
 import { parsePayoutKey } from './payout-key.js';
 import type { Rail, SubmittedPayment } from './rail.js';
-import { recordEvent, type RailEvent } from './record-rail-event.js';
+import type { RailEvent } from './rail-event-writes.js';
+import { recordEvent } from './record-rail-event.js';
 import type { WorkKey } from '@banking/work-queue';
 
 /**

@@ -1,17 +1,15 @@
 import type { Books } from '@banking/ledger';
-import { bind, sqlStatement } from '@banking/postgres';
+import { BatchedCalls, bind, sqlStatement } from '@banking/postgres';
+import { WorkError, type Claim, type WorkHandler, type WorkOutcome } from '@banking/work-queue';
+import { PayoutBeginner } from './begin-submitting.js';
+import type { RailEventEffect } from './decide-rail-events.js';
+import { findEarlierSubmission } from './find-earlier-submission.js';
+import { outgoingColumns } from './money-position.js';
+import type { Outgoing } from './open-payouts.js';
 import { payoutKey } from './payout-key.js';
 import type { PaymentReader, Rail } from './rail.js';
-import { recordEvent } from './record-rail-event.js';
-import { findEarlierSubmission, type PayoutAttempt } from './find-earlier-submission.js';
-import {
-  holdWork,
-  WorkError,
-  type Claim,
-  type FailedAttempt,
-  type WorkHandler,
-  type WorkOutcome,
-} from '@banking/work-queue';
+import type { PayoutEvent } from './rail-event-writes.js';
+import { recordEvents } from './record-rail-event.js';
 
 export interface PayoutOptions {
   readonly books: Books;
@@ -28,57 +26,61 @@ const CHECK_INTERVAL_MS = 15 * 60_000;
 const STOPPED_MS = 5 * 60_000;
 const STOPPED = 'payouts are stopped';
 
-/**
- * Recorded before the network is called: at a second try the network may already have the payment. Begins nothing while payouts are
- * stopped, and its row alone proves that it has begun.
- */
-const BEGIN_SUBMITTING = sqlStatement<{ tries: number }>(
-  'begin_submitting',
-  `update payout set status = 'submitting', tries = tries + 1, fence = $3, updated_at = statement_timestamp()
-   where workspace_id = $1 and transaction_id = $2 and status in ('due', 'submitting')
-     and not exists (select from payout_stop where resumed_at is null)
-   returning tries`,
-);
-const READ_PAYOUT = sqlStatement<PayoutAttempt>(
-  'read_payout',
-  `select status, tries, key_nonce as "keyNonce", created_at < statement_timestamp() - interval '1 minute' as "isLate"
-   from payout where workspace_id = $1 and transaction_id = $2`,
-);
 const MARK_SUBMITTED = sqlStatement(
   'mark_submitted',
-  `update payout set status = 'submitted', reason = null, updated_at = statement_timestamp()
-   where workspace_id = $1 and transaction_id = $2 and status = 'submitting'`,
+  `update payout p set status = 'submitted', reason = null, updated_at = statement_timestamp()
+   from unnest($1::bigint[], $2::bigint[]) u(workspace_id, transaction_id)
+   where (p.workspace_id, p.transaction_id) = (u.workspace_id, u.transaction_id) and p.status = 'submitting'`,
 );
-const NOTE_FAILURE = sqlStatement(
-  'note_payout_failure',
-  `update payout set reason = $3, status = case when $4 then 'parked' else status end,
-                     parked_at = case when $4 then statement_timestamp() end, updated_at = statement_timestamp()
-   where workspace_id = $1 and transaction_id = $2 and status in ('submitting', 'submitted')`,
+const NOTE_FAILURES = sqlStatement(
+  'note_payout_failures',
+  `update payout p set reason = u.reason, status = case when u.is_parked then 'parked' else p.status end,
+                       parked_at = case when u.is_parked then statement_timestamp() end, updated_at = statement_timestamp()
+   from unnest($1::bigint[], $2::bigint[], $3::text[], $4::boolean[]) u(workspace_id, transaction_id, reason, is_parked)
+   where (p.workspace_id, p.transaction_id) = (u.workspace_id, u.transaction_id) and p.status in ('submitting', 'submitted')`,
 );
 
-/** The handler of payouts: submits each of them to a network once, and none while payouts are stopped. */
+/**
+ * The handler of payouts: submits each of them to a network once, and none while payouts are stopped. Each payout takes its own course.
+ * The steps that several payouts take at the same time share one database transaction (`BatchedCalls`), in which a payout that fails
+ * or whose claim is lost affects no other.
+ */
 export function payoutHandler(options: PayoutOptions): WorkHandler {
+  const { books } = options;
+  const steps = {
+    beginner: new PayoutBeginner(books.database),
+    events: new BatchedCalls((events: readonly PayoutEvent[]) => recordEvents(books, events)),
+  };
   return {
-    run: (claim, signal) => submitPayout(options, claim, signal),
-    noteFailure: ({ workspaceId, subjectId }: Claim, { reason, isParked }: FailedAttempt) => [
-      bind(NOTE_FAILURE, workspaceId, subjectId, reason, isParked),
+    run: (claim, signal) => submitPayout(options, steps, claim, signal),
+    notePostponed: (claims) => [bind(MARK_SUBMITTED, ...outgoingColumns(claims.map(outgoingOf)))],
+    noteFailures: (failures) => [
+      bind(
+        NOTE_FAILURES,
+        ...outgoingColumns(failures.map(({ claim }) => outgoingOf(claim))),
+        failures.map(({ reason }) => reason),
+        failures.map(({ isParked }) => isParked),
+      ),
     ],
   };
 }
 
+/** The steps that concurrent payouts take together. */
+interface SharedSteps {
+  readonly beginner: PayoutBeginner;
+  readonly events: BatchedCalls<PayoutEvent, RailEventEffect | Error>;
+}
+
+const outgoingOf = ({ workspaceId, subjectId }: Claim): Outgoing => ({ workspaceId, transactionId: subjectId });
+
 async function submitPayout(
-  { books, rail, readPayment, deadline = () => AbortSignal.timeout(10_000) }: PayoutOptions,
+  { rail, readPayment, deadline = () => AbortSignal.timeout(10_000) }: PayoutOptions,
+  { beginner, events: recorder }: SharedSteps,
   claim: Claim,
   signal: AbortSignal,
 ): Promise<WorkOutcome> {
-  const { workspaceId, subjectId: transactionId, fence } = claim;
-  const scope = { workspaces: [workspaceId] };
-  const [, [begun], [payout]] = await books.database.pipeline(scope, [
-    holdWork(claim),
-    bind(BEGIN_SUBMITTING, workspaceId, transactionId, fence),
-    bind(READ_PAYOUT, workspaceId, transactionId),
-  ] as const);
-  if (!payout) throw new Error(`transaction ${transactionId} has no payout`);
+  const { workspaceId, transactionId } = outgoingOf(claim);
+  const payout = await beginner.begin(claim);
   if (payout.status === 'settled' || payout.status === 'failed') return 'done';
   if (payout.status === 'due') return { laterMs: STOPPED_MS, heldFor: STOPPED };
 
@@ -86,7 +88,7 @@ async function submitPayout(
   const within = <T>(call: (signal: AbortSignal) => Promise<T>) =>
     beforeAbort(call, AbortSignal.any([signal, deadline()]));
   const find = () => within((until) => rail.find(key, until));
-  const isStopped = payout.status === 'submitting' && !begun;
+  const isStopped = payout.status === 'submitting' && !payout.isBegun;
   // An earlier try may have submitted the payment. That is recorded, and nothing is submitted.
   let events = isStopped ? await find() : await findEarlierSubmission(payout, find);
   if (events === undefined && isStopped) return { laterMs: STOPPED_MS, heldFor: STOPPED };
@@ -94,8 +96,9 @@ async function submitPayout(
     const payment = { ...(await readPayment(workspaceId, transactionId)), key };
     events = await within((until) => rail.submit(payment, until));
   }
-  await books.database.pipeline(scope, [holdWork(claim), bind(MARK_SUBMITTED, workspaceId, transactionId)]);
-  for (const event of events) await recordEvent(books, workspaceId, transactionId, event);
+  const effects = await Promise.all(events.map((event) => recorder.call({ workspaceId, transactionId, event })));
+  for (const effect of effects) if (effect instanceof Error) throw effect;
+  // Recorded as submitted together with the result, under the fence of the claim.
   return { laterMs: CHECK_INTERVAL_MS };
 }
 

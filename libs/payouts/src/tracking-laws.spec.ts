@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { openTracking } from './open-payouts.js';
 import { AMOUNT, FEE, NORTH, faults, openWorld, payOut, type World } from './testing/world.js';
-import { recordEvent } from './record-rail-event.js';
+import { recordEvent, recordEvents } from './record-rail-event.js';
 
 let world: World;
 
@@ -101,6 +101,29 @@ describe('any events of a network, repeated and in any order', () => {
         expect(balance - before.balance).toBe(state.returns === 1 ? AMOUNT : 0n);
         const first = { providerEvent: 'first', status: state.returns === 1 ? 'RJCT' : 'ACCC' };
         expect(await opened(id)).toEqual(contradictions(possible.length === 0 ? events : [first, ...events]));
+      }),
+      { numRuns: 40 },
+    );
+    expect(await faults(world)).toEqual([]);
+  });
+
+  it('leave each payout of a batch in the state of its own events, in their order', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(fc.nat(2), railEvent), { maxLength: 16 }), async (deliveries) => {
+        const ids = await payOut(world, { open: openTracking, count: 3 });
+        const batch = deliveries.map(([index, event]) => {
+          return { workspaceId: NORTH, transactionId: ids[index] as number, event };
+        });
+
+        await recordEvents(world.books, batch);
+
+        for (const id of ids) {
+          const events = batch.filter(({ transactionId }) => transactionId === id).map(({ event }) => event);
+          expect(await seen(id)).toMatchObject(stateAfter(events));
+          expect(await opened(id)).toEqual(contradictions(events));
+          const distinct = new Set(events.map(({ providerEvent, status }) => `${providerEvent} ${status}`));
+          expect(await recordedEvents(id)).toEqual([...distinct].sort());
+        }
       }),
       { numRuns: 40 },
     );

@@ -10,6 +10,7 @@ export { Database, type DatabaseOptions } from './database.js';
 export type { ConnectionOptions } from './session-pool.js';
 export type { DbTransaction } from './db-transaction.js';
 export { bisect } from './bisect.js';
+export { BatchedCalls } from './batched-calls.js';
 export { IdBlocks } from './id-blocks.js';
 export { CommitInDoubtError, DatabaseSetupError } from './failures.js';
 export { RULE_VIOLATION, SQLSTATE } from './sqlstate.js';

@@ -1,7 +1,7 @@
 import { RULE_VIOLATION } from '@banking/postgres';
-import { NORTH, openWorld, passTime, type World } from './testing/world.js';
+import { NORTH, openWorld, passTime, SOUTH, type World } from './testing/world.js';
 import { sql } from '@banking/postgres/testing';
-import { claimWork, holdWork, renewClaims, type Claim } from './claims.js';
+import { claimWork, holdWork, lockClaims, renewClaims, type Claim } from './claims.js';
 import { openWork } from './open-work.js';
 import { listWork } from './list-work.js';
 
@@ -132,5 +132,79 @@ describe('claims that their worker has locked in a batch', () => {
     await world.owner.query('commit');
 
     expect(await renewClaims(world.database, [second, first])).toEqual([second]);
+  });
+});
+
+describe('a claim of a batch', () => {
+  const locked = async (claims: readonly Claim[]) => {
+    const held = await world.database.transaction({}, (tx) => lockClaims(tx, claims));
+    return [...held].map(({ subjectId }) => subjectId).sort();
+  };
+
+  beforeEach(() =>
+    world.database.pipeline({}, [
+      openWork([1, 2, 3].map((subjectId) => ({ workspaceId: NORTH, kind: KIND, subjectId }))),
+    ]),
+  );
+
+  it('that another worker has taken over is left out', async () => {
+    const claims = await claimWork(world.database, [KIND], 3);
+    await world.owner.query('update work set fence = fence + 1 where subject_id = 2');
+
+    expect(await locked(claims)).toEqual([1, 3]);
+  });
+
+  it('whose lease has expired is left out', async () => {
+    const claims = await claimWork(world.database, [KIND], 3);
+    await world.owner.query(`update work set leased_until = clock_timestamp() where subject_id = 3`);
+
+    expect(await locked(claims)).toEqual([1, 2]);
+  });
+
+  it('whose work has ended is left out', async () => {
+    const claims = await claimWork(world.database, [KIND], 3);
+    await world.owner.query(`delete from work where subject_id = 1`);
+
+    expect(await locked(claims)).toEqual([2, 3]);
+  });
+
+  it('stays locked to the end of the database transaction', async () => {
+    const [first, ...others] = (await claimWork(world.database, [KIND], 3)) as [Claim, ...Claim[]];
+
+    await world.database.transaction({}, async (tx) => {
+      await lockClaims(tx, [first]);
+      const { rows } = await world.owner.query<{ id: number }>(
+        'select subject_id::int as id from work order by 1 for update skip locked',
+      );
+      expect(rows.map(({ id }) => id)).toEqual(others.map(({ subjectId }) => subjectId).sort());
+    });
+  });
+});
+
+describe('work of several workspaces', () => {
+  const open = (workspaceId: number, subjects: readonly number[], dueAt: string) =>
+    world.database.pipeline({}, [
+      openWork(subjects.map((subjectId) => ({ workspaceId, kind: KIND, subjectId, dueAt }))),
+    ]);
+  const hundred = Array.from({ length: 100 }, (_, index) => index + 1);
+
+  it('is claimed in turns, so that the backlog of one workspace does not delay another', async () => {
+    await open(NORTH, hundred, '2026-01-01T00:00:00Z');
+    await open(SOUTH, [1, 2], '2026-02-01T00:00:00Z');
+
+    const claims = await claimWork(world.database, [KIND], 5);
+
+    expect(claims.filter(({ workspaceId }) => workspaceId === SOUTH)).toHaveLength(2);
+  });
+
+  it('is claimed by a second worker beside an open claim of the first', async () => {
+    await open(NORTH, hundred, '2026-01-01T00:00:00Z');
+    await world.owner.query('begin');
+    await world.owner.query('select from work where subject_id <= 60 for update');
+
+    const claims = await claimWork(world.database, [KIND], 40);
+    await world.owner.query('rollback');
+
+    expect(claims.map(({ subjectId }) => subjectId).sort((a, b) => a - b)).toEqual(hundred.slice(60));
   });
 });

@@ -4,6 +4,7 @@ import {
   sqlStatement,
   type BoundStatement,
   type Database,
+  type DbTransaction,
   RULE_VIOLATION,
 } from '@banking/postgres';
 
@@ -20,10 +21,13 @@ export interface Claim {
   readonly delays: number;
 }
 
-interface ClaimRow {
+interface WorkKeyRow {
   workspace_id: bigint;
   kind: string;
   subject_id: bigint;
+}
+
+interface ClaimRow extends WorkKeyRow {
   fence: bigint;
   tries: number;
   delays: number;
@@ -32,22 +36,33 @@ interface ClaimRow {
 /** 30 s by the database's clock: after a crash of the worker, another one takes the work over within that time and a poll. */
 const LEASE = `clock_timestamp() + interval '30 s'`;
 
+/** The longest due pieces of each kind among which workspaces take turns. */
+const WINDOW = 1_000;
+
 /**
  * One range of `work_by_claim` for each kind. `statement_timestamp()` is stable, so it bounds an index scan; `clock_timestamp()` does
  * not. A try is counted when it fails, so that a worker that is killed uses no try.
+ *
+ * Workspaces take turns: the longest due piece of each comes before the second of any. Locks follow that order and end at the limit,
+ * so that another worker takes the next pieces.
  */
 export const CLAIM_WORK = sqlStatement<ClaimRow>(
   'claim_work',
-  `with next as (
-     select w.workspace_id, w.kind, w.subject_id
+  `with due as (
+     select w.*, row_number() over (partition by w.workspace_id order by w.claimable_at) as turn
      from unnest($1::text[]) k(kind) cross join lateral (
        select workspace_id, kind, subject_id, greatest(due_at, leased_until) as claimable_at from work
        where kind = k.kind and parked_at is null and greatest(due_at, leased_until) <= statement_timestamp()
        order by greatest(due_at, leased_until)
-       limit $2
-       for update skip locked
+       limit ${WINDOW}
      ) w
-     order by w.claimable_at
+   ), next as (
+     select n.* from (select * from due order by turn, claimable_at) d cross join lateral (
+       select w.workspace_id, w.kind, w.subject_id from work w
+       where (w.workspace_id, w.kind, w.subject_id) = (d.workspace_id, d.kind, d.subject_id)
+         and w.parked_at is null and greatest(w.due_at, w.leased_until) <= statement_timestamp()
+       for update skip locked
+     ) n
      limit $2
    )
    update work w set leased_until = ${LEASE}, fence = w.fence + 1
@@ -80,19 +95,20 @@ const RENEW_CLAIMS = sqlStatement<ClaimRow>(
    select workspace_id, kind, subject_id, fence, tries, delays from ours`,
 );
 const HOLD_WORK = sqlStatement('hold_work', 'select hold_work($1, $2, $3, $4)');
-const END_WORK = sqlStatement('end_work', 'delete from work where workspace_id = $1 and kind = $2 and subject_id = $3');
-const POSTPONE_WORK = sqlStatement(
-  'postpone_work',
-  `update work set due_at = clock_timestamp() + $4 * interval '1 ms', leased_until = null, tries = $5, delays = $6, reason = $7
-   where workspace_id = $1 and kind = $2 and subject_id = $3`,
-);
-const PARK_WORK = sqlStatement(
-  'park_work',
-  `update work set parked_at = clock_timestamp(), leased_until = null, tries = $4, delays = 0, reason = $5
-   where workspace_id = $1 and kind = $2 and subject_id = $3`,
+/**
+ * In the order of the key, as every batch locks: two batches wait for each other and cannot deadlock. A claim that is lost has no row.
+ */
+const LOCK_CLAIMS = sqlStatement<WorkKeyRow>(
+  'lock_claims',
+  `select w.workspace_id, w.kind, w.subject_id
+   from unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[]) u(workspace_id, kind, subject_id, fence)
+   join work w on (w.workspace_id, w.kind, w.subject_id) = (u.workspace_id, u.kind, u.subject_id)
+   where w.fence = u.fence and w.leased_until > clock_timestamp()
+   order by w.workspace_id, w.kind, w.subject_id
+   for update of w`,
 );
 
-/** Claims due work of these kinds, over all workspaces, the longest due first. Two workers never claim the same. */
+/** Claims due work of these kinds, over all workspaces in turns, the longest due of each first. Two workers never claim the same. */
 export async function claimWork(database: Database, kinds: readonly string[], limit: number): Promise<Claim[]> {
   const [rows] = await database.pipeline({}, [bind(CLAIM_WORK, kinds, limit)] as const);
   return rows.map(claimOf);
@@ -100,67 +116,48 @@ export async function claimWork(database: Database, kinds: readonly string[], li
 
 /** Renews the leases of claims, without waiting for locked rows. Returns the claims that are not lost. */
 export async function renewClaims(database: Database, claims: readonly Claim[]): Promise<Claim[]> {
-  const values = [
-    claims.map(({ workspaceId }) => workspaceId),
-    claims.map(({ kind }) => kind),
-    claims.map(({ subjectId }) => subjectId),
-    claims.map(({ fence }) => fence),
-  ];
-  const [rows] = await database.pipeline({}, [bind(RENEW_CLAIMS, ...values)] as const);
+  const [rows] = await database.pipeline({}, [bind(RENEW_CLAIMS, ...claimColumns(claims))] as const);
   return rows.map(claimOf);
 }
 
 /**
- * The first statement of a pipeline that requires a claim. When the claim is lost, the database rejects the pipeline (`isLostClaim`),
+ * The first statement of a pipeline that requires one claim. When the claim is lost, the database rejects the pipeline (`isLostClaim`),
  * and nothing of it, or of its database transaction, is written.
  */
 export function holdWork({ workspaceId, kind, subjectId, fence }: Claim): BoundStatement<unknown> {
   return bind(HOLD_WORK, workspaceId, kind, subjectId, fence);
 }
 
+/**
+ * The first step of a database transaction that requires many claims: locks their work until its end. No other worker can claim it then,
+ * even if a lease ends.
+ *
+ * @returns the claims that are not lost. The transaction may write for these only
+ */
+export async function lockClaims(tx: DbTransaction, claims: readonly Claim[]): Promise<ReadonlySet<Claim>> {
+  const [rows] = await tx.pipeline([bind(LOCK_CLAIMS, ...claimColumns(claims))] as const);
+  const locked = new Set(rows.map((row) => `${row.workspace_id}/${row.kind}/${row.subject_id}`));
+  return new Set(claims.filter((claim) => locked.has(`${claim.workspaceId}/${claim.kind}/${claim.subjectId}`)));
+}
+
+/** The claim was lost before a step of a batch, which has written nothing for it. */
+export class LostClaimError extends Error {
+  override readonly name = 'LostClaimError';
+}
+
 /** Whether another worker has taken the work over, or the lease has expired. */
 export function isLostClaim(error: unknown): boolean {
-  return error instanceof DatabaseError && error.code === RULE_VIOLATION.claimLost;
+  return error instanceof LostClaimError || (error instanceof DatabaseError && error.code === RULE_VIOLATION.claimLost);
 }
 
-/** The writes that end claimed work and remove it from the queue. */
-export function endWork(claim: Claim): BoundStatement<unknown>[] {
-  return [holdWork(claim), bind(END_WORK, claim.workspaceId, claim.kind, claim.subjectId)];
-}
-
-/** The writes that release work until later. It succeeded, so the next try is the first again. */
-export function postponeWork(claim: Claim, delayMs: number): BoundStatement<unknown>[] {
-  return release(claim, delayMs, { tries: 0, delays: 0, reason: null });
-}
-
-/** The writes that release work after a failed try. */
-export function retryLater(claim: Claim, delayMs: number, reason: string): BoundStatement<unknown>[] {
-  return release(claim, delayMs, { tries: claim.tries, delays: 0, reason });
-}
-
-/** The writes that release work after a transient failure: the try does not count, the delay grows. */
-export function delayWork(claim: Claim, delayMs: number, reason: string): BoundStatement<unknown>[] {
-  return release(claim, delayMs, { tries: claim.tries - 1, delays: claim.delays + 1, reason });
-}
-
-/** The writes that release work until later without a try: nothing was done. */
-export function holdBack(claim: Claim, delayMs: number, reason: string): BoundStatement<unknown>[] {
-  return release(claim, delayMs, { tries: claim.tries - 1, delays: claim.delays, reason });
-}
-
-/** The writes that park work until an operator releases it. */
-export function parkWork(claim: Claim, reason: string): BoundStatement<unknown>[] {
-  const { workspaceId, kind, subjectId, tries } = claim;
-  return [holdWork(claim), bind(PARK_WORK, workspaceId, kind, subjectId, tries, reason)];
-}
-
-function release(
-  claim: Claim,
-  delayMs: number,
-  { tries, delays, reason }: { readonly tries: number; readonly delays: number; readonly reason: string | null },
-): BoundStatement<unknown>[] {
-  const { workspaceId, kind, subjectId } = claim;
-  return [holdWork(claim), bind(POSTPONE_WORK, workspaceId, kind, subjectId, delayMs, tries, delays, reason)];
+/** The first four parameters of a statement on claimed work: keys and fences. */
+export function claimColumns(claims: readonly Claim[]): [number[], string[], number[], bigint[]] {
+  return [
+    claims.map(({ workspaceId }) => workspaceId),
+    claims.map(({ kind }) => kind),
+    claims.map(({ subjectId }) => subjectId),
+    claims.map(({ fence }) => fence),
+  ];
 }
 
 function claimOf({ workspace_id, kind, subject_id, fence, tries, delays }: ClaimRow): Claim {

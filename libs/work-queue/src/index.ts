@@ -1,5 +1,8 @@
 export * from './claims.js';
+export { parkWork } from './work-changes.js';
+export { ResultRecorder } from './record-results.js';
 export * from './run-claimed-work.js';
+export * from './work-handler.js';
 export * from './open-work.js';
 export * from './release-work.js';
 export * from './list-work.js';

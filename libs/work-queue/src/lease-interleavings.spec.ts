@@ -3,7 +3,7 @@ import { APP_ROLE, Database, SCHEMA } from '@banking/postgres';
 import { Interleaving, testOrProve } from '@banking/postgres/testing';
 import * as fc from 'fast-check';
 import { holdWork, type Claim } from './claims.js';
-import type { WorkOutcome } from './run-claimed-work.js';
+import type { WorkOutcome } from './work-handler.js';
 import { openQueue, type Queue } from './testing/queue.js';
 import { passTime, type World } from './testing/world.js';
 import { Worker } from './worker.js';

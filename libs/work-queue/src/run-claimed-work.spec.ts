@@ -29,8 +29,8 @@ describe('work that fails', () => {
       handlers: {
         [KIND]: {
           run: async () => Promise.reject(new WorkError('the other side is closed')),
-          noteFailure: (_claim, failure) => {
-            recorded.push(failure.isParked);
+          noteFailures: (failures) => {
+            recorded.push(...failures.map(({ isParked }) => isParked));
             return [];
           },
         },

@@ -1,7 +1,9 @@
-import type { Backoff } from '@banking/postgres';
+import type { Backoff, Database } from '@banking/postgres';
 import { claimWork, renewClaims, type Claim } from './claims.js';
-import { runClaimedWork, type HandlingOptions, type WorkHandler } from './run-claimed-work.js';
+import { runClaimedWork, type HandlingOptions } from './run-claimed-work.js';
+import type { WorkHandler } from './work-handler.js';
 import { Loop } from './loop.js';
+import { ResultRecorder } from './record-results.js';
 import { HEARTBEAT_MS, IDLE_MS, WORK_RETRY_POLICIES } from './work-retry-policies.js';
 import { readWorkStatus, type WorkStatus } from './work-status.js';
 
@@ -16,11 +18,12 @@ export interface Chore {
 }
 
 export interface WorkerOptions extends HandlingOptions {
+  readonly database: Database;
   /** The handlers by kind of work. Work of other kinds is left to other workers. */
   readonly handlers: Readonly<Record<string, WorkHandler>>;
   /** Run beside the claims, each in a loop of its own: one that fails is logged and retried, and delays nothing else. */
   readonly chores?: readonly Chore[] | undefined;
-  /** Pieces of work at a time. Default 16. */
+  /** Pieces of work at a time, and with them the calls to the network. Default 64. */
   readonly concurrency?: number | undefined;
   /** The interval at which a worker without work polls the queue. Default 250. */
   readonly idleMs?: number | undefined;
@@ -31,6 +34,9 @@ export interface WorkerOptions extends HandlingOptions {
 /** Calls to the outside are aborted first, so that their outcome can still be recorded. */
 const ABORT_MS = 6_000;
 const DRAIN_MS = 8_000;
+const CONCURRENCY = 64;
+/** For how long a worker with little free capacity waits for more, so that it claims work in sets and not one by one. */
+const GATHER_MS = 20;
 /** How long the status of the queue is reused, and a failure to read it. */
 const STATUS_MAX_AGE_MS = { read: 4_000, failed: 1_000 };
 
@@ -44,12 +50,15 @@ interface Running {
 /** Claims due work and runs its handlers, until it is stopped. Any number of workers may run, in any number of processes. */
 export class Worker {
   private readonly running = new Set<Running>();
+  private readonly recorder: ResultRecorder;
   private readonly claiming: Loop;
   private readonly chores: readonly Loop[];
   private heart: NodeJS.Timeout | undefined;
+  private gathering: NodeJS.Timeout | undefined;
   private status: { readonly atMs: number; readonly read: Promise<WorkStatus>; maxAgeMs: number } | undefined;
 
   constructor(private readonly options: WorkerOptions) {
+    this.recorder = new ResultRecorder(options.database);
     const { chores = [], idleMs = IDLE_MS, backoff, random = Math.random, onError = () => undefined } = options;
     this.claiming = new Loop(async () => (await this.claim()) > 0 && this.free() > 0, {
       idleMs,
@@ -131,6 +140,7 @@ export class Worker {
     void after(ABORT_MS).then(() => this.running.forEach(({ control }) => control.abort()));
     await Promise.race([done, after(DRAIN_MS)]);
     timers.forEach(clearTimeout);
+    clearTimeout(this.gathering);
     clearInterval(this.heart);
   }
 
@@ -150,16 +160,31 @@ export class Worker {
 
   private take(claim: Claim, handler: WorkHandler): void {
     const control = new AbortController();
-    const finished = runClaimedWork(this.options, handler, claim, control.signal).then(() => {
+    const finished = runClaimedWork(this.options, this.recorder, handler, claim, control.signal).then(() => {
       this.running.delete(running);
-      this.claiming.wake();
+      this.claimSoon();
     });
     const running = { claim, control, finished };
     this.running.add(running);
   }
 
+  /** Claims at once where a quarter of the capacity is free, else after a short time in which more work may finish. */
+  private claimSoon(): void {
+    if (this.free() * 4 >= this.concurrency()) this.claiming.wake();
+    else this.gathering ??= setTimeout(() => this.endGathering(), GATHER_MS);
+  }
+
+  private endGathering(): void {
+    this.gathering = undefined;
+    this.claiming.wake();
+  }
+
   private free(): number {
-    return (this.options.concurrency ?? 16) - this.running.size;
+    return this.concurrency() - this.running.size;
+  }
+
+  private concurrency(): number {
+    return this.options.concurrency ?? CONCURRENCY;
   }
 }
 

@@ -9,7 +9,7 @@ import {
   type WorkspaceId,
 } from '@banking/domain';
 import type { Books } from '@banking/ledger';
-import { decideRailEvent, prepareRailEvent, sandboxMessage } from '@banking/payouts';
+import { decideRailEvents, prepareRailEvents, sandboxMessage } from '@banking/payouts';
 import { bind, sqlStatement } from '@banking/postgres';
 import { TRANSACTION, type TransactionFacts } from '../resources/compose-transaction.js';
 import type { Reading } from '../resources/reading.js';
@@ -46,10 +46,11 @@ export async function addTransactionEvent(
 
   const content = { status, ...(reasonCode !== undefined && { reasonCode }) };
   const event = { ...content, message: sandboxMessage(status, reasonCode), providerEvent: `asked-${randomUUID()}` };
-  const prepared = await prepareRailEvent(books, workspaceId, transactionId, event);
+  const prepared = await prepareRailEvents(books, [{ workspaceId, transactionId, event }]);
   const request = { workspaceId, operation: `addTransactionEvent/${transactionId}`, content };
   return createOnce(reading, request, options, actor, async (tx) => {
-    const { posted, statements } = await decideRailEvent(tx, prepared);
+    const { effects, posted, statements } = await decideRailEvents(tx, prepared);
+    if (effects[0] instanceof Error) throw effects[0];
     const resource = { bound: bind(GET_TRANSACTION, workspaceId, transactionId), compose: TRANSACTION.compose };
     return { posted, writes: statements, resource };
   });

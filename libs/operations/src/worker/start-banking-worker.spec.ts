@@ -1,12 +1,12 @@
 import { parseAmount, type AccountId, type RecipientId, type TransferAmount, type WorkspaceId } from '@banking/domain';
 import { verifyBooks } from '@banking/ledger';
-import { claimWork, runClaimedWork } from '@banking/work-queue';
+import { claimWork, ResultRecorder, runClaimedWork } from '@banking/work-queue';
 import { cancelOrder } from '../orders/cancel-order.js';
 import { OrderService } from '../orders/order-service.js';
 import { placeOrder } from '../orders/place-order.js';
 import { DEMO_RATES } from '@banking/rates';
 import { NO_RATES } from '@banking/rates';
-import { readPayment } from './read-payment.js';
+import { paymentReader } from './read-payment.js';
 import { startBankingWorker, workOf } from './start-banking-worker.js';
 import { demoDatabase } from '../testing/test-databases.js';
 import { verifyPayments } from '../testing/verify-payments.js';
@@ -34,7 +34,7 @@ async function transactionOf(description: string): Promise<number> {
 
 describe('the payment of a payout', () => {
   it('has its amount, currency and beneficiary', async () => {
-    expect(await readPayment(world.database, northwind, await transactionOf('Float for Berlin'))).toEqual({
+    expect(await paymentReader(world.database)(northwind, await transactionOf('Float for Berlin'))).toEqual({
       amount: parseAmount('18750.00', 'EUR'),
       currency: 'EUR',
       creditor: {
@@ -48,7 +48,7 @@ describe('the payment of a payout', () => {
   });
 
   it('has the arriving amount of a conversion', async () => {
-    expect(await readPayment(world.database, northwind, await transactionOf('Family support'))).toMatchObject({
+    expect(await paymentReader(world.database)(northwind, await transactionOf('Family support'))).toMatchObject({
       amount: parseAmount('207500.00', 'INR'),
       currency: 'INR',
       creditor: { account: '50100123456789', routing: { type: 'IFSC', code: 'HDFC0000001' } },
@@ -57,13 +57,13 @@ describe('the payment of a payout', () => {
 
   it.each(['Payroll for the month', 'Opening funds'])('is not read for %j', async (words) => {
     const id = await transactionOf(words);
-    await expect(readPayment(world.database, northwind, id)).rejects.toThrow('is no payout');
+    await expect(paymentReader(world.database)(northwind, id)).rejects.toThrow('is no payout');
   });
 
   it('is not read for another workspace', async () => {
     const southwind = world.demo.workspaces['Southwind Imports']!;
     const id = await transactionOf('Float for Berlin');
-    await expect(readPayment(world.database, southwind, id)).rejects.toThrow('is no payout');
+    await expect(paymentReader(world.database)(southwind, id)).rejects.toThrow('is no payout');
   });
 });
 
@@ -151,7 +151,8 @@ describe('a run that fails for the last time while its order is cancelled', () =
 
     await cancelOrder(openReading(world.database), scope, { accountId, orderId: resource.id });
     const failing = { ...handler, run: () => Promise.reject(new Error('out of order')) };
-    await runClaimedWork({ database: world.database }, failing, claim!, new AbortController().signal);
+    const recorder = new ResultRecorder(world.database);
+    await runClaimedWork({}, recorder, failing, claim!, new AbortController().signal);
 
     const { rows } = await world.owner.query(`select from work where kind = 'execution' and subject_id = $1`, [
       claim!.subjectId,

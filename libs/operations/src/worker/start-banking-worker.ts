@@ -8,7 +8,7 @@ import { deleteOldReference } from '../reference/reference-data.js';
 import type { OrderService } from '../orders/order-service.js';
 import { EXECUTION } from '../orders/order-statements.js';
 import { runOrder } from '../orders/run-order.js';
-import { readPayment } from './read-payment.js';
+import { paymentReader } from './read-payment.js';
 import { refreshStatistics } from './refresh-statistics.js';
 import { ContinuousVerification } from './verify-continuously.js';
 
@@ -51,7 +51,7 @@ export function workOf(
       await runOrder(orders, claim);
       return 'done';
     },
-    noteFailure: (claim, { isParked }) => (isParked ? deleteIfCancelled(claim) : []),
+    noteFailures: (failures) => failures.flatMap(({ claim, isParked }) => (isParked ? deleteIfCancelled(claim) : [])),
   };
   const expiredKeys = new ExpiredKeys(database);
   const deleting: Chore = {
@@ -68,11 +68,7 @@ export function workOf(
   ];
   if (!sandbox) return { database, handlers: { [EXECUTION]: run }, chores, onError };
   const rail = new SandboxRail(database);
-  const carry = payoutHandler({
-    books,
-    rail,
-    readPayment: (workspaceId, id) => readPayment(database, workspaceId, id),
-  });
+  const carry = payoutHandler({ books, rail, readPayment: paymentReader(database) });
   return {
     database,
     handlers: { [EXECUTION]: run, [PAYOUT]: carry },

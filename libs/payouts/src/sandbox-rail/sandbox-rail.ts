@@ -1,7 +1,7 @@
 import { minorUnits } from '@banking/domain';
-import { bind, sqlStatement, type Database } from '@banking/postgres';
+import { BatchedCalls, bind, sqlStatement, type Database } from '@banking/postgres';
 import type { DeliveredRailEvent, Payment, Rail, SubmittedPayment } from '../rail.js';
-import type { RailEvent } from '../record-rail-event.js';
+import type { RailEvent } from '../rail-event-writes.js';
 import { WorkError } from '@banking/work-queue';
 import { sandboxMessage } from './messages.js';
 import { outcomeFor, schedule } from './outcomes.js';
@@ -22,24 +22,26 @@ interface PaymentRow {
   events: EventRow[];
 }
 
-/** A known key is the same payment, submitted once more: it has no further events. */
+/** A known key is the same payment, submitted once more: it has no further events. In the order of the keys, as every batch locks. */
 const SUBMIT = sqlStatement(
   'sandbox_submit',
   `with payment as (
-     insert into sandbox_rail_payment as p (key, amount, currency) values ($1, $2, $3)
+     insert into sandbox_rail_payment as p (key, amount, currency)
+     select * from unnest($1::text[], $2::bigint[], $3::text[]) u(key, amount, currency) order by u.key
      on conflict (key) do update set submissions = p.submissions + 1
-     returning submissions
+     returning key, submissions
    )
    insert into sandbox_rail_event (key, position, provider_event, status, reason_code, due_at)
-   select $1, e.position, e.name, e.status, e.reason, clock_timestamp() + e.after_ms * interval '1 ms'
-   from payment, unnest($4::int[], $5::text[], $6::text[], $7::text[], $8::int[]) e(position, name, status, reason, after_ms)
-   where payment.submissions = 1`,
+   select e.key, e.position, e.name, e.status, e.reason, clock_timestamp() + e.after_ms * interval '1 ms'
+   from unnest($4::text[], $5::int[], $6::text[], $7::text[], $8::text[], $9::int[]) e(key, position, name, status, reason, after_ms)
+   join payment p on p.key = e.key
+   where p.submissions = 1`,
 );
-const FIND = sqlStatement<{ key: string }>('sandbox_find', 'select key from sandbox_rail_payment where key = $1');
+const FIND = sqlStatement<{ key: string }>('sandbox_find', 'select key from sandbox_rail_payment where key = any($1)');
 const LIST_EVENTS = sqlStatement<EventRow>(
   'sandbox_list_events',
   `select key, position, provider_event, status, reason_code from sandbox_rail_event
-   where key = $1 and due_at <= clock_timestamp() order by due_at, position`,
+   where key = any($1) and due_at <= clock_timestamp() order by due_at, position`,
 );
 const LISTED_MAX = 500;
 const LIST_SUBMITTED = sqlStatement<PaymentRow>(
@@ -53,16 +55,31 @@ const LIST_SUBMITTED = sqlStatement<PaymentRow>(
    where p.accepted_at >= $1::timestamptz and ($2::text is null or p.key > $2)
    order by p.key limit ${LISTED_MAX}`,
 );
+/** The longest due events among which the senders of payments take turns. */
+const WINDOW = 1_000;
 /**
  * Delivered for ten seconds: an event that is not acknowledged in that time is delivered again. One range of
  * `sandbox_rail_event_by_delivery`: delivered events lie behind it until then, as those of the future do.
+ *
+ * The second part of a key is its sender. The longest due event of each sender comes before the second of any.
  */
 export const RECEIVE = sqlStatement<EventRow & { due_at: string }>(
   'sandbox_receive',
-  `with next as (
-     select key, position from sandbox_rail_event
-     where not acknowledged and greatest(due_at, handed_until) <= statement_timestamp()
-     order by greatest(due_at, handed_until) limit $1 for update skip locked
+  `with due as (
+     select e.*, row_number() over (partition by split_part(e.key, '-', 2) order by e.deliverable_at) as turn
+     from (
+       select key, position, greatest(due_at, handed_until) as deliverable_at from sandbox_rail_event
+       where not acknowledged and greatest(due_at, handed_until) <= statement_timestamp()
+       order by greatest(due_at, handed_until) limit ${WINDOW}
+     ) e
+   ), next as (
+     select n.* from (select * from due order by turn, deliverable_at) d cross join lateral (
+       select e.key, e.position from sandbox_rail_event e
+       where (e.key, e.position) = (d.key, d.position)
+         and not e.acknowledged and greatest(e.due_at, e.handed_until) <= statement_timestamp()
+       for update skip locked
+     ) n
+     limit $1
    )
    update sandbox_rail_event e set handed_until = clock_timestamp() + interval '10 s'
    from next n where (e.key, e.position) = (n.key, n.position)
@@ -79,37 +96,25 @@ const ACKNOWLEDGE = sqlStatement(
  * (`SANDBOX_OUTCOMES`). It stores them in the database, so that they survive a restart. The same seed gives the same delays.
  */
 export class SandboxRail implements Rail {
+  private readonly submissions = new BatchedCalls((payments: readonly Payment[]) => this.submitAll(payments));
+  private readonly searches = new BatchedCalls((keys: readonly string[]) => this.findAll(keys));
+
   constructor(
     private readonly database: Database,
     private readonly seed = 'sandbox',
   ) {}
 
-  async submit({ key, amount, currency, creditor }: Payment, signal: AbortSignal): Promise<readonly RailEvent[]> {
-    const outcome = outcomeFor(creditor.account);
-    if (outcome.submission === 'unreachable')
-      throw new WorkError('the sandbox network cannot be reached for this account');
-    const events = schedule(outcome, key, this.seed);
-    const [, reported] = await this.database.pipeline({}, [
-      bind(
-        SUBMIT,
-        key,
-        amount,
-        currency,
-        events.map(({ position }) => position),
-        events.map(({ providerEvent }) => providerEvent),
-        events.map(({ status }) => status),
-        events.map(({ reasonCode }) => reasonCode ?? null),
-        events.map(({ afterMs }) => afterMs),
-      ),
-      bind(LIST_EVENTS, key),
-    ] as const);
-    if (outcome.submission === 'silent') await untilAborted(signal);
-    return reported.map(eventOf);
+  /** Payments that are submitted at the same time share one statement. */
+  async submit(payment: Payment, signal: AbortSignal): Promise<readonly RailEvent[]> {
+    const { submission } = outcomeFor(payment.creditor.account);
+    if (submission === 'unreachable') throw new WorkError('the sandbox network cannot be reached for this account');
+    const reported = await this.submissions.call(payment);
+    if (submission === 'silent') await untilAborted(signal);
+    return reported;
   }
 
   async find(key: string): Promise<readonly RailEvent[] | undefined> {
-    const [payments, reported] = await this.database.pipeline({}, [bind(FIND, key), bind(LIST_EVENTS, key)] as const);
-    return payments.length === 0 ? undefined : reported.map(eventOf);
+    return this.searches.call(key);
   }
 
   async listSubmitted(since: string, afterKey?: string): Promise<readonly SubmittedPayment[]> {
@@ -131,6 +136,52 @@ export class SandboxRail implements Rail {
     const positions = events.map(({ id }) => id.slice(id.lastIndexOf(' ') + 1));
     await this.database.pipeline({}, [bind(ACKNOWLEDGE, keys, positions)]);
   }
+
+  private async submitAll(payments: readonly Payment[]): Promise<readonly (readonly RailEvent[])[]> {
+    // Two tries of one payment may come together. A statement inserts each key once, so the second try is submitted after the first.
+    const byKey = new Map(payments.map((payment) => [payment.key, payment]));
+    const distinct = [...byKey.values()];
+    const again = payments.filter((payment) => byKey.get(payment.key) !== payment);
+    if (again.length > 0) await this.submitAll(again);
+    const keys = distinct.map(({ key }) => key);
+    const events = distinct.flatMap(({ key, creditor }) =>
+      schedule(outcomeFor(creditor.account), key, this.seed).map((event) => ({ ...event, key })),
+    );
+    const [, reported] = await this.database.pipeline({}, [
+      bind(
+        SUBMIT,
+        keys,
+        distinct.map(({ amount }) => amount),
+        distinct.map(({ currency }) => currency),
+        events.map(({ key }) => key),
+        events.map(({ position }) => position),
+        events.map(({ providerEvent }) => providerEvent),
+        events.map(({ status }) => status),
+        events.map(({ reasonCode }) => reasonCode ?? null),
+        events.map(({ afterMs }) => afterMs),
+      ),
+      bind(LIST_EVENTS, keys),
+    ] as const);
+    const eventsByKey = groupByKey(reported);
+    return payments.map(({ key }) => eventsByKey.get(key) ?? []);
+  }
+
+  private async findAll(keys: readonly string[]): Promise<readonly (readonly RailEvent[] | undefined)[]> {
+    const [payments, reported] = await this.database.pipeline({}, [bind(FIND, keys), bind(LIST_EVENTS, keys)] as const);
+    const found = new Set(payments.map(({ key }) => key));
+    const eventsByKey = groupByKey(reported);
+    return keys.map((key) => (found.has(key) ? (eventsByKey.get(key) ?? []) : undefined));
+  }
+}
+
+function groupByKey(rows: readonly EventRow[]): ReadonlyMap<string, readonly RailEvent[]> {
+  const groups = new Map<string, RailEvent[]>();
+  for (const row of rows) {
+    const group = groups.get(row.key);
+    if (group) group.push(eventOf(row));
+    else groups.set(row.key, [eventOf(row)]);
+  }
+  return groups;
 }
 
 function eventOf({ provider_event, status, reason_code }: EventRow): RailEvent {

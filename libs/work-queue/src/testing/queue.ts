@@ -1,5 +1,5 @@
 import { openWork } from '../open-work.js';
-import type { WorkHandler } from '../run-claimed-work.js';
+import type { WorkHandler } from '../work-handler.js';
 import { listWork, type QueuedWork } from '../list-work.js';
 import { Worker, type WorkerOptions } from '../worker.js';
 import { NORTH, openWorld, type World } from './world.js';

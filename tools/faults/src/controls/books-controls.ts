@@ -169,12 +169,15 @@ export const BOOKS_CONTROLS: readonly Control[] = [
     plants: 'A rejection that is reported twice returns the money twice.',
     changes: [
       {
-        file: 'libs/payouts/src/record-rail-event.ts',
-        from: `  if (status !== 'pending') {
-    return { effect: status === 'failed' ? 'repeated' : 'late', posted: [], statements: [record] };
-  }
+        file: 'libs/payouts/src/decide-rail-events.ts',
+        from: `  if (status !== 'pending') return { effect: status === 'failed' ? 'repeated' : 'late', posted: [], recorded };
 `,
         to: '',
+      },
+      {
+        file: 'libs/payouts/src/decide-rail-events.ts',
+        from: "    proposal && states[index]?.status === 'pending' ? [proposal] : [],",
+        to: '    proposal ? [proposal] : [],',
       },
       {
         file: 'libs/operations/migrations/0009-statements.sql',

@@ -1,6 +1,7 @@
 import type { Control } from './control.js';
 
 const SUBMIT = 'libs/payouts/src/submit-payout.ts';
+const CLAIMS = 'libs/work-queue/src/claims.ts';
 
 /** Faults in payouts, leases and the mode of the database. */
 export const PAYOUT_CONTROLS: readonly Control[] = [
@@ -11,10 +12,16 @@ export const PAYOUT_CONTROLS: readonly Control[] = [
     changes: [
       {
         file: SUBMIT,
+        from: '  { rail, readPayment, deadline',
+        to: '  { books, rail, readPayment, deadline',
+      },
+      {
+        file: SUBMIT,
         from: `  if (events === undefined) {
     const payment`,
         to: `  if (events === undefined) {
-    await books.database.pipeline(scope, [holdWork(claim), bind(MARK_SUBMITTED, workspaceId, transactionId)]);
+    const submitted = bind(MARK_SUBMITTED, [workspaceId], [transactionId]);
+    await books.database.pipeline({ workspaces: [workspaceId] }, [submitted]);
     const payment`,
       },
     ],
@@ -53,9 +60,11 @@ export const PAYOUT_CONTROLS: readonly Control[] = [
         from: ' and fence = under_fence\n',
         to: '\n',
       },
+      { file: CLAIMS, from: 'where w.fence = u.fence and w.leased_until', to: 'where w.leased_until' },
     ],
     caughtBy: [
       { spec: 'libs/work-queue/src/claims.spec.ts', test: 'permits no write after another worker has taken over' },
+      { spec: 'libs/work-queue/src/claims.spec.ts', test: 'that another worker has taken over is left out' },
     ],
   },
   {
@@ -68,8 +77,16 @@ export const PAYOUT_CONTROLS: readonly Control[] = [
         from: '    and leased_until > clock_timestamp()\n',
         to: '',
       },
+      {
+        file: CLAIMS,
+        from: 'where w.fence = u.fence and w.leased_until > clock_timestamp()',
+        to: 'where w.fence = u.fence',
+      },
     ],
-    caughtBy: [{ spec: 'libs/work-queue/src/claims.spec.ts', test: 'permits no write after its lease has expired' }],
+    caughtBy: [
+      { spec: 'libs/work-queue/src/claims.spec.ts', test: 'permits no write after its lease has expired' },
+      { spec: 'libs/work-queue/src/claims.spec.ts', test: 'whose lease has expired is left out' },
+    ],
   },
   {
     name: 'sandbox-rail-in-live-database',

@@ -1,0 +1,188 @@
+import {
+  decide,
+  lockAndRead,
+  preparePosting,
+  requirePosted,
+  returnEntries,
+  type Books,
+  type DecisionContext,
+  type PostedTransaction,
+  type PreparedPosting,
+  type Proposal,
+} from '@banking/ledger';
+import { bind, sqlStatement, type BoundStatement, type DbTransaction } from '@banking/postgres';
+import type { DiscrepancyKind } from './discrepancies.js';
+import {
+  byOutgoing,
+  findPositions,
+  lockTransactions,
+  nameOfOutgoing,
+  outgoingColumns,
+  type LockedTransaction,
+  type MoneyPosition,
+} from './money-position.js';
+import { PAYOUT } from './open-payouts.js';
+import { eventWrites, type PayoutEvent, type RecordedEvent } from './rail-event-writes.js';
+
+/** Before the transactions, as a worker does who holds the work: the two never wait for each other. In the order of its key. */
+const LOCK_WORK = sqlStatement(
+  'lock_payout_work',
+  `select from unnest($1::bigint[], $2::bigint[]) u(workspace_id, transaction_id)
+   join work w on (w.workspace_id, w.kind, w.subject_id) = (u.workspace_id, '${PAYOUT}', u.transaction_id)
+   order by w.workspace_id, w.subject_id
+   for update of w`,
+);
+/**
+ * A separate SQL statement under the locks, so that it reads what their earlier owners wrote. Laterally with a limit, so that it is one
+ * index search for each payout: the ids of events are those of the network, and many payouts may have the same.
+ */
+const FIND_NAMESAKES = sqlStatement<{ workspace_id: bigint; transaction_id: bigint }>(
+  'find_events_of_these_ids',
+  `select u.workspace_id, u.transaction_id
+   from unnest($1::bigint[], $2::bigint[], $3::text[]) u(workspace_id, transaction_id, provider_event)
+   cross join lateral (
+     select from remittance m join remittance_event e on (e.workspace_id, e.remittance_id) = (m.workspace_id, m.id)
+     where m.workspace_id = u.workspace_id and m.transaction_id = u.transaction_id and e.provider_event = u.provider_event
+     limit 1
+   ) e`,
+);
+
+/** The effect of an event: it brought the money back, or it was recorded, repeated or too late, and moved no money. */
+export type RailEventEffect = 'recorded' | 'returned' | 'repeated' | 'late';
+
+/** Events of a network with all that is needed to decide them in one database transaction: at most one of each payout. */
+export interface PreparedRailEvents {
+  readonly events: readonly PayoutEvent[];
+  /** The return of each transaction, for a rejection only; in the order of the events. */
+  readonly returns: readonly (Proposal | undefined)[];
+  /** The returns of all rejections; undefined where there is none. */
+  readonly posting?: PreparedPosting | undefined;
+}
+
+/** The decisions on events, still to be written with `write`. */
+export interface DecidedRailEvents {
+  /** In the order of the events; an error for an event that cannot be recorded, and writes nothing. */
+  readonly effects: readonly (RailEventEffect | Error)[];
+  /** The returns. */
+  readonly posted: readonly PostedTransaction[];
+  readonly statements: readonly BoundStatement<unknown>[];
+}
+
+/** Prepares events for `decideRailEvents`. Call it before the database transaction begins. */
+export async function prepareRailEvents(books: Books, events: readonly PayoutEvent[]): Promise<PreparedRailEvents> {
+  const rejections = events.filter(({ event }) => event.status === 'RJCT');
+  if (rejections.length === 0) return { events, returns: events.map(() => undefined) };
+  const entries = await returnEntries(books.database, rejections);
+  const proposals = entries.map((entry) => (entry === undefined ? undefined : { entries: [entry] }));
+  const posting = await preparePosting(
+    books,
+    proposals.flatMap((proposal) => proposal ?? []),
+  );
+  const byEvent = new Map(rejections.map((event, index) => [event, proposals[index]]));
+  return { events, posting, returns: events.map((event) => byEvent.get(event)) };
+}
+
+/**
+ * Locks the transactions of events and decides each event. Nothing is written yet.
+ *
+ * `ACCC` completes a pending transaction. `RJCT` fails it and returns its money to the account. A repeated or late event moves no
+ * money. An event that contradicts an earlier one opens a discrepancy. An event that cannot be recorded has an error: a Refusal
+ * `balance_limit_exceeded` if the account cannot hold the returned money. It affects no other event.
+ */
+export async function decideRailEvents(tx: DbTransaction, prepared: PreparedRailEvents): Promise<DecidedRailEvents> {
+  const states = await lockPayouts(tx, prepared.events);
+  const context = await lockAccounts(tx, prepared, states);
+  const posted: PostedTransaction[] = [];
+  const recorded: RecordedEvent[] = [];
+  const effects = prepared.events.map((event, index) => {
+    try {
+      const decision = decideEvent(states[index], event, prepared.returns[index], context);
+      posted.push(...decision.posted);
+      recorded.push(decision.recorded);
+      return decision.effect;
+    } catch (error) {
+      return error instanceof Error ? error : new Error('the event cannot be recorded', { cause: error });
+    }
+  });
+  return { effects, posted, statements: eventWrites(recorded) };
+}
+
+/** The state of a payout under its lock. */
+interface PayoutState {
+  readonly status: LockedTransaction['status'];
+  readonly position: MoneyPosition;
+  /** Whether an event of the same id is recorded. */
+  readonly hasNamesake: boolean;
+}
+
+const isFinal = ({ event }: PayoutEvent): boolean => event.status === 'ACCC' || event.status === 'RJCT';
+
+/** Locks the transactions of events. For final statuses it locks the payouts' work too. Undefined for one without a remittance. */
+async function lockPayouts(
+  tx: DbTransaction,
+  events: readonly PayoutEvent[],
+): Promise<readonly (PayoutState | undefined)[]> {
+  const [, locked, positions, before] = await tx.pipeline([
+    bind(LOCK_WORK, ...outgoingColumns(events.filter(isFinal))),
+    lockTransactions(events),
+    findPositions(events),
+    bind(
+      FIND_NAMESAKES,
+      ...outgoingColumns(events),
+      events.map(({ event }) => event.providerEvent),
+    ),
+  ] as const);
+  const [lockedByName, positionsByName, namesakes] = [byOutgoing(locked), byOutgoing(positions), byOutgoing(before)];
+  return events.map((event) => {
+    const name = nameOfOutgoing(event);
+    const [transaction, position] = [lockedByName.get(name), positionsByName.get(name)];
+    if (!transaction || !position) return undefined;
+    return { status: transaction.status, position, hasNamesake: namesakes.has(name) };
+  });
+}
+
+/** Locks the accounts of those rejections that return money. */
+async function lockAccounts(
+  tx: DbTransaction,
+  { posting, returns }: PreparedRailEvents,
+  states: readonly (PayoutState | undefined)[],
+): Promise<DecisionContext | undefined> {
+  const proposals = returns.flatMap((proposal, index) =>
+    proposal && states[index]?.status === 'pending' ? [proposal] : [],
+  );
+  if (!posting || proposals.length === 0) return undefined;
+  return (await lockAndRead(tx, { ...posting, proposals })).context;
+}
+
+function decideEvent(
+  state: PayoutState | undefined,
+  payoutEvent: PayoutEvent,
+  proposal: Proposal | undefined,
+  context: DecisionContext | undefined,
+): { effect: RailEventEffect; posted: readonly PostedTransaction[]; recorded: RecordedEvent } {
+  const { transactionId, event } = payoutEvent;
+  if (!state) throw new Error(`transaction ${transactionId} has no remittance`);
+  const { status, position, hasNamesake } = state;
+  const discrepancies = status === 'pending' ? [] : contradictions(event.status, position.isBack);
+  if (hasNamesake) discrepancies.push('event_reused');
+  const recorded = { ...payoutEvent, discrepancies };
+
+  if (event.status !== 'RJCT') {
+    const isCredit = event.status === 'ACCC';
+    const finalStatus = isCredit && status === 'pending' ? ('completed' as const) : undefined;
+    const effect = isCredit && status === 'failed' ? 'late' : 'recorded';
+    return { effect, posted: [], recorded: { ...recorded, finalStatus } };
+  }
+  const isReturned = position.latestId !== BigInt(transactionId);
+  if (status === 'failed' && !isReturned) throw new Error(`transaction ${transactionId} failed without its return`);
+  if (status !== 'pending') return { effect: status === 'failed' ? 'repeated' : 'late', posted: [], recorded };
+  if (!proposal || !context) throw new Error(`transaction ${transactionId} has no return to post`);
+  const posted = requirePosted(decide(context, proposal));
+  return { effect: 'returned', posted, recorded: { ...recorded, finalStatus: 'failed' } };
+}
+
+/** The discrepancies between a final status and where the money is. */
+function contradictions(status: string, isBack: boolean): DiscrepancyKind[] {
+  if (status === 'RJCT' && !isBack) return ['credited_then_rejected'];
+  return status === 'ACCC' && isBack ? ['rejected_then_credited'] : [];
+}

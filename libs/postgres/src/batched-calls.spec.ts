@@ -1,0 +1,87 @@
+import { DatabaseError } from 'pg';
+import { BatchedCalls } from './batched-calls.js';
+
+/** A promise and the function that resolves it. */
+function deferred() {
+  let resolve!: () => void;
+  const promise = new Promise<void>((settle) => (resolve = settle));
+  return { promise, resolve };
+}
+
+const rejection = () => new DatabaseError('rejected', 8, 'error');
+
+describe('concurrent calls', () => {
+  it('of one turn of the event loop are one batch, and each has its own result', async () => {
+    const batches: (readonly number[])[] = [];
+    const calls = new BatchedCalls(async (items: readonly number[]) => {
+      batches.push(items);
+      return items.map((item) => item * 10);
+    });
+
+    expect(await Promise.all([1, 2, 3].map((item) => calls.call(item)))).toEqual([10, 20, 30]);
+    expect(await calls.call(4)).toBe(40);
+
+    expect(batches).toEqual([[1, 2, 3], [4]]);
+  });
+
+  it('that arrive during a batch are the next one', async () => {
+    const first = deferred();
+    const begun = deferred();
+    const batches: (readonly number[])[] = [];
+    const calls = new BatchedCalls(async (items: readonly number[]) => {
+      batches.push(items);
+      if (batches.length === 1) {
+        begun.resolve();
+        await first.promise;
+      }
+      return items;
+    });
+
+    const early = calls.call(1);
+    await begun.promise;
+    const late = [calls.call(2), calls.call(3)];
+    first.resolve();
+    await Promise.all([early, ...late]);
+
+    expect(batches).toEqual([[1], [2, 3]]);
+  });
+
+  it('are no more in a batch than it may have', async () => {
+    const sizes: number[] = [];
+    const calls = new BatchedCalls(async (items: readonly number[]) => {
+      sizes.push(items.length);
+      return items;
+    }, 4);
+
+    await Promise.all(Array.from({ length: 10 }, (_, item) => calls.call(item)));
+
+    expect(sizes).toEqual([4, 4, 2]);
+  });
+});
+
+describe('a batch of calls that is rejected', () => {
+  it('by the database fails only the calls that cause it', async () => {
+    const calls = new BatchedCalls(async (items: readonly number[]) => {
+      if (items.includes(3)) throw rejection();
+      return items;
+    });
+
+    const results = await Promise.allSettled([1, 2, 3, 4].map((item) => calls.call(item)));
+
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+  });
+
+  it('for another reason fails all its calls, and none of the next batch', async () => {
+    let runs = 0;
+    const calls = new BatchedCalls(async (items: readonly number[]) => {
+      runs += 1;
+      if (runs === 1) throw new Error('gone');
+      return items;
+    });
+
+    const results = await Promise.allSettled([1, 2].map((item) => calls.call(item)));
+
+    expect(results).toMatchObject([{ reason: { message: 'gone' } }, { reason: { message: 'gone' } }]);
+    expect(await calls.call(3)).toBe(3);
+  });
+});

@@ -1,0 +1,60 @@
+import { bisect } from './bisect.js';
+
+/** A call that waits for the next batch. */
+interface Waiting<T, R> {
+  readonly item: T;
+  readonly resolve: (result: R) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Carries out concurrent calls in batches, one batch at a time. Calls that arrive during a batch are in the next one, so a lone call
+ * waits for no other, and many calls share the round trips and the commit of one.
+ */
+export class BatchedCalls<T, R> {
+  private waiting: Waiting<T, R>[] = [];
+  private isRunning = false;
+
+  /**
+   * @param run returns a result for each item, in their order; when it throws, nothing of these items has happened, or it is unknown
+   * @param batchMax items of one batch at most
+   */
+  constructor(
+    private readonly run: (items: readonly T[]) => Promise<readonly R[]>,
+    private readonly batchMax = 128,
+  ) {}
+
+  /** @throws the error of the batch. A batch that the database rejects is run in halves, so that each rejection is one item's alone. */
+  call(item: T): Promise<R> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ item, resolve, reject });
+      if (this.isRunning) return;
+      this.isRunning = true;
+      // Deferred, so that calls of the same turn of the event loop are in one batch.
+      setImmediate(() => void this.runAll());
+    });
+  }
+
+  private async runAll(): Promise<void> {
+    while (this.waiting.length > 0) await this.runNext(this.waiting.splice(0, this.batchMax));
+    this.isRunning = false;
+  }
+
+  private async runNext(batch: readonly Waiting<T, R>[]): Promise<void> {
+    const settles = await bisect(
+      batch,
+      async (some) => {
+        const results = await this.run(some.map(({ item }) => item));
+        return some.map(
+          ({ resolve }, index) =>
+            () =>
+              resolve(results[index] as R),
+        );
+      },
+      ({ reject }, error) =>
+        () =>
+          reject(error),
+    );
+    settles.forEach((settle) => settle());
+  }
+}
