@@ -33,17 +33,21 @@ const LOCK_WORK = sqlStatement(
    for update of w`,
 );
 /**
- * A separate SQL statement under the locks, so that it reads what their earlier owners wrote. Laterally with a limit, so that it is one
- * index search for each payout: the ids of events are those of the network, and many payouts may have the same.
+ * A separate SQL statement under the locks, so that it reads what their earlier owners wrote. Each limit keeps its
+ * subquery one index search for each payout, and the order makes it one of `remittance_event_once`, also in a fresh database: without
+ * statistics, the planner may take the primary key, of which it reads a whole workspace.
  */
 const FIND_NAMESAKES = sqlStatement<{ workspace_id: bigint; transaction_id: bigint }>(
   'find_events_of_these_ids',
   `select u.workspace_id, u.transaction_id
    from unnest($1::bigint[], $2::bigint[], $3::text[]) u(workspace_id, transaction_id, provider_event)
    cross join lateral (
-     select from remittance m join remittance_event e on (e.workspace_id, e.remittance_id) = (m.workspace_id, m.id)
-     where m.workspace_id = u.workspace_id and m.transaction_id = u.transaction_id and e.provider_event = u.provider_event
-     limit 1
+     select id from remittance where workspace_id = u.workspace_id and transaction_id = u.transaction_id limit 1
+   ) m
+   cross join lateral (
+     select from remittance_event
+     where workspace_id = u.workspace_id and remittance_id = m.id and provider_event = u.provider_event
+     order by status limit 1
    ) e`,
 );
 
