@@ -65,10 +65,10 @@ export async function receiveRailEvents({ books, rail, onError = () => undefined
     const name = names.get(event.key);
     return name && booked.has(event.key) ? [{ delivered: event, ...name, event: event.event }] : [];
   });
-  const { recorded, transientFailure } = await recordDelivered(books, own, onError);
+  const { recorded, failure } = await recordDelivered(books, own, onError);
   const done = [...foreign, ...recorded.map((event) => event.delivered)];
   if (done.length > 0) await rail.acknowledge(done);
-  if (transientFailure !== undefined) throw transientFailure;
+  if (failure !== undefined) throw failure;
   return delivered.length;
 }
 
@@ -98,12 +98,15 @@ interface OwnEvent extends PayoutEvent {
   readonly delivered: DeliveredRailEvent;
 }
 
-/** Returns the events to acknowledge: each is recorded, or a worker will find it by key. */
+/**
+ * Returns the events to acknowledge: each is recorded, or a worker will find it by key. `failure` ends the chore after they are
+ * acknowledged.
+ */
 async function recordDelivered(
   books: Books,
   events: readonly OwnEvent[],
   onError: (error: unknown) => void,
-): Promise<{ readonly recorded: readonly OwnEvent[]; readonly transientFailure: Error | undefined }> {
+): Promise<{ readonly recorded: readonly OwnEvent[]; readonly failure: Error | undefined }> {
   const effects = await recordEvents(books, events);
   const recorded = events.filter((_, index) => !(effects[index] instanceof Error));
   const errors = effects.filter((effect) => effect instanceof Error);
@@ -111,11 +114,16 @@ async function recordDelivered(
     const effect = effects[index];
     return effect instanceof Error && !isTransientFailure(effect);
   });
+  let failure = errors.find(isTransientFailure);
   if (failed.length > 0) {
     for (const error of errors) if (!isTransientFailure(error)) onError(error);
-    recorded.push(...(await makeDue(books, failed)));
+    try {
+      recorded.push(...(await makeDue(books, failed)));
+    } catch (error) {
+      failure ??= error as Error;
+    }
   }
-  return { recorded, transientFailure: errors.find(isTransientFailure) };
+  return { recorded, failure };
 }
 
 /** Makes payouts due. Returns the events of those that have work. */
