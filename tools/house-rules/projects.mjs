@@ -58,6 +58,7 @@ export const PROJECTS = {
   worker: {
     type: 'app',
     mayImport: ['postgres', 'operations', 'rates', 'deployment', 'process'],
+    specsMayImport: ['embedded-postgres'],
   },
   'api-e2e': { type: 'app', mayImport: ['domain', 'client', 'embedded-postgres', 'postgres', 'local-issuer'] },
   generators: { type: 'tool', mayImport: [] },

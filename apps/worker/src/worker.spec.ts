@@ -7,7 +7,9 @@ import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { type Deployment, openDeployment } from '@banking/deployment';
+import { attachEmbeddedServer } from '@banking/embedded-postgres';
 import { bind, type Database, sqlStatement } from '@banking/postgres';
+import { administer } from '@banking/postgres/testing';
 import { readConfig } from './config.js';
 
 const MAIN = join(__dirname, '../dist/main.js');
@@ -160,6 +162,12 @@ describe('a worker', () => {
     const account = { workspaces: [70] };
     const run = (database: Pick<Database, 'pipeline'>, text: string) =>
       database.pipeline(account, [bind(sqlStatement(`spec.${text.slice(0, 40)}`, text))]);
+    const setHead = async (head: string) => {
+      const server = await attachEmbeddedServer({ dataDir });
+      await administer(server.connection, (client) =>
+        client.query('update banking.account set head = $1 where id = 71', [head]),
+      ).finally(() => server.detach());
+    };
     const operator = await deployment.openProvisioning();
     try {
       await run(operator, `insert into app (id, name) values (70, 'Spec')`);
@@ -169,8 +177,8 @@ describe('a worker', () => {
         `insert into account (workspace_id, id, kind, currency_id, product_id, name, type, code)
          values (70, 71, 'customer', 840, 1, 'Ada', 'CACC', 'A71')`,
       );
-      // The one fault that the service itself may write: a head that is not the hash of a transaction.
-      await run(deployment.database, `update account set head = repeat('0', 64) where id = 71`);
+      // A head that is not the hash of a transaction. No role of the service may write it.
+      await setHead('0'.repeat(64));
 
       for (const start of ['first', 'second']) {
         const worker = await startHealthy(dataDir);
@@ -188,7 +196,7 @@ describe('a worker', () => {
         expect(worker.log.count('payouts stopped')).toBe(1);
       }
 
-      await run(deployment.database, `update account set head = '' where id = 71`);
+      await setHead('');
       await run(operator, `update payout_stop set resumed_at = now(), resumed_by = 'mia' where resumed_at is null`);
       const worker = await startHealthy(dataDir);
       try {

