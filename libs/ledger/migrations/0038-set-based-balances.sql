@@ -66,11 +66,10 @@ begin
   end if;
 
   if exists (
-    select from fresh f
-    where f.account_version is null
-      and not exists (
-        select from account a
-        where a.workspace_id = f.workspace_id and a.id = f.account_id and a.kind <> 'customer')
+    select from (select distinct workspace_id, account_id from fresh where account_version is null) f
+    where not exists (
+      select from account a
+      where a.workspace_id = f.workspace_id and a.id = f.account_id and a.kind <> 'customer' offset 0)
   ) then
     raise exception 'transfer does not continue its account' using errcode = 'BK002';
   end if;

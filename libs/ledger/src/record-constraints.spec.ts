@@ -127,7 +127,9 @@ describe('a transfer', () => {
   it.each([
     ['has a recipient without its digest', '12, null'],
     ['has a digest without a recipient', `null, repeat('d', 64)`],
-    ['has a digest of another form', `12, 'abc'`],
+    ['has a digest of another length', `12, 'abc'`],
+    ['has a digest with capital letters', `12, repeat('D', 64)`],
+    ['has a digest with a line break', `12, repeat('d', 63) || e'\\n'`],
   ])('is refused if it %s', async (_what, columns) => {
     const transfer = asApp(
       `insert into transfer (workspace_id, transaction_id, account_id, currency_id, direction, amount, type, recipient_id,
@@ -142,6 +144,21 @@ describe('a transfer', () => {
 });
 
 describe('a transaction', () => {
+  it.each([
+    ['a short hash', `repeat('a', 63)`, 'null', 'transaction_hash_check'],
+    ['a hash with capital letters', `repeat('A', 64)`, 'null', 'transaction_hash_check'],
+    ['a long digest', `repeat('a', 64)`, `repeat('a', 65)`, 'transaction_digests'],
+    ['a digest with another letter', `repeat('a', 64)`, `repeat('g', 64)`, 'transaction_digests'],
+  ])('is refused with %s', async (_what, hash, digest, constraint) => {
+    const transaction = asApp(
+      `insert into transaction (workspace_id, status, hash, value_date, order_digest)
+       values ($1, 'completed', ${hash}, current_date, ${digest})`,
+      NORTH,
+    );
+
+    await expect(transaction).rejects.toMatchObject({ constraint });
+  });
+
   const step = (status: string) => asApp('update transaction set status = $2 where workspace_id = $1', NORTH, status);
   const given = (status: string) => plant(world, 'update transaction set status = $1', [status]);
 

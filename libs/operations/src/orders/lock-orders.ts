@@ -2,13 +2,15 @@ import { accountKey, lockAndRead, type DecisionContext, type PreparedPosting } f
 import { bind, sqlStatement, type BoundStatement, type DbTransaction } from '@banking/postgres';
 import { ACCOUNT_COLUMNS, type AccountRow } from '../resources/compose-account.js';
 import { selected } from '../resources/columns.js';
-import type { AccountsByKey } from './placed-order-facts.js';
 import { findStoredResponses, type StoredResponse } from '../idempotency/find-stored-responses.js';
 import { lockDueRuns, readDueRuns } from './lock-runs.js';
 import { readOrderConflicts, type OrderConflicts } from './order-conflicts.js';
 import type { OrderFacts } from '../resources/compose-order.js';
 import { findPlacedOrders } from './order-responses.js';
 import { type Placement, type PreparedOrder, type PreparedRun, proposalOf } from './prepared-order.js';
+
+/** The customers' accounts of a batch by `accountKey`. */
+export type AccountsByKey = ReadonlyMap<string, AccountRow>;
 
 /** A prepared order with what was read of it under the locks. */
 export interface LockedOrder {

@@ -1,40 +1,5 @@
-import { Refusal } from '@banking/domain';
-import { OrderBatcher, type PostBatch } from './order-batcher.js';
-import type { OrderOutcome, PreparedOrder } from './prepared-order.js';
-
-const RUN: OrderOutcome = { kind: 'run' };
-const LOCKED: OrderOutcome = { kind: 'locked' };
-
-const refusal = new Refusal('account_not_found');
-const order = (workspaceId: number, accountId = 1): PreparedOrder => {
-  const unread = { draft: {} as never, ids: {} as never, recipient: {} as never };
-  return { kind: 'placement', workspaceId, accountId, ...unread, refusal, entries: [] };
-};
-const range = (length: number) => Array.from({ length }, (_, index) => index);
-
-/** A batcher whose batches are decided when the spec calls `commit`, and end when it calls `finish` or `fail`. */
-function slowBatcher(outcomeOf: (order: PreparedOrder, waits: boolean) => OrderOutcome = () => RUN) {
-  const batches: {
-    readonly of: readonly string[];
-    readonly waits: boolean;
-    commit(): void;
-    finish(): void;
-    fail(error: Error): void;
-  }[] = [];
-  const post: PostBatch = (orders, waits, commit) =>
-    new Promise((resolve, reject) => {
-      batches.push({
-        of: orders.map(({ workspaceId, accountId }) => `${workspaceId}/${accountId}`),
-        waits,
-        commit,
-        finish: () => resolve(orders.map((one) => outcomeOf(one, waits))),
-        fail: reject,
-      });
-    });
-  return { batcher: new OrderBatcher(post), batches };
-}
-/** Waits two turns of the event loop, so that work deferred to the next turn has started. */
-const turn = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+import { LOCKED, order, range, RUN, slowBatcher, turn } from '../testing/slow-batcher.js';
+import type { PreparedOrder } from './prepared-order.js';
 
 describe('orders that arrive during a commit', () => {
   it('are the next batch, and no batch runs beside it', async () => {
@@ -52,46 +17,6 @@ describe('orders that arrive during a commit', () => {
     expect(batches.map(({ of }) => of.length)).toEqual([1, 3]);
     batches[1]?.finish();
     expect(await Promise.all(others)).toEqual([RUN, RUN, RUN]);
-  });
-
-  it('are decided while the batch before them is committed, but for those of its accounts', async () => {
-    const { batcher, batches } = slowBatcher();
-    const orders = [batcher.submit(order(1, 1))];
-    await turn();
-    orders.push(batcher.submit(order(1, 1)), batcher.submit(order(1, 2)), batcher.submit(order(2, 3)));
-    await turn();
-    expect(batches.map(({ of }) => of)).toEqual([['1/1']]);
-
-    batches[0]?.commit();
-    await turn();
-
-    expect(batches.map(({ of }) => of)).toEqual([['1/1'], ['1/2', '2/3']]);
-    batches[0]?.finish();
-    batches[1]?.commit();
-    await turn();
-    expect(batches.map(({ of }) => of).slice(2)).toEqual([['1/1']]);
-    batches.slice(1).forEach(({ finish }) => finish());
-    expect(await Promise.all(orders)).toEqual([RUN, RUN, RUN, RUN]);
-  });
-
-  it('wait while two batches are committed', async () => {
-    const { batcher, batches } = slowBatcher();
-    const orders = range(3).map((at) => batcher.submit(order(1, at)).then(() => at));
-    await turn();
-    orders.push(batcher.submit(order(2)).then(() => 3));
-    batches[0]?.commit();
-    await turn();
-    orders.push(batcher.submit(order(3)).then(() => 4));
-    batches[1]?.commit();
-    await turn();
-    expect(batches.map(({ of }) => of.length)).toEqual([3, 1]);
-
-    batches[0]?.finish();
-    await turn();
-
-    expect(batches.map(({ of }) => of)).toEqual([['1/0', '1/1', '1/2'], ['2/1'], ['3/1']]);
-    batches.slice(1).forEach(({ finish }) => finish());
-    expect(await Promise.all(orders)).toEqual([0, 1, 2, 3, 4]);
   });
 
   it('share a batch with the one order of another workspace', async () => {

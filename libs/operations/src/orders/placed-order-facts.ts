@@ -1,15 +1,12 @@
 import { accountKey, type PostedTransaction } from '@banking/ledger';
-import type { AccountRow } from '../resources/compose-account.js';
 import { type OrderFacts, packedExecution } from '../resources/compose-order.js';
 import { packedTransfer, type TransactionRow } from '../resources/compose-transaction.js';
 import type { TransferRow } from '../resources/compose-transfer.js';
 import { inUtc } from '../resources/timestamp-of.js';
 import type { PostedOrder } from './decide-orders.js';
 import type { OrderWrites } from './order-statements.js';
+import type { AccountsByKey } from './lock-orders.js';
 import type { Placement } from './prepared-order.js';
-
-/** The customers' accounts of a batch by `accountKey`. */
-export type AccountsByKey = ReadonlyMap<string, AccountRow>;
 
 /** The accounts as the batch leaves them. */
 export function accountsAfter(accounts: AccountsByKey, posted: readonly PostedTransaction[]): AccountsByKey {

@@ -2,7 +2,7 @@ import { type Order, Refusal } from '@banking/domain';
 import { preparePosting, write, type Books } from '@banking/ledger';
 import { bisect, DatabaseError, type DbTransaction, RULE_VIOLATION } from '@banking/postgres';
 import { decideOrders, type OrderDecision, type PostedOrder } from './decide-orders.js';
-import { lockOrders } from './lock-orders.js';
+import { type AccountsByKey, lockOrders } from './lock-orders.js';
 import type { IdempotencyKey } from '../idempotency/idempotency-key.js';
 import { storeResponses } from '../idempotency/store-responses.js';
 import type { ReferenceData } from '../reference/reference-data.js';
@@ -10,7 +10,7 @@ import { ORDER, type OrderFacts } from '../resources/compose-order.js';
 import { orderRecord, responseOf } from './order-record.js';
 import { orderStatements } from './order-statements.js';
 import { writesOf } from './order-writes.js';
-import { accountsAfter, type AccountsByKey, placedOrderFacts } from './placed-order-facts.js';
+import { accountsAfter, placedOrderFacts } from './placed-order-facts.js';
 import { type OrderOutcome, type Placement, type PreparedOrder, proposalOf } from './prepared-order.js';
 
 /** What orders are posted with. */

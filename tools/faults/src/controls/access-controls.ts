@@ -79,7 +79,7 @@ export const ACCESS_CONTROLS: readonly Control[] = [
     changes: [
       {
         file: 'apps/api/src/access/access-check.ts',
-        from: "    if (!suffices(granted.role, needed)) throw new Refusal('role_insufficient');\n",
+        from: "  if (!suffices(granted.role, needed)) throw new Refusal('role_insufficient');\n",
         to: '',
       },
     ],

@@ -1,0 +1,43 @@
+import { order, range, RUN, slowBatcher, turn } from '../testing/slow-batcher.js';
+
+describe('orders that arrive during a batch', () => {
+  it('are decided while the batch before them is committed, but for those of its accounts', async () => {
+    const { batcher, batches } = slowBatcher();
+    const orders = [batcher.submit(order(1, 1))];
+    await turn();
+    orders.push(batcher.submit(order(1, 1)), batcher.submit(order(1, 2)), batcher.submit(order(2, 3)));
+    await turn();
+    expect(batches.map(({ of }) => of)).toEqual([['1/1']]);
+
+    batches[0]?.commit();
+    await turn();
+
+    expect(batches.map(({ of }) => of)).toEqual([['1/1'], ['1/2', '2/3']]);
+    batches[0]?.finish();
+    batches[1]?.commit();
+    await turn();
+    expect(batches.map(({ of }) => of).slice(2)).toEqual([['1/1']]);
+    batches.slice(1).forEach(({ finish }) => finish());
+    expect(await Promise.all(orders)).toEqual([RUN, RUN, RUN, RUN]);
+  });
+
+  it('wait while two batches are committed', async () => {
+    const { batcher, batches } = slowBatcher();
+    const orders = range(3).map((at) => batcher.submit(order(1, at)).then(() => at));
+    await turn();
+    orders.push(batcher.submit(order(2)).then(() => 3));
+    batches[0]?.commit();
+    await turn();
+    orders.push(batcher.submit(order(3)).then(() => 4));
+    batches[1]?.commit();
+    await turn();
+    expect(batches.map(({ of }) => of.length)).toEqual([3, 1]);
+
+    batches[0]?.finish();
+    await turn();
+
+    expect(batches.map(({ of }) => of)).toEqual([['1/0', '1/1', '1/2'], ['2/1'], ['3/1']]);
+    batches.slice(1).forEach(({ finish }) => finish());
+    expect(await Promise.all(orders)).toEqual([0, 1, 2, 3, 4]);
+  });
+});
