@@ -6,23 +6,24 @@ lock table account, transaction, transfer, unverified_transaction in access excl
 -- A foreign key looks up each row by itself. The verification checks the same references over all rows.
 alter table transfer drop constraint transfer_account, drop constraint transfer_transaction;
 
--- Each row is looked up by an index (`offset 0` keeps the planner from a join). A plan that was made when a table was small would
--- otherwise read the whole table later. The function has the rights of its caller, so row-level security applies as to every query.
+-- Each row is looked up as a range of one value in the order of the key. For an equality, a plan without statistics may read all rows of
+-- the workspace, and the plan stays with the connection. The function has the rights of its caller, so row-level security applies.
 create function require_references_of_transfer() returns trigger
-  language plpgsql set search_path = banking, pg_temp set enable_seqscan = off set enable_bitmapscan = off as $$
+  language plpgsql set search_path = banking, pg_temp set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 begin
   if exists (
     select from (select distinct workspace_id, account_id, currency_id from fresh) f
-    where not exists (
-      select from account a
-      where a.workspace_id = f.workspace_id and a.id = f.account_id and a.currency_id = f.currency_id offset 0)) then
+    where f.currency_id is distinct from (
+      select a.currency_id from account a
+      where a.workspace_id = f.workspace_id and a.id >= f.account_id and a.id <= f.account_id order by a.id limit 1)) then
     raise exception 'a transfer needs an account of its workspace and currency'
       using errcode = 'foreign_key_violation', table = 'transfer', constraint = 'transfer_account';
   end if;
   if exists (
     select from (select distinct workspace_id, transaction_id from fresh) f
-    where not exists (
-      select from transaction x where x.workspace_id = f.workspace_id and x.id = f.transaction_id offset 0)) then
+    where (
+      select x.id from transaction x
+      where x.workspace_id = f.workspace_id and x.id >= f.transaction_id and x.id <= f.transaction_id order by x.id limit 1) is null) then
     raise exception 'a transfer needs a transaction of its workspace'
       using errcode = 'foreign_key_violation', table = 'transfer', constraint = 'transfer_transaction';
   end if;

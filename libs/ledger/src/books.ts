@@ -14,11 +14,14 @@ export interface Books {
   readonly ownAccounts: Map<string, number>;
 }
 
+/** A batch of 64 payments with fee takes 256 ids. A block of several batches is fetched while they are posted. */
+const TRANSFER_IDS = 2_048;
+
 export function openBooks(database: Database): Books {
   return {
     database,
     transactionIds: new IdBlocks(database, 'transaction_id_seq'),
-    transferIds: new IdBlocks(database, 'transfer_id_seq'),
+    transferIds: new IdBlocks(database, 'transfer_id_seq', TRANSFER_IDS),
     ownAccounts: new Map(),
   };
 }

@@ -9,12 +9,13 @@ alter table customer_order drop constraint customer_order_account, drop constrai
 alter table conversion drop constraint conversion_source, drop constraint conversion_target;
 
 create function require_recipient_of_transfer() returns trigger
-  language plpgsql set search_path = banking, pg_temp set enable_seqscan = off set enable_bitmapscan = off as $$
+  language plpgsql set search_path = banking, pg_temp set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 begin
   if exists (
     select from (select distinct workspace_id, recipient_id from fresh where recipient_id is not null) f
-    where not exists (
-      select from recipient r where r.workspace_id = f.workspace_id and r.id = f.recipient_id offset 0)) then
+    where (
+      select r.id from recipient r
+      where r.workspace_id = f.workspace_id and r.id >= f.recipient_id and r.id <= f.recipient_id order by r.id limit 1) is null) then
     raise exception 'a transfer needs a recipient of its workspace'
       using errcode = 'foreign_key_violation', table = 'transfer', constraint = 'transfer_recipient';
   end if;
@@ -24,19 +25,21 @@ create trigger recipient_exists after insert on transfer
   referencing new table as fresh for each statement execute function require_recipient_of_transfer();
 
 create function require_references_of_order() returns trigger
-  language plpgsql set search_path = banking, pg_temp set enable_seqscan = off set enable_bitmapscan = off as $$
+  language plpgsql set search_path = banking, pg_temp set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 begin
   if exists (
     select from (select distinct workspace_id, account_id from fresh) f
-    where not exists (
-      select from account a where a.workspace_id = f.workspace_id and a.id = f.account_id offset 0)) then
+    where (
+      select a.id from account a
+      where a.workspace_id = f.workspace_id and a.id >= f.account_id and a.id <= f.account_id order by a.id limit 1) is null) then
     raise exception 'an order needs an account of its workspace'
       using errcode = 'foreign_key_violation', table = 'customer_order', constraint = 'customer_order_account';
   end if;
   if exists (
     select from (select distinct workspace_id, recipient_id from fresh) f
-    where not exists (
-      select from recipient r where r.workspace_id = f.workspace_id and r.id = f.recipient_id offset 0)) then
+    where (
+      select r.id from recipient r
+      where r.workspace_id = f.workspace_id and r.id >= f.recipient_id and r.id <= f.recipient_id order by r.id limit 1) is null) then
     raise exception 'an order needs a recipient of its workspace'
       using errcode = 'foreign_key_violation', table = 'customer_order', constraint = 'customer_order_recipient';
   end if;
