@@ -1,5 +1,6 @@
 import { DatabaseError } from 'pg';
 import { BatchedCalls } from './batched-calls.js';
+import { freshDatabase, sql } from './testing/index.js';
 
 /** A promise and the function that resolves it. */
 function deferred() {
@@ -69,6 +70,26 @@ describe('a batch of calls that is rejected', () => {
     const results = await Promise.allSettled([1, 2, 3, 4].map((item) => calls.call(item)));
 
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+  });
+
+  it('by the server fails the one call that causes it', async () => {
+    const world = await freshDatabase();
+    const sizes: number[] = [];
+    const halves = new BatchedCalls(async (texts: readonly string[]) => {
+      sizes.push(texts.length);
+      const half = sql<{ half: string }>(
+        'select (text::numeric / 2)::text as half from unnest($1::text[]) u (text)',
+        texts,
+      );
+      const [rows] = await world.database.pipeline({}, [half] as const);
+      return rows.map(({ half: result }) => Number(result));
+    });
+
+    const results = await Promise.allSettled(['2', 'two', '6'].map((text) => halves.call(text)));
+
+    await world.close();
+    expect(results).toMatchObject([{ value: 1 }, { status: 'rejected' }, { value: 3 }]);
+    expect(sizes).toEqual([3, 2, 1, 1, 1]);
   });
 
   it('for another reason fails all its calls, and none of the next batch', async () => {

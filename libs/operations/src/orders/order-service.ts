@@ -1,10 +1,9 @@
 import type { Books } from '@banking/ledger';
-import { IdBlocks, type Database, type RetryPolicy } from '@banking/postgres';
+import { BatchedCalls, IdBlocks, type Database, type RetryPolicy } from '@banking/postgres';
 import type { RateSource } from '@banking/rates';
 import { IN_DOUBT_POLICIES, retryInDoubt } from '../idempotency/retry-in-doubt.js';
 import { type NamedPayment, type PaymentFacts, readPaymentFacts } from '../payments/payment-facts.js';
 import { openReading, type Reading } from '../resources/reading.js';
-import { BatchedReads } from './batched-reads.js';
 import { OrderBatcher } from './order-batcher.js';
 import { failure, postOrders } from './post-orders.js';
 import type { OrderIds, OrderOutcome, PreparedOrder } from './prepared-order.js';
@@ -25,7 +24,7 @@ export interface OrderServiceOptions {
 export class OrderService {
   readonly database: Database;
   readonly reading: Reading;
-  private readonly facts: BatchedReads<NamedPayment, PaymentFacts>;
+  private readonly facts: BatchedCalls<NamedPayment, PaymentFacts>;
   private readonly batcher: OrderSubmitter;
   private readonly orderIds: IdBlocks;
   private readonly executionIds: IdBlocks;
@@ -41,7 +40,9 @@ export class OrderService {
     this.database = database;
     this.reading = openReading(database);
     this.retryPolicy = retryPolicy;
-    this.facts = new BatchedReads((payments) => readPaymentFacts(database, payments, isSandbox));
+    this.facts = new BatchedCalls((payments: readonly NamedPayment[]) =>
+      readPaymentFacts(database, payments, isSandbox),
+    );
     this.batcher =
       batcher ??
       new OrderBatcher((orders, waitsForLocks, onCommit) =>
@@ -53,7 +54,7 @@ export class OrderService {
   }
 
   readFacts(payment: NamedPayment): Promise<PaymentFacts> {
-    return this.facts.read(payment);
+    return this.facts.call(payment);
   }
 
   /** The ids of an order, its first run and its tracking. */
