@@ -216,6 +216,13 @@ describe('a proposal that is a programming error', () => {
       ),
     );
 
-    expect(() => decide(contextOf(held!, { own }).context, proposal(legs))).toThrow(message);
+    const { context, accounts } = contextOf(held!, { own });
+    const moves = proposal([
+      { ...leg, account: 1, direction: 'credit' },
+      { ...leg, account: 'settlement', direction: 'debit' },
+    ]);
+
+    expect(() => decide(context, { entries: [...moves.entries, ...proposal(legs).entries] })).toThrow(message);
+    expect(accounts).toEqual(held);
   });
 });

@@ -22,8 +22,8 @@ export function decide(context: DecisionContext, proposal: Proposal): Outcome {
   try {
     return { posted: proposal.entries.map((entry) => decideEntry(context, entry, before)) };
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
     for (const [account, state] of before) Object.assign(account, state);
+    if (!(error instanceof Refusal)) throw error;
     return { refused: error };
   }
 }

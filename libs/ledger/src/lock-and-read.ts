@@ -21,8 +21,11 @@ interface AccountRow {
   readonly head: string;
 }
 
-/** A statement of its own, because the time of the statement that locks is from before its wait. */
-const READ_CLOCK = sqlStatement<{ at: string }>('read_clock', 'select statement_timestamp()::text as at');
+/** A statement of its own, because the time of the statement that locks is from before its wait. Never before the transaction began. */
+const READ_CLOCK = sqlStatement<{ at: string }>(
+  'read_clock',
+  'select greatest(now(), statement_timestamp())::text as at',
+);
 
 /** Locks accounts in id order. Two batches that share accounts wait for each other and cannot deadlock. */
 const LOCK_ACCOUNTS = lockAccounts('lock_accounts', 'for no key update of a');

@@ -5,7 +5,7 @@ lock table account, recipient, currency, transfer, customer_order, conversion in
 
 alter table transfer drop constraint transfer_recipient;
 alter table customer_order drop constraint customer_order_account, drop constraint customer_order_recipient;
--- `prove_conversion` rejects a conversion of a currency that does not exist: it has no decimals.
+-- `prove_conversion` below rejects a conversion of a currency that does not exist.
 alter table conversion drop constraint conversion_source, drop constraint conversion_target;
 
 create function require_recipient_of_transfer() returns trigger
@@ -60,3 +60,26 @@ create trigger fixed_key before update of id on currency for each row
 create trigger fixed_references before update of workspace_id, id, account_id, recipient_id on customer_order for each row
   when ((old.workspace_id, old.id, old.account_id, old.recipient_id)
         is distinct from (new.workspace_id, new.id, new.account_id, new.recipient_id)) execute function refuse_change();
+
+-- As before, and it rejects a currency that does not exist.
+create or replace function prove_conversion() returns trigger
+  language plpgsql set search_path = banking, pg_temp as $$
+declare
+  source_scale numeric := (select power(10::numeric, decimals) from currency where id = new.source_currency_id);
+  target_scale numeric := (select power(10::numeric, decimals) from currency where id = new.target_currency_id);
+begin
+  if source_scale is null or target_scale is null then
+    raise exception 'a conversion needs two currencies'
+      using errcode = 'foreign_key_violation', table = 'conversion',
+            constraint = case when source_scale is null then 'conversion_source' else 'conversion_target' end;
+  end if;
+  if (new.target_amount * new.remainder_denominator + new.remainder_numerator) * source_scale
+     is distinct from new.source_amount * new.rate::numeric * target_scale * new.remainder_denominator then
+    raise exception 'a conversion is not its amount at its rate' using errcode = 'BK006';
+  end if;
+  if new.fixed_side = 'target'
+     and new.remainder_numerator * source_scale >= new.rate::numeric * target_scale * new.remainder_denominator then
+    raise exception 'a conversion takes more than its target amount needs' using errcode = 'BK006';
+  end if;
+  return null;
+end $$;

@@ -32,6 +32,8 @@ describe('the key of a payout', () => {
     'payout-1-a',
     'payout-1a-2',
     'payout-1-2a',
+    'payout-9007199254740992-2',
+    'payout-1-9999999999999999',
     'payout-12345678901234567-2',
     'payout-1-12345678901234567',
     'payout-1-2-0123456789ab-3',

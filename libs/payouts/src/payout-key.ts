@@ -20,6 +20,7 @@ export function payoutKey({ workspaceId, transactionId, nonce }: PayoutName): st
 /** The payout that a key names, which the books may not have; undefined for a key of another service. */
 export function parsePayoutKey(key: string): PayoutName | undefined {
   const [, workspace, transaction, nonce] = KEY.exec(key) ?? [];
-  if (workspace === undefined) return undefined;
-  return { workspaceId: Number(workspace), transactionId: Number(transaction), nonce };
+  const [workspaceId, transactionId] = [Number(workspace), Number(transaction)];
+  if (!Number.isSafeInteger(workspaceId) || !Number.isSafeInteger(transactionId)) return undefined;
+  return { workspaceId, transactionId, nonce };
 }

@@ -1,7 +1,7 @@
 import { listDiscrepancies } from './discrepancies.js';
 import { openTracking } from './open-payouts.js';
 import { AMOUNT as amount, FEE as fee, NORTH, faults, openWorld, payOut, type World } from './testing/world.js';
-import { recordRailEvent, recordRejection } from './record-rail-event.js';
+import { recordEvents, recordRailEvent, recordRejection } from './record-rail-event.js';
 
 let world: World;
 let transactionId: number;
@@ -166,6 +166,19 @@ describe('while a worker holds the work of a payout', () => {
   it('an event that is not final is recorded at once', async () => {
     expect(await record('e1', 'ACSP')).toBe('recorded');
     await world.owner.query('rollback');
+  });
+
+  it('later events of the payout are not recorded either after one that could not wait for it', async () => {
+    const events = ['ACCC', 'ACSP'].map((status, index) => ({
+      ...{ workspaceId, transactionId },
+      event: { providerEvent: `e${index}`, status, reasonCode: 'G000' },
+    }));
+
+    const effects = await recordEvents(world.books, events);
+    await world.owner.query('rollback');
+
+    expect(effects).toMatchObject([{ reason: 'unavailable' }, { reason: 'unavailable' }]);
+    expect(await seen()).toMatchObject({ status: 'pending', events: [] });
   });
 
   it.each([

@@ -1,12 +1,13 @@
 import { write, type Books } from '@banking/ledger';
 import { bisect } from '@banking/postgres';
+import { isTransientFailure } from '@banking/work-queue';
 import { decideRailEvents, prepareRailEvents, type RailEventEffect } from './decide-rail-events.js';
 import { nameOfOutgoing } from './money-position.js';
 import type { PayoutEvent, RailEvent } from './rail-event-writes.js';
 
 /**
  * Records events of any status, those of one payout in their order: a database transaction for the first event of each payout, one for
- * the second of each, and so on. Rejections have one of their own, because only they wait for accounts.
+ * the second of each, and so on. After a transient failure, later events of the same payout are not recorded and have its error. Rejections have one of their own, because only they wait for accounts.
  *
  * @returns in the order of the events, the effect of each, or the error for which it was not recorded. One that fails delays no other
  */
@@ -15,7 +16,9 @@ export async function recordEvents(
   events: readonly PayoutEvent[],
 ): Promise<readonly (RailEventEffect | Error)[]> {
   const results = new Map<PayoutEvent, RailEventEffect | Error>();
-  for (const round of roundsOf(events)) {
+  const delayed = new Map<string, Error>();
+  for (const all of roundsOf(events)) {
+    const round = all.filter((event) => !delayed.has(nameOfOutgoing(event)));
     const rejections = round.filter(({ event }) => event.status === 'RJCT');
     const others = round.filter(({ event }) => event.status !== 'RJCT');
     for (const batch of [others, rejections]) {
@@ -25,10 +28,14 @@ export async function recordEvents(
         (some) => recordBatch(books, some),
         (_event, error) => error,
       );
-      batch.forEach((event, index) => results.set(event, effects[index] as RailEventEffect | Error));
+      batch.forEach((event, index) => {
+        const effect = effects[index] as RailEventEffect | Error;
+        results.set(event, effect);
+        if (effect instanceof Error && isTransientFailure(effect)) delayed.set(nameOfOutgoing(event), effect);
+      });
     }
   }
-  return events.map((event) => results.get(event) as RailEventEffect | Error);
+  return events.map((event) => (results.get(event) ?? delayed.get(nameOfOutgoing(event))) as RailEventEffect | Error);
 }
 
 /** Records an event of any status. @throws the error for which it is not recorded */

@@ -97,11 +97,11 @@ describe('a payout', () => {
   });
 
   it.each([
-    ['before it begins', () => AbortSignal.abort(), () => undefined],
-    ['while it runs', undefined, (control: AbortController) => control.abort()],
+    ['before it begins', () => AbortSignal.abort(), () => undefined, 'the network was not called'],
+    ['while it runs', undefined, (control: AbortController) => control.abort(), 'the network did not answer in time'],
   ])(
     'fails its try where the call is aborted %s, even if the network never answers',
-    async (_what, aborted, during) => {
+    async (_what, aborted, during, message) => {
       const [id] = (await payOut(world)) as [number];
       const control = new AbortController();
       const never = () => {
@@ -121,7 +121,7 @@ describe('a payout', () => {
 
       const run = handler.run(claim!, aborted?.() ?? control.signal);
 
-      await expect(run).rejects.toThrow('the network did not answer in time');
+      await expect(run).rejects.toThrow(message);
       const { rows } = await world.owner.query('select status, tries from payout where transaction_id = $1', [id]);
       expect(rows).toEqual([{ status: 'submitting', tries: 1 }]);
     },

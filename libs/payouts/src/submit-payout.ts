@@ -41,7 +41,7 @@ const NOTE_FAILURES = sqlStatement(
 );
 
 /**
- * The handler of payouts: submits each of them to a network once, and none while payouts are stopped. Each payout takes its own course.
+ * The handler of payouts: submits each of them to a network once, and none while payouts are stopped. Each payout is handled separately.
  * The steps that several payouts take at the same time share one database transaction (`BatchedCalls`), in which a payout that fails
  * or whose claim is lost affects no other.
  */
@@ -91,7 +91,7 @@ async function submitPayout(
   const isStopped = payout.status === 'submitting' && !payout.isBegun;
   // An earlier try may have submitted the payment. That is recorded, and nothing is submitted.
   let events = isStopped ? await find() : await findEarlierSubmission(payout, find);
-  if (events === undefined && isStopped) return { laterMs: STOPPED_MS, heldFor: STOPPED };
+  if (events === undefined && !payout.isBegun) return { laterMs: STOPPED_MS, heldFor: STOPPED };
   if (events === undefined) {
     const payment = { ...(await readPayment(workspaceId, transactionId)), key };
     events = await within((until) => rail.submit(payment, until));
@@ -104,11 +104,11 @@ async function submitPayout(
 
 /** Ends at the abort, even where the call ignores its signal. The outcome of the call is unknown then. */
 async function beforeAbort<T>(call: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+  if (signal.aborted) throw new WorkError('the network was not called', { cause: signal.reason });
   let abort: () => void = () => undefined;
   const aborted = new Promise<never>((_, reject) => {
     abort = () => reject(signal.reason as Error);
-    if (signal.aborted) abort();
-    else signal.addEventListener('abort', abort);
+    signal.addEventListener('abort', abort);
   });
   try {
     return await Promise.race([call(signal), aborted]);

@@ -154,6 +154,16 @@ describe('a claim of a batch', () => {
     expect(await locked(claims)).toEqual([1, 3]);
   });
 
+  it('of work that its own worker has claimed again is left out, and the new claim stays', async () => {
+    const [claim] = (await claimWork(world.database, [KIND], 1)) as [Claim];
+    await world.owner.query('update work set fence = fence + 1 where subject_id = $1', [claim.subjectId]);
+    const again = { ...claim, fence: claim.fence + 1n };
+
+    const held = await world.database.transaction({}, (tx) => lockClaims(tx, [claim, again]));
+
+    expect([...held]).toEqual([again]);
+  });
+
   it('whose lease has expired is left out', async () => {
     const claims = await claimWork(world.database, [KIND], 3);
     await world.owner.query(`update work set leased_until = clock_timestamp() where subject_id = 3`);

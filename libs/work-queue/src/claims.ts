@@ -71,8 +71,8 @@ export const CLAIM_WORK = sqlStatement<ClaimRow>(
    returning w.workspace_id, w.kind, w.subject_id, w.fence, w.tries + 1 as tries, w.delays`,
 );
 /**
- * Never waits for a lock: the worker may have locked rows in a batch, in another order. A locked row is being finished under a lease
- * that has not expired. It is returned as ours and not renewed.
+ * Never waits for a lock: the worker may have locked rows in a batch, in another order. A locked row is being written under a
+ * lease that has not expired, or by an event of its payout. It is returned as ours and not renewed.
  */
 const RENEW_CLAIMS = sqlStatement<ClaimRow>(
   'renew_claims',
@@ -98,9 +98,9 @@ const HOLD_WORK = sqlStatement('hold_work', 'select hold_work($1, $2, $3, $4)');
 /**
  * In the order of the key, as every batch locks: two batches wait for each other and cannot deadlock. A claim that is lost has no row.
  */
-const LOCK_CLAIMS = sqlStatement<WorkKeyRow>(
+const LOCK_CLAIMS = sqlStatement<WorkKeyRow & { fence: bigint }>(
   'lock_claims',
-  `select w.workspace_id, w.kind, w.subject_id
+  `select w.workspace_id, w.kind, w.subject_id, w.fence
    from unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[]) u(workspace_id, kind, subject_id, fence)
    join work w on (w.workspace_id, w.kind, w.subject_id) = (u.workspace_id, u.kind, u.subject_id)
    where w.fence = u.fence and w.leased_until > clock_timestamp()
@@ -132,12 +132,17 @@ export function holdWork({ workspaceId, kind, subjectId, fence }: Claim): BoundS
  * The first step of a database transaction that requires many claims: locks their work until its end. No other worker can claim it then,
  * even if a lease ends.
  *
- * @returns the claims that are not lost. The transaction may write for these only
+ * @returns the claims that are not lost. The transaction may write for these only. A batch may have an earlier claim of the same work,
+ *   which is lost
  */
 export async function lockClaims(tx: DbTransaction, claims: readonly Claim[]): Promise<ReadonlySet<Claim>> {
   const [rows] = await tx.pipeline([bind(LOCK_CLAIMS, ...claimColumns(claims))] as const);
-  const locked = new Set(rows.map((row) => `${row.workspace_id}/${row.kind}/${row.subject_id}`));
-  return new Set(claims.filter((claim) => locked.has(`${claim.workspaceId}/${claim.kind}/${claim.subjectId}`)));
+  const nameOf = (workspace: bigint | number, kind: string, subject: bigint | number, fence: bigint) =>
+    `${workspace}/${kind}/${subject}/${fence}`;
+  const locked = new Set(rows.map((row) => nameOf(row.workspace_id, row.kind, row.subject_id, row.fence)));
+  return new Set(
+    claims.filter(({ workspaceId, kind, subjectId, fence }) => locked.has(nameOf(workspaceId, kind, subjectId, fence))),
+  );
 }
 
 /** The claim was lost before a step of a batch, which has written nothing for it. */

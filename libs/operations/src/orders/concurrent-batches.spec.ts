@@ -1,4 +1,4 @@
-import { order, range, RUN, slowBatcher, turn } from '../testing/slow-batcher.js';
+import { LOCKED, order, range, RUN, slowBatcher, turn } from '../testing/slow-batcher.js';
 
 describe('orders that arrive during a batch', () => {
   it('are decided while the batch before them is committed, but for those of its accounts', async () => {
@@ -19,6 +19,42 @@ describe('orders that arrive during a batch', () => {
     expect(batches.map(({ of }) => of).slice(2)).toEqual([['1/1']]);
     batches.slice(1).forEach(({ finish }) => finish());
     expect(await Promise.all(orders)).toEqual([RUN, RUN, RUN, RUN]);
+  });
+
+  it('wait for the batch that has their payee', async () => {
+    const { batcher, batches } = slowBatcher();
+    const orders = [batcher.submit(order(1, 1, 9))];
+    await turn();
+    orders.push(batcher.submit(order(1, 2, 9)), batcher.submit(order(1, 9)), batcher.submit(order(1, 3)));
+
+    batches[0]?.commit();
+    await turn();
+
+    expect(batches.map(({ of }) => of)).toEqual([['1/1'], ['1/3']]);
+    batches[1]?.commit();
+    batches[0]?.finish();
+    await turn();
+    expect(batches.map(({ of }) => of)[2]).toEqual(['1/2', '1/9']);
+    batches.slice(1).forEach(({ finish }) => finish());
+    expect(await Promise.all(orders)).toEqual([RUN, RUN, RUN, RUN]);
+  });
+
+  it('follow the orders of their account that wait for its lock', async () => {
+    const { batcher, batches } = slowBatcher((_, waits) => (waits ? RUN : LOCKED));
+    const orders = [batcher.submit(order(1, 1))];
+    await turn();
+    orders.push(batcher.submit(order(1, 1)));
+    await turn();
+
+    batches[0]?.finish();
+    await turn();
+
+    expect(batches.map(({ of, waits }) => ({ of, waits }))).toEqual([
+      { of: ['1/1'], waits: false },
+      { of: ['1/1', '1/1'], waits: true },
+    ]);
+    batches[1]?.finish();
+    expect(await Promise.all(orders)).toEqual([RUN, RUN]);
   });
 
   it('wait while two batches are committed', async () => {

@@ -1,10 +1,15 @@
 import { Refusal, RETRY_AFTER_S } from '@banking/domain';
+import { accountKey, customerAccountsOf } from '@banking/ledger';
 import { RoundRobin } from '@banking/process';
 import { failure } from './post-orders.js';
-import type { OrderOutcome, PreparedOrder } from './prepared-order.js';
+import { type OrderOutcome, type PreparedOrder, proposalOf } from './prepared-order.js';
 
 interface WaitingOrder {
   readonly order: PreparedOrder;
+  /** The key of its account. */
+  readonly account: string;
+  /** The keys of all accounts that it locks, and its own. */
+  readonly accounts: readonly string[];
   readonly resolve: (outcome: OrderOutcome) => void;
   readonly reject: (reason: unknown) => void;
   readonly signal: AbortSignal | undefined;
@@ -14,7 +19,7 @@ interface WaitingOrder {
   isTaken: boolean;
 }
 
-/** Carries out a batch; see `postOrders`. Calls `onCommit` when the batch is decided and its commit is on the way. */
+/** Carries out a batch; see `postOrders`. Calls `onCommit` when the batch is decided and its COMMIT has been sent. */
 export type PostBatch = (
   orders: readonly PreparedOrder[],
   waitsForLocks: boolean,
@@ -34,8 +39,8 @@ const CONTENDED_MAX = 2;
 
 /**
  * Group commit: orders that arrive while a batch is decided form the next batch, which is decided while the first is committed. Batches
- * take one order of each workspace in turn, so that a busy workspace delays the others little. The orders of one account keep their order:
- * an account is in one batch at a time, and its later orders wait for the end of that batch.
+ * take one order of each workspace in turn, so that a busy workspace delays the others little. Two running batches have no account in
+ * common, that of a payee included, so the orders of one account keep their order.
  *
  * An account that another session has locked does not delay the batch. Its orders leave the batch and wait for the account in batches of
  * their own. Contended accounts take turns as well, batch by batch.
@@ -76,7 +81,10 @@ export class OrderBatcher {
     let withdraw: () => void = () => undefined;
     try {
       return await new Promise<OrderOutcome>((resolve, reject) => {
-        const waiting: WaitingOrder = { order, resolve, reject, signal, isWithdrawn: false, isTaken: false };
+        const account = accountOf(order);
+        const accounts = accountsOf(order, account);
+        const state = { isWithdrawn: false, isTaken: false };
+        const waiting: WaitingOrder = { order, account, accounts, resolve, reject, signal, ...state };
         withdraw = () => withdrawUnlessTaken(waiting);
         signal?.addEventListener('abort', withdraw, { once: true });
         this.enqueue(waiting);
@@ -91,8 +99,7 @@ export class OrderBatcher {
   }
 
   private enqueue(waiting: WaitingOrder): void {
-    const account = accountOf(waiting);
-    const queue = this.contended.get(account);
+    const queue = this.contended.get(waiting.account);
     if (queue) {
       queue.push(waiting);
       return;
@@ -109,12 +116,13 @@ export class OrderBatcher {
   /** Begins the next batch, if there is one and another may run. */
   private decideNext(): void {
     if (!this.mayDecide) return;
-    const batch = takeBatch(() => this.waiting.shift((next) => !this.runningAccounts.has(accountOf(next))));
+    const isFree = ({ accounts }: WaitingOrder) => !accounts.some((account) => this.runningAccounts.has(account));
+    const batch = takeBatch(() => this.waiting.shift(isFree));
     if (batch.length > 0) void this.runBatch(batch);
   }
 
   private async runBatch(batch: readonly WaitingOrder[]): Promise<void> {
-    const accounts = new Set(batch.map(accountOf));
+    const accounts = new Set(batch.flatMap((waiting) => waiting.accounts));
     for (const account of accounts) this.runningAccounts.add(account);
     this.runningBatches += 1;
     this.isDeciding = true;
@@ -127,6 +135,7 @@ export class OrderBatcher {
     };
     const locked = await this.carryOut(batch, false, onCommit);
     locked.forEach((waiting) => this.moveToContended(waiting));
+    for (const account of new Set(locked.map((waiting) => waiting.account))) this.followContended(account);
     for (const account of accounts) this.runningAccounts.delete(account);
     this.runningBatches -= 1;
     onCommit();
@@ -157,7 +166,7 @@ export class OrderBatcher {
   }
 
   private moveToContended(waiting: WaitingOrder): void {
-    const account = accountOf(waiting);
+    const { account } = waiting;
     const queue = this.contended.get(account);
     if (queue) {
       queue.push(waiting);
@@ -168,6 +177,14 @@ export class OrderBatcher {
     if (this.contendedRunners >= CONTENDED_MAX) return;
     this.contendedRunners += 1;
     setImmediate(() => void this.runContended());
+  }
+
+  /** Later orders of a contended account follow those that left a batch. */
+  private followContended(account: string): void {
+    const isOfAccount = (waiting: WaitingOrder) => waiting.account === account;
+    for (let next = this.waiting.shift(isOfAccount); next; next = this.waiting.shift(isOfAccount)) {
+      this.moveToContended(next);
+    }
   }
 
   /** Takes one batch of an account, then the next account. A wait that times out fails that batch alone. */
@@ -203,4 +220,9 @@ function takeBatch(next: () => WaitingOrder | undefined): WaitingOrder[] {
   return batch;
 }
 
-const accountOf = ({ order }: WaitingOrder): string => `${order.workspaceId}/${order.accountId ?? ''}`;
+const accountOf = ({ workspaceId, accountId }: PreparedOrder): string => `${workspaceId}/${accountId ?? ''}`;
+
+const accountsOf = (order: PreparedOrder, own: string): string[] => [
+  own,
+  ...customerAccountsOf(proposalOf(order)).map((account) => accountKey(account.workspaceId, account.accountId)),
+];

@@ -27,7 +27,7 @@ export interface OrderPosting {
  * each order is `failed` with `CommitInDoubtError`, or refused with `unavailable`.
  *
  * @param waitsForLocks whether to wait for rows that another session has locked, or to leave their orders out
- * @param onCommit called when the batch is decided, before its writes and COMMIT are sent
+ * @param onCommit called when the batch is decided, and its writes and COMMIT have been sent
  * @returns an outcome for each order, in their order
  */
 export async function postOrders(
@@ -51,9 +51,10 @@ async function postBatch(
 ): Promise<OrderOutcome[]> {
   const posting = await preparePosting(books, orders.map(proposalOf));
   const workspaces = [...new Set([...posting.workspaces, ...orders.map(({ workspaceId }) => workspaceId)])];
-  const composeKnown = await reference.beforeChange();
+  // Read before, because the database transaction holds a connection and locks.
+  const known = await reference.current();
   const compose: Compose = (facts) =>
-    composeKnown((current) => ({
+    reference.composeWith(known, (current) => ({
       version: current.version,
       resources: facts.map((row) => ORDER.compose(current, row)),
     }));

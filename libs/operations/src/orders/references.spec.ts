@@ -121,12 +121,16 @@ describe('orders', () => {
 });
 
 describe('conversions', () => {
-  it('are rejected in a currency that does not exist', async () => {
+  it.each([
+    ['a target', 978, 1, 'conversion_target'],
+    ['a source', 1, 978, 'conversion_source'],
+    ['a source and a target', 1, 2, 'conversion_source'],
+  ])('are rejected with %s that does not exist', async (_what, source, target, constraint) => {
     const insert = `insert into conversion (workspace_id, transaction_id, source_currency_id, source_amount, target_currency_id, target_amount,
         rate, rate_source, rate_as_of, rounding, remainder_numerator, remainder_denominator)
-      values (${north}, ${NEW_ID}, 978, 100, 1, 100, '1', 'demo', now(), 'down', 0, 1)`;
+      values (${north}, ${NEW_ID}, ${source}, 100, ${target}, 100, '1', 'demo', now(), 'down', 0, 1)`;
 
-    await expect(as(APP_ROLE, insert)).rejects.toMatchObject({ code: RULE_VIOLATION.wrongConversion });
+    await expect(as(APP_ROLE, insert)).rejects.toMatchObject({ code: '23503', constraint });
   });
 });
 

@@ -8,7 +8,11 @@ interface SnapshotRow {
   readonly facts: ReferenceFacts;
 }
 
-const READ_VERSION = sqlStatement<{ version: bigint }>('reference_version', 'select version from reference_version');
+/** None while its snapshot is missing, as after a failover to a server that did not have it yet. */
+const READ_VERSION = sqlStatement<{ version: bigint }>(
+  'reference_version',
+  'select version from reference_version join reference_snapshot using (version)',
+);
 /**
  * Version and facts are of one snapshot of the database, because they are of one statement. They are stored before they are used, so
  * that each response has the data that it was composed with.
@@ -38,6 +42,8 @@ export async function deleteOldReference(database: Database): Promise<number> {
   return deleted.length;
 }
 
+/** How many earlier versions are kept in memory. */
+const FORMER_MAX = 4;
 /** After this time the version is compared with that of the database, while the data is still used. */
 const COMPARE_AFTER_MS = 500;
 /** After this time the data is not used before it is compared. */
@@ -48,8 +54,8 @@ export class ReferenceData {
   private known: Reference | undefined;
   private comparedAtMs = -Infinity;
   private reading: Promise<Reference> | undefined;
-  /** The version before, for replays after a change. */
-  private former: Reference | undefined;
+  /** Earlier versions that replays were composed with. */
+  private readonly former = new Map<bigint, Promise<Reference>>();
 
   constructor(private readonly database: Database) {}
 
@@ -69,10 +75,18 @@ export class ReferenceData {
    */
   async ofVersion(version: bigint): Promise<Reference> {
     if (this.known?.version === version) return this.known;
-    if (this.former?.version === version) return this.former;
+    const read = this.former.get(version) ?? this.readFormer(version);
+    this.former.set(version, read);
+    read.catch(() => this.former.delete(version));
+    const [first] = this.former.keys();
+    if (this.former.size > FORMER_MAX && first !== undefined) this.former.delete(first);
+    return read;
+  }
+
+  private async readFormer(version: bigint): Promise<Reference> {
     const row = await this.database.read({}, bind(READ_SNAPSHOT, version.toString()));
     if (!row) throw new Error(`the reference data of version ${version} is not stored`);
-    return (this.former = new Reference(row.version, row.facts));
+    return new Reference(row.version, row.facts);
   }
 
   /** Composes with the current data, and again if a row refers to newer data. @throws Refusal `unavailable` */
@@ -80,7 +94,8 @@ export class ReferenceData {
     return this.composeWith(await this.current(), compose);
   }
 
-  private async composeWith<T>(reference: Reference, compose: (reference: Reference) => T): Promise<T> {
+  /** Composes with data that the caller has read, and again if a row refers to newer data. @throws Refusal `unavailable` */
+  async composeWith<T>(reference: Reference, compose: (reference: Reference) => T): Promise<T> {
     try {
       return compose(reference);
     } catch (error) {
