@@ -58,7 +58,10 @@ const productRow = unpacking(PRODUCT);
 const bankRow = unpacking(BANK);
 
 type Rows = readonly (readonly unknown[])[];
-/** The rows of currencies, products and banks. */
+/**
+ * The rows of currencies, products and banks. They are stored, so the order of the columns never changes. A migration that adds a column
+ * also changes `reference_version`, because the snapshot of the present version lacks it.
+ */
 export type ReferenceFacts = readonly [Rows, Rows, Rows];
 
 const rowsOf = <Row>(columns: Columns<Row>, table: string) =>
