@@ -12,7 +12,15 @@ export type { DecisionContext } from './decision-context.js';
 export { lockAndRead } from './lock-and-read.js';
 export { preparePosting, type PreparedPosting } from './prepare-posting.js';
 export { write } from './write.js';
-export { accountKey, customerAccountsOf, requirePosted, type Entry, type Leg, type PostedTransaction, type Proposal } from './proposal.js';
+export {
+  accountKey,
+  customerAccountsOf,
+  requirePosted,
+  type Entry,
+  type Leg,
+  type PostedTransaction,
+  type Proposal,
+} from './proposal.js';
 export * from './ranges.js';
 export * from './return-entry.js';
 export type { Finding } from './finding.js';
