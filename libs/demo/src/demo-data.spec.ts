@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { RecipientId, WorkspaceId } from '@banking/domain';
 import { openBooks, verifyBooks } from '@banking/ledger';
-import { recordRailEvent } from '@banking/payouts';
+import { recordEvent } from '@banking/payouts';
 import { APP_ROLE, Database, SCHEMA } from '@banking/postgres';
 import { LedgerBankingService } from '@banking/operations';
 import { makeDemoData } from './make-demo-data.js';
@@ -58,7 +58,7 @@ async function changeDemoData(): Promise<void> {
   const workspaceId = (await findStep(world.database, 'workspaces:Northwind Trading')) as WorkspaceId;
   const payment = (await findStep(world.database, 'transaction of transfers:pending'))!;
   const credited = { providerEvent: 'credited', status: 'ACCC', reasonCode: undefined, message: undefined };
-  await recordRailEvent(world.books, workspaceId, payment, credited);
+  await recordEvent(world.books, workspaceId, payment, credited);
   const recipientId = (await findStep(world.database, 'more recipients:Berlin')) as RecipientId;
   await new LedgerBankingService(world.database).deleteRecipient({ workspaceId }, { recipientId });
 }

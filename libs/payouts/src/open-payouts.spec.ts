@@ -2,7 +2,7 @@ import { RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
 import { sql } from '@banking/postgres/testing';
 import { openPayouts, openTracking } from './open-payouts.js';
 import { NORTH, SOUTH, openWorld, payOut, type World } from './testing/world.js';
-import { recordRailEvent, recordRejection } from './record-rail-event.js';
+import { recordEvent } from './record-rail-event.js';
 
 let world: World;
 
@@ -69,8 +69,7 @@ describe('the work of a payout', () => {
     const [transactionId] = (await payOut(world)) as [number];
     const event = { providerEvent: 'e1', status };
 
-    if (status === 'RJCT') await recordRejection(world.books, NORTH, transactionId, event);
-    else await recordRailEvent(world.books, NORTH, transactionId, event);
+    await recordEvent(world.books, NORTH, transactionId, event);
 
     expect(await payoutsOf(transactionId)).toMatchObject([{ status: is, work: null }]);
   });
@@ -78,7 +77,7 @@ describe('the work of a payout', () => {
   it('stays while the network reports no final status', async () => {
     const [transactionId] = (await payOut(world)) as [number];
 
-    await recordRailEvent(world.books, NORTH, transactionId, { providerEvent: 'e1', status: 'ACSP' });
+    await recordEvent(world.books, NORTH, transactionId, { providerEvent: 'e1', status: 'ACSP' });
 
     expect(await payoutsOf(transactionId)).toMatchObject([{ status: 'due', work: 'payout' }]);
   });

@@ -50,27 +50,6 @@ export async function recordEvent(
   return effect as RailEventEffect;
 }
 
-/** Records an event that is no rejection. @throws Error for `RJCT`, which returns money */
-export async function recordRailEvent(
-  books: Books,
-  workspaceId: number,
-  transactionId: number,
-  event: RailEvent,
-): Promise<RailEventEffect> {
-  if (event.status === 'RJCT') throw new Error('record a rejection with recordRejection');
-  return recordEvent(books, workspaceId, transactionId, event);
-}
-
-/** Records that a network rejected a payout. The status of the event is `RJCT`. */
-export function recordRejection(
-  books: Books,
-  workspaceId: number,
-  transactionId: number,
-  event: RailEvent,
-): Promise<RailEventEffect> {
-  return recordEvent(books, workspaceId, transactionId, { ...event, status: 'RJCT' });
-}
-
 async function recordBatch(
   books: Books,
   events: readonly PayoutEvent[],

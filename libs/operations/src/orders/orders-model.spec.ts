@@ -1,6 +1,6 @@
 import type { AccountId, RecipientId, Scope, TransferAmount, UserId, WorkspaceId } from '@banking/domain';
 import { verifyBooks } from '@banking/ledger';
-import { recordRailEvent, recordRejection } from '@banking/payouts';
+import { recordEvent } from '@banking/payouts';
 import * as fc from 'fast-check';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { DEMO_RATES } from '@banking/rates';
@@ -123,9 +123,9 @@ const receive = fc.tuple(fc.boolean(), fc.nat()).map(([isCredited, which]) =>
     const [{ from, transactionId } = { from: 0, transactionId: 0 }] = underWay.splice(which % underWay.length, 1);
     const event = { providerEvent: `event-${transactionId}`, reasonCode: 'AC04' };
     const { workspaceId } = ada;
-    if (isCredited) await recordRailEvent(world.books, workspaceId, transactionId, { ...event, status: 'ACCC' });
+    if (isCredited) await recordEvent(world.books, workspaceId, transactionId, { ...event, status: 'ACCC' });
     else {
-      await recordRejection(world.books, workspaceId, transactionId, { ...event, status: 'RJCT' });
+      await recordEvent(world.books, workspaceId, transactionId, { ...event, status: 'RJCT' });
       model.holds[from]! += ABROAD;
     }
   }),
