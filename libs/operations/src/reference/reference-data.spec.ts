@@ -1,7 +1,7 @@
 import { Refusal } from '@banking/domain';
 import { type BoundStatement, Database } from '@banking/postgres';
 import { demoDatabase } from '../testing/test-databases.js';
-import { ReferenceData } from './reference-data.js';
+import { deleteOldReference, ReferenceData } from './reference-data.js';
 
 const EURO = 978;
 
@@ -105,5 +105,56 @@ describe('the reference data in memory', () => {
     isDown.now = true;
 
     await expect(compose((current) => current.product(78))).rejects.toMatchObject({ reason: 'outcome_unknown' });
+  });
+});
+
+describe('the snapshots of reference data', () => {
+  const versions = async () => {
+    const { rows } = await world.owner.query<{ version: bigint }>(
+      'select version from reference_snapshot order by version',
+    );
+    return rows.map(({ version }) => version);
+  };
+  const current = async () => (await new ReferenceData(world.database).current()).version;
+
+  it('are stored with each version that a process reads, and read again by their version', async () => {
+    await rename('Before');
+    const before = await current();
+    await rename('After');
+    const after = await current();
+
+    expect(await versions()).toEqual(expect.arrayContaining([before, after]));
+    expect((await reference.ofVersion(before)).currency(EURO).name).toBe('Before');
+    expect((await reference.ofVersion(after)).currency(EURO).name).toBe('After');
+  });
+
+  it('are stored again if the database does not have the one in use, as after a failover', async () => {
+    const { version } = await reference.current();
+    await world.owner.query('delete from reference_snapshot');
+
+    clockMs += 1_001;
+    await reference.current();
+
+    expect(await versions()).toEqual([version]);
+  });
+
+  it('are deleted 31 days after a newer one was stored, and the newest never', async () => {
+    await world.owner.query('delete from reference_snapshot');
+    for (const [version, days] of [
+      [901, 90],
+      [902, 40],
+      [903, 30],
+    ]) {
+      await world.owner.query(
+        `insert into reference_snapshot (version, facts, created_at) values ($1, '[]', now() - make_interval(days => $2))`,
+        [version, days],
+      );
+    }
+
+    expect(await deleteOldReference(world.database)).toBe(1);
+    expect(await versions()).toEqual([902n, 903n]);
+    await world.owner.query(`update reference_snapshot set created_at = now() - interval '90 days'`);
+    expect(await deleteOldReference(world.database)).toBe(1);
+    expect(await versions()).toEqual([903n]);
   });
 });
