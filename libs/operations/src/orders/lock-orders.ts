@@ -33,9 +33,11 @@ const READ_ACCOUNTS = sqlStatement<AccountRow & { readonly workspaceId: bigint }
 );
 
 /** The accounts that the responses to these orders contain. */
-function readAccounts(placements: readonly Placement[]): BoundStatement<AccountRow & { readonly workspaceId: bigint }> {
+function readAccounts(
+  placements: readonly (PreparedOrder & Placement)[],
+): BoundStatement<AccountRow & { readonly workspaceId: bigint }> {
   const ids = new Map<string, readonly [number, number]>();
-  for (const { workspaceId, accountId, terms } of placements as readonly (Placement & PreparedOrder)[]) {
+  for (const { workspaceId, accountId, terms } of placements) {
     const payee = terms?.payee?.workspaceId === workspaceId ? terms.payee.accountId : undefined;
     for (const id of [accountId, payee]) if (id !== undefined) ids.set(accountKey(workspaceId, id), [workspaceId, id]);
   }

@@ -8,7 +8,7 @@ interface WaitingOrder {
   readonly order: PreparedOrder;
   /** The key of its account. */
   readonly account: string;
-  /** The keys of all accounts that it locks, and its own. */
+  /** The keys of all accounts that it locks. */
   readonly accounts: readonly string[];
   readonly resolve: (outcome: OrderOutcome) => void;
   readonly reject: (reason: unknown) => void;
@@ -81,10 +81,9 @@ export class OrderBatcher {
     let withdraw: () => void = () => undefined;
     try {
       return await new Promise<OrderOutcome>((resolve, reject) => {
-        const account = accountOf(order);
-        const accounts = accountsOf(order, account);
+        const keys = { account: accountOf(order), accounts: accountsOf(order) };
         const state = { isWithdrawn: false, isTaken: false };
-        const waiting: WaitingOrder = { order, account, accounts, resolve, reject, signal, ...state };
+        const waiting: WaitingOrder = { order, ...keys, resolve, reject, signal, ...state };
         withdraw = () => withdrawUnlessTaken(waiting);
         signal?.addEventListener('abort', withdraw, { once: true });
         this.enqueue(waiting);
@@ -220,9 +219,9 @@ function takeBatch(next: () => WaitingOrder | undefined): WaitingOrder[] {
   return batch;
 }
 
-const accountOf = ({ workspaceId, accountId }: PreparedOrder): string => `${workspaceId}/${accountId ?? ''}`;
+/** An order without an account locks none. */
+const accountOf = ({ workspaceId, accountId }: PreparedOrder): string =>
+  accountId === undefined ? `${workspaceId}/` : accountKey(workspaceId, accountId);
 
-const accountsOf = (order: PreparedOrder, own: string): string[] => [
-  own,
-  ...customerAccountsOf(proposalOf(order)).map((account) => accountKey(account.workspaceId, account.accountId)),
-];
+const accountsOf = (order: PreparedOrder): string[] =>
+  customerAccountsOf(proposalOf(order)).map((account) => accountKey(account.workspaceId, account.accountId));

@@ -1,5 +1,4 @@
-import type { Currency, Product } from '@banking/domain';
-import { ReferenceData } from '../reference/reference-data.js';
+import { Reference } from '../reference/reference.js';
 import { ORDER, type OrderFacts } from '../resources/compose-order.js';
 import { orderRecord, responseOf } from './order-record.js';
 
@@ -15,8 +14,20 @@ const RECORD =
 
 const AT = '2026-11-22T09:30:00.500000Z';
 const BEFORE = '2026-11-21T08:00:00.000000Z';
-const EURO = { id: 978, code: 'EUR' } as Currency;
-const CURRENT_ACCOUNT = { id: 1, name: 'Current account' } as Product;
+const EURO = { id: 978, code: 'EUR', name: 'Euro', decimals: 2, createdAt: BEFORE, updatedAt: BEFORE };
+const CURRENT_ACCOUNT = {
+  id: 1,
+  name: 'Current account',
+  createdAt: BEFORE,
+  updatedAt: BEFORE,
+  edges: { currency: EURO },
+};
+const TIMES = ['2026-11-21 08:00:00+00', '2026-11-21 08:00:00+00'];
+const REFERENCE = new Reference(7n, [
+  [[978, 'EUR', 'Euro', null, 2, null, ...TIMES]],
+  [[1, 'Current account', null, 978, ...TIMES]],
+  [],
+]);
 
 const ACCOUNT = {
   id: 1,
@@ -94,11 +105,11 @@ const RESPONSE = {
 };
 
 const reference = {
-  ofVersion: async (version: bigint) => {
-    if (version !== 7n) throw new Error(`no version ${version}`);
-    return { version, currency: () => EURO, product: () => CURRENT_ACCOUNT };
+  ofVersion: (version: bigint) => {
+    expect(version).toBe(7n);
+    return Promise.resolve(REFERENCE);
   },
-} as unknown as ReferenceData;
+};
 
 describe('the record of a response', () => {
   it('is composed to the same bytes by every later program', async () => {

@@ -1,5 +1,6 @@
 import type { Order } from '@banking/domain';
 import { ORDER, type OrderFacts } from '../resources/compose-order.js';
+import { packingNames, unpackingNames } from '../resources/columns.js';
 import type { ReferenceData } from '../reference/reference-data.js';
 
 /**
@@ -18,33 +19,30 @@ const NAMES = [
   ...['recipientId', 'recipientName', 'recipientAccountCode', 'recipientAlias', 'recipientSaved', 'recipientCreatedAt'],
   ...['recipientUpdatedAt', 'recipientCurrencyId', 'recipientShowsCurrency', 'bankId'],
   ...['beneficiaryId', 'beneficiaryData', 'beneficiaryCreatedAt', 'beneficiaryUpdatedAt'],
-] as readonly (keyof OrderFacts)[];
+] as const satisfies readonly (keyof OrderFacts)[];
+
+const valuesOf = packingNames<OrderFacts>(NAMES);
+const factsOf = unpackingNames<OrderFacts>(NAMES);
 
 export function orderRecord(referenceVersion: bigint, facts: OrderFacts): string {
-  const values = NAMES.map((name) => {
-    const id = facts[name];
-    // Of the facts, only ids are read as bigint. They are safe integers.
-    return typeof id === 'bigint' ? Number(id) : id;
-  });
+  // Of the facts, only ids are read as bigint. They are safe integers.
+  const values = valuesOf(facts).map((id) => (typeof id === 'bigint' ? Number(id) : id));
   return JSON.stringify([VERSION, Number(referenceVersion), values]);
 }
 
 /** The response of a record, byte for byte. @throws Refusal `unavailable` */
-export async function responseOf(reference: ReferenceData, record: string): Promise<Order> {
-  const parsed = JSON.parse(record) as Order | readonly [number, number, readonly unknown[]];
-  if (!isRecord(parsed)) return parsed;
+export async function responseOf(reference: Pick<ReferenceData, 'ofVersion'>, record: string): Promise<Order> {
+  const parsed: unknown = JSON.parse(record);
+  if (!isRecord(parsed)) return parsed as Order;
   const [, referenceVersion, values] = parsed;
   return ORDER.compose(await reference.ofVersion(BigInt(referenceVersion)), factsOf(values));
 }
 
 /** SQL of a fact of a record: the column `record` is the record as `jsonb`. */
-export const recordedFact = (name: keyof OrderFacts): string => `(record #>> '{2,${NAMES.indexOf(name)}}')`;
+export const recordedFact = (name: (typeof NAMES)[number]): string => `(record #>> '{2,${NAMES.indexOf(name)}}')`;
 
 const isRecord = (parsed: unknown): parsed is readonly [number, number, readonly unknown[]] => {
   if (!Array.isArray(parsed)) return false;
   if (parsed[0] !== VERSION) throw new Error(`a record of a response has the unknown version ${String(parsed[0])}`);
   return true;
 };
-
-const factsOf = (values: readonly unknown[]) =>
-  Object.fromEntries(NAMES.map((name, index) => [name, values[index]])) as unknown as OrderFacts;

@@ -25,8 +25,11 @@ export function packed<Row>(columns: Columns<Row>, alias: string, more: readonly
 }
 
 /** Returns a reader of packed rows. The values after the columns are `more`, in its order. */
-export function unpacking<Row>(columns: Columns<Row>): (values: readonly unknown[]) => Row {
-  const names = entriesOf(columns).map(([name]) => name);
+export const unpacking = <Row>(columns: Columns<Row>): ((values: readonly unknown[]) => Row) =>
+  unpackingNames(namesOf(columns));
+
+/** Returns a reader of rows with these values. */
+export function unpackingNames<Row>(names: readonly (keyof Row & string)[]): (values: readonly unknown[]) => Row {
   return (values) => {
     const row: Record<string, unknown> = {};
     for (let index = 0; index < names.length; index += 1) row[names[index]!] = values[index];
@@ -35,10 +38,15 @@ export function unpacking<Row>(columns: Columns<Row>): (values: readonly unknown
 }
 
 /** Returns a writer of packed rows. */
-export function packing<Row>(columns: Columns<Row>): (row: Row) => unknown[] {
-  const names = entriesOf(columns).map(([name]) => name as keyof Row);
-  return (row) => names.map((name) => row[name]);
-}
+export const packing = <Row>(columns: Columns<Row>): ((row: Row) => unknown[]) => packingNames(namesOf(columns));
+
+/** Returns a writer of rows with these values. */
+export const packingNames =
+  <Row>(names: readonly (keyof Row)[]) =>
+  (row: Row): unknown[] =>
+    names.map((name) => row[name]);
+
+const namesOf = <Row>(columns: Columns<Row>) => Object.keys(columns) as (keyof Row & string)[];
 
 const entriesOf = <Row>(columns: Columns<Row>) => Object.entries(columns) as [string, (alias: string) => string][];
 
