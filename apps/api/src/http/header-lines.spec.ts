@@ -1,7 +1,6 @@
-import type { FastifyRequest } from 'fastify';
 import { type CountedHeader, headerLines, repeatedHeader } from './header-lines.js';
 
-const requestWith = (...rawHeaders: string[]) => ({ raw: { rawHeaders } }) as unknown as FastifyRequest;
+const requestWith = (...rawHeaders: string[]) => ({ raw: { rawHeaders } });
 
 describe('headerLines', () => {
   it('returns the value of each line of a header, in any case of its name', () => {

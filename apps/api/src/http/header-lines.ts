@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify';
+import type { IncomingMessage } from 'node:http';
 
 /** Headers whose lines the service counts. Node keeps only the first line of some headers and joins the lines of others. */
 const COUNTED = [
@@ -21,7 +21,7 @@ export interface HeaderLines {
 }
 
 /** A request whose headers may have been scanned. */
-type ScannedRequest = FastifyRequest & { headerLines?: HeaderLines };
+type ScannedRequest = { readonly raw: Pick<IncomingMessage, 'rawHeaders'>; headerLines?: HeaderLines };
 
 /** Most headers are told apart by the length of their name, which costs less than to fold its case. */
 const BY_LENGTH: readonly (readonly CountedHeader[])[] = Array.from({ length: 16 }, (_, length) =>
