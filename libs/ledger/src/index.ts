@@ -11,7 +11,7 @@ export { digestNow } from './hash-of.js';
 export type { DecisionContext } from './decision-context.js';
 export { lockAndRead } from './lock-and-read.js';
 export { preparePosting, type PreparedPosting } from './prepare-posting.js';
-export { write } from './write.js';
+export { write, writeFirst } from './write.js';
 export {
   accountKey,
   customerAccountsOf,

@@ -1,4 +1,11 @@
-import { bind, sqlStatement, type BoundStatement, type DbTransaction, type RowsOfEach } from '@banking/postgres';
+import {
+  bind,
+  sqlStatement,
+  type BoundStatement,
+  type DbTransaction,
+  type Rest,
+  type RowsOfEach,
+} from '@banking/postgres';
 import type { PostedTransaction } from './proposal.js';
 
 /** Inserts in the order of the unique key of returns. Two batches with the same keys wait for each other and cannot deadlock. */
@@ -42,6 +49,15 @@ export async function write<const T extends readonly BoundStatement<unknown>[] =
   const beside = rows.slice(books.length) as RowsOfEach<T>;
   if (finish) await tx.commit(await finish(beside));
   return beside;
+}
+
+/**
+ * Writes as `write` does. The server writes the transactions while `rest` makes the other statements.
+ *
+ * @throws what `rest` throws; nothing was written
+ */
+export async function writeFirst(tx: DbTransaction, posted: readonly PostedTransaction[], rest: Rest): Promise<void> {
+  await tx.commit(posted.length === 0 ? [] : booksStatements(posted), rest);
 }
 
 function booksStatements(posted: readonly PostedTransaction[]): BoundStatement<unknown>[] {

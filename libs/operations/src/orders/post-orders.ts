@@ -1,5 +1,5 @@
 import { type Order, Refusal } from '@banking/domain';
-import { preparePosting, write, type Books } from '@banking/ledger';
+import { preparePosting, writeFirst, type Books } from '@banking/ledger';
 import { bisect, DatabaseError, type DbTransaction, RULE_VIOLATION } from '@banking/postgres';
 import { decideOrders, type OrderDecision, type PostedOrder } from './decide-orders.js';
 import { type AccountsByKey, lockOrders } from './lock-orders.js';
@@ -82,7 +82,10 @@ interface Written {
   readonly resources: ReadonlyMap<OrderDecision, Order>;
 }
 
-/** Writes all decisions and commits. The responses are composed before, of the rows that are written. */
+/**
+ * Writes all decisions and commits. The responses are composed of the rows that are written, while the database writes the
+ * transactions.
+ */
 async function writeDecisions(
   tx: DbTransaction,
   decisions: readonly OrderDecision[],
@@ -92,19 +95,21 @@ async function writeDecisions(
 ): Promise<Written> {
   const writes = decisions.map(writesOf);
   const transactions = decisions.flatMap((decision) => (decision.kind === 'posted' ? decision.posted : []));
-  const after = accountsAfter(accounts, transactions);
-  const answers = decisions.flatMap((decision, index): Answer[] => {
-    if (decision.kind === 'existing') return [{ decision, facts: decision.facts, key: undefined }];
-    if (!isPlaced(decision)) return [];
-    return [{ decision, facts: placedOrderFacts(decision, writes[index]!, after), key: decision.order.key }];
+  const responses = new Map<OrderDecision, Order>();
+  await writeFirst(tx, transactions, async () => {
+    const after = accountsAfter(accounts, transactions);
+    const answers = decisions.flatMap((decision, index): Answer[] => {
+      if (decision.kind === 'existing') return [{ decision, facts: decision.facts, key: undefined }];
+      if (!isPlaced(decision)) return [];
+      return [{ decision, facts: placedOrderFacts(decision, writes[index]!, after), key: decision.order.key }];
+    });
+    const { version, resources } = await compose(answers.map(({ facts }) => facts));
+    answers.forEach(({ decision }, index) => responses.set(decision, resources[index]!));
+    const keyed = answers.flatMap(({ key, facts }) => (key ? [{ key, answer: orderRecord(version, facts) }] : []));
+    setImmediate(onCommit);
+    return [...orderStatements(writes), ...(keyed.length === 0 ? [] : [storeResponses(keyed)])];
   });
-  const { version, resources } = await compose(answers.map(({ facts }) => facts));
-  const keyed = answers.flatMap(({ key, facts }) => (key ? [{ key, answer: orderRecord(version, facts) }] : []));
-  const statements = [...orderStatements(writes), ...(keyed.length === 0 ? [] : [storeResponses(keyed)])];
-  const written = write(tx, transactions, statements);
-  onCommit();
-  await written;
-  return { decisions, resources: new Map(answers.map(({ decision }, index) => [decision, resources[index]!])) };
+  return { decisions, resources: responses };
 }
 
 const isPlaced = (decision: OrderDecision): decision is PostedOrder & { readonly order: Placement } =>

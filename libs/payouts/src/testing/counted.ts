@@ -31,9 +31,9 @@ function countedTx(tx: DbTransaction, count: (bound?: readonly BoundStatement<un
       count(bound);
       return tx.change(bound);
     },
-    commit: (bound) => {
+    commit: (bound, rest) => {
       count(bound);
-      return tx.commit(bound);
+      return tx.commit(bound, rest);
     },
   };
 }

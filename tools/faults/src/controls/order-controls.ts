@@ -43,8 +43,8 @@ export const ORDER_CONTROLS: readonly Control[] = [
       },
       {
         file: POST,
-        from: '  const statements = [...orderStatements(writes), ...(keyed.length === 0 ? [] : [storeResponses(keyed)])];',
-        to: '  unstored.set(decisions, keyed);\n  const statements = orderStatements(writes);',
+        from: '    return [...orderStatements(writes), ...(keyed.length === 0 ? [] : [storeResponses(keyed)])];',
+        to: '    unstored.set(decisions, keyed);\n    return orderStatements(writes);',
       },
       {
         file: POST,
@@ -77,7 +77,8 @@ export const ORDER_CONTROLS: readonly Control[] = [
         from: `    return writeDecisions(tx, decideOrders(locked.context, locked.lockedOrders), locked.accounts, compose, onCommit);
   });`,
         to: `    const isEarly = orders.every((order) => order.kind === 'placement' && order.key === undefined);
-    const commit: DbTransaction['commit'] = (bound) => (isEarly ? tx.pipeline(bound!) : tx.commit(bound));
+    const commit: DbTransaction['commit'] = async (bound, rest) =>
+      isEarly ? (await tx.pipeline([...bound!, ...(await rest!())] as never) as never) : tx.commit(bound, rest);
     const early = { pipeline: tx.pipeline.bind(tx), change: tx.change.bind(tx), commit };
     acknowledge(await writeDecisions(early, decideOrders(locked.context, locked.lockedOrders), locked.accounts, compose, onCommit));
     if (isEarly) await tx.commit();
