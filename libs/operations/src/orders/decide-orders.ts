@@ -1,6 +1,8 @@
 import { Refusal } from '@banking/domain';
 import { decide, type DecisionContext, type PostedTransaction } from '@banking/ledger';
 import { keyConflict } from '../idempotency/key-conflict.js';
+import type { PaymentFacts } from '../payments/payment-facts.js';
+import { areSameFacts } from '../payments/remembered-facts.js';
 import type { OrderFacts } from '../resources/compose-order.js';
 import type { LockedOrder } from './lock-orders.js';
 import { type PreparedOrder, proposalOf } from './prepared-order.js';
@@ -15,6 +17,8 @@ export type OrderDecision =
   | { readonly kind: 'stored'; readonly order: PreparedOrder; readonly record: string }
   /** An order before it in the batch has its key, and the same request. */
   | { readonly kind: 'replays'; readonly order: PreparedOrder; readonly original: PostedOrder }
+  /** It was prepared of remembered facts that are out of date. */
+  | { readonly kind: 'outdated'; readonly order: PreparedOrder; readonly facts: PaymentFacts }
   /** Another session has locked an account, order or claim. */
   | { readonly kind: 'locked'; readonly order: PreparedOrder }
   /** The run was carried out or cancelled, or another worker has its claim. */
@@ -42,7 +46,10 @@ export function decideOrders(context: DecisionContext, batch: readonly LockedOrd
   });
 }
 
-/** An order that exists comes before its key, the key before a refusal that was known, and that before the books. */
+/**
+ * An order that exists comes before its key, the key before what the order was prepared of, then a refusal that was known, and the books
+ * last.
+ */
 function decideOrder(
   context: DecisionContext,
   lockedOrder: LockedOrder,
@@ -53,11 +60,20 @@ function decideOrder(
   if (placedEarlier !== undefined) return { kind: 'existing', order, facts: placedEarlier };
   const replay = decideReplay(lockedOrder, postedByUniqueKey);
   if (replay) return replay;
+  const outdated = outdatedBy(lockedOrder);
+  if (outdated) return { kind: 'outdated', order, facts: outdated };
   if (runState === 'locked' || runState === 'not_due') return { kind: runState, order };
   const refusal = order.refusal ?? conflictOf(lockedOrder, postedByUniqueKey);
   if (refusal) return { kind: 'refused', order, refusal };
   const { posted, refused } = decide(context, proposalOf(order));
   return posted ? { kind: 'posted', order, posted, at: context.at } : { kind: 'refused', order, refusal: refused };
+}
+
+/** The present facts of an order, if it was prepared of others. */
+function outdatedBy({ order, facts }: LockedOrder): PaymentFacts | undefined {
+  if (order.kind !== 'placement' || !order.remembered) return undefined;
+  if (!facts) throw new Error('the facts of an order were not read behind the locks');
+  return areSameFacts(order.remembered.facts, facts) ? undefined : facts;
 }
 
 /** A key is free again if the order that had it was refused. */

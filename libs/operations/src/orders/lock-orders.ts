@@ -3,6 +3,7 @@ import { bind, sqlStatement, type BoundStatement, type DbTransaction } from '@ba
 import { ACCOUNT_COLUMNS, type AccountRow } from '../resources/compose-account.js';
 import { selected } from '../resources/columns.js';
 import { findStoredResponses, type StoredResponse } from '../idempotency/find-stored-responses.js';
+import { factsOf, type PaymentFacts } from '../payments/payment-facts.js';
 import { lockDueRuns, readDueRuns } from './lock-runs.js';
 import { readOrderConflicts, type OrderConflicts } from './order-conflicts.js';
 import type { OrderFacts } from '../resources/compose-order.js';
@@ -21,6 +22,8 @@ export interface LockedOrder {
   readonly placedEarlier: OrderFacts | undefined;
   readonly stored: StoredResponse | undefined;
   readonly conflicts: OrderConflicts | undefined;
+  /** The present facts of an order that was prepared of remembered ones. */
+  readonly facts: PaymentFacts | undefined;
   /** Of a run: `due` and locked here, `locked` by another session, or `not_due`. */
   readonly runState: 'due' | 'locked' | 'not_due' | undefined;
 }
@@ -58,10 +61,13 @@ const accountWithKey = ({
   return [accountKey(Number(workspaceId), accountId), { ...row, accountId, balanceId, productId }];
 };
 
-/** A query about some orders of a batch. `place` of a row is the index of its order among them. */
+/** A row of a query about some orders. `place` is the index of its order among them; without it, each order has a row, in their order. */
+type OfOrder<Row> = Row & { readonly place?: number };
+
+/** A query about some orders of a batch. */
 interface OrderQuery<Row> {
   readonly orders: readonly PreparedOrder[];
-  readonly query: BoundStatement<Row & { readonly place: number }>;
+  readonly query: BoundStatement<OfOrder<Row>>;
 }
 
 /**
@@ -83,22 +89,26 @@ export async function lockOrders(
   const keyed = placements.filter(({ key }) => key !== undefined);
   const exclusive = placements.filter(isExclusive);
   const runs = orders.filter(isRun);
+  const remembering = placements.filter(({ remembered }) => remembered !== undefined);
 
   const placedEarlier = { orders: retried, query: findPlacedOrders(retried) };
   const stored = { orders: keyed, query: findStoredResponses(keyed.flatMap(({ key }) => key ?? [])) };
   const lockedRuns = { orders: runs, query: lockDueRuns(runs, waitsForLocks) };
   const dueRuns = { orders: runs, query: readDueRuns(runs) };
   const conflicts = { orders: exclusive, query: readOrderConflicts(exclusive) };
+  const facts = {
+    orders: remembering,
+    query: factsOf(remembering.flatMap(({ remembered }) => remembered?.payment ?? [])),
+  };
 
-  const queries = [placedEarlier, stored, lockedRuns, dueRuns, conflicts].filter((each) => each.orders.length > 0);
+  const queries = [placedEarlier, stored, lockedRuns, dueRuns, conflicts, facts].filter(
+    (each) => each.orders.length > 0,
+  );
   const placing = placements.filter(({ refusal }) => refusal === undefined);
   const reads = [...queries.map(({ query }) => query), ...(placing.length === 0 ? [] : [readAccounts(placing)])];
   const { context, rows } = await lockAndRead(tx, posting, reads, { skipsLocked: !waitsForLocks });
   const rowsOfQuery = new Map<unknown, ReadonlyMap<PreparedOrder, unknown>>(
-    queries.map((each, index) => [
-      each,
-      rowsByOrder(each, (rows[index] ?? []) as readonly { readonly place: number }[]),
-    ]),
+    queries.map((each, index) => [each, rowsByOrder(each, (rows[index] ?? []) as readonly OfOrder<unknown>[])]),
   );
   const rowOf = <Row>(query: OrderQuery<Row>, order: PreparedOrder) =>
     rowsOfQuery.get(query)?.get(order) as Row | undefined;
@@ -114,16 +124,15 @@ export async function lockOrders(
     placedEarlier: rowOf(placedEarlier, order),
     stored: rowOf(stored, order),
     conflicts: rowOf(conflicts, order),
+    facts: rowOf(facts, order),
     runState: runStateOf(order),
   }));
   const accountRows = (placing.length === 0 ? [] : rows.at(-1)) as (AccountRow & { readonly workspaceId: bigint })[];
   return { context, lockedOrders, accounts: new Map(accountRows.map(accountWithKey)) };
 }
 
-const rowsByOrder = <Row extends { readonly place: number }>(
-  { orders }: { readonly orders: readonly PreparedOrder[] },
-  rows: readonly Row[],
-) => new Map(rows.map((row) => [orders[row.place]!, row]));
+const rowsByOrder = ({ orders }: { readonly orders: readonly PreparedOrder[] }, rows: readonly OfOrder<unknown>[]) =>
+  new Map(rows.map((row, index) => [orders[row.place ?? index]!, row]));
 
 const isPlacement = (order: PreparedOrder): order is PreparedOrder & Placement => order.kind === 'placement';
 const isRun = (order: PreparedOrder): order is PreparedOrder & PreparedRun => order.kind === 'run';

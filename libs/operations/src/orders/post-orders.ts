@@ -135,6 +135,8 @@ async function outcomeOf(
       return { kind: 'refused', refusal: decision.refusal };
     case 'locked':
       return { kind: 'locked' };
+    case 'outdated':
+      return { kind: 'outdated', facts: decision.facts };
     case 'not_due':
       return { kind: 'run' };
   }

@@ -2,7 +2,9 @@ import type { Created, Order, Refusal } from '@banking/domain';
 import type { Entry, Proposal } from '@banking/ledger';
 import type { Claim } from '@banking/work-queue';
 import type { IdempotencyKey } from '../idempotency/idempotency-key.js';
+import type { PaymentFacts } from '../payments/payment-facts.js';
 import type { PaymentTerms } from '../payments/payment-terms.js';
+import type { RememberedPayment } from '../payments/remembered-facts.js';
 import type { RecipientFacts } from '../resources/compose-recipient.js';
 import type { ScheduledRun } from './next-run.js';
 import type { OrderDraft } from './parse-order-input.js';
@@ -44,6 +46,8 @@ export interface Placement extends Common {
   readonly ids: OrderIds;
   /** The recipient as it was when the order was prepared. */
   readonly recipient: RecipientFacts;
+  /** Given if the order was prepared of remembered facts. They are compared behind the locks. */
+  readonly remembered?: RememberedPayment | undefined;
   readonly key?: IdempotencyKey | undefined;
   /** Whether an earlier attempt may have been committed. Then the order is looked up by its id first. */
   readonly mayExist?: boolean;
@@ -65,6 +69,8 @@ export type OrderOutcome =
   | { readonly kind: 'run' }
   | { readonly kind: 'refused'; readonly refusal: Refusal }
   | { readonly kind: 'failed'; readonly error: Error }
+  /** The remembered facts of the order are out of date. Nothing was decided. Prepare the order again, of these facts. */
+  | { readonly kind: 'outdated'; readonly facts: PaymentFacts }
   /** Another session has locked an account, order or claim. Nothing was decided. */
   | { readonly kind: 'locked' };
 

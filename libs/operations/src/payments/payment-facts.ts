@@ -1,5 +1,5 @@
 import type { CurrencyCode } from '@banking/domain';
-import { bind, sqlStatement, type Database } from '@banking/postgres';
+import { bind, sqlStatement, type BoundStatement, type Database } from '@banking/postgres';
 import { BENEFICIARY_COLUMNS, RECIPIENT_COLUMNS, type RecipientFacts } from '../resources/compose-recipient.js';
 import { selectedOf } from '../resources/composed.js';
 import type { FixedAmount } from './fixed-amount.js';
@@ -15,7 +15,7 @@ export interface NamedPayment {
   readonly externalReference?: string | undefined;
 }
 
-/** The facts of a payment, read without a lock. What may change is read again under the locks. */
+/** The facts of a payment. What other orders may change is read again under the locks. */
 export interface PaymentFacts extends RecipientFacts {
   /** The database's day, UTC, `YYYY-MM-DD`. */
   readonly today: string;
@@ -105,6 +105,17 @@ const READ_SANDBOX_FACTS = sqlStatement<PaymentFacts>(
   factsBy('greatest(statement_timestamp(), (select c.now from sandbox_clock c where c.workspace_id = u.w))'),
 );
 
+/** The facts of payments, in their order. */
+export const factsOf = (payments: readonly NamedPayment[], isSandbox = false): BoundStatement<PaymentFacts> =>
+  bind(
+    isSandbox ? READ_SANDBOX_FACTS : READ_FACTS,
+    payments.map(({ workspaceId }) => workspaceId),
+    payments.map(({ accountId }) => accountId),
+    payments.map(({ recipientId }) => recipientId ?? null),
+    payments.map(({ quoteId }) => quoteId ?? null),
+    payments.map(({ externalReference }) => externalReference ?? null),
+  );
+
 /** Reads the facts of payments in one round trip, in their order. */
 export async function readPaymentFacts(
   database: Database,
@@ -112,15 +123,6 @@ export async function readPaymentFacts(
   isSandbox: boolean,
 ): Promise<readonly PaymentFacts[]> {
   const workspaces = [...new Set(payments.map(({ workspaceId }) => workspaceId))];
-  const [facts] = await database.pipeline({ workspaces }, [
-    bind(
-      isSandbox ? READ_SANDBOX_FACTS : READ_FACTS,
-      payments.map(({ workspaceId }) => workspaceId),
-      payments.map(({ accountId }) => accountId),
-      payments.map(({ recipientId }) => recipientId ?? null),
-      payments.map(({ quoteId }) => quoteId ?? null),
-      payments.map(({ externalReference }) => externalReference ?? null),
-    ),
-  ] as const);
+  const [facts] = await database.pipeline({ workspaces }, [factsOf(payments, isSandbox)] as const);
   return facts;
 }
