@@ -42,6 +42,7 @@ beforeAll(async () => {
   service = new LedgerBankingService(wired, books);
   const batcher = new OrderBatcher(async (batch, waitsForLocks) => {
     await meanwhile;
+    await beforeBatch?.();
     return postOrders({ books, reference: orders.reading.reference }, batch.map(poisoned), waitsForLocks);
   });
   orders = new OrderService(books, NO_RATES, { batcher, retryPolicy: { triesMax: 4, firstMs: 1, maxMs: 1 } });
@@ -61,6 +62,8 @@ beforeEach(async () => {
 
 /** The next batch is posted after this. */
 let meanwhile: Promise<unknown> | undefined;
+/** Called before each batch is posted. */
+let beforeBatch: (() => Promise<void>) | undefined;
 
 /** The order with the key `poison` has an unknown repeat unit, which the database rejects. */
 const poisoned = (order: PreparedOrder): PreparedOrder =>
@@ -98,6 +101,22 @@ describe('an order whose connection is lost around the commit', () => {
     expect(account.edges.balances[0]?.amount).toBe(900);
     expect((await verifyBooks(world.database, [ada.workspaceId])).findings).toEqual([]);
   });
+});
+
+it('returns the response of the commit in doubt, also if the order has changed since', async () => {
+  const options = { idempotencyKey: 'lost-3' };
+  const other = new LedgerBankingService(world.database, world.books);
+  let attempts = 0;
+  beforeBatch = async () => {
+    attempts += 1;
+    if (attempts === 2) await other.changeAccount(ada, { accountId: from, alias: 'Later' });
+  };
+  cutOnce(wire, 'toClient', 'COMMIT');
+
+  const first = await place(options).finally(() => (beforeBatch = undefined));
+
+  expect([attempts, first.isReplay, first.resource.edges.account?.alias]).toEqual([2, false, undefined]);
+  expect(await place(options)).toEqual({ resource: first.resource, isReplay: true });
 });
 
 describe('another creation whose connection is lost around the commit', () => {

@@ -11,10 +11,10 @@ import { type PreparedOrder, proposalOf } from './prepared-order.js';
 export type OrderDecision =
   | PostedOrder
   | { readonly kind: 'refused'; readonly order: PreparedOrder; readonly refusal: Refusal }
-  /** The order itself, from an attempt whose commit was in doubt. */
+  /** The order itself without a key, from an attempt whose commit was in doubt. */
   | { readonly kind: 'existing'; readonly order: PreparedOrder; readonly facts: OrderFacts }
-  /** The record of the response to an order with the same key. */
-  | { readonly kind: 'stored'; readonly order: PreparedOrder; readonly record: string }
+  /** The record of the response to an order with the same key: an earlier order, or this one from an attempt in doubt. */
+  | { readonly kind: 'stored'; readonly order: PreparedOrder; readonly record: string; readonly isReplay: boolean }
   /** An order before it in the batch has its key, and the same request. */
   | { readonly kind: 'replays'; readonly order: PreparedOrder; readonly original: PostedOrder }
   /** It was prepared of remembered facts that are out of date. */
@@ -55,9 +55,12 @@ function decideOrder(
   lockedOrder: LockedOrder,
   postedByUniqueKey: PostedByUniqueKey,
 ): OrderDecision {
-  const { order, isLockedElsewhere, placedEarlier, runState } = lockedOrder;
+  const { order, isLockedElsewhere, placedEarlier, stored, runState } = lockedOrder;
   if (isLockedElsewhere) return { kind: 'locked', order };
-  if (placedEarlier !== undefined) return { kind: 'existing', order, facts: placedEarlier };
+  if (placedEarlier !== undefined) {
+    if (stored) return { kind: 'stored', order, record: stored.answer, isReplay: false };
+    return { kind: 'existing', order, facts: placedEarlier };
+  }
   const replay = decideReplay(lockedOrder, postedByUniqueKey);
   if (replay) return replay;
   const outdated = outdatedBy(lockedOrder);
@@ -84,7 +87,7 @@ function decideReplay({ order, stored }: LockedOrder, postedByUniqueKey: PostedB
   if (!first) return undefined;
   const refusal = keyConflict(order.key, first);
   if (refusal) return { kind: 'refused', order, refusal };
-  if (stored) return { kind: 'stored', order, record: stored.answer };
+  if (stored) return { kind: 'stored', order, record: stored.answer, isReplay: true };
   return original && { kind: 'replays', order, original };
 }
 

@@ -130,7 +130,7 @@ async function outcomeOf(
       return outcome(resources.get(decision.original), true);
     case 'stored':
       // A failure is that of this order alone: the other orders of the batch are committed.
-      return responseOf(reference, decision.record).then((resource) => outcome(resource, true), failure);
+      return responseOf(reference, decision.record).then((resource) => outcome(resource, decision.isReplay), failure);
     case 'refused':
       return { kind: 'refused', refusal: decision.refusal };
     case 'locked':
