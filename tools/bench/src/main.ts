@@ -87,7 +87,7 @@ bench(
 )
   .addOption(count('--accounts', 'accounts that place the orders', 1_000))
   .addOption(count('--workspaces', 'workspaces of the accounts', 100))
-  .addOption(count('--callers', 'concurrent callers in process', 64))
+  .addOption(count('--callers', 'concurrent callers in process', 128))
   .addOption(new Option('--cases <names...>', 'distribution of the orders').choices(CASES).default(CASES))
   .action(async ({ json, ...options }) => print(await benchOrders({ ...options, onProgress }), json));
 
