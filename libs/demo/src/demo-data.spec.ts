@@ -95,9 +95,9 @@ function interrupted(database: Database, after: number): Database {
         work({
           pipeline: (bound) => tx.pipeline(bound),
           change: (bound) => tx.change(bound),
-          commit: async (bound) => {
+          commit: async (bound, rest) => {
             step();
-            return tx.commit(bound);
+            return tx.commit(bound, rest);
           },
         }),
       options,
