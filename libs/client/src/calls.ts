@@ -25,34 +25,39 @@ export class Calls {
     this.#transport = transport;
   }
 
+  /** Names each part of the call: to spread the objects costs more than the rest of this method. */
   #read<T>(
-    call: Omit<Call, 'method'> & CallScope,
+    operation: string,
+    { workspaceId, requestId, actor, signal }: CallScope,
+    path: string,
     read: (received: ReceivedResponse) => unknown,
     options?: CallOptions,
+    parts?: Pick<Call, 'id' | 'formerPath'>,
   ): Promise<T> {
-    return this.#transport.call({ ...call, method: 'GET' }, read, { signal: call.signal, ...options }) as Promise<T>;
+    const { id, formerPath } = parts ?? {};
+    const call: Call = { operation, method: 'GET', path, workspaceId, requestId, actor, id, formerPath };
+    return this.#transport.call(call, read, options ? { signal, ...options } : { signal }) as Promise<T>;
   }
 
   list<T>(operation: string, scope: CallScope, path: string, options?: CallOptions): Promise<readonly T[]> {
-    return this.#read({ operation, path, ...scope }, (received) => readResponse(received, 'array'), options);
+    return this.#read(operation, scope, path, readArray, options);
   }
 
   /** A list whose path had no `recipients/` in the former revision of the interface. */
   movedList<T>(operation: string, scope: CallScope, formerPath: string, options?: CallOptions): Promise<readonly T[]> {
-    const call = { operation, path: `recipients/${formerPath}`, formerPath, ...scope };
-    return this.#read(call, (received) => readResponse(received, 'array'), options);
+    return this.#read(operation, scope, `recipients/${formerPath}`, readArray, options, { formerPath });
   }
 
   page<T>(operation: string, scope: CallScope, path: string, options?: CallOptions): Promise<Page<T>> {
-    return this.#read({ operation, path, ...scope }, readPage, options);
+    return this.#read(operation, scope, path, readPage, options);
   }
 
   pagedRecord<T>(operation: string, scope: CallScope, path: string, options?: CallOptions, id?: number): Promise<T> {
-    return this.#read({ operation, path, ...scope, id }, readPagedRecord, options);
+    return this.#read(operation, scope, path, readPagedRecord, options, { id });
   }
 
   get<T>(operation: string, scope: CallScope, path: string, options?: CallOptions, id?: number): Promise<T> {
-    return this.#read({ operation, path, ...scope, id }, readRecord, options);
+    return this.#read(operation, scope, path, readRecord, options, { id });
   }
 
   change<T>(
@@ -90,6 +95,7 @@ export class Calls {
 /** The parts of a scope that become headers, or end a read. */
 export type CallScope = Pick<Call, 'workspaceId' | 'requestId' | 'actor'> & Pick<CallOptions, 'signal'>;
 
+const readArray = (received: ReceivedResponse) => readResponse(received, 'array');
 const readRecord = (received: ReceivedResponse) => readResponse(received, 'object');
 
 /** The scope of an operation without a workspace. */
@@ -105,5 +111,6 @@ export function inWorkspace(scope: Scope): CallScope {
   const { workspaceId, signal } = scope;
   if (workspaceId === undefined) throw new Refusal('workspace_id_required');
   digits(workspaceId, 'workspace_id_invalid');
-  return { ...withoutWorkspace(scope), workspaceId, signal };
+  const { requestId, actor } = withoutWorkspace(scope);
+  return { requestId, actor, workspaceId, signal };
 }

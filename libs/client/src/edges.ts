@@ -22,14 +22,13 @@ const WITHOUT_EDGES = ['listApps', 'listPurposes', 'listRecipientSchemas', 'move
  * @param body as parsed; it is changed in place
  */
 export function addMissingEdges(operation: string, body: unknown): void {
-  const records = WITHOUT_EDGES.includes(operation) ? [] : [body].flat();
+  const records: unknown[] = WITHOUT_EDGES.includes(operation) ? [] : [body];
   for (const record of records) {
-    if (typeof record !== 'object' || record === null) continue;
-    const holder = record as { edges?: Readonly<Record<string, unknown>> };
-    holder.edges ??= {};
-    for (const name of WITH_EDGES) {
-      const inner = holder.edges[name];
-      if (inner) for (const one of [inner].flat()) records.push(one);
+    if (Array.isArray(record)) for (const one of record) records.push(one);
+    else if (typeof record === 'object' && record !== null) {
+      const holder = record as { edges?: Readonly<Record<string, unknown>> };
+      const edges = (holder.edges ??= {});
+      for (const name of WITH_EDGES) if (edges[name]) records.push(edges[name]);
     }
   }
 }

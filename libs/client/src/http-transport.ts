@@ -6,7 +6,7 @@ import { attemptOf, callHook, type Hooks } from './hooks.js';
 import { MovedPaths } from './moved-paths.js';
 import { mayBeExecuted, mayRetry, pauseMs, RETRIES_DEFAULT, RETRIES_MAX } from './retry-policy.js';
 import { type ReceivedResponse, type Inspect, requestIdOf } from './read-response.js';
-import { type Call, type CallOptions, nameOf, type RequestSigner, type Transport } from './transport.js';
+import { type Call, type CallOptions, nameOf, type RawResponse, type RequestSigner, type Transport } from './transport.js';
 
 /** The service, and how the client calls it. */
 export interface HttpTransportOptions {
@@ -127,31 +127,33 @@ export class HttpTransport {
     const headers = this.#signer
       ? await obtained('signature', call, deadline, sign(this.#signer, call, url, body, plain))
       : plain;
+    headers['Authorization'] = `Bearer ${token}`;
     const { before, after } = this.#hooks;
-    const attempt = attemptOf(call, number);
-    callHook(before, attempt);
+    if (before) callHook(before, attemptOf(call, number));
     const startedAtMs = performance.now();
     const end = (result: object) => {
-      if (after) callHook(after, { ...attempt, durationMs: performance.now() - startedAtMs, ...result });
+      if (after)
+        callHook(after, { ...attemptOf(call, number), durationMs: performance.now() - startedAtMs, ...result });
     };
     // Not called as a method: a browser's `fetch` requires its own `this`.
     const fetch = this.#fetch;
+    const exchange = async (): Promise<[RawResponse, ArrayBuffer]> => {
+      const response = await fetch(url, {
+        method: call.method,
+        headers,
+        ...(body !== undefined && { body }),
+        // A redirect would send the token to another address.
+        redirect: 'manual',
+        credentials: 'omit',
+        cache: 'no-store',
+        signal: deadline.signal,
+        call,
+      });
+      return [response, await response.arrayBuffer()];
+    };
     try {
       // The deadline also ends a custom `fetch` that ignores the signal.
-      const response = await deadline.within(
-        fetch(url, {
-          method: call.method,
-          headers: { ...headers, Authorization: `Bearer ${token}` },
-          ...(body !== undefined && { body }),
-          // A redirect would send the token to another address.
-          redirect: 'manual',
-          credentials: 'omit',
-          cache: 'no-store',
-          signal: deadline.signal,
-          call,
-        }),
-      );
-      const bytes = await deadline.within(response.arrayBuffer());
+      const [response, bytes] = await deadline.within(exchange());
       const hide = (text: string) => text.replaceAll(token, '[token]');
       end({ status: response.status, requestId: requestIdOf(response, hide) });
       return { call, response, bytes, hide, inspect: this.#inspect };
@@ -202,13 +204,12 @@ const NEVER_SENT =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT|UNABLE_TO_VERIFY.*|(?!ERR_SSL).*CERT.*)$/;
 
 function headersOf({ body, workspaceId, requestId, idempotencyKey }: Call): Record<string, string> {
-  return {
-    Accept: 'application/json',
-    ...(body && { 'Content-Type': 'application/json' }),
-    ...(workspaceId !== undefined && { 'Workspace-ID': String(workspaceId) }),
-    ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),
-    ...(requestId !== undefined && { 'X-Request-Id': requestId }),
-  };
+  const headers: Record<string, string> = { Accept: 'application/json' };
+  if (body) headers['Content-Type'] = 'application/json';
+  if (workspaceId !== undefined) headers['Workspace-ID'] = String(workspaceId);
+  if (idempotencyKey !== undefined) headers['Idempotency-Key'] = idempotencyKey;
+  if (requestId !== undefined) headers['X-Request-Id'] = requestId;
+  return headers;
 }
 
 function validTimeout(timeoutMs: number): number {
