@@ -38,19 +38,21 @@ export async function gatewayOf(upstreamUrl: string, environment: Readonly<Recor
     tokens.set(email, token);
     return token;
   };
+  const headersOf = async (email = 'ada@bank.example') => ({
+    authorization: `Bearer ${await tokenOf(email)}`,
+    'workspace-id': '1',
+    'content-type': 'application/json',
+  });
   return {
     url,
     dataDir,
     backing: implementation,
     lines,
+    headersOf,
     /** Sends a request of a user to workspace 1. */
-    async send(call: string, init: RequestInit = {}, email = 'ada@bank.example') {
+    async send(call: string, init: RequestInit = {}, email?: string) {
       const [method = 'GET', path = ''] = call.split(' ');
-      const headers = {
-        authorization: `Bearer ${await tokenOf(email)}`,
-        'workspace-id': '1',
-        'content-type': 'application/json',
-      };
+      const headers = await headersOf(email);
       return fetch(`${url}${path}`, {
         method,
         ...init,
