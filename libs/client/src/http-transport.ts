@@ -6,7 +6,14 @@ import { attemptOf, callHook, type Hooks } from './hooks.js';
 import { MovedPaths } from './moved-paths.js';
 import { mayBeExecuted, mayRetry, pauseMs, RETRIES_DEFAULT, RETRIES_MAX } from './retry-policy.js';
 import { type ReceivedResponse, type Inspect, requestIdOf } from './read-response.js';
-import { type Call, type CallOptions, nameOf, type RawResponse, type RequestSigner, type Transport } from './transport.js';
+import {
+  type Call,
+  type CallOptions,
+  nameOf,
+  type RawResponse,
+  type RequestSigner,
+  type Transport,
+} from './transport.js';
 
 /** The service, and how the client calls it. */
 export interface HttpTransportOptions {
@@ -36,6 +43,8 @@ const TIMEOUT_MAX_MS = 2_147_483_647;
 export class HttpTransport {
   readonly #base: URL;
   readonly #credential: Credential;
+  /** A token that no call waits for. */
+  readonly #fixedToken: string | undefined;
   readonly #timeoutMs: number;
   readonly #retries: number;
   readonly #fetch: Transport;
@@ -50,6 +59,7 @@ export class HttpTransport {
     }
     this.#base = withTrailingSlash(baseUrl);
     this.#credential = credentialOf(token);
+    this.#fixedToken = typeof token === 'string' ? token : undefined;
     this.#timeoutMs = validTimeout(timeoutMs ?? TIMEOUT_DEFAULT_MS);
     this.#retries = retries;
     this.#fetch = plugs.fetch ?? globalThis.fetch;
@@ -79,7 +89,8 @@ export class HttpTransport {
       for (let attempt = 1; ; attempt += 1) {
         let received: ReceivedResponse | undefined;
         try {
-          received = await this.#paths.send(call, (at) => this.#attempt(at, body, attempt, deadline));
+          const send = (at: Call) => this.#attempt(at, body, attempt, deadline);
+          received = await (call.formerPath ? this.#paths.send(call, call.formerPath, send) : send(call));
           return read(received);
         } catch (failure) {
           const status = received?.response.status;
@@ -104,15 +115,12 @@ export class HttpTransport {
 
   /** One attempt. After a 401, which executes nothing, it sends once more if there is another token. */
   async #attempt(call: Call, body: string | undefined, attempt: number, deadline: Deadline): Promise<ReceivedResponse> {
-    const token = await this.#token(call, deadline, this.#credential.token());
+    const tokenOf = (token: Promise<string>) => obtained('access token', call, deadline, token).then(sendable);
+    const token = this.#fixedToken ?? (await tokenOf(this.#credential.token()));
     const received = await this.#send(call, body, attempt, deadline, token);
-    if (received.response.status !== 401) return received;
-    const other = await this.#token(call, deadline, this.#credential.renewed(token));
+    if (this.#fixedToken || received.response.status !== 401) return received;
+    const other = await tokenOf(this.#credential.renewed(token));
     return other === token ? received : this.#send(call, body, attempt, deadline, other);
-  }
-
-  async #token(call: Call, deadline: Deadline, token: Promise<string>): Promise<string> {
-    return sendable(await obtained('access token', call, deadline, token));
   }
 
   async #send(
@@ -175,14 +183,12 @@ export class HttpTransport {
 }
 
 /** Waits for a value that the request needs. @throws ConnectionError at the deadline, when nothing was sent */
-async function obtained<T>(what: string, call: Call, deadline: Deadline, value: Promise<T>): Promise<T> {
-  try {
-    return await deadline.within(value);
-  } catch (cause) {
+function obtained<T>(what: string, call: Call, deadline: Deadline, value: Promise<T>): Promise<T> {
+  return deadline.within(value).catch((cause: unknown) => {
     if (!deadline.timedOut) throw cause;
     const message = `${nameOf(call)} had no ${what} within ${deadline.timeoutMs} ms.`;
     throw new ConnectionError(message, { cause, timedOut: true, neverSent: true });
-  }
+  });
 }
 
 async function sign(
