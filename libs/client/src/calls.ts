@@ -25,18 +25,17 @@ export class Calls {
     this.#transport = transport;
   }
 
-  /** Names each part of the call: to spread the objects costs more than the rest of this method. */
   #read<T>(
     operation: string,
-    { workspaceId, requestId, actor, signal }: CallScope,
+    scope: CallScope,
     path: string,
     read: (received: ReceivedResponse) => unknown,
     options?: CallOptions,
-    parts?: Pick<Call, 'id' | 'formerPath'>,
+    id?: number,
+    formerPath?: string,
   ): Promise<T> {
-    const { id, formerPath } = parts ?? {};
-    const call: Call = { operation, method: 'GET', path, workspaceId, requestId, actor, id, formerPath };
-    return this.#transport.call(call, read, options ? { signal, ...options } : { signal }) as Promise<T>;
+    const call: Call = { operation, method: 'GET', path, ...scope, id, formerPath };
+    return this.#transport.call(call, read, { signal: scope.signal, ...options }) as Promise<T>;
   }
 
   list<T>(operation: string, scope: CallScope, path: string, options?: CallOptions): Promise<readonly T[]> {
@@ -45,7 +44,7 @@ export class Calls {
 
   /** A list whose path had no `recipients/` in the former revision of the interface. */
   movedList<T>(operation: string, scope: CallScope, formerPath: string, options?: CallOptions): Promise<readonly T[]> {
-    return this.#read(operation, scope, `recipients/${formerPath}`, readArray, options, { formerPath });
+    return this.#read(operation, scope, `recipients/${formerPath}`, readArray, options, undefined, formerPath);
   }
 
   page<T>(operation: string, scope: CallScope, path: string, options?: CallOptions): Promise<Page<T>> {
@@ -53,11 +52,11 @@ export class Calls {
   }
 
   pagedRecord<T>(operation: string, scope: CallScope, path: string, options?: CallOptions, id?: number): Promise<T> {
-    return this.#read(operation, scope, path, readPagedRecord, options, { id });
+    return this.#read(operation, scope, path, readPagedRecord, options, id);
   }
 
   get<T>(operation: string, scope: CallScope, path: string, options?: CallOptions, id?: number): Promise<T> {
-    return this.#read(operation, scope, path, readRecord, options, { id });
+    return this.#read(operation, scope, path, readRecord, options, id);
   }
 
   change<T>(
@@ -111,6 +110,5 @@ export function inWorkspace(scope: Scope): CallScope {
   const { workspaceId, signal } = scope;
   if (workspaceId === undefined) throw new Refusal('workspace_id_required');
   digits(workspaceId, 'workspace_id_invalid');
-  const { requestId, actor } = withoutWorkspace(scope);
-  return { requestId, actor, workspaceId, signal };
+  return { ...withoutWorkspace(scope), workspaceId, signal };
 }

@@ -9,13 +9,10 @@ export interface Credential {
 /** A token, a function that returns the current one, or a session. The client calls a function again after a 401. */
 export type CredentialOption = string | (() => string | Promise<string>) | Credential;
 
-/** @throws TypeError for a token that no header can carry */
-export function credentialOf(option: CredentialOption): Credential {
+/** A text is a token that no call waits for. @throws TypeError for a token that no header can carry */
+export function credentialOf(option: CredentialOption): Credential | string {
   if (typeof option === 'object' && option !== null) return option;
-  if (typeof option !== 'function') {
-    const token = Promise.resolve(sendable(option));
-    return { token: () => token, renewed: () => token };
-  }
+  if (typeof option !== 'function') return sendable(option);
   const ask = async () => option();
   return { token: ask, renewed: ask };
 }

@@ -9,6 +9,7 @@ function abortCalls(this: AbortSignal): void {
 export class Deadline {
   timedOut = false;
   readonly #controller = new AbortController();
+  readonly signal = this.#controller.signal;
   readonly #endsAtMs: number;
   readonly #timer: ReturnType<typeof setTimeout>;
   readonly #callerSignal: AbortSignal | undefined;
@@ -35,10 +36,6 @@ export class Deadline {
   abort(reason: unknown): void {
     this.#controller.abort(reason);
     this.#reject();
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
   }
 
   /** Whether time is left after a pause of this length. */

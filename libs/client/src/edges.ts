@@ -26,9 +26,8 @@ export function addMissingEdges(operation: string, body: unknown): void {
   for (const record of records) {
     if (Array.isArray(record)) for (const one of record) records.push(one);
     else if (typeof record === 'object' && record !== null) {
-      const holder = record as { edges?: Readonly<Record<string, unknown>> };
-      const edges = (holder.edges ??= {});
-      for (const name of WITH_EDGES) if (edges[name]) records.push(edges[name]);
+      const edges = ((record as { edges?: Readonly<Record<string, unknown>> }).edges ??= {});
+      for (const name of WITH_EDGES) records.push(edges[name]);
     }
   }
 }

@@ -6,14 +6,7 @@ import { attemptOf, callHook, type Hooks } from './hooks.js';
 import { MovedPaths } from './moved-paths.js';
 import { mayBeExecuted, mayRetry, pauseMs, RETRIES_DEFAULT, RETRIES_MAX } from './retry-policy.js';
 import { type ReceivedResponse, type Inspect, requestIdOf } from './read-response.js';
-import {
-  type Call,
-  type CallOptions,
-  nameOf,
-  type RawResponse,
-  type RequestSigner,
-  type Transport,
-} from './transport.js';
+import { type Call, type CallOptions, nameOf, type RequestSigner, type Transport } from './transport.js';
 
 /** The service, and how the client calls it. */
 export interface HttpTransportOptions {
@@ -42,9 +35,7 @@ const TIMEOUT_MAX_MS = 2_147_483_647;
 /** Sends calls, with deadline, retries, signature and hooks. The token appears in no message and cannot be inspected. */
 export class HttpTransport {
   readonly #base: URL;
-  readonly #credential: Credential;
-  /** A token that no call waits for. */
-  readonly #fixedToken: string | undefined;
+  readonly #credential: Credential | string;
   readonly #timeoutMs: number;
   readonly #retries: number;
   readonly #fetch: Transport;
@@ -59,7 +50,6 @@ export class HttpTransport {
     }
     this.#base = withTrailingSlash(baseUrl);
     this.#credential = credentialOf(token);
-    this.#fixedToken = typeof token === 'string' ? token : undefined;
     this.#timeoutMs = validTimeout(timeoutMs ?? TIMEOUT_DEFAULT_MS);
     this.#retries = retries;
     this.#fetch = plugs.fetch ?? globalThis.fetch;
@@ -89,8 +79,7 @@ export class HttpTransport {
       for (let attempt = 1; ; attempt += 1) {
         let received: ReceivedResponse | undefined;
         try {
-          const send = (at: Call) => this.#attempt(at, body, attempt, deadline);
-          received = await (call.formerPath ? this.#paths.send(call, call.formerPath, send) : send(call));
+          received = await this.#paths.send(call, (at) => this.#attempt(at, body, attempt, deadline));
           return read(received);
         } catch (failure) {
           const status = received?.response.status;
@@ -115,12 +104,15 @@ export class HttpTransport {
 
   /** One attempt. After a 401, which executes nothing, it sends once more if there is another token. */
   async #attempt(call: Call, body: string | undefined, attempt: number, deadline: Deadline): Promise<ReceivedResponse> {
+    const send = (token: string) => this.#send(call, body, attempt, deadline, token);
+    const credential = this.#credential;
+    if (typeof credential === 'string') return send(credential);
     const tokenOf = (token: Promise<string>) => obtained('access token', call, deadline, token).then(sendable);
-    const token = this.#fixedToken ?? (await tokenOf(this.#credential.token()));
-    const received = await this.#send(call, body, attempt, deadline, token);
-    if (this.#fixedToken || received.response.status !== 401) return received;
-    const other = await tokenOf(this.#credential.renewed(token));
-    return other === token ? received : this.#send(call, body, attempt, deadline, other);
+    const token = await tokenOf(credential.token());
+    const received = await send(token);
+    if (received.response.status !== 401) return received;
+    const other = await tokenOf(credential.renewed(token));
+    return other === token ? received : send(other);
   }
 
   async #send(
@@ -137,31 +129,29 @@ export class HttpTransport {
       : plain;
     headers['Authorization'] = `Bearer ${token}`;
     const { before, after } = this.#hooks;
-    if (before) callHook(before, attemptOf(call, number));
+    const attempt = attemptOf(call, number);
+    callHook(before, attempt);
     const startedAtMs = performance.now();
     const end = (result: object) => {
-      if (after)
-        callHook(after, { ...attemptOf(call, number), durationMs: performance.now() - startedAtMs, ...result });
+      if (after) callHook(after, { ...attempt, durationMs: performance.now() - startedAtMs, ...result });
     };
     // Not called as a method: a browser's `fetch` requires its own `this`.
     const fetch = this.#fetch;
-    const exchange = async (): Promise<[RawResponse, ArrayBuffer]> => {
-      const response = await fetch(url, {
-        method: call.method,
-        headers,
-        ...(body !== undefined && { body }),
-        // A redirect would send the token to another address.
-        redirect: 'manual',
-        credentials: 'omit',
-        cache: 'no-store',
-        signal: deadline.signal,
-        call,
-      });
-      return [response, await response.arrayBuffer()];
-    };
     try {
       // The deadline also ends a custom `fetch` that ignores the signal.
-      const [response, bytes] = await deadline.within(exchange());
+      const [response, bytes] = await deadline.within(
+        fetch(url, {
+          method: call.method,
+          headers,
+          ...(body !== undefined && { body }),
+          // A redirect would send the token to another address.
+          redirect: 'manual',
+          credentials: 'omit',
+          cache: 'no-store',
+          signal: deadline.signal,
+          call,
+        }).then(async (response) => [response, await response.arrayBuffer()] as const),
+      );
       const hide = (text: string) => text.replaceAll(token, '[token]');
       end({ status: response.status, requestId: requestIdOf(response, hide) });
       return { call, response, bytes, hide, inspect: this.#inspect };
@@ -178,7 +168,11 @@ export class HttpTransport {
     const message = timedOut
       ? `${nameOf(call)} had no complete response from ${origin} within ${timeoutMs} ms.`
       : `${nameOf(call)} had no complete response from ${origin}: ${code ?? 'the connection failed'}.`;
-    return new ConnectionError(message, { cause, timedOut, neverSent: !timedOut && NEVER_SENT.test(code ?? '') });
+    return new ConnectionError(message, {
+      cause,
+      timedOut,
+      neverSent: !timedOut && NEVER_SENT.test(code ?? ''),
+    });
   }
 }
 
@@ -210,12 +204,13 @@ const NEVER_SENT =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT|UNABLE_TO_VERIFY.*|(?!ERR_SSL).*CERT.*)$/;
 
 function headersOf({ body, workspaceId, requestId, idempotencyKey }: Call): Record<string, string> {
-  const headers: Record<string, string> = { Accept: 'application/json' };
-  if (body) headers['Content-Type'] = 'application/json';
-  if (workspaceId !== undefined) headers['Workspace-ID'] = String(workspaceId);
-  if (idempotencyKey !== undefined) headers['Idempotency-Key'] = idempotencyKey;
-  if (requestId !== undefined) headers['X-Request-Id'] = requestId;
-  return headers;
+  return {
+    Accept: 'application/json',
+    ...(body && { 'Content-Type': 'application/json' }),
+    ...(workspaceId !== undefined && { 'Workspace-ID': String(workspaceId) }),
+    ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),
+    ...(requestId !== undefined && { 'X-Request-Id': requestId }),
+  };
 }
 
 function validTimeout(timeoutMs: number): number {

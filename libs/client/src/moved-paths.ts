@@ -14,12 +14,9 @@ export class MovedPaths {
   /** The path of the first success, by operation. */
   readonly #known = new Map<string, 'path' | 'formerPath'>();
 
-  async send(
-    call: Call,
-    formerPath: string,
-    send: (call: Call) => Promise<ReceivedResponse>,
-  ): Promise<ReceivedResponse> {
-    const { operation, path } = call;
+  async send(call: Call, send: (call: Call) => Promise<ReceivedResponse>): Promise<ReceivedResponse> {
+    const { operation, path, formerPath } = call;
+    if (formerPath === undefined) return send(call);
     const paths = { path, formerPath };
     const sendTo = async (name: keyof typeof paths) => {
       const received = await send({ ...call, path: paths[name] });
