@@ -74,7 +74,8 @@ export class Pipeline implements Submittable {
     const wire = connection as unknown as Wire;
     this.hand(wire, this.calls, this.rest === undefined);
     this.columns = this.columnsKnown();
-    if (this.rest) void this.handRest(wire, this.rest);
+    // A message that cannot be written leaves the connection in an unknown state.
+    if (this.rest) this.handRest(wire, this.rest).catch((error: unknown) => this.lose(error));
   }
 
   /** Sends nothing of the rest after an error. The server would skip it. */
