@@ -12,17 +12,31 @@ interface PaymentRow {
   data: Readonly<Partial<Record<string, string>>>;
 }
 
-/** The amount of a payout is the credit of the settlement account. After a conversion it is in the target currency. */
-const READ_PAYMENTS = sqlStatement<PaymentRow>(
+/**
+ * The amount of a payout is the credit of the settlement account. After a conversion it is in the target currency.
+ *
+ * Each `offset 0` keeps its subquery one index search for each payout. Otherwise the planner may join all beneficiaries of the workspace.
+ */
+export const READ_PAYMENTS = sqlStatement<PaymentRow>(
   'read_payments',
   `select u.position::int, s.amount, c.code as currency, d.description, d.purpose, n.data
    from unnest($1::bigint[], $2::bigint[]) with ordinality u(workspace_id, transaction_id, position)
-   join transfer d on (d.workspace_id, d.transaction_id) = (u.workspace_id, u.transaction_id)
-   join beneficiary n on (n.workspace_id, n.recipient_id) = (d.workspace_id, d.recipient_id)
-   join transfer s on (s.workspace_id, s.transaction_id) = (d.workspace_id, d.transaction_id) and s.direction = 'credit'
-   join account o on (o.workspace_id, o.id) = (s.workspace_id, s.account_id) and o.kind = 'settlement'
-   join currency c on c.id = s.currency_id
-   where d.direction = 'debit' and d.type <> 'fee' and d.account_version is not null`,
+   cross join lateral (
+     select t.recipient_id, t.description, t.purpose from transfer t
+     where t.workspace_id = u.workspace_id and t.transaction_id = u.transaction_id
+       and t.direction = 'debit' and t.type <> 'fee' and t.account_version is not null
+     offset 0
+   ) d
+   cross join lateral (
+     select b.data from beneficiary b where b.workspace_id = u.workspace_id and b.recipient_id = d.recipient_id offset 0
+   ) n
+   cross join lateral (
+     select t.amount, t.currency_id from transfer t
+     where t.workspace_id = u.workspace_id and t.transaction_id = u.transaction_id and t.direction = 'credit'
+       and (select o.kind from account o where o.workspace_id = t.workspace_id and o.id = t.account_id) = 'settlement'
+     offset 0
+   ) s
+   join currency c on c.id = s.currency_id`,
 );
 
 /**
