@@ -35,8 +35,8 @@ export interface WorkerOptions extends HandlingOptions {
 const ABORT_MS = 6_000;
 const DRAIN_MS = 8_000;
 const CONCURRENCY = 64;
-/** For how long a worker with little free capacity waits for more, so that it claims work in sets and not one by one. */
-const GATHER_MS = 20;
+/** For how long a worker that has work waits before it claims more, so that it claims work in sets and not one by one. */
+const GATHER_MS = 50;
 /** How long the status of the queue is reused, and a failure to read it. */
 const STATUS_MAX_AGE_MS = { read: 4_000, failed: 1_000 };
 
@@ -55,17 +55,18 @@ export class Worker {
   private readonly chores: readonly Loop[];
   private heart: NodeJS.Timeout | undefined;
   private gathering: NodeJS.Timeout | undefined;
+  /** Whether the last claim got as much work as it asked for, so that more may be due. */
+  private hasBacklog = false;
   private status: { readonly atMs: number; readonly read: Promise<WorkStatus>; maxAgeMs: number } | undefined;
 
   constructor(private readonly options: WorkerOptions) {
     this.recorder = new ResultRecorder(options.database);
     const { chores = [], idleMs = IDLE_MS, backoff, random = Math.random, onError = () => undefined } = options;
-    this.claiming = new Loop(async () => (await this.claim()) > 0 && this.free() > 0, {
-      idleMs,
-      backoff: backoff ?? WORK_RETRY_POLICIES.claim,
-      random,
-      onError,
-    });
+    const claimOnce = async () => {
+      await this.claim();
+      return false;
+    };
+    this.claiming = new Loop(claimOnce, { idleMs, backoff: backoff ?? WORK_RETRY_POLICIES.claim, random, onError });
     this.chores = chores.map(
       (chore) =>
         new Loop(async () => (await chore.run()) > 0, {
@@ -150,7 +151,9 @@ export class Worker {
     const free = this.free();
     if (free === 0) return 0;
     const claims = await claimWork(database, Object.keys(handlers), free);
+    this.hasBacklog = claims.length === free;
     for (const claim of claims) this.take(claim, handlers[claim.kind]!);
+    if (claims.length > 0) this.claimSoon();
     return claims.length;
   }
 
@@ -168,9 +171,9 @@ export class Worker {
     this.running.add(running);
   }
 
-  /** Claims at once where a quarter of the capacity is free, else after a short time in which more work may finish. */
+  /** Claims at once where a quarter of the capacity is free and more may be due, else after a short time in which work may gather. */
   private claimSoon(): void {
-    if (this.free() * 4 >= this.concurrency()) this.claiming.wake();
+    if (this.hasBacklog && this.free() * 4 >= this.concurrency()) this.claiming.wake();
     else this.gathering ??= setTimeout(() => this.endGathering(), GATHER_MS);
   }
 

@@ -2,7 +2,7 @@ import { minorUnits } from '@banking/domain';
 import { BatchedCalls, bind, sqlStatement, type Database } from '@banking/postgres';
 import type { DeliveredRailEvent, Payment, Rail, SubmittedPayment } from '../rail.js';
 import type { RailEvent } from '../rail-event-writes.js';
-import { WorkError } from '@banking/work-queue';
+import { CLAIM_BY_INDEX, WorkError } from '@banking/work-queue';
 import { sandboxMessage } from './messages.js';
 import { outcomeFor, schedule } from './outcomes.js';
 
@@ -125,7 +125,7 @@ export class SandboxRail implements Rail {
   }
 
   async receive(limit: number): Promise<readonly DeliveredRailEvent[]> {
-    const [rows] = await this.database.pipeline({}, [bind(RECEIVE, limit)] as const);
+    const [, rows] = await this.database.pipeline({}, [CLAIM_BY_INDEX, bind(RECEIVE, limit)] as const);
     return rows
       .sort((a, b) => (a.due_at < b.due_at ? -1 : a.due_at > b.due_at ? 1 : a.position - b.position))
       .map((row) => ({ id: `${row.key} ${row.position}`, key: row.key, event: eventOf(row) }));
