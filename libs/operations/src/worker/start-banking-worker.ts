@@ -28,7 +28,7 @@ const VERIFY_NEW_MS = 60_000;
 /** The pause between two batches of a backlog: catching up leaves most of the time to other work. */
 const VERIFY_BACKLOG_MS = 1_000;
 const VERIFY_NEXT_MS = 5_000;
-const STATISTICS_MS = 10_000;
+const STATISTICS_MS = 2_000;
 
 /** An open database with its books. */
 interface OpenBooks {
