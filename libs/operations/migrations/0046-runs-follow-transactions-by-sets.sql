@@ -1,4 +1,4 @@
--- The runs of all transactions that get a final status together follow them in one UPDATE. Statistics follow a small table sooner.
+-- The runs of all transactions that get a final status together follow them in one UPDATE.
 
 drop trigger followed on transaction;
 
