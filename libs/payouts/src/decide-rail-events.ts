@@ -1,4 +1,6 @@
 import {
+  accountKey,
+  customerAccountsOf,
   decide,
   lockAndRead,
   preparePosting,
@@ -72,6 +74,16 @@ export interface DecidedRailEvents {
   readonly statements: readonly BoundStatement<unknown>[];
 }
 
+/** Another session has locked the account of a rejection. Nothing was written for the event. */
+export class LockedAccountError extends Error {
+  override readonly name = 'LockedAccountError';
+
+  /** @param account the same for all events of the account */
+  constructor(readonly account: string) {
+    super('another session has locked the account');
+  }
+}
+
 /** Prepares events for `decideRailEvents`. Call it before the database transaction begins. */
 export async function prepareRailEvents(books: Books, events: readonly PayoutEvent[]): Promise<PreparedRailEvents> {
   const rejections = events.filter(({ event }) => event.status === 'RJCT');
@@ -92,10 +104,16 @@ export async function prepareRailEvents(books: Books, events: readonly PayoutEve
  * `ACCC` completes a pending transaction. `RJCT` fails it and returns its money to the account. A repeated or late event moves no
  * money. An event that contradicts an earlier one opens a discrepancy. An event that cannot be recorded has an error: a Refusal
  * `balance_limit_exceeded` if the account cannot hold the returned money. It affects no other event.
+ *
+ * @param options.skipsLocked does not wait for accounts that another session has locked: their events have a `LockedAccountError`
  */
-export async function decideRailEvents(tx: DbTransaction, prepared: PreparedRailEvents): Promise<DecidedRailEvents> {
+export async function decideRailEvents(
+  tx: DbTransaction,
+  prepared: PreparedRailEvents,
+  { skipsLocked = false }: { readonly skipsLocked?: boolean } = {},
+): Promise<DecidedRailEvents> {
   const states = await lockPayouts(tx, prepared.events);
-  const context = await lockAccounts(tx, prepared, states);
+  const context = await lockAccounts(tx, prepared, states, skipsLocked);
   const posted: PostedTransaction[] = [];
   const recorded: RecordedEvent[] = [];
   const effects = prepared.events.map((event, index) => {
@@ -150,12 +168,13 @@ async function lockAccounts(
   tx: DbTransaction,
   { posting, returns }: PreparedRailEvents,
   states: readonly (PayoutState | undefined)[],
+  skipsLocked: boolean,
 ): Promise<DecisionContext | undefined> {
   const proposals = returns.flatMap((proposal, index) =>
     proposal && states[index]?.status === 'pending' ? [proposal] : [],
   );
   if (!posting || proposals.length === 0) return undefined;
-  return (await lockAndRead(tx, { ...posting, proposals })).context;
+  return (await lockAndRead(tx, { ...posting, proposals }, [], { skipsLocked })).context;
 }
 
 function decideEvent(
@@ -181,9 +200,15 @@ function decideEvent(
   if (status === 'failed' && !isReturned) throw new Error(`transaction ${transactionId} failed without its return`);
   if (status !== 'pending') return { effect: status === 'failed' ? 'repeated' : 'late', posted: [], recorded };
   if (!proposal || !context) throw new Error(`transaction ${transactionId} has no return to post`);
+  if (!context.hasLocked(proposal)) throw new LockedAccountError(accountsOf(proposal));
   const posted = requirePosted(decide(context, proposal));
   return { effect: 'returned', posted, recorded: { ...recorded, finalStatus: 'failed' } };
 }
+
+const accountsOf = (proposal: Proposal): string =>
+  customerAccountsOf(proposal)
+    .map(({ workspaceId, accountId }) => accountKey(workspaceId, accountId))
+    .join(' ');
 
 /** The discrepancies between a final status and where the money is. */
 function contradictions(status: string, isBack: boolean): DiscrepancyKind[] {

@@ -1,13 +1,16 @@
 import { write, type Books } from '@banking/ledger';
 import { bisect } from '@banking/postgres';
 import { isTransientFailure } from '@banking/work-queue';
-import { decideRailEvents, prepareRailEvents, type RailEventEffect } from './decide-rail-events.js';
+import { decideRailEvents, LockedAccountError, prepareRailEvents, type RailEventEffect } from './decide-rail-events.js';
 import { nameOfOutgoing } from './money-position.js';
 import type { PayoutEvent, RailEvent } from './rail-event-writes.js';
 
 /**
  * Records events of any status, those of one payout in their order: a database transaction for the first event of each payout, one for
- * the second of each, and so on. After a transient failure, later events of the same payout are not recorded and have its error. Rejections have one of their own, because only they wait for accounts.
+ * the second of each, and so on. After a transient failure, later events of the same payout are not recorded and have its error.
+ *
+ * Rejections have a database transaction of their own, which skips accounts that another session has locked. Those of each such account
+ * have one more, which waits for it: an account that stays locked delays its own events, and the others are recorded before.
  *
  * @returns in the order of the events, the effect of each, or the error for which it was not recorded. One that fails delays no other
  */
@@ -23,16 +26,10 @@ export async function recordEvents(
     const others = round.filter(({ event }) => event.status !== 'RJCT');
     for (const batch of [others, rejections]) {
       if (batch.length === 0) continue;
-      const effects = await bisect<PayoutEvent, RailEventEffect | Error>(
-        batch,
-        (some) => recordBatch(books, some),
-        (_event, error) => error,
-      );
-      batch.forEach((event, index) => {
-        const effect = effects[index] as RailEventEffect | Error;
+      for (const [event, effect] of await recordRound(books, batch)) {
         results.set(event, effect);
         if (effect instanceof Error && isTransientFailure(effect)) delayed.set(nameOfOutgoing(event), effect);
-      });
+      }
     }
   }
   return events.map((event) => (results.get(event) ?? delayed.get(nameOfOutgoing(event))) as RailEventEffect | Error);
@@ -50,14 +47,42 @@ export async function recordEvent(
   return effect as RailEventEffect;
 }
 
+type Effects = Map<PayoutEvent, RailEventEffect | Error>;
+
+/** Records at most one event of each payout: first those that wait for no account, then those of each locked account. */
+async function recordRound(books: Books, events: readonly PayoutEvent[]): Promise<Effects> {
+  const effects = await recordBatches(books, events, true);
+  const byAccount = new Map<string, PayoutEvent[]>();
+  for (const [event, effect] of effects) {
+    if (!(effect instanceof LockedAccountError)) continue;
+    const ofAccount = byAccount.get(effect.account);
+    if (ofAccount) ofAccount.push(event);
+    else byAccount.set(effect.account, [event]);
+  }
+  for (const waiting of byAccount.values()) {
+    for (const [event, effect] of await recordBatches(books, waiting, false)) effects.set(event, effect);
+  }
+  return effects;
+}
+
+async function recordBatches(books: Books, events: readonly PayoutEvent[], skipsLocked: boolean): Promise<Effects> {
+  const effects = await bisect<PayoutEvent, RailEventEffect | Error>(
+    events,
+    (some) => recordBatch(books, some, skipsLocked),
+    (_event, error) => error,
+  );
+  return new Map(events.map((event, index) => [event, effects[index] as RailEventEffect | Error]));
+}
+
 async function recordBatch(
   books: Books,
   events: readonly PayoutEvent[],
+  skipsLocked: boolean,
 ): Promise<readonly (RailEventEffect | Error)[]> {
   const prepared = await prepareRailEvents(books, events);
   const workspaces = [...new Set(events.map(({ workspaceId }) => workspaceId))];
   return books.database.transaction({ workspaces }, async (tx) => {
-    const { effects, posted, statements } = await decideRailEvents(tx, prepared);
+    const { effects, posted, statements } = await decideRailEvents(tx, prepared, { skipsLocked });
     await write(tx, posted, statements);
     return effects;
   });
