@@ -72,6 +72,21 @@ describe('a batch of calls that is rejected', () => {
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
   });
 
+  it('has the results of its first half before the other half is run', async () => {
+    const other = deferred();
+    const calls = new BatchedCalls(async (items: readonly number[]) => {
+      if (items.length === 4) throw rejection();
+      if (items.includes(3)) await other.promise;
+      return items;
+    });
+
+    const [one, two, ...others] = [1, 2, 3, 4].map((item) => calls.call(item));
+    expect(await Promise.all([one, two])).toEqual([1, 2]);
+    other.resolve();
+
+    expect(await Promise.all(others)).toEqual([3, 4]);
+  });
+
   it('by the server fails the one call that causes it', async () => {
     const world = await freshDatabase();
     const sizes: number[] = [];

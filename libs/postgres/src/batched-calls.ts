@@ -41,20 +41,14 @@ export class BatchedCalls<T, R> {
   }
 
   private async runNext(batch: readonly Waiting<T, R>[]): Promise<void> {
-    const settles = await bisect(
+    // Settled by each run of a half, so that no call waits for the runs of others.
+    await bisect(
       batch,
       async (some) => {
         const results = await this.run(some.map(({ item }) => item));
-        return some.map(
-          ({ resolve }, index) =>
-            () =>
-              resolve(results[index] as R),
-        );
+        return some.map(({ resolve }, index) => resolve(results[index] as R));
       },
-      ({ reject }, error) =>
-        () =>
-          reject(error),
+      ({ reject }, error) => reject(error),
     );
-    settles.forEach((settle) => settle());
   }
 }
