@@ -1,3 +1,4 @@
+import { CoalescedReads } from './coalesced-reads.js';
 import { Database } from './database.js';
 import { APP_ROLE, SCHEMA } from './names.js';
 import { Session } from './session.js';
@@ -145,6 +146,31 @@ describe('a coalesced read', () => {
     } finally {
       await database.end();
     }
+  });
+
+  it('is not refused together with one that has waited for much longer', async () => {
+    const attempts: { refuse: (error: Error) => void; send: () => void }[] = [];
+    let now = 0;
+    const reads = new CoalescedReads({
+      isBusy: () => true,
+      sendWhenFree: (calls) =>
+        new Promise((resolve, reject) => {
+          const send = () => resolve({ rows: calls().map(() => [{ result: 1 }]), tags: [] });
+          attempts.push({ refuse: reject, send });
+        }),
+      sendAlone: () => Promise.reject(new Error('no read is sent alone')),
+      nowMs: () => now,
+    });
+
+    const early = [reads.read({}, bind(divide, 1)), reads.read({}, bind(divide, 2))];
+    now = 500;
+    const late = reads.read({}, bind(divide, 3));
+    attempts[0]?.refuse(new Error('no connection'));
+    expect(await Promise.allSettled(early)).toMatchObject([{ status: 'rejected' }, { status: 'rejected' }]);
+    attempts[1]?.send();
+
+    expect(await late).toEqual([{ result: 1 }]);
+    expect(attempts).toHaveLength(2);
   });
 
   it('is refused if the connection is lost, and the next one is served', async () => {

@@ -6,6 +6,8 @@ import type { BoundStatement } from './sql-statement.js';
 
 /** How many reads share a round trip. More would delay the first of them. */
 const COALESCED_MAX = 16;
+/** For how long reads join a read that waits. All of them are refused when it has waited for too long, so later ones wait by themselves. */
+const JOIN_MS = 100;
 
 type Row = Record<string, unknown>;
 
@@ -26,6 +28,8 @@ interface CoalescedReadOptions {
   readonly sendWhenFree: (calls: () => readonly BoundStatement<unknown>[]) => Promise<PipelineResults>;
   /** Sends one read in a round trip of its own. */
   readonly sendAlone: (scope: RlsScope, bound: BoundStatement<unknown>) => Promise<readonly Row[]>;
+  /** The time in milliseconds. Default: of this process. */
+  readonly nowMs?: () => number;
 }
 
 /**
@@ -37,6 +41,7 @@ interface CoalescedReadOptions {
  */
 export class CoalescedReads {
   private waiting: WaitingRead[] | undefined;
+  private waitingSinceMs = 0;
 
   constructor(private readonly options: CoalescedReadOptions) {}
 
@@ -49,16 +54,19 @@ export class CoalescedReads {
   }
 
   private wait(read: WaitingRead): void {
-    if (this.waiting !== undefined && this.waiting.length < COALESCED_MAX) {
+    const { nowMs = () => performance.now() } = this.options;
+    const now = nowMs();
+    if (this.waiting !== undefined && this.waiting.length < COALESCED_MAX && now - this.waitingSinceMs < JOIN_MS) {
       this.waiting.push(read);
       return;
     }
     const reads = [read];
     this.waiting = reads;
+    this.waitingSinceMs = now;
     void this.sendAll(reads);
   }
 
-  /** Sends the reads as soon as a connection is free. Reads that arrive until then join them. */
+  /** Sends the reads as soon as a connection is free. Reads that arrive soon join them. */
   private async sendAll(reads: WaitingRead[]): Promise<void> {
     let sent: Pipelined | undefined;
     const close = () => {
