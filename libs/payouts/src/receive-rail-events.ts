@@ -15,7 +15,8 @@ export interface ReceivingOptions {
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
-const EVENTS_MAX = 100;
+/** Events that are received at a time at most. */
+export const EVENTS_MAX = 100;
 
 /** A parked payout stays parked: after its release a worker finds its events by key. In the order of the key, as every batch locks. */
 const MAKE_DUE = sqlStatement<{ workspace_id: bigint; subject_id: bigint }>(

@@ -1,6 +1,7 @@
 import { Refusal } from '@banking/domain';
 import { KIND, openQueue, deferred, type Queue } from './testing/queue.js';
 import type { World } from './testing/world.js';
+import { Loop } from './loop.js';
 import { startWorker } from './worker.js';
 
 let queue: Queue;
@@ -50,6 +51,35 @@ describe('a running worker', () => {
     await stopped;
 
     expect(await queue.list()).toEqual([]);
+  });
+
+  it('repeats a chore at once after a full batch, and after a short time after a smaller one', async () => {
+    const wakeAfter = jest.spyOn(Loop.prototype, 'wakeAfter');
+    const counts = [10, 3, 0];
+    const waits: number[] = [];
+    const ended = deferred();
+    const worker = startWorker({
+      database: world.database,
+      idleMs: 3_600_000,
+      chores: [
+        {
+          name: 'receive',
+          fullBatch: 10,
+          run: async () => {
+            waits.push(wakeAfter.mock.calls.length);
+            const count = counts.shift() ?? 0;
+            if (counts.length === 0) ended.resolve();
+            return count;
+          },
+        },
+      ],
+      handlers: {},
+    });
+
+    await ended.promise;
+    await worker.stop();
+
+    expect(waits).toEqual([0, 0, 1]);
   });
 
   it('reports and retries every chore that fails, and does its work', async () => {

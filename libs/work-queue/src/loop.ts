@@ -16,6 +16,7 @@ export class Loop {
   private isWoken = false;
   private endPause: () => void = () => undefined;
   private running: Promise<void> | undefined;
+  private waking: NodeJS.Timeout | undefined;
 
   /** @param task returns whether to repeat it at once */
   constructor(
@@ -33,9 +34,18 @@ export class Loop {
     this.endPause();
   }
 
+  /** Ends the pause after a short time, in which more to do may gather. The first of several calls decides. */
+  wakeAfter(ms: number): void {
+    this.waking ??= setTimeout(() => {
+      this.waking = undefined;
+      this.wake();
+    }, ms);
+  }
+
   /** Resolves when the running task has ended. No other is begun. */
   async stop(): Promise<void> {
     this.isStopping = true;
+    clearTimeout(this.waking);
     this.endPause();
     await this.running;
   }

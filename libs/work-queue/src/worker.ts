@@ -15,6 +15,8 @@ export interface Chore {
   run(): Promise<number>;
   /** How long it waits when there was nothing to do. Default: as the worker. */
   readonly idleMs?: number | undefined;
+  /** After a run that did less, it waits for a short time, so that it works in sets. Default: it does not. */
+  readonly fullBatch?: number | undefined;
 }
 
 export interface WorkerOptions extends HandlingOptions {
@@ -54,7 +56,6 @@ export class Worker {
   private readonly claiming: Loop;
   private readonly chores: readonly Loop[];
   private heart: NodeJS.Timeout | undefined;
-  private gathering: NodeJS.Timeout | undefined;
   /** Whether the last claim got as much work as it asked for, so that more may be due. */
   private hasBacklog = false;
   private status: { readonly atMs: number; readonly read: Promise<WorkStatus>; maxAgeMs: number } | undefined;
@@ -67,15 +68,14 @@ export class Worker {
       return false;
     };
     this.claiming = new Loop(claimOnce, { idleMs, backoff: backoff ?? WORK_RETRY_POLICIES.claim, random, onError });
-    this.chores = chores.map(
-      (chore) =>
-        new Loop(async () => (await chore.run()) > 0, {
-          idleMs: chore.idleMs ?? idleMs,
-          backoff: backoff ?? WORK_RETRY_POLICIES.chore,
-          random,
-          onError: (error) => onError(error, { chore: chore.name }),
-        }),
-    );
+    this.chores = chores.map((chore) => {
+      const options = { idleMs: chore.idleMs ?? idleMs, backoff: backoff ?? WORK_RETRY_POLICIES.chore, random };
+      const loop: Loop = new Loop(() => runChore(chore, loop), {
+        ...options,
+        onError: (error) => onError(error, { chore: chore.name }),
+      });
+      return loop;
+    });
   }
 
   start(): this {
@@ -141,7 +141,6 @@ export class Worker {
     void after(ABORT_MS).then(() => this.running.forEach(({ control }) => control.abort()));
     await Promise.race([done, after(DRAIN_MS)]);
     timers.forEach(clearTimeout);
-    clearTimeout(this.gathering);
     clearInterval(this.heart);
   }
 
@@ -174,12 +173,7 @@ export class Worker {
   /** Claims at once where a quarter of the capacity is free and more may be due, else after a short time in which work may gather. */
   private claimSoon(): void {
     if (this.hasBacklog && this.free() * 4 >= this.concurrency()) this.claiming.wake();
-    else this.gathering ??= setTimeout(() => this.endGathering(), GATHER_MS);
-  }
-
-  private endGathering(): void {
-    this.gathering = undefined;
-    this.claiming.wake();
+    else this.claiming.wakeAfter(GATHER_MS);
   }
 
   private free(): number {
@@ -189,6 +183,14 @@ export class Worker {
   private concurrency(): number {
     return this.options.concurrency ?? CONCURRENCY;
   }
+}
+
+/** Returns whether to repeat the chore at once. */
+async function runChore(chore: Chore, loop: Loop): Promise<boolean> {
+  const count = await chore.run();
+  if (count === 0 || count >= (chore.fullBatch ?? 0)) return count > 0;
+  loop.wakeAfter(GATHER_MS);
+  return false;
 }
 
 /** Starts a worker. Stop it before its database is closed. */

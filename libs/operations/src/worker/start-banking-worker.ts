@@ -1,6 +1,6 @@
 import type { Books } from '@banking/ledger';
 import type { Database } from '@banking/postgres';
-import { payoutHandler, type PayoutStop, receiveRailEvents, PAYOUT, SandboxRail } from '@banking/payouts';
+import { EVENTS_MAX, payoutHandler, type PayoutStop, receiveRailEvents, PAYOUT, SandboxRail } from '@banking/payouts';
 import { startWorker, type Chore, type Worker, type WorkerOptions, type WorkHandler } from '@banking/work-queue';
 import { deleteIfCancelled } from '../orders/cancel-order.js';
 import { ExpiredKeys } from '../idempotency/delete-expired-keys.js';
@@ -72,7 +72,10 @@ export function workOf(
   return {
     database,
     handlers: { [EXECUTION]: run, [PAYOUT]: carry },
-    chores: [{ name: 'rail-events', run: () => receiveRailEvents({ books, rail, onError }) }, ...chores],
+    chores: [
+      { name: 'rail-events', run: () => receiveRailEvents({ books, rail, onError }), fullBatch: EVENTS_MAX },
+      ...chores,
+    ],
     onError,
   };
 }
