@@ -2,7 +2,7 @@ import { LIMIT_DEFAULT, LIMIT_MAX, Refusal, type Page, type PageQuery, type Work
 import { bind, sqlStatement, type BoundStatement, type SqlStatement } from '@banking/postgres';
 import type { Reading } from '../resources/reading.js';
 import { pageConditions, type PagedList } from './paged-list.js';
-import { PLAN_BY_ORDER } from './plan-by-order.js';
+import { PLAN_PAGES_ONCE } from './plan-by-order.js';
 
 /** Where a row is in the order of its list. Columns of the item have other names. */
 interface Place {
@@ -56,7 +56,7 @@ export async function listPage<Row, Resource>(
     ...(after ? [after.at, after.id] : []),
     ...filters.map(([, value]) => value),
   );
-  const queries = [PLAN_BY_ORDER, page, ...named.map(({ bound }) => bound)] as const;
+  const queries = [PLAN_PAGES_ONCE, page, ...named.map(({ bound }) => bound)] as const;
   const [[, rows, ...namedRows]] = await Promise.all([
     database.pipeline({ workspaces: [workspaceId] }, queries),
     reference.current(),

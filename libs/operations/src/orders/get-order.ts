@@ -11,7 +11,7 @@ import { bind, sqlStatement } from '@banking/postgres';
 import { orderWith, type OrderFacts } from '../resources/compose-order.js';
 import type { Reading, ResourceQuery } from '../resources/reading.js';
 import { checkedLimit } from '../lists/list-page.js';
-import { PLAN_BY_ORDER } from '../lists/plan-by-order.js';
+import { PLAN_PAGES_ONCE } from '../lists/plan-by-order.js';
 
 const LATEST = orderWith({ latest: '$4' });
 const BEFORE = orderWith({ latest: '$4', before: '$5::int' });
@@ -51,7 +51,7 @@ export async function getOrderPage(
   // Reads one more execution, to know whether there are earlier ones.
   const name = [workspaceId, accountId, orderId, limit + 1];
   const read = before ? bind(GET_ORDER_BEFORE, ...name, before.id) : bind(GET_ORDER, ...name);
-  const [, [row]] = await database.pipeline({ workspaces: [workspaceId] }, [PLAN_BY_ORDER, read] as const);
+  const [, [row]] = await database.pipeline({ workspaces: [workspaceId] }, [PLAN_PAGES_ONCE, read] as const);
   if (!row) throw new Refusal('order_not_found');
   const order = await reference.compose((current) => LATEST.compose(current, row));
   const { executions = [] } = order.edges;
