@@ -1,13 +1,13 @@
 import { LIMIT_DEFAULT, LIMIT_MAX, Refusal, type Page, type PageQuery, type WorkspaceId } from '@banking/domain';
 import { bind, sqlStatement, type BoundStatement, type SqlStatement } from '@banking/postgres';
 import type { Reading } from '../resources/reading.js';
+import { timestampOf } from '../resources/timestamp-of.js';
 import { pageConditions, type PagedList } from './paged-list.js';
 import { PLAN_PAGES_ONCE } from './plan-by-order.js';
 
-/** Where a row is in the order of its list. Columns of the item have other names. */
-interface Place {
-  readonly at: string;
-  readonly id: bigint;
+/** The ids and times of the items in the order of the list, as JSON. The other columns have other names. */
+interface Places {
+  readonly places: readonly (readonly [id: number, createdAt: string])[] | null;
 }
 
 /** A query for the row that a filter names, and the refusal if the workspace has no such row. */
@@ -33,9 +33,9 @@ export function checkedLimit({ limit = LIMIT_DEFAULT }: PageQuery): number {
  *
  * @throws Refusal `limit_invalid`, `cursor_invalid`, and that of a filter that names a missing row
  */
-export async function listPage<Row, Resource>(
+export async function listPage<Facts, Resource>(
   { database, cursors, reference }: Reading,
-  list: PagedList<Row, Resource>,
+  list: PagedList<Facts, Resource>,
   options: PageOptions,
 ): Promise<Page<Resource>> {
   const { workspaceId, cursor, named = [] } = options;
@@ -57,7 +57,7 @@ export async function listPage<Row, Resource>(
     ...filters.map(([, value]) => value),
   );
   const queries = [PLAN_PAGES_ONCE, page, ...named.map(({ bound }) => bound)] as const;
-  const [[, rows, ...namedRows]] = await Promise.all([
+  const [[, [row], ...namedRows]] = await Promise.all([
     database.pipeline({ workspaces: [workspaceId] }, queries),
     reference.current(),
   ]);
@@ -65,33 +65,46 @@ export async function listPage<Row, Resource>(
     if (namedRows[index]?.length === 0) throw refusal;
   });
 
-  const items = rows.slice(0, limit);
-  const last = items.at(-1);
+  const places = row?.places ?? [];
+  if (!row || places.length === 0) return { items: [] };
+  const listed = places.slice(0, limit);
+  const items = await reference.compose((current) => itemsOf(listed, list.items.compose(current, row)));
+  const [id, createdAt] = listed.at(-1)!;
   return {
-    items: await reference.compose((current) => items.map((row) => list.item.compose(current, row))),
-    ...(rows.length > limit && last && { next: await cursors.sign(scope, { at: last.at, id: Number(last.id) }) }),
+    items,
+    ...(places.length > limit && { next: await cursors.sign(scope, { at: timestampOf(createdAt), id }) }),
   };
 }
 
-const statements = new Map<string, SqlStatement<Place>>();
+const itemsOf = <Resource>(
+  places: readonly (readonly [id: number, createdAt: string])[],
+  itemOf: (id: number) => Resource | undefined,
+): readonly Resource[] =>
+  places.map(([id]) => {
+    const item = itemOf(id);
+    if (item === undefined) throw new Error(`a page lacks the row of an item`);
+    return item;
+  });
+
+const statements = new Map<string, SqlStatement<Places>>();
 
 /** One SQL statement per set of filters: one for all sets would have a bad plan for each. */
-function pageStatement<Row, Resource>(
-  list: PagedList<Row, Resource>,
+function pageStatement<Facts, Resource>(
+  list: PagedList<Facts, Resource>,
   filters: readonly string[],
   isContinued: boolean,
-): SqlStatement<Row & Place> {
+): SqlStatement<Facts & Places> {
   const all = Object.keys({ ...list.classes, ...list.filters });
   const name = `${list.name}.${isContinued ? 'after' : 'first'}.${filters.map((filter) => all.indexOf(filter)).join('_')}`;
   const existing = statements.get(name);
-  if (existing) return existing as SqlStatement<Row & Place>;
+  if (existing) return existing as SqlStatement<Facts & Places>;
 
-  const statement = sqlStatement<Row & Place>(
+  const statement = sqlStatement<Facts & Places>(
     name,
     `with recursive ${list.page(pageConditions(list, filters, isContinued))}
-     select ${list.item.columns}, rfc3339(t.created_at) as at, t.id
-     from page t ${list.item.joins}
-     order by t.created_at desc, t.id desc`,
+     ${list.items.tables}
+     select (select json_agg(json_build_array(t.id, t.created_at) order by t.created_at desc, t.id desc) from page t) as places,
+     ${list.items.columns}`,
   );
   statements.set(name, statement);
   return statement;

@@ -1,4 +1,4 @@
-import type { Composed } from '../resources/composed.js';
+import type { ComposedPage } from '../resources/compose-page.js';
 
 /** An index of a list: workspace, the column of `filter` if it has one, the class columns, `created_at`, `id`. */
 interface ListIndex {
@@ -9,7 +9,7 @@ interface ListIndex {
 }
 
 /** A list of one workspace: newest first by `created_at`, then by `id`. */
-export interface PagedList<Row, Resource> {
+export interface PagedList<Facts, Resource> {
   readonly name: string;
   /** Its alias is `l`. */
   readonly table: string;
@@ -21,8 +21,7 @@ export interface PagedList<Row, Resource> {
   readonly filters: Readonly<Record<string, (parameter: string) => string>>;
   /** Composes common table expressions. The last is `page`. */
   readonly page: (conditions: PageConditions) => string;
-  /** An item, from a row `t` of the page. */
-  readonly item: Composed<Row, Resource>;
+  readonly items: ComposedPage<Facts, Resource>;
 }
 
 /** The conditions of one page. */
@@ -42,8 +41,8 @@ export interface PageConditions {
 }
 
 /** The parameters are `$1` the workspace, `$2` the limit, `$3` and `$4` the position after the first page, then the filters. */
-export function pageConditions<Row, Resource>(
-  list: PagedList<Row, Resource>,
+export function pageConditions<Facts, Resource>(
+  list: PagedList<Facts, Resource>,
   given: readonly string[],
   isContinued: boolean,
 ): PageConditions {

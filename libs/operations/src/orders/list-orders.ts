@@ -1,5 +1,5 @@
 import type { Order, OrderQuery, Page, WorkspaceId } from '@banking/domain';
-import { LISTED_ORDER, type OrderFacts } from '../resources/compose-order.js';
+import { ORDER_PAGE, type OrderPageFacts } from '../resources/compose-order-page.js';
 import type { Reading } from '../resources/reading.js';
 import { listPage } from '../lists/list-page.js';
 import { namedParties } from '../lists/named-parties.js';
@@ -7,7 +7,7 @@ import type { PagedList, PageConditions } from '../lists/paged-list.js';
 import { pageByClass } from '../lists/page-query.js';
 import { checkPeriod } from '../lists/period.js';
 
-const ORDERS: PagedList<OrderFacts, Order> = {
+const ORDERS: PagedList<OrderPageFacts, Order> = {
   name: 'list_orders',
   table: 'customer_order',
   indexes: [
@@ -23,10 +23,10 @@ const ORDERS: PagedList<OrderFacts, Order> = {
     createdTo: (to) => `l.created_at < ${to}::timestamptz`,
   },
   page: pageByClass,
-  item: LISTED_ORDER,
+  items: ORDER_PAGE,
 };
 
-const OF_REFERENCE: PagedList<OrderFacts, Order> = {
+const OF_REFERENCE: PagedList<OrderPageFacts, Order> = {
   ...ORDERS,
   name: 'list_orders.reference',
   filters: { ...ORDERS.filters, externalReference: (reference) => `l.external_reference = ${reference}::text` },

@@ -21,8 +21,12 @@ export function selected<Row>(columns: Columns<Row>, alias: string): string {
 
 /** The columns as one JSON array, for a row inside of another row. An array is built and read faster than an object. */
 export function packed<Row>(columns: Columns<Row>, alias: string, more: readonly string[] = []): string {
-  return `json_build_array(${[...entriesOf(columns).map(([, sql]) => sql(alias)), ...more].join(', ')})`;
+  return `json_build_array(${[...listed(columns, alias), ...more].join(', ')})`;
 }
+
+/** The SQL of each column. */
+export const listed = <Row>(columns: Columns<Row>, alias: string): readonly string[] =>
+  entriesOf(columns).map(([, sql]) => sql(alias));
 
 /** Returns a reader of packed rows. The values after the columns are `more`, in its order. */
 export const unpacking = <Row>(columns: Columns<Row>): ((values: readonly unknown[]) => Row) =>

@@ -1,6 +1,7 @@
 import { minorUnits, toBalanceAmount, type Account, type AccountId, type BalanceId } from '@banking/domain';
 import type { Reference } from '../reference/reference.js';
-import { column, type Columns, digits } from './columns.js';
+import { column, type Columns, digits, packed, unpacking } from './columns.js';
+import { type PackedRow, pageOfRows } from './compose-page.js';
 import { type Composed, selectedOf } from './composed.js';
 import { timestampOf } from './timestamp-of.js';
 import { withoutNulls } from './without-nulls.js';
@@ -72,3 +73,13 @@ export const ACCOUNT: Composed<AccountRow, Account> = {
   joins: '',
   compose: composeAccount,
 };
+
+const accountOf = unpacking(ACCOUNT_COLUMNS);
+
+export const packedAccount = (alias: string): PackedRow<AccountRow> => ({
+  packed: packed(ACCOUNT_COLUMNS, alias),
+  joins: '',
+  rowOf: accountOf,
+});
+
+export const ACCOUNT_PAGE = pageOfRows(packedAccount('t'), composeAccount);

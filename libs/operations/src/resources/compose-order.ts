@@ -6,6 +6,8 @@ import {
   type Order,
   type OrderId,
   type QuoteId,
+  type Recipient,
+  type Transaction,
   type TransferAmount,
 } from '@banking/domain';
 import type { Reference } from '../reference/reference.js';
@@ -14,6 +16,8 @@ import { composeRecipient } from './compose-recipient.js';
 import { PARTIES, type PartiesRow } from './parties.js';
 import {
   composeTransaction,
+  composeTransfers,
+  remittanceOf,
   REMITTANCE_COLUMNS,
   type RemittanceRow,
   transactionColumns,
@@ -24,7 +28,7 @@ import { type Composed, selectedOf } from './composed.js';
 import { timestampOf } from './timestamp-of.js';
 import { withoutNulls } from './without-nulls.js';
 
-interface OrderRow {
+export interface OrderRow {
   readonly orderId: bigint | number;
   readonly orderAmount: string;
   readonly orderStatus: string;
@@ -53,10 +57,9 @@ export interface ExecutionRow {
   readonly failureCode: string | null;
   readonly failureMessage: string | null;
 }
-type ExecutedRow = TransactionRow & RemittanceRow;
 export type OrderFacts = OrderRow & PartiesRow & { readonly executions: readonly (readonly unknown[])[] | null };
 
-const ORDER_COLUMNS: Columns<OrderRow> = {
+export const ORDER_COLUMNS: Columns<OrderRow> = {
   orderId: column('id'),
   orderAmount: digits('amount'),
   orderStatus: column('status'),
@@ -75,7 +78,7 @@ const ORDER_COLUMNS: Columns<OrderRow> = {
   orderCreatedAt: column('created_at'),
   orderUpdatedAt: column('updated_at'),
 };
-const EXECUTION_COLUMNS: Columns<ExecutionRow> = {
+export const EXECUTION_COLUMNS: Columns<ExecutionRow> = {
   id: column('id'),
   sequence: column('sequence'),
   status: column('status'),
@@ -91,7 +94,6 @@ const executionOf = unpacking(EXECUTION_COLUMNS);
 const EXECUTED_TRANSACTION = transactionColumns('t.account_id');
 const TRANSACTION_LENGTH = Object.keys(EXECUTED_TRANSACTION).length;
 const transactionOf = unpacking(EXECUTED_TRANSACTION);
-const remittanceOf = unpacking(REMITTANCE_COLUMNS);
 const valuesOfExecution = packing(EXECUTION_COLUMNS);
 const valuesOfTransaction = packing(EXECUTED_TRANSACTION);
 const valuesOfRemittance = packing(REMITTANCE_COLUMNS);
@@ -129,18 +131,30 @@ export const orderWith = (executions: Executions): Composed<OrderFacts, Order> =
   columns: `${selectedOf([ORDER_COLUMNS, 't'])}, ${PARTIES.columns},
    ${packedExecutions(executions)} as executions`,
   joins: PARTIES.joins,
-  compose: composeOrder,
+  compose: composeWholeOrder,
 });
 
 /** A placed order, with the latest page of its executions. */
 export const ORDER = orderWith({ latest: String(LIMIT_DEFAULT) });
-/** An order of a list, with its ten latest executions. */
-export const LISTED_ORDER = orderWith({ latest: '10' });
 
 const timeOrNull = (text: string | null) => (text === null ? null : timestampOf(text));
 
-function composeOrder(reference: Reference, row: OrderFacts): Order {
+function composeWholeOrder(reference: Reference, row: OrderFacts): Order {
   const account = composeAccount(reference, row);
+  return composeOrder(row, {
+    account,
+    recipient: composeRecipient(reference, row),
+    executions: (row.executions ?? []).map((values) => composeWholeExecution(reference, row, values, account)),
+  });
+}
+
+interface OrderEdges {
+  readonly account: Account;
+  readonly recipient: Recipient | null;
+  readonly executions: readonly Execution[];
+}
+
+export function composeOrder(row: OrderRow, edges: OrderEdges): Order {
   return withoutNulls<Order>({
     id: Number(row.orderId) as OrderId,
     amount: row.orderAmount as TransferAmount,
@@ -159,15 +173,11 @@ function composeOrder(reference: Reference, row: OrderFacts): Order {
     metadata: row.metadata,
     createdAt: timestampOf(row.orderCreatedAt),
     updatedAt: timestampOf(row.orderUpdatedAt),
-    edges: withoutNulls<Order['edges']>({
-      account,
-      recipient: composeRecipient(reference, row),
-      executions: (row.executions ?? []).map((values) => composeExecution(reference, row, values, account)),
-    }),
+    edges: withoutNulls<Order['edges']>({ ...edges }),
   });
 }
 
-function composeExecution(
+function composeWholeExecution(
   reference: Reference,
   { orderId }: OrderRow,
   values: readonly unknown[],
@@ -177,8 +187,16 @@ function composeExecution(
   const [transaction, remittance] = values.slice(EXECUTION_LENGTH) as (readonly unknown[] | null)[];
   const executed = transaction && {
     ...transactionOf(transaction.slice(0, TRANSACTION_LENGTH)),
-    ...(remittance ? remittanceOf(remittance) : NO_REMITTANCE),
+    ...remittanceOf(remittance),
   };
+  return composeExecution(
+    row,
+    executed && composeTransaction(executed, orderId, composeTransfers(reference, executed, account)),
+  );
+}
+
+/** @param transaction null if none was posted */
+export function composeExecution(row: ExecutionRow, transaction: Transaction | null | undefined): Execution {
   return withoutNulls<Execution>({
     id: row.id as ExecutionId,
     sequence: row.sequence,
@@ -187,15 +205,6 @@ function composeExecution(
     executedAt: timeOrNull(row.executedAt),
     failureCode: row.failureCode,
     failureMessage: row.failureMessage,
-    edges: withoutNulls<Execution['edges']>({
-      transaction: executed ? composeTransaction(reference, executed as ExecutedRow, orderId, account) : null,
-    }),
+    edges: withoutNulls<Execution['edges']>({ transaction: transaction ?? null }),
   });
 }
-
-const NO_REMITTANCE: RemittanceRow = {
-  remittanceId: null,
-  remittanceCreatedAt: '',
-  remittanceUpdatedAt: '',
-  remittanceEvents: null,
-};

@@ -1,6 +1,7 @@
 import type { Beneficiary, BeneficiaryData, Recipient, RecipientId } from '@banking/domain';
 import type { Reference } from '../reference/reference.js';
-import { column, type Columns } from './columns.js';
+import { column, type Columns, joined, listed, packed, unpacking } from './columns.js';
+import { type PackedRow, pageOfRows } from './compose-page.js';
 import { type Composed, selectedOf } from './composed.js';
 import { timestampOf } from './timestamp-of.js';
 import { withoutNulls } from './without-nulls.js';
@@ -89,3 +90,14 @@ export const RECIPIENT: Composed<RecipientFacts, Recipient> = {
   // The row is that of a recipient, so there is one.
   compose: (reference, row) => composeRecipient(reference, row)!,
 };
+
+const recipientOf = unpacking<RecipientFacts>({ ...RECIPIENT_COLUMNS, ...BENEFICIARY_COLUMNS });
+
+/** A recipient with its beneficiary, looked up by itself: see `joined`. */
+export const packedRecipient = (alias: string): PackedRow<RecipientFacts> => ({
+  packed: packed(RECIPIENT_COLUMNS, alias, listed(BENEFICIARY_COLUMNS, 'n')),
+  joins: joined('beneficiary', 'n', `l.workspace_id = ${alias}.workspace_id and l.recipient_id = ${alias}.id`),
+  rowOf: recipientOf,
+});
+
+export const RECIPIENT_PAGE = pageOfRows(packedRecipient('t'), RECIPIENT.compose);

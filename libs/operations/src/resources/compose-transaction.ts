@@ -1,5 +1,6 @@
 import type {
   Account,
+  ExecutedTransfer,
   InternationalRemittance,
   OrderId,
   RemittanceEvent,
@@ -73,12 +74,8 @@ export const orderIdOf = (name: TransactionName): string => onlyOne('order_id', 
 /** The return that reverses a transaction. */
 export const returnedByOf = (name: TransactionName): string => onlyOne('id', 'transaction', 'return_of', name);
 
-/**
- * The columns of a transaction. Transfers on own accounts are not disclosed.
- *
- * @param knownAccount SQL of the id of an account that the caller composes
- */
-export const transactionColumns = (knownAccount: string): Columns<TransactionRow> => ({
+/** The columns of a transaction without its transfers. */
+export const TRANSACTION_COLUMNS: Columns<Omit<TransactionRow, 'transfers'>> = {
   transactionId: column('id'),
   transactionStatus: column('status'),
   transactionHash: column('hash'),
@@ -86,16 +83,29 @@ export const transactionColumns = (knownAccount: string): Columns<TransactionRow
   returnedBy: (x) => returnedByOf(nameOf(x)),
   transactionCreatedAt: column('created_at'),
   transactionUpdatedAt: column('updated_at'),
+};
+/**
+ * The transfers of the transaction with an id, looked up as a range of one value: see `onlyOne`. Those on own accounts are not disclosed.
+ */
+export const transfersOf = ({ workspaceId, id }: TransactionName): string =>
+  `(select * from (select * from transfer l
+                   where l.workspace_id = ${workspaceId} and l.transaction_id >= ${id} and l.transaction_id <= ${id}
+                   order by l.transaction_id offset 0) l
+    where l.account_version is not null)`;
+/**
+ * The columns of a transaction with its transfers.
+ *
+ * @param knownAccount SQL of the id of an account that the caller composes
+ */
+export const transactionColumns = (knownAccount: string): Columns<TransactionRow> => ({
+  ...TRANSACTION_COLUMNS,
   transfers: (x) => `(
     select json_agg(${packed(TRANSFER_COLUMNS, 's', [
       `case when s.account_id is distinct from ${knownAccount} then (
          select ${packed(ACCOUNT_COLUMNS, 'sa')} from account sa
          where sa.workspace_id = s.workspace_id and sa.id = s.account_id) end`,
     ])} order by s.id)
-    from (select * from transfer l
-          where l.workspace_id = ${x}.workspace_id and l.transaction_id >= ${x}.id and l.transaction_id <= ${x}.id
-          order by l.transaction_id offset 0) s
-    where s.account_version is not null)`,
+    from ${transfersOf(nameOf(x))} s)`,
 });
 export const REMITTANCE_COLUMNS: Columns<RemittanceRow> = {
   remittanceId: column('id'),
@@ -105,6 +115,18 @@ export const REMITTANCE_COLUMNS: Columns<RemittanceRow> = {
     select json_agg(${packed(EVENT_COLUMNS, 'e')} order by e.created_at, e.id)
     from remittance_event e where e.workspace_id = ${m}.workspace_id and e.remittance_id = ${m}.id)`,
 };
+
+const NO_REMITTANCE: RemittanceRow = {
+  remittanceId: null,
+  remittanceCreatedAt: '',
+  remittanceUpdatedAt: '',
+  remittanceEvents: null,
+};
+const unpackRemittance = unpacking(REMITTANCE_COLUMNS);
+
+/** The remittance of a packed row, if there is one. */
+export const remittanceOf = (values: readonly unknown[] | null | undefined): RemittanceRow =>
+  values ? unpackRemittance(values) : NO_REMITTANCE;
 
 const valuesOfTransfer = packing(TRANSFER_COLUMNS);
 const valuesOfAccount = packing(ACCOUNT_COLUMNS);
@@ -122,12 +144,23 @@ const TRANSFER_LENGTH = Object.keys(TRANSFER_COLUMNS).length;
 
 const idOrNull = <Name extends number>(id: Id | null) => (id === null ? null : (Number(id) as Name));
 
+/** The transfers of a row, of which some are on an account that the caller has composed. */
+export const composeTransfers = (
+  reference: Reference,
+  { transfers }: TransactionRow,
+  knownAccount: Account | undefined,
+): readonly ExecutedTransfer[] =>
+  (transfers ?? []).map((values) => {
+    const other = values[TRANSFER_LENGTH] as readonly unknown[] | null;
+    const account = other === null ? knownAccount! : composeAccount(reference, accountOf(other));
+    return composeTransfer(transferOf(values), account, {});
+  });
+
 /** A transaction with its tracking and its transfers on customers' accounts. */
 export function composeTransaction(
-  reference: Reference,
-  row: TransactionRow & RemittanceRow,
+  row: Omit<TransactionRow, 'transfers'> & RemittanceRow,
   orderId: Id | null,
-  knownAccount: Account | undefined,
+  transfers: readonly ExecutedTransfer[],
 ): Transaction {
   return withoutNulls<Transaction>({
     id: Number(row.transactionId) as TransactionId,
@@ -140,11 +173,7 @@ export function composeTransaction(
     updatedAt: timestampOf(row.transactionUpdatedAt),
     edges: withoutNulls<Transaction['edges']>({
       internationalRemittance: composeRemittance(row),
-      transfers: (row.transfers ?? []).map((values) => {
-        const other = values[TRANSFER_LENGTH] as readonly unknown[] | null;
-        const account = other === null ? knownAccount! : composeAccount(reference, accountOf(other) as AccountRow);
-        return composeTransfer(transferOf(values) as TransferRow, account, {});
-      }),
+      transfers,
     }),
   });
 }
@@ -177,5 +206,5 @@ export type TransactionFacts = TransactionRow & RemittanceRow & { readonly order
 export const TRANSACTION: Composed<TransactionFacts, Transaction> = {
   columns: `${selectedOf([transactionColumns('null'), 't'], [REMITTANCE_COLUMNS, 'm'])}, ${orderIdOf(nameOf('t'))} as "orderId"`,
   joins: joined('remittance', 'm', 'l.workspace_id = t.workspace_id and l.transaction_id = t.id'),
-  compose: (reference, row) => composeTransaction(reference, row, row.orderId, undefined),
+  compose: (reference, row) => composeTransaction(row, row.orderId, composeTransfers(reference, row, undefined)),
 };

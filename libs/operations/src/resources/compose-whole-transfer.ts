@@ -10,6 +10,7 @@ import {
 } from './compose-recipient.js';
 import {
   composeTransaction,
+  composeTransfers,
   orderIdOf,
   REMITTANCE_COLUMNS,
   type RemittanceRow,
@@ -19,6 +20,8 @@ import {
 import { composeTransfer, TRANSFER_COLUMNS, type TransferRow } from './compose-transfer.js';
 import { joined } from './columns.js';
 import { type Composed, selectedOf } from './composed.js';
+import { type ComposedPage } from './compose-page.js';
+import { type EdgeFacts, Edges, edgesOf } from './compose-edges.js';
 import { withoutNulls } from './without-nulls.js';
 
 export type TransferFacts = TransferRow &
@@ -47,8 +50,34 @@ export const TRANSFER: Composed<TransferFacts, Transfer> = {
     const account = composeAccount(reference, row);
     const edges = withoutNulls<Pick<Transfer['edges'], 'recipient' | 'transaction'>>({
       recipient: composeRecipient(reference, row),
-      transaction: composeTransaction(reference, row, row.orderId, account),
+      transaction: composeTransaction(row, row.orderId, composeTransfers(reference, row, account)),
     });
     return composeTransfer(row, account, edges);
+  },
+};
+
+export type TransferPageFacts = EdgeFacts;
+
+const EDGES = edgesOf('page');
+
+/** A page of transfers. Each is one of the transfers of its transaction. */
+export const TRANSFER_PAGE: ComposedPage<TransferPageFacts, Transfer> = {
+  ...EDGES,
+  compose(reference, facts) {
+    const edges = new Edges(reference, facts);
+    return (id) => {
+      const row = edges.transfers.get(id);
+      return (
+        row &&
+        composeTransfer(
+          row,
+          edges.account(row.accountId),
+          withoutNulls<Pick<Transfer['edges'], 'recipient' | 'transaction'>>({
+            recipient: edges.recipient(row.recipientId),
+            transaction: edges.transaction(row.transactionId),
+          }),
+        )
+      );
+    };
   },
 };

@@ -1,5 +1,5 @@
 import type { Page, Transfer, TransferQuery, WorkspaceId } from '@banking/domain';
-import { TRANSFER, type TransferFacts } from '../resources/compose-whole-transfer.js';
+import { TRANSFER_PAGE, type TransferPageFacts } from '../resources/compose-whole-transfer.js';
 import type { Reading } from '../resources/reading.js';
 import { listPage } from '../lists/list-page.js';
 import { namedParties } from '../lists/named-parties.js';
@@ -8,7 +8,7 @@ import { pageByClass } from '../lists/page-query.js';
 import { pageOfCompleted, pageOfNotCompleted } from './page-by-status.js';
 import { checkPeriod } from '../lists/period.js';
 
-const TRANSFERS: PagedList<TransferFacts, Transfer> = {
+const TRANSFERS: PagedList<TransferPageFacts, Transfer> = {
   name: 'list_transfers',
   table: 'transfer',
   // Transfers of the service's own accounts have neither version nor balance.
@@ -25,26 +25,26 @@ const TRANSFERS: PagedList<TransferFacts, Transfer> = {
     createdTo: (to) => `l.created_at < ${to}::timestamptz`,
   },
   page: pageByClass,
-  item: TRANSFER,
+  items: TRANSFER_PAGE,
 };
 
 /** The status is a column of the transaction: `page-by-status.ts` has its condition. */
 const BY_TRANSACTION = { ...TRANSFERS.filters, transactionStatus: () => 'true' };
 
-const OF_COMPLETED: PagedList<TransferFacts, Transfer> = {
+const OF_COMPLETED: PagedList<TransferPageFacts, Transfer> = {
   ...TRANSFERS,
   name: 'list_transfers.completed',
   filters: BY_TRANSACTION,
   page: pageOfCompleted,
 };
-const OF_NOT_COMPLETED: PagedList<TransferFacts, Transfer> = {
+const OF_NOT_COMPLETED: PagedList<TransferPageFacts, Transfer> = {
   ...TRANSFERS,
   name: 'list_transfers.not_completed',
   filters: BY_TRANSACTION,
   page: pageOfNotCompleted,
 };
 
-function listFor({ transactionStatus }: TransferQuery): PagedList<TransferFacts, Transfer> {
+function listFor({ transactionStatus }: TransferQuery): PagedList<TransferPageFacts, Transfer> {
   if (transactionStatus === undefined) return TRANSFERS;
   return transactionStatus === 'completed' ? OF_COMPLETED : OF_NOT_COMPLETED;
 }

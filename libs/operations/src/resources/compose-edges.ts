@@ -1,0 +1,127 @@
+import type { Account, ExecutedTransfer, Recipient, Transaction } from '@banking/domain';
+import type { Reference } from '../reference/reference.js';
+import { column, type Columns, joined, packed, unpacking } from './columns.js';
+import { composeAccount, packedAccount } from './compose-account.js';
+import { byId, type PackedRows, packedRows, rowsOf } from './compose-page.js';
+import { composeRecipient, packedRecipient } from './compose-recipient.js';
+import {
+  composeTransaction,
+  orderIdOf,
+  REMITTANCE_COLUMNS,
+  remittanceOf,
+  TRANSACTION_COLUMNS,
+  type TransactionRow,
+  transfersOf,
+} from './compose-transaction.js';
+import { composeTransfer, TRANSFER_COLUMNS, type TransferRow } from './compose-transfer.js';
+
+/** What the edges of a page are composed of. */
+export interface EdgeFacts {
+  readonly transactions: PackedRows;
+  readonly transfers: PackedRows;
+  readonly accounts: PackedRows;
+  readonly recipients: PackedRows;
+}
+
+/** A transaction with the order that it carries out and its tracking. */
+interface LinkedTransaction extends Omit<TransactionRow, 'transfers'> {
+  readonly orderId: number | null;
+  readonly remittance: readonly unknown[] | null;
+}
+const LINKED_TRANSACTION: Columns<LinkedTransaction> = {
+  ...TRANSACTION_COLUMNS,
+  orderId: (x) => orderIdOf({ workspaceId: `${x}.workspace_id`, id: `${x}.id` }),
+  remittance: () => `case when m.id is not null then ${packed(REMITTANCE_COLUMNS, 'm')} end`,
+};
+/** A transfer with the ids of its edges. */
+export interface LinkedTransfer extends TransferRow {
+  readonly transactionId: number;
+  readonly accountId: number;
+  readonly recipientId: number | null;
+}
+const LINKED_TRANSFER: Columns<LinkedTransfer> = {
+  ...TRANSFER_COLUMNS,
+  transactionId: column('transaction_id'),
+  accountId: column('account_id'),
+  recipientId: column('recipient_id'),
+};
+const ACCOUNT = packedAccount('a');
+const RECIPIENT = packedRecipient('r');
+
+const transactionOf = unpacking(LINKED_TRANSACTION);
+const transferOf = unpacking(LINKED_TRANSFER);
+
+/** The distinct values of a column that are not null, as `id`. */
+const idsIn = (name: string, table: string) => `select ${name} as id from ${table} where ${name} is not null`;
+
+/**
+ * The edges of a page whose rows have an account and may have a recipient.
+ *
+ * @param from the table expression with the `transaction_id` of the items
+ */
+export const edgesOf = (from: string): { readonly tables: string; readonly columns: string } => ({
+  tables: `, linked_transaction as materialized (${idsIn('transaction_id', from)} group by 1),
+     linked_transfer as materialized (
+       select s.* from linked_transaction i
+       cross join lateral ${transfersOf({ workspaceId: '$1', id: 'i.id' })} s),
+     linked_account as materialized (${idsIn('account_id', 'linked_transfer')} union ${idsIn('account_id', 'page')}),
+     linked_recipient as materialized (${idsIn('recipient_id', 'page')} group by 1)`,
+  columns: `${packedRows(
+    packed(LINKED_TRANSACTION, 'x'),
+    `${rowsOf('transaction', 'x', 'linked_transaction')}
+     ${joined('remittance', 'm', 'l.workspace_id = x.workspace_id and l.transaction_id = x.id')}`,
+  )} as transactions,
+   ${packedRows(packed(LINKED_TRANSFER, 's'), 'linked_transfer s', 's.id')} as transfers,
+   ${packedRows(ACCOUNT.packed, rowsOf('account', 'a', 'linked_account'))} as accounts,
+   ${packedRows(RECIPIENT.packed, `${rowsOf('recipient', 'r', 'linked_recipient')} ${RECIPIENT.joins}`)} as recipients`,
+});
+
+/** The edges of a page, each composed once. */
+export class Edges {
+  readonly transfers: ReadonlyMap<number, LinkedTransfer>;
+  private readonly accounts: ReadonlyMap<number, Account>;
+  private readonly recipients: ReadonlyMap<number, Recipient>;
+  private readonly transactions: ReadonlyMap<number, Transaction>;
+
+  constructor(reference: Reference, facts: EdgeFacts) {
+    this.accounts = byId((facts.accounts ?? []).map((values) => composeAccount(reference, ACCOUNT.rowOf(values))));
+    // Each row is that of a recipient, so there is one.
+    this.recipients = byId(
+      (facts.recipients ?? []).map((values) => composeRecipient(reference, RECIPIENT.rowOf(values))!),
+    );
+    const transfers = (facts.transfers ?? []).map(transferOf);
+    this.transfers = new Map(transfers.map((row) => [Number(row.transferId), row]));
+    const executed = new Map<number, ExecutedTransfer[]>();
+    for (const row of transfers) {
+      const all = executed.get(row.transactionId);
+      const transfer = composeTransfer(row, this.account(row.accountId), {});
+      if (all) all.push(transfer);
+      else executed.set(row.transactionId, [transfer]);
+    }
+    this.transactions = byId(
+      (facts.transactions ?? []).map((values) => {
+        const row = transactionOf(values);
+        const id = Number(row.transactionId);
+        return composeTransaction({ ...row, ...remittanceOf(row.remittance) }, row.orderId, executed.get(id) ?? []);
+      }),
+    );
+  }
+
+  account(id: number): Account {
+    return known(this.accounts, id);
+  }
+
+  recipient(id: number | null): Recipient | null {
+    return id === null ? null : known(this.recipients, id);
+  }
+
+  transaction(id: number | null): Transaction | null {
+    return id === null ? null : known(this.transactions, id);
+  }
+}
+
+function known<T>(rows: ReadonlyMap<number, T>, id: number): T {
+  const row = rows.get(id);
+  if (row === undefined) throw new Error('a page lacks a row that its items refer to');
+  return row;
+}
