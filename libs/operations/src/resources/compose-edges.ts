@@ -108,20 +108,16 @@ export class Edges {
   }
 
   account(id: number): Account {
-    return known(this.accounts, id);
+    const account = this.accounts.get(id);
+    if (account === undefined) throw new Error(`a page lacks the account of an item`);
+    return account;
   }
 
   recipient(id: number | null): Recipient | null {
-    return id === null ? null : known(this.recipients, id);
+    return id === null ? null : (this.recipients.get(id) ?? null);
   }
 
   transaction(id: number | null): Transaction | null {
-    return id === null ? null : known(this.transactions, id);
+    return id === null ? null : (this.transactions.get(id) ?? null);
   }
-}
-
-function known<T>(rows: ReadonlyMap<number, T>, id: number): T {
-  const row = rows.get(id);
-  if (row === undefined) throw new Error('a page lacks a row that its items refer to');
-  return row;
 }
