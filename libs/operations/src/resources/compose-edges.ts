@@ -1,4 +1,4 @@
-import type { Account, ExecutedTransfer, Recipient, Transaction } from '@banking/domain';
+import { LIMIT_MAX, type Account, type ExecutedTransfer, type Recipient, type Transaction } from '@banking/domain';
 import type { Reference } from '../reference/reference.js';
 import { column, type Columns, joined, packed, unpacking } from './columns.js';
 import { composeAccount, packedAccount } from './compose-account.js';
@@ -51,21 +51,26 @@ const RECIPIENT = packedRecipient('r');
 const transactionOf = unpacking(LINKED_TRANSACTION);
 const transferOf = unpacking(LINKED_TRANSFER);
 
-/** The distinct values of a column that are not null, as `id`. */
-const idsIn = (name: string, table: string) => `select ${name} as id from ${table} where ${name} is not null`;
+/** The page, with a limit that the planner knows: it sizes a hash table for distinct values by the number of rows. */
+const PAGE = `(select * from page limit ${LIMIT_MAX + 1}) p`;
+
+/** The transactions of a page whose rows have one each. */
+export const TRANSACTIONS_OF_PAGE = `select p.transaction_id as id from ${PAGE} group by p.transaction_id`;
 
 /**
  * The edges of a page whose rows have an account and may have a recipient.
  *
- * @param from the table expression with the `transaction_id` of the items
+ * @param transactionIds the query of the distinct `id` of its transactions
  */
-export const edgesOf = (from: string): { readonly tables: string; readonly columns: string } => ({
-  tables: `, linked_transaction as materialized (${idsIn('transaction_id', from)} group by 1),
+export const edgesOf = (transactionIds: string): { readonly tables: string; readonly columns: string } => ({
+  tables: `, linked_transaction as materialized (${transactionIds}),
      linked_transfer as materialized (
        select s.* from linked_transaction i
        cross join lateral ${transfersOf({ workspaceId: '$1', id: 'i.id' })} s),
-     linked_account as materialized (${idsIn('account_id', 'linked_transfer')} union ${idsIn('account_id', 'page')}),
-     linked_recipient as materialized (${idsIn('recipient_id', 'page')} group by 1)`,
+     linked_account as materialized (
+       select u.id from (select account_id as id from linked_transfer union all select p.account_id from ${PAGE}) u group by u.id),
+     linked_recipient as materialized (
+       select p.recipient_id as id from ${PAGE} where p.recipient_id is not null group by p.recipient_id)`,
   columns: `${packedRows(
     packed(LINKED_TRANSACTION, 'x'),
     `${rowsOf('transaction', 'x', 'linked_transaction')}

@@ -41,7 +41,8 @@ export interface OrderPageFacts extends EdgeFacts {
   readonly executions: PackedRows;
 }
 
-const EDGES = edgesOf('linked_execution');
+/** A transaction carries out one execution at most. */
+const EDGES = edgesOf('select transaction_id as id from linked_execution where transaction_id is not null');
 
 /** A page of orders, each with its latest executions in the order of their sequence. */
 export const ORDER_PAGE: ComposedPage<OrderPageFacts, Order> = {

@@ -21,7 +21,7 @@ import { composeTransfer, TRANSFER_COLUMNS, type TransferRow } from './compose-t
 import { joined } from './columns.js';
 import { type Composed, selectedOf } from './composed.js';
 import { type ComposedPage } from './compose-page.js';
-import { type EdgeFacts, Edges, edgesOf } from './compose-edges.js';
+import { type EdgeFacts, Edges, edgesOf, TRANSACTIONS_OF_PAGE } from './compose-edges.js';
 import { withoutNulls } from './without-nulls.js';
 
 export type TransferFacts = TransferRow &
@@ -58,7 +58,7 @@ export const TRANSFER: Composed<TransferFacts, Transfer> = {
 
 export type TransferPageFacts = EdgeFacts;
 
-const EDGES = edgesOf('page');
+const EDGES = edgesOf(TRANSACTIONS_OF_PAGE);
 
 /** A page of transfers. Each is one of the transfers of its transaction. */
 export const TRANSFER_PAGE: ComposedPage<TransferPageFacts, Transfer> = {
