@@ -17,6 +17,7 @@ import { respondToPreflight } from './cross-origin.js';
 import { bodyOf } from './error-response.js';
 import { boundHandlers } from './handler-deadline.js';
 import { readJsonBodies } from './json-body.js';
+import { jsonBytes } from './json-bytes.js';
 import { HANDLER_TIMEOUT_MS, LIMITS, WITHDRAW_AFTER_MS } from './limits.js';
 import { setPublicPath } from './public-url.js';
 import type { RequestContext } from './request-context.js';
@@ -136,6 +137,6 @@ export function prepareServer(
  */
 function sendJsonAsBytes(server: FastifyInstance): void {
   // Fastify accepts bytes, although its types declare a text only.
-  const bytesOf = (payload: unknown) => Buffer.from(JSON.stringify(payload)) as unknown as string;
+  const bytesOf = (payload: unknown) => jsonBytes(payload) as unknown as string;
   server.setReplySerializer(bytesOf);
 }
