@@ -4,7 +4,7 @@ import { compareAll, counted, type Effort, type ComparisonPlan, type Result, res
 import { recordResponse, requireSameResponse } from './response.js';
 import { startControl } from './control.js';
 import type { BenchTarget } from './service.js';
-import { inWorkshop, makeWorld, type World } from './world.js';
+import { analyzeWorld, inWorkshop, makeWorld, type World } from './world.js';
 
 export interface ListsOptions extends Effort {
   readonly transfers: number;
@@ -42,6 +42,7 @@ export function benchLists(options: ListsOptions): Promise<Result> {
     const comparisons = await compareAll([deep], options);
 
     await makePayers(world.dataDir, PAYERS);
+    await analyzeWorld(world.dataDir);
     const control = runs(await controlOf(world));
     for (const limit of LIMITS) await requireSameResponse(pathOf(limit), service, control);
     const lean = LIMITS.map((limit): ComparisonPlan => ({

@@ -54,6 +54,13 @@ export async function withProcesses<T>(work: (runs: Workshop['runs']) => Promise
   }
 }
 
+/** Gives all tables of a database their statistics. */
+export async function analyzeWorld(dataDir: string): Promise<void> {
+  const embedded = await attachEmbeddedServer({ dataDir });
+  await analyzeTables(embedded.connection, SCHEMA);
+  await embedded.detach();
+}
+
 /** Makes demo data with this many transfers in its books, and starts a service on it. */
 export async function makeWorld(
   dataDir: string,
@@ -70,9 +77,7 @@ export async function makeWorld(
       tenths = Math.floor((10 * there) / transfers);
       onProgress(`  ${there} of ${transfers}`);
     });
-    const embedded = await attachEmbeddedServer({ dataDir });
-    await analyzeTables(embedded.connection, SCHEMA);
-    await embedded.detach();
+    await analyzeWorld(dataDir);
     const demo = await readDemoIds(deployment.database);
     // Half of the requested transfers are those of the demo data, one of each kind. The other half are spread over the books.
     const kinds = Object.values(demo?.transfers ?? {});
