@@ -40,7 +40,7 @@ describe('a page of a list', () => {
   it.each(['listTransfers', 'listOrders'] as const)('reads each row once: %s', async (list) => {
     const [settings, bound] = await sentBy(database, () => service[list](scope, { limit: 500 }));
 
-    const [, [row]] = await database.pipeline({ workspaces: [scope.workspaceId] }, [settings!, bound!] as const);
+    const [, [row]] = await database.pipeline({ workspaces: [world.payers.workspaceId] }, [settings!, bound!] as const);
 
     const { places, ...tables } = row as Record<string, readonly (readonly unknown[])[]>;
     for (const [table, rows] of Object.entries(tables)) {
@@ -54,11 +54,12 @@ describe('a page of a list', () => {
     const { items } = await service.listTransfers(scope, { limit: 500 });
 
     const edges = items.map((item) => item.edges);
-    for (const linked of [
+    const all: readonly (readonly { readonly id: number }[])[] = [
       edges.flatMap(({ account }) => account ?? []),
       edges.flatMap(({ recipient }) => recipient ?? []),
       edges.flatMap(({ transaction }) => transaction ?? []),
-    ]) {
+    ];
+    for (const linked of all) {
       expect(linked.length).toBeGreaterThan(new Set(linked).size);
       expect(new Set(linked).size).toBe(new Set(linked.map(({ id }) => id)).size);
     }
