@@ -28,11 +28,11 @@ interface LinkedTransaction extends Omit<TransactionRow, 'transfers'> {
   readonly orderId: number | null;
   readonly remittance: readonly unknown[] | null;
 }
-const LINKED_TRANSACTION: Columns<LinkedTransaction> = {
+const linkedTransaction = (orderId: string): Columns<LinkedTransaction> => ({
   ...TRANSACTION_COLUMNS,
-  orderId: (x) => orderIdOf({ workspaceId: `${x}.workspace_id`, id: `${x}.id` }),
+  orderId: () => orderId,
   remittance: () => `case when m.id is not null then ${packed(REMITTANCE_COLUMNS, 'm')} end`,
-};
+});
 /** A transfer with the ids of its edges. */
 export interface LinkedTransfer extends TransferRow {
   readonly transactionId: number;
@@ -48,22 +48,31 @@ const LINKED_TRANSFER: Columns<LinkedTransfer> = {
 const ACCOUNT = packedAccount('a');
 const RECIPIENT = packedRecipient('r');
 
-const transactionOf = unpacking(LINKED_TRANSACTION);
+const transactionOf = unpacking(linkedTransaction(''));
 const transferOf = unpacking(LINKED_TRANSFER);
 
 /** The page, with a limit that the planner knows: it sizes a hash table for distinct values by the number of rows. */
 const PAGE = `(select * from page limit ${LIMIT_MAX + 1}) p`;
 
-/** The transactions of a page whose rows have one each. */
-export const TRANSACTIONS_OF_PAGE = `select p.transaction_id as id from ${PAGE} group by p.transaction_id`;
+interface LinkedTransactions {
+  /** The query of their distinct `id`. */
+  readonly ids: string;
+  /** SQL of the order that a transaction `x` carries out, over a row `i` of the query. */
+  readonly orderId: string;
+}
 
-/**
- * The edges of a page whose rows have an account and may have a recipient.
- *
- * @param transactionIds the query of the distinct `id` of its transactions
- */
-export const edgesOf = (transactionIds: string): { readonly tables: string; readonly columns: string } => ({
-  tables: `, linked_transaction as materialized (${transactionIds}),
+/** The transactions of a page whose rows have one each. */
+export const TRANSACTIONS_OF_PAGE: LinkedTransactions = {
+  ids: `select p.transaction_id as id from ${PAGE} group by p.transaction_id`,
+  orderId: orderIdOf({ workspaceId: 'x.workspace_id', id: 'x.id' }),
+};
+
+/** The edges of a page whose rows have an account and may have a recipient. */
+export const edgesOf = ({
+  ids,
+  orderId,
+}: LinkedTransactions): { readonly tables: string; readonly columns: string } => ({
+  tables: `, linked_transaction as materialized (${ids}),
      linked_transfer as materialized (
        select s.* from linked_transaction i
        cross join lateral ${transfersOf({ workspaceId: '$1', id: 'i.id' })} s),
@@ -72,7 +81,7 @@ export const edgesOf = (transactionIds: string): { readonly tables: string; read
      linked_recipient as materialized (
        select p.recipient_id as id from ${PAGE} where p.recipient_id is not null group by p.recipient_id)`,
   columns: `${packedRows(
-    packed(LINKED_TRANSACTION, 'x'),
+    packed(linkedTransaction(orderId), 'x'),
     `${rowsOf('transaction', 'x', 'linked_transaction')}
      ${joined('remittance', 'm', 'l.workspace_id = x.workspace_id and l.transaction_id = x.id')}`,
   )} as transactions,

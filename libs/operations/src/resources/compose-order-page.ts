@@ -42,7 +42,10 @@ export interface OrderPageFacts extends EdgeFacts {
 }
 
 /** A transaction carries out one execution at most. */
-const EDGES = edgesOf('select transaction_id as id from linked_execution where transaction_id is not null');
+const EDGES = edgesOf({
+  ids: 'select transaction_id as id, order_id from linked_execution where transaction_id is not null',
+  orderId: 'i.order_id',
+});
 
 /** A page of orders, each with its latest executions in the order of their sequence. */
 export const ORDER_PAGE: ComposedPage<OrderPageFacts, Order> = {
