@@ -1,7 +1,6 @@
 import { asCommitInDoubt, asUnavailable, ConnectionLost } from './failures.js';
 import type { PipelineResults } from './pipeline-results.js';
 import { bindScope, type RlsScope } from './rls-scope.js';
-import type { Rest } from './pipeline.js';
 import type { Session } from './session.js';
 import { bind, sqlStatement, type BoundStatement, type RowsOfEach } from './sql-statement.js';
 
@@ -29,13 +28,11 @@ export interface DbTransaction {
   /**
    * Sends the last statements, if any, with COMMIT behind them, in one round trip. Once it resolves, they have happened.
    *
-   * @param rest returns more statements, which come before COMMIT, while the server carries out `bound`. Their rows are not returned.
-   * If it throws, nothing has happened, and that is thrown.
    * @throws CommitInDoubtError when the connection was lost before the response: it may have happened.
    * @throws Error when COMMIT answered ROLLBACK, because an earlier pipeline had failed; nothing has happened.
    * @throws as `pipeline` does; nothing has happened.
    */
-  commit<const T extends readonly BoundStatement<unknown>[] = []>(bound?: T, rest?: Rest): Promise<RowsOfEach<T>>;
+  commit<const T extends readonly BoundStatement<unknown>[] = []>(bound?: T): Promise<RowsOfEach<T>>;
 }
 
 const begin = bind(sqlStatement('begin', 'begin'));
@@ -62,17 +59,14 @@ export class SessionTx implements DbTransaction {
     return this.send(bound, asCommitInDoubt);
   }
 
-  async commit<const T extends readonly BoundStatement<unknown>[] = []>(
-    bound?: T,
-    rest?: Rest,
-  ): Promise<RowsOfEach<T>> {
+  async commit<const T extends readonly BoundStatement<unknown>[] = []>(bound?: T): Promise<RowsOfEach<T>> {
     const opening = this.opening();
-    const calls: BoundStatement<unknown>[] = [...opening, ...(bound ?? [])];
+    const calls: BoundStatement<unknown>[] = [...opening, ...(bound ?? []), commit];
     this.isOver = true;
-    const { rows, tags } = await this.sendCommit(calls, rest);
+    const { rows, tags } = await this.sendCommit(calls);
     const tag = tags.at(-1);
     if (tag !== 'COMMIT') throw new Error(`COMMIT answered ${tag}: an earlier statement had failed`);
-    return rows.slice(opening.length, calls.length) as RowsOfEach<T>;
+    return rows.slice(opening.length, -1) as RowsOfEach<T>;
   }
 
   /** Rolls back what was not committed. Never throws: where ROLLBACK fails, the end of the connection rolls back. */
@@ -107,15 +101,11 @@ export class SessionTx implements DbTransaction {
   }
 
   /** COMMIT is durable once its tag is received, even if the connection is lost afterwards. */
-  private async sendCommit(
-    calls: readonly BoundStatement<unknown>[],
-    rest: Rest | undefined,
-  ): Promise<PipelineResults> {
+  private async sendCommit(calls: readonly BoundStatement<unknown>[]): Promise<PipelineResults> {
     try {
-      if (!rest) return await this.session.send([...calls, commit]);
-      return await this.session.send(calls, async () => [...(await rest()), commit]);
+      return await this.session.send(calls);
     } catch (error) {
-      if (error instanceof ConnectionLost && error.received.tags.at(-1) === 'COMMIT') return error.received;
+      if (error instanceof ConnectionLost && error.received.tags.length === calls.length) return error.received;
       throw asUnavailable(asCommitInDoubt(error));
     }
   }

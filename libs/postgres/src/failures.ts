@@ -28,7 +28,7 @@ export class ConnectionLost extends Error {
 
   /**
    * @param received the results of the statements that were complete before
-   * @param wasSent whether all of it was handed to the connection; else the server cannot have carried out its last statement
+   * @param wasSent whether any of it was handed to the connection; else the server cannot have carried it out
    */
   constructor(
     readonly received: PipelineResults,

@@ -9,7 +9,6 @@ export { bind, sqlStatement, type BoundStatement, type RowsOfEach, type SqlState
 export { Database, type DatabaseOptions } from './database.js';
 export type { ConnectionOptions } from './session-pool.js';
 export type { DbTransaction } from './db-transaction.js';
-export type { Rest } from './pipeline.js';
 export { bisect } from './bisect.js';
 export { BatchedCalls } from './batched-calls.js';
 export { IdBlocks } from './id-blocks.js';

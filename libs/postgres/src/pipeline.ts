@@ -27,9 +27,6 @@ interface Wire {
   sync(): void;
 }
 
-/** Makes the last statements of a pipeline. */
-export type Rest = () => Promise<readonly BoundStatement<unknown>[]>;
-
 const COLUMNS_NONE: readonly Column[] = [];
 
 /**
@@ -50,66 +47,37 @@ export class Pipeline implements Submittable {
   private columns: readonly Column[] | undefined;
   private current: Record<string, unknown>[] = [];
   private failure: { error: unknown } | undefined;
-  /** Whether all statements were handed to the connection. */
   private isSent = false;
-  private isOver = false;
-  private readonly calls: BoundStatement<unknown>[];
 
   /**
    * @param prepared the prepared statements of this connection, kept up to date by the pipeline; undefined sends every
    *   statement with its text and without a name.
-   * @param rest returns more statements, while the server carries out the first. If it fails, the server receives no more of them.
    */
   constructor(
-    calls: readonly BoundStatement<unknown>[],
+    private readonly calls: readonly BoundStatement<unknown>[],
     private readonly prepared: Map<string, Prepared> | undefined,
-    private readonly rest?: Rest,
   ) {
-    this.calls = [...calls];
     this.results = new Promise((resolve, reject) => (this.settle = { resolve, reject }));
     this.results.catch(() => undefined);
   }
 
   submit(connection: Connection): void {
+    this.isSent = true;
     const wire = connection as unknown as Wire;
-    this.hand(wire, this.calls, this.rest === undefined);
-    this.columns = this.columnsKnown();
-    // A message that cannot be written leaves the connection in an unknown state.
-    if (this.rest) this.handRest(wire, this.rest).catch((error: unknown) => this.lose(error));
-  }
-
-  /** Sends nothing of the rest after an error. The server would skip it. */
-  private async handRest(wire: Wire, rest: Rest): Promise<void> {
-    let more: readonly BoundStatement<unknown>[] = [];
-    try {
-      more = await rest();
-    } catch (error) {
-      this.failure ??= { error };
-    }
-    if (this.isOver) return;
-    if (this.failure !== undefined) more = [];
-    const isWaiting = this.tags.length === this.calls.length;
-    this.calls.push(...more);
-    if (isWaiting) this.columns = this.columnsKnown();
-    this.hand(wire, more, true);
-  }
-
-  /** @param isLast whether Sync follows */
-  private hand(wire: Wire, calls: readonly BoundStatement<unknown>[], isLast: boolean): void {
-    this.isSent = isLast && this.failure === undefined;
     wire.stream.cork();
     try {
-      for (const { statement, values } of calls) {
+      for (const { statement, values } of this.calls) {
         const name = this.prepared === undefined ? '' : statement.name;
         this.parseUnlessKnown(wire, name, statement.text);
         wire.bind({ statement: name, values });
         if (this.prepared?.get(name)?.columns === undefined) wire.describe({ type: 'P' });
         wire.execute({});
       }
-      if (isLast) wire.sync();
+      wire.sync();
     } finally {
       wire.stream.uncork();
     }
+    this.columns = this.columnsKnown();
   }
 
   /** The server has parsed the next statement and keeps it, even if its execution fails. */
@@ -168,14 +136,12 @@ export class Pipeline implements Submittable {
 
   /** The server has answered the Sync. */
   complete(): void {
-    this.isOver = true;
     if (this.failure !== undefined) this.settle.reject(this.failure.error);
     else this.settle.resolve({ rows: this.rows, tags: this.tags });
   }
 
   /** The connection is lost, or was closed because it did not answer. */
   lose(cause: unknown): void {
-    this.isOver = true;
     const received = { rows: this.rows, tags: this.tags };
     this.settle.reject(new ConnectionLost(received, this.isSent, this.failure?.error ?? cause));
   }

@@ -1,6 +1,6 @@
 import type { Connection, PoolClient } from 'pg';
 import { isConnectionUnusableAfter } from './failures.js';
-import { Pipeline, type Prepared, type Rest } from './pipeline.js';
+import { Pipeline, type Prepared } from './pipeline.js';
 import type { PipelineResults } from './pipeline-results.js';
 import type { BoundStatement } from './sql-statement.js';
 
@@ -75,27 +75,15 @@ export class Session {
    * Sends statements in one round trip and waits until the server has answered all of them. The limit is that of one statement and a
    * second, however many they are. A connection that exceeds it is closed, at which the server ends the statement.
    *
-   * @param rest returns more statements, while the server carries out the first; what it throws is thrown
    * @throws DatabaseError with the statement's name added as `statement`.
    * @throws ConnectionLost when the connection ended or did not answer in time; it is then closed.
    * @throws Error when another pipeline is not complete yet, or two texts share a name: errors of the calling code.
    */
-  async send(calls: readonly BoundStatement<unknown>[], rest?: Rest): Promise<PipelineResults> {
+  async send(calls: readonly BoundStatement<unknown>[]): Promise<PipelineResults> {
     if (this.pipeline !== undefined)
       throw new Error('a connection carries one pipeline at a time: await the one before');
     calls.forEach((call) => this.expectOneText(call));
-    let failureOfRest: { readonly error: unknown } | undefined;
-    const checkedRest = async () => {
-      try {
-        const more = (await rest?.()) ?? [];
-        more.forEach((call) => this.expectOneText(call));
-        return more;
-      } catch (error) {
-        failureOfRest = { error };
-        throw error;
-      }
-    };
-    const pipeline = new Pipeline(calls, this.prepared, rest && checkedRest);
+    const pipeline = new Pipeline(calls, this.prepared);
     const limitMs = Math.max(0, this.options.statementTimeoutMs + GRACE_MS - this.waitedMs);
     this.waitedMs = 0;
     const sentAtMs = performance.now();
@@ -105,7 +93,7 @@ export class Session {
     try {
       return await pipeline.results;
     } catch (error) {
-      throw error === failureOfRest?.error ? error : this.withStatementName(error, pipeline);
+      throw this.withStatementName(error, pipeline);
     } finally {
       clearTimeout(deadline);
     }

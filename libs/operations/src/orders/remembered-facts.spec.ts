@@ -141,6 +141,22 @@ describe.each([
   });
 });
 
+it.each<[string, (named: Parties) => Promise<unknown>, object?]>([
+  ['the recipient was deleted', ({ recipientId }) => at.service.deleteRecipient(at.ada, { recipientId })],
+  ['the account was disabled', ({ accountId }) => at.service.changeAccount(at.ada, { accountId, status: 'disabled' })],
+  ['the amount is too small', () => Promise.resolve(), { amount: '1' }],
+])('refuses a used external reference first, also if %s', async (_, change, more = {}) => {
+  const named = await parties(abroad);
+  const externalReference = `R-${named.accountId}`;
+  await place(at.service, named, { externalReference });
+
+  await change(named);
+
+  await expect(place(at.service, named, { externalReference, ...more })).rejects.toMatchObject({
+    reason: 'external_reference_reused',
+  });
+});
+
 it('reads the clock for the schedule of each order', async () => {
   const named = await parties(abroad);
   await place(at.service, named);

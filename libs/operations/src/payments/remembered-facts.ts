@@ -17,8 +17,9 @@ export interface RememberedPayment {
 export class RememberedFacts {
   private readonly facts = new Map<string, PaymentFacts>();
 
-  recall({ workspaceId, accountId, recipientId }: NamedPayment): RememberedPayment | undefined {
-    const payment = { workspaceId, accountId, recipientId };
+  /** An external reference that is taken makes the facts behind the locks differ. */
+  recall({ workspaceId, accountId, recipientId, externalReference }: NamedPayment): RememberedPayment | undefined {
+    const payment = { workspaceId, accountId, recipientId, externalReference };
     const name = nameOf(payment);
     const facts = this.facts.get(name);
     if (!facts) return undefined;

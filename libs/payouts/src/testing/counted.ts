@@ -31,9 +31,9 @@ function countedTx(tx: DbTransaction, count: (bound?: readonly BoundStatement<un
       count(bound);
       return tx.change(bound);
     },
-    commit: (bound, rest) => {
+    commit: (bound) => {
       count(bound);
-      return tx.commit(bound, rest);
+      return tx.commit(bound);
     },
   };
 }

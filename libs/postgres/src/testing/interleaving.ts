@@ -106,11 +106,11 @@ export class Interleaving {
     return {
       pipeline: (bound) => this.step(`tx: ${labelOf(bound)}`, () => tx.pipeline(bound)),
       change: (bound) => this.step(`change: ${labelOf(bound)}`, () => tx.change(bound)),
-      commit: (bound, rest) =>
+      commit: (bound) =>
         this.step(`commit: ${labelOf(bound ?? [])}`, async () => {
           const fate = this.commitFates.pop() ?? 'done';
           if (fate === 'lost before') throw new CommitInDoubtError(new Error(fate));
-          const rows = await tx.commit(bound, rest);
+          const rows = await tx.commit(bound);
           if (fate === 'lost after') throw new CommitInDoubtError(new Error(fate));
           return rows;
         }),
