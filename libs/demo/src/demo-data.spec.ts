@@ -95,9 +95,9 @@ function interrupted(database: Database, after: number): Database {
         work({
           pipeline: (bound) => tx.pipeline(bound),
           change: (bound) => tx.change(bound),
-          commit: async (bound, rest) => {
+          commit: async (bound) => {
             step();
-            return tx.commit(bound, rest);
+            return tx.commit(bound);
           },
         }),
       options,

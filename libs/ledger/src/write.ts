@@ -1,11 +1,4 @@
-import {
-  bind,
-  sqlStatement,
-  type BoundStatement,
-  type DbTransaction,
-  type Rest,
-  type RowsOfEach,
-} from '@banking/postgres';
+import { bind, sqlStatement, type BoundStatement, type DbTransaction, type RowsOfEach } from '@banking/postgres';
 import type { PostedTransaction } from './proposal.js';
 
 /** Inserts in the order of the unique key of returns. Two batches with the same keys wait for each other and cannot deadlock. */
@@ -51,13 +44,29 @@ export async function write<const T extends readonly BoundStatement<unknown>[] =
   return beside;
 }
 
+/** The statements of fewer transactions are made sooner than a round trip takes. */
+const OVERLAPPED_MIN = 8;
+
 /**
- * Writes as `write` does. The server writes the transactions while `rest` makes the other statements.
+ * Writes as `write` does. The database writes many transactions while `rest` makes the other statements, in a round trip of its own.
  *
- * @throws what `rest` throws; nothing was written
+ * @throws what `rest` throws, and as `write` does; nothing was written
  */
-export async function writeFirst(tx: DbTransaction, posted: readonly PostedTransaction[], rest: Rest): Promise<void> {
-  await tx.commit(posted.length === 0 ? [] : booksStatements(posted), rest);
+export async function writeFirst(
+  tx: DbTransaction,
+  posted: readonly PostedTransaction[],
+  rest: () => Promise<readonly BoundStatement<unknown>[]>,
+): Promise<void> {
+  const books = posted.length === 0 ? [] : booksStatements(posted);
+  if (posted.length < OVERLAPPED_MIN) {
+    await tx.commit([...books, ...(await rest())]);
+    return;
+  }
+  // Both end before the database transaction may be closed.
+  const [written, made] = await Promise.allSettled([tx.change(books), rest()]);
+  if (written.status === 'rejected') throw written.reason;
+  if (made.status === 'rejected') throw made.reason;
+  await tx.commit(made.value);
 }
 
 function booksStatements(posted: readonly PostedTransaction[]): BoundStatement<unknown>[] {

@@ -19,11 +19,11 @@ interface WaitingOrder {
   isTaken: boolean;
 }
 
-/** Carries out a batch; see `postOrders`. Calls `onCommit` when the batch is decided and its COMMIT has been sent. */
+/** Carries out a batch; see `postOrders`. Calls `onDecided` when the batch is decided and the database writes it. */
 export type PostBatch = (
   orders: readonly PreparedOrder[],
   waitsForLocks: boolean,
-  onCommit: () => void,
+  onDecided: () => void,
 ) => Promise<readonly OrderOutcome[]>;
 
 /** A larger batch holds its locks for longer and gains no throughput. */
@@ -126,18 +126,18 @@ export class OrderBatcher {
     this.runningBatches += 1;
     this.isDeciding = true;
     let isDecided = false;
-    const onCommit = () => {
+    const onDecided = () => {
       if (isDecided) return;
       isDecided = true;
       this.isDeciding = false;
       this.decideNext();
     };
-    const locked = await this.carryOut(batch, false, onCommit);
+    const locked = await this.carryOut(batch, false, onDecided);
     locked.forEach((waiting) => this.moveToContended(waiting));
     for (const account of new Set(locked.map((waiting) => waiting.account))) this.followContended(account);
     for (const account of accounts) this.runningAccounts.delete(account);
     this.runningBatches -= 1;
-    onCommit();
+    onDecided();
     this.decideNext();
   }
 
@@ -145,11 +145,11 @@ export class OrderBatcher {
   private async carryOut(
     batch: readonly WaitingOrder[],
     waitsForLocks: boolean,
-    onCommit: () => void = () => undefined,
+    onDecided: () => void = () => undefined,
   ): Promise<WaitingOrder[]> {
     if (batch.length === 0) return [];
     const orders = batch.map(({ order }) => order);
-    const outcomes = await this.postBatch(orders, waitsForLocks, onCommit).catch((error: Error) =>
+    const outcomes = await this.postBatch(orders, waitsForLocks, onDecided).catch((error: Error) =>
       orders.map(() => failure(error)),
     );
     return batch.filter((waiting, index) => {

@@ -47,8 +47,8 @@ export class OrderService {
     );
     this.batcher =
       batcher ??
-      new OrderBatcher((orders, waitsForLocks, onCommit) =>
-        postOrders({ books, reference: this.reading.reference }, orders, waitsForLocks, onCommit),
+      new OrderBatcher((orders, waitsForLocks, onDecided) =>
+        postOrders({ books, reference: this.reading.reference }, orders, waitsForLocks, onDecided),
       );
     this.orderIds = new IdBlocks(database, 'customer_order_id_seq');
     this.executionIds = new IdBlocks(database, 'execution_id_seq');

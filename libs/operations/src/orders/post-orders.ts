@@ -27,18 +27,18 @@ export interface OrderPosting {
  * each order is `failed` with `CommitInDoubtError`, or refused with `unavailable`.
  *
  * @param waitsForLocks whether to wait for rows that another session has locked, or to leave their orders out
- * @param onCommit called when the batch is decided, and its writes and COMMIT have been sent
+ * @param onDecided called when the batch is decided, and the database writes it
  * @returns an outcome for each order, in their order
  */
 export async function postOrders(
   posting: OrderPosting,
   orders: readonly PreparedOrder[],
   waitsForLocks: boolean,
-  onCommit: () => void = () => undefined,
+  onDecided: () => void = () => undefined,
 ): Promise<readonly OrderOutcome[]> {
   return bisect<PreparedOrder, OrderOutcome>(
     orders,
-    (batch) => postBatch(posting, batch, waitsForLocks, onCommit),
+    (batch) => postBatch(posting, batch, waitsForLocks, onDecided),
     (order, error) => (error instanceof DatabaseError ? outcomeOfRejection(posting, order, error) : failure(error)),
   );
 }
@@ -47,7 +47,7 @@ async function postBatch(
   { books, reference }: OrderPosting,
   orders: readonly PreparedOrder[],
   waitsForLocks: boolean,
-  onCommit: () => void,
+  onDecided: () => void,
 ): Promise<OrderOutcome[]> {
   const posting = await preparePosting(books, orders.map(proposalOf));
   const workspaces = [...new Set([...posting.workspaces, ...orders.map(({ workspaceId }) => workspaceId)])];
@@ -60,7 +60,7 @@ async function postBatch(
     }));
   const { decisions, resources } = await books.database.transaction({ workspaces }, async (tx) => {
     const locked = await lockOrders(tx, posting, orders, waitsForLocks);
-    return writeDecisions(tx, decideOrders(locked.context, locked.lockedOrders), locked.accounts, compose, onCommit);
+    return writeDecisions(tx, decideOrders(locked.context, locked.lockedOrders), locked.accounts, compose, onDecided);
   });
   return Promise.all(decisions.map((decision) => outcomeOf(decision, resources, reference)));
 }
@@ -91,7 +91,7 @@ async function writeDecisions(
   decisions: readonly OrderDecision[],
   accounts: AccountsByKey,
   compose: Compose,
-  onCommit: () => void,
+  onDecided: () => void,
 ): Promise<Written> {
   const writes = decisions.map(writesOf);
   const transactions = decisions.flatMap((decision) => (decision.kind === 'posted' ? decision.posted : []));
@@ -106,7 +106,7 @@ async function writeDecisions(
     const { version, resources } = await compose(answers.map(({ facts }) => facts));
     answers.forEach(({ decision }, index) => responses.set(decision, resources[index]!));
     const keyed = answers.flatMap(({ key, facts }) => (key ? [{ key, answer: orderRecord(version, facts) }] : []));
-    setImmediate(onCommit);
+    setImmediate(onDecided);
     return [...orderStatements(writes), ...(keyed.length === 0 ? [] : [storeResponses(keyed)])];
   });
   return { decisions, resources: responses };

@@ -74,13 +74,12 @@ export const ORDER_CONTROLS: readonly Control[] = [
       },
       {
         file: POST,
-        from: `    return writeDecisions(tx, decideOrders(locked.context, locked.lockedOrders), locked.accounts, compose, onCommit);
+        from: `    return writeDecisions(tx, decideOrders(locked.context, locked.lockedOrders), locked.accounts, compose, onDecided);
   });`,
         to: `    const isEarly = orders.every((order) => order.kind === 'placement' && order.key === undefined);
-    const commit: DbTransaction['commit'] = async (bound, rest) =>
-      isEarly ? (await tx.pipeline([...bound!, ...(await rest!())] as never) as never) : tx.commit(bound, rest);
+    const commit: DbTransaction['commit'] = (bound) => (isEarly ? tx.pipeline(bound!) : tx.commit(bound));
     const early = { pipeline: tx.pipeline.bind(tx), change: tx.change.bind(tx), commit };
-    acknowledge(await writeDecisions(early, decideOrders(locked.context, locked.lockedOrders), locked.accounts, compose, onCommit));
+    acknowledge(await writeDecisions(early, decideOrders(locked.context, locked.lockedOrders), locked.accounts, compose, onDecided));
     if (isEarly) await tx.commit();
   }).catch(fail));
   const { decisions, resources } = await written;`,
