@@ -14,6 +14,8 @@ export interface AllOptions {
   readonly only: readonly Bench[];
   /** Whether the benches run with the smallest sizes. */
   readonly isBrief: boolean;
+  /** Rounds of the benches that compare. Default: five. */
+  readonly rounds?: number | undefined;
   readonly onProgress: (line: string) => void;
 }
 
@@ -48,7 +50,7 @@ const BRIEF: Readonly<Record<Bench, readonly string[]>> = {
 };
 
 /** Runs the benches, each in a process of its own. One that fails does not end the others. @throws Error if one failed */
-export async function benchAll({ file, only, isBrief, onProgress }: AllOptions): Promise<Summary> {
+export async function benchAll({ file, only, isBrief, rounds, onProgress }: AllOptions): Promise<Summary> {
   const environment = await readEnvironment();
   const date = new Date().toISOString();
   const previous = file !== undefined && existsSync(file) ? readSummary(file).benches : [];
@@ -63,7 +65,7 @@ export async function benchAll({ file, only, isBrief, onProgress }: AllOptions):
   for (const bench of only) {
     onProgress(`== ${bench}`);
     try {
-      measured.set(bench, await run(bench, isBrief));
+      measured.set(bench, await run(bench, optionsOf(bench, isBrief, rounds)));
       if (file !== undefined) writeFileSync(file, `${JSON.stringify(summarize(), null, 2)}\n`);
     } catch (error) {
       onProgress(`${bench} failed: ${(error as Error).message}`);
@@ -74,15 +76,18 @@ export async function benchAll({ file, only, isBrief, onProgress }: AllOptions):
   return summarize();
 }
 
-async function run(bench: Bench, isBrief: boolean): Promise<BenchSummary> {
+const WITHOUT_ROUNDS: readonly Bench[] = ['memory', 'verification'];
+
+function optionsOf(bench: Bench, isBrief: boolean, rounds: number | undefined): readonly string[] {
+  if (isBrief) return BRIEF[bench];
+  return rounds === undefined || WITHOUT_ROUNDS.includes(bench) ? [] : ['--rounds', String(rounds)];
+}
+
+async function run(bench: Bench, options: readonly string[]): Promise<BenchSummary> {
   const [date, loadBefore, began] = [new Date().toISOString(), loadOfMachine(), performance.now()];
-  const child = spawn(
-    process.execPath,
-    [join(__dirname, 'main.js'), bench, ...(isBrief ? BRIEF[bench] : []), '--json'],
-    {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  );
+  const child = spawn(process.execPath, [join(__dirname, 'main.js'), bench, ...options, '--json'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const [printed, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')]);
   if (code !== 0) throw new Error(`exit code ${String(code)}`);
   const result = JSON.parse(printed) as unknown;

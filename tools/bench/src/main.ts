@@ -175,9 +175,10 @@ program
     'write machine, versions, date and figures; benches that do not run keep their figures in the file',
   )
   .addOption(new Option('--only <names...>', 'benches to run').choices(BENCHES).default(BENCHES))
+  .addOption(new Option('--rounds <count>', 'rounds of the benches that compare (default: 5)').argParser(wholeFrom(1)))
   .option('--brief', 'the smallest sizes, to try the commands; the figures mean nothing', false)
-  .action(async ({ json, only, brief }) => {
-    process.stdout.write(`${tableOf(await benchAll({ file: json, only, isBrief: brief, onProgress }))}\n`);
+  .action(async ({ json, only, brief, rounds }) => {
+    process.stdout.write(`${tableOf(await benchAll({ file: json, only, isBrief: brief, rounds, onProgress }))}\n`);
   });
 
 program
