@@ -12,7 +12,7 @@ const SAME_SIGNAL_MS = 1_000;
  * How much the old generation of the heap may grow between two full garbage collections, in percent of what the last one left. Under load,
  * objects of concurrent requests reach the old generation and are garbage soon after. By default the heap grows up to four times.
  */
-const HEAP_GROWING_PERCENT = 100;
+const HEAP_GROWING_PERCENT = 175;
 
 /** A service that has started. */
 export interface RunningService {
