@@ -14,6 +14,37 @@ beforeAll(async () => {
 afterEach(() => world.owner.query('delete from work'));
 afterAll(() => world.close());
 
+describe('a loop', () => {
+  it('leaves no timer when a task that ends after the stop has more to do soon', async () => {
+    const begun = deferred();
+    const finish = deferred();
+    const task = async () => {
+      begun.resolve();
+      await finish.promise;
+      loop.wakeAfter(3_600_000);
+      return false;
+    };
+    const loop: Loop = new Loop(task, {
+      idleMs: 3_600_000,
+      backoff: { firstMs: 1, maxMs: 1 },
+      random: () => 0,
+      onError: (error) => {
+        throw error;
+      },
+    });
+    const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+    const before = timers();
+    loop.start();
+    await begun.promise;
+
+    const stopped = loop.stop();
+    finish.resolve();
+    await stopped;
+
+    expect(timers()).toBe(before);
+  });
+});
+
 describe('a running worker', () => {
   it('asks for work at once when it is nudged, and finishes running work before it stops', async () => {
     const begun = deferred();

@@ -36,6 +36,7 @@ export class Loop {
 
   /** Ends the pause after a short time, in which more to do may gather. The first of several calls decides. */
   wakeAfter(ms: number): void {
+    if (this.isStopping) return;
     this.waking ??= setTimeout(() => {
       this.waking = undefined;
       this.wake();
