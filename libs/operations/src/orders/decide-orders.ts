@@ -76,7 +76,7 @@ function decideOrder(
 function outdatedBy({ order, facts }: LockedOrder): PaymentFacts | undefined {
   if (order.kind !== 'placement' || !order.remembered) return undefined;
   if (!facts) throw new Error('the facts of an order were not read behind the locks');
-  return areSameFacts(order.remembered.facts, facts) ? undefined : facts;
+  return areSameFacts(order.remembered, facts) ? undefined : facts;
 }
 
 /** A key is free again if the order that had it was refused. */

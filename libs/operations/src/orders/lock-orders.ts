@@ -98,7 +98,7 @@ export async function lockOrders(
   const conflicts = { orders: exclusive, query: readOrderConflicts(exclusive) };
   const facts = {
     orders: remembering,
-    query: factsOf(remembering.flatMap(({ remembered }) => remembered?.payment ?? [])),
+    query: factsOf(remembering.map(paymentOf)),
   };
 
   const queries = [placedEarlier, stored, lockedRuns, dueRuns, conflicts, facts].filter(
@@ -133,6 +133,14 @@ export async function lockOrders(
 
 const rowsByOrder = ({ orders }: { readonly orders: readonly PreparedOrder[] }, rows: readonly OfOrder<unknown>[]) =>
   new Map(rows.map((row, index) => [orders[row.place ?? index]!, row]));
+
+/** Remembered facts are of a payment without a quote. */
+const paymentOf = ({ workspaceId, draft }: Placement) => ({
+  workspaceId,
+  accountId: draft.accountId,
+  recipientId: draft.recipientID,
+  externalReference: draft.externalReference,
+});
 
 const isPlacement = (order: PreparedOrder): order is PreparedOrder & Placement => order.kind === 'placement';
 const isRun = (order: PreparedOrder): order is PreparedOrder & PreparedRun => order.kind === 'run';

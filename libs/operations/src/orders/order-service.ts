@@ -3,7 +3,7 @@ import { BatchedCalls, IdBlocks, type Database, type RetryPolicy } from '@bankin
 import type { RateSource } from '@banking/rates';
 import { IN_DOUBT_POLICIES, retryInDoubt } from '../idempotency/retry-in-doubt.js';
 import { type NamedPayment, type PaymentFacts, readPaymentFacts } from '../payments/payment-facts.js';
-import { RememberedFacts, type RememberedPayment } from '../payments/remembered-facts.js';
+import { RememberedFacts } from '../payments/remembered-facts.js';
 import { openReading, type Reading } from '../resources/reading.js';
 import { OrderBatcher } from './order-batcher.js';
 import { failure, postOrders } from './post-orders.js';
@@ -26,7 +26,7 @@ export class OrderService {
   readonly database: Database;
   readonly reading: Reading;
   private readonly facts: BatchedCalls<NamedPayment, PaymentFacts>;
-  private readonly remembered = new RememberedFacts();
+  readonly remembered = new RememberedFacts();
   private readonly batcher: OrderSubmitter;
   private readonly orderIds: IdBlocks;
   private readonly executionIds: IdBlocks;
@@ -57,14 +57,6 @@ export class OrderService {
 
   readFacts(payment: NamedPayment): Promise<PaymentFacts> {
     return this.facts.call(payment);
-  }
-
-  recallFacts(payment: NamedPayment): RememberedPayment | undefined {
-    return this.remembered.recall(payment);
-  }
-
-  rememberFacts(payment: NamedPayment, facts: PaymentFacts): void {
-    this.remembered.remember(payment, facts);
   }
 
   /** The ids of an order, its first run and its tracking. */

@@ -16,7 +16,6 @@ import { keyOf } from '../idempotency/idempotency-key.js';
 import { recipientOf } from '../payments/hashed-details.js';
 import { paymentEntries } from '../payments/payment-entries.js';
 import type { PaymentFacts } from '../payments/payment-facts.js';
-import type { RememberedPayment } from '../payments/remembered-facts.js';
 import { type PaymentTerms, termsOf } from '../payments/payment-terms.js';
 import { scheduleFaults } from './check-schedule.js';
 import type { OrderService } from './order-service.js';
@@ -49,17 +48,17 @@ export async function placeOrder(
   // The check of a schedule depends on the clock, and a quote may be used or expire.
   const mayRecall = draft.type === 'instant' && quoteId === undefined;
 
-  const submit = async (facts: PaymentFacts, remembered?: RememberedPayment) => {
+  const submit = async (facts: PaymentFacts, remembered?: PaymentFacts) => {
     const prepared = await preparePlacement(draft, ids, facts, orders.rates);
     return orders.submit({ ...prepared, key, remembered }, signal);
   };
-  const remembered = mayRecall ? orders.recallFacts(payment) : undefined;
-  const first = remembered && (await submit(remembered.facts, remembered));
+  const remembered = mayRecall ? orders.remembered.recall(payment) : undefined;
+  const first = remembered && (await submit(remembered, remembered));
   if (first?.kind === 'placed') return first.created;
   const facts = first?.kind === 'outdated' ? first.facts : await orders.readFacts(payment);
   const outcome = await submit(facts);
   if (outcome.kind !== 'placed') throw new Error('an order was placed without a response');
-  if (mayRecall) orders.rememberFacts(payment, facts);
+  if (mayRecall) orders.remembered.remember(payment, facts);
   return outcome.created;
 }
 

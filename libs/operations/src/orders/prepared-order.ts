@@ -4,7 +4,6 @@ import type { Claim } from '@banking/work-queue';
 import type { IdempotencyKey } from '../idempotency/idempotency-key.js';
 import type { PaymentFacts } from '../payments/payment-facts.js';
 import type { PaymentTerms } from '../payments/payment-terms.js';
-import type { RememberedPayment } from '../payments/remembered-facts.js';
 import type { RecipientFacts } from '../resources/compose-recipient.js';
 import type { ScheduledRun } from './next-run.js';
 import type { OrderDraft } from './parse-order-input.js';
@@ -46,8 +45,8 @@ export interface Placement extends Common {
   readonly ids: OrderIds;
   /** The recipient as it was when the order was prepared. */
   readonly recipient: RecipientFacts;
-  /** Given if the order was prepared of remembered facts. They are compared behind the locks. */
-  readonly remembered?: RememberedPayment | undefined;
+  /** The remembered facts that the order was prepared of, if it was. They are compared behind the locks. */
+  readonly remembered?: PaymentFacts | undefined;
   readonly key?: IdempotencyKey | undefined;
   /** Whether an earlier attempt may have been committed. Then the order is looked up by its id first. */
   readonly mayExist?: boolean;

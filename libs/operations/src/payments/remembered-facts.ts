@@ -4,12 +4,6 @@ import type { NamedPayment, PaymentFacts } from './payment-facts.js';
 /** About 2 kB each. */
 const REMEMBERED_MAX = 4_000;
 
-/** A payment without a quote, with the facts of an earlier payment of the same account to the same recipient. */
-export interface RememberedPayment {
-  readonly payment: NamedPayment;
-  readonly facts: PaymentFacts;
-}
-
 /**
  * The facts of recent payments, so that an order is prepared without a round trip of its own. They may be out of date: compare them with
  * the facts behind the locks. The least recently used are dropped first.
@@ -17,15 +11,14 @@ export interface RememberedPayment {
 export class RememberedFacts {
   private readonly facts = new Map<string, PaymentFacts>();
 
-  /** An external reference that is taken makes the facts behind the locks differ. */
-  recall({ workspaceId, accountId, recipientId, externalReference }: NamedPayment): RememberedPayment | undefined {
-    const payment = { workspaceId, accountId, recipientId, externalReference };
+  /** The facts of an earlier payment of the same account to the same recipient. */
+  recall(payment: NamedPayment): PaymentFacts | undefined {
     const name = nameOf(payment);
     const facts = this.facts.get(name);
     if (!facts) return undefined;
     this.facts.delete(name);
     this.facts.set(name, facts);
-    return { payment, facts };
+    return facts;
   }
 
   /** @param facts of a payment without a quote */

@@ -35,18 +35,15 @@ interface Node {
   readonly Plans?: readonly Node[];
 }
 
-/** How a prepared statement is planned: once for all values of its parameters, or for the values of each execution. */
-type PlanMode = 'generic' | 'custom';
-
 /** A connection of the service that explains statements it has prepared. */
 export class Explaining {
   private readonly prepared = new Set<string>();
 
   private constructor(private readonly database: Database) {}
 
-  static async open({ connection }: TestDatabase, mode: PlanMode = 'generic'): Promise<Explaining> {
+  static async open({ connection }: TestDatabase): Promise<Explaining> {
     const database = await Database.open({ connection, role: APP_ROLE, schema: SCHEMA, poolSize: 1 });
-    await database.pipeline({}, [sql(`set plan_cache_mode = force_${mode}_plan`)]);
+    await database.pipeline({}, [sql('set plan_cache_mode = force_generic_plan')]);
     return new Explaining(database);
   }
 
