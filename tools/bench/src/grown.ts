@@ -2,6 +2,7 @@ import { httpLoad } from './load.js';
 import { posting } from './orders.js';
 import { makePayers, type Payer } from './payers.js';
 import { compareAll, counted, type ComparisonPlan, type Effort, type Result, resultOf } from './request.js';
+import { recordResponse } from './response.js';
 import { inWorkshop, makeWorld, type World } from './world.js';
 
 export interface GrownOptions extends Effort {
@@ -15,11 +16,17 @@ interface Side extends World {
   readonly payers: readonly Payer[];
 }
 
+/** Paths of lists with as many items on either side. */
+interface Lists {
+  readonly ofWorkspace: string;
+  readonly ofAccount: (payers: readonly Payer[]) => readonly string[];
+}
+
 const AIM = 0.85;
 const PLACING = 50;
 /** The newest transfers of both sides must be of one kind, or their pages differ. */
 const FILLED_MIN = 100;
-const LIST = '/transfers?limit=25';
+const LIMIT = 25;
 
 /** Measures whether reads, lists and orders slow down with the number of transfers in the books. */
 export function benchGrown(options: GrownOptions): Promise<Result> {
@@ -34,11 +41,35 @@ export function benchGrown(options: GrownOptions): Promise<Result> {
     };
     const small = await sideOf('small', options.transfers);
     const grown = await sideOf('grown', options.grownTo);
-    return resultOf(await compareAll(questionsTo(small, grown, options), options));
+    const lists = listsOf(small);
+    await requireAsMany(() => lists.ofWorkspace, small, grown);
+    await requireAsMany(({ payers }) => lists.ofAccount(payers)[0]!, small, grown);
+    return resultOf(await compareAll(questionsTo(small, grown, lists, options), options));
   });
 }
 
-function questionsTo(small: Side, grown: Side, { transfers, grownTo, connections }: GrownOptions): ComparisonPlan[] {
+/** An account of the small books has few transfers. A page has no more than these, so that both sides send as many. */
+function listsOf({ filled, payers }: Side): Lists {
+  const ofAccount = `/transfers?limit=${Math.min(LIMIT, Math.floor(filled / payers.length))}`;
+  return {
+    ofWorkspace: `/transfers?limit=${LIMIT}`,
+    ofAccount: (of) => of.map(({ accountId }) => `${ofAccount}&accountId=${accountId}`),
+  };
+}
+
+/** @throws Error if the books return pages of different sizes */
+async function requireAsMany(pathOf: (side: Side) => string, ...sides: readonly Side[]): Promise<void> {
+  const pages = await Promise.all(sides.map((side) => recordResponse(side.service, pathOf(side))));
+  const counts = pages.map(({ body }) => (JSON.parse(body) as unknown[]).length);
+  if (new Set(counts).size > 1) throw new Error(`the pages of the sides have ${counts.join(' and ')} items`);
+}
+
+function questionsTo(
+  small: Side,
+  grown: Side,
+  lists: Lists,
+  { transfers, grownTo, connections }: GrownOptions,
+): ComparisonPlan[] {
   const asking = (name: string, pathsOf: (side: Side) => readonly string[]): ComparisonPlan => {
     const load = (side: Side) => {
       const requests = pathsOf(side).map((path) => ({ path }));
@@ -54,10 +85,8 @@ function questionsTo(small: Side, grown: Side, { transfers, grownTo, connections
   const place = ({ service, payers }: Side) => posting(service, payers, { connections });
   return [
     asking('GET /transfers/{transferId}', ({ transferPaths }) => transferPaths),
-    asking(`GET ${LIST}`, () => [LIST]),
-    asking('GET /transfers?accountId=…', ({ payers }) =>
-      payers.map(({ accountId }) => `${LIST}&accountId=${accountId}`),
-    ),
+    asking(`GET ${lists.ofWorkspace}`, () => [lists.ofWorkspace]),
+    asking('GET /transfers?accountId=…', ({ payers }) => lists.ofAccount(payers)),
     { ...terms('Orders over HTTP'), sides: { ours: place(grown), control: place(small) } },
   ];
 }
