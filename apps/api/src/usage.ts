@@ -10,7 +10,8 @@ Configuration, by environment; docs/configuration.md explains each:
   HOST, PORT                                               where to listen (127.0.0.1, 3000)
   DATA_DIR                                                 the embedded database and the signing key (.data)
   DATABASE_URL, DATABASE_OWNER_URL                         a PostgreSQL of your own
-  DATABASE_POOL_SIZE, DATABASE_NAMED_STATEMENTS            connections, and named statements (8, on)
+  DATABASE_POOL_SIZE, DATABASE_POOLER                      connections, and the mode of PgBouncer in front (8, none)
+  DATABASE_NAMED_STATEMENTS                                whether statements have names (on without DATABASE_POOLER)
   DATABASE_TLS                                             off: connect to another host without verifying it (on)
   DEMO_DATA                                                on or off: create the demo data, in a sandbox
   OIDC_ISSUER, OIDC_AUDIENCE, OIDC_TOKEN_TYPE              the identity provider and the claims of its tokens

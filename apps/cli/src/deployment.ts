@@ -4,6 +4,7 @@ import { makeDemoData } from '@banking/demo';
 import type { Database } from '@banking/postgres';
 import { type Config, readConfig } from './config.js';
 import { reportProgress } from './print.js';
+import { Refused } from './refused.js';
 
 /** A command runs one query at a time, or two at once while the demo data is made. */
 const POOL_SIZE = 3;
@@ -42,7 +43,14 @@ export async function withDeployment<T>(
   use: DeploymentUse = {},
 ): Promise<T> {
   const config = readConfig();
-  const { databaseUrl, demo } = config.deployment;
+  const { databaseUrl, demo, isPooled } = config.deployment;
+  // The login of a pooler has the limit of a service for a statement.
+  if (isPooled && use.readsBooks === true) {
+    throw new Refused(
+      'This command reads whole workspaces, with a minute for a statement. That needs a connection without a pooler. Set DATABASE_URL ' +
+        'to the address of the PostgreSQL server itself, and DATABASE_POOLER=none.',
+    );
+  }
   // The service and `banking migrate` update a database with a URL. A command adds the demo data only.
   const prepare = use.changesNothing !== true && (databaseUrl === undefined || demo);
   return untilSignal(async (signal) => {

@@ -1,4 +1,4 @@
-import { explainFailure, migrateDeployment, missingMigrations } from '@banking/deployment';
+import { explainFailure, migrateDeployment, missingMigrations, needsOwnConnection } from '@banking/deployment';
 import { ensureEmbeddedLogins } from '@banking/postgres';
 import { connectionTo, type DeploymentConfig } from '@banking/process';
 import type { Command } from 'commander';
@@ -39,6 +39,7 @@ async function migrateDatabase(config: DeploymentConfig): Promise<readonly strin
   return untilSignal(async (signal) => {
     const reached = await reachDatabase(config);
     const owner = config.ownerUrl;
+    if (config.isPooled && owner === undefined) throw needsOwnConnection('Migrations hold a lock of their session.');
     const connection = owner === undefined ? reached.connection : connectionTo(owner);
     const { isSandbox, isSandboxStated } = config;
     const schema = { connection, isSandbox, isSandboxStated, log: reportProgress };

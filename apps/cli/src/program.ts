@@ -38,7 +38,8 @@ const NOTES = `Environment variables (default in parentheses):
   DATABASE_OWNER_URL         login that may migrate and change users and roles (DATABASE_URL)
   DATABASE_TLS               off: connect to another host without verifying its certificate (on)
   DATABASE_POOL_SIZE         validated, but not used by banking
-  DATABASE_NAMED_STATEMENTS  off: for PgBouncer before 1.21 in transaction mode (on)
+  DATABASE_POOLER            transaction: DATABASE_URL leads to PgBouncer in transaction mode (none)
+  DATABASE_NAMED_STATEMENTS  off: statements are sent without a name (on without DATABASE_POOLER)
   SANDBOX                    on for demo money, off for real money (on without DATABASE_URL)
   DEMO_DATA                  on: create the demo data (on without DATABASE_URL)
   OIDC_ISSUER                identity provider that issues the tokens (without it: the key in DATA_DIR)

@@ -9,7 +9,8 @@ Options:
 
 Environment variables (default in parentheses; docs/configuration.md explains each):
   DATABASE_URL                                   PostgreSQL server (without it: the embedded database)
-  DATABASE_POOL_SIZE, DATABASE_NAMED_STATEMENTS  number of connections, and prepared statements with names (8, on)
+  DATABASE_POOL_SIZE, DATABASE_POOLER            number of connections, and the mode of PgBouncer in front (8, none)
+  DATABASE_NAMED_STATEMENTS                      whether statements have names (on without DATABASE_POOLER)
   DATABASE_TLS                                   off: connect to another host without verifying its certificate (on)
   DATA_DIR                                       folder of the embedded database (.data)
   SANDBOX                                        on for demo money, off for real money (on without DATABASE_URL)

@@ -16,7 +16,7 @@ import {
   SQLSTATE,
 } from '@banking/postgres';
 import { attachEmbeddedServer } from '@banking/embedded-postgres';
-import { connectionTo } from '@banking/process';
+import { connectionTo, hostsOf } from '@banking/process';
 import { DeploymentError } from './deployment-error.js';
 import { checkServedMode, type DeploymentMode } from './deployment-mode.js';
 import { loadReference, refreshStatistics } from '@banking/operations';
@@ -31,7 +31,9 @@ export interface DeploymentSettings extends DeploymentMode {
   /** Whether this process serves requests or due work. A command of an operator does neither. Default false. */
   readonly isService?: boolean | undefined;
   readonly poolSize?: number | undefined;
-  /** Off for PgBouncer before 1.21 in transaction mode. */
+  /** Whether `databaseUrl` leads to a pooler in transaction mode. `ownerUrl` never does. Default false. */
+  readonly isPooled?: boolean | undefined;
+  /** Whether connections remember statements by name. Default: unless `isPooled`. */
   readonly nameStatements?: boolean | undefined;
   /** How long one SQL statement may run. Default: the limit of the service. */
   readonly statementTimeoutMs?: number | undefined;
@@ -64,7 +66,7 @@ export interface Deployment {
  * @throws DeploymentError, EmbeddedServerError, DatabaseSetupError, MigrationError, each with a message that states what to do
  */
 export async function openDeployment(settings: DeploymentSettings): Promise<Deployment> {
-  const { databaseUrl, isSandbox, isService = false, prepare = true, warn } = settings;
+  const { databaseUrl, isSandbox, isService = false, isPooled = false, prepare = true, warn } = settings;
   const { poolSize, nameStatements, statementTimeoutMs } = settings;
   const { connection, embedded } = await connect(settings);
   const openProvisioning = () => openAsProvisioning(connection, settings);
@@ -74,6 +76,7 @@ export async function openDeployment(settings: DeploymentSettings): Promise<Depl
     if (embedded && prepare) await ensureEmbeddedLogins(connection);
     database = await Database.open({
       connection: embedded ? { ...connection, user: isService ? EMBEDDED_LOGIN : EMBEDDED_OPERATOR_LOGIN } : connection,
+      isPooled,
       role: APP_ROLE,
       schema: SCHEMA,
       ...(isService && !isSandbox && { forbiddenRoles: [OWNER_ROLE, PROVISIONING_ROLE] }),
@@ -105,10 +108,11 @@ export async function openDeployment(settings: DeploymentSettings): Promise<Depl
 }
 
 /** Uses a login of its own on the embedded server, and elsewhere the login that migrates: it may have more rights than the service. */
-function openAsProvisioning(
+async function openAsProvisioning(
   connection: ConnectionOptions,
-  { databaseUrl, ownerUrl, nameStatements }: DeploymentSettings,
+  { databaseUrl, ownerUrl, isPooled, nameStatements }: DeploymentSettings,
 ): Promise<Database> {
+  if (isPooled && ownerUrl === undefined) throw needsOwnConnection('Users and workspaces are changed as another role.');
   const external = ownerUrl === undefined ? connection : connectionTo(ownerUrl);
   return Database.open({
     connection: databaseUrl === undefined ? { ...connection, user: EMBEDDED_OPERATOR_LOGIN } : external,
@@ -117,6 +121,14 @@ function openAsProvisioning(
     poolSize: 1,
     ...(nameStatements !== undefined && { nameStatements }),
   });
+}
+
+/** For work that a session of its own does, which a pooler in transaction mode does not give. @param why a sentence */
+export function needsOwnConnection(why: string): DeploymentError {
+  return new DeploymentError(
+    `${why} That needs a connection without a pooler. Set DATABASE_OWNER_URL to the address of the PostgreSQL server itself, with a ` +
+      'login that has the right.',
+  );
 }
 
 interface Connected {
@@ -134,7 +146,7 @@ async function connect({ databaseUrl, dataDir, warn }: DeploymentSettings): Prom
 async function bringUpToDate(
   connection: ConnectionOptions,
   prepare: boolean,
-  { databaseUrl, ownerUrl, isSandbox, isSandboxStated, log }: DeploymentSettings,
+  { databaseUrl, ownerUrl, isPooled, isSandbox, isSandboxStated, log }: DeploymentSettings,
 ): Promise<void> {
   const owner = ownerUrl === undefined ? connection : connectionTo(ownerUrl);
   const schema = { connection: owner, isSandbox, isSandboxStated, log };
@@ -145,6 +157,7 @@ async function bringUpToDate(
       `The database lacks ${pending.join(', ')}. Run banking migrate or start the service first, or check DATA_DIR and DATABASE_URL.`,
     );
   }
+  if (isPooled && ownerUrl === undefined) throw needsOwnConnection(`The database lacks ${pending.join(', ')}.`);
   const work = migrateDeployment(schema);
   await (databaseUrl !== undefined && ownerUrl === undefined ? work.catch(explainLogin(pending)) : work);
 }
@@ -173,7 +186,7 @@ const DAMAGED = /^(?:XX00[12]|58)/;
 export function explainFailure(error: unknown, databaseUrl: string | undefined): unknown {
   const cause = error instanceof Refusal || error instanceof MigrationError ? error.cause : error;
   const code = (cause instanceof DatabaseError && cause.code) || '';
-  const whose = databaseUrl === undefined ? 'in DATA_DIR' : `at ${new URL(databaseUrl).host}`;
+  const whose = databaseUrl === undefined ? 'in DATA_DIR' : `at ${hostsOf(databaseUrl)}`;
   if (cause instanceof DatabaseError && DAMAGED.test(code)) {
     const advice = 'Stop every process that uses it and put a backup in its place.';
     return new DeploymentError(`The database ${whose} is damaged: ${cause.message}. ${advice}`, { cause: error });
@@ -201,7 +214,7 @@ const UNTRUSTED = /CERT|SIGNATURE/;
 
 /** Names the server, never the login or its password. */
 function explainUnreachable(error: Refusal, databaseUrl: string | undefined): string {
-  const server = databaseUrl === undefined ? 'The embedded database' : `The database at ${new URL(databaseUrl).host}`;
+  const server = databaseUrl === undefined ? 'The embedded database' : `The database at ${hostsOf(databaseUrl)}`;
   const why = isNativeError(error.cause) ? error.cause.message : error.message;
   const code = String((error.cause as NodeJS.ErrnoException | undefined)?.code);
   if (why === NO_TLS) {

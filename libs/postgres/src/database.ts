@@ -1,15 +1,22 @@
-import { asCommitInDoubt, asUnavailable, isStalePlan } from './failures.js';
+import { asCommitInDoubt, asUnavailable, isReadOnlyServer, isStalePlan } from './failures.js';
+import type { ConnectionOptions } from './hosts.js';
 import type { PipelineResults } from './pipeline-results.js';
 import { bindScope, type RlsScope } from './rls-scope.js';
 import type { Session } from './session.js';
 import { retryConflicts } from './retry-conflicts.js';
 import { CoalescedReads } from './coalesced-reads.js';
-import { SessionPool, type ConnectionOptions, type PoolStats } from './session-pool.js';
+import { SessionPool, type PoolStats } from './session-pool.js';
+import { LOCK_TIMEOUT_MS, STATEMENT_TIMEOUT_MS } from './session-settings.js';
 import { bind, sqlStatement, type BoundStatement, type RowsOfEach } from './sql-statement.js';
 import { SessionTx, type DbTransaction } from './db-transaction.js';
 
 export interface DatabaseOptions {
   readonly connection: ConnectionOptions;
+  /**
+   * Whether a pooler in transaction mode is in between, such as PgBouncer. It keeps no settings of a session, so
+   * the login must have them. Default false.
+   */
+  readonly isPooled?: boolean;
   /** Taken on by every connection with SET ROLE. Without it, the login itself must be no superuser. */
   readonly role?: string;
   /** Where unqualified names are looked up. */
@@ -24,7 +31,7 @@ export interface DatabaseOptions {
   readonly statementTimeoutMs?: number;
   /** How long one statement may wait for a lock. Default 2000. */
   readonly lockTimeoutMs?: number;
-  /** Whether connections remember statements by name. Off behind PgBouncer before 1.21 in transaction mode. Default true. */
+  /** Whether connections remember statements by name. Default: unless `isPooled`; PgBouncer keeps names since 1.21. */
   readonly nameStatements?: boolean;
   /** The name of our connections in pg_stat_activity. Default `banking`. */
   readonly applicationName?: string;
@@ -58,16 +65,18 @@ export class Database {
    * @throws Refusal `unavailable` when the server cannot be reached.
    */
   static async open(options: DatabaseOptions): Promise<Database> {
+    const isPooled = options.isPooled ?? false;
     const pool = new SessionPool({
       connection: options.connection,
+      isPooled,
       role: options.role,
       schema: options.schema,
       forbiddenRoles: options.forbiddenRoles,
       poolSize: options.poolSize ?? 8,
       acquireTimeoutMs: options.acquireTimeoutMs ?? 1_000,
-      statementTimeoutMs: options.statementTimeoutMs ?? 4_000,
-      lockTimeoutMs: options.lockTimeoutMs ?? 2_000,
-      nameStatements: options.nameStatements ?? true,
+      statementTimeoutMs: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
+      lockTimeoutMs: options.lockTimeoutMs ?? LOCK_TIMEOUT_MS,
+      nameStatements: options.nameStatements ?? !isPooled,
       applicationName: options.applicationName ?? 'banking',
       onError: options.onError ?? (() => undefined),
     });
@@ -189,7 +198,7 @@ export class Database {
       return await use(session);
     } catch (error) {
       const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-      if (isStalePlan(error) || isStalePlan(cause)) this.pool.renew();
+      if ([error, cause].some((one) => isStalePlan(one) || isReadOnlyServer(one))) this.pool.renew();
       throw asUnavailable(error);
     } finally {
       this.pool.release(session);

@@ -1,6 +1,6 @@
 import { Client, escapeIdentifier as quoted } from 'pg';
 import { APP_ROLE, EMBEDDED_LOGIN, EMBEDDED_OPERATOR_LOGIN, PROVISIONING_ROLE } from './names.js';
-import type { ConnectionOptions } from './session-pool.js';
+import type { ConnectionOptions } from './hosts.js';
 
 /** The logins of the embedded server, and the roles that each may take on. */
 const LOGINS: Readonly<Record<string, readonly string[]>> = {

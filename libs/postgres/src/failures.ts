@@ -125,6 +125,19 @@ export function isStalePlan(error: unknown): boolean {
   );
 }
 
+/** The reason why a server is no use that answers and accepts no writes. */
+export const READ_ONLY_SERVER = 'the server accepts no writes: it is a standby, or default_transaction_read_only is on';
+
+/** Whether the server accepts no writes any more, on none of its connections. */
+export function isReadOnlyServer(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === SQLSTATE.readOnlySqlTransaction;
+}
+
+/** Whether an error is the refusal `unavailable`: the same may succeed at another time, or at another host. */
+export function isUnavailable(error: unknown): boolean {
+  return error instanceof Refusal && error.reason === 'unavailable';
+}
+
 /** Whether the connection must not be used again, though it still answers. */
 export function isConnectionUnusableAfter(error: unknown): boolean {
   return isStalePlan(error) || (error instanceof DatabaseError && CONNECTION_UNUSABLE.has(error.code ?? ''));

@@ -1,13 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Client, escapeIdentifier as quoted } from 'pg';
+import { type Client, escapeIdentifier as quoted } from 'pg';
 import { actAs } from './act-as-role.js';
 import { applyMigration, LOCK_TIMEOUT_MS } from './apply-migration.js';
-import { asConnectionFailure, asUnavailable, unavailable } from './failures.js';
+import { connectClient } from './connect-client.js';
+import { asUnavailable, unavailable } from './failures.js';
 import { withLockTimeout } from './lock-timeout.js';
 import { MigrationError, readMigrations, type Migration } from './migration-files.js';
 import { ensureRolesAndSchema, type MigrationRoles } from './migration-roles.js';
 import { MIGRATION_LOCK_POLL_MS } from './retry-policies.js';
-import type { ConnectionOptions } from './session-pool.js';
+import type { ConnectionOptions } from './hosts.js';
 
 export { MigrationError } from './migration-files.js';
 
@@ -77,16 +78,11 @@ export async function pendingMigrations(options: MigrationOptions): Promise<stri
 }
 
 async function withClient<T>(options: MigrationOptions, use: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({
-    ...options.connection,
-    application_name: 'banking-migrate',
-    connectionTimeoutMillis: 10_000,
-  });
+  const client = await connectClient(options.connection, { application_name: 'banking-migrate' });
   let isBroken = false;
   client.on('error', () => (isBroken = true));
   client.on('notice', (notice) => options.log?.(notice.message ?? ''));
   try {
-    await client.connect().catch((error: unknown) => Promise.reject(asConnectionFailure(error) as Error));
     return await use(client);
   } catch (error) {
     throw isBroken ? unavailable('The database is temporarily unavailable.', error) : asUnavailable(error);

@@ -32,6 +32,7 @@ describe('a scope', () => {
       acquireTimeoutMs: 1_000,
       statementTimeoutMs: 5_000,
       lockTimeoutMs: 2_000,
+      isPooled: false,
       nameStatements: true,
       applicationName: 'banking',
       onError: () => undefined,

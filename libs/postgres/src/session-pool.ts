@@ -1,13 +1,9 @@
-import { Pool, type ClientBase, type ClientConfig, type PoolClient } from 'pg';
-import { asConnectionFailure, unavailable } from './failures.js';
+import { Pool, type ClientBase, type PoolClient } from 'pg';
+import { asConnectionFailure, isUnavailable, unavailable } from './failures.js';
+import { type HostClient, hostClient } from './host-client.js';
+import { CurrentHost, type ConnectionOptions } from './hosts.js';
 import { Session, type SessionClient } from './session.js';
 import { sessionSetup, type SessionSettings } from './session-setup.js';
-
-/** The address of the server and the login, as `pg` takes them. */
-export type ConnectionOptions = Pick<
-  ClientConfig,
-  'connectionString' | 'host' | 'port' | 'user' | 'database' | 'password' | 'ssl'
->;
 
 export interface PoolOptions extends Omit<SessionSettings, 'setupTimeoutMs'> {
   readonly connection: ConnectionOptions;
@@ -32,6 +28,9 @@ const LIFETIME_MS = 60 * 60_000;
 /** Connections that are set up, proven and healthy. Each serves one caller at a time. */
 export class SessionPool {
   private readonly pool: Pool;
+  private readonly host: CurrentHost;
+  /** How long one host may take to connect and set up, so that the others have their turn within the limit of a caller. */
+  private readonly hostTimeoutMs: number;
   private readonly setUp: (client: ClientBase) => Promise<void>;
   private readonly openedAtMs = Date.now();
   private readonly members = new WeakMap<ClientBase, { session: Session; generation: number; dueAtMs: number }>();
@@ -42,9 +41,12 @@ export class SessionPool {
 
   /** @throws Error for invalid settings. */
   constructor(private readonly options: PoolOptions) {
-    this.setUp = sessionSetup({ ...options, setupTimeoutMs: options.acquireTimeoutMs });
+    this.host = new CurrentHost(options.connection);
+    this.hostTimeoutMs = Math.ceil(options.acquireTimeoutMs / this.host.count);
+    this.setUp = sessionSetup({ ...options, setupTimeoutMs: this.hostTimeoutMs });
     this.pool = new Pool({
-      ...options.connection,
+      // `pg-pool` gives the constructor its options, although its types do not declare it.
+      Client: hostClient(this.host, this.hostTimeoutMs) as unknown as new () => ClientBase,
       application_name: options.applicationName,
       max: options.poolSize,
       connectionTimeoutMillis: options.acquireTimeoutMs,
@@ -58,8 +60,8 @@ export class SessionPool {
   }
 
   /**
-   * Returns a connection on which the server has answered since another one went silent. A network that drops one connection drops
-   * several, and each would cost a caller the whole time limit.
+   * Returns a connection on which the server has answered since another one went silent, and that is no older than the last `renew`. A
+   * network that drops one connection drops several, and each would cost a caller the whole time limit.
    *
    * @throws Refusal `unavailable` when no connection became free, or none could be made, in time.
    * @throws DatabaseSetupError when the server, the login or the role is not what this service needs.
@@ -68,12 +70,13 @@ export class SessionPool {
     if (this.ended !== undefined) throw unavailable('The service is stopping.');
     const beganAtMs = performance.now();
     for (;;) {
-      const session = await this.connect();
-      if (session.lastReceivedAtMs >= this.silentSinceMs) {
+      const session = await this.connectToAny(beganAtMs + this.options.acquireTimeoutMs);
+      const isSilent = session.lastReceivedAtMs < this.silentSinceMs;
+      if (!isSilent && this.members.get(session.client)?.generation === this.generation) {
         session.begin(performance.now() - beganAtMs);
         return session;
       }
-      session.destroy();
+      if (isSilent) session.destroy();
       session.client.release(true);
     }
   }
@@ -85,7 +88,7 @@ export class SessionPool {
     session.client.release(!isCurrent || !session.isFit);
   }
 
-  /** Closes every present connection as soon as it is idle. */
+  /** Closes every present connection as soon as it is idle. No caller receives one of them any more. */
   renew(): void {
     this.generation += 1;
   }
@@ -105,6 +108,17 @@ export class SessionPool {
     return (this.ended ??= this.pool.end());
   }
 
+  /** Tries each host once, beginning with the one that served last. */
+  private async connectToAny(untilMs: number): Promise<Session> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.connect();
+      } catch (error) {
+        if (tries === this.host.count || !isUnavailable(error) || performance.now() >= untilMs) throw error;
+      }
+    }
+  }
+
   private async connect(): Promise<Session> {
     let client: PoolClient;
     try {
@@ -120,10 +134,15 @@ export class SessionPool {
   private async openSession(client: SessionClient): Promise<void> {
     // `pg` also reports a broken connection as an event, which would end a process without a listener.
     client.on('error', () => undefined);
-    await this.setUp(client);
+    const { usedHost } = client as unknown as HostClient;
+    const { generation } = this;
+    await this.setUp(client).catch((error: unknown) => {
+      this.host.leave(usedHost);
+      throw error;
+    });
     const onSilence = (sentAtMs: number) => (this.silentSinceMs = Math.max(this.silentSinceMs, sentAtMs));
     const session = new Session(client, { ...this.options, onSilence });
-    this.members.set(client, { session, generation: this.generation, dueAtMs: this.dueAtMs(Date.now()) });
+    this.members.set(client, { session, generation, dueAtMs: this.dueAtMs(Date.now()) });
   }
 
   /** With a fifth more or less, so that the connections are not all replaced at once. */

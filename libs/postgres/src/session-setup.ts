@@ -6,24 +6,28 @@ import {
   type QueryConfig,
   type QueryResult,
 } from 'pg';
-import { DatabaseSetupError } from './failures.js';
+import { DatabaseSetupError, READ_ONLY_SERVER } from './failures.js';
+import { loginSettingsSql, missingSettingsSql, setSessionSql, type SettingsOfSessions } from './session-settings.js';
 import { SQLSTATE } from './sqlstate.js';
 
 /** Sets up and checks every connection before a caller gets it. */
-export interface SessionSettings {
+export interface SessionSettings extends SettingsOfSessions {
   readonly role: string | undefined;
-  readonly schema: string | undefined;
+  /** Whether a pooler in transaction mode is in between. It keeps no settings, so the login must have them. */
+  readonly isPooled: boolean;
   /** Roles with more rights that the login must not be able to take on. Without it the login may have any rights. */
   readonly forbiddenRoles?: readonly string[] | undefined;
   readonly applicationName: string;
-  readonly statementTimeoutMs: number;
-  readonly lockTimeoutMs: number;
   /** How long the whole round trip may take. */
   readonly setupTimeoutMs: number;
 }
 
 /** The settings of the server and the rights of our login and role. */
 interface SessionState {
+  /** The settings that the login of a pooler lacks. */
+  readonly missing: readonly string[];
+  /** Whether the server is a standby, or was made to accept no writes. */
+  readonly read_only: boolean;
   readonly version: number;
   readonly fsync: string;
   readonly full_page_writes: string;
@@ -46,59 +50,46 @@ const VERSION_MIN = 150_000;
 const PREDEFINED_ROLES = ['pg_write_all_data', 'pg_execute_server_program', 'pg_write_server_files'];
 
 /**
- * Makes the setup of a new connection: one round trip that sets it up and proves that commits are durable and row-level security
- * applies. It runs on every connection, because a failover may put another server behind the address.
+ * Makes the setup of a new connection: one round trip that sets it up and proves that the server accepts writes, commits are durable
+ * and row-level security applies. It runs on every connection, because a failover may put another server behind the address.
  *
- * @returns the setup. It throws DatabaseSetupError with what to change.
+ * Through a pooler, it sets nothing, because the next caller of the server's session would have it too. It proves that the session has
+ * the settings from its login.
+ *
+ * @returns the setup. It throws DatabaseSetupError with what to change, and Error when the server accepts no writes.
  * @throws Error at once for invalid settings.
  */
 export function sessionSetup(settings: SessionSettings): (client: ClientBase) => Promise<void> {
-  const text = `${settingsSql(settings)}; ${sessionStateSql(settings)}`;
-  const query = { text, query_timeout: settings.setupTimeoutMs } as QueryConfig;
+  const { role, applicationName, isPooled } = settings;
+  const setSql = isPooled ? '' : `${setSessionSql(role, applicationName, settings)}; `;
+  const query = {
+    text: `${setSql}${sessionStateSql(settings)}`,
+    query_timeout: settings.setupTimeoutMs,
+  } as QueryConfig;
   return async (client) => {
     const login = (client as { readonly user?: string }).user ?? 'login';
-    const results = await client
+    const results: unknown = await client
       .query(query)
       .catch((error: unknown) => Promise.reject(explain(error, settings, login)));
-    const state = (results as unknown as QueryResult<SessionState>[]).at(-1)?.rows[0];
+    // A query of several statements has several results.
+    const state = [results]
+      .flat()
+      .map((result) => (result as QueryResult<SessionState>).rows[0])
+      .at(-1);
     if (state === undefined) throw new Error('the server did not answer the questions of the session setup');
-    const mistake = mistakeInSetup(state);
+    if (state.read_only) throw new Error(READ_ONLY_SERVER);
+    const mistake = mistakeInSettings(state, settings) ?? mistakeInSetup(state);
     if (mistake !== undefined) throw new DatabaseSetupError(mistake);
   };
 }
 
-function settingsSql(settings: SessionSettings): string {
-  const { role, schema } = settings;
-  return [
-    role === undefined ? undefined : `set role ${escapeIdentifier(role)}`,
-    schema === undefined ? undefined : `set search_path = ${escapeIdentifier(schema)}, pg_temp`,
-    `set application_name = ${escapeLiteral(settings.applicationName)}`,
-    `set statement_timeout = ${wholeMs(settings.statementTimeoutMs)}`,
-    `set lock_timeout = ${wholeMs(settings.lockTimeoutMs)}`,
-    `set idle_in_transaction_session_timeout = '10s'`,
-    // Without these the server holds the locks of a client that it cannot reach for minutes. On a Unix socket they have no effect.
-    `set tcp_user_timeout = '5s'`,
-    `set tcp_keepalives_idle = 10`,
-    `set tcp_keepalives_interval = 2`,
-    `set tcp_keepalives_count = 3`,
-    // Ends the statements of a client that has closed its connection. A server on Windows cannot notice that.
-    `select set_config('client_connection_check_interval', '1s', false) where version() !~ 'mingw|Visual C'`,
-    `set default_transaction_isolation = 'read committed'`,
-    `set timezone = 'UTC'`,
-    `set datestyle = 'ISO'`,
-    // Plans are made once and kept. On a new installation, with empty tables, they would be sequential scans.
-    `set enable_seqscan = off`,
-    // The cost of a plan without an index now triggers JIT compilation, which takes longer than the plan itself.
-    `set jit = off`,
-  ]
-    .filter((line) => line !== undefined)
-    .join('; ');
-}
-
 /** `owned` is a table whose definition our role could change. */
-function sessionStateSql({ schema, forbiddenRoles }: SessionSettings): string {
+function sessionStateSql(settings: SessionSettings): string {
+  const { schema, forbiddenRoles, isPooled } = settings;
   return `
-    select current_setting('server_version_num')::int as version,
+    select ${isPooled ? missingSettingsSql(settings.role, settings) : `'{}'::text[]`} as missing,
+           current_setting('transaction_read_only') = 'on' as read_only,
+           current_setting('server_version_num')::int as version,
            current_setting('fsync') as fsync,
            current_setting('full_page_writes') as full_page_writes,
            current_setting('synchronous_commit') as synchronous_commit,
@@ -129,6 +120,15 @@ function reachableSql(forbiddenRoles: readonly string[]): string {
                    or r.oid = (select datdba from pg_database where datname = current_database()) or r.rolbypassrls
                    or r.rolcreaterole and current_setting('server_version_num')::int < 160000)
             order by r.rolname = session_user desc, r.rolname limit 1)`;
+}
+
+function mistakeInSettings({ missing, login }: SessionState, settings: SessionSettings): string | undefined {
+  if (missing.length === 0) return undefined;
+  const lines = loginSettingsSql(escapeIdentifier(login), settings.role, settings, missing);
+  return (
+    `The login "${login}" lacks settings that no pooler in transaction mode keeps. Let an administrator run on the server, and then ` +
+    `RECONNECT in the console of the pooler:\n${lines.map((line) => `  ${line}`).join('\n')}`
+  );
 }
 
 function mistakeInSetup(state: SessionState): string | undefined {
@@ -178,9 +178,4 @@ function explain(error: unknown, settings: SessionSettings, login: string): unkn
     );
   }
   return error;
-}
-
-function wholeMs(ms: number): number {
-  if (!Number.isSafeInteger(ms) || ms < 1) throw new Error(`not a time in whole milliseconds: ${ms}`);
-  return ms;
 }

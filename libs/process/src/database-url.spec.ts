@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connectionTo, readDatabaseUrl } from './database-url.js';
+import { connectionTo, hostsOf, readDatabaseUrl } from './database-url.js';
 import { readerOf } from './environment-reader.js';
 
 const REMOTE = 'postgres://app:hunter2@db.example/banking';
@@ -99,6 +99,60 @@ describe('the URL of a database on this machine', () => {
     });
     expect(modeOf('require')).toEqual({ rejectUnauthorized: false });
     expect(modeOf('prefer')).toBe(false);
+  });
+});
+
+describe('a URL with several hosts', () => {
+  const SEVERAL = 'postgres://app:hunter2@db-a.example:5433,db-b.example,[2001:db8::1]:5434/banking';
+  const readText = (url: string, isTlsRequired = true) => {
+    const reader = readerOf({ DATABASE_URL: url });
+    return { text: readDatabaseUrl(reader, 'DATABASE_URL', isTlsRequired), mistakes: reader.mistakes };
+  };
+
+  it('is read as one connection for each host, in this order', () => {
+    const { text = '', mistakes } = readText(`${SEVERAL}?target_session_attrs=read-write&sslmode=verify-full`);
+
+    expect(mistakes).toEqual([]);
+    expect(connectionTo(text)).toEqual({
+      connectionString: 'postgres://app:hunter2@db-a.example:5433/banking',
+      otherHosts: ['postgres://app:hunter2@db-b.example/banking', 'postgres://app:hunter2@[2001:db8::1]:5434/banking'],
+      ssl: { rejectUnauthorized: true },
+    });
+    expect(hostsOf(text)).toBe('db-a.example:5433, db-b.example, [2001:db8::1]:5434');
+  });
+
+  it('requires verify-full if one of the hosts is another one', () => {
+    const mixed = 'postgres://app@127.0.0.1:5432,db.example:5432/banking';
+
+    expect(readText(mixed).text).toBe(`${mixed}?sslmode=verify-full`);
+    expect(connectionTo(mixed).ssl).toEqual({ rejectUnauthorized: true });
+    expect(readText(`${mixed}?sslmode=disable`).mistakes).toEqual([expect.stringContaining('sslmode=disable, which')]);
+    expect(readText(mixed, false).text).toBe(`${mixed}?sslmode=disable`);
+  });
+
+  it('uses no TLS for hosts and sockets of this machine', () => {
+    const local = 'postgres://app@127.0.0.1:5432,%2Fvar%2Frun%2Fpostgresql:5433/banking';
+
+    expect(connectionTo(local)).toEqual({
+      connectionString: 'postgres://app@127.0.0.1:5432/banking',
+      otherHosts: ['postgres://app@%2Fvar%2Frun%2Fpostgresql:5433/banking'],
+      ssl: false,
+    });
+  });
+
+  it.each([
+    ['postgres://app@a:5432,b:5432/banking?host=c', /several hosts and has the parameter host/],
+    ['postgres://app@localhost/banking?host=a,b', /several hosts and has the parameter host/],
+    ['postgres://a,,b/banking', /an empty host between commas/],
+    ['postgres://app@a:x,b/banking', /is not a URL that begins with/],
+    ['postgres://app:hunter2@a,b%zz/banking', /not percent-encoded/],
+    ['postgres://app@a,b/banking?target_session_attrs=any', /target_session_attrs other than read-write/],
+    ['postgres://app@a/banking?target_session_attrs=standby', /target_session_attrs other than read-write/],
+  ])('is a mistake in %s', (url, words) => {
+    const { text, mistakes } = readText(url);
+
+    expect({ text, mistakes }).toEqual({ text: undefined, mistakes: [expect.stringMatching(words)] });
+    expect(mistakes.join()).not.toContain('hunter2');
   });
 });
 

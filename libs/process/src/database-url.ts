@@ -15,6 +15,8 @@ interface TlsSettings {
 /** Where a PostgreSQL server is. The driver reads nothing about TLS from the URL. */
 export interface DatabaseConnection {
   readonly connectionString: string;
+  /** The same database at the further hosts of the URL, in its order. */
+  readonly otherHosts?: readonly string[];
   readonly ssl: false | TlsSettings;
 }
 
@@ -43,40 +45,51 @@ const FILES = { ca: 'sslrootcert', cert: 'sslcert', key: 'sslkey' } as const;
 /** The TLS parameters of a URL. `sslnegotiation` is removed too, because every server supports the usual negotiation. */
 const TLS_PARAMETERS = ['sslmode', 'ssl', ...Object.values(FILES), 'sslnegotiation', 'uselibpqcompat'];
 
+const TARGET = 'target_session_attrs';
+/** Every connection of the service writes. */
+const TARGETS: readonly string[] = ['read-write', 'primary'];
+
+/** The parts of a URL around its list of hosts, which `new URL` refuses if one before the last has a port. */
+const HOST_LIST = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/is;
+
 /**
- * The URL of a PostgreSQL server with an explicit `sslmode`. If TLS is required, the URL of another host must have
- * `verify-full`, which is also its default. On this machine TLS is off unless the URL sets it.
+ * The URL of a PostgreSQL server with an explicit `sslmode`. It may name several hosts, separated by commas, as for libpq. If TLS is
+ * required, the URL of another host must have `verify-full`, which is also its default. On this machine TLS is off unless the URL sets it.
  */
 export function readDatabaseUrl(reader: EnvironmentReader, name: string, isTlsRequired: boolean): string | undefined {
-  const text = reader.url(name, ['postgres:', 'postgresql:']);
+  const text = reader.text(name);
   if (text === undefined) return undefined;
-  const url = new URL(text);
-  if (!isDecodable(url.hostname)) {
-    reader.mistakes.push(`${name} has a host that is not percent-encoded correctly. Correct it.`);
+  const urls = urlsOfHosts(text);
+  const [first] = urls;
+  const mistakes =
+    first === undefined ? [`is not a URL that begins with postgres:// or postgresql://.`] : mistakesInHosts(urls);
+  if (first === undefined || mistakes.length > 0) {
+    reader.mistakes.push(...mistakes.map((mistake) => `${name} ${mistake}`));
     return undefined;
   }
-  const stated = statedMode(url);
-  const mode = stated ?? defaultMode(url, isTlsRequired);
+  const mode = statedMode(first) ?? defaultMode(urls, isTlsRequired);
   if (!Object.hasOwn(SSL_MODES, mode)) {
     reader.mistakes.push(`${name} has an unknown sslmode. Set sslmode=verify-full, or remove it.`);
     return undefined;
   }
-  if (isTlsRequired && isRemote(url) && mode !== 'verify-full') {
+  if (isTlsRequired && urls.some(isRemote) && mode !== 'verify-full') {
     reader.mistakes.push(
       `${name} names another host with sslmode=${mode}, which does not verify the server. Set sslmode=verify-full or remove ` +
         'sslmode; or set DATABASE_TLS=off to connect without verification.',
     );
   }
-  url.searchParams.set('sslmode', mode);
-  url.searchParams.delete('ssl');
-  reader.mistakes.push(...mistakesInFiles(url, name));
-  return url.href;
+  first.searchParams.set('sslmode', mode);
+  first.searchParams.delete('ssl');
+  reader.mistakes.push(...mistakesInFiles(first, name));
+  return withHosts(first, urls);
 }
 
 /** The connection that a URL describes. A URL of another host without `sslmode` is one with `verify-full`. */
 export function connectionTo(databaseUrl: string): DatabaseConnection {
-  const url = new URL(databaseUrl);
-  const mode = statedMode(url) ?? defaultMode(url, true);
+  const urls = urlsOfHosts(databaseUrl);
+  const [url] = urls;
+  if (url === undefined) throw new Error('the text is not the URL of a PostgreSQL server');
+  const mode = statedMode(url) ?? defaultMode(urls, true);
   const files: Record<string, string> = {};
   for (const [option, parameter] of Object.entries(FILES)) {
     const file = fileOf(url, parameter);
@@ -85,10 +98,57 @@ export function connectionTo(databaseUrl: string): DatabaseConnection {
   // As in libpq, a CA given beside `require` is used.
   const tls = SSL_MODES[mode === 'require' && files['ca'] !== undefined ? 'verify-ca' : mode];
   if (tls === undefined) throw new Error('the URL has an unknown sslmode');
-  for (const parameter of TLS_PARAMETERS) url.searchParams.delete(parameter);
+  const [connectionString = '', ...otherHosts] = urls.map(withoutOurParameters);
+  return { connectionString, ...(otherHosts.length > 0 && { otherHosts }), ssl: tls && { ...tls, ...files } };
+}
+
+/** The hosts of a URL with their ports, without the login: for messages. */
+export function hostsOf(databaseUrl: string): string {
+  return urlsOfHosts(databaseUrl)
+    .map(({ host }) => host)
+    .join(', ');
+}
+
+/** One URL for each host; none if the text is not the URL of a PostgreSQL server. */
+function urlsOfHosts(text: string): URL[] {
+  const [, beginning = '', hosts = '', rest = ''] = HOST_LIST.exec(text) ?? [];
+  if (beginning === '') return [];
+  const texts = hosts.split(',').map((host) => `${beginning}${host}${rest}`);
+  return texts.every((one) => URL.canParse(one)) ? texts.map((one) => new URL(one)) : [];
+}
+
+function withHosts({ href }: URL, urls: readonly URL[]): string {
+  const [, beginning = '', , rest = ''] = HOST_LIST.exec(href) ?? [];
+  return `${beginning}${urls.map(({ host }) => host).join(',')}${rest}`;
+}
+
+function withoutOurParameters(url: URL): string {
+  const own = new URL(url);
+  for (const parameter of [...TLS_PARAMETERS, TARGET]) own.searchParams.delete(parameter);
   // Without a host, the driver would take one from PGHOST.
-  if (hostOf(url) === '') url.searchParams.set('host', 'localhost');
-  return { connectionString: url.href, ssl: tls && { ...tls, ...files } };
+  if (hostOf(own) === '') own.searchParams.set('host', 'localhost');
+  return own.href;
+}
+
+function mistakesInHosts(urls: readonly URL[]): string[] {
+  const hosts = urls.flatMap(({ searchParams }) => searchParams.getAll('host'));
+  const target = urls[0]?.searchParams.getAll(TARGET).at(-1);
+  return [
+    ...(urls.every(({ hostname }) => isDecodable(hostname))
+      ? []
+      : ['has a host that is not percent-encoded correctly. Correct it.']),
+    ...(urls.length > 1 && urls.some(({ hostname }) => hostname === '')
+      ? ['has an empty host between commas. Remove it.']
+      : []),
+    ...(hosts.some((host) => urls.length > 1 || host.includes(','))
+      ? [
+          'names several hosts and has the parameter host. Name all of them before the path: postgres://login@a:5432,b:5432/banking.',
+        ]
+      : []),
+    ...(target !== undefined && !TARGETS.includes(target)
+      ? [`has a ${TARGET} other than read-write. Every connection of the service writes: set read-write, or remove it.`]
+      : []),
+  ];
 }
 
 /** The host as the driver reads it: the parameter `host` replaces the host of the URL, and its last value counts. */
@@ -115,8 +175,8 @@ function statedMode({ searchParams }: URL): string | undefined {
   return searchParams.getAll('sslmode').at(-1) ?? (flag === undefined ? undefined : (SSL_FLAGS[flag] ?? 'unknown'));
 }
 
-function defaultMode(url: URL, isTlsRequired: boolean): string {
-  const isWanted = (isTlsRequired && isRemote(url)) || url.searchParams.has(FILES.ca);
+function defaultMode(urls: readonly URL[], isTlsRequired: boolean): string {
+  const isWanted = urls.some((url) => (isTlsRequired && isRemote(url)) || url.searchParams.has(FILES.ca));
   return isWanted ? 'verify-full' : 'disable';
 }
 

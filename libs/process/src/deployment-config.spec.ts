@@ -19,6 +19,7 @@ describe('readDeployment', () => {
       databaseUrl: undefined,
       ownerUrl: undefined,
       poolSize: 8,
+      isPooled: false,
       nameStatements: true,
       demo: true,
       isSandbox: true,
@@ -30,6 +31,31 @@ describe('readDeployment', () => {
   it('reports DATABASE_OWNER_URL without DATABASE_URL', () => {
     expect(read({ DATABASE_OWNER_URL: DATABASE_URL }).mistakes).toEqual([
       expect.stringMatching(/^DATABASE_OWNER_URL is set without DATABASE_URL\./),
+    ]);
+  });
+
+  it.each([
+    [{}, { isPooled: false, nameStatements: true }],
+    [{ DATABASE_NAMED_STATEMENTS: 'off' }, { isPooled: false, nameStatements: false }],
+    [{ DATABASE_POOLER: 'transaction' }, { isPooled: true, nameStatements: false }],
+    [
+      { DATABASE_POOLER: 'transaction', DATABASE_NAMED_STATEMENTS: 'on' },
+      { isPooled: true, nameStatements: true },
+    ],
+    [{ DATABASE_POOLER: 'none' }, { isPooled: false, nameStatements: true }],
+  ])('reads %j as %j', (environment, expected) => {
+    expect(read({ DATABASE_URL, SANDBOX: 'on', ...environment } as Environment)).toMatchObject({
+      ...expected,
+      mistakes: [],
+    });
+  });
+
+  it('reports another mode of a pooler, and one without DATABASE_URL', () => {
+    expect(read({ DATABASE_POOLER: 'session', DATABASE_URL, SANDBOX: 'on' }).mistakes).toEqual([
+      'DATABASE_POOLER is "session". Set one of: none, transaction.',
+    ]);
+    expect(read({ DATABASE_POOLER: 'transaction' }).mistakes).toEqual([
+      expect.stringMatching(/^DATABASE_POOLER is set without DATABASE_URL\./),
     ]);
   });
 });

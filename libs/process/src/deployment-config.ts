@@ -10,7 +10,9 @@ export interface DeploymentConfig {
   /** The login that may migrate and change the directory, where it is not the one of `databaseUrl`. */
   readonly ownerUrl?: string | undefined;
   readonly poolSize: number;
-  /** Off for PgBouncer before 1.21 in transaction mode. */
+  /** Whether the URL leads to a pooler in transaction mode, which keeps no settings of a session. The URL of the owner does not. */
+  readonly isPooled: boolean;
+  /** Off by default through such a pooler: PgBouncer keeps named statements since 1.21. */
   readonly nameStatements: boolean;
   /** Whether missing demo data is created. */
   readonly demo: boolean;
@@ -22,12 +24,18 @@ export interface DeploymentConfig {
 
 /** @param isGateway whether there is no database; then only `dataDir` and `isSandbox` have a use */
 export function readDeployment(reader: EnvironmentReader, { isGateway = false } = {}): DeploymentConfig {
-  const { text, flag, whole, mistakes } = reader;
+  const { text, flag, oneOf, whole, mistakes } = reader;
   const isTlsRequired = flag('DATABASE_TLS', true);
   const databaseUrl = readDatabaseUrl(reader, 'DATABASE_URL', isTlsRequired);
   const ownerUrl = readDatabaseUrl(reader, 'DATABASE_OWNER_URL', isTlsRequired);
   if (ownerUrl !== undefined && text('DATABASE_URL') === undefined) {
     mistakes.push('DATABASE_OWNER_URL is set without DATABASE_URL. Set both, or neither for the embedded database.');
+  }
+  const isPooled = oneOf('DATABASE_POOLER', ['none', 'transaction'], 'none') === 'transaction';
+  if (isPooled && text('DATABASE_URL') === undefined) {
+    mistakes.push(
+      'DATABASE_POOLER is set without DATABASE_URL. Set DATABASE_URL to the address of the pooler, or remove DATABASE_POOLER.',
+    );
   }
   const isEmbedded = text('DATABASE_URL') === undefined && !isGateway;
   const isSandboxStated = text('SANDBOX') !== undefined;
@@ -49,7 +57,8 @@ export function readDeployment(reader: EnvironmentReader, { isGateway = false } 
     databaseUrl,
     ownerUrl,
     poolSize: whole('DATABASE_POOL_SIZE', 2, 100) ?? 8,
-    nameStatements: flag('DATABASE_NAMED_STATEMENTS', true),
+    isPooled,
+    nameStatements: flag('DATABASE_NAMED_STATEMENTS', !isPooled),
     demo,
     isSandbox,
     isSandboxStated,

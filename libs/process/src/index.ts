@@ -1,7 +1,7 @@
 /** Shared by api, worker and cli: configuration, command line, signals, exit codes, the log, a cache, a round-robin queue and a bounded fetch. */
 
 export { boundedFetch, ResponseTooLargeError } from './bounded-fetch.js';
-export { connectionTo } from './database-url.js';
+export { connectionTo, hostsOf } from './database-url.js';
 export { ConfigError, type Environment, type EnvironmentReader, readerOf } from './environment-reader.js';
 export { type DeploymentConfig, readDeployment } from './deployment-config.js';
 export { ExpiringCache } from './expiring-cache.js';

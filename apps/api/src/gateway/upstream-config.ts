@@ -33,6 +33,7 @@ const BOOKS_SETTINGS: readonly (readonly [name: string, harmless?: string])[] = 
   ['DATABASE_OWNER_URL'],
   ['DATABASE_POOL_SIZE'],
   ['DATABASE_TLS'],
+  ['DATABASE_POOLER'],
   ['DATABASE_NAMED_STATEMENTS'],
   ['DEMO_DATA', 'off'],
   ['WORKER', 'off'],

@@ -1,5 +1,5 @@
 import { Client, escapeLiteral } from 'pg';
-import type { ConnectionOptions } from '../session-pool.js';
+import type { ConnectionOptions } from '../hosts.js';
 
 /** Analyzes the tables of a schema that have rows. An empty one is left out, as by the service. */
 export async function analyzeTables(connection: ConnectionOptions, schema: string): Promise<void> {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { escapeIdentifier as quoted, type Client } from 'pg';
 import type { MigrationRoles } from '../migration-roles.js';
-import type { ConnectionOptions } from '../session-pool.js';
+import type { ConnectionOptions } from '../hosts.js';
 import { administer, dropDatabase, inDatabase, published } from './published.js';
 
 /** A database without migrations, and names for roles that do not exist yet. */

@@ -3,7 +3,7 @@ import { Client, escapeIdentifier as quoted } from 'pg';
 import { columnTypes } from '../column-types.js';
 import { Database, type DatabaseOptions } from '../database.js';
 import { APP_ROLE, SCHEMA } from '../names.js';
-import type { ConnectionOptions } from '../session-pool.js';
+import type { ConnectionOptions } from '../hosts.js';
 import { administer, dropDatabase, inDatabase, published, type Published } from './published.js';
 import { ensureDatabase, ensureTemplate } from './template.js';
 

@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import type { Database } from '../database.js';
 import type { DbTransaction } from '../db-transaction.js';
 import { CommitInDoubtError } from '../failures.js';
-import type { ConnectionOptions } from '../session-pool.js';
+import type { ConnectionOptions } from '../hosts.js';
 import type { BoundStatement } from '../sql-statement.js';
 
 /** What happens to a COMMIT. A lost one leaves its sender in doubt, before or after the database carries it out. */

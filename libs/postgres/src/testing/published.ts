@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Client, escapeIdentifier as quoted } from 'pg';
 import { columnTypes } from '../column-types.js';
-import type { ConnectionOptions } from '../session-pool.js';
+import type { ConnectionOptions } from '../hosts.js';
 
 /** The data that the setup publishes to the workers. */
 export interface Published {

@@ -1,5 +1,5 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import type { ConnectionOptions } from '../session-pool.js';
+import type { ConnectionOptions } from '../hosts.js';
 
 /** The decision on received bytes: which are forwarded, and whether the connection is then cut. */
 interface Fate {
@@ -25,10 +25,11 @@ export class Wire {
     readonly connection: ConnectionOptions,
   ) {}
 
-  static async lay(connection: ConnectionOptions): Promise<Wire> {
+  /** @param at the port on which it listens. Default: a free one */
+  static async lay(connection: ConnectionOptions, at = 0): Promise<Wire> {
     const { host, port, ...login } = withoutUrl(connection);
     const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    await new Promise<void>((resolve) => server.listen(at, '127.0.0.1', resolve));
     const wire = new Wire(server, { ...login, host: '127.0.0.1', port: (server.address() as AddressInfo).port });
     server.on('connection', (client) => {
       const upstream = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);

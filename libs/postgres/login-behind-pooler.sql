@@ -1,0 +1,20 @@
+-- Gives a login the settings that a pooler in transaction mode does not keep for a session. Run by an administrator:
+-- psql -v login=banking -f libs/postgres/login-behind-pooler.sql
+--
+-- session-settings.ts has the reasons. Afterwards, RECONNECT in the console of the pooler.
+
+alter role :"login" set role = 'banking_app';
+alter role :"login" set search_path = "banking", pg_temp;
+alter role :"login" set statement_timeout = '4000';
+alter role :"login" set lock_timeout = '2000';
+alter role :"login" set idle_in_transaction_session_timeout = '10000';
+alter role :"login" set tcp_user_timeout = '5000';
+alter role :"login" set tcp_keepalives_idle = '10';
+alter role :"login" set tcp_keepalives_interval = '2';
+alter role :"login" set tcp_keepalives_count = '3';
+alter role :"login" set client_connection_check_interval = '1000';
+alter role :"login" set default_transaction_isolation = 'read committed';
+alter role :"login" set timezone = 'UTC';
+alter role :"login" set datestyle = 'ISO, MDY';
+alter role :"login" set enable_seqscan = 'off';
+alter role :"login" set jit = 'off';

@@ -1,0 +1,44 @@
+import type { ClientConfig } from 'pg';
+
+/** The address of the server and the login, as `pg` takes them. */
+export interface ConnectionOptions extends Pick<
+  ClientConfig,
+  'connectionString' | 'host' | 'port' | 'user' | 'database' | 'password' | 'ssl'
+> {
+  /** Connection strings of the same database at further hosts, of which one accepts writes at a time. Tried in this order. */
+  readonly otherHosts?: readonly string[];
+}
+
+/** One host of a database, as `pg` takes it. */
+export type HostConnection = Omit<ConnectionOptions, 'otherHosts'>;
+
+/** The hosts of a database in their order. */
+export function hostsIn({
+  otherHosts = [],
+  ...first
+}: ConnectionOptions): readonly [HostConnection, ...HostConnection[]] {
+  return [first, ...otherHosts.map((connectionString) => ({ ...first, connectionString }))];
+}
+
+/** The host that new connections use: the one that accepted the last connection, until it fails. */
+export class CurrentHost {
+  private readonly hosts: readonly [HostConnection, ...HostConnection[]];
+  private at = 0;
+
+  constructor(connection: ConnectionOptions) {
+    this.hosts = hostsIn(connection);
+  }
+
+  get count(): number {
+    return this.hosts.length;
+  }
+
+  get connection(): HostConnection {
+    return this.hosts[this.at] ?? this.hosts[0];
+  }
+
+  /** Goes on to the next host after a failure. Does nothing if that has been done since: several connections fail at once. */
+  leave(failed: HostConnection): void {
+    if (failed === this.connection) this.at = (this.at + 1) % this.hosts.length;
+  }
+}
