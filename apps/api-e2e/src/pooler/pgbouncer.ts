@@ -1,0 +1,105 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, chownSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createConnection } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { bareEnvironment } from '../config.js';
+
+const START_MS = 30_000;
+
+/** The program, or undefined if it is not installed. Debian puts it where only root searches. */
+export function pgBouncerPath(): string | undefined {
+  const folders = [...(bareEnvironment()['PATH'] ?? '').split(delimiter), '/usr/sbin'];
+  return folders.map((folder) => join(folder, 'pgbouncer')).find((path) => existsSync(path));
+}
+
+export interface PgBouncerOptions {
+  readonly mode: 'session' | 'transaction';
+  /** The folder of the Unix socket of the server. PgBouncer runs as its owner. */
+  readonly serverSocket: string;
+  readonly login: string;
+  /** Connections to the server at most. */
+  readonly poolSize: number;
+}
+
+/** PgBouncer in front of a server. It listens on a Unix socket in a folder of its own. */
+export class PgBouncer {
+  private constructor(
+    private readonly folder: string,
+    private readonly child: ChildProcess,
+    private readonly login: string,
+  ) {}
+
+  static async start({ mode, serverSocket, login, poolSize }: PgBouncerOptions): Promise<PgBouncer> {
+    const folder = mkdtempSync(join(tmpdir(), 'banking-pooler-'));
+    const { uid, gid } = statSync(serverSocket);
+    const config = join(folder, 'pgbouncer.ini');
+    writeFileSync(join(folder, 'users.txt'), `"${login}" ""\n`);
+    writeFileSync(
+      config,
+      `[databases]
+* = host=${serverSocket} port=5432
+[pgbouncer]
+listen_port = 6432
+unix_socket_dir = ${folder}
+auth_type = trust
+auth_file = ${folder}/users.txt
+admin_users = ${login}
+pool_mode = ${mode}
+default_pool_size = ${poolSize}
+server_login_retry = 1
+logfile = ${folder}/pgbouncer.log
+`,
+    );
+    chmodSync(folder, 0o755);
+    if (process.geteuid?.() === 0) for (const path of [folder, config]) chownSync(path, uid, gid);
+    // PgBouncer refuses to run as root, and the server lets its owner in without a password.
+    const user = process.geteuid?.() === 0 ? { uid, gid } : {};
+    const child = spawn(pgBouncerPath() ?? 'pgbouncer', [config], { ...user, stdio: 'ignore' });
+    const killWithUs = () => child.kill('SIGKILL');
+    process.once('exit', killWithUs);
+    child.once('exit', () => process.off('exit', killWithUs));
+    const pooler = new PgBouncer(folder, child, login);
+    await pooler.ready();
+    return pooler;
+  }
+
+  url(database: string): string {
+    return `postgres://${this.login}@${encodeURIComponent(this.folder)}:6432/${database}`;
+  }
+
+  get log(): string {
+    return readFileSync(join(this.folder, 'pgbouncer.log'), 'utf8');
+  }
+
+  async stop(): Promise<void> {
+    if (this.child.exitCode === null && this.child.signalCode === null) {
+      const ended = once(this.child, 'exit');
+      this.child.kill('SIGKILL');
+      await ended;
+    }
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private async ready(): Promise<void> {
+    const until = Date.now() + START_MS;
+    while (!(await this.accepts())) {
+      if (this.child.exitCode === null && Date.now() < until) await sleep(20);
+      else {
+        const log = existsSync(join(this.folder, 'pgbouncer.log')) ? this.log : '';
+        await this.stop();
+        throw new Error(`PgBouncer does not start: ${log}`);
+      }
+    }
+  }
+
+  private accepts(): Promise<boolean> {
+    return new Promise((resolve) => {
+      const socket = createConnection(join(this.folder, '.s.PGSQL.6432'));
+      socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+      socket.once('connect', () => socket.end());
+    });
+  }
+}
