@@ -13,7 +13,9 @@ describe('recovery command', () => {
     const { status, stdout } = recovery('--help');
 
     expect(status).toBe(0);
-    expect(stdout).toMatch(/--transfers .+ dump .+ pitr .+ replica-sync .+ replica-async .+ 3 skipped/s);
+    expect(stdout).toMatch(
+      /--transfers .+ dump .+ pitr .+ replica-sync .+ replica-async .+ failover-sync .+ failover-async .+ 3 skipped/s,
+    );
   });
 
   it('is skipped with exit code 3 where a PostgreSQL program is missing, and names it', () => {

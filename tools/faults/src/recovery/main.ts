@@ -23,14 +23,21 @@ const NOTES = `Recoveries:
 ${RECOVERY_KINDS.map(({ name, title }) => `  ${name.padEnd(14)} ${title}`).join('\n')}
 
 Each one starts a PostgreSQL server, two api processes and a worker of its own, places orders, loses the server, recovers the books,
-and then does what docs/recover.md tells an operator to do. It compares the books with the log of the clients.
+and then does what docs/recover.md and docs/fail-over.md tell an operator to do. It compares the books with the log of the clients.
 
 Exit codes: 0 no deviation; 1 a deviation, or a run that ended early; 2 wrong usage; 3 skipped, because PostgreSQL programs are missing.`;
 
 const program = new Command('recovery')
-  .description('Proves that lost books are recovered: dump and restore, recovery to a moment, promotion of a replica.')
+  .description(
+    'Proves that lost books are recovered: dump and restore, recovery to a moment, promotion of a replica, failover under load.',
+  )
   .addArgument(
-    new Argument('<recovery>', 'what to run').choices(['all', 'replica', ...RECOVERY_KINDS.map(({ name }) => name)]),
+    new Argument('<recovery>', 'what to run').choices([
+      'all',
+      'replica',
+      'failover',
+      ...RECOVERY_KINDS.map(({ name }) => name),
+    ]),
   )
   .option('--orders <number>', 'acknowledged orders before the backup, and after it', wholeNumber, 300)
   .option('--transfers <number>', 'transfers in the books before the orders', wholeNumber, 0)

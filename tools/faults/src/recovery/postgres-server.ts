@@ -8,6 +8,8 @@ import { Client, type QueryResultRow } from 'pg';
 import type { PostgresPrograms } from './postgres-programs.js';
 
 const START_MS = 120_000;
+/** Only names the socket. */
+const PORT = 5432;
 export const DATABASE = 'banking';
 export const LOGIN = 'banking';
 
@@ -20,6 +22,7 @@ export interface OsUser {
 /** A PostgreSQL server in a folder of its own. It listens on a Unix socket in that folder only. */
 export class PostgresServer {
   private child: ChildProcess | undefined;
+  private port = PORT;
 
   constructor(
     private readonly programs: PostgresPrograms,
@@ -43,7 +46,7 @@ export class PostgresServer {
 
   /** The path of the socket. */
   get socket(): string {
-    return join(this.folder, '.s.PGSQL.5432');
+    return join(this.folder, `.s.PGSQL.${this.port}`);
   }
 
   /** Makes an empty cluster with these settings. */
@@ -66,10 +69,11 @@ export class PostgresServer {
   }
 
   /** Starts the server and waits until it takes queries, as a primary if `isPrimary`. @throws Error if it ends before */
-  async start({ isPrimary = true } = {}): Promise<void> {
+  async start({ isPrimary = true, port = PORT } = {}): Promise<void> {
+    this.port = port;
     const log = openSync(join(this.folder, 'server.log'), 'a');
     // The folder of the socket of a base backup is that of another server.
-    const args = ['-D', this.dataDir, '-c', `unix_socket_directories=${this.folder}`, '-c', 'port=5432'];
+    const args = ['-D', this.dataDir, '-c', `unix_socket_directories=${this.folder}`, '-c', `port=${port}`];
     const child = spawn(join(this.programs.folder, 'postgres'), args, { stdio: ['ignore', log, log], ...this.user });
     closeSync(log);
     this.child = child;
@@ -110,7 +114,7 @@ export class PostgresServer {
 
   /** Runs a client program on this server, and returns its output. */
   async run(program: string, args: readonly string[], options: { readonly onServer?: boolean } = {}): Promise<string> {
-    const on = options.onServer ? ['-h', this.folder, '-p', '5432', '-U', 'postgres'] : [];
+    const on = options.onServer ? ['-h', this.folder, '-p', String(this.port), '-U', 'postgres'] : [];
     const { stdout } = await promisify(execFile)(join(this.programs.folder, program), [...on, ...args], {
       cwd: this.folder,
       maxBuffer: 1 << 28,
@@ -127,7 +131,7 @@ export class PostgresServer {
   ): Promise<Row[]> {
     const client = new Client({
       host: this.folder,
-      port: 5432,
+      port: this.port,
       user: 'postgres',
       database,
       application_name: 'recovery',

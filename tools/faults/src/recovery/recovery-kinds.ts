@@ -1,5 +1,7 @@
+import { FAILOVER_KINDS } from './failover-kinds.js';
 import { DATABASE, type PostgresServer } from './postgres-server.js';
 import type { RecoveredServer, RecoveryKind, RecoveryRun } from './recovery-run.js';
+import { startReplica, waitFor } from './start-replica.js';
 
 const dump: RecoveryKind = {
   name: 'dump',
@@ -7,7 +9,7 @@ const dump: RecoveryKind = {
   advanceIds: true,
   async recover({ options, primary, service, load, replacement, timed }: RecoveryRun): Promise<RecoveredServer> {
     const seconds: Record<string, number> = {};
-    const server = await replacement();
+    const server = replacement;
     const [roles, books] = [`${server.folder}/roles.sql`, `${server.folder}/banking.dump`];
     const keptUntil = Date.now();
     await timed('pg_dump', seconds, async () => {
@@ -30,7 +32,7 @@ const dump: RecoveryKind = {
     await timed('analyze', seconds, () =>
       server.run('psql', ['-q', '-d', DATABASE, '-c', 'analyze'], { onServer: true }),
     );
-    service.database.switchTo(server.socket);
+    service.switchTo(server.socket);
     return { server, seconds, moment: { keptUntil, lostFrom } };
   },
 };
@@ -42,7 +44,7 @@ const pitr: RecoveryKind = {
   advanceIds: false,
   async recover({ options, primary, service, load, replacement, timed }: RecoveryRun): Promise<RecoveredServer> {
     const seconds: Record<string, number> = {};
-    const server = await replacement();
+    const server = replacement;
     await timed('pg_basebackup', seconds, () =>
       primary.run('pg_basebackup', ['-D', server.dataDir, '-c', 'fast'], { onServer: true }),
     );
@@ -62,7 +64,7 @@ const pitr: RecoveryKind = {
     ]);
     await server.signalRecovery();
     await timed('recovery from the archive', seconds, () => server.start());
-    service.database.switchTo(server.socket);
+    service.switchTo(server.socket);
     return { server, seconds, moment: { keptUntil: ms, lostFrom: ms } };
   },
 };
@@ -77,20 +79,10 @@ const replica = (isSynchronous: boolean): RecoveryKind => ({
   name: isSynchronous ? 'replica-sync' : 'replica-async',
   title: `promotion of a${isSynchronous ? ' synchronous' : 'n asynchronous'} streaming replica under load`,
   advanceIds: false,
-  async recover({ options, primary, service, load, replacement, timed }: RecoveryRun): Promise<RecoveredServer> {
+  async recover(run: RecoveryRun): Promise<RecoveredServer> {
+    const { options, primary, service, load, timed } = run;
     const seconds: Record<string, number> = {};
-    const server = await replacement();
-    await timed('pg_basebackup of the replica', seconds, () =>
-      primary.run('pg_basebackup', ['-D', server.dataDir, '-c', 'fast', '-R', '-C', '-S', 'recovered'], {
-        onServer: true,
-      }),
-    );
-    await server.start({ isPrimary: false });
-    if (isSynchronous) {
-      await primary.query(`alter system set synchronous_standby_names = '*'`);
-      await primary.query('select pg_reload_conf()');
-    }
-    await waitForReplica(primary, isSynchronous);
+    const server = await startReplica(run, isSynchronous, seconds);
     await load.more(options.orders);
     const startedAt = Date.now();
     await stopSending(primary);
@@ -100,29 +92,12 @@ const replica = (isSynchronous: boolean): RecoveryKind => ({
     await service.killWorker();
     await primary.stop('SIGQUIT');
     await timed('promotion', seconds, () => server.promote());
-    service.database.switchTo(server.socket);
+    service.switchTo(server.socket);
     await load.more(options.orders);
     seconds['from the last replicated order to the next ones'] = (Date.now() - startedAt) / 1000;
     return { server, seconds, moment: { keptUntil: isSynchronous ? Infinity : 0, lostFrom: Infinity } };
   },
 });
-
-const WAIT_MS = 60_000;
-
-/** @throws Error if the query returns no row in a minute */
-async function waitFor(primary: PostgresServer, query: string): Promise<void> {
-  const until = Date.now() + WAIT_MS;
-  while ((await primary.query(query)).length === 0) {
-    if (Date.now() > until) throw new Error(`the state was not reached: ${query}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
-
-const waitForReplica = (primary: PostgresServer, isSynchronous: boolean) =>
-  waitFor(
-    primary,
-    `select from pg_stat_replication where state = 'streaming' and sync_state = '${isSynchronous ? 'sync' : 'async'}'`,
-  );
 
 /** Commits that wait for the replica. */
 const waitForHeldCommits = (primary: PostgresServer) =>
@@ -137,4 +112,4 @@ async function stopSending(primary: PostgresServer): Promise<void> {
   for (const { pid } of senders) process.kill(pid, 'SIGSTOP');
 }
 
-export const RECOVERY_KINDS: readonly RecoveryKind[] = [dump, pitr, replica(true), replica(false)];
+export const RECOVERY_KINDS: readonly RecoveryKind[] = [dump, pitr, replica(true), replica(false), ...FAILOVER_KINDS];

@@ -4,7 +4,7 @@ import type { PostgresPrograms } from './postgres-programs.js';
 import { createDatabase, PostgresServer } from './postgres-server.js';
 import { RecoveryLoad } from './recovery-load.js';
 import { Service } from './service.js';
-import { readNetwork } from './surviving-network.js';
+import { type NetworkCopy, readNetwork } from './surviving-network.js';
 
 export interface RecoveryOptions {
   readonly programs: PostgresPrograms;
@@ -24,6 +24,10 @@ export interface RecoveryKind {
   readonly title: string;
   /** Settings of the server that is lost. */
   readonly settings?: (folder: string) => readonly string[];
+  /** Whether DATABASE_URL names the lost server and the other one, instead of an address that is switched. */
+  readonly hasTwoHosts?: boolean;
+  /** Whether the worker goes on. Then the network is that of the recovered books. */
+  readonly keepsWorker?: boolean;
   /** As docs/recover.md describes; without it the ids of lost orders are given again. */
   readonly advanceIds: boolean;
   /** Loses the server and recovers another one, while the load runs or after it has stopped. */
@@ -34,6 +38,8 @@ export interface RecoveredServer {
   readonly server: PostgresServer;
   readonly moment: Moment;
   readonly seconds: Seconds;
+  /** What was wrong before the books are read. */
+  readonly violations?: readonly string[];
 }
 
 /** How long the steps took, by their names. */
@@ -51,7 +57,7 @@ export interface RecoveryRun {
   readonly service: Service;
   readonly load: RecoveryLoad;
   /** Another server, without data. */
-  replacement(): Promise<PostgresServer>;
+  readonly replacement: PostgresServer;
   /** Measures a step. */
   timed<T>(name: string, seconds: Record<string, number>, work: () => Promise<T>): Promise<T>;
 }
@@ -74,7 +80,8 @@ export async function runRecovery(kind: RecoveryKind, options: RecoveryOptions):
     await primary.initialize(kind.settings?.(primary.folder));
     await primary.start();
     await createDatabase(primary);
-    service = await Service.start(folder, primary.socket);
+    const recovered = await addServer('recovered');
+    service = await Service.start(folder, kind.hasTwoHosts ? [primary, recovered] : [primary]);
     if (options.transfers > 0) {
       onProgress(`posting ${options.transfers} transfers`);
       await service.fund(options.transfers);
@@ -82,9 +89,14 @@ export async function runRecovery(kind: RecoveryKind, options: RecoveryOptions):
     load = await RecoveryLoad.prepare(service, folder, seed);
     load.start();
     await load.more(options.orders);
-    const { server, moment, seconds } = await kind.recover({
+    const {
+      server,
+      moment,
+      seconds,
+      violations = [],
+    } = await kind.recover({
       ...{ options: { ...options, onProgress }, primary, service, load },
-      replacement: () => addServer('recovered'),
+      replacement: recovered,
       timed: async (name, into, work) => {
         onProgress(name);
         const startedAt = Date.now();
@@ -95,17 +107,22 @@ export async function runRecovery(kind: RecoveryKind, options: RecoveryOptions):
     });
     await load.stop();
     await service.killWorker();
-    // The network goes on until the worker is killed. It is read from the lost server.
-    await primary.stop('SIGQUIT');
-    await primary.start();
-    const network = await readNetwork(primary);
-    await primary.stop();
+    const network = kind.keepsWorker ? await readNetwork(server) : await readLostNetwork(primary);
     const { advanceIds } = kind;
     const figures = await checkRecovered({ server, service, load, network, moment, advanceIds, onProgress });
-    return { kind, seconds, ...figures };
+    return { kind, seconds, ...figures, violations: [...violations, ...figures.violations] };
   } finally {
     await load?.close().catch(() => undefined);
     await service?.close();
     for (const server of servers) await server.stop('SIGQUIT');
   }
+}
+
+/** The network goes on until the worker is killed. The lost server, of which no service may learn, still has it. */
+async function readLostNetwork(lost: PostgresServer): Promise<NetworkCopy> {
+  await lost.stop('SIGQUIT');
+  await lost.start({ port: 5433 });
+  const network = await readNetwork(lost);
+  await lost.stop();
+  return network;
 }

@@ -42,6 +42,17 @@ describe(`recovery of lost books${note}`, () => {
   );
 
   recovers(
+    'goes on at a synchronous replica without a restart and without a lost order',
+    async () => {
+      const { violations, lostOrders, lostPayments, seconds } = await run(kindOf('failover-sync'));
+
+      expect({ violations, lostOrders, lostPayments }).toEqual({ violations: [], lostOrders: 0, lostPayments: 0 });
+      expect(Object.keys(seconds)).toContain('from the kill to the first order');
+    },
+    RUN_MS,
+  );
+
+  recovers(
     'reports an order that an asynchronous replica lost when it is judged as a synchronous one',
     async () => {
       const replica = kindOf('replica-async');

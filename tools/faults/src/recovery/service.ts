@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { LocalIssuer } from '@banking/local-issuer';
 import type { Endpoint } from '../call.js';
 import { freePort, ServiceProcess } from '../service-process.js';
-import { DATABASE, LOGIN } from './postgres-server.js';
+import { DATABASE, LOGIN, type PostgresServer } from './postgres-server.js';
 import { SwitchProxy } from './switch-proxy.js';
 
 const ROOT = join(__dirname, '../../../..');
@@ -19,20 +19,26 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
+interface DatabaseAddress {
+  readonly url: string;
+  /** An address that may lead to another server, as a virtual address does. */
+  readonly proxy?: SwitchProxy;
+}
+
 /** Two api processes and a worker on one PostgreSQL of their own, which may be replaced. */
 export class Service {
   private constructor(
     private readonly folder: string,
-    readonly database: SwitchProxy,
+    private readonly address: DatabaseAddress,
     private readonly members: readonly ServiceProcess[],
     private readonly token: string,
   ) {}
 
-  /** @param socket of PostgreSQL, whose database is empty */
-  static async start(folder: string, socket: string): Promise<Service> {
+  /** @param servers the first has the empty database. More than one: DATABASE_URL names all of them, and nothing is switched. */
+  static async start(folder: string, servers: readonly [PostgresServer, ...PostgresServer[]]): Promise<Service> {
     await mkdir(join(folder, 'data-dir'), { recursive: true });
-    const database = await SwitchProxy.start(socket);
-    const environment = { ...environmentOf(folder, database), CONNECTIONS_PER_ADDRESS: '1000' };
+    const address = servers.length > 1 ? hostsOf(servers) : await proxyTo(servers[0]);
+    const environment = { ...environmentOf(folder, address), CONNECTIONS_PER_ADDRESS: '1000' };
     const members: ServiceProcess[] = [];
     for (const [index, app] of (['api', 'api', 'worker'] as const).entries()) {
       const name = `${app}-${index}`;
@@ -41,7 +47,7 @@ export class Service {
     }
     const issuer = await LocalIssuer.open(join(folder, 'data-dir'));
     const token = issuer.sign({ email: CALLER, audience: 'banking-api', lifetimeSeconds: 24 * 3600 });
-    const service = new Service(folder, database, members, await token);
+    const service = new Service(folder, address, members, await token);
     try {
       // The first api migrates and makes the demo data.
       await members[0]?.start({ DEMO_DATA: 'on' });
@@ -62,6 +68,17 @@ export class Service {
     await Promise.all(this.members.map((member) => (member.isRunning ? member.ready() : member.start())));
   }
 
+  /** The processes that ended without a signal of ours. */
+  get ownEnds(): readonly string[] {
+    return this.members.flatMap((member) => member.ownEnds);
+  }
+
+  /** Lets the address of the database lead to another server. @param socket its path */
+  switchTo(socket: string): void {
+    if (this.address.proxy === undefined) throw new Error('DATABASE_URL names the servers themselves');
+    this.address.proxy.switchTo(socket);
+  }
+
   /** Kills the worker, so that nothing is submitted until `resume`. */
   async killWorker(): Promise<void> {
     await this.members[2]?.kill();
@@ -73,7 +90,7 @@ export class Service {
 
   async close(): Promise<void> {
     await this.stop();
-    await this.database.close();
+    await this.address.proxy?.close();
   }
 
   /** Runs a command of operators. */
@@ -83,12 +100,12 @@ export class Service {
 
   /** Posts so many transfers at once, which takes a second for about a thousand. @throws Error if it fails */
   async fund(transfers: number): Promise<void> {
-    const { exitCode, stderr } = await this.run([FUNDING, urlOf(this.database), String(transfers)]);
+    const { exitCode, stderr } = await this.run([FUNDING, this.address.url, String(transfers)]);
     if (exitCode !== 0) throw new Error(`the funding ended with ${exitCode}: ${stderr}`);
   }
 
   private async run(args: readonly string[]): Promise<CommandResult> {
-    const env = { PATH: process.env['PATH'], ...environmentOf(this.folder, this.database) };
+    const env = { PATH: process.env['PATH'], ...environmentOf(this.folder, this.address) };
     const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
     const output = { stdout: '', stderr: '' };
     for (const name of ['stdout', 'stderr'] as const) {
@@ -99,12 +116,20 @@ export class Service {
   }
 }
 
-const urlOf = ({ port }: SwitchProxy) => `postgres://${LOGIN}@127.0.0.1:${port}/${DATABASE}`;
+async function proxyTo({ socket }: PostgresServer): Promise<DatabaseAddress> {
+  const proxy = await SwitchProxy.start(socket);
+  return { url: `postgres://${LOGIN}@127.0.0.1:${proxy.port}/${DATABASE}`, proxy };
+}
 
-function environmentOf(folder: string, database: SwitchProxy): Record<string, string> {
+function hostsOf(servers: readonly PostgresServer[]): DatabaseAddress {
+  const hosts = servers.map(({ folder }) => `${encodeURIComponent(folder)}:5432`).join(',');
+  return { url: `postgres://${LOGIN}@${hosts}/${DATABASE}?target_session_attrs=read-write` };
+}
+
+function environmentOf(folder: string, { url }: DatabaseAddress): Record<string, string> {
   return {
     DATA_DIR: join(folder, 'data-dir'),
-    DATABASE_URL: urlOf(database),
+    DATABASE_URL: url,
     SANDBOX: 'on',
     DEMO_DATA: 'off',
   };
