@@ -16,7 +16,8 @@ describeEmbedded('TLS to a PostgreSQL over TCP', () => {
 
   const open = (databaseUrl: string, ownerUrl?: string) =>
     openDeployment({ databaseUrl, ownerUrl, dataDir: '/nowhere', isSandbox: true });
-  const verifiedBy = (ca: 'ca.crt' | 'other-ca.crt') => `sslmode=verify-full&sslrootcert=${TlsServer.file(ca)}`;
+  const verifiedBy = (ca: 'ca.crt' | 'other-ca.crt' | 'second-ca.crt') =>
+    `sslmode=verify-full&sslrootcert=${TlsServer.file(ca)}`;
   const verified = verifiedBy('ca.crt');
 
   it.each(['localhost', '127.0.0.1'])(
@@ -36,6 +37,7 @@ describeEmbedded('TLS to a PostgreSQL over TCP', () => {
     ['other-name.crt', 'ca.crt', /certificate's altnames/],
     ['localhost.crt', undefined, /unable to .+ certificate|self.signed certificate/],
     ['localhost.crt', 'other-ca.crt', /unable to .+ certificate|self.signed certificate/],
+    ['expired.crt', 'second-ca.crt', /certificate has expired/],
   ] as const)('refuses %s with CA %s, with the reason and what to do', async (certificate, ca, why) => {
     const query = ca === undefined ? 'sslmode=verify-full' : verifiedBy(ca);
     await server.show(certificate);
@@ -58,6 +60,28 @@ describeEmbedded('TLS to a PostgreSQL over TCP', () => {
     await server.show('other-name.crt');
 
     await (await open(server.url('localhost', verified.replace('verify-full', 'verify-ca')))).close();
+  });
+
+  it('accepts a login with a client certificate, and refuses it without one', async () => {
+    await server.show('localhost.crt');
+    await (await open(server.url('localhost', verified))).close();
+    const files = `sslcert=${TlsServer.file('client.crt')}&sslkey=${TlsServer.file('client.key')}`;
+    const urlWith = (query: string) => server.url('localhost', query, TlsServer.CERTIFICATE_LOGIN);
+
+    await (await open(urlWith(`${verified}&${files}`))).close();
+
+    expect(await reasonOf(open(urlWith(verified)))).toMatch(/requires a valid client certificate/);
+  });
+
+  // Only Linux has a second loopback address.
+  (process.platform === 'linux' ? it : it.skip)('verifies each of several hosts by its own name', async () => {
+    await server.show('localhost.crt');
+
+    await (await open(server.url('127.0.0.2,localhost', verified))).close();
+
+    const sentence = await reasonOf(open(server.url('127.0.0.2,127.0.0.2', verified)));
+    expect(sentence).toMatch(/^The database at 127\.0\.0\.2:\d+, 127\.0\.0\.2:\d+ did not prove who it is: /);
+    expect(sentence).toMatch(/certificate's altnames/);
   });
 
   it('refuses a server without TLS, unless TLS is off', async () => {

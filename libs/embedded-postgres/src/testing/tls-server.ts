@@ -17,8 +17,19 @@ const CERTIFICATES = join(__dirname, 'tls-test-certificates');
 /** The login that can connect over TCP. */
 const PASSWORD = 'only-in-tests';
 
+/** The second address is in no certificate. Linux has it without a configuration. */
+const LISTEN_ADDRESSES = process.platform === 'linux' ? '127.0.0.1,127.0.0.2' : '127.0.0.1';
+
+const ACCESS = `local all all peer map=banking
+hostssl all with_certificate 127.0.0.0/8 cert
+host all all 127.0.0.0/8 scram-sha-256
+`;
+
 /** A PostgreSQL server that listens on 127.0.0.1, for specs of TLS. */
 export class TlsServer {
+  /** The login that needs the client certificate instead of a password. */
+  static readonly CERTIFICATE_LOGIN = 'with_certificate';
+
   private constructor(
     private readonly root: string,
     private readonly folder: DataFolder,
@@ -39,10 +50,15 @@ export class TlsServer {
       () => undefined,
     );
     await ensureCluster(folder, binaries);
-    writeOwned(folder, 'pg_hba.conf', 'local all all peer map=banking\nhost all all 127.0.0.1/32 scram-sha-256\n');
+    writeOwned(folder, 'pg_hba.conf', ACCESS);
+    writeOwned(folder, 'client-ca.crt', readFileSync(TlsServer.file('second-ca.crt'), 'utf8'));
     const socket = connectionOf(openSocketFolder(folder));
     const port = await freePort();
-    const settings = { listen_addresses: '127.0.0.1', unix_socket_directories: socket.host };
+    const settings = {
+      listen_addresses: LISTEN_ADDRESSES,
+      unix_socket_directories: socket.host,
+      ssl_ca_file: 'client-ca.crt',
+    };
     const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     const options = { ...asUser(folder.user), cwd: folder.database, env: SERVER_ENV, stdio: 'ignore' } as const;
     const child = spawn(binaries.postgres, ['-D', folder.database, '-p', String(port), ...args], options);
@@ -50,6 +66,7 @@ export class TlsServer {
     try {
       await server.ready();
       await server.administer(`alter role postgres password '${PASSWORD}'`);
+      await server.administer(`create role ${TlsServer.CERTIFICATE_LOGIN} login superuser`);
       return server;
     } catch (error) {
       await server.stop();
@@ -57,17 +74,19 @@ export class TlsServer {
     }
   }
 
-  /** The path of a certificate for `sslrootcert`. */
-  static file(name: 'ca.crt' | 'other-ca.crt'): string {
+  /** The path of a certificate or key for the parameters of a URL. */
+  static file(name: 'ca.crt' | 'other-ca.crt' | 'second-ca.crt' | 'client.crt' | 'client.key'): string {
     return join(CERTIFICATES, name);
   }
 
-  url(host: string, query: string): string {
-    return `postgres://postgres:${PASSWORD}@${host}:${this.port}/postgres?${query}`;
+  /** @param hosts separated by commas */
+  url(hosts: string, query: string, login = `postgres:${PASSWORD}`): string {
+    const withPorts = hosts.split(',').map((host) => `${host}:${this.port}`);
+    return `postgres://${login}@${withPorts.join(',')}/postgres?${query}`;
   }
 
   /** Makes the server use this certificate, or no TLS. */
-  async show(certificate: 'localhost.crt' | 'other-name.crt' | undefined): Promise<void> {
+  async show(certificate: 'localhost.crt' | 'other-name.crt' | 'expired.crt' | undefined): Promise<void> {
     if (certificate !== undefined) {
       writeOwned(this.folder, 'server.key', readFileSync(join(CERTIFICATES, 'server.key'), 'utf8'));
       writeOwned(this.folder, 'server.crt', readFileSync(join(CERTIFICATES, certificate), 'utf8'));
@@ -84,6 +103,11 @@ export class TlsServer {
       `select json_build_object('tls', count(*) filter (where ssl), 'plain', count(*) filter (where not ssl))
        from pg_stat_activity join pg_stat_ssl using (pid) where client_addr is not null`,
     ) as Promise<{ tls: number; plain: number }>;
+  }
+
+  /** Ends the TCP connections, so that clients connect again. */
+  async disconnect(): Promise<void> {
+    await this.administer('select pg_terminate_backend(pid, 5000) from pg_stat_activity where client_addr is not null');
   }
 
   async stop(): Promise<void> {
