@@ -42,6 +42,7 @@ export const PROJECTS = {
     specsMayImport: ['rates', 'provisioning', 'demo'],
   },
   'local-issuer': { type: 'lib', mayImport: [] },
+  telemetry: { type: 'lib', mayImport: [] },
   api: {
     type: 'app',
     mayImport: [

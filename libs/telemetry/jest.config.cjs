@@ -1,0 +1,4 @@
+module.exports = {
+  preset: '../../jest.preset.js',
+  displayName: 'telemetry',
+};

@@ -1,0 +1,2 @@
+/** Metrics and traces of a process. */
+export {};
