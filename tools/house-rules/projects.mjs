@@ -47,6 +47,7 @@ export const PROJECTS = {
     type: 'app',
     mayImport: [
       ...['domain', 'client', 'process', 'postgres', 'operations', 'rates', 'demo', 'deployment', 'local-issuer'],
+      'telemetry',
     ],
   },
   cli: {

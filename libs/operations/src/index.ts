@@ -16,6 +16,11 @@ export { startBankingWorker } from './worker/start-banking-worker.js';
 export { ContinuousVerification } from './worker/verify-continuously.js';
 export { readPayoutStop, type PayoutStop } from '@banking/payouts';
 
+// For metrics and traces
+export { orderBatchChannel, orderChannel } from './orders/order-channels.js';
+export type { OrderBatchMessage, OrderMessage } from './orders/order-channels.js';
+export { verificationChannel, type VerificationMessage } from './worker/verification-channel.js';
+
 // For operators and the demo data
 export { newAccountCode } from './accounts/account-code.js';
 export { resume } from './orders/resume-order.js';

@@ -15,5 +15,7 @@ export * from './payout-key.js';
 export { SandboxRail } from './sandbox-rail/sandbox-rail.js';
 export { sandboxMessage } from './sandbox-rail/messages.js';
 
+export { networkChannel, type NetworkMessage } from './network-channel.js';
+
 export * from './payout-stop.js';
 export * from './release-parked-work.js';

@@ -1,5 +1,6 @@
 import type { Books } from '@banking/ledger';
 import { bind, sqlStatement } from '@banking/postgres';
+import { traceNetwork } from './network-channel.js';
 import { PAYOUT } from './open-payouts.js';
 import { nameOfOutgoing, outgoingColumns } from './money-position.js';
 import { parsePayoutKey, payoutKey, type PayoutName } from './payout-key.js';
@@ -53,7 +54,7 @@ const FIND_NONCES = sqlStatement<{ workspace_id: bigint; transaction_id: bigint;
  * @throws Refusal for a transient failure, such as `unavailable` and `outcome_unknown`; the network delivers the rest again
  */
 export async function receiveRailEvents({ books, rail, onError = () => undefined }: ReceivingOptions): Promise<number> {
-  const delivered = await rail.receive(EVENTS_MAX);
+  const delivered = await traceNetwork({ operation: 'receive' }, () => rail.receive(EVENTS_MAX));
   if (delivered.length === 0) return 0;
   const names = new Map(delivered.map(({ key }) => [key, parsePayoutKey(key)]));
   const booked = await findBookedKeys(
@@ -68,7 +69,7 @@ export async function receiveRailEvents({ books, rail, onError = () => undefined
   });
   const { recorded, failure } = await recordDelivered(books, own, onError);
   const done = [...foreign, ...recorded.map((event) => event.delivered)];
-  if (done.length > 0) await rail.acknowledge(done);
+  if (done.length > 0) await traceNetwork({ operation: 'acknowledge' }, () => rail.acknowledge(done));
   if (failure !== undefined) throw failure;
   return delivered.length;
 }

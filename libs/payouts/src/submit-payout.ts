@@ -5,6 +5,7 @@ import { PayoutBeginner } from './begin-submitting.js';
 import type { RailEventEffect } from './decide-rail-events.js';
 import { findEarlierSubmission } from './find-earlier-submission.js';
 import { outgoingColumns } from './money-position.js';
+import { traceNetwork, type NetworkMessage } from './network-channel.js';
 import type { Outgoing } from './open-payouts.js';
 import { payoutKey } from './payout-key.js';
 import type { PaymentReader, Rail } from './rail.js';
@@ -85,16 +86,18 @@ async function submitPayout(
   if (payout.status === 'due') return { laterMs: STOPPED_MS, heldFor: STOPPED };
 
   const key = payoutKey({ workspaceId, transactionId, nonce: payout.keyNonce ?? undefined });
-  const within = <T>(call: (signal: AbortSignal) => Promise<T>) =>
-    beforeAbort(call, AbortSignal.any([signal, deadline()]));
-  const find = () => within((until) => rail.find(key, until));
+  const within = <T>(operation: NetworkMessage['operation'], call: (signal: AbortSignal) => Promise<T>) => {
+    const until = AbortSignal.any([signal, deadline()]);
+    return traceNetwork({ operation, signal: until }, () => beforeAbort(call, until));
+  };
+  const find = () => within('find', (until) => rail.find(key, until));
   const isStopped = payout.status === 'submitting' && !payout.isBegun;
   // An earlier try may have submitted the payment. That is recorded, and nothing is submitted.
   let events = isStopped ? await find() : await findEarlierSubmission(payout, find);
   if (events === undefined && !payout.isBegun) return { laterMs: STOPPED_MS, heldFor: STOPPED };
   if (events === undefined) {
     const payment = { ...(await readPayment(workspaceId, transactionId)), key };
-    events = await within((until) => rail.submit(payment, until));
+    events = await within('submit', (until) => rail.submit(payment, until));
   }
   const effects = await Promise.all(events.map((event) => recorder.call({ workspaceId, transactionId, event })));
   for (const effect of effects) if (effect instanceof Error) throw effect;

@@ -114,8 +114,13 @@ export function unavailable(message: string, cause?: unknown): Refusal {
 
 /** Whether the server rolled the work back because of a conflict, so that it may be tried again at once. */
 export function isConflict(error: unknown): boolean {
+  return CONFLICTS.has(sqlstateOf(error) ?? '');
+}
+
+/** The SQLSTATE of an error of the server, also where it has become a refusal. Undefined for any other error, such as a lost connection. */
+export function sqlstateOf(error: unknown): string | undefined {
   const cause = error instanceof Refusal ? error.cause : error;
-  return cause instanceof DatabaseError && CONFLICTS.has(cause.code ?? '');
+  return cause instanceof DatabaseError ? cause.code : undefined;
 }
 
 /** Whether the server refused a plan that is older than a change of the schema. Nothing has happened; all connections have such plans. */

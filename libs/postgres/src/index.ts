@@ -12,10 +12,14 @@ export type { DbTransaction } from './db-transaction.js';
 export { bisect } from './bisect.js';
 export { BatchedCalls } from './batched-calls.js';
 export { IdBlocks } from './id-blocks.js';
-export { CommitInDoubtError, DatabaseSetupError } from './failures.js';
+export { CommitInDoubtError, DatabaseSetupError, sqlstateOf } from './failures.js';
 export { RULE_VIOLATION, SQLSTATE } from './sqlstate.js';
 export { backoffMs, type Backoff, type RetryPolicy } from './backoff.js';
 export { RETRY_POLICIES } from './retry-policies.js';
+
+// For metrics and traces
+export { connectionChannel, pipelineChannel, retryChannel } from './channels.js';
+export type { ConnectionMessage, PipelineMessage, RetryMessage } from './channels.js';
 
 // Its schema
 export { migrate, MigrationError, pendingMigrations } from './migrate.js';

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { backoffMs } from './backoff.js';
-import { isConflict } from './failures.js';
+import { retryChannel } from './channels.js';
+import { isConflict, sqlstateOf } from './failures.js';
 import { RETRY_POLICIES } from './retry-policies.js';
 
 /**
@@ -17,6 +18,7 @@ export async function retryConflicts<T>(work: () => Promise<T>): Promise<T> {
       return await work();
     } catch (error) {
       if (tries >= policy.triesMax || !isConflict(error)) throw error;
+      if (retryChannel.hasSubscribers) retryChannel.publish({ sqlstate: sqlstateOf(error) ?? '', tries });
       await pause(backoffMs(policy, tries, Math.random()));
     }
   }

@@ -1,4 +1,5 @@
 import { Pool, type ClientBase, type PoolClient } from 'pg';
+import { connectionChannel } from './channels.js';
 import { asConnectionFailure, isUnavailable, unavailable } from './failures.js';
 import { type HostClient, hostClient } from './host-client.js';
 import { CurrentHost, type ConnectionOptions } from './hosts.js';
@@ -69,13 +70,25 @@ export class SessionPool {
   async acquire(): Promise<Session> {
     if (this.ended !== undefined) throw unavailable('The service is stopping.');
     const beganAtMs = performance.now();
-    for (;;) {
-      const session = await this.connectToAny(beganAtMs + this.options.acquireTimeoutMs);
-      const isSilent = session.lastReceivedAtMs < this.silentSinceMs;
-      if (!isSilent && this.members.get(session.client)?.generation === this.generation) {
-        session.begin(performance.now() - beganAtMs);
-        return session;
+    try {
+      const session = await this.responsiveSession(beganAtMs + this.options.acquireTimeoutMs);
+      const waitMs = performance.now() - beganAtMs;
+      session.begin(waitMs);
+      if (connectionChannel.hasSubscribers) connectionChannel.publish({ waitMs, isRefused: false });
+      return session;
+    } catch (error) {
+      if (connectionChannel.hasSubscribers) {
+        connectionChannel.publish({ waitMs: performance.now() - beganAtMs, isRefused: true });
       }
+      throw error;
+    }
+  }
+
+  private async responsiveSession(dueAtMs: number): Promise<Session> {
+    for (;;) {
+      const session = await this.connectToAny(dueAtMs);
+      const isSilent = session.lastReceivedAtMs < this.silentSinceMs;
+      if (!isSilent && this.members.get(session.client)?.generation === this.generation) return session;
       if (isSilent) session.destroy();
       session.client.release(true);
     }

@@ -1,4 +1,5 @@
 import type { Connection, PoolClient } from 'pg';
+import { pipelineChannel } from './channels.js';
 import { isConnectionUnusableAfter } from './failures.js';
 import { Pipeline, type Prepared } from './pipeline.js';
 import type { PipelineResults } from './pipeline-results.js';
@@ -79,7 +80,14 @@ export class Session {
    * @throws ConnectionLost when the connection ended or did not answer in time; it is then closed.
    * @throws Error when another pipeline is not complete yet, or two texts share a name: errors of the calling code.
    */
-  async send(calls: readonly BoundStatement<unknown>[]): Promise<PipelineResults> {
+  send(calls: readonly BoundStatement<unknown>[]): Promise<PipelineResults> {
+    if (!pipelineChannel.hasSubscribers) return this.exchange(calls);
+    return pipelineChannel.tracePromise(() => this.exchange(calls), {
+      statements: calls.map(({ statement }) => statement.name),
+    });
+  }
+
+  private async exchange(calls: readonly BoundStatement<unknown>[]): Promise<PipelineResults> {
     if (this.pipeline !== undefined)
       throw new Error('a connection carries one pipeline at a time: await the one before');
     calls.forEach((call) => this.expectOneText(call));

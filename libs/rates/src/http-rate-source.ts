@@ -1,6 +1,7 @@
 import { type CurrencyCode, Refusal } from '@banking/domain';
 import { boundedFetch, ExpiringCache, ResponseTooLargeError } from '@banking/process';
 import { crossRate, readRateDocument, type RateDocument } from './rate-document.js';
+import { ratesChannel } from './rates-channel.js';
 import { type DatedRate, noRate, type RateSource } from './rate-source.js';
 
 export interface HttpRateSourceOptions {
@@ -88,9 +89,11 @@ export class HttpRateSource implements RateSource {
       const fault = this.faultOf(document);
       if (fault) throw new SourceError(`its asOf, ${document.asOf}, is ${fault}`);
       [this.lastDocument, this.hasFailed] = [document, false];
+      if (ratesChannel.hasSubscribers) ratesChannel.publish({ asOf: document.asOf });
       return document;
     } catch (error) {
       this.hasFailed = true;
+      if (ratesChannel.hasSubscribers) ratesChannel.publish({});
       this.options.warn(`The source of rates at ${this.name} cannot be used: ${reasonOf(error)}.`);
       throw error;
     }

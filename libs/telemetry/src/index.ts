@@ -1,2 +1,5 @@
-/** Metrics and traces of a process. */
-export {};
+/** The channels of the apps. Metrics and traces have entry points of their own, so that a process without them loads neither. */
+
+export { responseChannel, type ResponseMessage } from './http-channels.js';
+export { circuitChannel, upstreamChannel } from './gateway-channels.js';
+export type { CircuitMessage, UpstreamMessage } from './gateway-channels.js';

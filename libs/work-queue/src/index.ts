@@ -10,3 +10,4 @@ export { TRIES_MAX } from './work-retry-policies.js';
 export * from './transient-failure.js';
 export { COUNT_PARKED, OLDEST_DUE } from './work-status.js';
 export * from './worker.js';
+export * from './work-channels.js';

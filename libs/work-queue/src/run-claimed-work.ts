@@ -3,6 +3,7 @@ import { backoffMs } from '@banking/postgres';
 import { isLostClaim, type Claim } from './claims.js';
 import type { ResultRecorder, WorkResult } from './record-results.js';
 import { delayed, heldBack, postponed, retriedLater, type WorkChange } from './work-changes.js';
+import { workChannel, type WorkMessage, type WorkResultKind } from './work-channels.js';
 import { WORK_RETRY_POLICIES } from './work-retry-policies.js';
 import { isTransientFailure } from './transient-failure.js';
 import type { FailedAttempt, WorkHandler, WorkOutcome } from './work-handler.js';
@@ -26,17 +27,38 @@ interface FailedWork extends Partial<Claim> {
 
 /** Does claimed work and records its result, in a batch with others and under the fence of the claim. Never throws. */
 export async function runClaimedWork(
-  { random = Math.random, onError = () => undefined }: HandlingOptions,
+  options: HandlingOptions,
   recorder: ResultRecorder,
   handler: WorkHandler,
   claim: Claim,
   signal: AbortSignal,
 ): Promise<void> {
+  const run = () => runAndRecord(options, recorder, handler, claim, signal);
+  if (!workChannel.hasSubscribers) {
+    await run();
+    return;
+  }
+  const { kind, workspaceId, tries } = claim;
+  const message: WorkMessage = { kind, workspaceId, tries };
+  await workChannel.tracePromise(async () => {
+    Object.assign(message, await run());
+  }, message);
+}
+
+async function runAndRecord(
+  { random = Math.random, onError = () => undefined }: HandlingOptions,
+  recorder: ResultRecorder,
+  handler: WorkHandler,
+  claim: Claim,
+  signal: AbortSignal,
+): Promise<{ readonly outcome: WorkResultKind; readonly reason?: string }> {
   try {
     const outcome = await handler.run(claim, signal);
     await recorder.record({ claim, handler, ...resultOf(claim, outcome) });
+    if (outcome === 'done') return { outcome };
+    return { outcome: outcome.heldFor === undefined ? 'postponed' : 'held' };
   } catch (error) {
-    if (isLostClaim(error)) return;
+    if (isLostClaim(error)) return { outcome: 'lost' };
     onError(error, claim);
     const isTransient = isTransientFailure(error);
     const failure = {
@@ -49,6 +71,9 @@ export async function runClaimedWork(
       // A worker that has taken the work over records its own result.
       if (!isLostClaim(unrecorded)) onError(unrecorded, claim);
     });
+    const { reason, isParked } = failure;
+    if (isParked) return { outcome: 'parked', reason };
+    return { outcome: isTransient ? 'delayed' : 'retried', reason };
   }
 }
 

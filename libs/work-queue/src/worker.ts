@@ -5,6 +5,7 @@ import type { WorkHandler } from './work-handler.js';
 import { Loop } from './loop.js';
 import { ResultRecorder } from './record-results.js';
 import { HEARTBEAT_MS, IDLE_MS, WORK_RETRY_POLICIES } from './work-retry-policies.js';
+import { choreChannel } from './work-channels.js';
 import { readWorkStatus, type WorkStatus } from './work-status.js';
 
 /** A periodic task of a worker beside the queue, such as receiving the events of the network. */
@@ -94,7 +95,7 @@ export class Worker {
     const { chores = [], onError } = this.options;
     let count = 0;
     for (const chore of chores) {
-      count += await chore.run().catch((error: unknown) => {
+      count += await traceChore(chore).catch((error: unknown) => {
         onError?.(error, { chore: chore.name });
         return 0;
       });
@@ -187,11 +188,14 @@ export class Worker {
 
 /** Returns whether to repeat the chore at once. */
 async function runChore(chore: Chore, loop: Loop): Promise<boolean> {
-  const count = await chore.run();
+  const count = await traceChore(chore);
   if (count === 0 || count >= (chore.fullBatch ?? 0)) return count > 0;
   loop.wakeAfter(GATHER_MS);
   return false;
 }
+
+const traceChore = (chore: Chore): Promise<number> =>
+  choreChannel.hasSubscribers ? choreChannel.tracePromise(() => chore.run(), { name: chore.name }) : chore.run();
 
 /** Starts a worker. Stop it before its database is closed. */
 export function startWorker(options: WorkerOptions): Worker {

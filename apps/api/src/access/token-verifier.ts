@@ -5,6 +5,7 @@ import { foldEmail, Refusal, type Subject } from '@banking/domain';
 import { LOCAL_ISSUER, LocalIssuer } from '@banking/local-issuer';
 import { ConfigError, ExpiringCache, ResponseTooLargeError } from '@banking/process';
 import type { TokenConfig } from '../config.js';
+import { type CredentialFault, faultOfVerification } from './credential-fault.js';
 import { discoverKeySet, keysUnreachable, remoteKeySet } from './discovery.js';
 
 /** Asymmetric algorithms only: a shared secret would let a verifier sign tokens. */
@@ -29,6 +30,14 @@ const VERIFIED_MAX = 10_000;
 /** Why a credential was refused. The message goes to the log only. */
 export class CredentialError extends Error {
   override readonly name = 'CredentialError';
+
+  constructor(
+    message: string,
+    readonly fault: CredentialFault,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
 }
 
 interface Verified {
@@ -100,13 +109,13 @@ export class TokenVerifier {
       const error = caught as Error;
       if (error instanceof CredentialError || error instanceof Refusal) throw error;
       if (isUnreachable(error)) throw keysUnreachable(this.issuer, error);
-      throw new CredentialError(error.message, { cause: error });
+      throw new CredentialError(error.message, faultOfVerification(error), { cause: error });
     }
   }
 
   private accepted({ sub, exp, email, email_verified: verified }: JWTPayload): Verified {
-    if (typeof sub !== 'string' || sub === '') throw new CredentialError('the subject is empty');
-    if (!Number.isSafeInteger(exp)) throw new CredentialError('"exp" is not a whole number of seconds');
+    if (typeof sub !== 'string' || sub === '') throw new CredentialError('the subject is empty', 'claim');
+    if (!Number.isSafeInteger(exp)) throw new CredentialError('"exp" is not a whole number of seconds', 'claim');
     const verifiedEmail = typeof email === 'string' && verified === true ? foldEmail(email) : undefined;
     return { subject: { issuer: this.issuer, subject: sub, email: verifiedEmail }, expiresAtMs: Number(exp) * 1000 };
   }

@@ -1,6 +1,7 @@
 import { circuitBreaker, CircuitState, ConsecutiveBreaker, handleWhenResult } from 'cockatiel';
 import type { Logger } from 'pino';
 import { Refusal } from '@banking/domain';
+import { circuitChannel } from '@banking/telemetry';
 
 const FAILURES_MAX = 5;
 const PROBE_AFTER_MS = 5_000;
@@ -46,10 +47,14 @@ export class CircuitBreaker {
     this.breaker.onBreak((reason) => {
       this.openings += 1;
       this.probeAtMs = Date.now() + PROBE_AFTER_MS;
+      circuitChannel.publish({ state: 'open' });
       const why = 'value' in reason ? whyOf(reason.value as Outcome<UpstreamResponse>) : undefined;
       log.error({ why }, `circuit open: the upstream fails, so nothing is sent for ${PROBE_AFTER_MS / 1000} seconds`);
     });
-    this.breaker.onReset(() => log.info('circuit closed: the upstream responds again'));
+    this.breaker.onReset(() => {
+      circuitChannel.publish({ state: 'closed' });
+      log.info('circuit closed: the upstream responds again');
+    });
   }
 
   /** Whether no request may be sent now. */

@@ -3,6 +3,7 @@ import { Agent, errors } from 'undici';
 import type { Logger } from 'pino';
 import type { TransportRequest, Transport } from '@banking/client';
 import { Refusal } from '@banking/domain';
+import { upstreamChannel } from '@banking/telemetry';
 import { CircuitBreaker } from './circuit-breaker.js';
 import { exchange } from './exchange.js';
 import { CONCURRENT_MAX, RequestQueue } from './request-queue.js';
@@ -52,7 +53,7 @@ export class UpstreamConnection {
   /** The transport of the client. It decompresses nothing, follows no redirect and repeats no request. */
   readonly transport: Transport = async (url, sending) => {
     const { actor, workspaceId = '', method } = sending.call;
-    const send = () => this.send(url, sending);
+    const send = () => this.sendTraced(url, sending);
     if (actor === undefined) return this.circuit.run(send, { isOfCaller: false });
     this.circuit.refuseWhileOpen();
     // A deployment of ours limits orders apart from other requests of a workspace, so reads and changes pause separately.
@@ -67,6 +68,13 @@ export class UpstreamConnection {
   /** Sends no requests of callers until `work` is done, so that they do not use up a rate limit of the upstream. */
   holdCallersDuring<T>(work: () => Promise<T>): Promise<T> {
     return this.queue.holdDuring(work);
+  }
+
+  private sendTraced(url: URL, sending: TransportRequest) {
+    if (!upstreamChannel.hasSubscribers) return this.send(url, sending);
+    const { operation, method, actor } = sending.call;
+    const message = { operation, method, isOfCaller: actor !== undefined };
+    return upstreamChannel.tracePromise(() => this.send(url, sending), message);
   }
 
   private async send(url: URL, { method, headers, body, signal }: TransportRequest) {

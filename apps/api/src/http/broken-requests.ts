@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal, type RefusalReason } from '@banking/domain';
+import { responseChannel } from '@banking/telemetry';
 import { BARE_HEADERS, bodyOf } from './error-response.js';
 import { logRequest } from './request-log.js';
 
@@ -20,6 +21,7 @@ export function refuseBrokenPath(parameterLength: number) {
       status: refusal.status,
       why: error.code,
     });
+    publish(request.method, refusal);
     reply
       .headers({ ...BARE_HEADERS, 'X-Request-Id': request.id })
       .code(refusal.status)
@@ -47,6 +49,7 @@ export function refuseBrokenRequest(error: Error & { code?: string }, socket: So
   const refusal = new Refusal(BROKEN[error.code ?? ''] ?? 'request_malformed');
   const requestId = randomUUID();
   logRequest(logger, { requestId, method: 'none', route: 'none', status: refusal.status, why: error.code });
+  publish('none', refusal);
   const earlier = (socket as Socket & { _httpMessage?: ServerResponse | null })._httpMessage;
   if (earlier?.req.complete) {
     earlier.once('finish', () => socket.end());
@@ -65,4 +68,9 @@ export function refuseBrokenRequest(error: Error & { code?: string }, socket: So
     'Connection: close',
   ];
   socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`);
+}
+
+function publish(method: string, { status, reason }: Refusal): void {
+  if (!responseChannel.hasSubscribers) return;
+  responseChannel.publish({ method, route: 'none', status, reason, isReplay: false });
 }

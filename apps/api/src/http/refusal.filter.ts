@@ -51,6 +51,7 @@ export class RefusalFilter implements ExceptionFilter {
     const reply = http.getResponse<FastifyReply>();
     const translated = this.translate(thrown, request.operation);
     const refusal = translated ? this.logged(translated, request) : this.ofOurs(thrown, request);
+    request.reason = refusal.reason;
     if (reply.sent) return;
     // The router reports an unreadable path without running a hook.
     if (!reply.hasHeader('X-Request-Id')) reply.headers({ ...BARE_HEADERS, 'X-Request-Id': request.id });

@@ -16,4 +16,8 @@ export interface RequestContext {
   userId?: UserId;
   /** Why a credential was refused: for the log, not for the caller. */
   why?: string;
+  /** The same as a code, for metrics. */
+  credentialFault?: string;
+  /** The reason in the body of an error, set when the error is converted to a response. */
+  reason?: string;
 }

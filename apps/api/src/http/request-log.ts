@@ -1,4 +1,5 @@
-import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { responseChannel } from '@banking/telemetry';
 import type { RequestContext } from './request-context.js';
 
 /** The fields of the line. A request that matches no route has `none` as its route. */
@@ -19,7 +20,7 @@ export function logRequest(logger: FastifyBaseLogger, line: RequestLine): void {
   logger.info(line, 'request');
 }
 
-/** Logs every request that reaches a hook, after its response was sent. */
+/** Logs and publishes every request that reaches a hook, after its response was sent. */
 export function logRequests(server: FastifyInstance): void {
   server.addHook('onResponse', (request: FastifyRequest & RequestContext, reply, done) => {
     logRequest(request.log, {
@@ -32,6 +33,20 @@ export function logRequests(server: FastifyInstance): void {
       workspaceId: request.caller?.workspaceId,
       why: request.why?.slice(0, 200),
     });
+    if (responseChannel.hasSubscribers) publishResponse(request, reply);
     done();
+  });
+}
+
+function publishResponse(request: FastifyRequest & RequestContext, reply: FastifyReply): void {
+  const { method, reason, credentialFault } = request;
+  responseChannel.publish({
+    method,
+    route: request.routeOptions.url ?? 'none',
+    status: reply.statusCode,
+    ms: reply.elapsedTime,
+    reason,
+    credentialFault,
+    isReplay: reply.hasHeader('idempotent-replayed'),
   });
 }

@@ -123,6 +123,7 @@ export function prepareServer(
     const refusal = routeRefusal(routes, request, reply);
     if (refusal && (request.is404 || request.method !== 'OPTIONS')) throw refusal;
     // The library's route for OPTIONS does not use the error handler of Nest.
+    if (refusal) request.reason = refusal.reason;
     if (refusal) return reply.code(refusal.status).send(bodyOf(refusal, request.id));
     await authorize(request, reply);
     checkRest(request);

@@ -1,6 +1,7 @@
 import { Refusal, RETRY_AFTER_S } from '@banking/domain';
 import { accountKey, customerAccountsOf } from '@banking/ledger';
 import { RoundRobin } from '@banking/process';
+import { type OrderMessage, traceOrder, traceOrderBatch } from './order-channels.js';
 import { failure } from './post-orders.js';
 import { type OrderOutcome, type PreparedOrder, proposalOf } from './prepared-order.js';
 
@@ -13,6 +14,8 @@ interface WaitingOrder {
   readonly resolve: (outcome: OrderOutcome) => void;
   readonly reject: (reason: unknown) => void;
   readonly signal: AbortSignal | undefined;
+  /** As it was published; undefined without a subscriber. */
+  readonly message: OrderMessage | undefined;
   /** Whether its caller has withdrawn it. It is left out of every batch then. */
   isWithdrawn: boolean;
   /** Whether it is in a running batch. It cannot be withdrawn then. */
@@ -67,7 +70,11 @@ export class OrderBatcher {
    * @throws Refusal `unavailable` if too many orders wait; nothing was done
    * @throws the reason of the signal if the order was withdrawn; nothing was done
    */
-  async submit(order: PreparedOrder, signal?: AbortSignal): Promise<OrderOutcome> {
+  submit(order: PreparedOrder, signal?: AbortSignal): Promise<OrderOutcome> {
+    return traceOrder(order.kind, (message) => this.wait(order, signal, message));
+  }
+
+  private async wait(order: PreparedOrder, signal: AbortSignal | undefined, message: OrderMessage | undefined) {
     const { workspaceId } = order;
     const ofWorkspace = this.waitingOf.get(workspaceId) ?? 0;
     if (this.waitingCount >= WAITING_MAX || ofWorkspace >= WORKSPACE_WAITING_MAX) {
@@ -83,7 +90,7 @@ export class OrderBatcher {
       return await new Promise<OrderOutcome>((resolve, reject) => {
         const keys = { account: accountOf(order), accounts: accountsOf(order) };
         const state = { isWithdrawn: false, isTaken: false };
-        const waiting: WaitingOrder = { order, ...keys, resolve, reject, signal, ...state };
+        const waiting: WaitingOrder = { order, ...keys, resolve, reject, signal, message, ...state };
         withdraw = () => withdrawUnlessTaken(waiting);
         signal?.addEventListener('abort', withdraw, { once: true });
         this.enqueue(waiting);
@@ -149,9 +156,9 @@ export class OrderBatcher {
   ): Promise<WaitingOrder[]> {
     if (batch.length === 0) return [];
     const orders = batch.map(({ order }) => order);
-    const outcomes = await this.postBatch(orders, waitsForLocks, onDecided).catch((error: Error) =>
-      orders.map(() => failure(error)),
-    );
+    const outcomes = await traceOrderBatch(batch, waitsForLocks, () =>
+      this.postBatch(orders, waitsForLocks, onDecided),
+    ).catch((error: Error) => orders.map(() => failure(error)));
     return batch.filter((waiting, index) => {
       const outcome = outcomes[index] ?? failure(new Error('a batch returned no outcome for an order'));
       if (outcome.kind !== 'locked') {

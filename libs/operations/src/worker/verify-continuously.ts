@@ -8,6 +8,7 @@ import {
 import { readPayoutStop, stopPayouts, type PayoutStop } from '@banking/payouts';
 import { bind, sqlStatement, type BoundStatement, type Database } from '@banking/postgres';
 import { PLAN_BY_ORDER } from '../lists/plan-by-order.js';
+import { verificationChannel, type VerificationMessage } from './verification-channel.js';
 
 /** Transactions that one snapshot verifies, in statements well below 200 ms. */
 const BATCH = 1_000;
@@ -66,11 +67,14 @@ export class ContinuousVerification {
 
   /** Verifies a batch of what was posted since the last run. Returns its size if there may be more. @throws Refusal `unavailable` */
   async verifyNew(): Promise<number> {
-    if (await this.isStopped()) return 0;
+    if (await this.isStopped()) return published('new', 'stopped');
     const { transactions, hasMore } = await nextUnverified(this.database, this.afterId, BATCH);
     this.afterId = hasMore ? transactions.at(-1)!.postingId : 0;
-    if (transactions.length === 0 || !(await this.isProven(transactionsByWorkspace(transactions)))) return 0;
+    if (transactions.length === 0) return published('new', 'proven');
+    const outcome = await this.verify(transactionsByWorkspace(transactions));
+    if (outcome !== 'proven') return published('new', outcome);
     await deleteVerified(this.database, transactions);
+    published('new', 'proven', transactions.length);
     return hasMore ? transactions.length : 0;
   }
 
@@ -80,7 +84,7 @@ export class ContinuousVerification {
    */
   async verifyNext(): Promise<number> {
     for (const subject of SUBJECTS) {
-      if (await this.isStopped()) return 0;
+      if (await this.isStopped()) return published(subject, 'stopped');
       await this.verifyRange(subject);
     }
     return 0;
@@ -96,7 +100,9 @@ export class ContinuousVerification {
     const highest = workspaces.at(-1) ?? 0;
     const query = bind(NEXT_ROWS[subject], workspaceId, id, highest, STEP);
     const [, rows] = await this.database.pipeline({ workspaces }, [PLAN_BY_ORDER, query] as const);
-    if (rows.length > 0 && !(await this.isProven(storedRows(subject, rows)))) return;
+    const outcome = rows.length === 0 ? 'proven' : await this.verify(storedRows(subject, rows));
+    published(subject, outcome, rows.length);
+    if (outcome !== 'proven') return;
     const move = (...to: readonly [bigint | number, bigint | number]): BoundStatement<unknown> =>
       bind(MOVE_POSITION, subject, workspaceId, id, ...to);
     const last = rows.at(-1);
@@ -105,14 +111,13 @@ export class ContinuousVerification {
     else await this.database.pipeline({}, [move(0, 0)]);
   }
 
-  /** False if there is a finding, and also while another worker verifies. */
-  private async isProven(stored: readonly StoredRows[]): Promise<boolean> {
+  private async verify(stored: readonly StoredRows[]): Promise<'proven' | 'findings' | 'busy'> {
     const findings = await verifyStored(this.database, stored);
-    if (findings === undefined) return false;
-    if (findings.length === 0) return true;
+    if (findings === undefined) return 'busy';
+    if (findings.length === 0) return 'proven';
     await stopPayouts(this.database, findings);
     await this.isStopped();
-    return false;
+    return 'findings';
   }
 
   private async isStopped(): Promise<boolean> {
@@ -121,6 +126,12 @@ export class ContinuousVerification {
     this.reportedId = stop?.id;
     return stop !== undefined;
   }
+}
+
+/** Publishes a run. Returns 0: there is no more to verify at once. */
+function published(subject: VerificationMessage['subject'], outcome: VerificationMessage['outcome'], rows = 0): 0 {
+  if (verificationChannel.hasSubscribers) verificationChannel.publish({ subject, outcome, rows });
+  return 0;
 }
 
 function storedRows(

@@ -1,0 +1,20 @@
+import { channel } from 'node:diagnostics_channel';
+
+/** Channels of `node:diagnostics_channel` that the apps publish on. See `channels.ts` of `@banking/postgres`. */
+
+/** A response of the HTTP interface that was sent. */
+export interface ResponseMessage {
+  readonly method: string;
+  /** The template of the route; `none` for a request that matches no route. Never a path. */
+  readonly route: string;
+  readonly status: number;
+  /** Undefined for a request that could not be parsed. */
+  readonly ms?: number | undefined;
+  /** The reason in the body of an error. A gateway passes on reasons of its upstream. */
+  readonly reason?: string | undefined;
+  /** Why a credential was refused: a code, never a text. */
+  readonly credentialFault?: string | undefined;
+  /** Whether an earlier request with the same idempotency key has created the resource. */
+  readonly isReplay: boolean;
+}
+export const responseChannel = channel<unknown, ResponseMessage>('banking:api:response');
