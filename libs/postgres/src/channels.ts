@@ -1,4 +1,4 @@
-import { channel, tracingChannel } from 'node:diagnostics_channel';
+import { channel, tracingChannel, type Channel } from 'node:diagnostics_channel';
 
 /**
  * Channels of `node:diagnostics_channel`, for metrics and traces. Without a subscriber no message is made. A subscriber must not throw:
@@ -17,7 +17,7 @@ export interface ConnectionMessage {
   readonly waitMs: number;
   readonly isRefused: boolean;
 }
-export const connectionChannel = channel<unknown, ConnectionMessage>('banking:postgres:connection');
+export const connectionChannel: Channel<unknown, ConnectionMessage> = channel('banking:postgres:connection');
 
 /** Work runs again after a conflict with another database transaction. */
 export interface RetryMessage {
@@ -25,4 +25,4 @@ export interface RetryMessage {
   /** The tries so far, from 1. */
   readonly tries: number;
 }
-export const retryChannel = channel<unknown, RetryMessage>('banking:postgres:retry');
+export const retryChannel: Channel<unknown, RetryMessage> = channel('banking:postgres:retry');

@@ -1,8 +1,8 @@
-import { channel } from 'node:diagnostics_channel';
+import { channel, type Channel } from 'node:diagnostics_channel';
 
 /** A request for the document of exchange rates. See `channels.ts` of `@banking/postgres`. */
 export interface RatesMessage {
   /** RFC 3339, of the document; undefined if the source could not be used. */
   readonly asOf?: string | undefined;
 }
-export const ratesChannel = channel<unknown, RatesMessage>('banking:rates:document');
+export const ratesChannel: Channel<unknown, RatesMessage> = channel('banking:rates:document');

@@ -1,4 +1,4 @@
-import { channel, tracingChannel } from 'node:diagnostics_channel';
+import { channel, tracingChannel, type Channel } from 'node:diagnostics_channel';
 
 /** A request of a gateway to its upstream, from its sending to the last byte of the response. Its error is in `error`. */
 export interface UpstreamMessage {
@@ -16,4 +16,4 @@ export const upstreamChannel = tracingChannel<unknown, UpstreamMessage>('banking
 export interface CircuitMessage {
   readonly state: 'open' | 'closed';
 }
-export const circuitChannel = channel<unknown, CircuitMessage>('banking:gateway:circuit');
+export const circuitChannel: Channel<unknown, CircuitMessage> = channel('banking:gateway:circuit');

@@ -1,4 +1,4 @@
-import { channel } from 'node:diagnostics_channel';
+import { channel, type Channel } from 'node:diagnostics_channel';
 
 /** Channels of `node:diagnostics_channel` that the apps publish on. See `channels.ts` of `@banking/postgres`. */
 
@@ -17,4 +17,4 @@ export interface ResponseMessage {
   /** Whether an earlier request with the same idempotency key has created the resource. */
   readonly isReplay: boolean;
 }
-export const responseChannel = channel<unknown, ResponseMessage>('banking:api:response');
+export const responseChannel: Channel<unknown, ResponseMessage> = channel('banking:api:response');

@@ -1,4 +1,4 @@
-import { channel } from 'node:diagnostics_channel';
+import { channel, type Channel } from 'node:diagnostics_channel';
 
 /** A run of the continuous verification. See `channels.ts` of `@banking/postgres`. */
 export interface VerificationMessage {
@@ -9,4 +9,4 @@ export interface VerificationMessage {
   /** Rows that were verified. */
   readonly rows: number;
 }
-export const verificationChannel = channel<unknown, VerificationMessage>('banking:worker:verification');
+export const verificationChannel: Channel<unknown, VerificationMessage> = channel('banking:worker:verification');
