@@ -17,7 +17,7 @@ export interface ConnectionMessage {
   readonly waitMs: number;
   readonly isRefused: boolean;
 }
-export const connectionChannel: Channel<unknown, ConnectionMessage> = channel('banking:postgres:connection');
+export const connectionChannel = channel('banking:postgres:connection') as Channel<unknown, ConnectionMessage>;
 
 /** Work runs again after a conflict with another database transaction. */
 export interface RetryMessage {
@@ -25,4 +25,4 @@ export interface RetryMessage {
   /** The tries so far, from 1. */
   readonly tries: number;
 }
-export const retryChannel: Channel<unknown, RetryMessage> = channel('banking:postgres:retry');
+export const retryChannel = channel('banking:postgres:retry') as Channel<unknown, RetryMessage>;

@@ -5,4 +5,4 @@ export interface RatesMessage {
   /** RFC 3339, of the document; undefined if the source could not be used. */
   readonly asOf?: string | undefined;
 }
-export const ratesChannel: Channel<unknown, RatesMessage> = channel('banking:rates:document');
+export const ratesChannel = channel('banking:rates:document') as Channel<unknown, RatesMessage>;

@@ -16,4 +16,4 @@ export const upstreamChannel = tracingChannel<unknown, UpstreamMessage>('banking
 export interface CircuitMessage {
   readonly state: 'open' | 'closed';
 }
-export const circuitChannel: Channel<unknown, CircuitMessage> = channel('banking:gateway:circuit');
+export const circuitChannel = channel('banking:gateway:circuit') as Channel<unknown, CircuitMessage>;

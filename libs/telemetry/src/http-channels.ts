@@ -17,4 +17,4 @@ export interface ResponseMessage {
   /** Whether an earlier request with the same idempotency key has created the resource. */
   readonly isReplay: boolean;
 }
-export const responseChannel: Channel<unknown, ResponseMessage> = channel('banking:api:response');
+export const responseChannel = channel('banking:api:response') as Channel<unknown, ResponseMessage>;

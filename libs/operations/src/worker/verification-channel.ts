@@ -9,4 +9,4 @@ export interface VerificationMessage {
   /** Rows that were verified. */
   readonly rows: number;
 }
-export const verificationChannel: Channel<unknown, VerificationMessage> = channel('banking:worker:verification');
+export const verificationChannel = channel('banking:worker:verification') as Channel<unknown, VerificationMessage>;
