@@ -42,7 +42,10 @@ export const PROJECTS = {
     specsMayImport: ['rates', 'provisioning', 'demo'],
   },
   'local-issuer': { type: 'lib', mayImport: [] },
-  telemetry: { type: 'lib', mayImport: [] },
+  telemetry: {
+    type: 'lib',
+    mayImport: ['domain', 'process', 'postgres', 'work-queue', 'payouts', 'rates', 'operations'],
+  },
   api: {
     type: 'app',
     mayImport: [
@@ -59,7 +62,7 @@ export const PROJECTS = {
   },
   worker: {
     type: 'app',
-    mayImport: ['postgres', 'operations', 'rates', 'deployment', 'process'],
+    mayImport: ['postgres', 'operations', 'rates', 'deployment', 'process', 'telemetry'],
     specsMayImport: ['embedded-postgres'],
   },
   'api-e2e': { type: 'app', mayImport: ['domain', 'client', 'embedded-postgres', 'postgres', 'local-issuer'] },

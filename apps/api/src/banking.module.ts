@@ -1,6 +1,7 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import type { FastifyInstance } from 'fastify';
 import { BankingService, Directory, type RefusalReason } from '@banking/domain';
+import type { Database } from '@banking/postgres';
 import type { Readiness } from './health/readiness.js';
 
 /** An implementation of the two ports: our own books, or another deployment of the interface. */
@@ -8,6 +9,8 @@ export interface Implementation {
   readonly banking: BankingService;
   readonly directory: Directory;
   readonly readiness: Readiness;
+  /** The database of our own books, for metrics. */
+  readonly database?: Database;
   /** Providers that only this implementation has, for the whole application. */
   readonly providers?: NonNullable<DynamicModule['providers']>;
   /** Adds hooks that run for every request before its access is checked. */

@@ -6,11 +6,13 @@ import {
   type EnvironmentReader,
   isLoopback,
   isTrustworthy,
+  type MetricsConfig,
   type RatesConfig,
   readDeployment,
   readerOf,
   readIssuer,
   readLogging,
+  readMetrics,
   readRates,
 } from '@banking/process';
 import { readBinding } from './access/read-binding.js';
@@ -40,6 +42,8 @@ export abstract class ApiConfig extends LimitConfig {
   /** The deployment behind a gateway. A gateway has no database. */
   abstract readonly upstream?: UpstreamConfig | undefined;
   abstract readonly corsOrigins: readonly string[];
+  /** The listener of the metrics. Undefined: no metrics are collected. */
+  abstract readonly metrics?: MetricsConfig | undefined;
 }
 
 /** How payments are priced. */
@@ -93,6 +97,7 @@ export function readConfig(
     worker: flag('WORKER', !isGateway && text('DATABASE_URL') === undefined),
     upstream: readUpstream(reader, { host, port }),
     corsOrigins: readCorsOrigins(reader),
+    metrics: readMetrics(reader),
     ...readLimits(reader, deployment.isSandbox),
   };
   if (mistakes.length > 0) throw new ConfigError(mistakes);

@@ -1,7 +1,7 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { isOperatorError } from '@banking/deployment';
 import { LocalIssuerError } from '@banking/local-issuer';
-import { createLogger, runService, type RunningService } from '@banking/process';
+import { createLogger, type OperatorServer, runService, type RunningService } from '@banking/process';
 import type { Implementation } from './banking.module.js';
 import { type ApiConfig, readConfig } from './config.js';
 import { createApp } from './create-app.js';
@@ -9,6 +9,7 @@ import { Draining } from './health/readiness.js';
 import { HANDLER_TIMEOUT_MS } from './http/limits.js';
 import { checkAddress, listen } from './listen.js';
 import { openImplementation } from './open-implementation.js';
+import { openMetrics } from './open-metrics.js';
 import { USAGE } from './usage.js';
 
 /** How long readiness fails before the service stops listening, so that a load balancer stops sending requests. */
@@ -25,22 +26,33 @@ async function start(): Promise<RunningService> {
   await checkAddress(config);
   const implementation = await openImplementation(config, log);
   let app: NestFastifyApplication | undefined;
+  let metrics: OperatorServer | undefined;
   try {
+    metrics = await openMetrics(config, implementation, draining);
+    if (metrics) log.info({ metricsPort: metrics.port }, 'metrics');
     app = await createApp({ config, implementation, log, draining });
     await listen(app, config);
     await implementation.onListening();
   } catch (error) {
     await app?.close();
+    await metrics?.close();
     await implementation.close();
     throw error;
   }
   if (!draining.begun) console.log(readyLine(config, await app.getUrl(), implementation));
-  return { stop: (signal) => stop(app, implementation, signal) };
+  return { stop: (signal) => stop({ app, metrics, implementation }, signal) };
 }
 
-async function stop(app: NestFastifyApplication, implementation: Implementation, signal: NodeJS.Signals) {
+interface Started {
+  readonly app: NestFastifyApplication;
+  readonly metrics: OperatorServer | undefined;
+  readonly implementation: Implementation;
+}
+
+async function stop({ app, metrics, implementation }: Started, signal: NodeJS.Signals) {
   if (signal === 'SIGTERM') await new Promise((resolve) => setTimeout(resolve, ANNOUNCE_MS));
   await app.close();
+  await metrics?.close();
   await implementation.close();
 }
 

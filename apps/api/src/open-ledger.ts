@@ -32,6 +32,7 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
   let work: ReturnType<typeof startBankingWorker> | undefined;
   return {
     banking,
+    database,
     directory: new LedgerDirectory(database, { bindsByEmail: config.bindsByEmail }),
     readiness: { check: () => database.ping(), work: async () => work?.readStatus() },
     refusals: [],

@@ -21,6 +21,7 @@ Configuration, by environment; docs/configuration.md explains each:
   UPSTREAM_URL, UPSTREAM_TIMEOUT_MS                        be a gateway of another deployment, without a database (10000)
   UPSTREAM_TOKEN, UPSTREAM_TOKEN_FILE                      the access token of the gateway, or a file with it
   UPSTREAM_AUTH_URL, UPSTREAM_REFRESH_TOKEN_FILE           or a session: the address that renews it, and a file with its token
+  METRICS_PORT, METRICS_HOST, BUILD_COMMIT                 address of GET /metrics (no server; 127.0.0.1), and a commit to name there
   LOG_LEVEL, LOG_FORMAT                                    info; json, or pretty on a terminal
   PUBLIC_URL                                               the address under which callers reach the service
   DOCS, CORS_ORIGINS                                       the docs page (on), and origins that may call (none)

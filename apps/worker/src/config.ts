@@ -3,8 +3,10 @@ import {
   type DeploymentConfig,
   type Environment,
   type LogConfig,
+  type MetricsConfig,
   type RatesConfig,
   readLogging,
+  readMetrics,
   readDeployment,
   readerOf,
   readRates,
@@ -18,6 +20,8 @@ export interface Config {
   readonly rates?: RatesConfig | undefined;
   /** The address of the health server, if configured. */
   readonly health?: { readonly host: string; readonly port: number } | undefined;
+  /** The listener of the metrics, if configured. */
+  readonly metrics?: MetricsConfig | undefined;
 }
 
 /**
@@ -34,6 +38,7 @@ export function readConfig(environment: Environment = process.env, isTerminal = 
     logging: readLogging(reader, isTerminal),
     rates: readRates(reader),
     health: healthPort === undefined ? undefined : { host: text('HEALTH_HOST') ?? '127.0.0.1', port: healthPort },
+    metrics: readMetrics(reader),
   };
   if (mistakes.length > 0) throw new ConfigError(mistakes);
   return config;

@@ -1,23 +1,26 @@
-import { serveHealth, type HealthServer } from './health-server.js';
+import type { OperatorServer } from '@banking/process';
+import { serveHealth } from './health-server.js';
 
 const status = { parked: { payout: 2 }, oldestDueSeconds: 7 };
 let isStopping = false;
 let isDown = false;
 let stop:
   { readonly stoppedAt: string; readonly findings: number; readonly workspaceIds: readonly number[] } | undefined;
-let server: HealthServer;
+let verification: { readonly ageSeconds: number } | undefined;
+let server: OperatorServer;
 let base: string;
 
 beforeAll(async () => {
   const readStatus = () => (isDown ? Promise.reject(new Error('no database')) : Promise.resolve(status));
   const readPayoutStop = () => (isDown ? Promise.reject(new Error('no database')) : Promise.resolve(stop));
-  const source = { isStopping: () => isStopping, readStatus, readPayoutStop };
+  const lastVerification = () => verification;
+  const source = { isStopping: () => isStopping, readStatus, readPayoutStop, lastVerification };
   server = await serveHealth({ host: '127.0.0.1', port: 0 }, source);
   base = `http://127.0.0.1:${server.port}`;
 });
 beforeEach(() => {
   isStopping = isDown = false;
-  stop = undefined;
+  stop = verification = undefined;
 });
 afterAll(() => server.close());
 
@@ -37,6 +40,12 @@ describe('the health server of a worker', () => {
 
     expect(response).toEqual({ status: 200, body: { status: 'ok', work: status } });
     expect(headers.get('cache-control')).toBe('no-store');
+  });
+
+  it('reports the age of the last verification once there was one', async () => {
+    verification = { ageSeconds: 12 };
+
+    expect((await request('/health/ready')).body).toEqual({ status: 'ok', work: status, verification });
   });
 
   it('is live but not ready without a database, and omits the cause', async () => {

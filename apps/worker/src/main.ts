@@ -3,7 +3,9 @@ import { OrderService, type PayoutStop, readPayoutStop, startBankingWorker } fro
 import { ConfigError, createLogger, ExpiringCache, runService, type RunningService } from '@banking/process';
 import { chooseRates } from '@banking/rates';
 import { readConfig } from './config.js';
-import { type HealthSource, serveHealth } from './health-server.js';
+import { type HealthSource, readiness, serveHealth } from './health-server.js';
+import { LastVerification } from './last-verification.js';
+import { openMetrics } from './open-metrics.js';
 import { USAGE } from './usage.js';
 
 const STOP_WITHIN_MS = 15_000;
@@ -15,7 +17,7 @@ let log = createLogger({ logLevel: 'info', logPretty: false });
 
 /** Does not migrate, because the service and `banking migrate` do. Does not start with an older schema. */
 async function start(): Promise<RunningService> {
-  const { deployment: settings, rates, health: address, logging } = readConfig();
+  const { deployment: settings, rates, health: address, metrics: metricsAddress, logging } = readConfig();
   log = createLogger(logging);
   const warn = (line: string) => log.warn(line);
   const sandbox = settings.isSandbox;
@@ -33,12 +35,16 @@ async function start(): Promise<RunningService> {
     ttlMs: STOP_TTL_MS,
     failureTtlMs: STOP_TTL_MS,
   });
+  const verification = new LastVerification();
   const source: HealthSource = {
     isStopping: () => isStopping,
+    lastVerification: () => verification.read(),
     readStatus: () => readStatus(),
     readPayoutStop: () => stops.get('stop', () => readPayoutStop(deployment.database)),
   };
   const health = address && (await serveHealth(address, source).catch(explainAddress));
+  const isReady = () => readiness(source).then(({ status }) => status === 200);
+  const metrics = metricsAddress && (await openMetrics(metricsAddress, deployment.database, isReady));
   const worker = startBankingWorker(deployment, {
     orders: new OrderService(deployment.books, chooseRates({ rates, sandbox }, deployment.database, warn), {
       isSandbox: sandbox,
@@ -52,11 +58,14 @@ async function start(): Promise<RunningService> {
       log.error({ stoppedAt, findings, workspaceIds }, 'payouts stopped'),
   });
   readStatus = () => worker.readStatus();
-  log.info({ sandbox, ...(health && { healthPort: health.port }) }, 'working');
+  const ports = { ...(health && { healthPort: health.port }), ...(metrics && { metricsPort: metrics.port }) };
+  log.info({ sandbox, ...ports }, 'working');
   return {
     async stop() {
       await worker.stop();
       await health?.close();
+      await metrics?.close();
+      verification.close();
       await deployment.close();
     },
   };

@@ -17,6 +17,7 @@ Environment variables (default in parentheses; docs/configuration.md explains ea
   DATABASE_OWNER_URL, DEMO_DATA                  validated, but not used by the worker
   RATES_URL, RATES_MAX_AGE_S                     source of exchange rates, and their validity (demo rates in a sandbox; 3600)
   HEALTH_PORT, HEALTH_HOST                       address of GET /health/live and /health/ready (no server; 127.0.0.1)
+  METRICS_PORT, METRICS_HOST, BUILD_COMMIT       address of GET /metrics (no server; 127.0.0.1), and a commit to name there
   LOG_LEVEL, LOG_FORMAT                          level and format of the log (info; json, or pretty on a terminal)
 
 Exit codes: 0 stopped by a signal; 1 failed; 2 wrong usage or configuration.

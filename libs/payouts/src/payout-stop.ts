@@ -27,7 +27,7 @@ const STOP_PAYOUTS = sqlStatement(
    select $1, $2::bigint[], $3::jsonb
    on conflict do nothing`,
 );
-const READ_STOP = sqlStatement<StopRow>(
+export const READ_STOP = sqlStatement<StopRow>(
   'read_payout_stop',
   `select id, rfc3339(stopped_at) as stopped_at, finding_count, to_json(workspace_ids) as workspace_ids
    from payout_stop where resumed_at is null`,

@@ -1,4 +1,4 @@
-/** Shared by api, worker and cli: configuration, command line, signals, exit codes, the log, a cache, a round-robin queue and a bounded fetch. */
+/** Shared by api, worker and cli: configuration, command line, signals, exit codes, the log, a cache, a round-robin queue, a bounded fetch and a server for operators. */
 
 export { boundedFetch, ResponseTooLargeError } from './bounded-fetch.js';
 export { connectionTo, hostsOf } from './database-url.js';
@@ -7,6 +7,8 @@ export { type DeploymentConfig, readDeployment } from './deployment-config.js';
 export { ExpiringCache } from './expiring-cache.js';
 export { createLogger, type LogConfig, loggerOptions, readLogging } from './logger.js';
 export { readIssuer } from './issuer.js';
+export { type MetricsConfig, readMetrics } from './metrics-config.js';
+export { type OperatorResponse, type OperatorServer, serveOperators, type ServerAddress } from './operator-server.js';
 export { RoundRobin } from './round-robin.js';
 export { readRates, type RatesConfig } from './rates-config.js';
 export { EXIT, runService, type RunningService } from './run-service.js';

@@ -23,6 +23,28 @@ export const COUNT_PARKED = sqlStatement<{ kind: string; parked: number }>(
    ) c
    where k.kind is not null`,
 );
+/** Counted up to 1,000 of each kind, and the longest due piece. Each kind costs one index descent and the rows that are counted. */
+export const COUNT_DUE = sqlStatement<{ kind: string; due: number; seconds: number }>(
+  'count_due_work',
+  `with recursive kinds(kind) as (
+     (select kind from work where parked_at is null order by kind limit 1)
+     union all
+     select (select w.kind from work w where w.parked_at is null and w.kind > k.kind order by w.kind limit 1)
+     from kinds k where k.kind is not null
+   )
+   select k.kind, d.due, d.seconds
+   from kinds k cross join lateral (
+     select count(*)::int as due,
+            coalesce(floor(extract(epoch from statement_timestamp() - min(w.claimable_at))), 0)::int as seconds
+     from (
+       select greatest(due_at, leased_until) as claimable_at from work
+       where kind = k.kind and parked_at is null and greatest(due_at, leased_until) <= statement_timestamp()
+       order by greatest(due_at, leased_until)
+       limit 1000
+     ) w
+   ) d
+   where k.kind is not null`,
+);
 export const OLDEST_DUE = sqlStatement<{ seconds: number }>(
   'oldest_due_work',
   `select coalesce(floor(extract(epoch from statement_timestamp() - min(w.claimable_at))), 0)::int as seconds

@@ -72,7 +72,7 @@ const directory = new Grants();
 const verifier = {
   async subjectOf(token: string): Promise<Subject> {
     if (token === 'away') throw new Refusal('unavailable');
-    if (token === 'forged') throw new CredentialError('signature');
+    if (token === 'forged') throw new CredentialError('signature', 'signature');
     return { issuer: 'test', subject: token };
   },
 };

@@ -18,7 +18,7 @@ class OneUser extends Directory {
 
 const verifier = {
   async subjectOf(token: string): Promise<Subject> {
-    if (token === 'forged') throw new CredentialError('signature');
+    if (token === 'forged') throw new CredentialError('signature', 'signature');
     if (token === 'unexpected') throw new Error('unexpected');
     return { issuer: 'test', subject: token };
   },
@@ -104,16 +104,16 @@ describe('a request that is not admitted', () => {
   });
 
   it.each([
-    ['forged', 'signature'],
-    ['stranger', 'the token is valid, but its subject is no user and cannot become one'],
-    ['', '0 Authorization headers'],
-  ])('has the token %j, with a reason for the log only', async (token, why) => {
+    ['forged', 'signature', 'signature'],
+    ['stranger', 'the token is valid, but its subject is no user and cannot become one', 'unknown_user'],
+    ['', '0 Authorization headers', 'missing'],
+  ] as const)('has the token %j, with a reason for the log only', async (token, why, fault) => {
     const { error, why: logged, caller } = await check({ operation: 'listApps', token });
 
     expect(error).toMatchObject({
       reason: 'not_authenticated',
       message: new Refusal('not_authenticated').message,
-      cause: new CredentialError(why),
+      cause: new CredentialError(why, fault),
     });
     expect([logged, caller]).toEqual([why, undefined]);
   });

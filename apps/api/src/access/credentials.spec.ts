@@ -18,15 +18,17 @@ describe('bearerToken', () => {
     'refuses %j',
     (value) => {
       expect(() => bearerToken(requestWith('Authorization', value))).toThrow(
-        new CredentialError('Authorization is no bearer token'),
+        new CredentialError('Authorization is no bearer token', 'malformed'),
       );
     },
   );
 
   it.each([
-    [[], '0 Authorization headers'],
-    [['Authorization', 'Bearer a', 'authorization', 'Bearer a'], '2 Authorization headers'],
-  ])('refuses a request with the headers %j', (rawHeaders, why) => {
-    expect(() => bearerToken(requestWith(...rawHeaders))).toThrow(new CredentialError(why));
+    [[], '0 Authorization headers', 'missing'],
+    [['Authorization', 'Bearer a', 'authorization', 'Bearer a'], '2 Authorization headers', 'repeated'],
+  ] as const)('refuses a request with the headers %j', (rawHeaders, why, fault) => {
+    const refused = expect(() => bearerToken(requestWith(...rawHeaders)));
+    refused.toThrow(new CredentialError(why, fault));
+    refused.toThrow(expect.objectContaining({ fault }));
   });
 });

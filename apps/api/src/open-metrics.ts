@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { OperatorServer } from '@banking/process';
+import type { Implementation } from './banking.module.js';
+import type { ApiConfig } from './config.js';
+import { type Draining, SharedReadiness } from './health/readiness.js';
+
+/**
+ * Serves the metrics of this process if they have a port. Otherwise no library for metrics is loaded.
+ *
+ * @throws ConfigError if the port cannot be listened on
+ */
+export async function openMetrics(
+  { metrics: address, upstream, worker }: ApiConfig,
+  { database, readiness }: Implementation,
+  draining: Draining,
+): Promise<OperatorServer | undefined> {
+  if (!address) return undefined;
+  const { serveMetrics } = await import('@banking/telemetry/metrics');
+  const shared = new SharedReadiness(readiness);
+  const isReady = () =>
+    shared.read().then(
+      () => !draining.begun,
+      () => false,
+    );
+  const { version } = JSON.parse(readFileSync(join(__dirname, '..', 'package.json'), 'utf8')) as { version: string };
+  return serveMetrics(address, {
+    app: upstream ? 'gateway' : 'api',
+    version,
+    commit: address.commit,
+    isHttp: true,
+    isGateway: upstream !== undefined,
+    isWorker: worker,
+    database,
+    isReady,
+  });
+}

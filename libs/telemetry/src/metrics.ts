@@ -1,0 +1,64 @@
+/** Metrics of a process for Prometheus. Load it only in a process that serves metrics. */
+
+import type { Database } from '@banking/postgres';
+import { ConfigError, serveOperators, type OperatorServer, type ServerAddress } from '@banking/process';
+import { collectDatabase } from './metrics/database-metrics.js';
+import { DatabaseValues } from './metrics/database-values.js';
+import { collectGateway } from './metrics/gateway-metrics.js';
+import { collectHttp } from './metrics/http-metrics.js';
+import { Metrics } from './metrics/metrics.js';
+import { collectOrders } from './metrics/order-metrics.js';
+import { collectProcess, type Build } from './metrics/process-metrics.js';
+import type { Unsubscribe } from './metrics/subscriptions.js';
+import { collectRates, collectWork } from './metrics/work-metrics.js';
+
+/** The parts of a process that have metrics. */
+export interface MeasuredProcess extends Build {
+  /** Whether it serves the HTTP interface. */
+  readonly isHttp: boolean;
+  readonly isGateway: boolean;
+  /** Whether it does due work. */
+  readonly isWorker: boolean;
+  /** Undefined for a gateway. */
+  readonly database?: Pick<Database, 'stats' | 'pipeline'> | undefined;
+  /** Whether `/health/ready` would respond with 200. */
+  isReady(): Promise<boolean>;
+}
+
+/**
+ * Serves `GET /metrics` and collects metrics until the server is closed.
+ *
+ * @throws ConfigError if the port cannot be listened on
+ */
+export async function serveMetrics(address: ServerAddress, measured: MeasuredProcess): Promise<OperatorServer> {
+  const metrics = new Metrics();
+  const unsubscribe = collect(metrics, measured);
+  const { registry } = metrics;
+  const endCollection = () => {
+    for (const end of unsubscribe) end();
+    registry.clear();
+  };
+  try {
+    const server = await serveOperators(address, {
+      '/metrics': async () => ({ status: 200, type: registry.contentType, body: await registry.metrics() }),
+    });
+    return { port: server.port, close: () => server.close().finally(endCollection) };
+  } catch (error) {
+    endCollection();
+    const { code } = error as NodeJS.ErrnoException;
+    throw new ConfigError([`METRICS_HOST and METRICS_PORT cannot be listened on (${code}). Choose others.`]);
+  }
+}
+
+function collect(metrics: Metrics, measured: MeasuredProcess): readonly Unsubscribe[] {
+  const { isHttp, isGateway, isWorker, database } = measured;
+  collectProcess(metrics, measured);
+  const ready = metrics.gauge('banking_ready', async () => ready.set((await measured.isReady()) ? 1 : 0));
+  if (database) new DatabaseValues(metrics, database);
+  return [
+    ...(isHttp ? [collectHttp(metrics)] : []),
+    ...(isGateway ? collectGateway(metrics) : []),
+    ...(database ? [...collectDatabase(metrics, database), collectOrders(metrics), collectRates(metrics)] : []),
+    ...(isWorker ? collectWork(metrics) : []),
+  ];
+}

@@ -1,0 +1,37 @@
+import { METRICS } from './metric-list.js';
+import type { Metric } from './metric.js';
+
+const ROWS = Object.entries<Metric>(METRICS);
+
+/** What the name of a metric ends with, by its type. */
+const ENDINGS: Readonly<Record<Metric['type'], RegExp>> = {
+  counter: /_total$/,
+  histogram: /_(seconds|size)$/,
+  gauge: /_(seconds|bytes|ratio|info|up|ready|open|due|parked|stopped|findings|connections|waiting|fds)$/,
+};
+
+/** The labels of all metrics. A new one needs a bounded set of values that are no data of callers. */
+const LABELS = [
+  ...['app', 'chore', 'commit', 'fault', 'kind', 'method', 'node', 'operation', 'outcome', 'reason', 'route'],
+  ...['sqlstate', 'state', 'status', 'strategy', 'subject', 'version'],
+];
+
+describe('the list of metrics', () => {
+  it.each(ROWS)('names %s by its type and unit', (name, { type, isDefault }) => {
+    expect(name).toMatch(/^[a-z][a-z0-9_]*$/);
+    if (isDefault !== true) expect(name).toMatch(/^banking_/);
+    expect(name).toMatch(ENDINGS[type]);
+  });
+
+  it('has no other labels', () => {
+    expect([...new Set(ROWS.flatMap(([, { labels }]) => labels))].sort()).toEqual(LABELS);
+  });
+
+  it('has rising bounds for each histogram of ours', () => {
+    for (const [name, { type, buckets, isDefault }] of ROWS) {
+      const isOurs = type === 'histogram' && isDefault !== true;
+      expect({ name, hasBuckets: buckets !== undefined }).toEqual({ name, hasBuckets: isOurs });
+      expect(buckets).toEqual(buckets && [...new Set(buckets)].sort((a, b) => a - b));
+    }
+  });
+});

@@ -1,0 +1,6 @@
+import type { AlertRule } from './alert-rule.js';
+import { SERVICE_ALERTS } from './service-alerts.js';
+import { WORK_ALERTS } from './work-alerts.js';
+
+/** The alerts of a deployment whose jobs in Prometheus begin with `banking-`. */
+export const ALERT_RULES: readonly AlertRule[] = [...SERVICE_ALERTS, ...WORK_ALERTS];
