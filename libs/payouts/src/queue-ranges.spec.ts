@@ -2,8 +2,10 @@ import { PlanProbe, testOrProve } from '@banking/postgres/testing';
 import type { SqlStatement } from '@banking/postgres';
 import { RECEIVE } from './sandbox-rail/sandbox-rail.js';
 import { openWorld, type World } from './testing/world.js';
+import { COUNT_OPEN_PAYOUTS, SCOPE_OPEN_PAYOUTS } from './open-payout-counts.js';
 import {
   CLAIM_WORK,
+  COUNT_DUE,
   COUNT_PARKED,
   LIST_PARKED,
   LIST_PARKED_BATCH,
@@ -97,6 +99,33 @@ describe('a queue of very many rows of which two can be claimed', () => {
     // Each of 1,000 entries may need a read of its row.
     expect((await probe.cost('')).buffers).toBeLessThan(1_000 + 2 * COST_MAX);
     await probe.close();
+  });
+
+  it('is counted with a bounded number of due rows of each kind', async () => {
+    const probe = await PlanProbe.open(world, COUNT_DUE, '');
+
+    // The kinds that are due have 1,000 counted entries, 1 and 1.
+    const { buffers, filtered } = await probe.cost('');
+    expect(buffers + filtered).toBeLessThan(1_000 + 2 * COST_MAX);
+    await probe.close();
+  });
+
+  it('has open payouts that are counted with a bounded number of rows', async () => {
+    await world.owner.query(
+      `insert into payout (workspace_id, transaction_id, status) select 1, n, 'due' from generate_series(1, ${ROWS}) n`,
+    );
+    for (const analyzed of [false, true]) {
+      if (analyzed) await world.owner.query('analyze payout');
+      for (const statement of [SCOPE_OPEN_PAYOUTS, COUNT_OPEN_PAYOUTS]) {
+        const probe = await PlanProbe.open(world, statement, '');
+        const { buffers, filtered } = await probe.cost('', [1]);
+        // At most 500 entries of the queue, each with its row, and the payout of each with three pages of its key.
+        expect({ analyzed, ...statement, isBounded: buffers + filtered < 500 * 6 + 2 * COST_MAX }).toMatchObject({
+          isBounded: true,
+        });
+        await probe.close();
+      }
+    }
   });
 
   it('is polled with few pages read after a vacuum, which runs after few changes', async () => {
