@@ -2,6 +2,7 @@ import { type DynamicModule, Module, type Type } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { LoggerModule } from 'nestjs-pino';
 import type { Logger as Pino } from 'pino';
+import type { Tracing } from '@banking/telemetry/tracing';
 import { AccountsModule } from './accounts/accounts.module.js';
 import { AppsModule } from './apps/apps.module.js';
 import { BankingModule, type Implementation } from './banking.module.js';
@@ -24,6 +25,8 @@ export interface AppDependencies {
   readonly implementation: Implementation;
   readonly log: Pino;
   readonly draining: Draining;
+  /** Present in a process that records traces. */
+  readonly tracing?: Tracing | undefined;
 }
 
 /** One module per resource, in the order of the documentation. A deployment that is no sandbox has no routes that create money. */

@@ -14,6 +14,8 @@ import {
   readLogging,
   readMetrics,
   readRates,
+  readTracing,
+  type TracingConfig,
 } from '@banking/process';
 import { readBinding } from './access/read-binding.js';
 import { readPublicUrl } from './http/public-url.js';
@@ -44,6 +46,8 @@ export abstract class ApiConfig extends LimitConfig {
   abstract readonly corsOrigins: readonly string[];
   /** The listener of the metrics. Undefined: no metrics are collected. */
   abstract readonly metrics?: MetricsConfig | undefined;
+  /** Which traces are recorded, in a process that exports them. */
+  abstract readonly tracing?: TracingConfig | undefined;
 }
 
 /** How payments are priced. */
@@ -98,6 +102,7 @@ export function readConfig(
     upstream: readUpstream(reader, { host, port }),
     corsOrigins: readCorsOrigins(reader),
     metrics: readMetrics(reader),
+    tracing: readTracing(reader, isGateway ? 'banking-gateway' : 'banking-api'),
     ...readLimits(reader, deployment.isSandbox),
   };
   if (mistakes.length > 0) throw new ConfigError(mistakes);

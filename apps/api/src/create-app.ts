@@ -11,10 +11,11 @@ import { serveDocs } from './docs/docs-page.js';
 import { CachedResponses } from './http/cached-responses.js';
 import { allowOrigins } from './http/cross-origin.js';
 import { createServer, prepareServer } from './http/server.js';
+import { traceRequests } from './http/trace-requests.js';
 
 /** Creates the application, ready to listen. */
 export async function createApp(dependencies: AppDependencies): Promise<NestFastifyApplication> {
-  const { config, implementation, log, draining } = dependencies;
+  const { config, implementation, log, draining, tracing } = dependencies;
   const { connectionsPerAddress, corsOrigins, publicUrl, rateLimit } = config;
   const access = new AccessCheck({
     verifier: await TokenVerifier.open({ tokens: config.tokens, dataDir: config.deployment.dataDir }),
@@ -31,7 +32,10 @@ export async function createApp(dependencies: AppDependencies): Promise<NestFast
     connectionsPerAddress,
     isCrossOrigin,
     publicUrl,
-    watch,
+    watch: (server) => {
+      if (tracing !== undefined) traceRequests(server, tracing);
+      watch?.(server);
+    },
   });
   const options = { bufferLogs: true, abortOnError: false, bodyParser: false };
   const app = await NestFactory.create<NestFastifyApplication>(AppModule.of(dependencies), adapter, options);

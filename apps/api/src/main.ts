@@ -2,6 +2,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { isOperatorError } from '@banking/deployment';
 import { LocalIssuerError } from '@banking/local-issuer';
 import { createLogger, type OperatorServer, runService, type RunningService } from '@banking/process';
+import { logExport, startTracing, type Tracing } from '@banking/telemetry/tracing';
 import type { Implementation } from './banking.module.js';
 import { type ApiConfig, readConfig } from './config.js';
 import { createApp } from './create-app.js';
@@ -17,43 +18,53 @@ const ANNOUNCE_MS = 2_000;
 /** Requests that arrive in that time still have the whole time of a handler. */
 const STOP_WITHIN_MS = ANNOUNCE_MS + HANDLER_TIMEOUT_MS + 1_000;
 
+/** How long a stop waits for the spans of the last requests to be sent. */
+const FLUSH_MS = 2_000;
+
 const draining = new Draining();
 let log = createLogger({ logLevel: 'info', logPretty: false });
 
 async function start(): Promise<RunningService> {
   const config = readConfig();
-  log = createLogger(config);
+  const tracing = await startTracing(config.tracing, (event) => logExport(event, log));
+  log = createLogger(config, tracing && (() => ({ ...tracing.activeIds() })));
   await checkAddress(config);
-  const implementation = await openImplementation(config, log);
+  const implementation = await openImplementation(config, log, tracing);
   let app: NestFastifyApplication | undefined;
   let metrics: OperatorServer | undefined;
   try {
     metrics = await openMetrics(config, implementation, draining);
     if (metrics) log.info({ metricsPort: metrics.port }, 'metrics');
-    app = await createApp({ config, implementation, log, draining });
+    app = await createApp({ config, implementation, log, draining, tracing });
     await listen(app, config);
     await implementation.onListening();
   } catch (error) {
     await app?.close();
     await metrics?.close();
     await implementation.close();
+    await tracing?.close(FLUSH_MS);
     throw error;
   }
   if (!draining.begun) console.log(readyLine(config, await app.getUrl(), implementation));
-  return { stop: (signal) => stop({ app, metrics, implementation }, signal) };
+  return { stop: (signal) => stop({ app, metrics, implementation, tracing }, signal) };
 }
 
 interface Started {
   readonly app: NestFastifyApplication;
   readonly metrics: OperatorServer | undefined;
   readonly implementation: Implementation;
+  readonly tracing: Tracing | undefined;
 }
 
-async function stop({ app, metrics, implementation }: Started, signal: NodeJS.Signals) {
+async function stop({ app, metrics, implementation, tracing }: Started, signal: NodeJS.Signals): Promise<void> {
+  const begunAtMs = performance.now();
   if (signal === 'SIGTERM') await new Promise((resolve) => setTimeout(resolve, ANNOUNCE_MS));
   await app.close();
   await metrics?.close();
   await implementation.close();
+  const leftMs = STOP_WITHIN_MS - (performance.now() - begunAtMs);
+  // A collector that cannot be reached does not turn the stop into a failure.
+  await tracing?.close(Math.max(0, Math.min(FLUSH_MS, leftMs - 500)));
 }
 
 function readyLine({ docs, tokens, deployment }: ApiConfig, url: string, { place }: Implementation): string {

@@ -10,6 +10,8 @@ import {
   readDeployment,
   readerOf,
   readRates,
+  readTracing,
+  type TracingConfig,
 } from '@banking/process';
 
 /** The deployment that the worker works on, its log and its health server. */
@@ -22,6 +24,8 @@ export interface Config {
   readonly health?: { readonly host: string; readonly port: number } | undefined;
   /** The listener of the metrics, if configured. */
   readonly metrics?: MetricsConfig | undefined;
+  /** Which traces are recorded, in a process that exports them. */
+  readonly tracing?: TracingConfig | undefined;
 }
 
 /**
@@ -37,6 +41,7 @@ export function readConfig(environment: Environment = process.env, isTerminal = 
     deployment: readDeployment(reader),
     logging: readLogging(reader, isTerminal),
     rates: readRates(reader),
+    tracing: readTracing(reader, 'banking-worker'),
     health: healthPort === undefined ? undefined : { host: text('HEALTH_HOST') ?? '127.0.0.1', port: healthPort },
     metrics: readMetrics(reader),
   };

@@ -2,6 +2,7 @@ import { isOperatorError, openDeployment } from '@banking/deployment';
 import { OrderService, type PayoutStop, readPayoutStop, startBankingWorker } from '@banking/operations';
 import { ConfigError, createLogger, ExpiringCache, runService, type RunningService } from '@banking/process';
 import { chooseRates } from '@banking/rates';
+import { logExport, startTracing } from '@banking/telemetry/tracing';
 import { readConfig } from './config.js';
 import { type HealthSource, readiness, serveHealth } from './health-server.js';
 import { LastVerification } from './last-verification.js';
@@ -9,6 +10,8 @@ import { openMetrics } from './open-metrics.js';
 import { USAGE } from './usage.js';
 
 const STOP_WITHIN_MS = 15_000;
+/** How long a stop waits for the spans of the last work to be sent. */
+const FLUSH_MS = 2_000;
 /** How long the health server reuses the state of payouts. */
 const STOP_TTL_MS = 1_000;
 
@@ -17,8 +20,9 @@ let log = createLogger({ logLevel: 'info', logPretty: false });
 
 /** Does not migrate, because the service and `banking migrate` do. Does not start with an older schema. */
 async function start(): Promise<RunningService> {
-  const { deployment: settings, rates, health: address, metrics: metricsAddress, logging } = readConfig();
-  log = createLogger(logging);
+  const { deployment: settings, rates, health: address, metrics: metricsAddress, ...config } = readConfig();
+  const tracing = await startTracing(config.tracing, (event) => logExport(event, log));
+  log = createLogger(config.logging, tracing && (() => ({ ...tracing.activeIds() })));
   const warn = (line: string) => log.warn(line);
   const sandbox = settings.isSandbox;
   const deployment = await openDeployment({
@@ -67,6 +71,7 @@ async function start(): Promise<RunningService> {
       await metrics?.close();
       verification.close();
       await deployment.close();
+      await tracing?.close(FLUSH_MS);
     },
   };
 }

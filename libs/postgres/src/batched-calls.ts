@@ -1,4 +1,5 @@
 import { bisect } from './bisect.js';
+import { batchedCallChannel, callBatchChannel } from './channels.js';
 
 /** A call that waits for the next batch. */
 interface Waiting<T, R> {
@@ -27,7 +28,9 @@ export class BatchedCalls<T, R> {
   /** @throws the error of the batch. A batch that the database rejects is run in halves, so that each rejection is one item's alone. */
   call(item: T): Promise<R> {
     return new Promise((resolve, reject) => {
-      this.waiting.push({ item, resolve, reject });
+      const waiting = { item, resolve, reject };
+      this.waiting.push(waiting);
+      if (batchedCallChannel.hasSubscribers) batchedCallChannel.publish(waiting);
       if (this.isRunning) return;
       this.isRunning = true;
       // Deferred, so that calls of the same turn of the event loop are in one batch.
@@ -45,10 +48,15 @@ export class BatchedCalls<T, R> {
     await bisect(
       batch,
       async (some) => {
-        const results = await this.run(some.map(({ item }) => item));
+        const results = await this.runTraced(some);
         return some.map(({ resolve }, index) => resolve(results[index] as R));
       },
       ({ reject }, error) => reject(error),
     );
+  }
+
+  private runTraced(calls: readonly Waiting<T, R>[]): Promise<readonly R[]> {
+    const run = () => this.run(calls.map(({ item }) => item));
+    return callBatchChannel.hasSubscribers ? callBatchChannel.tracePromise(run, { calls }) : run();
   }
 }

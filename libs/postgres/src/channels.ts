@@ -26,3 +26,12 @@ export interface RetryMessage {
   readonly tries: number;
 }
 export const retryChannel = channel('banking:postgres:retry') as Channel<unknown, RetryMessage>;
+
+/** A call has joined the calls that wait for a batch: the object of the call in `CallBatchMessage`. */
+export const batchedCallChannel = channel('banking:postgres:batched-call') as Channel<unknown, object>;
+
+/** A batch of calls that share a database transaction, from its beginning to their results: see `BatchedCalls`. */
+export interface CallBatchMessage {
+  readonly calls: readonly object[];
+}
+export const callBatchChannel = tracingChannel<unknown, CallBatchMessage>('banking:postgres:call-batch');

@@ -18,8 +18,8 @@ export { backoffMs, type Backoff, type RetryPolicy } from './backoff.js';
 export { RETRY_POLICIES } from './retry-policies.js';
 
 // For metrics and traces
-export { connectionChannel, pipelineChannel, retryChannel } from './channels.js';
-export type { ConnectionMessage, PipelineMessage, RetryMessage } from './channels.js';
+export { batchedCallChannel, callBatchChannel, connectionChannel, pipelineChannel, retryChannel } from './channels.js';
+export type { CallBatchMessage, ConnectionMessage, PipelineMessage, RetryMessage } from './channels.js';
 
 // Its schema
 export { migrate, MigrationError, pendingMigrations } from './migrate.js';

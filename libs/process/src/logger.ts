@@ -49,8 +49,9 @@ export const loggerOptions = (level: string): LoggerOptions => ({
  */
 const BUFFERED = { sync: false, minLength: 15 * 1024, periodicFlush: 100 };
 
-export function createLogger({ logLevel, logPretty }: LogConfig): Logger {
-  const options = loggerOptions(logLevel);
+/** @param fieldsOf returns fields of every line, such as the ids of the active trace. A field of the line itself replaces them */
+export function createLogger({ logLevel, logPretty }: LogConfig, fieldsOf?: () => object): Logger {
+  const options = { ...loggerOptions(logLevel), ...(fieldsOf && { mixin: fieldsOf }) };
   if (!logPretty) return pino(options, pino.destination(BUFFERED));
   return pino({
     ...options,

@@ -8,7 +8,7 @@ import { enforceRequestDeadline } from './request-deadline.js';
 import { RequestLoopDetector } from './request-loop.js';
 import { UpstreamBankingService } from './upstream-banking-service.js';
 import type { UpstreamConfig } from './upstream-config.js';
-import { UpstreamConnection } from './upstream-connection.js';
+import { type TraceContextSource, UpstreamConnection } from './upstream-connection.js';
 import { credentialFrom } from './upstream-credential.js';
 import { rateLimitedForS, upstreamFailure } from './upstream-failure.js';
 import { upstreamReadiness } from './upstream-readiness.js';
@@ -17,9 +17,17 @@ import { UpstreamDirectory } from './users/upstream-directory.js';
 import { UserLists } from './users/user-lists.js';
 import { responseValidator } from './validate-response.js';
 
-/** The implementation of the port by another deployment of the interface. Its responses are validated before callers get them. */
-export function openUpstream({ url, timeoutMs, credential }: UpstreamConfig, log: Logger): Implementation {
-  const connection = new UpstreamConnection(timeoutMs, log);
+/**
+ * The implementation of the port by another deployment of the interface. Its responses are validated before callers get them.
+ *
+ * @param traceContext returns the headers by which the upstream continues the trace of a request
+ */
+export function openUpstream(
+  { url, timeoutMs, credential }: UpstreamConfig,
+  log: Logger,
+  traceContext?: TraceContextSource,
+): Implementation {
+  const connection = new UpstreamConnection(timeoutMs, log, traceContext);
   const loop = new RequestLoopDetector(connection.name);
   const token = credentialFrom(credential);
   const options = {

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { TransportRequest, Transport } from '@banking/client';
 import { Refusal } from '@banking/domain';
 import { upstreamChannel } from '@banking/telemetry';
+import type { TraceHeaders } from '@banking/telemetry/tracing';
 import { CircuitBreaker } from './circuit-breaker.js';
 import { exchange } from './exchange.js';
 import { CONCURRENT_MAX, RequestQueue } from './request-queue.js';
@@ -20,6 +21,9 @@ const LIMITS = {
   idleTimeoutMs: 4_000,
   idleTimeoutMaxMs: 60_000,
 } as const;
+
+/** Returns the headers by which the upstream continues the active trace, if there is one. */
+export type TraceContextSource = () => TraceHeaders | undefined;
 
 /** How long a request may wait in the queue: a fixed time, and a part of the time the upstream may take. */
 const WAIT_MAX = { ms: 2_000, part: 0.5 };
@@ -45,7 +49,11 @@ export class UpstreamConnection {
   private readonly queue: RequestQueue;
 
   /** @param timeoutMs for one request, its time in the queue included */
-  constructor(timeoutMs: number, log: Pick<Logger, 'error' | 'info'>) {
+  constructor(
+    timeoutMs: number,
+    log: Pick<Logger, 'error' | 'info'>,
+    private readonly traceContext: TraceContextSource = () => undefined,
+  ) {
     this.circuit = new CircuitBreaker((error) => !isTooLarge(error) && !isDisconnect(error), log);
     this.queue = new RequestQueue(Math.min(WAIT_MAX.ms, timeoutMs * WAIT_MAX.part));
   }
@@ -78,7 +86,7 @@ export class UpstreamConnection {
   }
 
   private async send(url: URL, { method, headers, body, signal }: TransportRequest) {
-    const sent = { ...headers, Via: `1.1 ${this.name}` };
+    const sent = { ...headers, ...this.traceContext(), Via: `1.1 ${this.name}` };
     const response = await exchange(this.agent, url, { method, headers: sent, body, signal });
     return {
       status: response.status,

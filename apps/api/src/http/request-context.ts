@@ -1,9 +1,12 @@
 import type { Scope, UserId } from '@banking/domain';
+import type { RequestTrace } from '@banking/telemetry/tracing';
 import type { HeaderLines } from './header-lines.js';
 
 /** Properties of a request that are not in its head: for its handler, the error filter and the request log. */
 export interface RequestContext {
   operation?: string;
+  /** Its span, in a process that records traces. */
+  trace?: RequestTrace;
   /** Set when the headers were scanned. */
   headerLines?: HeaderLines;
   /** Set when the caller's access has been checked. */

@@ -13,6 +13,9 @@ interface RequestLine {
   readonly userId?: number | undefined;
   readonly workspaceId?: number | undefined;
   readonly why?: string | undefined;
+  /** Of its span, in a process that records traces. */
+  readonly traceId?: string | undefined;
+  readonly spanId?: string | undefined;
 }
 
 /** Logs the one line of a request. */
@@ -32,6 +35,8 @@ export function logRequests(server: FastifyInstance): void {
       userId: request.userId,
       workspaceId: request.caller?.workspaceId,
       why: request.why?.slice(0, 200),
+      traceId: request.trace?.traceId,
+      spanId: request.trace?.spanId,
     });
     if (responseChannel.hasSubscribers) publishResponse(request, reply);
     done();

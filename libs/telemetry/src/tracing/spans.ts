@@ -1,0 +1,103 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { ChannelListener, TracingChannel } from 'node:diagnostics_channel';
+import { type Attributes, ROOT_CONTEXT, type Span, type SpanContext, type SpanOptions } from '@opentelemetry/api';
+import { trace, type Tracer } from '@opentelemetry/api';
+import { LINKED_CONTEXT } from './sampler.js';
+
+/** The span that is active from a message to its end: one of its own, which then ends too, or another one, or none. */
+type Started = { readonly own: Span } | { readonly other: Span | undefined };
+
+/** How the messages of a channel become spans. */
+export interface SpansOfChannel<M extends object> {
+  start(message: M): Started;
+  /** Completes the span of its own before it ends. */
+  complete?(span: Span, message: M & { readonly error?: unknown }): void;
+}
+
+interface Subscribable {
+  subscribe(listener: ChannelListener): void;
+  unsubscribe(listener: ChannelListener): unknown;
+}
+
+/** Makes spans, and knows the active one. */
+export class Spans {
+  private readonly active$ = new AsyncLocalStorage<Span | undefined>();
+  /** The spans of messages and other objects, to be ended or linked later. */
+  private readonly known = new WeakMap<object, Span>();
+  private readonly undo: (() => void)[] = [];
+
+  constructor(private readonly tracer: Tracer) {}
+
+  get active(): Span | undefined {
+    return this.active$.getStore();
+  }
+
+  /** The active span, if it is recorded. */
+  get recording(): Span | undefined {
+    const span = this.active;
+    return span?.isRecording() === true ? span : undefined;
+  }
+
+  run<T>(span: Span | undefined, work: () => T): T {
+    return this.active$.run(span, work);
+  }
+
+  /** A span without a parent in this process. @param remote the span of another service that it belongs to */
+  startRoot(name: string, options: SpanOptions, remote?: SpanContext): Span {
+    const context = remote === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, remote);
+    return this.tracer.startSpan(name, options, context);
+  }
+
+  startChild(parent: Span, name: string, options: SpanOptions): Span {
+    return this.tracer.startSpan(name, options, trace.setSpan(ROOT_CONTEXT, parent));
+  }
+
+  /** The span of work that several spans wait for: in a trace of its own, with links in both directions. */
+  startLinked(name: string, waiting: readonly Span[], attributes: Attributes): Span {
+    const links = waiting.map((span) => ({ context: span.spanContext() }));
+    const span = this.tracer.startSpan(name, { links, attributes }, LINKED_CONTEXT);
+    for (const one of waiting) one.addLink({ context: span.spanContext() });
+    return span;
+  }
+
+  /** Keeps the span of an object, for `spansOf`. */
+  keep(object: object, span: Span): void {
+    this.known.set(object, span);
+  }
+
+  /** The different recorded spans of these objects. */
+  spansOf(objects: readonly object[]): Span[] {
+    const spans = objects.map((object) => this.known.get(object)).filter((span) => span?.isRecording() === true);
+    return [...new Set(spans as Span[])];
+  }
+
+  /** Makes spans of the messages of a channel, until `unfollow`. */
+  follow<M extends object>(channel: TracingChannel<unknown, M>, { start, complete }: SpansOfChannel<M>): void {
+    const begin = (message: M): Span | undefined => {
+      const started = start(message);
+      if (!('own' in started)) return started.other;
+      this.keep(message, started.own);
+      return started.own;
+    };
+    const end = (message: M & { readonly error?: unknown }) => {
+      const span = this.known.get(message);
+      if (span === undefined) return;
+      complete?.(span, message);
+      span.end();
+    };
+    channel.start.bindStore(this.active$, begin);
+    this.undo.push(() => channel.start.unbindStore(this.active$));
+    this.subscribe(channel.asyncEnd, end);
+  }
+
+  /** Receives the messages of a channel, until `unfollow`. */
+  subscribe<M extends object>(channel: Subscribable, receive: (message: M) => void): void {
+    const listener = receive as ChannelListener;
+    channel.subscribe(listener);
+    this.undo.push(() => channel.unsubscribe(listener));
+  }
+
+  unfollow(): void {
+    for (const undo of this.undo.splice(0)) undo();
+  }
+}
