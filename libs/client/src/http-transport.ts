@@ -6,6 +6,7 @@ import { attemptOf, callHook, type Hooks } from './hooks.js';
 import { MovedPaths } from './moved-paths.js';
 import { mayBeExecuted, mayRetry, pauseMs, RETRIES_DEFAULT, RETRIES_MAX } from './retry-policy.js';
 import { type ReceivedResponse, type Inspect, requestIdOf } from './read-response.js';
+import { traceHeaders, type TraceContextSource } from './trace-context.js';
 import { type Call, type CallOptions, nameOf, type RequestSigner, type Transport } from './transport.js';
 
 /** The service, and how the client calls it. */
@@ -26,6 +27,8 @@ export interface HttpTransportOptions {
   readonly hooks?: Hooks | undefined;
   /** Checks every success before the call returns it. */
   readonly inspect?: Inspect | undefined;
+  /** Returns the span that the requests belong to, so that the service continues its trace. Called for every attempt. */
+  readonly traceContext?: TraceContextSource | undefined;
 }
 
 const TIMEOUT_DEFAULT_MS = 10_000;
@@ -42,6 +45,7 @@ export class HttpTransport {
   readonly #signer: RequestSigner | undefined;
   readonly #hooks: Hooks;
   readonly #inspect: Inspect | undefined;
+  readonly #traceContext: TraceContextSource | undefined;
   readonly #paths = new MovedPaths();
 
   constructor({ baseUrl, token, timeoutMs, retries = RETRIES_DEFAULT, hooks = {}, ...plugs }: HttpTransportOptions) {
@@ -56,6 +60,7 @@ export class HttpTransport {
     this.#signer = plugs.signer;
     this.#hooks = hooks;
     this.#inspect = plugs.inspect;
+    this.#traceContext = plugs.traceContext;
   }
 
   /**
@@ -131,6 +136,8 @@ export class HttpTransport {
     const { before, after } = this.#hooks;
     const attempt = attemptOf(call, number);
     callHook(before, attempt);
+    // After `before`, which may begin the span of the attempt.
+    if (this.#traceContext) Object.assign(headers, traceHeaders(this.#traceContext));
     const startedAtMs = performance.now();
     const end = (result: object) => {
       if (after) callHook(after, { ...attempt, durationMs: performance.now() - startedAtMs, ...result });

@@ -5,6 +5,7 @@ export type { Credential, CredentialOption } from './credentials.js';
 export * from './errors.js';
 export type { Attempt, AttemptEnd, Hooks, Retry } from './hooks.js';
 export type { Inspect, Success } from './read-response.js';
+export type { TraceContext, TraceContextSource } from './trace-context.js';
 export type {
   CallOptions,
   CreationOptions,

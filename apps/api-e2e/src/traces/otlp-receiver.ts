@@ -49,12 +49,12 @@ export class OtlpReceiver {
   text = '';
   requests = 0;
   lastHeaders: IncomingHttpHeaders = {};
-  /** The status of the next responses. */
-  status = 200;
+  /** The status of the next responses; undefined for no response. */
+  status: number | undefined = 200;
 
   private constructor(private readonly server: Server) {}
 
-  static async start(port = 0): Promise<OtlpReceiver> {
+  static async start(): Promise<OtlpReceiver> {
     const server = createServer();
     const receiver = new OtlpReceiver(server);
     server.on('request', (request, response) => {
@@ -66,20 +66,17 @@ export class OtlpReceiver {
         receiver.requests += 1;
         receiver.lastHeaders = request.headers;
         if (receiver.status === 200) receiver.take(text);
-        response.writeHead(receiver.status, { 'Content-Type': 'application/json' }).end('{}');
+        if (receiver.status !== undefined)
+          response.writeHead(receiver.status, { 'Content-Type': 'application/json' }).end('{}');
       });
     });
-    server.listen(port, '127.0.0.1');
+    server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     return receiver;
   }
 
   get url(): string {
-    return `http://127.0.0.1:${this.port}`;
-  }
-
-  get port(): number {
-    return (this.server.address() as AddressInfo).port;
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
   async stop(): Promise<void> {
@@ -89,7 +86,7 @@ export class OtlpReceiver {
   }
 
   private take(text: string): void {
-    this.text += text;
+    this.text += `${text}\n`;
     for (const { resource, scopeSpans } of (JSON.parse(text) as ExportRequest).resourceSpans) {
       const service = String(attributesOf(resource.attributes)['service.name']);
       for (const span of scopeSpans.flatMap(({ spans }) => spans)) this.spans.push(received(span, service));
@@ -105,5 +102,8 @@ function received(span: OtlpSpan, service: string): ReceivedSpan {
 
 const attributesOf = (list: readonly KeyValue[]): ReceivedSpan['attributes'] =>
   Object.fromEntries(
-    list.map(({ key, value }) => [key, value.stringValue ?? value.intValue ?? value.boolValue ?? JSON.stringify(value)]),
+    list.map(({ key, value }) => [
+      key,
+      value.stringValue ?? value.intValue ?? value.boolValue ?? JSON.stringify(value),
+    ]),
   );

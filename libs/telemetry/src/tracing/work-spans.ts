@@ -11,7 +11,11 @@ import type { Spans } from './spans.js';
 export function followWork(spans: Spans): void {
   spans.follow(workChannel, {
     start({ kind, workspaceId, tries }) {
-      const attributes = { 'banking.work.kind': kind, 'banking.work.tries': tries, 'banking.workspace.id': workspaceId };
+      const attributes = {
+        'banking.work.kind': kind,
+        'banking.work.tries': tries,
+        'banking.workspace.id': workspaceId,
+      };
       return { own: spans.startRoot(`work ${kind}`, { kind: SpanKind.CONSUMER, attributes }) };
     },
     complete(span, { outcome, reason, error }) {
