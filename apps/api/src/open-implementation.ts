@@ -13,5 +13,5 @@ export async function openImplementation(config: ApiConfig, log: Logger, tracing
   const { upstream } = config;
   if (upstream === undefined) return openLedger(config, log);
   const { openUpstream } = await import('./gateway/open-upstream.js');
-  return openUpstream(upstream, log, () => tracing?.activeHeaders());
+  return openUpstream(upstream, log, (requestId) => tracing?.headersFor(requestId));
 }

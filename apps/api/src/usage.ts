@@ -32,6 +32,11 @@ Configuration, by environment; docs/configuration.md explains each:
   RATES_URL, RATES_MAX_AGE_S                               the source of exchange rates, and their maximum age (3600)
   QUOTE_VALID_S                                            how long a quote is valid, in seconds (300)
   WORKER                                                   on or off: do due work, such as payouts, in this process
+  OTEL_EXPORTER_OTLP_ENDPOINT                              the address of a collector of traces (no traces)
+  OTEL_EXPORTER_OTLP_PROTOCOL, OTEL_EXPORTER_OTLP_HEADERS  http/json, and headers for it
+  OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG             which traces are recorded (parentbased_always_on)
+  TRACE_CALLERS_PER_SECOND                                 traces that callers may have recorded (10)
+  OTEL_SDK_DISABLED                                        true: no traces
 
 Exit codes: 0 stopped; 1 failed; 2 wrong usage or configuration.
 `;

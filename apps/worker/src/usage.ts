@@ -18,6 +18,12 @@ Environment variables (default in parentheses; docs/configuration.md explains ea
   RATES_URL, RATES_MAX_AGE_S                     source of exchange rates, and their validity (demo rates in a sandbox; 3600)
   HEALTH_PORT, HEALTH_HOST                       address of GET /health/live and /health/ready (no server; 127.0.0.1)
   METRICS_PORT, METRICS_HOST, BUILD_COMMIT       address of GET /metrics (no server; 127.0.0.1), and a commit to name there
+  OTEL_EXPORTER_OTLP_ENDPOINT                    address of a collector of traces (no traces)
+  OTEL_EXPORTER_OTLP_PROTOCOL                    http/json
+  OTEL_EXPORTER_OTLP_HEADERS                     headers for the collector
+  OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG   which traces are recorded (parentbased_always_on)
+  OTEL_SDK_DISABLED                              true: no traces
+  TRACE_CALLERS_PER_SECOND                       validated, but not used by the worker
   LOG_LEVEL, LOG_FORMAT                          level and format of the log (info; json, or pretty on a terminal)
 
 Exit codes: 0 stopped by a signal; 1 failed; 2 wrong usage or configuration.

@@ -22,8 +22,8 @@ const LIMITS = {
   idleTimeoutMaxMs: 60_000,
 } as const;
 
-/** Returns the headers by which the upstream continues the active trace, if there is one. */
-export type TraceContextSource = () => TraceHeaders | undefined;
+/** Returns the headers by which the upstream continues the trace of a request, if there is one. */
+export type TraceContextSource = (requestId: string | undefined) => TraceHeaders | undefined;
 
 /** How long a request may wait in the queue: a fixed time, and a part of the time the upstream may take. */
 const WAIT_MAX = { ms: 2_000, part: 0.5 };
@@ -86,7 +86,7 @@ export class UpstreamConnection {
   }
 
   private async send(url: URL, { method, headers, body, signal }: TransportRequest) {
-    const sent = { ...headers, ...this.traceContext(), Via: `1.1 ${this.name}` };
+    const sent = { ...headers, ...this.traceContext(headers['X-Request-Id']), Via: `1.1 ${this.name}` };
     const response = await exchange(this.agent, url, { method, headers: sent, body, signal });
     return {
       status: response.status,

@@ -14,8 +14,8 @@ const SUMMARY_MAX = 255;
 export function followDatabase(spans: Spans): void {
   spans.follow(pipelineChannel, {
     start({ statements }) {
-      const parent = spans.recording;
-      if (parent === undefined) return { other: spans.active };
+      const parent = spans.active;
+      if (parent === undefined) return { other: undefined };
       const summary = summaryOf(statements);
       const attributes = {
         'db.system.name': 'postgresql',
@@ -46,8 +46,8 @@ function summaryOf(statements: readonly string[]): string {
  */
 function followCallBatches(spans: Spans): void {
   spans.subscribe(batchedCallChannel, (call: object) => {
-    const { recording } = spans;
-    if (recording !== undefined) spans.keep(call, recording);
+    const { active } = spans;
+    if (active !== undefined) spans.keep(call, active);
   });
   spans.follow(callBatchChannel, {
     start({ calls }) {

@@ -6,11 +6,10 @@ import type { TracingConfig } from '@banking/process';
 import { followDatabase } from './database-spans.js';
 import { followOrders } from './order-spans.js';
 import { ReportedExporter } from './reported-exporter.js';
-import { followUpstream, startRequest } from './request-spans.js';
+import { followUpstream, RequestSpans } from './request-spans.js';
 import { CallerLimitSampler, samplerOf } from './sampler.js';
 import { reportSdkWarnings } from './sdk-warnings.js';
 import { Spans } from './spans.js';
-import { headersOf } from './trace-context.js';
 import type { ReportExport, Tracing } from './tracing.js';
 import { followWork } from './work-spans.js';
 
@@ -31,17 +30,15 @@ export function openTracing(config: TracingConfig, report: ReportExport): Tracin
   });
   const spans = new Spans(provider.getTracer('@banking/telemetry'));
   for (const follow of [followDatabase, followOrders, followWork, followUpstream]) follow(spans);
+  const requests = new RequestSpans(spans);
   return {
-    startRequest: (request) => startRequest(spans, request),
+    startRequest: (request) => requests.start(request),
     runOutside: (work) => spans.run(undefined, work),
     activeIds() {
       const { traceId, spanId } = spans.active?.spanContext() ?? {};
       return traceId === undefined || spanId === undefined ? undefined : { traceId, spanId };
     },
-    activeHeaders() {
-      const { active } = spans;
-      return active && headersOf(active.spanContext());
-    },
+    headersFor: (requestId) => requests.headersFor(requestId),
     async close(withinMs) {
       spans.unfollow();
       if (!(await isWithin(withinMs, provider.shutdown()))) report({ kind: 'abandoned' });

@@ -9,8 +9,8 @@ import type { Spans } from './spans.js';
 export function followOrders(spans: Spans): void {
   spans.follow(orderChannel, {
     start({ kind }) {
-      const parent = spans.recording;
-      if (parent === undefined) return { other: spans.active };
+      const parent = spans.active;
+      if (parent === undefined) return { other: undefined };
       return { own: spans.startChild(parent, `order ${kind}`, { attributes: { 'banking.order.kind': kind } }) };
     },
     complete(span, { error }) {

@@ -1,49 +1,51 @@
-import { type Span, SpanKind } from '@opentelemetry/api';
+import { type Span, type SpanContext, SpanKind } from '@opentelemetry/api';
 import { upstreamChannel } from '../gateway-channels.js';
 import { fail, typeOf } from './failures.js';
 import type { Spans } from './spans.js';
-import { remoteSpanOf } from './trace-context.js';
-import type { ReceivedRequest, RequestEnd, RequestTrace } from './tracing.js';
+import { headersOf, remoteSpanOf } from './trace-context.js';
+import type { ReceivedRequest, RequestEnd, RequestTrace, TraceHeaders } from './tracing.js';
 
 /** The methods of the semantic conventions for HTTP. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'CONNECT', 'OPTIONS', 'TRACE', 'PATCH', 'QUERY']);
 
-/** Begins the span of a request. Path and query are left out, because they hold ids and names. */
-export function startRequest(spans: Spans, { method, route, requestId, headers }: ReceivedRequest): RequestTrace {
-  const known = METHODS.has(method) ? method : '_OTHER';
-  const attributes = {
-    'http.request.method': known,
-    ...(route !== undefined && { 'http.route': route }),
-    'url.scheme': 'http',
-    'banking.request.id': requestId,
-  };
-  const name = `${known === '_OTHER' ? 'HTTP' : known}${route === undefined ? '' : ` ${route}`}`;
-  return new RequestSpan(spans, spans.startRoot(name, { kind: SpanKind.SERVER, attributes }, remoteSpanOf(headers)));
-}
+/** The requests that are served. Path and query are left out of their spans, because they hold ids and names. */
+export class RequestSpans {
+  /** By request id: those that are not recorded, which are not active, and whose trace another service may continue. */
+  private readonly unrecorded = new Map<string, SpanContext>();
 
-class RequestSpan implements RequestTrace {
-  readonly traceId: string;
-  readonly spanId: string;
+  constructor(private readonly spans: Spans) {}
 
-  constructor(
-    private readonly spans: Spans,
-    private readonly span: Span,
-  ) {
-    ({ traceId: this.traceId, spanId: this.spanId } = span.spanContext());
+  start({ method, route, requestId, headers }: ReceivedRequest): RequestTrace {
+    const known = METHODS.has(method) ? method : '_OTHER';
+    const attributes = {
+      'http.request.method': known,
+      ...(route !== undefined && { 'http.route': route }),
+      'url.scheme': 'http',
+      'banking.request.id': requestId,
+    };
+    const name = `${known === '_OTHER' ? 'HTTP' : known}${route === undefined ? '' : ` ${route}`}`;
+    const span = this.spans.startRoot(name, { kind: SpanKind.SERVER, attributes }, remoteSpanOf(headers));
+    const context = span.spanContext();
+    const { traceId, spanId } = context;
+    const run = <T>(work: () => T): T => this.spans.run(span, work);
+    if (span.isRecording()) return { traceId, spanId, run, end: (end) => this.end(span, end) };
+    this.unrecorded.set(requestId, context);
+    return { traceId, spanId, run, end: () => void this.unrecorded.delete(requestId) };
   }
 
-  run<T>(work: () => T): T {
-    return this.spans.run(this.span, work);
+  /** The headers by which another service continues the active trace, or that of a request that is not recorded. */
+  headersFor(requestId: string | undefined): TraceHeaders | undefined {
+    const context = this.spans.active?.spanContext() ?? this.unrecorded.get(requestId ?? '');
+    return context && headersOf(context);
   }
 
-  end({ status, workspaceId, refusal }: RequestEnd): void {
-    const { span } = this;
+  private end(span: Span, { status, workspaceId, refusal }: RequestEnd): void {
     if (workspaceId !== undefined) span.setAttribute('banking.workspace.id', workspaceId);
     if (refusal !== undefined) span.setAttribute('banking.refusal', refusal);
     if (status === undefined) fail(span, 'client_disconnect');
     else span.setAttribute('http.response.status_code', status);
     if (status !== undefined && status >= 500) fail(span, String(status));
-    span.end();
+    this.spans.endRoot(span);
   }
 }
 
@@ -51,8 +53,8 @@ class RequestSpan implements RequestTrace {
 export function followUpstream(spans: Spans): void {
   spans.follow(upstreamChannel, {
     start({ operation, method }) {
-      const parent = spans.recording;
-      if (parent === undefined) return { other: spans.active };
+      const parent = spans.active;
+      if (parent === undefined) return { other: undefined };
       const attributes = { 'http.request.method': method, 'banking.operation': operation };
       return { own: spans.startChild(parent, `${method} ${operation}`, { kind: SpanKind.CLIENT, attributes }) };
     },

@@ -43,10 +43,10 @@ export interface Tracing {
   startRequest(request: ReceivedRequest): RequestTrace;
   /** Runs work that belongs to no trace. */
   runOutside<T>(work: () => T): T;
-  /** The ids of the active span. A new object for each call. */
+  /** The ids of the active span, which is recorded. A new object for each call. */
   activeIds(): TraceIds | undefined;
-  /** The headers of a request that continues the active trace. */
-  activeHeaders(): TraceHeaders | undefined;
+  /** The headers by which another service continues the active trace, or that of this request if it is not recorded. */
+  headersFor(requestId: string | undefined): TraceHeaders | undefined;
   /** Sends the spans that are left, for at most this time, and ends the recording. Never throws. */
   close(withinMs: number): Promise<void>;
 }

@@ -27,8 +27,8 @@ export function followWork(spans: Spans): void {
   });
   spans.follow(networkChannel, {
     start({ operation }) {
-      const parent = spans.recording;
-      if (parent === undefined) return { other: spans.active };
+      const parent = spans.active;
+      if (parent === undefined) return { other: undefined };
       const attributes = { 'banking.network.operation': operation };
       return { own: spans.startChild(parent, `network ${operation}`, { kind: SpanKind.CLIENT, attributes }) };
     },
