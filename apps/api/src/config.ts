@@ -81,7 +81,7 @@ export function readConfig(
   isTerminal = process.stdout.isTTY === true,
 ): ApiConfig {
   const reader = readerOf(environment);
-  const { text, flag, whole, mistakes } = reader;
+  const { text, given, flag, whole, mistakes } = reader;
 
   const host = text('HOST') ?? '127.0.0.1';
   const isGateway = text('UPSTREAM_URL') !== undefined;
@@ -98,7 +98,7 @@ export function readConfig(
     docs: flag('DOCS', true),
     sandbox: deployment.isSandbox,
     quotes: readQuotes(reader),
-    worker: flag('WORKER', !isGateway && text('DATABASE_URL') === undefined),
+    worker: flag('WORKER', !isGateway && given('DATABASE_URL') === undefined),
     upstream: readUpstream(reader, { host, port }),
     corsOrigins: readCorsOrigins(reader),
     metrics: readMetrics(reader),

@@ -10,6 +10,8 @@ Configuration, by environment; docs/configuration.md explains each:
   HOST, PORT                                               where to listen (127.0.0.1, 3000)
   DATA_DIR                                                 the embedded database and the signing key (.data)
   DATABASE_URL, DATABASE_OWNER_URL                         a PostgreSQL of your own
+  DATABASE_PASSWORD_FILE, DATABASE_OWNER_PASSWORD_FILE     files with their passwords, read for each connection
+  DATABASE_URL_FILE, DATABASE_OWNER_URL_FILE               files with the URLs, read at the start
   DATABASE_POOL_SIZE, DATABASE_POOLER                      connections, and the mode of PgBouncer in front (8, none)
   DATABASE_NAMED_STATEMENTS                                whether statements have names (on without DATABASE_POOLER)
   DATABASE_TLS                                             off: connect to another host without verifying it (on)
@@ -30,6 +32,7 @@ Configuration, by environment; docs/configuration.md explains each:
   CONNECTIONS_PER_ADDRESS                                  open connections of one address (250)
   SANDBOX                                                  on for demo money, off for real money (on without DATABASE_URL)
   RATES_URL, RATES_MAX_AGE_S                               the source of exchange rates, and their maximum age (3600)
+  RATES_URL_FILE                                           a file with this URL, read at the start
   QUOTE_VALID_S                                            how long a quote is valid, in seconds (300)
   WORKER                                                   on or off: do due work, such as payouts, in this process
   OTEL_EXPORTER_OTLP_ENDPOINT                              the address of a collector of traces (no traces)

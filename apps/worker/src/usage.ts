@@ -9,13 +9,17 @@ Options:
 
 Environment variables (default in parentheses; docs/configuration.md explains each):
   DATABASE_URL                                   PostgreSQL server (without it: the embedded database)
+  DATABASE_URL_FILE                              file with this URL, read at the start
+  DATABASE_PASSWORD_FILE                         file with the password, read for each connection
   DATABASE_POOL_SIZE, DATABASE_POOLER            number of connections, and the mode of PgBouncer in front (8, none)
   DATABASE_NAMED_STATEMENTS                      whether statements have names (on without DATABASE_POOLER)
   DATABASE_TLS                                   off: connect to another host without verifying its certificate (on)
   DATA_DIR                                       folder of the embedded database (.data)
   SANDBOX                                        on for demo money, off for real money (on without DATABASE_URL)
-  DATABASE_OWNER_URL, DEMO_DATA                  validated, but not used by the worker
+  DATABASE_OWNER_URL, DATABASE_OWNER_URL_FILE, DATABASE_OWNER_PASSWORD_FILE, DEMO_DATA
+                                                 validated, but not used by the worker
   RATES_URL, RATES_MAX_AGE_S                     source of exchange rates, and their validity (demo rates in a sandbox; 3600)
+  RATES_URL_FILE                                 file with this URL, read at the start
   HEALTH_PORT, HEALTH_HOST                       address of GET /health/live and /health/ready (no server; 127.0.0.1)
   METRICS_PORT, METRICS_HOST, BUILD_COMMIT       address of GET /metrics (no server; 127.0.0.1), and a commit to name there
   OTEL_EXPORTER_OTLP_ENDPOINT                    address of a collector of traces (no traces)

@@ -1,6 +1,6 @@
 import { Client, type ClientConfig } from 'pg';
 import { asConnectionFailure, isUnavailable, READ_ONLY_SERVER } from './failures.js';
-import { type ConnectionOptions, hostsIn } from './hosts.js';
+import { type ConnectionOptions, hostsIn, takePassword } from './hosts.js';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
@@ -15,6 +15,7 @@ export async function connectClient(connection: ConnectionOptions, options: Clie
   let failure: unknown;
   for (const host of hosts) {
     const client = new Client({ connectionTimeoutMillis: CONNECT_TIMEOUT_MS, ...options, ...host });
+    takePassword(client, host);
     // Without a listener, a broken connection would end the process.
     client.on('error', () => undefined);
     try {

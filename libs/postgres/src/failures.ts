@@ -88,10 +88,15 @@ export function asUnavailable(error: unknown): unknown {
 /**
  * The same for a failure to connect. Errors of `pg-pool` and of the socket have no class of their own: they are what remains once the
  * others are named.
+ *
+ * @param wasAccepted whether the server has accepted this login before. Its password is then being changed, at the server or in its file.
  */
-export function asConnectionFailure(error: unknown): unknown {
+export function asConnectionFailure(error: unknown, wasAccepted = false): unknown {
   if (error instanceof DatabaseSetupError) return error;
   if (error instanceof DatabaseError) {
+    if (wasAccepted && isLoginRefused(error)) {
+      return unavailable('The database does not accept the login at the moment.', error);
+    }
     const advice = adviceFor(error.code ?? '');
     if (advice === undefined) return asUnavailable(error);
     return new DatabaseSetupError(`${error.message}. ${advice} in the URL of the connection.`, { cause: error });
@@ -106,6 +111,8 @@ function adviceFor(code: string): string | undefined {
   if (code === SQLSTATE.invalidCatalogName) return 'Create it, or name another';
   return code.startsWith(SQLSTATE_CLASS.invalidAuthorization) ? 'Correct the login' : undefined;
 }
+
+const isLoginRefused = ({ code }: DatabaseError) => code?.startsWith(SQLSTATE_CLASS.invalidAuthorization) === true;
 
 /** The refusal for a database that is unavailable: status 503, try again after a second. */
 export function unavailable(message: string, cause?: unknown): Refusal {

@@ -1,5 +1,5 @@
 import { Client, type PoolConfig } from 'pg';
-import type { CurrentHost, HostConnection } from './hosts.js';
+import { type CurrentHost, type HostConnection, takePassword } from './hosts.js';
 
 type OnConnected = ((error: Error) => void) | ((error: null, client: Client) => void);
 
@@ -19,6 +19,7 @@ export function hostClient(current: CurrentHost, timeoutMs: number): new (config
     constructor(config: PoolConfig) {
       const usedHost = current.connection;
       super({ ...config, ...usedHost, connectionTimeoutMillis: timeoutMs });
+      takePassword(this, usedHost);
       this.usedHost = usedHost;
     }
 

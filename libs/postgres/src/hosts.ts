@@ -1,4 +1,4 @@
-import type { ClientConfig } from 'pg';
+import type { Client, ClientConfig } from 'pg';
 
 /** The address of the server and the login, as `pg` takes them. */
 export interface ConnectionOptions extends Pick<
@@ -41,4 +41,12 @@ export class CurrentHost {
   leave(failed: HostConnection): void {
     if (failed === this.connection) this.at = (this.at + 1) % this.hosts.length;
   }
+}
+
+/**
+ * Gives a client the password of its host if it is a function, which `pg` calls for each connection. `pg` replaces the password of its
+ * options by that of the connection string, also by none.
+ */
+export function takePassword(client: Client, { password }: HostConnection): void {
+  if (typeof password === 'function') (client as unknown as { password: typeof password }).password = password;
 }

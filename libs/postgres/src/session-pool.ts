@@ -39,6 +39,8 @@ export class SessionPool {
   /** When a pipeline was sent that the server did not answer in time. */
   private silentSinceMs = -Infinity;
   private ended: Promise<void> | undefined;
+  /** Whether the server has accepted the login once. */
+  private wasAccepted = false;
 
   /** @throws Error for invalid settings. */
   constructor(private readonly options: PoolOptions) {
@@ -137,7 +139,7 @@ export class SessionPool {
     try {
       client = await this.pool.connect();
     } catch (error) {
-      throw asConnectionFailure(error);
+      throw asConnectionFailure(error, this.wasAccepted);
     }
     const member = this.members.get(client);
     if (member === undefined) throw new Error('the pool handed out a connection that was never set up');
@@ -153,6 +155,7 @@ export class SessionPool {
       this.host.leave(usedHost);
       throw error;
     });
+    this.wasAccepted = true;
     const onSilence = (sentAtMs: number) => (this.silentSinceMs = Math.max(this.silentSinceMs, sentAtMs));
     const session = new Session(client, { ...this.options, onSilence });
     this.members.set(client, { session, generation, dueAtMs: this.dueAtMs(Date.now()) });

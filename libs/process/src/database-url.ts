@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { EnvironmentReader } from './environment-reader.js';
+import { addPasswordFile, PASSWORD_FILE, passwordFrom } from './password-file.js';
 import { isLoopback } from './trustworthy-url.js';
 
 /** TLS of a connection, as `node:tls` takes it. */
@@ -17,6 +18,8 @@ export interface DatabaseConnection {
   readonly connectionString: string;
   /** The same database at the further hosts of the URL, in its order. */
   readonly otherHosts?: readonly string[];
+  /** Called for each new connection: the password of a file. */
+  readonly password?: () => string;
   readonly ssl: false | TlsSettings;
 }
 
@@ -58,7 +61,10 @@ const HOST_LIST = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/is;
  */
 export function readDatabaseUrl(reader: EnvironmentReader, name: string, isTlsRequired: boolean): string | undefined {
   const text = reader.text(name);
-  if (text === undefined) return undefined;
+  if (text === undefined) {
+    addPasswordFile(reader, name, undefined);
+    return undefined;
+  }
   const urls = urlsOfHosts(text);
   const [first] = urls;
   const mistakes =
@@ -80,6 +86,7 @@ export function readDatabaseUrl(reader: EnvironmentReader, name: string, isTlsRe
   }
   first.searchParams.set('sslmode', mode);
   first.searchParams.delete('ssl');
+  addPasswordFile(reader, name, first);
   reader.mistakes.push(...mistakesInFiles(first, name));
   return withHosts(first, urls);
 }
@@ -99,7 +106,13 @@ export function connectionTo(databaseUrl: string): DatabaseConnection {
   const tls = SSL_MODES[mode === 'require' && files['ca'] !== undefined ? 'verify-ca' : mode];
   if (tls === undefined) throw new Error('the URL has an unknown sslmode');
   const [connectionString = '', ...otherHosts] = urls.map(withoutOurParameters);
-  return { connectionString, ...(otherHosts.length > 0 && { otherHosts }), ssl: tls && { ...tls, ...files } };
+  const password = passwordFrom(url);
+  return {
+    connectionString,
+    ...(otherHosts.length > 0 && { otherHosts }),
+    ...(password && { password }),
+    ssl: tls && { ...tls, ...files },
+  };
 }
 
 /** The hosts of a URL with their ports, without the login: for messages. */
@@ -124,7 +137,7 @@ function withHosts({ href }: URL, urls: readonly URL[]): string {
 
 function withoutOurParameters(url: URL): string {
   const own = new URL(url);
-  for (const parameter of [...TLS_PARAMETERS, TARGET]) own.searchParams.delete(parameter);
+  for (const parameter of [...TLS_PARAMETERS, TARGET, PASSWORD_FILE]) own.searchParams.delete(parameter);
   // Without a host, the driver would take one from PGHOST.
   if (hostOf(own) === '') own.searchParams.set('host', 'localhost');
   return own.href;

@@ -24,20 +24,20 @@ export interface DeploymentConfig {
 
 /** @param isGateway whether there is no database; then only `dataDir` and `isSandbox` have a use */
 export function readDeployment(reader: EnvironmentReader, { isGateway = false } = {}): DeploymentConfig {
-  const { text, flag, oneOf, whole, mistakes } = reader;
+  const { text, given, flag, oneOf, whole, mistakes } = reader;
   const isTlsRequired = flag('DATABASE_TLS', true);
   const databaseUrl = readDatabaseUrl(reader, 'DATABASE_URL', isTlsRequired);
   const ownerUrl = readDatabaseUrl(reader, 'DATABASE_OWNER_URL', isTlsRequired);
-  if (ownerUrl !== undefined && text('DATABASE_URL') === undefined) {
+  if (ownerUrl !== undefined && given('DATABASE_URL') === undefined) {
     mistakes.push('DATABASE_OWNER_URL is set without DATABASE_URL. Set both, or neither for the embedded database.');
   }
   const isPooled = oneOf('DATABASE_POOLER', ['none', 'transaction'], 'none') === 'transaction';
-  if (isPooled && text('DATABASE_URL') === undefined) {
+  if (isPooled && given('DATABASE_URL') === undefined) {
     mistakes.push(
       'DATABASE_POOLER is set without DATABASE_URL. Set DATABASE_URL to the address of the pooler, or remove DATABASE_POOLER.',
     );
   }
-  const isEmbedded = text('DATABASE_URL') === undefined && !isGateway;
+  const isEmbedded = given('DATABASE_URL') === undefined && !isGateway;
   const isSandboxStated = text('SANDBOX') !== undefined;
   // A gateway has no database. It offers the operations of a sandbox unless it is set up like a live deployment.
   const isSandbox = flag('SANDBOX', !isGateway || text('OIDC_ISSUER') === undefined);

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { ConfigError, readerOf } from './environment-reader.js';
 
 describe('readerOf', () => {
@@ -32,5 +35,52 @@ describe('readerOf', () => {
   it('lists all mistakes in one error', () => {
     expect(new ConfigError(['A is wrong.']).message).toBe('The configuration has a mistake:\n  - A is wrong.');
     expect(new ConfigError(['A.', 'B.']).message).toBe('The configuration has 2 mistakes:\n  - A.\n  - B.');
+  });
+});
+
+describe.each(['DATABASE_URL', 'DATABASE_OWNER_URL', 'RATES_URL'])('the secret %s', (name) => {
+  const folder = mkdtempSync(join(tmpdir(), 'environment-reader-'));
+  const file = join(folder, 'secret');
+  beforeAll(() => writeFileSync(file, 'https://me:hunter2@host.example\n', { mode: 0o440 }));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it('comes from its file', () => {
+    const reader = readerOf({ [`${name}_FILE`]: file });
+
+    expect(reader.text(name)).toBe('https://me:hunter2@host.example');
+    expect(reader.url(name, ['https:'])).toBe('https://me:hunter2@host.example');
+    expect(reader.given(name)).toBe(`${name}_FILE`);
+    expect(reader.mistakes).toEqual([]);
+  });
+
+  it('is a mistake if variable and file are set, which is reported once', () => {
+    const reader = readerOf({ [name]: 'https://a', [`${name}_FILE`]: file });
+
+    expect([reader.text(name), reader.text(name)]).toEqual(['https://a', 'https://a']);
+    expect(reader.given(name)).toBe(name);
+    expect(reader.mistakes).toEqual([`${name} and ${name}_FILE are both set. Keep one.`]);
+  });
+
+  it('is a mistake if its file cannot be read, and is given nevertheless', () => {
+    const reader = readerOf({ [`${name}_FILE`]: join(folder, 'missing') });
+
+    expect([reader.text(name), reader.given(name)]).toEqual([undefined, `${name}_FILE`]);
+    expect(reader.mistakes).toEqual([
+      `The file that ${name}_FILE names cannot be read (ENOENT). Correct the path, or the file.`,
+    ]);
+  });
+
+  it('is unset if neither variable has a value', () => {
+    const reader = readerOf({ [name]: '', [`${name}_FILE`]: ' ' });
+
+    expect([reader.text(name), reader.given(name), reader.mistakes]).toEqual([undefined, undefined, []]);
+  });
+});
+
+describe('a variable that is no secret', () => {
+  it('has no file', () => {
+    const reader = readerOf({ HOST_FILE: '/nowhere' });
+
+    expect([reader.text('HOST'), reader.given('HOST'), reader.mistakes]).toEqual([undefined, undefined, []]);
   });
 });

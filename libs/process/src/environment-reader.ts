@@ -1,3 +1,5 @@
+import { readSecretFile, SecretFileError } from './secret-file.js';
+
 /** All mistakes in the environment, each with the change to make. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
@@ -10,11 +12,16 @@ export class ConfigError extends Error {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/** Variables that may hold a secret. Each may come from the file that `<name>_FILE` names. */
+const SECRETS: ReadonlySet<string> = new Set(['DATABASE_URL', 'DATABASE_OWNER_URL', 'RATES_URL']);
+
 /** Typed readers of environment variables. A mistake is added to `mistakes`, and reading continues with the fallback. */
 export interface EnvironmentReader {
   readonly mistakes: string[];
-  /** The trimmed value; undefined if it is empty or unset. */
+  /** The trimmed value, which may come from a file if it is secret; undefined if it is empty or unset. */
   readonly text: (name: string) => string | undefined;
+  /** The variable that is set: `name`, or `<name>_FILE` of a secret. Undefined if neither is. */
+  readonly given: (name: string) => string | undefined;
   readonly oneOf: (name: string, allowed: readonly string[], fallback: string) => string;
   /** `on` or `off`. */
   readonly flag: (name: string, fallback: boolean) => boolean;
@@ -26,7 +33,9 @@ export interface EnvironmentReader {
 
 export function readerOf(environment: Environment): EnvironmentReader {
   const mistakes: string[] = [];
-  const text = (name: string) => environment[name]?.trim() || undefined;
+  const plain = (name: string) => environment[name]?.trim() || undefined;
+  const secret = secretReader(plain, mistakes);
+  const text = (name: string) => (SECRETS.has(name) ? secret(name) : plain(name));
   const oneOf = (name: string, allowed: readonly string[], fallback: string) => {
     const value = text(name) ?? fallback;
     if (allowed.includes(value)) return value;
@@ -36,6 +45,7 @@ export function readerOf(environment: Environment): EnvironmentReader {
   return {
     mistakes,
     text,
+    given: (name) => [name, ...(SECRETS.has(name) ? [`${name}_FILE`] : [])].find((one) => plain(one) !== undefined),
     oneOf,
     flag: (name, fallback) => oneOf(name, ['on', 'off'], fallback ? 'on' : 'off') === 'on',
     whole(name, min, max) {
@@ -53,5 +63,30 @@ export function readerOf(environment: Environment): EnvironmentReader {
       mistakes.push(`${name} is not a URL that begins with ${beginnings}.`);
       return undefined;
     },
+  };
+}
+
+/** Reads each secret once, from its variable or its file, so that its mistakes are reported once. */
+function secretReader(plain: (name: string) => string | undefined, mistakes: string[]) {
+  const read = (name: string): string | undefined => {
+    const value = plain(name);
+    const path = plain(`${name}_FILE`);
+    if (path === undefined) return value;
+    if (value !== undefined) {
+      mistakes.push(`${name} and ${name}_FILE are both set. Keep one.`);
+      return value;
+    }
+    try {
+      return readSecretFile(path).trim();
+    } catch (error) {
+      if (!(error instanceof SecretFileError)) throw error;
+      mistakes.push(`The file that ${name}_FILE names ${error.message}. Correct the path, or the file.`);
+      return undefined;
+    }
+  };
+  const values = new Map<string, string | undefined>();
+  return (name: string) => {
+    if (!values.has(name)) values.set(name, read(name));
+    return values.get(name);
   };
 }

@@ -30,7 +30,9 @@ const TIMEOUT_MS = { min: 100, usual: 10_000, max: 14_000 };
 /** Settings of our own books, which a gateway does not have, each with the value that is harmless. */
 const BOOKS_SETTINGS: readonly (readonly [name: string, harmless?: string])[] = [
   ['DATABASE_URL'],
+  ['DATABASE_PASSWORD_FILE'],
   ['DATABASE_OWNER_URL'],
+  ['DATABASE_OWNER_PASSWORD_FILE'],
   ['DATABASE_POOL_SIZE'],
   ['DATABASE_TLS'],
   ['DATABASE_POOLER'],
@@ -44,7 +46,7 @@ const BOOKS_SETTINGS: readonly (readonly [name: string, harmless?: string])[] = 
 
 /** The settings of a gateway. Undefined without UPSTREAM_URL. Adds mistakes to those of the reader. */
 export function readUpstream(reader: EnvironmentReader, own: OwnAddress): UpstreamConfig | undefined {
-  const { text, whole, mistakes } = reader;
+  const { text, given, whole, mistakes } = reader;
   const url = text('UPSTREAM_URL');
   const timeoutMs = whole('UPSTREAM_TIMEOUT_MS', TIMEOUT_MS.min, TIMEOUT_MS.max) ?? TIMEOUT_MS.usual;
   const credential = readCredential(reader);
@@ -57,9 +59,9 @@ export function readUpstream(reader: EnvironmentReader, own: OwnAddress): Upstre
   }
   mistakes.push(...urlMistakes(url, own));
   for (const [name, harmless] of BOOKS_SETTINGS) {
-    const value = text(name);
-    if (value === undefined || value === harmless) continue;
-    mistakes.push(`${name} is set beside UPSTREAM_URL, but a gateway has no books of its own. Remove ${name}.`);
+    const set = given(name);
+    if (set === undefined || text(name) === harmless) continue;
+    mistakes.push(`${set} is set beside UPSTREAM_URL, but a gateway has no books of its own. Remove ${set}.`);
   }
   return credential && { url, timeoutMs, credential };
 }

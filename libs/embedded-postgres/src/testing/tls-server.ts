@@ -110,6 +110,12 @@ export class TlsServer {
     await this.administer('select pg_terminate_backend(pid, 5000) from pg_stat_activity where client_addr is not null');
   }
 
+  /** Changes the password of the login, and ends its connections over TCP. */
+  async changePassword(password: string): Promise<void> {
+    await this.administer(`alter role postgres password '${password}'`);
+    await this.disconnect();
+  }
+
   async stop(): Promise<void> {
     if (this.child.exitCode === null && this.child.signalCode === null) {
       this.child.kill('SIGQUIT');

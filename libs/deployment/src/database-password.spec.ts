@@ -1,0 +1,88 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { TlsServer } from '@banking/embedded-postgres/testing';
+import { reasonOf } from '@banking/postgres/testing';
+import { readDeployment, readerOf } from '@banking/process';
+import { type Deployment, openDeployment } from './open-deployment.js';
+
+// An environment with DATABASE_URL may have no embedded server.
+const describeEmbedded = process.env['DATABASE_URL'] ? describe.skip : describe;
+
+const FIRST = 'first password';
+const SECOND = 'second password';
+
+describeEmbedded('a login whose password is in a file', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'database-password-'));
+  const file = join(folder, 'password');
+  let server: TlsServer;
+
+  beforeAll(async () => {
+    server = await TlsServer.start();
+  }, 60_000);
+  afterAll(async () => {
+    await server.stop();
+    rmSync(folder, { recursive: true });
+  });
+  beforeEach(async () => {
+    await server.changePassword(FIRST);
+    writeFileSync(file, `${FIRST}\n`);
+  });
+
+  async function open(): Promise<Deployment> {
+    const url = new URL(server.url('127.0.0.1', 'sslmode=disable'));
+    url.password = '';
+    const reader = readerOf({ DATABASE_URL: url.href, DATABASE_PASSWORD_FILE: file, SANDBOX: 'on', DATA_DIR: folder });
+    const settings = readDeployment(reader);
+    expect(reader.mistakes).toEqual([]);
+    return openDeployment(settings);
+  }
+
+  it('connects again with a new password, without a restart', async () => {
+    const { database, close } = await open();
+    await server.changePassword(SECOND);
+    await expect(becomes(() => database.ping(), 'The database does not accept the login at the moment.')).resolves.toBe(
+      true,
+    );
+
+    writeFileSync(file, SECOND);
+
+    await expect(becomes(() => database.ping(), undefined)).resolves.toBe(true);
+    await close();
+  });
+
+  it('is unavailable, and recovers, if the file is missing for a moment', async () => {
+    const { database, close } = await open();
+    rmSync(file);
+    await server.changePassword(FIRST);
+    await expect(becomes(() => database.ping(), 'No connection to the database could be had in time.')).resolves.toBe(
+      true,
+    );
+
+    writeFileSync(file, FIRST);
+
+    await expect(becomes(() => database.ping(), undefined)).resolves.toBe(true);
+    await close();
+  });
+
+  it('does not start with a wrong password, and does not repeat it', async () => {
+    writeFileSync(file, 'wrong password');
+
+    const sentence = await reasonOf(open());
+    expect(sentence).toMatch(/password authentication failed.+Correct the login/);
+    expect(sentence).not.toContain('wrong password');
+  });
+});
+
+/** Repeats the work until it fails with this message, or succeeds if there is none. Connections that were ended fail first. */
+async function becomes(work: () => Promise<void>, message: string | undefined): Promise<boolean> {
+  for (;;) {
+    const error = await work().then(
+      () => undefined,
+      (failure: unknown) => failure as Error,
+    );
+    if (error?.message === message) return true;
+    await pause(20);
+  }
+}
