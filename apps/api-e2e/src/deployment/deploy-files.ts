@@ -1,0 +1,112 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync, readdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parse, parseAllDocuments } from 'yaml';
+import { bareEnvironment } from '../config.js';
+
+/** The top of the repository. */
+export const ROOT = resolve(__dirname, '../../../..');
+
+/** The programs of an image or archive, by the path below its folder. */
+export const PROGRAMS = ['apps/api/dist/main.js', 'apps/worker/dist/main.js', 'apps/cli/dist/main.js'] as const;
+export type Program = (typeof PROGRAMS)[number];
+
+export type Variables = Readonly<Record<string, string>>;
+
+/** A service of deploy/compose.yaml, with its variables replaced by their defaults. */
+export interface ComposeService {
+  readonly image: string;
+  readonly user?: string;
+  readonly entrypoint?: readonly string[];
+  readonly command?: readonly string[];
+  readonly environment?: Variables;
+  readonly secrets?: readonly (string | { readonly source: string })[];
+  readonly networks?: readonly string[] | Readonly<Record<string, unknown>>;
+  readonly volumes?: readonly string[];
+  readonly ports?: readonly string[];
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
+  readonly healthcheck?: { readonly test: readonly string[] };
+  readonly profiles?: readonly string[];
+  readonly restart?: string;
+  readonly read_only?: boolean;
+  readonly cap_drop?: readonly string[];
+  readonly security_opt?: readonly string[];
+  readonly stop_grace_period?: string;
+}
+
+export interface Composition {
+  readonly services: Readonly<Record<string, ComposeService>>;
+  readonly networks: Readonly<Record<string, { readonly internal?: boolean }>>;
+  readonly volumes: Readonly<Record<string, unknown>>;
+  readonly secrets: Readonly<Record<string, { readonly file: string }>>;
+}
+
+export function read(file: string): string {
+  return readFileSync(join(ROOT, file), 'utf8');
+}
+
+export function readComposition(): Composition {
+  const text = read('deploy/compose.yaml').replace(/\$\{\w+:-([^}]*)\}/g, '$1');
+  // A dollar of a shell is written twice.
+  return parse(text.replaceAll('$$', '$'), { merge: true }) as Composition;
+}
+
+/** A service that runs one of our programs. */
+export function programOf({ command = [] }: { readonly command?: readonly string[] }): Program | undefined {
+  return PROGRAMS.find((program) => command.includes(program));
+}
+
+/** The Kubernetes objects of a file. */
+export function readManifests(file: string): Readonly<Record<string, unknown>>[] {
+  return parseAllDocuments(read(file)).map((document) => {
+    const [mistake] = [...document.errors, ...document.warnings];
+    if (mistake !== undefined) throw new Error(`${file}: ${mistake.message}`);
+    return document.toJS() as Readonly<Record<string, unknown>>;
+  });
+}
+
+/** The files below deploy/ with one of these endings. */
+export function deployFiles(...endings: readonly string[]): string[] {
+  const names = readdirSync(join(ROOT, 'deploy'), { recursive: true, encoding: 'utf8' });
+  return names.filter((name) => endings.some((ending) => name.endsWith(ending))).map((name) => `deploy/${name}`);
+}
+
+/** The settings of a file of lines `NAME=value`, as systemd and kustomize read it. */
+export function readSettings(file: string): Variables {
+  const lines = read(file).split('\n');
+  return Object.fromEntries(
+    lines.filter((line) => /^[A-Z]/.test(line)).map((line) => [line.split('=', 1)[0], line.replace(/^[^=]*=/, '')]),
+  ) as Variables;
+}
+
+/** Variables of Node itself. */
+const OF_NODE = ['NODE_EXTRA_CA_CERTS'];
+/** The listener of metrics, in service and worker. */
+const OF_METRICS = ['METRICS_HOST', 'METRICS_PORT'];
+/** Variables of the command line that its usage does not list, because each command has a usage of its own. */
+const OF_COMMANDS = ['DATABASE_', 'SANDBOX', 'DEMO_DATA', 'OIDC_ISSUER', 'OIDC_AUDIENCE', 'DATA_DIR'];
+
+/** Whether a program reads a variable. The usage of api and worker names every variable that they read, which a test proves. */
+export function reads(program: Program, name: string): boolean {
+  if (OF_NODE.includes(name) || OF_METRICS.includes(name)) return true;
+  if (program === 'apps/cli/dist/main.js') {
+    const isNamed = OF_COMMANDS.some((part) => (part.endsWith('_') ? name.startsWith(part) : name === part));
+    return isNamed && usageOf('apps/api/dist/main.js').includes(name);
+  }
+  return usageOf(program).includes(name);
+}
+
+const usages = new Map<Program, readonly string[]>();
+
+/** The names of the variables in the usage of a built program. */
+function usageOf(program: Program): readonly string[] {
+  const known = usages.get(program);
+  if (known !== undefined) return known;
+  const usage = execFileSync(process.execPath, [join(ROOT, program), '--help'], {
+    encoding: 'utf8',
+    env: bareEnvironment(),
+  });
+  const names = usage.match(/\b[A-Z][A-Z0-9_]+\b/g) ?? [];
+  usages.set(program, names);
+  return names;
+}
