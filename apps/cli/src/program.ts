@@ -36,6 +36,10 @@ const NOTES = `Environment variables (default in parentheses):
   DATA_DIR                   folder of the embedded database and the signing key (.data)
   DATABASE_URL               PostgreSQL server (without it: the embedded database)
   DATABASE_OWNER_URL         login that may migrate and change users and roles (DATABASE_URL)
+  DATABASE_URL_FILE, DATABASE_OWNER_URL_FILE
+                             files with these URLs
+  DATABASE_PASSWORD_FILE, DATABASE_OWNER_PASSWORD_FILE
+                             files with the passwords of these logins
   DATABASE_TLS               off: connect to another host without verifying its certificate (on)
   DATABASE_POOL_SIZE         validated, but not used by banking
   DATABASE_POOLER            transaction: DATABASE_URL leads to PgBouncer in transaction mode (none)

@@ -1,7 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { type Ending, Output } from '../launch.js';
 
-export interface ChildOptions {
+/** A user of this machine, by number. */
+export interface OsUser {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+interface ChildOptions {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;

@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync, copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { chmodSync, chownSync, copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { bareEnvironment } from '../config.js';
-import { Child } from './child.js';
-import { ROOT } from './deploy-files.js';
+import { Child, type OsUser } from './child.js';
+import { read, ROOT } from './deploy-files.js';
 
 const DEBIAN_FOLDER = '/usr/lib/postgresql';
 
@@ -29,7 +29,8 @@ export class ComposedPostgres {
     private readonly server: Child,
     private readonly admin: readonly string[],
     private readonly programs: string,
-    private readonly user: { readonly uid: number; readonly gid: number } | undefined,
+    /** The user of the server and its programs, if this is root. */
+    readonly user: OsUser | undefined,
   ) {}
 
   static async start({ folder, secrets, port, command }: Settings): Promise<ComposedPostgres> {
@@ -65,7 +66,17 @@ export class ComposedPostgres {
     try {
       await server.matched(/database system is ready to accept connections/);
       await postgres.ready();
-      postgres.psql('-v', `secrets=${secrets}`, '-f', join(ROOT, 'deploy/postgres/logins.sql'));
+      const files = {
+        logins: 'deploy/postgres/logins.sql',
+        'login-behind-pooler': 'libs/postgres/login-behind-pooler.sql',
+      };
+      const script = Object.entries(files).reduce(
+        (text, [name, file]) => text.replace(`/etc/banking/${name}.sql`, join(ROOT, file)),
+        read('deploy/compose/init.sql'),
+      );
+      const scriptFile = join(secrets, '..', 'init.sql');
+      writeFileSync(scriptFile, script);
+      postgres.psql('-v', `secrets=${secrets}`, '-v', 'ON_ERROR_STOP=1', '-f', scriptFile);
       return postgres;
     } catch (error) {
       await postgres.stop();
@@ -101,7 +112,7 @@ export class ComposedPostgres {
   }
 }
 
-function userNamed(name: string): { readonly uid: number; readonly gid: number } {
+function userNamed(name: string): OsUser {
   const idOf = (option: string) => Number(execFileSync('id', [option, name], { encoding: 'utf8' }));
   return { uid: idOf('-u'), gid: idOf('-g') };
 }

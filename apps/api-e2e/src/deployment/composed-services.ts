@@ -5,6 +5,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { bareEnvironment } from '../config.js';
 import { Child } from './child.js';
+import { startPgBouncer } from './composed-pgbouncer.js';
 import { ComposedPostgres } from './composed-postgres.js';
 import { type Composition, ROOT, type Variables } from './deploy-files.js';
 
@@ -19,12 +20,13 @@ export class ComposedServices {
   private constructor(
     private readonly composition: Composition,
     private readonly folder: string,
-    private readonly ports: Readonly<Record<'postgres' | 'proxy', number>>,
+    private readonly ports: Readonly<Record<'postgres' | 'pgbouncer' | 'proxy', number>>,
   ) {}
 
   /** @param folder is empty, and may be read by other users of this machine */
   static async start(composition: Composition, folder: string): Promise<ComposedServices> {
-    const composed = new ComposedServices(composition, folder, { postgres: await freePort(), proxy: await freePort() });
+    const ports = { postgres: await freePort(), pgbouncer: await freePort(), proxy: await freePort() };
+    const composed = new ComposedServices(composition, folder, ports);
     try {
       await composed.startAll();
       return composed;
@@ -90,6 +92,9 @@ export class ComposedServices {
       port: this.ports.postgres,
       command: this.composition.services['postgres']?.command ?? [],
     });
+    const pooler = { folder: this.folder, secrets: this.secrets, postgresPort: this.ports.postgres };
+    const { user } = this.postgres;
+    this.children.set('pgbouncer', await startPgBouncer({ ...pooler, port: this.ports.pgbouncer, user }));
     await this.startProgram('migrate').succeeded();
     await this.startProgram('demo').succeeded();
     const metrics = async () => ({ METRICS_HOST: '127.0.0.1', METRICS_PORT: String(await freePort()) });
@@ -136,6 +141,7 @@ export class ComposedServices {
     return value
       .replaceAll('/run/secrets', this.secrets)
       .replaceAll('https://banking.test:8443', this.url)
+      .replaceAll('@pgbouncer:6432', `@localhost:${this.ports.pgbouncer}`)
       .replaceAll('@postgres:5432', `@localhost:${this.ports.postgres}`);
   }
 }

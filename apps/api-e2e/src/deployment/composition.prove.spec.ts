@@ -7,16 +7,17 @@ import type { Order } from '@banking/domain';
 import { bareEnvironment, isCi } from '../config.js';
 import type { DemoIds } from '../world.js';
 import { idOf } from '../world.js';
+import { pgBouncerPath } from './composed-pgbouncer.js';
 import { ComposedServices } from './composed-services.js';
 import { postgresPrograms } from './composed-postgres.js';
 import { readComposition, ROOT } from './deploy-files.js';
 import { HttpsCalls } from './https-calls.js';
 
 const has = (program: string) => spawnSync(program, ['version'], { stdio: 'ignore' }).error === undefined;
-// Caddy, PostgreSQL and OpenSSL are packages of Debian. A machine without them skips this, visibly. CI must run it.
-const isPossible = isCi() || (has('caddy') && has('openssl') && postgresPrograms() !== undefined);
+// Caddy, PostgreSQL, PgBouncer and OpenSSL are packages of Debian. A machine without them skips this, visibly. CI must run it.
+const isPossible =
+  isCi() || (has('caddy') && has('openssl') && postgresPrograms() !== undefined && pgBouncerPath() !== undefined);
 
-/** The secrets of the realm and its users, by file. */
 const composition = readComposition();
 
 (isPossible ? describe : describe.skip)('the composition of deploy/compose.yaml, without containers', () => {

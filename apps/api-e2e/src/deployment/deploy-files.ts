@@ -83,17 +83,10 @@ export function readSettings(file: string): Variables {
 const OF_NODE = ['NODE_EXTRA_CA_CERTS'];
 /** The listener of metrics, in service and worker. */
 const OF_METRICS = ['METRICS_HOST', 'METRICS_PORT'];
-/** Variables of the command line that its usage does not list, because each command has a usage of its own. */
-const OF_COMMANDS = ['DATABASE_', 'SANDBOX', 'DEMO_DATA', 'OIDC_ISSUER', 'OIDC_AUDIENCE', 'DATA_DIR'];
 
-/** Whether a program reads a variable. The usage of api and worker names every variable that they read, which a test proves. */
+/** Whether a program reads a variable. Its usage names every variable that it reads, which a test of api and worker proves. */
 export function reads(program: Program, name: string): boolean {
-  if (OF_NODE.includes(name) || OF_METRICS.includes(name)) return true;
-  if (program === 'apps/cli/dist/main.js') {
-    const isNamed = OF_COMMANDS.some((part) => (part.endsWith('_') ? name.startsWith(part) : name === part));
-    return isNamed && usageOf('apps/api/dist/main.js').includes(name);
-  }
-  return usageOf(program).includes(name);
+  return OF_NODE.includes(name) || OF_METRICS.includes(name) || usageOf(program).includes(name);
 }
 
 const usages = new Map<Program, readonly string[]>();
