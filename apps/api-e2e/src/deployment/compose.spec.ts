@@ -59,7 +59,7 @@ describe('the services of deploy/compose.yaml', () => {
     expect(Object.keys(service.depends_on ?? {}).filter((name) => services[name] === undefined)).toEqual([]);
     const sources = (service.volumes ?? []).map((volume) => volume.split(':', 1)[0] ?? '');
     const missing = sources.filter((source) =>
-      source.startsWith('./') ? !existsSync(join(ROOT, 'deploy', source)) : volumes[source] === undefined,
+      source.startsWith('.') ? !existsSync(join(ROOT, 'deploy', source)) : volumes[source] === undefined,
     );
     expect(missing).toEqual([]);
   });

@@ -146,7 +146,8 @@ export class ComposedServices {
   }
 }
 
-async function freePort(): Promise<number> {
+/** A port that was free a moment ago, for a program that cannot choose one itself. */
+export async function freePort(): Promise<number> {
   const probe = createServer();
   await once(probe.listen(0, '127.0.0.1'), 'listening');
   const { port } = probe.address() as AddressInfo;

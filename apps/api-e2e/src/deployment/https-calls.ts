@@ -1,11 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { text } from 'node:stream/consumers';
+import { setTimeout as pause } from 'node:timers/promises';
 
 export interface HttpsResponse {
   readonly status: number;
   readonly body: unknown;
 }
+
+/** Not executed, or of unknown outcome: a client repeats such a request with its key, so that a busy machine fails no test. */
+const RETRIED: readonly number[] = [502, 503, 504];
 
 interface Call {
   readonly method?: string;
@@ -22,6 +26,15 @@ export class HttpsCalls {
     caFile: string,
   ) {
     this.ca = readFileSync(caFile, 'utf8');
+  }
+
+  /** Repeats a request until it is served. @throws as `call` does */
+  async served(path: string, call: Call = {}): Promise<HttpsResponse> {
+    for (;;) {
+      const response = await this.call(path, call);
+      if (!RETRIED.includes(response.status)) return response;
+      await pause(200);
+    }
   }
 
   /** @throws Error of `node:https` if the server cannot be reached, or did not prove its name */

@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { bareEnvironment } from '../config.js';
-import { deployFiles, readManifests, ROOT } from './deploy-files.js';
+import { readManifests, ROOT } from './deploy-files.js';
+import { manifestFiles } from './kubernetes-files.js';
 
 const TYPES = dirname(require.resolve('kubernetes-types/package.json'));
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc');
@@ -30,9 +31,7 @@ describe('the types of Kubernetes', () => {
     return stdout.split('\n').filter((line) => line.includes('error TS'));
   }
 
-  const manifests = deployFiles('.yaml')
-    .filter((file) => file.startsWith('deploy/kubernetes/') && !file.endsWith('kustomization.yaml'))
-    .flatMap(readManifests);
+  const manifests = manifestFiles.flatMap(readManifests);
 
   it('accept each object of deploy/kubernetes', () => {
     expect(manifests).toHaveLength(11);

@@ -1,58 +1,5 @@
-import { deployFiles, programOf, read, readManifests, reads, readSettings } from './deploy-files.js';
-
-const FOLDER = 'deploy/kubernetes';
-
-interface Variable {
-  readonly name: string;
-  readonly value: string;
-}
-interface Probe {
-  readonly httpGet: { readonly path: string; readonly port: string };
-}
-interface Container {
-  readonly image: string;
-  readonly command?: readonly string[];
-  readonly args: readonly string[];
-  readonly env: readonly Variable[];
-  readonly envFrom?: readonly unknown[];
-  readonly ports?: readonly { readonly name: string; readonly containerPort: number }[];
-  readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string; readonly readOnly?: boolean }[];
-  readonly startupProbe?: Probe;
-  readonly livenessProbe?: Probe;
-  readonly readinessProbe?: Probe;
-}
-interface PodSpec {
-  readonly terminationGracePeriodSeconds?: number;
-  readonly containers: readonly [Container];
-  readonly volumes: readonly { readonly name: string; readonly secret?: { readonly defaultMode: number } }[];
-}
-interface Manifest {
-  readonly kind: string;
-  readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> };
-  readonly spec?: {
-    readonly selector?: unknown;
-    readonly template?: {
-      readonly metadata: { readonly labels: Readonly<Record<string, string>> };
-      readonly spec: PodSpec;
-    };
-  };
-}
-
-const files = deployFiles('.yaml').filter(
-  (file) => file.startsWith(`${FOLDER}/`) && !file.endsWith('kustomization.yaml'),
-);
-const manifests = files.flatMap((file) => readManifests(file) as unknown as Manifest[]);
-const settings = readSettings(`${FOLDER}/settings.env`);
-
-const workloads = manifests.flatMap(({ metadata: { name }, spec }) => {
-  if (spec?.template === undefined) return [];
-  const [container] = spec.template.spec.containers;
-  const environment = {
-    ...(container.envFrom === undefined ? {} : settings),
-    ...Object.fromEntries(container.env.map((variable) => [variable.name, variable.value])),
-  };
-  return [[name, { pod: spec.template.spec, labels: spec.template.metadata.labels, container, environment }] as const];
-});
+import { programOf, read, reads } from './deploy-files.js';
+import { FOLDER, manifestFiles, manifests, workloads } from './kubernetes-files.js';
 
 describe('the objects of deploy/kubernetes', () => {
   it('are services and workers, a job, and what surrounds them', () => {
@@ -78,7 +25,7 @@ describe('the objects of deploy/kubernetes', () => {
       ),
     );
 
-    expect(listed.sort()).toEqual([...files].sort());
+    expect(listed.sort()).toEqual([...manifestFiles].sort());
   });
 
   it.each(workloads)('set only variables that %s reads', (_, { container, environment }) => {

@@ -1,0 +1,130 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { bareEnvironment, isCi } from '../config.js';
+import { Child } from './child.js';
+import { ComposedPostgres, postgresPrograms } from './composed-postgres.js';
+import { freePort } from './composed-services.js';
+import { type Program, programOf, readComposition, readSettings, ROOT, type Variables } from './deploy-files.js';
+import { workloads } from './kubernetes-files.js';
+
+// PostgreSQL is a package of Debian. A machine without it skips this, visibly. CI must run it.
+const isPossible = isCi() || postgresPrograms() !== undefined;
+
+const unit = (program: Program, settings: Variables) => ({ program, environment: settings });
+const ofUnit = (file: string) => ({
+  ...readSettings(`deploy/systemd/${file}`),
+  DATABASE_PASSWORD_FILE: file === 'migrate.env' ? '/run/secrets/migrator/password' : '/run/secrets/database/password',
+});
+
+const DEPLOYMENTS = {
+  'deploy/kubernetes': workloads.map(([, { container, environment }]) =>
+    unit(programOf({ command: container.args })!, environment),
+  ),
+  'deploy/systemd': [
+    unit('apps/cli/dist/main.js', ofUnit('migrate.env')),
+    unit('apps/api/dist/main.js', ofUnit('service.env')),
+    unit('apps/worker/dist/main.js', ofUnit('service.env')),
+  ],
+};
+
+/** The programs outside a sandbox, where a service refuses a login with more rights than it needs. */
+(isPossible ? describe : describe.skip)('the environments for real money', () => {
+  let folder: string;
+  let secrets: string;
+  let port: number;
+  let postgres: ComposedPostgres;
+  const children: Child[] = [];
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'banking-live-'));
+    chmodSync(folder, 0o755);
+    secrets = join(folder, 'secrets');
+    execFileSync(join(ROOT, 'deploy/compose/make-secrets.sh'), [secrets], { env: bareEnvironment(), stdio: 'ignore' });
+    chmodSync(secrets, 0o755);
+    port = await freePort();
+    const command = readComposition().services['postgres']?.command ?? [];
+    postgres = await ComposedPostgres.start({ folder: join(folder, 'postgres'), secrets, port, command });
+  }, 120_000);
+  afterAll(async () => {
+    await Promise.all(children.map((child) => child.stop('SIGKILL')));
+    await postgres?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** The same variables with the addresses, ports and files of this machine. */
+  async function onThisMachine(environment: Variables): Promise<Variables> {
+    const replaced = Object.entries(environment).map(([name, value]) => [
+      name,
+      value
+        .replace('database.example:5432', `localhost:${port}`)
+        .replace(/\/run\/secrets\/\w+\/ca\.crt/, join(secrets, 'ca-certificate'))
+        .replace('/run/secrets/database/password', join(secrets, 'banking-password'))
+        .replace('/run/secrets/migrator/password', join(secrets, 'migrator-password')),
+    ]);
+    const known = Object.fromEntries(replaced) as Record<string, string>;
+    // Without a private authority, the URL of systemd's settings trusts those that Node knows.
+    const url = new URL(known['DATABASE_URL'] ?? '');
+    url.searchParams.set('sslrootcert', join(secrets, 'ca-certificate'));
+    const own = { HOST: '127.0.0.1', PORT: '0', HEALTH_PORT: '0', HEALTH_HOST: '127.0.0.1', METRICS_HOST: '127.0.0.1' };
+    return { ...bareEnvironment(), ...known, ...own, DATABASE_URL: url.href, METRICS_PORT: String(await freePort()) };
+  }
+
+  async function start(program: Program, environment: Variables, ...args: string[]): Promise<Child> {
+    const env = await onThisMachine(environment);
+    const child = new Child(program, { command: process.execPath, args: [program, ...args], env, cwd: ROOT });
+    children.push(child);
+    return child;
+  }
+
+  describe.each(Object.entries(DEPLOYMENTS))('of %s', (_, units) => {
+    const environmentOf = (program: Program) => units.find((one) => one.program === program)?.environment ?? {};
+
+    it('migrate with the login of the migrations', async () => {
+      const job = await start('apps/cli/dist/main.js', environmentOf('apps/cli/dist/main.js'), 'migrate');
+
+      expect(await job.succeeded()).toMatch(/^(?:Applied \d+ migrations:|The schema is up to date\.)/);
+    });
+
+    it('start a service and a worker with the login of services, and stop them', async () => {
+      const api = await start('apps/api/dist/main.js', environmentOf('apps/api/dist/main.js'));
+      const worker = await start('apps/worker/dist/main.js', environmentOf('apps/worker/dist/main.js'));
+
+      await api.matched(/^Ready on /m);
+      await worker.matched(/"sandbox":false,.*"msg":"working"/);
+
+      expect(await Promise.all([api.stop(), worker.stop()])).toEqual([ENDED, ENDED]);
+    });
+
+    it('are refused with the login of the migrations, which has more rights', async () => {
+      const environment = {
+        ...environmentOf('apps/worker/dist/main.js'),
+        ...environmentOf('apps/cli/dist/main.js'),
+      };
+
+      const worker = await start('apps/worker/dist/main.js', environment);
+
+      expect((await worker.ended).code).toBe(1);
+      expect(worker.output.stderr).toMatch(
+        /The login "migrator" .+ so it has a way around the rights of "banking_app"/,
+      );
+    });
+  });
+
+  it('let an operator provision with a login of its own', async () => {
+    const kubernetes = workloads.find(([name]) => name === 'banking-migrate')?.[1].environment ?? {};
+    const url = kubernetes['DATABASE_URL']?.replace('migrator@', 'operator@') ?? '';
+    const operator = {
+      ...kubernetes,
+      DATABASE_URL: url,
+      DATABASE_PASSWORD_FILE: join(secrets, 'operator-password'),
+    };
+
+    const command = await start('apps/cli/dist/main.js', operator, 'app', 'add', 'Harbour Treasury');
+
+    expect(await command.succeeded()).toContain('Harbour Treasury');
+  });
+});
+
+const ENDED = { code: 0, signal: null };
