@@ -22,6 +22,35 @@ describe('banking migrate', () => {
     expect(await world.json('migrate')).toEqual({ applied: [] });
   });
 
+  it('plans without a change', async () => {
+    const [last] = await world.query(
+      'delete from schema_migration where number = (select max(number) from schema_migration) returning *',
+    );
+
+    const { exitCode, stdout } = await world.run(['migrate', '--plan']);
+    const plan = await world.json('migrate', '--plan');
+
+    await world.query(
+      'insert into schema_migration select * from jsonb_populate_record(null::schema_migration, $1)',
+      last,
+    );
+    expect({ exitCode, stdout }).toEqual({
+      exitCode: 0,
+      stdout: expect.stringContaining(String(last?.['name'])) as string,
+    });
+    expect(plan).toMatchObject({ pending: [{ name: last?.['name'] }], connected: [] });
+    expect(await world.run(['migrate', '--plan'])).toMatchObject({
+      stdout: expect.stringMatching(/ lacks nothing /) as string,
+    });
+  });
+
+  it('refuses to ignore older processes in a plan', async () => {
+    expect(await world.run(['migrate', '--plan', '--ignore-older-processes'])).toMatchObject({
+      exitCode: 2,
+      stdout: '',
+    });
+  });
+
   it('refuses a newer database without a stack', async () => {
     await world.query(`insert into schema_migration (number, name, sha256) values (9999, '9999-later.sql', '')`);
 

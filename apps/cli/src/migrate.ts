@@ -1,13 +1,27 @@
-import { explainFailure, migrateDeployment, missingMigrations, needsOwnConnection } from '@banking/deployment';
+import {
+  explainFailure,
+  migrateDeployment,
+  missingMigrations,
+  needsOwnConnection,
+  planDeployment,
+  type SchemaSettings,
+} from '@banking/deployment';
 import { ensureEmbeddedLogins } from '@banking/postgres';
 import { connectionTo, type DeploymentConfig } from '@banking/process';
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { readConfig } from './config.js';
 import { orInterrupted, untilSignal } from './deployment.js';
 import { examples } from './help.js';
 import { jsonOption } from './inputs.js';
+import { printPlan } from './migration-plan.js';
 import { print, printJson, reportProgress } from './print.js';
 import { reachDatabase } from './reach-database.js';
+
+interface Options {
+  readonly json?: boolean;
+  readonly plan?: boolean;
+  readonly ignoreOlderProcesses?: boolean;
+}
 
 export function addMigrateCommand(program: Command): void {
   program
@@ -15,18 +29,31 @@ export function addMigrateCommand(program: Command): void {
     .summary('migrate the schema of the database')
     .description(
       'Migrates the schema of the database to this version, with the login of DATABASE_OWNER_URL if it is set.\n\n' +
-        'The service migrates when it starts. If its own login may not migrate, run this command first.',
+        'The service migrates when it starts. If its own login may not migrate, run this command first.\n\n' +
+        'A migration of the phase "contract" is refused while processes are connected that it would break.',
+    )
+    .option('--plan', 'print the pending migrations and their phases, and change nothing')
+    .addOption(
+      new Option(
+        '--ignore-older-processes',
+        'apply contract migrations also while connections of older processes exist: only if the processes have ended',
+      ).conflicts('plan'),
     )
     .addOption(jsonOption())
     .addHelpText(
       'after',
       examples(
         'banking migrate',
+        'banking migrate --plan',
         'DATABASE_URL=postgres://banking@db/banking DATABASE_OWNER_URL=postgres://owner@db/banking banking migrate --json',
       ),
     )
-    .action(async ({ json }: { json?: boolean }) => {
-      const applied = await migrateDatabase(readConfig().deployment);
+    .action(async ({ json, plan, ignoreOlderProcesses }: Options) => {
+      const { deployment } = readConfig();
+      if (plan) return printPlan(await onDatabase(deployment, planDeployment), json);
+      const applied = await onDatabase(deployment, (schema) =>
+        migrateDatabase({ ...schema, isIgnoringOlder: ignoreOlderProcesses }, deployment),
+      );
       if (json) return printJson({ applied });
       if (applied.length === 0) return print('The schema is up to date.');
       print(`Applied ${applied.length === 1 ? 'one migration' : `${applied.length} migrations`}:`);
@@ -35,21 +62,23 @@ export function addMigrateCommand(program: Command): void {
 }
 
 /** @returns the names of the migrations applied. Needs no right to migrate if none is missing. */
-async function migrateDatabase(config: DeploymentConfig): Promise<readonly string[]> {
+async function migrateDatabase(schema: SchemaSettings, config: DeploymentConfig): Promise<readonly string[]> {
+  const missing = await missingMigrations(schema);
+  const applied = missing.length === 0 ? [] : await migrateDeployment(schema);
+  if (config.databaseUrl === undefined) await ensureEmbeddedLogins(schema.connection);
+  return applied;
+}
+
+/** Runs work with the login that may migrate. */
+async function onDatabase<T>(config: DeploymentConfig, work: (schema: SchemaSettings) => Promise<T>): Promise<T> {
   return untilSignal(async (signal) => {
     const reached = await reachDatabase(config);
     const owner = config.ownerUrl;
     if (config.isPooled && owner === undefined) throw needsOwnConnection('Migrations hold a lock of their session.');
     const connection = owner === undefined ? reached.connection : connectionTo(owner);
     const { isSandbox, isSandboxStated } = config;
-    const schema = { connection, isSandbox, isSandboxStated, log: reportProgress };
     try {
-      return await orInterrupted(signal, async () => {
-        const missing = await missingMigrations(schema);
-        const applied = missing.length === 0 ? [] : await migrateDeployment(schema);
-        if (config.databaseUrl === undefined) await ensureEmbeddedLogins(connection);
-        return applied;
-      });
+      return await orInterrupted(signal, () => work({ connection, isSandbox, isSandboxStated, log: reportProgress }));
     } catch (error) {
       throw explainFailure(error, owner ?? config.databaseUrl);
     } finally {

@@ -3,8 +3,10 @@ import {
   type ConnectionOptions,
   DatabaseError,
   migrate,
+  type MigrationPlan,
   OWNER_ROLE,
   pendingMigrations,
+  planMigrations,
   PROVISIONING_ROLE,
   SCHEMA,
   RULE_VIOLATION,
@@ -12,11 +14,14 @@ import {
 import { DeploymentError } from './deployment-error.js';
 import { checkMode, type DeploymentMode, modeParameters } from './deployment-mode.js';
 import { MIGRATIONS } from './all-migrations.js';
+import { RELEASE } from './release.js';
 
 export interface SchemaSettings extends DeploymentMode {
   /** The login that may migrate. */
   readonly connection: ConnectionOptions;
   readonly log?: ((line: string) => void) | undefined;
+  /** Applies a contract migration also while processes are connected that it breaks. Default false. */
+  readonly isIgnoringOlder?: boolean | undefined;
 }
 
 /**
@@ -31,14 +36,27 @@ export async function missingMigrations({ connection, ...mode }: SchemaSettings)
 }
 
 /**
+ * What a migration would do. Changes nothing.
+ *
+ * @throws as `missingMigrations` does
+ */
+export async function planDeployment({ connection, ...mode }: SchemaSettings): Promise<MigrationPlan> {
+  const plan = await planMigrations(schemaAt(connection));
+  await checkMode(connection, mode);
+  return plan;
+}
+
+/**
  * Brings the schema to this version, and stores the mode where the database has none.
  *
  * @returns the names of the migrations applied now
  * @throws DeploymentError when the mode has to be set, or another process has stored the other one. @throws as `migrate` does
  */
-export async function migrateDeployment({ connection, log, ...mode }: SchemaSettings): Promise<readonly string[]> {
+export async function migrateDeployment(settings: SchemaSettings): Promise<readonly string[]> {
+  const { connection, log, isIgnoringOlder = false, ...mode } = settings;
   const parameters = modeParameters(mode);
-  const { applied } = await migrate({ ...schemaAt(connection), parameters, ...(log && { log }) }).catch(explainMode);
+  const options = { ...schemaAt(connection), parameters, isIgnoringOlder, ...(log && { log }) };
+  const { applied } = await migrate(options).catch(explainMode);
   await checkMode(connection, mode);
   return applied;
 }
@@ -50,6 +68,7 @@ const schemaAt = (connection: ConnectionOptions) => ({
   ownerRole: OWNER_ROLE,
   appRole: APP_ROLE,
   provisioningRole: PROVISIONING_ROLE,
+  release: RELEASE,
 });
 
 function explainMode(error: unknown): never {

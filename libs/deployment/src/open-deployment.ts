@@ -3,6 +3,7 @@ import { Refusal } from '@banking/domain';
 import { openBooks, type Books } from '@banking/ledger';
 import {
   APP_ROLE,
+  applicationNameOf,
   type ConnectionOptions,
   Database,
   DatabaseError,
@@ -21,6 +22,8 @@ import { DeploymentError } from './deployment-error.js';
 import { checkServedMode, type DeploymentMode } from './deployment-mode.js';
 import { loadReference, refreshStatistics } from '@banking/operations';
 import { migrateDeployment, missingMigrations } from './migrate-deployment.js';
+import { RELEASE } from './release.js';
+import { checkServedSchema } from './served-schema.js';
 
 export interface DeploymentSettings extends DeploymentMode {
   /** A server of PostgreSQL 15 or later. Without it, the embedded server of `dataDir` is used. */
@@ -79,6 +82,7 @@ export async function openDeployment(settings: DeploymentSettings): Promise<Depl
       isPooled,
       role: APP_ROLE,
       schema: SCHEMA,
+      applicationName: applicationNameOf(RELEASE),
       ...(isService && !isSandbox && { forbiddenRoles: [OWNER_ROLE, PROVISIONING_ROLE] }),
       ...(poolSize !== undefined && { poolSize }),
       ...(nameStatements !== undefined && { nameStatements }),
@@ -86,6 +90,7 @@ export async function openDeployment(settings: DeploymentSettings): Promise<Depl
       onError: (error) => warn?.(`A connection to the database broke: ${error.message}`),
     });
     await checkServedMode(database, settings);
+    await checkServedSchema(database);
     const books = openBooks(database);
     if (prepare) await loadReference(database);
     const opened = database;
@@ -118,6 +123,7 @@ async function openAsProvisioning(
     connection: databaseUrl === undefined ? { ...connection, user: EMBEDDED_OPERATOR_LOGIN } : external,
     role: PROVISIONING_ROLE,
     schema: SCHEMA,
+    applicationName: applicationNameOf(RELEASE),
     poolSize: 1,
     ...(nameStatements !== undefined && { nameStatements }),
   });

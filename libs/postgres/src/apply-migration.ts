@@ -1,6 +1,8 @@
 import type { Client } from 'pg';
 import { actAs, actOutsideAs } from './act-as-role.js';
+import { recordMigration } from './applied-migrations.js';
 import { withLockTimeout } from './lock-timeout.js';
+import { refuseOlderProcesses } from './older-processes.js';
 import { MigrationError, type Migration } from './migration-files.js';
 
 export interface ApplyOptions {
@@ -10,6 +12,8 @@ export interface ApplyOptions {
   readonly parameters?: Readonly<Record<string, string>>;
   /** How long a statement may wait for a lock. Default: 2 s in a database transaction, a minute outside. */
   readonly lockTimeoutMs?: number;
+  /** Applies a contract migration also while processes are connected that it breaks. Default false. */
+  readonly isIgnoringOlder?: boolean;
 }
 
 /** While a statement waits for a lock on a table, requests of the service wait behind it. */
@@ -21,7 +25,8 @@ const OUTSIDE_LOCK_TIMEOUT_MS = 60_000;
  * Applies one file as the owner role and records it: in one database transaction, or statement by statement where the file is marked
  * to run outside of one. Such a file is recorded when all of it has succeeded; until then it runs again from its first statement.
  *
- * @throws MigrationError when the file ends its database transaction, or a lock was not available in time
+ * @throws MigrationError when the file ends its database transaction, a lock was not available in time, or processes are connected
+ *   that a contract migration would break
  * @throws DatabaseError for a mistake in the file, with its name as `migration`
  */
 export async function applyMigration(client: Client, options: ApplyOptions, migration: Migration): Promise<void> {
@@ -31,6 +36,7 @@ export async function applyMigration(client: Client, options: ApplyOptions, migr
   const timeoutMs = options.lockTimeoutMs ?? (isOutside ? OUTSIDE_LOCK_TIMEOUT_MS : LOCK_TIMEOUT_MS);
   const apply = async () => {
     if (statements !== undefined) {
+      if (options.isIgnoringOlder !== true) await refuseOlderProcesses(client, migration);
       await actOutsideAs(client, ownerRole, schema, async () => {
         for (const statement of statements) await client.query(statement);
       });
@@ -39,11 +45,14 @@ export async function applyMigration(client: Client, options: ApplyOptions, migr
       for (const parameter of Object.entries(options.parameters ?? {})) {
         await client.query('select set_config($1, $2, true)', parameter);
       }
-      if (statements === undefined) await client.query(text);
+      if (statements === undefined) {
+        if (options.isIgnoringOlder !== true) await refuseOlderProcesses(client, migration);
+        await client.query(text);
+      }
       if (client.getTransactionStatus() !== 'T') {
         throw new MigrationError(`${name} must not end its database transaction: leave out begin and commit.`);
       }
-      await record(client, migration);
+      await recordMigration(client, migration);
     });
   };
   try {
@@ -51,8 +60,4 @@ export async function applyMigration(client: Client, options: ApplyOptions, migr
   } catch (error) {
     throw error instanceof Error ? Object.assign(error, { migration: name }) : error;
   }
-}
-
-async function record(client: Client, { number, name, sha256 }: Migration): Promise<void> {
-  await client.query('insert into schema_migration (number, name, sha256) values ($1, $2, $3)', [number, name, sha256]);
 }

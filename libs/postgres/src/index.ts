@@ -22,7 +22,19 @@ export { batchedCallChannel, callBatchChannel, connectionChannel, pipelineChanne
 export type { CallBatchMessage, ConnectionMessage, PipelineMessage, RetryMessage } from './channels.js';
 
 // Its schema
-export { migrate, MigrationError, pendingMigrations } from './migrate.js';
+export { migrate, MigrationError, pendingMigrations, planMigrations, type MigrationPlan } from './migrate.js';
+export { requireSupport } from './applied-migrations.js';
+export { readMigrations } from './migration-files.js';
+export { describeProcesses, olderThan } from './older-processes.js';
+export { applicationNameOf, isAtLeast } from './release.js';
 export { readTable } from './read-table.js';
 export { ensureEmbeddedLogins } from './ensure-login.js';
-export { APP_ROLE, EMBEDDED_LOGIN, EMBEDDED_OPERATOR_LOGIN, OWNER_ROLE, PROVISIONING_ROLE, SCHEMA } from './names.js';
+export {
+  APP_ROLE,
+  EMBEDDED_LOGIN,
+  EMBEDDED_OPERATOR_LOGIN,
+  OWNER_ROLE,
+  PROVISIONING_ROLE,
+  SCHEMA,
+  BASELINE,
+} from './names.js';

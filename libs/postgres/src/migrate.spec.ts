@@ -65,6 +65,8 @@ describe('migrations of several folders', () => {
         sha256: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
         applied_at: expect.any(String) as string,
         applied_by: expect.any(String) as string,
+        phase: null,
+        since: null,
       },
     ]);
   });

@@ -1,12 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Client, escapeIdentifier as quoted } from 'pg';
+import type { Client } from 'pg';
 import { actAs } from './act-as-role.js';
+import { migrationTableSql, pendingOf, readApplied, type AppliedMigration } from './applied-migrations.js';
 import { applyMigration, LOCK_TIMEOUT_MS } from './apply-migration.js';
 import { connectClient } from './connect-client.js';
 import { asUnavailable, unavailable } from './failures.js';
 import { withLockTimeout } from './lock-timeout.js';
-import { MigrationError, readMigrations, type Migration } from './migration-files.js';
+import { readMigrations, type Migration } from './migration-files.js';
+import type { MigrationPhase } from './migration-phase.js';
 import { ensureRolesAndSchema, type MigrationRoles } from './migration-roles.js';
+import { readConnectedProcesses, type ConnectedProcesses } from './older-processes.js';
+import type { Release } from './release.js';
 import { MIGRATION_LOCK_POLL_MS } from './retry-policies.js';
 import type { ConnectionOptions } from './hosts.js';
 
@@ -25,13 +29,21 @@ export interface MigrationOptions extends MigrationRoles {
   readonly isPartial?: boolean;
   /** How long a statement may wait for a lock. Default: 2 s in a database transaction, a minute outside. */
   readonly lockTimeoutMs?: number;
+  /** Of this program. Without it, a database with migrations that this program does not know is refused. */
+  readonly release?: Release;
+  /** The last migration that has no phase. Default: that of the service. */
+  readonly baseline?: number;
+  /** Applies a contract migration also while processes are connected that it breaks. Default false. */
+  readonly isIgnoringOlder?: boolean;
 }
 
-/** The record of an applied migration. */
-interface Applied {
-  readonly number: number;
-  readonly name: string;
-  readonly sha256: string;
+/** What `migrate` would do. */
+export interface MigrationPlan {
+  /** The phase is undefined up to the baseline. */
+  readonly pending: readonly { readonly name: string; readonly phase: MigrationPhase | undefined }[];
+  /** Whether the database has no migrations yet, so that no process uses it. */
+  readonly isNew: boolean;
+  readonly connected: readonly ConnectedProcesses[];
 }
 
 /**
@@ -50,7 +62,7 @@ export async function migrate(options: MigrationOptions): Promise<{ applied: str
     await client.query('set statement_timeout = 0');
     await lockMigrations(client, options);
     const applied = await prepare(client, options);
-    const pending = pendingOf(files, applied);
+    const pending = pendingOf(files, applied, options.release);
     for (const migration of pending) {
       options.log?.(`applying ${migration.name}`);
       await applyMigration(client, options, migration);
@@ -60,21 +72,30 @@ export async function migrate(options: MigrationOptions): Promise<{ applied: str
 }
 
 /**
- * The names of the files that have not been applied yet. Changes nothing; the login must be able to act as the app role.
+ * The files that have not been applied yet, and the processes that are connected. Changes nothing; the login must be able to act as the
+ * app role.
  *
  * @throws as `migrate` does.
  */
-export async function pendingMigrations(options: MigrationOptions): Promise<string[]> {
+export async function planMigrations(options: MigrationOptions): Promise<MigrationPlan> {
   const files = await readMigrations(options.folders, options);
   return withClient(options, async (client) => {
+    const connected = await readConnectedProcesses(client);
     const { rows } = await client.query(
       `select from pg_class c join pg_namespace n on n.oid = c.relnamespace where nspname = $1 and relname = $2`,
       [options.schema, 'schema_migration'],
     );
-    if (rows.length === 0) return files.map((migration) => migration.name);
+    if (rows.length === 0) return { pending: files.map(withPhase), isNew: true, connected };
     const applied = await actAs(client, options.appRole, options.schema, () => readApplied(client));
-    return pendingOf(files, applied).map((migration) => migration.name);
+    return { pending: pendingOf(files, applied, options.release).map(withPhase), isNew: false, connected };
   });
+}
+
+const withPhase = ({ name, phase }: Migration) => ({ name, phase });
+
+/** The names of the files that have not been applied yet. @throws as `planMigrations` does. */
+export async function pendingMigrations(options: MigrationOptions): Promise<string[]> {
+  return (await planMigrations(options)).pending.map(({ name }) => name);
 }
 
 async function withClient<T>(options: MigrationOptions, use: (client: Client) => Promise<T>): Promise<T> {
@@ -108,7 +129,7 @@ async function lockMigrations(client: Client, { schema, log }: MigrationOptions)
 }
 
 /** Ensures that the roles, the schema and `schema_migration` exist. Returns the applied migrations. */
-function prepare(client: Client, options: MigrationOptions): Promise<Applied[]> {
+function prepare(client: Client, options: MigrationOptions): Promise<AppliedMigration[]> {
   const { schema, ownerRole, lockTimeoutMs: timeoutMs = LOCK_TIMEOUT_MS, log } = options;
   return withLockTimeout(client, { timeoutMs, schema, what: 'The migration', isOutside: false }, async () => {
     await ensureRolesAndSchema(client, options, log);
@@ -117,40 +138,4 @@ function prepare(client: Client, options: MigrationOptions): Promise<Applied[]> 
       return readApplied(client);
     });
   });
-}
-
-function migrationTableSql({ schema, appRole, provisioningRole }: MigrationRoles): string {
-  return `
-    grant usage on schema ${quoted(schema)} to ${quoted(appRole)}, ${quoted(provisioningRole)};
-    create table if not exists schema_migration (
-      number int primary key,
-      name text not null,
-      sha256 text not null,
-      applied_at timestamptz not null default now(),
-      applied_by text not null default session_user
-    );
-    grant select on schema_migration to ${quoted(appRole)};`;
-}
-
-async function readApplied(client: Client): Promise<Applied[]> {
-  const { rows } = await client.query<Applied>('select number, name, sha256 from schema_migration order by number');
-  return rows;
-}
-
-/** The files to apply. @throws MigrationError where the applied ones differ from the files. */
-function pendingOf(files: readonly Migration[], applied: readonly Applied[]): Migration[] {
-  for (const one of applied) {
-    const file = files.find((migration) => migration.number === one.number);
-    if (file === undefined) {
-      throw new MigrationError(
-        `The database is newer than this program: it has ${one.name}, which this program does not know. Run a newer one.`,
-      );
-    }
-    if (file.sha256 !== one.sha256) {
-      throw new MigrationError(
-        `${file.name} has changed since it was applied (as ${one.name}). Restore it, and put the change into a new file.`,
-      );
-    }
-  }
-  return files.filter((file) => !applied.some(({ number }) => number === file.number));
 }

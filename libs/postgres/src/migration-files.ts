@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { phaseOf, type MigrationPhase } from './migration-phase.js';
+import { BASELINE } from './names.js';
 import { mistakeInStatements, statementsOutside } from './non-transactional-migration.js';
 
 /** The migrations or the database do not fit this program. The message states the mistake and the next step. */
@@ -16,6 +18,8 @@ export interface Migration {
   readonly text: string;
   /** The statements of a file that runs outside a database transaction, which are sent one by one; undefined for every other file. */
   readonly statements: readonly string[] | undefined;
+  /** Undefined up to the baseline, which is older than phases. */
+  readonly phase: MigrationPhase | undefined;
   /** SHA-256 of the text, in hex, with lines ending in LF. */
   readonly sha256: string;
 }
@@ -27,18 +31,25 @@ const INTENT = /^-- \S.*\w/;
  * Reads the migrations of several folders as one list, by number. Numbers count from 1 over all folders together.
  *
  * @param options.isPartial allows gaps: for the tests of a library that sees only its own folders.
- * @throws MigrationError for a file with another name, without a sentence of intent on its first line, with a number that
- *   is taken, behind a gap, or that runs outside a database transaction and may not be safe to run again.
+ * @param options.baseline the last migration that has no phase. Default: that of the service.
+ * @throws MigrationError for a file with another name, without a sentence of intent on its first line, without a phase after the
+ *   baseline, with a number that is taken, behind a gap, or that runs outside a database transaction and may not be safe to run again.
  */
 export async function readMigrations(
   folders: readonly string[],
-  options: { readonly isPartial?: boolean } = {},
+  options: { readonly isPartial?: boolean; readonly baseline?: number } = {},
 ): Promise<Migration[]> {
+  const { baseline = BASELINE } = options;
   const migrations = (await Promise.all(folders.map(readFolder))).flat().sort((a, b) => a.number - b.number);
   migrations.forEach((migration, at) => {
     const before = migrations[at - 1];
     if (before?.number === migration.number) {
       throw new MigrationError(`Two migrations have the same number: ${before.name} and ${migration.name}.`);
+    }
+    if (migration.number > baseline && migration.phase === undefined) {
+      throw new MigrationError(
+        `${migration.name} states no phase. Add the line "-- Phase: expand" or "-- Phase: contract, since 1.2.0" to its head.`,
+      );
     }
     if (options.isPartial !== true && migration.number !== at + 1) {
       throw new MigrationError(`Migration ${fourDigits(at + 1)} is missing: the next file is ${migration.name}.`);
@@ -62,8 +73,10 @@ async function readMigration(path: string): Promise<Migration> {
   const statements = statementsOutside(text);
   const mistake = statements && mistakeInStatements(statements);
   if (mistake !== undefined) throw new MigrationError(`${name} runs outside a transaction: ${mistake}`);
+  const phase = phaseOf(text);
+  if (typeof phase === 'string') throw new MigrationError(`${name} is not clear: ${phase}`);
   const sha256 = createHash('sha256').update(text).digest('hex');
-  return { number: Number(number), name, text, statements, sha256 };
+  return { number: Number(number), name, text, statements, phase, sha256 };
 }
 
 function fourDigits(number: number): string {

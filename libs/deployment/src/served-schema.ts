@@ -1,0 +1,19 @@
+import { bind, requireSupport, sqlStatement, type Database } from '@banking/postgres';
+import { RELEASE } from './release.js';
+
+/** As JSON, because a database that no program with phases has migrated lacks the column. */
+const CONTRACTS = sqlStatement<{ name: string; since: string }>(
+  'contract_migrations',
+  `select m.name, to_jsonb(m) ->> 'since' as since from schema_migration m where to_jsonb(m) ->> 'phase' = 'contract'`,
+);
+
+/**
+ * Checks again, on a connection that other processes see, that the database supports this program: a contract migration may have been
+ * applied since the first check, when this process was not yet visible.
+ *
+ * @throws MigrationError with the release that is needed
+ */
+export async function checkServedSchema(database: Database): Promise<void> {
+  const [contracts] = await database.pipeline({}, [bind(CONTRACTS)]);
+  for (const contract of contracts) requireSupport({ ...contract, phase: 'contract' }, RELEASE);
+}
