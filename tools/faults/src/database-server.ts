@@ -45,6 +45,11 @@ export class DatabaseServer {
     return `${host}/.s.PGSQL.${port}`;
   }
 
+  /** Of the superuser. */
+  get connection(): EmbeddedServer['connection'] {
+    return this.embedded.connection;
+  }
+
   get login(): { readonly user: string; readonly database: string } {
     const { user, database } = this.embedded.connection;
     return { user, database };
