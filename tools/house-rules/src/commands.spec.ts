@@ -9,12 +9,13 @@ const TOOLS = {
   'tools/prove.mjs': 'npm run prove',
   'tools/mutate.mjs': 'npm run mutation',
   'tools/openapi.mjs': 'npm run openapi',
+  'tools/sbom.mjs': 'npm run -s sbom',
 };
 
 /** Scripts that run an installed program as it is. */
 const FOREIGN = ['build', 'lint', 'format'];
 /** Scripts whose program has a spec of its own for this. */
-const TRIED_ELSEWHERE = ['examples', 'fuzz', 'fuzz:parsers', 'sockets', 'sbom'];
+const TRIED_ELSEWHERE = ['examples', 'fuzz', 'fuzz:parsers', 'sockets'];
 
 function run(tool: string, ...args: string[]) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [join(ROOT, tool), ...args], { encoding: 'utf8' });
