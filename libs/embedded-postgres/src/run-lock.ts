@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { readlinkSync, rmSync, symlinkSync } from 'node:fs';
+import { readlinkSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EmbeddedServerError } from './embedded-server-error.js';
 import { isAlive, ownIdentity, parseIdentity, writeIdentity } from './process-identity.js';
+import { removeLink } from './remove-link.js';
 
 export interface LockOptions {
   readonly log: (line: string) => void;
@@ -38,7 +39,7 @@ export async function underLock<T>(run: string, options: LockOptions, work: () =
   try {
     return await work();
   } finally {
-    rmSync(path, { force: true });
+    removeLink(path);
   }
 }
 
@@ -60,13 +61,13 @@ function removeDeadLock(path: string, claim: string): void {
   if (!isDead(read(path))) return;
   const breaking = `${path}-breaking`;
   if (!take(breaking, claim)) {
-    if (isDead(read(breaking))) rmSync(breaking, { force: true });
+    if (isDead(read(breaking))) removeLink(breaking);
     return;
   }
   try {
-    if (isDead(read(path))) rmSync(path, { force: true });
+    if (isDead(read(path))) removeLink(path);
   } finally {
-    rmSync(breaking, { force: true });
+    removeLink(breaking);
   }
 }
 

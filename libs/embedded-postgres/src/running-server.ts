@@ -15,6 +15,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { PORT, type DataFolder } from './data-folder.js';
 import { identityOf, isAlive, parseIdentity, writeIdentity, type ProcessIdentity } from './process-identity.js';
+import { removeLink } from './remove-link.js';
 
 /** A connection as the superuser, over the Unix socket. */
 export interface Connection {
@@ -69,7 +70,7 @@ export function recordServer(run: string, identity: ProcessIdentity): void {
   const link = join(run, 'server');
   if (readLink(link) === text) return;
   const half = `${link}-half`;
-  rmSync(half, { force: true });
+  removeLink(half);
   symlinkSync(text, half);
   renameSync(half, link);
 }
