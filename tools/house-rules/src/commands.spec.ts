@@ -10,6 +10,7 @@ const TOOLS = {
   'tools/mutate.mjs': 'npm run mutation',
   'tools/openapi.mjs': 'npm run openapi',
   'tools/sbom.mjs': 'npm run -s sbom',
+  'tools/package.mjs': 'npm run package',
 };
 
 /** Scripts that run an installed program as it is. */
