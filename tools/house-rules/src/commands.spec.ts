@@ -11,6 +11,7 @@ const TOOLS = {
   'tools/openapi.mjs': 'npm run openapi',
   'tools/sbom.mjs': 'npm run -s sbom',
   'tools/package.mjs': 'npm run package',
+  'tools/image.mjs': 'npm run image',
 };
 
 /** Scripts that run an installed program as it is. */
