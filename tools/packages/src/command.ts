@@ -3,6 +3,12 @@ import { execFile } from 'node:child_process';
 /** Longer than anything here takes on a busy machine. */
 const COMMAND_MS = 180_000;
 
+interface CommandOptions {
+  readonly cwd: string;
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly timeoutMs?: number;
+}
+
 /**
  * Runs a program to its end and answers what it printed.
  *
@@ -11,10 +17,10 @@ const COMMAND_MS = 180_000;
 export function command(
   program: string,
   args: readonly string[],
-  { cwd, environment = {} }: { readonly cwd: string; readonly environment?: Readonly<Record<string, string>> },
+  { cwd, environment = {}, timeoutMs = COMMAND_MS }: CommandOptions,
 ): Promise<string> {
   const env = { ...withoutTheCaller(process.env), ...environment };
-  const options = { cwd, env, timeout: COMMAND_MS, maxBuffer: 64 * 1024 * 1024 };
+  const options = { cwd, env, timeout: timeoutMs, maxBuffer: 64 * 1024 * 1024 };
   return new Promise((resolve, reject) => {
     execFile(program, args, options, (error, stdout, stderr) => {
       if (error === null) resolve(stdout);

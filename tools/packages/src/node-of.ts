@@ -5,10 +5,11 @@ import { command } from './command.js';
 import { ROOT } from './consumer.js';
 
 /**
- * The versions of Node the libraries are tried under: the oldest they promise, and one of the newest line. Their
+ * The versions of Node the libraries and the service are tried under: the oldest they promise, and two newer lines. Their
  * binaries come from npm; as a dependency they would put a `node` of another version before everybody's own.
+ * Node 24.9 does not remove a broken link with `rmSync`, which later versions do (nodejs/node#61020).
  */
-const VERSIONS = { 20: '20.19.0', 24: '24.9.0' } as const;
+const VERSIONS = { 20: '20.19.0', 22: '22.20.0', 24: '24.9.0' } as const;
 
 export type NodeMajor = keyof typeof VERSIONS;
 export const NODE_MAJORS = Object.keys(VERSIONS).map(Number) as NodeMajor[];
@@ -19,9 +20,9 @@ export const NODE_MAJORS = Object.keys(VERSIONS).map(Number) as NodeMajor[];
  * Where it cannot be had, without a network, answers `undefined` and says why. @throws Error instead where CI=true
  */
 export async function nodeOf(major: NodeMajor): Promise<string | undefined> {
-  if (process.versions.node.startsWith(`${major}.`)) return process.execPath;
-
   const version = VERSIONS[major];
+  if (process.versions.node === version) return process.execPath;
+
   const name = packageOf(process.platform, process.arch);
   const folder = join(ROOT, 'node_modules/.cache/banking/node', version);
   const program = join(folder, 'node_modules', name, 'bin/node');

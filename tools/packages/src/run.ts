@@ -26,7 +26,7 @@ export interface Run {
 /** Packs, installs and starts, and answers how to stop. */
 export async function startForTheRun(): Promise<{ stop(): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'banking-packages-'));
-  const undo: (() => Promise<void>)[] = [() => rm(folder, { recursive: true, force: true })];
+  const undo: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })];
   const stop = async () => {
     for (const step of undo.toReversed()) await step();
   };

@@ -7,32 +7,45 @@ import { ROOT } from './consumer.js';
 /** Long enough for a first start, which creates a database cluster and the demo data, on a busy machine. */
 const START_MS = 120_000;
 
-/** The built service with the demo data, in a separate process. */
+/** A built service with the demo data, in a separate process. */
 export interface Service {
   readonly url: string;
   /** A token of Ada's. */
   readonly token: string;
-  stop(): Promise<void>;
+  /** Stops it as a supervisor does. @returns its exit code, or null if a signal ended it */
+  stop(): Promise<number | null>;
+}
+
+interface ServiceOptions {
+  readonly dataDir: string;
+  readonly corsOrigin?: string;
+  /** The folder with the built programs, by default this workspace. */
+  readonly root?: string;
+  /** The Node that runs them, by default the one of this process. */
+  readonly node?: string;
 }
 
 /** @throws Error with all the service said, when it ends before it is ready */
-export async function startService(options: {
-  readonly dataDir: string;
-  readonly corsOrigin: string;
-}): Promise<Service> {
+export async function startService({
+  dataDir,
+  corsOrigin = '',
+  root = ROOT,
+  node = process.execPath,
+}: ServiceOptions): Promise<Service> {
   const kept = Object.entries(process.env).filter(([name]) => ['PATH', 'HOME', 'TMPDIR', 'LANG'].includes(name));
-  const environment = { ...Object.fromEntries(kept), DATA_DIR: options.dataDir };
-  const child = spawn(process.execPath, [join(ROOT, 'apps/api/dist/main.js')], {
-    env: { ...environment, PORT: '0', CORS_ORIGINS: options.corsOrigin },
+  const environment = { ...Object.fromEntries(kept), DATA_DIR: dataDir };
+  const child = spawn(node, [join(root, 'apps/api/dist/main.js')], {
+    env: { ...environment, PORT: '0', CORS_ORIGINS: corsOrigin },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const killWithUs = () => child.kill('SIGKILL');
   process.once('exit', killWithUs);
-  const ended = once(child, 'close').finally(() => process.off('exit', killWithUs));
+  const ended = once(child, 'close').finally(() => process.off('exit', killWithUs)) as Promise<[number | null]>;
 
   const stop = async () => {
     child.kill('SIGTERM');
-    await ended;
+    const [exitCode] = await ended;
+    return exitCode;
   };
 
   let said = '';
@@ -49,12 +62,9 @@ export async function startService(options: {
   const url = await Promise.race([ready, ended.then(() => undefined)]).finally(() => clearTimeout(deadline));
   if (url === undefined) throw new Error(`the service did not start:\n${said}`);
 
-  const arguments_ = [join(ROOT, 'apps/cli/dist/main.js'), 'token', 'ada@northwind.example'];
+  const arguments_ = [join(root, 'apps/cli/dist/main.js'), 'token', 'ada@northwind.example'];
   try {
-    const token = await command(process.execPath, arguments_, {
-      cwd: ROOT,
-      environment: { DATA_DIR: options.dataDir },
-    });
+    const token = await command(node, arguments_, { cwd: root, environment: { DATA_DIR: dataDir } });
     return { url, token: token.trim(), stop };
   } catch (error) {
     await stop();
