@@ -1,7 +1,7 @@
 import { Refusal } from '@banking/domain';
 import { DatabaseError } from 'pg';
 import type { PipelineResults } from './pipeline-results.js';
-import { bindScope, type RlsScope } from './rls-scope.js';
+import { type BindScope, bindScope as bindPlainScope, type RlsScope } from './rls-scope.js';
 import type { BoundStatement } from './sql-statement.js';
 
 /** How many reads share a round trip. More would delay the first of them. */
@@ -22,6 +22,8 @@ interface WaitingRead {
 
 /** What coalesced reads are sent with. */
 interface CoalescedReadOptions {
+  /** Default: sets the scope without a check. */
+  readonly bindScope?: BindScope;
   /** Whether a new caller has to wait for a connection. */
   readonly isBusy: () => boolean;
   /** Sends the statements that `calls` returns once a connection is free. */
@@ -47,7 +49,7 @@ export class CoalescedReads {
 
   /** The rows of one statement. @throws as `Database.pipeline`; an error of a statement affects no other read */
   async read(scope: RlsScope, bound: BoundStatement<unknown>): Promise<readonly Row[]> {
-    const { isBusy, sendAlone } = this.options;
+    const { bindScope = bindPlainScope, isBusy, sendAlone } = this.options;
     if (!isBusy()) return sendAlone(scope, bound);
     const boundScope = bindScope(scope);
     return new Promise((resolve, reject) => this.wait({ scope, bound, boundScope, resolve, reject }));

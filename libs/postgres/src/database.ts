@@ -1,7 +1,7 @@
 import { asCommitInDoubt, asUnavailable, isReadOnlyServer, isStalePlan } from './failures.js';
 import type { ConnectionOptions } from './hosts.js';
 import type { PipelineResults } from './pipeline-results.js';
-import { bindScope, type RlsScope } from './rls-scope.js';
+import { type BindScope, type RlsScope, scopeBinder } from './rls-scope.js';
 import type { Session } from './session.js';
 import { retryConflicts } from './retry-conflicts.js';
 import { CoalescedReads } from './coalesced-reads.js';
@@ -21,6 +21,8 @@ export interface DatabaseOptions {
   readonly role?: string;
   /** Where unqualified names are looked up. */
   readonly schema?: string;
+  /** A function of the schema that the list of workspaces of each scope passes through, and that may refuse it. Default: none. */
+  readonly scopeFunction?: string;
   /** Roles with more rights, which the login must not be able to take on. Without it the login may have any rights. */
   readonly forbiddenRoles?: readonly string[];
   /** Connections at most; more than eight to ten make a hot account slower. Default 8. */
@@ -50,8 +52,12 @@ const ping = bind(sqlStatement('ping', 'select 1'));
 export class Database {
   private readonly coalescedReads: CoalescedReads;
 
-  private constructor(private readonly pool: SessionPool) {
+  private constructor(
+    private readonly pool: SessionPool,
+    private readonly bindScope: BindScope,
+  ) {
     this.coalescedReads = new CoalescedReads({
+      bindScope,
       isBusy: () => pool.isBusy,
       sendWhenFree: (calls) => this.send(calls),
       sendAlone: async (scope, bound) => (await this.pipeline(scope, [bound]))[0] as Record<string, unknown>[],
@@ -80,7 +86,7 @@ export class Database {
       applicationName: options.applicationName ?? 'banking',
       onError: options.onError ?? (() => undefined),
     });
-    const database = new Database(pool);
+    const database = new Database(pool, scopeBinder(options.scopeFunction));
     try {
       await database.ping();
     } catch (error) {
@@ -105,7 +111,7 @@ export class Database {
     scope: RlsScope,
     bound: T,
   ): Promise<RowsOfEach<T>> {
-    const { rows } = await retryConflicts(() => this.send([bindScope(scope), ...bound]));
+    const { rows } = await retryConflicts(() => this.send([this.bindScope(scope), ...bound]));
     return rows.slice(1) as RowsOfEach<T>;
   }
 
@@ -116,7 +122,7 @@ export class Database {
    * @throws as `pipeline` does; nothing has happened.
    */
   async write<const T extends readonly BoundStatement<unknown>[]>(scope: RlsScope, bound: T): Promise<RowsOfEach<T>> {
-    const { rows } = await retryConflicts(() => this.send([bindScope(scope), ...bound], asCommitInDoubt));
+    const { rows } = await retryConflicts(() => this.send([this.bindScope(scope), ...bound], asCommitInDoubt));
     return rows.slice(1) as RowsOfEach<T>;
   }
 
@@ -170,7 +176,7 @@ export class Database {
 
   private async attempt<T>(scope: RlsScope, work: (tx: DbTransaction) => Promise<T>, snapshot: boolean): Promise<T> {
     return this.withSession(async (session) => {
-      const tx = new SessionTx(session, scope, snapshot);
+      const tx = new SessionTx(session, this.bindScope(scope), snapshot);
       try {
         return await work(tx);
       } finally {

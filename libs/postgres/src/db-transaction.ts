@@ -1,6 +1,5 @@
 import { asCommitInDoubt, asUnavailable, ConnectionLost } from './failures.js';
 import type { PipelineResults } from './pipeline-results.js';
-import { bindScope, type RlsScope } from './rls-scope.js';
 import type { Session } from './session.js';
 import { bind, sqlStatement, type BoundStatement, type RowsOfEach } from './sql-statement.js';
 
@@ -47,7 +46,7 @@ export class SessionTx implements DbTransaction {
 
   constructor(
     private readonly session: Session,
-    private readonly scope: RlsScope,
+    private readonly boundScope: BoundStatement<unknown>,
     private readonly snapshot = false,
   ) {}
 
@@ -80,7 +79,7 @@ export class SessionTx implements DbTransaction {
   private opening(): BoundStatement<unknown>[] {
     if (this.isOver) throw new Error('the database transaction is over');
     if (this.isBegun) return [];
-    const opening = [this.snapshot ? beginSnapshot : begin, bindScope(this.scope)];
+    const opening = [this.snapshot ? beginSnapshot : begin, this.boundScope];
     this.isBegun = true;
     return opening;
   }

@@ -28,6 +28,7 @@ export { readMigrations } from './migration-files.js';
 export { describeProcesses, olderThan } from './older-processes.js';
 export { applicationNameOf, isAtLeast } from './release.js';
 export { readTable } from './read-table.js';
+export { type AdminSession, quoteName, withAdminSession } from './admin-session.js';
 export { ensureEmbeddedLogins } from './ensure-login.js';
 export {
   APP_ROLE,

@@ -8,18 +8,31 @@ export interface RlsScope {
   readonly user?: number;
 }
 
-const setScope = sqlStatement(
-  'scope',
-  `select set_config('app.workspaces', $1, true), set_config('app.user', $2, true)`,
-);
+/** The statement that sets a scope. @throws Error when an id is not a positive whole number: an error of the calling code. */
+export type BindScope = (scope: RlsScope) => BoundStatement<unknown>;
 
-/** @throws Error when an id is not a positive whole number: an error of the calling code. */
-export function bindScope(scope: RlsScope): BoundStatement<unknown> {
-  const { workspaces, user } = scope;
-  workspaces?.forEach(expectId);
-  if (user !== undefined) expectId(user);
-  return bind(setScope, workspaces === undefined ? '' : `{${workspaces.join(',')}}`, user === undefined ? '' : user);
+/** A plain name, because it becomes a part of the SQL text. */
+const FUNCTION_NAME = /^[a-z_]+$/;
+
+/**
+ * @param listFunction a function of the schema that receives the list of workspaces as text and returns it. It may raise an error instead.
+ *   Without it the list is set as it is.
+ */
+export function scopeBinder(listFunction?: string): BindScope {
+  if (listFunction !== undefined && !FUNCTION_NAME.test(listFunction)) throw new Error('not the name of a function');
+  const list = listFunction === undefined ? '$1' : `${listFunction}($1)`;
+  const setScope = sqlStatement(
+    listFunction === undefined ? 'scope' : 'checked_scope',
+    `select set_config('app.workspaces', ${list}, true), set_config('app.user', $2, true)`,
+  );
+  return ({ workspaces, user }) => {
+    workspaces?.forEach(expectId);
+    if (user !== undefined) expectId(user);
+    return bind(setScope, workspaces === undefined ? '' : `{${workspaces.join(',')}}`, user === undefined ? '' : user);
+  };
 }
+
+export const bindScope = scopeBinder();
 
 function expectId(id: number): void {
   if (!Number.isSafeInteger(id) || id < 1) throw new Error(`not an id: ${id}`);

@@ -71,4 +71,8 @@ export const RULE_VIOLATION = {
   sandboxOnly: 'BK015',
   /** The decimals of a currency never change. */
   decimalsChanged: 'BK016',
+  /** A scope of a cell names only workspaces that the cell holds and that are open there. */
+  workspaceElsewhere: 'BK017',
+  /** The directory and the places are written at home only. The other cells have copies. */
+  directoryCopy: 'BK018',
 } as const;
