@@ -23,17 +23,22 @@ const WITHOUT_TENANT: Readonly<Record<string, string>> = {
   verification_position: 'where the repeated verification of all workspaces stands',
   unverified_posting: 'what is not verified, of all workspaces: an INSERT of transfers may be of several',
   payout_stop: 'payouts of all workspaces stop together',
+  cell_identity: 'which of several databases this one is',
+  cell: 'the databases of the deployment',
   schema_migration: 'what has been applied to the schema',
 };
 
 /** Tables of all workspaces, and the reason why they have no row-level security. */
 const OVER_ALL_WORKSPACES: Readonly<Record<string, string>> = {
   work: 'the queue: claimed over all workspaces with one statement, so it holds ids, times and our own words only',
+  cell_workspace: 'read before there is a scope, to decide whether there may be one; it holds ids and states only',
+  workspace_place: 'finds the database of a workspace, before there is a scope; it holds ids and states only',
 };
 
 /** Keys that do not begin with the workspace, and the reason of each. */
 const KEYS_OF_THEIR_OWN: Readonly<Record<string, string>> = {
   account_code_pkey: 'finds the workspace of a code: the one thing a workspace may learn of another',
+  account_place_pkey: 'the same over all databases',
   idempotency_by_age: 'finds what has expired, of every workspace',
   work_by_claim: 'finds what is due, whose ever it is',
   work_by_parking: 'finds what is parked, whose ever it is',
@@ -123,6 +128,7 @@ describe('a table of the schema', () => {
     expect(others.sort()).toEqual(
       [
         'account_code readable',
+        'account_place readable',
         // Restrict the times of rows.
         ...['customer_order', 'remittance', 'transaction', 'transfer'].map((table) => `${table} written_now`),
         // Of the roles in a workspace, the entries are for that workspace alone.

@@ -28,7 +28,9 @@ const CALLED: Readonly<Record<string, readonly string[]>> = {
   'hold_work(bigint,text,bigint,bigint)': [APP_ROLE],
   'pause_required(bigint,bigint)': [APP_ROLE],
   'rejected_three_in_a_row(bigint,bigint,timestamp with time zone)': [APP_ROLE],
+  'require_open_workspaces(text)': [APP_ROLE],
   'rfc3339(timestamp with time zone)': [APP_ROLE, PROVISIONING_ROLE],
+  'workspace_lock_key(bigint)': [APP_ROLE],
 };
 
 const FUNCTIONS = `

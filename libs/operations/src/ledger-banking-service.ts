@@ -63,7 +63,7 @@ import { getTransfer } from './transfers/get-transfer.js';
 import { listAccounts } from './accounts/list-accounts.js';
 import { moveClock } from './sandbox/sandbox-clock.js';
 import { newAccountCode as randomAccountCode } from './accounts/account-code.js';
-import { openAccount } from './accounts/open-account.js';
+import { type NewAccountCode, openAccount } from './accounts/open-account.js';
 import { listAppUsers } from './apps/list-app-users.js';
 import { listApps } from './apps/list-apps.js';
 import { listCorridors } from './corridors/list-corridors.js';
@@ -103,7 +103,7 @@ export class LedgerBankingService extends BankingService {
     private readonly books: Books = openBooks(database),
     private readonly quoteTerms: QuoteTerms = {},
     isSandbox = false,
-    private readonly newAccountCode: () => string = randomAccountCode,
+    private readonly newAccountCode: NewAccountCode = randomAccountCode,
   ) {
     super();
     this.orders = new OrderService(books, quoteTerms.rates ?? NO_RATES, { isSandbox });

@@ -29,6 +29,9 @@ const TYPE = 'CACC';
 /** A random code is almost never in use. Three in a row mean that the random source is broken. */
 const CODE_TRIES = 3;
 
+/** Makes a code that no account has. Several databases need a round trip to the one that has all codes. */
+export type NewAccountCode = (workspaceId: WorkspaceId) => string | Promise<string>;
+
 interface Opener {
   readonly workspaceId: WorkspaceId;
   readonly actor: UserId | undefined;
@@ -44,11 +47,11 @@ export async function openAccount(
   opener: Opener,
   input: OpenAccountInput,
   options: RequestOptions,
-  newCode: () => string,
+  newCode: NewAccountCode,
 ): Promise<Created<Account>> {
   for (let triesLeft = CODE_TRIES - 1; ; triesLeft -= 1) {
     try {
-      return await openUnder(newCode(), reading, opener, input, options);
+      return await openUnder(await newCode(opener.workspaceId), reading, opener, input, options);
     } catch (error) {
       if (triesLeft === 0 || !isCodeTaken(error)) throw error;
     }

@@ -1,4 +1,5 @@
 import { bind, sqlStatement, type Database } from '@banking/postgres';
+import { SERVED_HERE } from '../cells/served-here.js';
 import { RETENTION } from './idempotency-key.js';
 
 /** The bounds of how many records one database transaction deletes. */
@@ -7,7 +8,10 @@ const BATCH_MIN = 50;
 /** Row-level security compares each record with each workspace. Batches become smaller beyond a thousand workspaces. */
 const COMPARISONS_MAX = 1_000_000;
 
-const WORKSPACES = sqlStatement<{ id: bigint }>('list_workspace_ids', 'select id from workspace');
+const WORKSPACES = sqlStatement<{ id: bigint }>(
+  'list_workspace_ids',
+  `select id from workspace w where ${SERVED_HERE}`,
+);
 /**
  * Makes the planner use `idempotency_by_age`, the only index in the order of age. The scope is every workspace, so a plan by workspace
  * would read the whole table, and it looks cheap for a small table or without statistics. A generic plan would outlive the small table.

@@ -9,6 +9,7 @@ import { readPayoutStop, stopPayouts, type PayoutStop } from '@banking/payouts';
 import { bind, sqlStatement, type BoundStatement, type Database } from '@banking/postgres';
 import { PLAN_BY_ORDER } from '../lists/plan-by-order.js';
 import { verificationChannel, type VerificationMessage } from './verification-channel.js';
+import { SERVED_HERE } from '../cells/served-here.js';
 
 /** Transactions that one snapshot verifies, in statements well below 200 ms. */
 const BATCH = 1_000;
@@ -18,7 +19,7 @@ const STEP_WORKSPACES = 50;
 
 const NEXT_WORKSPACES = sqlStatement<{ id: bigint }>(
   'workspaces_to_verify',
-  'select id from workspace where id >= $1 order by id limit $2',
+  `select id from workspace w where id >= $1 and ${SERVED_HERE} order by id limit $2`,
 );
 
 interface Position {
