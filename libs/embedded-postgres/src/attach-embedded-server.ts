@@ -26,6 +26,8 @@ export interface EmbeddedServerOptions {
   readonly dataDir: string;
   /** Receives the messages for an operator. */
   readonly log?: (line: string) => void;
+  /** Whether a server that is started here can be the source of logical replication. Default false. */
+  readonly isReplicated?: boolean;
 }
 
 export interface EmbeddedServer {
@@ -60,7 +62,7 @@ const UNPROVEN_WAIT_MS = 3_000;
  * @throws EmbeddedServerError when the server cannot run; the message states what to do.
  */
 export async function attachEmbeddedServer(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
-  const { dataDir: wanted, log = () => undefined } = options;
+  const { dataDir: wanted, log = () => undefined, isReplicated = false } = options;
   const rethrowExplained = (error: unknown): never => {
     throw explainFileError(error, wanted);
   };
@@ -68,7 +70,8 @@ export async function attachEmbeddedServer(options: EmbeddedServerOptions): Prom
     const found = findPackage();
     const { dataDir, run } = openRunFolder(wanted);
 
-    const ensure = async (): Promise<Running> => ensureServer(openDataFolder(dataDir, run, log), found, log);
+    const ensure = async (): Promise<Running> =>
+      ensureServer(openDataFolder(dataDir, run, log), found, log, isReplicated);
     const [attached, running] = await underLock(run, { log }, async () => {
       const mine = addAttachedProcess(run);
       try {
@@ -104,6 +107,7 @@ async function ensureServer(
   folder: DataFolder,
   found: ReturnType<typeof findPackage>,
   log: (line: string) => void,
+  isReplicated: boolean,
 ): Promise<Running> {
   const socketFolder = openSocketFolder(folder);
   const connection = connectionOf(socketFolder);
@@ -116,7 +120,11 @@ async function ensureServer(
   const places = [...systemFolders(folder.user), folder.home];
   const binaries = provideBinaries(found, places, folder.user, log);
   await ensureCluster(folder, binaries);
-  return { connection, started: true, process: await startServer(folder, socketFolder, binaries, log) };
+  return {
+    connection,
+    started: true,
+    process: await startServer(folder, socketFolder, binaries, { log, isReplicated }),
+  };
 }
 
 /** Whether a server runs and accepts connections: false when there is none, or once it has stopped. */

@@ -51,6 +51,12 @@ const SETTINGS = {
   autovacuum_naptime: '10s',
 };
 
+interface StartOptions {
+  readonly log: (line: string) => void;
+  /** Whether its log of changes is complete enough for logical replication, which costs a few more bytes a row. */
+  readonly isReplicated: boolean;
+}
+
 /**
  * Under the lock, when no server runs: starts one and waits until it takes connections.
  *
@@ -60,13 +66,13 @@ export async function startServer(
   folder: DataFolder,
   socketFolder: string,
   binaries: Binaries,
-  log: (line: string) => void,
+  options: StartOptions,
 ): Promise<ProcessIdentity> {
   rotateLog(folder.log);
   const until = Date.now() + REMAINS_WAIT_MS;
   for (;;) {
     clearRemains(folder, socketFolder);
-    const attempt = await tryStart(folder, socketFolder, binaries, log);
+    const attempt = await tryStart(folder, socketFolder, binaries, options);
     if (typeof attempt !== 'string') return attempt;
     const remains = /pre-existing shared memory block|already exists|still in use|might still be running/.test(attempt);
     if (!remains || Date.now() > until) throw startFailure(folder, attempt);
@@ -79,9 +85,13 @@ async function tryStart(
   folder: DataFolder,
   socketFolder: string,
   binaries: Binaries,
-  log: (line: string) => void,
+  { log, isReplicated }: StartOptions,
 ): Promise<ProcessIdentity | string> {
-  const settings = Object.entries({ ...SETTINGS, unix_socket_directories: quoteInList(socketFolder) });
+  const settings = Object.entries({
+    ...SETTINGS,
+    ...(isReplicated && { wal_level: 'logical' }),
+    unix_socket_directories: quoteInList(socketFolder),
+  });
   const args = settings.flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const logDescriptor = openLog(folder);
   const logged = fstatSync(logDescriptor).size;
