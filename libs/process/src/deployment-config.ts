@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { type CellConfig, readCells } from './cells-config.js';
 import { readDatabaseUrl } from './database-url.js';
 import type { EnvironmentReader } from './environment-reader.js';
 
@@ -9,6 +10,8 @@ export interface DeploymentConfig {
   readonly databaseUrl?: string | undefined;
   /** The login that may migrate and change the directory, where it is not the one of `databaseUrl`. */
   readonly ownerUrl?: string | undefined;
+  /** The further databases of the deployment. Without them, this database is the only one. */
+  readonly cells?: readonly CellConfig[] | undefined;
   readonly poolSize: number;
   /** Whether the URL leads to a pooler in transaction mode, which keeps no settings of a session. The URL of the owner does not. */
   readonly isPooled: boolean;
@@ -52,10 +55,13 @@ export function readDeployment(reader: EnvironmentReader, { isGateway = false } 
       'DEMO_DATA is on and SANDBOX is off. Demo data exists in a sandbox only. Remove DEMO_DATA, or set SANDBOX=on.',
     );
   }
+  const dataDir = resolve(text('DATA_DIR') ?? '.data');
+  const cells = isGateway ? undefined : readCells(reader, { dataDir, isTlsRequired });
   return {
-    dataDir: resolve(text('DATA_DIR') ?? '.data'),
+    dataDir,
     databaseUrl,
     ownerUrl,
+    ...(cells && { cells }),
     poolSize: whole('DATABASE_POOL_SIZE', 2, 100) ?? 8,
     isPooled,
     nameStatements: flag('DATABASE_NAMED_STATEMENTS', !isPooled),

@@ -2,6 +2,7 @@
 
 export { boundedFetch, ResponseTooLargeError } from './bounded-fetch.js';
 export { connectionTo, hostsOf } from './database-url.js';
+export { type CellConfig, HOME_CELL } from './cells-config.js';
 export { ConfigError, type Environment, type EnvironmentReader, readerOf } from './environment-reader.js';
 export { type DeploymentConfig, readDeployment } from './deployment-config.js';
 export { ExpiringCache } from './expiring-cache.js';

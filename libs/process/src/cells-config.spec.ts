@@ -1,0 +1,103 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readDeployment } from './deployment-config.js';
+import { readerOf } from './environment-reader.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'banking-cells-config-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let files = 0;
+const fileWith = (content: unknown): string => {
+  const path = join(folder, `${++files}`);
+  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
+  return path;
+};
+
+function read(environment: Record<string, string>) {
+  const reader = readerOf(environment);
+  const { cells } = readDeployment(reader);
+  return { cells, mistakes: reader.mistakes };
+}
+
+const HOME = { DATABASE_URL: 'postgres://banking@127.0.0.1/home', SANDBOX: 'off' };
+const URL_OF_B = 'postgres://banking:secret@127.0.0.1/b';
+
+describe('the cells of a deployment', () => {
+  it('are none without a setting', () => {
+    expect(read({})).toEqual({ cells: undefined, mistakes: [] });
+    expect(read(HOME)).toEqual({ cells: undefined, mistakes: [] });
+  });
+
+  it('are embedded databases below DATA_DIR, of which home is the first', () => {
+    const { cells, mistakes } = read({ CELLS: '3', DATA_DIR: '/data' });
+
+    expect(mistakes).toEqual([]);
+    expect(cells).toEqual([
+      { name: 'b', dataDir: '/data/cells/b' },
+      { name: 'c', dataDir: '/data/cells/c' },
+    ]);
+  });
+
+  it('are read from a file, with secrets in files of their own', () => {
+    const file = fileWith({
+      b: { urlFile: fileWith(`${URL_OF_B}\n`), ownerUrl: 'postgres://owner@127.0.0.1/b' },
+      c: { url: 'postgres://banking@db-c.example/c', homeUrl: 'postgres://copy@127.0.0.1/home' },
+    });
+
+    const { cells, mistakes } = read({ ...HOME, CELLS_FILE: file });
+
+    expect(mistakes).toEqual([]);
+    expect(cells).toMatchObject([
+      { name: 'b', databaseUrl: `${URL_OF_B}?sslmode=disable`, ownerUrl: expect.stringContaining('owner@') as string },
+      {
+        name: 'c',
+        databaseUrl: 'postgres://banking@db-c.example/c?sslmode=verify-full',
+        homeUrl: expect.stringContaining('copy@') as string,
+      },
+    ]);
+  });
+
+  it('report all mistakes together, without a secret', () => {
+    const file = fileWith({
+      home: { url: URL_OF_B },
+      'Not a name': { url: URL_OF_B },
+      b: { url: URL_OF_B, urlFile: '/nowhere' },
+      c: { url: 'mysql://secret' },
+      d: { address: 'secret' },
+      e: { urlFile: join(folder, 'missing') },
+      f: {},
+    });
+
+    const { mistakes } = read({ ...HOME, CELLS_FILE: file });
+
+    const text = mistakes.join('\n');
+    for (const part of [
+      /cell "home"/,
+      /cell "Not a name"/,
+      /\(b, url\) is set twice/,
+      /\(c, url\) is not a URL/,
+      /cell "d" with other members/,
+      /\(e, url\) names a file that cannot be read \(ENOENT\)/,
+      /no url of the cell "f"/,
+    ]) {
+      expect(text).toMatch(part);
+    }
+    expect(text).not.toContain('secret');
+  });
+
+  it.each([
+    [/^CELLS_FILE is set without DATABASE_URL/, { CELLS_FILE: '/nowhere' }],
+    [/^CELLS is for embedded databases/, { ...HOME, CELLS: '3' }],
+    [/^CELLS is "99"\. Set a whole number from 1 to 8/, { CELLS: '99' }],
+    [/^CELLS_FILE cannot be read \(ENOENT\)/, { ...HOME, CELLS_FILE: '/nowhere' }],
+  ])('report the mistake %s', (message, environment) => {
+    expect(read(environment).mistakes).toContainEqual(expect.stringMatching(message));
+  });
+
+  it.each(['[]', '{"b": ', '{}'])('are not read from a file with %j', (content) => {
+    const { mistakes } = read({ ...HOME, CELLS_FILE: fileWith(content) });
+
+    expect(mistakes).toEqual([expect.stringMatching(/^CELLS_FILE is not a JSON object/)]);
+  });
+});
