@@ -2,3 +2,11 @@ export { migrateDeployment, missingMigrations, planDeployment, type SchemaSettin
 export * from './open-deployment.js';
 export { RELEASE } from './release.js';
 export { isOperatorError } from './operator-errors.js';
+export { addCell } from './cells/add-cell.js';
+export { Cells, type CellsSettings, type CellUse, settingsOf } from './cells/cells.js';
+export { CellsBankingService } from './cells/cells-banking-service.js';
+export { CellsDirectory, HomeOrCopies } from './cells/cells-directory.js';
+export { addressOf } from './cells/directory-copies.js';
+export { ensureEmbeddedCells } from './cells/ensure-embedded-cells.js';
+export { Places, reserveAccountCode } from './cells/places.js';
+export { sumOfWork } from './cells/sum-of-work.js';

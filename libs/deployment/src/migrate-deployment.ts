@@ -15,6 +15,7 @@ import { DeploymentError } from './deployment-error.js';
 import { checkMode, type DeploymentMode, modeParameters } from './deployment-mode.js';
 import { MIGRATIONS } from './all-migrations.js';
 import { RELEASE } from './release.js';
+import { stepNewSequences } from './cells/step-sequences.js';
 
 export interface SchemaSettings extends DeploymentMode {
   /** The login that may migrate. */
@@ -58,6 +59,7 @@ export async function migrateDeployment(settings: SchemaSettings): Promise<reado
   const options = { ...schemaAt(connection), parameters, isIgnoringOlder, ...(log && { log }) };
   const { applied } = await migrate(options).catch(explainMode);
   await checkMode(connection, mode);
+  if (applied.length > 0) await stepNewSequences(connection);
   return applied;
 }
 

@@ -17,7 +17,8 @@ import {
   SQLSTATE,
 } from '@banking/postgres';
 import { attachEmbeddedServer } from '@banking/embedded-postgres';
-import { connectionTo, hostsOf } from '@banking/process';
+import { type CellConfig, connectionTo, HOME_CELL, hostsOf } from '@banking/process';
+import { checkCell } from './cells/cell-identity.js';
 import { DeploymentError } from './deployment-error.js';
 import { checkServedMode, type DeploymentMode } from './deployment-mode.js';
 import { loadReference, refreshStatistics } from '@banking/operations';
@@ -31,6 +32,10 @@ export interface DeploymentSettings extends DeploymentMode {
   /** The login that may migrate and change the directory, where it is not the one of `databaseUrl`. */
   readonly ownerUrl?: string | undefined;
   readonly dataDir: string;
+  /** The further databases of the deployment, of which this one is home. */
+  readonly cells?: readonly CellConfig[] | undefined;
+  /** The name of this database, if it is one of those. */
+  readonly cell?: string | undefined;
   /** Whether this process serves requests or due work. A command of an operator does neither. Default false. */
   readonly isService?: boolean | undefined;
   readonly poolSize?: number | undefined;
@@ -71,6 +76,7 @@ export interface Deployment {
 export async function openDeployment(settings: DeploymentSettings): Promise<Deployment> {
   const { databaseUrl, isSandbox, isService = false, isPooled = false, prepare = true, warn } = settings;
   const { poolSize, nameStatements, statementTimeoutMs } = settings;
+  const cellName = settings.cell ?? (settings.cells && HOME_CELL);
   const { connection, embedded } = await connect(settings);
   const openProvisioning = () => openAsProvisioning(connection, settings);
   let database: Database | undefined;
@@ -83,6 +89,8 @@ export async function openDeployment(settings: DeploymentSettings): Promise<Depl
       role: APP_ROLE,
       schema: SCHEMA,
       applicationName: applicationNameOf(RELEASE),
+      // A service must not serve a workspace that is in another cell. An operator may read what a cell still has.
+      ...(isService && cellName !== undefined && { scopeFunction: 'require_open_workspaces' }),
       ...(isService && !isSandbox && { forbiddenRoles: [OWNER_ROLE, PROVISIONING_ROLE] }),
       ...(poolSize !== undefined && { poolSize }),
       ...(nameStatements !== undefined && { nameStatements }),
@@ -91,6 +99,7 @@ export async function openDeployment(settings: DeploymentSettings): Promise<Depl
     });
     await checkServedMode(database, settings);
     await checkServedSchema(database);
+    await checkCell(database, { name: cellName, others: settings.cells?.map(({ name }) => name) });
     const books = openBooks(database);
     if (prepare) await loadReference(database);
     const opened = database;
@@ -142,9 +151,13 @@ interface Connected {
   readonly embedded?: Awaited<ReturnType<typeof attachEmbeddedServer>>;
 }
 
-async function connect({ databaseUrl, dataDir, warn }: DeploymentSettings): Promise<Connected> {
+async function connect({ databaseUrl, dataDir, warn, cells, cell }: DeploymentSettings): Promise<Connected> {
   if (databaseUrl !== undefined) return { connection: connectionTo(databaseUrl) };
-  const embedded = await attachEmbeddedServer({ dataDir, ...(warn && { log: warn }) });
+  const embedded = await attachEmbeddedServer({
+    dataDir,
+    isReplicated: (cells ?? cell) !== undefined,
+    ...(warn && { log: warn }),
+  });
   return { connection: embedded.connection, embedded };
 }
 

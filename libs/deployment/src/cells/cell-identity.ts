@@ -1,0 +1,61 @@
+import { bind, type Database, sqlStatement } from '@banking/postgres';
+import { HOME_CELL } from '@banking/process';
+import { DeploymentError } from '../deployment-error.js';
+
+interface Identity {
+  readonly name: string;
+  /** The further cells that home knows; null without any. */
+  readonly others: readonly string[] | null;
+}
+
+const READ_IDENTITY = sqlStatement<Identity>(
+  'read_cell_identity',
+  `select i.name, (select array_agg(c.name order by c.name) from cell c where c.number <> 0) as others from cell_identity i`,
+);
+
+/** Which cell a process expects a database to be. Without a name, the only database of its deployment. */
+export interface ExpectedCell {
+  readonly name?: string | undefined;
+  /** At home: the names of the further cells that are configured. */
+  readonly others?: readonly string[] | undefined;
+}
+
+/**
+ * Compares a database with the configuration. A process that knows fewer cells than there are would show workspaces of the others as
+ * empty.
+ *
+ * @throws DeploymentError when they differ, with the change to make
+ */
+export async function checkCell(database: Database, { name, others }: ExpectedCell): Promise<void> {
+  const stored = await database.read({}, bind(READ_IDENTITY));
+  if (name === undefined) {
+    if (stored === undefined) return;
+    throw new DeploymentError(
+      `The database is the cell "${stored.name}" of a deployment with several databases. Set CELLS_FILE, or CELLS for embedded databases.`,
+    );
+  }
+  if (stored === undefined) {
+    throw new DeploymentError(
+      `The database is configured as the cell "${name}" and is no cell yet. Run banking cell add, or remove CELLS_FILE and CELLS.`,
+    );
+  }
+  if (stored.name !== name) {
+    throw new DeploymentError(
+      `The database is configured as the cell "${name}" and is the cell "${stored.name}". Correct the configuration.`,
+    );
+  }
+  if (name !== HOME_CELL) return;
+  const [known, configured] = [stored.others ?? [], [...(others ?? [])].sort()];
+  const missing = known.filter((one) => !configured.includes(one));
+  const unknown = configured.filter((one) => !known.includes(one));
+  if (missing.length > 0) {
+    throw new DeploymentError(
+      `The configuration lacks ${missing.join(', ')} of the cells. Add them to CELLS_FILE or raise CELLS.`,
+    );
+  }
+  if (unknown.length > 0) {
+    throw new DeploymentError(
+      `The deployment has no cell ${unknown.join(', ')} yet. Run banking cell add ${unknown[0]}.`,
+    );
+  }
+}

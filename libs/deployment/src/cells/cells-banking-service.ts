@@ -1,0 +1,171 @@
+import * as port from '@banking/domain';
+import { BankingService, Refusal, RETRY_AFTER_S, type Scope, type WorkspaceId } from '@banking/domain';
+import { DatabaseError, RULE_VIOLATION } from '@banking/postgres';
+import type { HomeOrCopies } from './cells-directory.js';
+import type { Places } from './places.js';
+
+type Options = port.RequestOptions;
+type Made<T> = Promise<port.Created<T>>;
+
+/** The implementation of the port on several databases: each call goes to the cell of its workspace, other calls go to home. */
+export class CellsBankingService extends BankingService {
+  /** @param bankingOf the implementation on the database of a cell, by its number; throws `unavailable` while it is away */
+  constructor(
+    private readonly home: HomeOrCopies<BankingService>,
+    private readonly bankingOf: (cellNumber: number) => BankingService,
+    private readonly places: Places,
+  ) {
+    super();
+  }
+
+  listApps(scope: Scope): Promise<readonly port.App[]> {
+    return this.home.read((banking) => banking.listApps(scope));
+  }
+  listAppUsers(scope: Scope, query: { readonly appId: port.AppId }): Promise<readonly port.User[]> {
+    return this.home.read((banking) => banking.listAppUsers(scope, query));
+  }
+  listProducts(scope: Scope): Promise<readonly port.Product[]> {
+    return this.home.read((banking) => banking.listProducts(scope));
+  }
+  listCorridors(scope: Scope, query: { readonly country: string }): Promise<readonly port.Corridor[]> {
+    return this.home.read((banking) => banking.listCorridors(scope, query));
+  }
+  listRecipientSchemas(scope: Scope, query: port.CorridorQuery): Promise<readonly port.RecipientSchema[]> {
+    return this.home.read((banking) => banking.listRecipientSchemas(scope, query));
+  }
+  listPurposes(scope: Scope): Promise<Readonly<Record<string, string>>> {
+    return this.home.read((banking) => banking.listPurposes(scope));
+  }
+
+  listRecipients(scope: Scope, query?: port.RecipientQuery): Promise<port.Page<port.Recipient>> {
+    return this.inCell(scope, (banking) => banking.listRecipients(scope, query));
+  }
+  getRecipient(scope: Scope, query: { readonly recipientId: port.RecipientId }): Promise<port.Recipient> {
+    return this.inCell(scope, (banking) => banking.getRecipient(scope, query));
+  }
+  addInternationalRecipient(
+    scope: Scope,
+    input: port.AddInternationalRecipientInput,
+    options?: Options,
+  ): Made<port.Recipient> {
+    return this.inCell(scope, (banking) => banking.addInternationalRecipient(scope, input, options));
+  }
+  async addInternalRecipient(
+    scope: Scope,
+    input: port.AddInternalRecipientInput,
+    options?: Options,
+  ): Made<port.Recipient> {
+    try {
+      return await this.inCell(scope, (banking) => banking.addInternalRecipient(scope, input, options));
+    } catch (error) {
+      // A payment between cells begins here, with a recipient whose account is in another cell.
+      if (isUnknownCode(error) && (await this.places.workspaceOfCode(input.accountCode)) !== undefined) {
+        throw accountElsewhere();
+      }
+      throw error;
+    }
+  }
+  changeRecipient(scope: Scope, change: port.RecipientChange): Promise<port.Recipient> {
+    return this.inCell(scope, (banking) => banking.changeRecipient(scope, change));
+  }
+  deleteRecipient(scope: Scope, query: { readonly recipientId: port.RecipientId }): Promise<void> {
+    return this.inCell(scope, (banking) => banking.deleteRecipient(scope, query));
+  }
+  getTransfer(scope: Scope, query: { readonly transferId: port.TransferId }): Promise<port.Transfer> {
+    return this.inCell(scope, (banking) => banking.getTransfer(scope, query));
+  }
+  listTransfers(scope: Scope, query?: port.TransferQuery): Promise<port.Page<port.Transfer>> {
+    return this.inCell(scope, (banking) => banking.listTransfers(scope, query));
+  }
+  placeOrder(scope: Scope, input: port.PlaceOrderInput, options?: Options): Made<port.Order> {
+    return this.inCell(scope, (banking) => banking.placeOrder(scope, input, options));
+  }
+  listOrders(scope: Scope, query?: port.OrderQuery): Promise<port.Page<port.Order>> {
+    return this.inCell(scope, (banking) => banking.listOrders(scope, query));
+  }
+  getOrderPage(scope: Scope, query: port.OrderPageQuery): Promise<port.OrderPage> {
+    return this.inCell(scope, (banking) => banking.getOrderPage(scope, query));
+  }
+  cancelOrder(scope: Scope, name: port.OrderName): Promise<port.Order> {
+    return this.inCell(scope, (banking) => banking.cancelOrder(scope, name));
+  }
+  resumeOrder(scope: Scope, name: port.OrderName): Promise<port.Order> {
+    return this.inCell(scope, (banking) => banking.resumeOrder(scope, name));
+  }
+  listAccounts(scope: Scope, query?: port.PageQuery): Promise<port.Page<port.Account>> {
+    return this.inCell(scope, (banking) => banking.listAccounts(scope, query));
+  }
+  getAccount(scope: Scope, query: { readonly accountId: port.AccountId }): Promise<port.Account> {
+    return this.inCell(scope, (banking) => banking.getAccount(scope, query));
+  }
+  openAccount(scope: Scope, input: port.OpenAccountInput, options?: Options): Made<port.Account> {
+    return this.inCell(scope, (banking) => banking.openAccount(scope, input, options));
+  }
+  changeAccount(scope: Scope, change: port.AccountChange): Promise<port.Account> {
+    return this.inCell(scope, (banking) => banking.changeAccount(scope, change));
+  }
+  getStatement(scope: Scope, query: port.StatementQuery): Promise<port.StatementPage> {
+    return this.inCell(scope, (banking) => banking.getStatement(scope, query));
+  }
+  createQuote(scope: Scope, input: port.CreateQuoteInput, options?: Options): Made<port.Quote> {
+    return this.inCell(scope, (banking) => banking.createQuote(scope, input, options));
+  }
+  getQuote(scope: Scope, query: { readonly quoteId: port.QuoteId }): Promise<port.Quote> {
+    return this.inCell(scope, (banking) => banking.getQuote(scope, query));
+  }
+  fundAccount(scope: Scope, input: port.FundAccountInput, options?: Options): Made<port.Transfer> {
+    return this.inCell(scope, (banking) => banking.fundAccount(scope, input, options));
+  }
+  addTransactionEvent(scope: Scope, input: port.AddTransactionEventInput, options?: Options): Made<port.Transaction> {
+    return this.inCell(scope, (banking) => banking.addTransactionEvent(scope, input, options));
+  }
+  moveClock(scope: Scope, change: port.ClockChange): Promise<port.SandboxClock> {
+    return this.inCell(scope, (banking) => banking.moveClock(scope, change));
+  }
+
+  /** Calls the cell of the workspace. If that cell does not serve the workspace, nothing has happened: the place is read again, once. */
+  private async inCell<T>({ workspaceId }: Scope, call: (banking: BankingService) => Promise<T>): Promise<T> {
+    if (workspaceId === undefined) throw new Error('the scope lacks a workspace');
+    const place = this.places.known(workspaceId) ?? (await this.places.cellOf(workspaceId));
+    try {
+      return await call(this.bankingOf(place));
+    } catch (error) {
+      if (!isElsewhere(error)) throw error;
+      return this.inOtherCell(workspaceId, place, call, error);
+    }
+  }
+
+  private async inOtherCell<T>(
+    workspaceId: WorkspaceId,
+    former: number,
+    call: (banking: BankingService) => Promise<T>,
+    cause: unknown,
+  ): Promise<T> {
+    const place = await this.places.readAgain(workspaceId);
+    if (place === former) throw notOpen(cause);
+    return call(this.bankingOf(place)).catch((error: unknown) => {
+      throw isElsewhere(error) ? notOpen(error) : error;
+    });
+  }
+}
+
+const isElsewhere = (error: unknown): boolean =>
+  error instanceof DatabaseError && error.code === RULE_VIOLATION.workspaceElsewhere;
+
+const notOpen = (cause: unknown): Refusal =>
+  new Refusal('unavailable', 'The workspace is being moved to another database.', {
+    retryAfterSeconds: RETRY_AFTER_S,
+    cause,
+  });
+
+const isUnknownCode = (error: unknown): error is Refusal =>
+  error instanceof Refusal && error.details?.some(({ reason }) => reason === 'account_unknown') === true;
+
+/** Of an account in another cell it reveals only that it exists, as for an account in another workspace. */
+function accountElsewhere(): Refusal {
+  const message =
+    'The account with this accountCode is in another database of this service, which payments do not reach yet.';
+  return new Refusal('recipient_invalid', message, {
+    details: [{ path: '/accountCode', reason: 'account_elsewhere', message }],
+  });
+}

@@ -1,0 +1,70 @@
+import { Directory, type DirectoryUser, Refusal, type Subject } from '@banking/domain';
+
+/** For how long copies of the directory answer after home last did. A change of rights during that time has no effect on this process. */
+export const COPIES_VALID_MS = 15 * 60_000;
+/** For how long home is not asked after it did not answer, because each attempt may take a second. */
+const PAUSE_MS = 1_000;
+
+/** Calls home, and the copies of its tables in the other cells while home is away. */
+export class HomeOrCopies<T> {
+  private answeredAtMs: number;
+  private awayUntilMs = -Infinity;
+
+  /** @param copies those of the cells that are open, in any order */
+  constructor(
+    private readonly home: T,
+    private readonly copies: () => readonly T[],
+    private readonly nowMs: () => number = () => performance.now(),
+  ) {
+    this.answeredAtMs = nowMs();
+  }
+
+  /** @param read changes nothing. @throws Refusal `unavailable` if neither home nor a copy answers, or home has been away for too long */
+  async read<R>(read: (source: T) => Promise<R>): Promise<R> {
+    if (this.nowMs() >= this.awayUntilMs) {
+      try {
+        const result = await read(this.home);
+        this.answeredAtMs = this.nowMs();
+        return result;
+      } catch (error) {
+        if (!isUnavailable(error)) throw this.answered(error);
+        this.awayUntilMs = this.nowMs() + PAUSE_MS;
+        if (!this.areCopiesValid) throw error;
+      }
+    }
+    if (this.areCopiesValid) {
+      for (const copy of this.copies()) {
+        try {
+          return await read(copy);
+        } catch (error) {
+          if (!isUnavailable(error)) throw error;
+        }
+      }
+    }
+    return read(this.home);
+  }
+
+  private get areCopiesValid(): boolean {
+    return this.nowMs() - this.answeredAtMs < COPIES_VALID_MS;
+  }
+
+  /** Any other error is an answer too. */
+  private answered(error: unknown): unknown {
+    this.answeredAtMs = this.nowMs();
+    return error;
+  }
+}
+
+/** The directory at home, or a copy of it while home is away. */
+export class CellsDirectory extends Directory {
+  constructor(private readonly directories: HomeOrCopies<Directory>) {
+    super();
+  }
+
+  userOf(subject: Subject): Promise<DirectoryUser | undefined> {
+    return this.directories.read((directory) => directory.userOf(subject));
+  }
+}
+
+export const isUnavailable = (error: unknown): error is Refusal =>
+  error instanceof Refusal && error.reason === 'unavailable';

@@ -1,0 +1,163 @@
+import { Refusal, RETRY_AFTER_S } from '@banking/domain';
+import { bind, type Database, sqlStatement } from '@banking/postgres';
+import { type CellConfig, HOME_CELL } from '@banking/process';
+import { DeploymentError } from '../deployment-error.js';
+import { type Deployment, type DeploymentSettings, openDeployment } from '../open-deployment.js';
+
+/** A cell of the deployment, with what a process has made of it; `use` is undefined while its database is away. */
+export interface Cell<T> {
+  readonly number: number;
+  readonly name: string;
+  readonly use: T | undefined;
+}
+
+/** What a process makes of the database of a cell. */
+export interface CellUse {
+  /** Called before the database is closed. */
+  stop?(): Promise<void>;
+}
+
+/** @param home the database of home */
+export type MakeUse<T> = (
+  deployment: Deployment,
+  cell: { readonly number: number; readonly name: string },
+  home: Database,
+) => T;
+
+export interface CellsSettings extends DeploymentSettings {
+  readonly cells: readonly CellConfig[];
+}
+
+/** How often a database that was away at the start is tried. */
+const RETRY_MS = 2_000;
+
+const READ_CELLS = sqlStatement<{ number: number; name: string }>(
+  'read_cells',
+  'select number, name from cell order by number',
+);
+
+interface Entry<T> {
+  readonly number: number;
+  readonly name: string;
+  use: T | undefined;
+  deployment: Deployment | undefined;
+  timer: NodeJS.Timeout | undefined;
+  opening: Promise<void> | undefined;
+}
+
+/**
+ * The open databases of a deployment. Home must be reachable at the start. Another cell may be away: it is opened as soon as it answers,
+ * and until then its workspaces are unavailable.
+ */
+export class Cells<T extends CellUse> {
+  private isClosed = false;
+
+  private constructor(
+    private readonly settings: CellsSettings,
+    private readonly make: MakeUse<T>,
+    private readonly entries: readonly Entry<T>[],
+  ) {}
+
+  /**
+   * @param make called once for each cell, when it is open
+   * @throws what `openDeployment` throws for home, and for a cell whose configuration is wrong
+   */
+  static async open<T extends CellUse>(settings: CellsSettings, make: MakeUse<T>): Promise<Cells<T>> {
+    const home = await openDeployment(settings);
+    let cells: Cells<T> | undefined;
+    try {
+      const known = await readCells(home.database);
+      const blank = { use: undefined, deployment: undefined, timer: undefined, opening: undefined };
+      const entries = known.map((cell): Entry<T> => ({ ...cell, ...blank }));
+      cells = new Cells(settings, make, entries);
+      const first = entries.find(({ name }) => name === HOME_CELL)!;
+      Object.assign(first, { deployment: home, use: make(home, first, home.database) });
+      await Promise.all(entries.filter((entry) => entry !== first).map((entry) => cells!.tryOpen(entry)));
+      return cells;
+    } catch (error) {
+      await (cells ? cells.close() : home.close());
+      throw error;
+    }
+  }
+
+  get home(): Deployment {
+    return this.entry(0).deployment!;
+  }
+
+  all(): readonly Cell<T>[] {
+    return this.entries.map(({ number, name, use }) => ({ number, name, use }));
+  }
+
+  /** @throws Refusal `unavailable` while the database has never answered */
+  get(number: number): T {
+    const { use } = this.entry(number);
+    if (use !== undefined) return use;
+    throw new Refusal('unavailable', 'The database of the workspace is temporarily unavailable.', {
+      retryAfterSeconds: RETRY_AFTER_S,
+    });
+  }
+
+  /** Stops each use, then closes each database. May be called again. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    for (const entry of this.entries) clearTimeout(entry.timer);
+    await Promise.allSettled(this.entries.map(async ({ opening }) => opening));
+    const stopped = await Promise.allSettled(this.entries.map(async ({ use }) => use?.stop?.()));
+    // Home is last, because the servers of the others replicate from it.
+    const closed = await Promise.allSettled(
+      [...this.entries].reverse().map(async ({ deployment }) => deployment?.close()),
+    );
+    const failed = [...stopped, ...closed].find((result) => result.status === 'rejected');
+    if (failed) throw failed.reason;
+  }
+
+  private entry(number: number): Entry<T> {
+    const entry = this.entries.find((one) => one.number === number);
+    if (entry === undefined) throw new Error(`the deployment has no cell ${number}`);
+    return entry;
+  }
+
+  /** Opens a cell. One that cannot be reached is tried again. @throws every other error */
+  private tryOpen(entry: Entry<T>): Promise<void> {
+    entry.opening = this.openCell(entry).catch((error: unknown) => {
+      if (!isAway(error)) throw error;
+      this.settings.warn?.(`The cell ${entry.name} is away: ${error.message}`);
+      this.retryLater(entry);
+    });
+    return entry.opening;
+  }
+
+  private retryLater(entry: Entry<T>): void {
+    if (this.isClosed) return;
+    entry.timer = setTimeout(() => {
+      this.tryOpen(entry).catch((error: Error) => {
+        this.settings.warn?.(`The cell ${entry.name} cannot be opened: ${error.message}`);
+        this.retryLater(entry);
+      });
+    }, RETRY_MS).unref();
+  }
+
+  private async openCell(entry: Entry<T>): Promise<void> {
+    const config = this.settings.cells.find(({ name }) => name === entry.name);
+    if (config === undefined) throw new Error(`the cell ${entry.name} is not configured`);
+    const deployment = await openDeployment(settingsOf(this.settings, config));
+    if (this.isClosed) return deployment.close();
+    Object.assign(entry, { deployment, use: this.make(deployment, entry, this.home.database) });
+  }
+}
+
+/** The settings of the database of a cell. */
+export function settingsOf(
+  settings: DeploymentSettings,
+  { name, databaseUrl, ownerUrl, dataDir }: CellConfig,
+): DeploymentSettings {
+  return { ...settings, cells: undefined, cell: name, databaseUrl, ownerUrl, dataDir };
+}
+
+async function readCells(home: Database): Promise<readonly { readonly number: number; readonly name: string }[]> {
+  const [rows] = await home.pipeline({}, [bind(READ_CELLS)] as const);
+  return rows;
+}
+
+const isAway = (error: unknown): error is DeploymentError =>
+  error instanceof DeploymentError && error.cause instanceof Refusal && error.cause.reason === 'unavailable';

@@ -1,0 +1,142 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { type AdminSession, type ConnectionOptions, SCHEMA, withAdminSession } from '@banking/postgres';
+import { DeploymentError } from '../deployment-error.js';
+
+/** The tables that are written at home, and that every other cell has a copy of. */
+const COPIED = [
+  ...['app', 'app_user', 'user_identity', 'app_membership', 'workspace', 'workspace_role'],
+  ...['cell', 'workspace_place'],
+];
+
+/** The publication at home, and the subscription in each other cell. */
+const NAME = 'banking_directory';
+
+const RUNS_AS_OWNER_SINCE = 160_000;
+/** Each table may wait a quarter of a minute for the transactions that run at home. */
+const COPY_MAX_MS = 10 * 60_000;
+const POLL_MS = 50;
+
+/** Ensures that home publishes the directory. @throws DeploymentError where the server of home cannot */
+export async function publishDirectory(home: AdminSession): Promise<void> {
+  const [server] = await home.query<{ level: string; isPublished: boolean }>(
+    `select current_setting('wal_level') as level, exists (select from pg_publication where pubname = $1) as "isPublished"`,
+    [NAME],
+  );
+  if (server?.level !== 'logical') {
+    throw new DeploymentError(
+      'The server of home does not support logical replication. Set wal_level = logical there and restart it. With embedded ' +
+        'databases, stop every process that uses DATA_DIR first.',
+    );
+  }
+  if (server.isPublished) return;
+  const tables = COPIED.map((table) => `${SCHEMA}.${table}`);
+  await home.query(`create publication ${NAME} for table ${tables.join(', ')}`);
+}
+
+/**
+ * Ensures that a cell has a copy of the directory that follows each change, and waits until it is complete.
+ *
+ * The slot is created by itself: if home and the cell are databases of one server, a subscription that creates it would wait for its own
+ * database transaction.
+ */
+export async function copyDirectory(
+  home: AdminSession,
+  cell: AdminSession,
+  { cellName, homeAddress }: { readonly cellName: string; readonly homeAddress: string },
+): Promise<void> {
+  const [database] = await home.query<{ name: string }>('select current_database() as name');
+  const slot = `banking_${database!.name}_${cellName}`
+    .toLowerCase()
+    .replace(/[^a-z0-9_]/g, '_')
+    .slice(0, 63);
+  const [subscribed] = await cell.query<{ version: number; isSubscribed: boolean }>(
+    `select current_setting('server_version_num')::int as version,
+            exists (select from pg_subscription s join pg_database d on d.oid = s.subdbid
+                    where s.subname = $1 and d.datname = current_database()) as "isSubscribed"`,
+    [NAME],
+  );
+  if (subscribed?.isSubscribed) {
+    await follow(cell, homeAddress);
+  } else {
+    await home.query(
+      `select pg_create_logical_replication_slot($1, 'pgoutput')
+       where not exists (select from pg_replication_slots where slot_name = $1)`,
+      [slot],
+    );
+    // Row-level security is forced on one of the tables, so the owner of the table could not write the copy.
+    const owner = (subscribed?.version ?? 0) >= RUNS_AS_OWNER_SINCE ? ', run_as_owner = true' : '';
+    await cell.query(
+      `create subscription ${NAME} connection ${literal(homeAddress)} publication ${NAME}
+       with (create_slot = false, slot_name = ${literal(slot)}${owner})`,
+    );
+  }
+  await untilCopied(cell);
+}
+
+/** Changes the address of home where it differs. The address can be read by superusers only; others keep the one they have set. */
+async function follow(cell: AdminSession, homeAddress: string): Promise<void> {
+  const [current] = await cell
+    .query<{ address: string }>(
+      `select subconninfo as address from pg_subscription where subname = $1
+     and has_column_privilege('pg_subscription', 'subconninfo', 'select')
+     and subdbid = (select oid from pg_database where datname = current_database())`,
+      [NAME],
+    )
+    .catch(() => []);
+  if (current === undefined || current.address === homeAddress) return;
+  await cell.query(`alter subscription ${NAME} connection ${literal(homeAddress)}`);
+}
+
+async function untilCopied(cell: AdminSession): Promise<void> {
+  const untilMs = performance.now() + COPY_MAX_MS;
+  for (;;) {
+    const [copy] = await cell.query<{ isReady: boolean | null }>(
+      `select bool_and(r.srsubstate = 'r') as "isReady"
+       from pg_subscription_rel r join pg_subscription s on s.oid = r.srsubid
+       where s.subname = $1 and s.subdbid = (select oid from pg_database where datname = current_database())`,
+      [NAME],
+    );
+    if (copy?.isReady === true) return;
+    if (performance.now() > untilMs) {
+      throw new DeploymentError(
+        'The copy of the directory is not complete after ten minutes. The log of the PostgreSQL server of the cell has the reason.',
+      );
+    }
+    await pause(POLL_MS);
+  }
+}
+
+/** The address of home for the server of a cell, as libpq reads it. Row-level security must hide no row of the copy. */
+export function addressOf(home: string | ConnectionOptions): string {
+  if (typeof home === 'string') {
+    const url = new URL(home);
+    url.searchParams.set('options', '-crow_security=off');
+    return url.href;
+  }
+  if (home.connectionString !== undefined) return addressOf(home.connectionString);
+  const parts = {
+    host: home.host,
+    port: home.port,
+    user: home.user,
+    dbname: home.database,
+    options: '-crow_security=off',
+  };
+  return Object.entries(parts)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name}='${String(value).replaceAll(/['\\]/g, '\\$&')}'`)
+    .join(' ');
+}
+
+/** PostgreSQL reads backslashes in a plain literal as they are. */
+const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
+
+/** Opens both connections. */
+export function withBoth<T>(
+  home: ConnectionOptions,
+  cell: ConnectionOptions,
+  work: (home: AdminSession, cell: AdminSession) => Promise<T>,
+): Promise<T> {
+  return withAdminSession(home, (homeSession) =>
+    withAdminSession(cell, (cellSession) => work(homeSession, cellSession)),
+  );
+}

@@ -1,0 +1,96 @@
+import { Refusal, RETRY_AFTER_S, type WorkspaceId } from '@banking/domain';
+import { newAccountCode } from '@banking/operations';
+import { bind, type Database, sqlStatement } from '@banking/postgres';
+import { ExpiringCache } from '@banking/process';
+
+/** Any number of workspaces that are in use at once. A place takes about 100 bytes. */
+const PLACES_MAX = 100_000;
+/** A random code is almost never in use. */
+const CODE_TRIES = 3;
+
+const PLACE_OF = sqlStatement<{ cell_number: number }>(
+  'place_of_workspace',
+  'select cell_number from workspace_place where workspace_id = $1',
+);
+const PLACE_OF_CODE = sqlStatement<{ workspace_id: bigint }>(
+  'place_of_account_code',
+  'select workspace_id from account_place where code = $1',
+);
+/** The workspace may be in another cell, so the usual scope would refuse it at home. */
+const SCOPE_OF_CODE = sqlStatement(
+  'scope_account_place',
+  `select set_config('app.workspaces', '{' || $1::bigint || '}', true)`,
+);
+const RESERVE_CODE = sqlStatement<{ code: string }>(
+  'reserve_account_code',
+  'insert into account_place (code, workspace_id) values ($1, $2) on conflict do nothing returning code',
+);
+
+/**
+ * The cell of each workspace, by home. A place is remembered without a limit of time, because the cell itself refuses a workspace that it
+ * does not serve; the caller then reads the place again.
+ */
+export class Places {
+  private readonly cellNumbers = new ExpiringCache<number>({ entriesMax: PLACES_MAX, ttlMs: Infinity });
+
+  /** @param copies the databases of cells that have a copy of the places, for the time when home is away */
+  constructor(
+    private readonly home: Database,
+    private readonly copies: () => readonly Database[],
+  ) {}
+
+  /** The number of the cell if it is known, without a round trip. */
+  known(workspaceId: WorkspaceId): number | undefined {
+    return this.cellNumbers.peek(String(workspaceId));
+  }
+
+  /** @throws Refusal `unavailable` if home is away and no copy answers */
+  cellOf(workspaceId: WorkspaceId): Promise<number> {
+    return this.cellNumbers.get(String(workspaceId), () => this.read(workspaceId));
+  }
+
+  /** Reads the place even if one is remembered. @throws as `cellOf` */
+  readAgain(workspaceId: WorkspaceId): Promise<number> {
+    return this.cellNumbers.refresh(String(workspaceId), () => this.read(workspaceId));
+  }
+
+  /** The workspace of a code of an account; undefined if no account of any cell has it. @throws Refusal `unavailable` if home is away */
+  async workspaceOfCode(code: string): Promise<number | undefined> {
+    const row = await this.home.read({}, bind(PLACE_OF_CODE, code));
+    return row && Number(row.workspace_id);
+  }
+
+  private async read(workspaceId: WorkspaceId): Promise<number> {
+    const sources = [this.home, ...this.copies()];
+    for (const [index, source] of sources.entries()) {
+      try {
+        const row = await source.read({}, bind(PLACE_OF, workspaceId));
+        if (row) return row.cell_number;
+        // A copy may be older than the workspace.
+        if (index === 0) throw new Error(`the workspace ${workspaceId} has no place`);
+      } catch (error) {
+        if (!(error instanceof Refusal) || error.reason !== 'unavailable') throw error;
+      }
+    }
+    throw new Refusal('unavailable', 'The place of the workspace cannot be read at the moment.', {
+      retryAfterSeconds: RETRY_AFTER_S,
+    });
+  }
+}
+
+/**
+ * A code that no account of any cell has. If the account is not opened then, the code stays unused.
+ *
+ * @throws Refusal `unavailable` if home is away
+ */
+export async function reserveAccountCode(home: Database, workspaceId: WorkspaceId): Promise<string> {
+  for (let tries = 1; tries <= CODE_TRIES; tries += 1) {
+    const code = newAccountCode();
+    const [, reserved] = await home.write({}, [
+      bind(SCOPE_OF_CODE, workspaceId),
+      bind(RESERVE_CODE, code, workspaceId),
+    ] as const);
+    if (reserved.length > 0) return code;
+  }
+  throw new Error('three random codes of an account in a row are in use');
+}

@@ -1,0 +1,105 @@
+import type { Account, TransferAmount, WorkspaceId } from '@banking/domain';
+import { LedgerBankingService, LedgerDirectory } from '@banking/operations';
+import { Database, PROVISIONING_ROLE, SCHEMA } from '@banking/postgres';
+import { addApp, addGrant, addUser, addWorkspace } from '@banking/provisioning';
+import { CellsBankingService } from '../cells/cells-banking-service.js';
+import { CellsDirectory, HomeOrCopies } from '../cells/cells-directory.js';
+import { Cells, type CellUse } from '../cells/cells.js';
+import { Places, reserveAccountCode } from '../cells/places.js';
+import type { CellServer } from './cell-server.js';
+
+export const ISSUER = 'https://id.harbour.example';
+export const MIA = { issuer: ISSUER, subject: 'mia' };
+
+/** What a process has of each database. */
+export interface CellUseOfSpec extends CellUse {
+  readonly database: Database;
+  readonly banking: LedgerBankingService;
+  readonly directory: LedgerDirectory;
+}
+
+/** A process of the deployment. */
+export interface CellProcess {
+  readonly cells: Cells<CellUseOfSpec>;
+  readonly banking: CellsBankingService;
+  readonly directory: CellsDirectory;
+  close(): Promise<void>;
+}
+
+/** @param nowMs the clock by which the copies of the directory become invalid */
+export async function startProcess(server: CellServer, nowMs?: () => number): Promise<CellProcess> {
+  const cells = await Cells.open<CellUseOfSpec>({ ...server.settings, poolSize: 4 }, (deployment, _, home) => {
+    const { database, books } = deployment;
+    const banking = new LedgerBankingService(database, books, {}, true, (id) => reserveAccountCode(home, id));
+    return { database, banking, directory: new LedgerDirectory(database, { bindsByEmail: database === home }) };
+  });
+  const copies = () => cells.all().flatMap(({ number, use }) => (number === 0 ? [] : (use ?? [])));
+  const atHome = cells.get(0);
+  const places = new Places(atHome.database, () => copies().map(({ database }) => database));
+  return {
+    cells,
+    banking: new CellsBankingService(
+      new HomeOrCopies(atHome.banking, () => copies().map(({ banking }) => banking), nowMs),
+      (number) => cells.get(number).banking,
+      places,
+    ),
+    directory: new CellsDirectory(
+      new HomeOrCopies(atHome.directory, () => copies().map(({ directory }) => directory), nowMs),
+    ),
+    close: () => cells.close(),
+  };
+}
+
+/** Makes a workspace in each cell, with the user Mia as its administrator. @returns the ids by the name of the cell */
+export async function addWorkspaces(server: CellServer, names: readonly string[]): Promise<Map<string, WorkspaceId>> {
+  const connection = server.connectionOf('home');
+  const provisioning = await Database.open({ connection, role: PROVISIONING_ROLE, schema: SCHEMA, poolSize: 1 });
+  try {
+    await addApp(provisioning, 'spec', 'Harbour');
+    await addUser(provisioning, 'spec', { email: 'mia@harbour.example', app: 'Harbour', identity: MIA });
+    const ids = new Map<string, WorkspaceId>();
+    for (const name of names) {
+      const [cell] = name.split(' ');
+      const id = await addWorkspace(provisioning, 'spec', { app: 'Harbour', name, cell });
+      await addGrant(provisioning, 'spec', { workspaceId: id, email: 'mia@harbour.example', role: 'admin' });
+      ids.set(name, id as WorkspaceId);
+      await untilOpen(server, cell!, id);
+    }
+    return ids;
+  } finally {
+    await provisioning.end();
+  }
+}
+
+async function untilOpen(server: CellServer, cell: string, workspaceId: number): Promise<void> {
+  const untilMs = performance.now() + 50_000;
+  while (performance.now() < untilMs) {
+    const text = `select from cell_workspace where workspace_id = ${workspaceId}`;
+    if ((await server.query(cell, text)).length > 0) return;
+  }
+  throw new Error(`the workspace ${workspaceId} is not open in ${cell}`);
+}
+
+/** An account with money. */
+export async function fundedAccount({ banking }: CellProcess, workspaceId: WorkspaceId): Promise<Account> {
+  const [product] = await banking.listProducts({});
+  const { resource } = await banking.openAccount({ workspaceId }, { productID: product!.id });
+  await banking.fundAccount({ workspaceId }, { accountId: resource.id, amount: '10000' as TransferAmount });
+  return resource;
+}
+
+/** Pays another account of the same workspace. */
+export async function payerOf(process: CellProcess, workspaceId: WorkspaceId) {
+  const [from, to] = [await fundedAccount(process, workspaceId), await fundedAccount(process, workspaceId)];
+  const recipient = await process.banking.addInternalRecipient({ workspaceId }, { accountCode: to.code! });
+  const balance = async (): Promise<number> => {
+    const { edges } = await process.banking.getAccount({ workspaceId }, { accountId: from.id });
+    return Number(edges.balances[0]!.amount);
+  };
+  const pay = () =>
+    process.banking.placeOrder(
+      { workspaceId },
+      { accountId: from.id, recipientID: recipient.resource.id, amount: '100' as TransferAmount, type: 'instant' },
+    );
+  return { from, to, balance, pay };
+}
