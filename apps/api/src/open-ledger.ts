@@ -1,10 +1,11 @@
 import type { Logger } from 'pino';
 import { chooseRates } from '@banking/rates';
-import { LedgerBankingService, LedgerDirectory, startBankingWorker } from '@banking/operations';
+import { LedgerBankingService, LedgerDirectory } from '@banking/operations';
 import { makeDemoData } from '@banking/demo';
 import { explainFailure, openDeployment } from '@banking/deployment';
 import type { Implementation } from './banking.module.js';
 import type { ApiConfig } from './config.js';
+import { startWork } from './start-work.js';
 
 /** Opens our own books in PostgreSQL. With `WORKER=on`, this process also does due work. */
 export async function openLedger(config: ApiConfig, log: Logger): Promise<Implementation> {
@@ -29,7 +30,7 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
     rates: chooseRates({ rates: quotes.rates, sandbox }, database, warn),
   };
   const banking = new LedgerBankingService(database, books, terms, sandbox);
-  let work: ReturnType<typeof startBankingWorker> | undefined;
+  let work: ReturnType<typeof startWork> | undefined;
   return {
     banking,
     database,
@@ -38,16 +39,7 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
     refusals: [],
     async onListening() {
       if (!config.worker) return;
-      work = startBankingWorker(deployment, {
-        orders: banking.orders,
-        sandbox,
-        onError: (error, failed) => {
-          const { workspaceId, kind, subjectId, tries, chore } = failed ?? {};
-          log.warn({ err: error, workspaceId, kind, subjectId, tries, chore }, 'work failed');
-        },
-        onPayoutStop: ({ stoppedAt, findings, workspaceIds }) =>
-          log.error({ stoppedAt, findings, workspaceIds }, 'payouts stopped'),
-      });
+      work = startWork(deployment, banking, { sandbox, log });
     },
     async close() {
       await work?.stop();

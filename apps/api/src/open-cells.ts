@@ -1,0 +1,129 @@
+import type { Logger } from 'pino';
+import { chooseRates } from '@banking/rates';
+import { LedgerBankingService, LedgerDirectory } from '@banking/operations';
+import { makeDemoData } from '@banking/demo';
+import {
+  Cells,
+  CellsBankingService,
+  CellsDirectory,
+  type Deployment,
+  ensureEmbeddedCells,
+  explainFailure,
+  HomeOrCopies,
+  Places,
+  reserveAccountCode,
+  sumOfWork,
+} from '@banking/deployment';
+import type { Database } from '@banking/postgres';
+import type { CellConfig } from '@banking/process';
+import type { Implementation } from './banking.module.js';
+import type { ApiConfig } from './config.js';
+import { startWork } from './start-work.js';
+
+/** The implementation of the port on one database of several. */
+interface CellService {
+  readonly database: Database;
+  readonly banking: LedgerBankingService;
+  readonly directory: LedgerDirectory;
+  startWork(): void;
+  /** Undefined before the due work is started. */
+  work(): ReturnType<typeof startWork> | undefined;
+  stop(): Promise<void>;
+}
+
+/** Opens our own books in several PostgreSQL databases. With `WORKER=on`, this process also does the due work of each. */
+export async function openCells(
+  config: ApiConfig,
+  further: readonly CellConfig[],
+  log: Logger,
+): Promise<Implementation> {
+  const warn = (line: string) => log.warn(line);
+  const settings = {
+    ...config.deployment,
+    cells: further,
+    isService: true,
+    log: (line: string) => log.info(line),
+    warn,
+  };
+  const leave = await ensureEmbeddedCells(settings);
+  let isWorking = false;
+  let cells: Cells<CellService>;
+  try {
+    cells = await Cells.open<CellService>(settings, (deployment, { name }, home) => {
+      const service = cellService(deployment, name, home, config, log);
+      if (isWorking) service.startWork();
+      return service;
+    });
+  } finally {
+    await leave();
+  }
+  const { home } = cells;
+  const open = () => cells.all().flatMap(({ use }) => use ?? []);
+  const copies = () => open().filter(({ database }) => database !== home.database);
+  const places = new Places(home.database, () => copies().map(({ database }) => database));
+  try {
+    if (config.deployment.demo) await makeDemoData(home);
+  } catch (error) {
+    await cells.close();
+    throw explainFailure(error, config.deployment.databaseUrl);
+  }
+  const atHome = cells.get(0);
+  return {
+    banking: new CellsBankingService(
+      new HomeOrCopies(atHome.banking, () => copies().map(({ banking }) => banking)),
+      (number) => cells.get(number).banking,
+      places,
+    ),
+    directory: new CellsDirectory(new HomeOrCopies(atHome.directory, () => copies().map(({ directory }) => directory))),
+    readiness: { check: () => anyAnswers(open()), work: async () => readWork(open()) },
+    refusals: [],
+    async onListening() {
+      isWorking = config.worker;
+      if (isWorking) for (const service of open()) service.startWork();
+    },
+    close: () => cells.close(),
+  };
+}
+
+function cellService(
+  deployment: Deployment,
+  cell: string,
+  home: Database,
+  config: ApiConfig,
+  log: Logger,
+): CellService {
+  const { quotes, openQuotesMax: openMax, sandbox } = config;
+  const { database, books } = deployment;
+  const rates = chooseRates({ rates: quotes.rates, sandbox }, database, (line) => log.warn(line));
+  const banking = new LedgerBankingService(
+    database,
+    books,
+    { validS: quotes.validS, openMax, rates },
+    sandbox,
+    (workspaceId) => reserveAccountCode(home, workspaceId),
+  );
+  let work: ReturnType<typeof startWork> | undefined;
+  return {
+    database,
+    banking,
+    // Only home can bind a subject; the others have copies.
+    directory: new LedgerDirectory(database, { bindsByEmail: database === home && config.bindsByEmail }),
+    startWork: () => (work ??= startWork(deployment, banking, { sandbox, log, cell })),
+    work: () => work,
+    stop: async () => work?.stop(),
+  };
+}
+
+/** @throws Refusal `unavailable` if no database answers: while one does, its workspaces are served */
+async function anyAnswers(services: readonly CellService[]): Promise<void> {
+  try {
+    await Promise.any(services.map(async ({ database }) => database.ping()));
+  } catch (error) {
+    throw error instanceof AggregateError ? (error.errors[0] as Error) : error;
+  }
+}
+
+async function readWork(services: readonly CellService[]) {
+  const workers = services.flatMap((service) => service.work() ?? []);
+  return workers.length === 0 ? undefined : sumOfWork(workers.map((worker) => () => worker.readStatus()));
+}
