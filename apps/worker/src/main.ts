@@ -1,12 +1,12 @@
-import { isOperatorError, openDeployment } from '@banking/deployment';
-import { OrderService, type PayoutStop, readPayoutStop, startBankingWorker } from '@banking/operations';
+import { isOperatorError } from '@banking/deployment';
+import type { PayoutStop } from '@banking/operations';
 import { ConfigError, createLogger, ExpiringCache, runService, type RunningService } from '@banking/process';
-import { chooseRates } from '@banking/rates';
 import { logExport, startTracing } from '@banking/telemetry/tracing';
 import { readConfig } from './config.js';
 import { type HealthSource, readiness, serveHealth } from './health-server.js';
 import { LastVerification } from './last-verification.js';
 import { openMetrics } from './open-metrics.js';
+import { openWorkers } from './open-workers.js';
 import { USAGE } from './usage.js';
 
 const STOP_WITHIN_MS = 15_000;
@@ -23,17 +23,7 @@ async function start(): Promise<RunningService> {
   const { deployment: settings, rates, health: address, metrics: metricsAddress, ...config } = readConfig();
   const tracing = await startTracing(config.tracing, (event) => logExport(event, log));
   log = createLogger(config.logging, tracing && (() => ({ ...tracing.activeIds() })));
-  const warn = (line: string) => log.warn(line);
-  const sandbox = settings.isSandbox;
-  const deployment = await openDeployment({
-    ...settings,
-    ownerUrl: undefined,
-    isService: true,
-    prepare: false,
-    log: (line) => log.info(line),
-    warn,
-  });
-  let readStatus: HealthSource['readStatus'] = () => Promise.reject(new Error('the worker has not started'));
+  const workers = await openWorkers({ deployment: settings, rates, log });
   const stops = new ExpiringCache<PayoutStop | undefined>({
     entriesMax: 1,
     ttlMs: STOP_TTL_MS,
@@ -43,34 +33,21 @@ async function start(): Promise<RunningService> {
   const source: HealthSource = {
     isStopping: () => isStopping,
     lastVerification: () => verification.read(),
-    readStatus: () => readStatus(),
-    readPayoutStop: () => stops.get('stop', () => readPayoutStop(deployment.database)),
+    readStatus: () => workers.readStatus(),
+    readPayoutStop: () => stops.get('stop', () => workers.readPayoutStop()),
   };
   const health = address && (await serveHealth(address, source).catch(explainAddress));
   const isReady = () => readiness(source).then(({ status }) => status === 200);
-  const metrics = metricsAddress && (await openMetrics(metricsAddress, deployment.database, isReady));
-  const worker = startBankingWorker(deployment, {
-    orders: new OrderService(deployment.books, chooseRates({ rates, sandbox }, deployment.database, warn), {
-      isSandbox: sandbox,
-    }),
-    sandbox,
-    onError: (error, failed) => {
-      const { workspaceId, kind, subjectId, tries, chore } = failed ?? {};
-      log.warn({ workspaceId, kind, subjectId, tries, chore, err: error }, 'work failed');
-    },
-    onPayoutStop: ({ stoppedAt, findings, workspaceIds }) =>
-      log.error({ stoppedAt, findings, workspaceIds }, 'payouts stopped'),
-  });
-  readStatus = () => worker.readStatus();
+  const metrics = metricsAddress && (await openMetrics(metricsAddress, workers.database, isReady));
+  workers.start();
   const ports = { ...(health && { healthPort: health.port }), ...(metrics && { metricsPort: metrics.port }) };
-  log.info({ sandbox, ...ports }, 'working');
+  log.info({ sandbox: settings.isSandbox, ...ports }, 'working');
   return {
     async stop() {
-      await worker.stop();
+      await workers.stop();
       await health?.close();
       await metrics?.close();
       verification.close();
-      await deployment.close();
       await tracing?.close(FLUSH_MS);
     },
   };

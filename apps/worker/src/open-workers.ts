@@ -1,0 +1,118 @@
+import { Cells, type CellsSettings, type Deployment, openDeployment, sumOfWork } from '@banking/deployment';
+import { OrderService, type PayoutStop, readPayoutStop, startBankingWorker } from '@banking/operations';
+import type { Database } from '@banking/postgres';
+import type { createLogger, DeploymentConfig, RatesConfig } from '@banking/process';
+import { chooseRates } from '@banking/rates';
+
+type Logger = ReturnType<typeof createLogger>;
+type Worker = ReturnType<typeof startBankingWorker>;
+
+/** The worker of a deployment: a loop for each of its databases. */
+export interface Workers {
+  /** The database whose state the metrics show: the only one, or home. */
+  readonly database: Database;
+  /** Starts the loops. */
+  start(): void;
+  /** Rejects before the start, and if no database answers. */
+  readStatus(): Promise<object>;
+  /** The first open stop of payouts of any database. */
+  readPayoutStop(): Promise<PayoutStop | undefined>;
+  /** Stops the loops, then closes the databases. */
+  stop(): Promise<void>;
+}
+
+export interface WorkersSettings {
+  readonly deployment: DeploymentConfig;
+  readonly rates: RatesConfig | undefined;
+  readonly log: Logger;
+}
+
+/** Opens the databases. A database that is away, where there are several, stops its own loop only. */
+export async function openWorkers({ deployment: config, rates, log }: WorkersSettings): Promise<Workers> {
+  const warn = (line: string) => log.warn(line);
+  const settings = {
+    ...config,
+    ownerUrl: undefined,
+    isService: true,
+    prepare: false,
+    log: (line: string) => log.info(line),
+    warn,
+  };
+  const start = (deployment: Deployment, cell?: string) =>
+    startOne(deployment, { rates, isSandbox: config.isSandbox, log, cell });
+  const { cells } = settings;
+  return cells === undefined
+    ? openOne(await openDeployment(settings), start)
+    : openSeveral({ ...settings, cells }, start);
+}
+
+type Start = (deployment: Deployment, cell?: string) => Worker;
+
+function openOne(deployment: Deployment, start: Start): Workers {
+  let worker: Worker | undefined;
+  return {
+    database: deployment.database,
+    start: () => void (worker = start(deployment)),
+    readStatus: () => statusOf(worker),
+    readPayoutStop: () => readPayoutStop(deployment.database),
+    async stop() {
+      await worker?.stop();
+      await deployment.close();
+    },
+  };
+}
+
+async function openSeveral(settings: CellsSettings, start: Start): Promise<Workers> {
+  let isStarted = false;
+  const cells = await Cells.open(settings, (deployment, { name }) => {
+    let worker: Worker | undefined;
+    const use = {
+      database: deployment.database,
+      start: () => void (worker ??= start(deployment, name)),
+      readStatus: () => statusOf(worker),
+      stop: async () => worker?.stop(),
+    };
+    if (isStarted) use.start();
+    return use;
+  });
+  const open = () => cells.all().flatMap(({ use }) => use ?? []);
+  return {
+    database: cells.home.database,
+    start() {
+      isStarted = true;
+      for (const use of open()) use.start();
+    },
+    readStatus: () => sumOfWork(open().map((use) => () => use.readStatus())),
+    async readPayoutStop() {
+      const results = await Promise.allSettled(open().map(async ({ database }) => readPayoutStop(database)));
+      return results.flatMap((result) => (result.status === 'fulfilled' && result.value ? [result.value] : []))[0];
+    },
+    stop: () => cells.close(),
+  };
+}
+
+function statusOf(worker: Worker | undefined): ReturnType<Worker['readStatus']> {
+  return worker?.readStatus() ?? Promise.reject(new Error('the worker has not started'));
+}
+
+function startOne(
+  deployment: Deployment,
+  {
+    rates,
+    isSandbox,
+    log,
+    cell,
+  }: { rates: RatesConfig | undefined; isSandbox: boolean; log: Logger; cell: string | undefined },
+): Worker {
+  const source = chooseRates({ rates, sandbox: isSandbox }, deployment.database, (line) => log.warn(line));
+  return startBankingWorker(deployment, {
+    orders: new OrderService(deployment.books, source, { isSandbox }),
+    sandbox: isSandbox,
+    onError: (error, failed) => {
+      const { workspaceId, kind, subjectId, tries, chore } = failed ?? {};
+      log.warn({ cell, workspaceId, kind, subjectId, tries, chore, err: error }, 'work failed');
+    },
+    onPayoutStop: ({ stoppedAt, findings, workspaceIds }) =>
+      log.error({ cell, stoppedAt, findings, workspaceIds }, 'payouts stopped'),
+  });
+}
