@@ -74,6 +74,7 @@ export async function openCells(
       (number) => cells.get(number).banking,
       places,
     ),
+    database: home.database,
     directory: new CellsDirectory(new HomeOrCopies(atHome.directory, () => copies().map(({ directory }) => directory))),
     readiness: { check: () => anyAnswers(open()), work: async () => readWork(open()) },
     refusals: [],

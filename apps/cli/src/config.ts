@@ -2,6 +2,8 @@ import {
   ConfigError,
   type DeploymentConfig,
   type Environment,
+  type EnvironmentReader,
+  HOME_CELL,
   readDeployment,
   readerOf,
   readIssuer,
@@ -10,6 +12,8 @@ import {
 /** The deployment that a command works on, and the settings of its tokens. */
 export interface Config {
   readonly deployment: DeploymentConfig;
+  /** The cell that a command about books works on, where there are several databases. Default: home. */
+  readonly cell?: string | undefined;
   /** The identity provider. Without it tokens are signed with the key of `dataDir`. */
   readonly issuer?: string | undefined;
   readonly audience: string;
@@ -23,11 +27,23 @@ export interface Config {
  */
 export function readConfig(environment: Environment = process.env): Config {
   const reader = readerOf(environment);
+  const deployment = readDeployment(reader);
   const config: Config = {
-    deployment: readDeployment(reader),
+    deployment,
+    cell: readCell(reader, deployment),
     issuer: readIssuer(reader),
     audience: reader.text('OIDC_AUDIENCE') ?? 'banking-api',
   };
   if (reader.mistakes.length > 0) throw new ConfigError(reader.mistakes);
   return config;
+}
+
+function readCell({ text, mistakes }: EnvironmentReader, { cells }: DeploymentConfig): string | undefined {
+  const cell = text('CELL');
+  if (cell === undefined) return undefined;
+  if (cells === undefined) mistakes.push('CELL is set without CELLS_FILE or CELLS. Set one of them, or remove CELL.');
+  else if (cell !== HOME_CELL && !cells.some(({ name }) => name === cell)) {
+    mistakes.push(`CELL is "${cell}". Set one of: ${[HOME_CELL, ...cells.map(({ name }) => name)].join(', ')}.`);
+  }
+  return cell;
 }

@@ -1,7 +1,15 @@
 import { constants } from 'node:os';
-import { explainFailure, openDeployment, type Deployment } from '@banking/deployment';
+import {
+  type Deployment,
+  type DeploymentSettings,
+  ensureEmbeddedCells,
+  explainFailure,
+  openDeployment,
+  settingsOf,
+} from '@banking/deployment';
 import { makeDemoData } from '@banking/demo';
 import type { Database } from '@banking/postgres';
+import { HOME_CELL } from '@banking/process';
 import { type Config, readConfig } from './config.js';
 import { reportProgress } from './print.js';
 import { Refused } from './refused.js';
@@ -31,6 +39,8 @@ interface DeploymentUse {
   readonly changesNothing?: boolean;
   /** The command reads whole workspaces: current statistics of the planner, and a minute for a statement. */
   readonly readsBooks?: boolean;
+  /** The cell that the command works on. Default: that of CELL, else home. */
+  readonly cell?: string;
 }
 
 /**
@@ -51,10 +61,11 @@ export async function withDeployment<T>(
         'to the address of the PostgreSQL server itself, and DATABASE_POOLER=none.',
     );
   }
+  const cellName = use.cell ?? config.cell ?? HOME_CELL;
   // The service and `banking migrate` update a database with a URL. A command adds the demo data only.
   const prepare = use.changesNothing !== true && (databaseUrl === undefined || demo);
   return untilSignal(async (signal) => {
-    const deployment = await openDeployment({
+    const deployment = await openCell(cellName, {
       ...config.deployment,
       poolSize: POOL_SIZE,
       ...(use.readsBooks === true && { statementTimeoutMs: READING_TIMEOUT_MS }),
@@ -63,7 +74,7 @@ export async function withDeployment<T>(
       warn: reportProgress,
     });
     try {
-      if (prepare && demo) await makeDemoData(deployment);
+      if (prepare && demo && cellName === HOME_CELL) await makeDemoData(deployment);
       if (use.readsBooks === true) await deployment.refreshStatistics();
       return await orInterrupted(signal, () => work(deployment, config));
     } catch (error) {
@@ -74,16 +85,32 @@ export async function withDeployment<T>(
   });
 }
 
+/** Opens the only database, or one of several. */
+async function openCell(name: string, settings: DeploymentSettings): Promise<Deployment> {
+  const { cells, prepare } = settings;
+  if (cells === undefined) return openDeployment(settings);
+  const leave = prepare === true ? await ensureEmbeddedCells({ ...settings, cells }) : undefined;
+  try {
+    const cell = cells.find((one) => one.name === name);
+    return await openDeployment(cell === undefined ? settings : settingsOf(settings, cell));
+  } finally {
+    await leave?.();
+  }
+}
+
 /**
  * Runs a command that changes or lists apps, users, workspaces and roles, as the provisioning role.
  *
  * @throws DatabaseSetupError if the login may not act as that role, and the errors of `withDeployment`
  */
 export async function withDirectory<T>(work: (directory: Database) => Promise<T>): Promise<T> {
-  return withDeployment(async (deployment) => {
-    const directory = await deployment.openProvisioning();
-    return work(directory).finally(() => directory.end());
-  });
+  return withDeployment(
+    async (deployment) => {
+      const directory = await deployment.openProvisioning();
+      return work(directory).finally(() => directory.end());
+    },
+    { cell: HOME_CELL },
+  );
 }
 
 /** Runs work that cleans up after itself. The first signal aborts the AbortSignal; a second one ends the process at once. */

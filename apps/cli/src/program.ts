@@ -9,6 +9,7 @@ import { ConfigError, EXIT } from '@banking/process';
 import { Command, CommanderError } from 'commander';
 import { addAnchorCommand } from './anchor.js';
 import { addAppCommands } from './apps.js';
+import { addCellCommands } from './cells.js';
 import { addDemoCommand } from './demo.js';
 import { Interrupted } from './deployment.js';
 import { addDiscrepancyCommands } from './discrepancy.js';
@@ -44,6 +45,8 @@ const NOTES = `Environment variables (default in parentheses):
   DATABASE_POOL_SIZE         validated, but not used by banking
   DATABASE_POOLER            transaction: DATABASE_URL leads to PgBouncer in transaction mode (none)
   DATABASE_NAMED_STATEMENTS  off: statements are sent without a name (on without DATABASE_POOLER)
+  CELLS, CELLS_FILE          number of embedded databases, or file that lists the databases besides DATABASE_URL (one database)
+  CELL                       database that a command about books works on, where there are several (home)
   SANDBOX                    on for demo money, off for real money (on without DATABASE_URL)
   DEMO_DATA                  on: create the demo data (on without DATABASE_URL)
   OIDC_ISSUER                identity provider that issues the tokens (without it: the key in DATA_DIR)
@@ -74,6 +77,7 @@ function banking(): Command {
   addAppCommands(program);
   addUserCommands(program);
   addWorkspaceCommands(program);
+  addCellCommands(program);
   addGrantCommands(program);
   addFundCommand(program);
   addStoryCommand(program);

@@ -12,7 +12,11 @@ export interface ReachedDatabase {
 }
 
 /** @throws EmbeddedServerError */
-export async function reachDatabase({ databaseUrl, dataDir }: DeploymentConfig): Promise<ReachedDatabase> {
+export async function reachDatabase({
+  databaseUrl,
+  dataDir,
+  cells,
+}: Pick<DeploymentConfig, 'databaseUrl' | 'dataDir' | 'cells'>): Promise<ReachedDatabase> {
   if (databaseUrl !== undefined) return { connection: connectionTo(databaseUrl), detach: async () => undefined };
-  return attachEmbeddedServer({ dataDir, log: reportProgress });
+  return attachEmbeddedServer({ dataDir, isReplicated: cells !== undefined, log: reportProgress });
 }

@@ -28,6 +28,8 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['workspace', 'list'],
   ['workspace', 'rename', '1', 'Logistics'],
   ['workspace', 'remove', '1'],
+  ['cell', 'add', 'b'],
+  ['cell', 'list'],
   ['grant', 'add', 'mia@harbour.example', '--workspace', '1', '--role', 'admin'],
   ['grant', 'list'],
   ['grant', 'remove', 'mia@harbour.example', '--workspace', '1'],
@@ -39,7 +41,7 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['work', 'retry', 'payout', '26', '--workspace', '1'],
   ['work', 'reconcile'],
 ];
-const GROUPS = ['app', 'user', 'workspace', 'grant', 'discrepancy', 'order', 'payouts', 'work'];
+const GROUPS = ['app', 'user', 'workspace', 'cell', 'grant', 'discrepancy', 'order', 'payouts', 'work'];
 const PATHS = [
   [],
   ...GROUPS.map((group) => [group]),

@@ -1,7 +1,11 @@
 import { minorUnits, type WorkspaceId } from '@banking/domain';
 import { type DeploymentReport, verifyDeployment } from '@banking/books-proof';
 import { readDemoBookings } from '@banking/demo';
+import { isOperatorError } from '@banking/deployment';
+import { type CellConfig, HOME_CELL } from '@banking/process';
+import { allWorkspaces } from '@banking/provisioning';
 import type { Command } from 'commander';
+import { readConfig } from './config.js';
 import { withDeployment } from './deployment.js';
 import { examples } from './help.js';
 import { jsonOption, workspaceOption } from './inputs.js';
@@ -19,12 +23,14 @@ export function addVerifyCommand(program: Command): void {
       'Recomputes the books from their rows, including every hash, and prints the checks and their findings.\n\n' +
         'Changes no row and may run beside the service: it reads in ranges, each in a short snapshot. Exit code 1 if there is a ' +
         'finding. Work for an operator, such as parked work, is listed separately and is no finding. With --workspace, checks ' +
-        'across workspaces are skipped.',
+        'across workspaces are skipped. Of several databases, all are verified, or the one of CELL.',
     )
     .addOption(workspaceOption('only the books of this workspace'))
     .addOption(jsonOption())
     .addHelpText('after', examples('banking verify', 'banking verify --workspace 1 --json'))
     .action(async ({ workspace, json }: { workspace?: WorkspaceId; json?: boolean }) => {
+      const { cell, deployment } = readConfig();
+      if (deployment.cells !== undefined && cell === undefined) return verifyCells(deployment.cells, workspace, json);
       const report = await verify(workspace);
       if (json) printJson({ inOrder: report.findings.length === 0, ...report });
       else printReport(report);
@@ -32,11 +38,53 @@ export function addVerifyCommand(program: Command): void {
     });
 }
 
-async function verify(workspaceId: WorkspaceId | undefined): Promise<DeploymentReport> {
-  const use = { changesNothing: true, readsBooks: true };
+/** Verifies each database of several, or the one that has the workspace. A database that does not answer fails the command at the end. */
+async function verifyCells(
+  cells: readonly CellConfig[],
+  workspace: WorkspaceId | undefined,
+  json: boolean | undefined,
+): Promise<void> {
+  const all = [HOME_CELL, ...cells.map(({ name }) => name)];
+  const names = workspace === undefined ? all : [await cellOf(workspace)];
+  const reports: Record<string, object> = {};
+  const failures: string[] = [];
+  for (const name of names) {
+    try {
+      const report = await verify(workspace, name);
+      reports[name] = { inOrder: report.findings.length === 0, ...report };
+      if (report.findings.length > 0) failures.push(`Cell ${name}: ${verdict(report)}`);
+      if (json) continue;
+      print(`Cell ${name}`);
+      printReport(report);
+      print('');
+    } catch (error) {
+      if (!isOperatorError(error)) throw error;
+      reports[name] = { inOrder: null };
+      failures.push(`Cell ${name} was not verified: ${(error as Error).message}`);
+    }
+  }
+  if (json) printJson({ inOrder: failures.length === 0, cells: reports });
+  if (failures.length > 0) throw new Refused(failures.join('\n'));
+}
+
+async function cellOf(workspaceId: WorkspaceId): Promise<string> {
+  const workspaces = await withDeployment(({ database }) => allWorkspaces(database), {
+    changesNothing: true,
+    cell: HOME_CELL,
+  });
+  const cell = workspaces.find(({ id }) => id === workspaceId)?.cell;
+  if (cell === undefined) throw new Refused(`There is no workspace ${workspaceId}. See banking workspace list.`);
+  return cell;
+}
+
+/** @param cell the name of one of several databases */
+async function verify(workspaceId: WorkspaceId | undefined, cell?: string): Promise<DeploymentReport> {
+  const use = { changesNothing: true, readsBooks: true, ...(cell !== undefined && { cell }) };
   const isWhole = workspaceId === undefined;
-  return withDeployment(async ({ database }) => {
+  return withDeployment(async ({ database }, config) => {
     const ids = (await chosenWorkspaces(database, workspaceId)).map(({ id }) => id);
+    const isHome = [undefined, HOME_CELL].includes(cell ?? config.cell);
+    const directoryOf = isHome ? (await allWorkspaces(database)).map(({ id }) => id) : 'none';
     const onRange = reportRanges();
     let proven = 0;
     const onWorkspace = (id: number) => {
@@ -44,7 +92,7 @@ async function verify(workspaceId: WorkspaceId | undefined): Promise<DeploymentR
       reportProgress(`Verified the books of workspace ${id}, ${proven} of ${ids.length}.`);
     };
     const bookedWithoutOrder = await readDemoBookings(database);
-    return verifyDeployment(database, ids, { isWhole, onWorkspace, onRange, bookedWithoutOrder });
+    return verifyDeployment(database, ids, { isWhole, directoryOf, onWorkspace, onRange, bookedWithoutOrder });
   }, use);
 }
 

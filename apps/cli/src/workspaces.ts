@@ -2,6 +2,7 @@ import type { WorkspaceId } from '@banking/domain';
 import {
   addWorkspace,
   allWorkspaces,
+  workspacesHere,
   removeWorkspace,
   renameWorkspace,
   type WorkspaceRow,
@@ -26,6 +27,7 @@ import { Refused } from './refused.js';
 interface AddOptions extends ChangeOptions {
   readonly app: string;
   readonly type?: 'personal' | 'business';
+  readonly cell?: string;
 }
 
 export function addWorkspaceCommands(program: Command): void {
@@ -51,13 +53,16 @@ export function addWorkspaceCommands(program: Command): void {
       lookupOption('--app <app>', 'app that the workspace belongs to; see banking app list').makeOptionMandatory(),
     )
     .addOption(typeOption())
+    .addOption(
+      lookupOption('--cell <cell>', 'database that holds it, where there are several (home); see banking cell list'),
+    )
     .addOption(asOption())
     .addOption(jsonOption())
     .addHelpText('after', examples('banking workspace add "Harbour Shipping" --app "Harbour Treasury"'))
     .action(async (name: string, options: AddOptions) => {
-      const { app, type } = options;
+      const { app, type, cell } = options;
       const added = await withDirectory(async (database) => {
-        const id = await addWorkspace(database, actorOf(options), { app, name, type });
+        const id = await addWorkspace(database, actorOf(options), { app, name, type, cell });
         return (await allWorkspaces(database)).find((row) => row.id === id);
       });
       if (options.json) printJson(added);
@@ -73,9 +78,14 @@ export function addWorkspaceCommands(program: Command): void {
     .action(async ({ json }: { json?: boolean }) => {
       const workspaces = await withDirectory((database) => allWorkspaces(database));
       if (json) return printJson(workspaces);
+      const hasCells = workspaces.some(({ cell }) => cell !== undefined);
       printTable(
-        ['Id', 'Name', 'Type', 'App', 'Added'],
-        workspaces.map(({ id, name, type, app, createdAt }) => [id, name, type, app, createdAt]),
+        ['Id', 'Name', 'Type', 'App', ...(hasCells ? ['Cell'] : []), 'Added'],
+        workspaces.map(({ id, name, type, app, cell, createdAt }) => [
+          ...[id, name, type, app],
+          ...(hasCells ? [cell ?? ''] : []),
+          createdAt,
+        ]),
         'There are no workspaces. Add one: banking workspace add <name> --app <app>',
       );
     });
@@ -115,12 +125,15 @@ export function addWorkspaceCommands(program: Command): void {
     });
 }
 
-/** The workspaces that a command works on: all of them, or the one of `--workspace`. */
+/**
+ * The workspaces that a command works on: all of them, or the one of `--workspace`. Of several databases, those of the database that it
+ * works on.
+ */
 export async function chosenWorkspaces(
   database: Database,
   workspaceId: WorkspaceId | undefined,
 ): Promise<readonly WorkspaceRow[]> {
-  const workspaces = await allWorkspaces(database);
+  const workspaces = await workspacesHere(database);
   if (workspaceId === undefined) return workspaces;
   const chosen = workspaces.filter(({ id }) => id === workspaceId);
   if (chosen.length === 0) throw new Refused(`There is no workspace ${workspaceId}. See banking workspace list.`);

@@ -1,0 +1,90 @@
+import { addCell, addressOf } from '@banking/deployment';
+import { allCells } from '@banking/provisioning';
+import { ConfigError, connectionTo, type DeploymentConfig, HOME_CELL } from '@banking/process';
+import type { ConnectionOptions } from '@banking/postgres';
+import type { Command } from 'commander';
+import { readConfig } from './config.js';
+import { untilSignal, withDirectory } from './deployment.js';
+import { examples } from './help.js';
+import { jsonOption, lookupArgument } from './inputs.js';
+import { print, printJson, printTable, reportProgress } from './print.js';
+import { reachDatabase } from './reach-database.js';
+
+export function addCellCommands(program: Command): void {
+  const cell = program
+    .command('cell')
+    .summary('add and list the databases of the deployment')
+    .description('Manages cells. Each cell is a database that holds whole workspaces.')
+    .addHelpText('after', examples('banking cell add b', 'banking cell list'));
+
+  cell
+    .command('add')
+    .summary('make an empty database a cell')
+    .description(
+      'Makes the empty database that CELLS_FILE names a cell: schema, ids of its own and a copy of the directory. With the first ' +
+        'cell, the database of DATABASE_URL becomes home. Then start every process with CELLS_FILE. May be repeated.',
+    )
+    .addArgument(lookupArgument('<name>', 'name of the cell in CELLS_FILE'))
+    .addOption(jsonOption())
+    .addHelpText('after', examples('banking cell add b'))
+    .action(async (name: string, { json }: { json?: boolean }) => {
+      const number = await add(name);
+      if (json) printJson({ name, number });
+      else
+        print(`Cell ${name} is ready. Place workspaces in it: banking workspace add <name> --app <app> --cell ${name}`);
+    });
+
+  cell
+    .command('list')
+    .summary('list the cells')
+    .description('Lists the cells with the number of their workspaces.')
+    .addOption(jsonOption())
+    .addHelpText('after', examples('banking cell list'))
+    .action(async ({ json }: { json?: boolean }) => {
+      const cells = await withDirectory((database) => allCells(database));
+      if (json) return printJson(cells);
+      printTable(
+        ['Cell', 'Number', 'Workspaces', 'Added'],
+        cells.map(({ name, number, workspaces, createdAt }) => [name, number, workspaces, createdAt]),
+        'The deployment has one database. Add another: banking cell add <name>',
+      );
+    });
+}
+
+async function add(name: string): Promise<number> {
+  const { deployment } = readConfig();
+  const config = deployment.cells?.find((cell) => cell.name === name);
+  if (config === undefined) {
+    throw new ConfigError([
+      name === HOME_CELL
+        ? 'The database of DATABASE_URL or DATA_DIR becomes home with the first other cell. Name that one.'
+        : `CELLS_FILE has no cell "${name}". Add it with its url.`,
+    ]);
+  }
+  return untilSignal(async () => {
+    const home = await asOwner(deployment);
+    try {
+      const cell = await asOwner({ ...deployment, ...config, ownerUrl: config.ownerUrl });
+      try {
+        const { isSandbox, isSandboxStated } = deployment;
+        const homeAddress = addressOf(
+          config.homeUrl ?? deployment.ownerUrl ?? deployment.databaseUrl ?? home.connection,
+        );
+        const connections = { home: home.connection, cell: cell.connection, homeAddress };
+        return await addCell({ name, ...connections, isSandbox, isSandboxStated, log: reportProgress });
+      } finally {
+        await cell.detach();
+      }
+    } finally {
+      await home.detach();
+    }
+  });
+}
+
+/** The login that may migrate. */
+async function asOwner(
+  config: Pick<DeploymentConfig, 'databaseUrl' | 'ownerUrl' | 'dataDir' | 'cells'>,
+): Promise<{ connection: ConnectionOptions; detach(): Promise<void> }> {
+  const reached = await reachDatabase(config);
+  return config.ownerUrl === undefined ? reached : { ...reached, connection: connectionTo(config.ownerUrl) };
+}
