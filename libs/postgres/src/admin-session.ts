@@ -2,7 +2,7 @@ import { Client, escapeIdentifier as quoted } from 'pg';
 import { actAs } from './act-as-role.js';
 import { columnTypes } from './column-types.js';
 import { asConnectionFailure } from './failures.js';
-import type { ConnectionOptions } from './session-pool.js';
+import type { ConnectionOptions } from './hosts.js';
 
 /** A connection of an administrator, for SQL that no role of the service may run. */
 export interface AdminSession {

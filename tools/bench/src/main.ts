@@ -169,7 +169,9 @@ program
 program
   .command('all')
   .summary('every bench')
-  .description('Runs every bench, each in a process of its own, and prints a table in Markdown. Takes about 80 minutes.')
+  .description(
+    'Runs every bench, each in a process of its own, and prints a table in Markdown. Takes about 80 minutes.',
+  )
   .option(
     '--json <file>',
     'write machine, versions, date and figures; benches that do not run keep their figures in the file',

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { call, type Endpoint } from '../call.js';
 import type { SentOrder } from '../client-log.js';
 import type { Random } from '../random.js';
@@ -9,6 +10,8 @@ import { FUNDS, Preparation } from '../world.js';
 const PARALLEL = 50;
 /** Of each key, other bodies that are sent after it. */
 const MUTATIONS = 5;
+const TRIES_MAX = 10;
+const RETRY_AFTER_MS = 1_000;
 
 /** The order of one key is sent 50 times at once through both api processes. Then other bodies are sent with the same key. */
 export const sameKey: Scenario = {
@@ -80,7 +83,13 @@ async function sendMutated(
 ): Promise<void> {
   const api = random.below(2);
   const path = `/accounts/${accountId}/orders`;
-  const { status, body: text } = await call(endpoint, { api, method: 'POST', path, workspaceId, key, body });
+  // A service under load may refuse a request before it knows the key.
+  let response = await call(endpoint, { api, method: 'POST', path, workspaceId, key, body });
+  for (let tries = 1; response.status === 503 && tries < TRIES_MAX; tries += 1) {
+    await sleep(RETRY_AFTER_MS);
+    response = await call(endpoint, { api, method: 'POST', path, workspaceId, key, body });
+  }
+  const { status, body: text } = response;
   const reason = status === undefined ? 'no response' : String((JSON.parse(text) as { reason?: string }).reason);
   const subject = `${key} with another body`;
   const expected = '422 idempotency_key_reused';
