@@ -20,6 +20,9 @@ export function bareEnvironment(): Record<string, string> {
   return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
 }
 
+/** The database of the service of the run on another server, as `npm run versions` sets it; undefined for the embedded one. */
+export const externalDatabase = (): string | undefined => process.env['BANKING_E2E_DATABASE_URL'] || undefined;
+
 const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
 /** The browser of the tests, or undefined if none is installed. */

@@ -1,23 +1,27 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { publish } from './config.js';
+import { bankingWith } from './banking.js';
+import { externalDatabase, publish } from './config.js';
 import { bugsIn, secretsIn } from './log-lines.js';
-import { demoDataDir, RunningService } from './running-service.js';
+import { demoDataDir, newDataDir, RunningService } from './running-service.js';
 import type { PublishedService } from './service.js';
-import { readDemoIds } from './world.js';
+import { type DemoIds } from './world.js';
 
 const OUTPUT = join(__dirname, '..', 'test-output');
 
 /** For globalSetup of Jest: starts the service of the run, and publishes its address to the workers in the environment. */
 export async function startForTheRun(): Promise<{ finish(): Promise<void> }> {
-  const folder = await demoDataDir();
+  const databaseUrl = externalDatabase();
+  const folder = databaseUrl === undefined ? await demoDataDir() : await newDataDir();
+  const database =
+    databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl, SANDBOX: 'on', DEMO_DATA: 'on', WORKER: 'on' };
   const dataDir = folder.path;
   const logFile = join(OUTPUT, 'service.log');
   mkdirSync(OUTPUT, { recursive: true });
   writeFileSync(logFile, '');
   try {
-    const service = await RunningService.start({ dataDir, logFile, environment: { LOG_LEVEL: 'debug' } });
-    const world = await readDemoIds(dataDir);
+    const service = await RunningService.start({ dataDir, logFile, environment: { ...database, LOG_LEVEL: 'debug' } });
+    const world = JSON.parse(await bankingWith({ DATA_DIR: dataDir, ...database }, 'demo', '--json')) as DemoIds;
     publish(JSON.stringify({ url: service.url, world, dataDir, logFile } satisfies PublishedService));
     return {
       async finish() {

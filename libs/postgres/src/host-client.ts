@@ -14,20 +14,25 @@ export interface HostClient extends Client {
  */
 export function hostClient(current: CurrentHost, timeoutMs: number): new (config: PoolConfig) => HostClient {
   return class extends Client {
-    readonly usedHost: HostConnection;
+    // Private, because it contains the password, and a printed object must not.
+    readonly #usedHost: HostConnection;
 
     constructor(config: PoolConfig) {
       const usedHost = current.connection;
       super({ ...config, ...usedHost, connectionTimeoutMillis: timeoutMs });
       takePassword(this, usedHost);
-      this.usedHost = usedHost;
+      this.#usedHost = usedHost;
+    }
+
+    get usedHost(): HostConnection {
+      return this.#usedHost;
     }
 
     override connect(): Promise<Client>;
     override connect(onConnected: OnConnected): void;
     override connect(onConnected?: OnConnected): Promise<Client> | void {
       const connected = super.connect().catch((error: unknown) => {
-        current.leave(this.usedHost);
+        current.leave(this.#usedHost);
         throw error;
       });
       if (onConnected === undefined) return connected;

@@ -26,6 +26,9 @@ const NEW_POOL_MS = 2 * 60_000;
 const FIRST_LIFETIME_MS = 3 * 60_000;
 const LIFETIME_MS = 60 * 60_000;
 
+/** A timer may fire before its time by a part of this. */
+const EARLY_TIMER_MS = 5;
+
 /** Connections that are set up, proven and healthy. Each serves one caller at a time. */
 export class SessionPool {
   private readonly pool: Pool;
@@ -73,7 +76,7 @@ export class SessionPool {
     if (this.ended !== undefined) throw unavailable('The service is stopping.');
     const beganAtMs = performance.now();
     try {
-      const session = await this.responsiveSession(beganAtMs + this.options.acquireTimeoutMs);
+      const session = await this.responsiveSession(beganAtMs + this.options.acquireTimeoutMs - EARLY_TIMER_MS);
       const waitMs = performance.now() - beganAtMs;
       session.begin(waitMs);
       if (connectionChannel.hasSubscribers) connectionChannel.publish({ waitMs, isRefused: false });

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { escapeIdentifier as quoted } from 'pg';
+import { Client, escapeIdentifier as quoted } from 'pg';
 import { Database } from './database.js';
 import { DatabaseSetupError } from './failures.js';
 import { APP_ROLE, SCHEMA } from './names.js';
@@ -107,6 +107,22 @@ describe('a connection through a pooler', () => {
     ] as const);
 
     expect(row).toEqual({ count: 0 });
+    await pooled.end();
+  });
+
+  it('keeps the settings after DISCARD ALL, which a pooler may send between two clients', async () => {
+    await world.owner.query(fileFor(login));
+    const pooled = await open(true);
+    const before = await settingsOf(pooled);
+
+    // No database transaction may be open, so it is sent without a pipeline.
+    const client = new Client(asLogin(world.connection, login, PASSWORD));
+    await client.connect();
+    await client.query('discard all');
+    const { rows } = await client.query('select current_user as role, session_user as login');
+    await client.end();
+
+    expect(rows[0]).toEqual((before as unknown[])[0]);
     await pooled.end();
   });
 
