@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { closeSync, openSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -143,12 +144,22 @@ async function isReady(url: string): Promise<boolean> {
   }
 }
 
-/** A port that no process listens on now. */
+/** Below the ports that Linux gives to a program that asks for any free one. */
+const PORTS = [15_000, 32_000] as const;
+
+/**
+ * A port that no process listens on now. Programs that take any free port do not get it before it is used, because it is not among
+ * those that the system gives them.
+ */
 export async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const address = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('a listening server has a port');
-  return address.port;
+  for (;;) {
+    const port = randomInt(...PORTS);
+    const probe = createServer();
+    const isFree = await new Promise<boolean>((resolve) => {
+      probe.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true));
+    });
+    if (!isFree) continue;
+    await new Promise((resolve) => probe.close(resolve));
+    return port;
+  }
 }
