@@ -27,12 +27,12 @@ describe('readSecretFile', () => {
   });
 
   // The modes of systemd's credentials, of Kubernetes with and without fsGroup, and of Docker.
-  it.each([0o400, 0o440, 0o644, 0o444, 0o600, 0o640])('accepts the mode %o', (mode) => {
-    expect(readSecretFile(write('hunter2', mode))).toBe('hunter2');
+  it.each(['0400', '0440', '0644', '0444', '0600', '0640'])('accepts the mode %s', (mode) => {
+    expect(readSecretFile(write('hunter2', Number.parseInt(mode, 8)))).toBe('hunter2');
   });
 
-  it.each([0o620, 0o602, 0o666])('refuses the mode %o, with which other users may write the file', (mode) => {
-    expect(() => readSecretFile(write('hunter2', mode))).toThrow(
+  it.each(['0620', '0602', '0666'])('refuses the mode %s, with which other users may write the file', (mode) => {
+    expect(() => readSecretFile(write('hunter2', Number.parseInt(mode, 8)))).toThrow(
       new SecretFileError('can be written by other users (run chmod go-w on it)'),
     );
   });

@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { bareEnvironment } from '../config.js';
 import { Child, type OsUser } from './child.js';
 import { read, ROOT } from './deploy-files.js';
@@ -65,7 +64,6 @@ export class ComposedPostgres {
     const postgres = new ComposedPostgres(server, admin, programs, user);
     try {
       await server.matched(/database system is ready to accept connections/);
-      await postgres.ready();
       const files = {
         logins: 'deploy/postgres/logins.sql',
         'login-behind-pooler': 'libs/postgres/login-behind-pooler.sql',
@@ -97,18 +95,6 @@ export class ComposedPostgres {
 
   async stop(): Promise<void> {
     await this.server.stop('SIGINT');
-  }
-
-  private async ready(): Promise<void> {
-    while (!this.accepts()) await pause(50);
-  }
-
-  private accepts(): boolean {
-    try {
-      return this.psql('-c', 'select 1') !== '';
-    } catch {
-      return false;
-    }
   }
 }
 

@@ -2,7 +2,6 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Order } from '@banking/domain';
 import { bareEnvironment, isCi } from '../config.js';
 import type { DemoIds } from '../world.js';
@@ -33,19 +32,12 @@ const composition = readComposition();
     composed = await ComposedServices.start(composition, folder);
     calls = new HttpsCalls(composed.url, join(composed.secrets, 'ca-certificate'));
     world = JSON.parse((await composed.children.get('demo')?.succeeded()) ?? '') as DemoIds;
-    while (!(await isReady())) await pause(100);
+    expect(await calls.until(({ status }) => status === 200, '/health/ready')).toMatchObject({ status: 200 });
   }, 300_000);
   afterAll(async () => {
     await composed?.stop();
     rmSync(folder, { recursive: true, force: true });
   });
-
-  /** The proxy may not listen yet, or not yet know that the services are ready. */
-  const isReady = () =>
-    calls.call('/health/ready').then(
-      ({ status }) => status === 200,
-      () => false,
-    );
 
   async function token(): Promise<string> {
     const password = readFileSync(join(composed.secrets, 'demo-client-password'), 'utf8').trim();
@@ -84,18 +76,23 @@ const composition = readComposition();
 
     expect(placed).toMatchObject({ status: 200 });
     const path = `/accounts/${account}/orders/${(placed.body as Order).id}`;
-    for (let status; status !== 'completed'; await pause(100)) {
-      const { body } = await calls.served(path, { headers: own });
-      status = (body as Order).edges.executions?.[0]?.edges.transaction?.status;
-    }
+    const { body } = await calls.until((response) => statusOf(response.body as Order) === 'completed', path, {
+      headers: own,
+    });
+    expect(statusOf(body as Order)).toBe('completed');
   });
+
+  /** The status of the transaction of an order. A response that is no order has none. */
+  const statusOf = ({ edges }: Partial<Order>) => edges?.executions?.[0]?.edges.transaction?.status;
 
   it('spreads requests over both services', async () => {
     const own = await headers();
     const apis = ['api-1', 'api-2'].map((name) => composed.children.get(name));
     const hasServed = (api: (typeof apis)[number]) => api?.output.text.includes('"route":"/accounts"') === true;
 
-    while (!apis.every(hasServed)) expect((await calls.served('/accounts', { headers: own })).status).toBe(200);
+    const { status } = await calls.until(() => apis.every(hasServed), '/accounts', { headers: own });
+
+    expect([status, apis.map(hasServed)]).toEqual([200, [true, true]]);
   });
 
   it('uses the login of services over TLS, and no other', () => {

@@ -11,6 +11,9 @@ export interface HttpsResponse {
 /** Not executed, or of unknown outcome: a client repeats such a request with its key, so that a busy machine fails no test. */
 const RETRIED: readonly number[] = [502, 503, 504];
 
+/** For the slowest machine. */
+const LIMIT_MS = 60_000;
+
 interface Call {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -28,13 +31,27 @@ export class HttpsCalls {
     this.ca = readFileSync(caFile, 'utf8');
   }
 
-  /** Repeats a request until it is served. @throws as `call` does */
-  async served(path: string, call: Call = {}): Promise<HttpsResponse> {
+  /**
+   * Repeats a request until the response is as expected, for a minute. Returns the last one. A server that does not listen yet, or that is
+   * too busy for the connection, gives none.
+   */
+  async until(isExpected: (response: HttpsResponse) => boolean, path: string, call: Call = {}): Promise<HttpsResponse> {
+    const until = performance.now() + LIMIT_MS;
     for (;;) {
-      const response = await this.call(path, call);
-      if (!RETRIED.includes(response.status)) return response;
-      await pause(200);
+      const isOver = performance.now() > until;
+      try {
+        const response = await this.call(path, call);
+        if (isExpected(response) || isOver) return response;
+      } catch (error) {
+        if (isOver) throw error;
+      }
+      await pause(100);
     }
+  }
+
+  /** Repeats a request until it is served. */
+  async served(path: string, call: Call = {}): Promise<HttpsResponse> {
+    return this.until(({ status }) => !RETRIED.includes(status), path, call);
   }
 
   /** @throws Error of `node:https` if the server cannot be reached, or did not prove its name */
