@@ -21,7 +21,7 @@ export async function readBillOfMaterials(root) {
     const args = ['sbom', '--sbom-format=cyclonedx', '--package-lock-only', '--loglevel=error', ...WORKSPACES];
     const bill = JSON.parse(await command('npm', args, { cwd: folder }));
     bill.metadata.component.name = 'banking'; // npm takes the name of the folder
-    return bill;
+    return withoutPaths(bill);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -49,6 +49,21 @@ export function billOfArchive(bill, { version, epochS }, contained) {
     dependencies: dependencies
       .filter(({ ref }) => refs.has(ref))
       .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((one) => refs.has(one)) })),
+  };
+}
+
+/** npm 10 lists a package once for each folder that it is in, and names the folder. npm 11 lists it once. */
+function withoutPaths({ metadata, components, dependencies, ...bill }) {
+  const once = (list, key) => [...new Map(list.map((one) => [one[key], one])).values()];
+  const pathless = (component) => ({
+    ...component,
+    properties: component.properties.filter(({ name }) => name !== 'cdx:npm:package:path'),
+  });
+  return {
+    ...bill,
+    metadata: { ...metadata, component: pathless(metadata.component) },
+    components: once(components.map(pathless), 'bom-ref'),
+    dependencies: once(dependencies, 'ref'),
   };
 }
 

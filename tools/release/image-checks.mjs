@@ -1,4 +1,5 @@
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { generateKeyPairSync } from 'node:crypto';
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { spawn } from 'node:child_process';
@@ -25,7 +26,7 @@ export async function checkImage(image) {
     checkFiles(image, check);
     const settings = {
       DATABASE_URL: server.url('127.0.0.1', ''),
-      ...{ SANDBOX: 'on', DEMO_DATA: 'on', LOCAL_TOKENS: 'on', DATA_DIR: '/data' },
+      ...{ SANDBOX: 'on', DEMO_DATA: 'on' },
     };
     await checkPrograms(image, settings, check);
     return checks;
@@ -49,6 +50,8 @@ function checkFiles({ root, config }, check) {
 async function checkPrograms(image, settings, check) {
   const entry = (args) => [...image.config.Entrypoint, ...args];
   const cli = (...args) => runIn(image, entry(['apps/cli/dist/main.js', ...args]), settings);
+  /** The key that signs tokens for this check is the only file that a program writes. */
+  const localTokens = { LOCAL_TOKENS: 'on', DATA_DIR: '/data' };
 
   const written = await runIn(image, entry(['-e', "require('node:fs').writeFileSync('/app/written', '')"]), {});
   check('writes nothing to its root', /EROFS/.test(written.output), /E[A-Z]+/.exec(written.output)?.[0]);
@@ -60,7 +63,7 @@ async function checkPrograms(image, settings, check) {
   const service = await startIn(
     image,
     entry(image.config.Cmd),
-    { ...settings, PORT: port, WORKER: 'off' },
+    { ...settings, ...localTokens, PORT: port, WORKER: 'off' },
     /^Ready on /m,
   );
   const worker = await startIn(
@@ -80,7 +83,8 @@ async function checkPrograms(image, settings, check) {
     );
     check('root of the service is read-only', first.rootIsReadOnly, first.rootIsReadOnly ? 'ro' : 'rw');
 
-    const story = await cli('story', '--url', `http://127.0.0.1:${port}`);
+    const play = entry(['apps/cli/dist/main.js', 'story', '--url', `http://127.0.0.1:${port}`]);
+    const story = await runIn(image, play, { ...settings, ...localTokens });
     check('places orders, and the worker pays them out', story.exitCode === 0, `exit code ${story.exitCode}`);
     const health = image.config.Healthcheck.Test.slice(1);
     for (const [name, setting] of Object.entries({ service: { PORT: port }, worker: { HEALTH_PORT: healthPort } })) {
@@ -103,8 +107,21 @@ async function checkPrograms(image, settings, check) {
       );
     }
   }
+  await checkIdentityProvider(image, entry(image.config.Cmd), settings, check);
   const verified = await cli('verify');
   check('the books verify', verified.exitCode === 0, verified.output.trim().split('\n').at(-1));
+}
+
+/** With an identity provider, the service has no file to write. The keys of the provider are in a file, so none is called. */
+async function checkIdentityProvider(image, args, settings, check) {
+  const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const key = { ...publicKey.export({ format: 'jwk' }), kid: 'check', alg: 'RS256', use: 'sig' };
+  writeFileSync(join(image.data, 'jwks.json'), JSON.stringify({ keys: [key] }));
+  const provider = { OIDC_ISSUER: 'https://issuer.example', JWKS_FILE: '/data/jwks.json' };
+  const port = String(await freePort());
+  const service = await startIn(image, args, { ...settings, ...provider, PORT: port }, /^Ready on /m);
+  const { status } = await fetch(`http://127.0.0.1:${port}/health/ready`).finally(() => service.stop());
+  check('serves with an identity provider and no DATA_DIR', status === 200, `/health/ready ${status}`);
 }
 
 /** Runs a program of the image to its end. */
