@@ -37,7 +37,7 @@ export async function checksumLines(files) {
   const lines = [];
   for (const file of files) {
     const hash = createHash('sha256');
-    await pipeline(createReadStream(file), hash);
+    for await (const chunk of createReadStream(file)) hash.update(chunk);
     lines.push(`${hash.digest('hex')}  ${basename(file)}\n`);
   }
   return lines.join('');
