@@ -146,7 +146,7 @@ describe('a worker', () => {
     // The first verification is one of the first chores.
     let verified: unknown;
     do verified = await ready();
-    while (!(verified as object).hasOwnProperty('verification'));
+    while (!Object.hasOwn(verified as object, 'verification'));
     expect(verified).toEqual({ status: 'ok', work, verification: { ageSeconds: expect.any(Number) } });
     const insertWork = sqlStatement(
       'spec.insert_work',

@@ -18,7 +18,6 @@ export { readPayoutStop, type PayoutStop } from '@banking/payouts';
 
 // For metrics and traces
 export { orderBatchChannel, orderChannel } from './orders/order-channels.js';
-export type { OrderBatchMessage, OrderMessage } from './orders/order-channels.js';
 export { verificationChannel, type VerificationMessage } from './worker/verification-channel.js';
 
 // For operators and the demo data

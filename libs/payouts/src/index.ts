@@ -16,7 +16,7 @@ export { SandboxRail } from './sandbox-rail/sandbox-rail.js';
 export { sandboxMessage } from './sandbox-rail/messages.js';
 
 export { COUNT_OPEN_PAYOUTS, SCOPE_OPEN_PAYOUTS } from './open-payout-counts.js';
-export { networkChannel, type NetworkMessage } from './network-channel.js';
+export { networkChannel } from './network-channel.js';
 
 export * from './payout-stop.js';
 export * from './release-parked-work.js';

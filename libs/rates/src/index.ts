@@ -3,4 +3,4 @@ export { crossRate, readRateDocument } from './rate-document.js';
 export { writtenRate } from './written-rate.js';
 export { DEMO_RATES } from './demo-rate-source.js';
 export { chooseRates } from './choose-rates.js';
-export { ratesChannel, type RatesMessage } from './rates-channel.js';
+export { ratesChannel } from './rates-channel.js';

@@ -52,10 +52,11 @@ export async function serveMetrics(address: ServerAddress, measured: MeasuredPro
 
 function collect(metrics: Metrics, measured: MeasuredProcess): readonly Unsubscribe[] {
   const { isHttp, isGateway, isWorker, database } = measured;
-  collectProcess(metrics, measured);
+  const endProcess = collectProcess(metrics, measured);
   const ready = metrics.gauge('banking_ready', async () => ready.set((await measured.isReady()) ? 1 : 0));
   if (database) new DatabaseValues(metrics, database);
   return [
+    endProcess,
     ...(isHttp ? [collectHttp(metrics)] : []),
     ...(isGateway ? collectGateway(metrics) : []),
     ...(database ? [...collectDatabase(metrics, database), collectOrders(metrics), collectRates(metrics)] : []),

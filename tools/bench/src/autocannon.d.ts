@@ -16,7 +16,11 @@ declare module 'autocannon' {
       readonly url: string;
       readonly connections: number;
       /** Seconds. */
-      readonly duration: number;
+      readonly duration?: number;
+      /** Requests, instead of a duration. */
+      readonly amount?: number;
+      /** Milliseconds between samples. A run of an amount ends at one. Default 1,000. */
+      readonly sampleInt?: number;
       readonly headers?: Readonly<Record<string, string>>;
       /** Sent in turn by each connection. */
       readonly requests?: readonly Request[];

@@ -6,6 +6,7 @@ import { benchGateway } from './gateway.js';
 import { benchGrown } from './grown.js';
 import { benchLists } from './lists.js';
 import { benchMemory } from './memory.js';
+import { benchMetrics, reportMetrics } from './metrics.js';
 import { benchOrders, CASES } from './orders.js';
 import type { Result } from './request.js';
 import { benchReads } from './reads.js';
@@ -18,7 +19,7 @@ import { chartOf } from './chart.js';
 import { benchVerification, reportVerification } from './verification.js';
 
 const MISUSED = 2;
-const COMMANDS = [...BENCHES, 'all', 'table', 'chart', 'publish'];
+const COMMANDS = [...BENCHES, 'metrics', 'all', 'table', 'chart', 'publish'];
 
 function wholeFrom(least: number): (text: string) => number {
   return (text) => {
@@ -164,6 +165,23 @@ program
   .action(async ({ json, ...options }) => {
     const result = await benchVerification({ ...options, onProgress });
     process.stdout.write(`${json ? JSON.stringify(result, null, 2) : reportVerification(result)}\n`);
+  });
+
+program
+  .command('metrics')
+  .summary('cost of metrics')
+  .description(
+    'Reads and places orders over HTTP, with METRICS_PORT and a scraper and without. Prints the processor time of a request in Node. ' +
+      'Linux only.',
+  )
+  .addOption(count('--rounds', 'rounds that measure each pair', 100))
+  .addOption(count('--requests', 'requests per side and round', 1_000))
+  .addOption(count('--connections', 'concurrent connections', 16))
+  .addOption(count('--accounts', 'accounts that place the orders', 1_000))
+  .option('--json', 'print the measurement as JSON')
+  .action(async ({ json, ...options }) => {
+    const figures = await benchMetrics({ ...options, onProgress });
+    process.stdout.write(`${json ? JSON.stringify(figures, null, 2) : reportMetrics(figures)}\n`);
   });
 
 program

@@ -13,6 +13,7 @@ const TOOLS = {
   'tools/sbom.mjs': 'npm run -s sbom',
   'tools/package.mjs': 'npm run package',
   'tools/image.mjs': 'npm run image',
+  'tools/watch-files.mjs': 'npm run watch:write',
 };
 
 /** Scripts that run an installed program as it is. */

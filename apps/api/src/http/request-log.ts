@@ -26,32 +26,33 @@ export function logRequest(logger: FastifyBaseLogger, line: RequestLine): void {
 /** Logs and publishes every request that reaches a hook, after its response was sent. */
 export function logRequests(server: FastifyInstance): void {
   server.addHook('onResponse', (request: FastifyRequest & RequestContext, reply, done) => {
+    const ms = reply.elapsedTime;
     logRequest(request.log, {
       requestId: request.id,
       method: request.method,
       route: request.routeOptions.url ?? 'none',
       status: reply.statusCode,
-      ms: Math.round(reply.elapsedTime * 10) / 10,
+      ms: Math.round(ms * 10) / 10,
       userId: request.userId,
       workspaceId: request.caller?.workspaceId,
       why: request.why?.slice(0, 200),
       traceId: request.trace?.traceId,
       spanId: request.trace?.spanId,
     });
-    if (responseChannel.hasSubscribers) publishResponse(request, reply);
+    if (responseChannel.hasSubscribers) publishResponse(request, reply, ms);
     done();
   });
 }
 
-function publishResponse(request: FastifyRequest & RequestContext, reply: FastifyReply): void {
+function publishResponse(request: FastifyRequest & RequestContext, reply: FastifyReply, ms: number): void {
   const { method, reason, credentialFault } = request;
   responseChannel.publish({
     method,
     route: request.routeOptions.url ?? 'none',
     status: reply.statusCode,
-    ms: reply.elapsedTime,
+    ms,
     reason,
     credentialFault,
-    isReplay: reply.hasHeader('idempotent-replayed'),
+    isReplay: method === 'POST' && reply.hasHeader('idempotent-replayed'),
   });
 }

@@ -14,7 +14,7 @@ export function collectHttp(metrics: Metrics): Unsubscribe {
   const replays = metrics.counter('banking_idempotent_replays_total');
   return onMessage(responseChannel, ({ method, route, status, ms = 0, reason, credentialFault, isReplay }) => {
     const known = METHODS.has(method) ? method : 'other';
-    durations.observe({ method: known, route, status }, ms / 1000);
+    durations.observe(ms / 1000, known, route, status);
     // A gateway passes on any text of its upstream.
     if (reason !== undefined) refusals.inc({ reason: isRefusalReason(reason) ? reason : 'other' });
     if (credentialFault !== undefined) authenticationFailures.inc({ fault: credentialFault });

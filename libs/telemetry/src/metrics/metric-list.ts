@@ -210,28 +210,20 @@ export const METRICS = {
     [],
     'Part of the time since the last scrape in which the event loop was busy.',
   ),
-  nodejs_eventloop_lag_seconds: ofRuntime('gauge', [], 'Delay of the event loop at this scrape.'),
-  nodejs_eventloop_lag_p50_seconds: ofRuntime(
-    'gauge',
-    [],
-    'Median interval of a timer of 20 ms since the last scrape.',
-  ),
-  nodejs_eventloop_lag_p99_seconds: ofRuntime('gauge', [], '99th percentile of that interval.'),
-  nodejs_eventloop_lag_max_seconds: ofRuntime('gauge', [], 'Longest such interval.'),
-  nodejs_gc_duration_seconds: ofRuntime('histogram', ['kind'], 'Time of garbage collections.'),
-  nodejs_heap_size_used_bytes: ofRuntime('gauge', [], 'Used heap of JavaScript.'),
-  nodejs_heap_size_total_bytes: ofRuntime('gauge', [], 'Heap of JavaScript.'),
-  process_cpu_user_seconds_total: ofRuntime('counter', [], 'Processor time in the program.'),
-  process_cpu_system_seconds_total: ofRuntime('counter', [], 'Processor time in the system.'),
-  process_cpu_seconds_total: ofRuntime('counter', [], 'Processor time of the process.'),
-  process_resident_memory_bytes: ofRuntime('gauge', [], 'Resident memory.'),
-  process_start_time_seconds: ofRuntime('gauge', [], 'When the process started.'),
-  process_open_fds: ofRuntime('gauge', [], 'Open files and sockets. Linux only.'),
+  nodejs_eventloop_lag_p50_seconds: ofRuntime('gauge', 'Median interval of a timer of 20 ms since the last scrape.'),
+  nodejs_eventloop_lag_p99_seconds: ofRuntime('gauge', '99th percentile of that interval.'),
+  nodejs_eventloop_lag_max_seconds: ofRuntime('gauge', 'Longest such interval.'),
+  nodejs_heap_size_used_bytes: ofRuntime('gauge', 'Used heap of JavaScript.'),
+  nodejs_heap_size_total_bytes: ofRuntime('gauge', 'Heap of JavaScript.'),
+  process_cpu_seconds_total: ofRuntime('counter', 'Processor time of the process.'),
+  process_resident_memory_bytes: ofRuntime('gauge', 'Resident memory.'),
+  process_start_time_seconds: ofRuntime('gauge', 'When the process started.'),
+  process_open_fds: ofRuntime('gauge', 'Open files and sockets. Linux only.'),
 } as const satisfies Readonly<Record<string, Metric>>;
 
 type Rows = typeof METRICS;
 type NamesOf<Type extends Metric['type']> = {
-  [Name in keyof Rows]: Rows[Name] extends { readonly type: Type; readonly isDefault?: never } ? Name : never;
+  [Name in keyof Rows]: Rows[Name] extends { readonly type: Type } ? Name : never;
 }[keyof Rows];
 
 export type CounterName = NamesOf<'counter'>;

@@ -14,8 +14,8 @@ export interface Metric {
   readonly labels: readonly string[];
   /** The upper bounds of a histogram. */
   readonly buckets?: readonly number[];
-  /** Whether prom-client measures it by itself. */
-  readonly isDefault?: boolean;
+  /** Whether its name is the usual one for processes of Node, and not ours. */
+  readonly isUsual?: boolean;
 }
 
 export const counter = (group: Group, where: Where, labels: readonly string[], help: string) =>
@@ -32,6 +32,6 @@ export const histogram = (
   help: string,
 ) => ({ type: 'histogram', group, where, labels, buckets, help }) as const;
 
-/** Measured by prom-client. */
-export const ofRuntime = (type: Metric['type'], labels: readonly string[], help: string) =>
-  ({ type, group: 'Process', where: 'all', labels, help, isDefault: true }) as const;
+/** A metric of Node or of the process, with the name that is usual for it. */
+export const ofRuntime = <const Type extends 'counter' | 'gauge'>(type: Type, help: string) =>
+  ({ type, group: 'Process', where: 'all', labels: [], help, isUsual: true }) as const;

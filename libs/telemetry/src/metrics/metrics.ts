@@ -1,4 +1,5 @@
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Registry, type Histogram } from 'prom-client';
+import { LeanHistogram } from './lean-histogram.js';
 import { METRICS, type CounterName, type GaugeName, type HistogramName } from './metric-list.js';
 import type { Metric } from './metric.js';
 
@@ -7,8 +8,8 @@ export class Metrics {
   readonly registry = new Registry();
   private readonly registered = new Map<string, unknown>();
 
-  counter(name: CounterName): Counter {
-    return this.registeredAs(name, (options) => new Counter(options));
+  counter(name: CounterName, collect?: () => void): Counter {
+    return this.registeredAs(name, (options) => new Counter({ ...options, ...(collect && { collect }) }));
   }
 
   /** It has no value before it is set. */
@@ -21,12 +22,13 @@ export class Metrics {
     });
   }
 
-  histogram(name: HistogramName): Histogram {
-    const { buckets } = METRICS[name] as Metric;
-    return this.registeredAs(
-      name,
-      (options) => new Histogram({ ...options, ...(buckets && { buckets: [...buckets] }) }),
-    );
+  histogram(name: HistogramName): LeanHistogram {
+    return this.registeredAs(name, () => {
+      const { help, labels, buckets = [] }: Metric = METRICS[name];
+      const histogram = new LeanHistogram(name, help, labels, buckets);
+      this.registry.registerMetric(histogram as unknown as Histogram);
+      return histogram;
+    });
   }
 
   private registeredAs<T>(name: keyof typeof METRICS, make: (options: MetricOptions) => T): T {

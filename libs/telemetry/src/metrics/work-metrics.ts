@@ -14,13 +14,13 @@ export function collectWork(metrics: Metrics): readonly Unsubscribe[] {
   const rows = metrics.counter('banking_verification_rows_total');
   const lastSuccess = metrics.gauge('banking_verification_last_success_timestamp_seconds');
   return [
-    onEnd(workChannel, ({ kind, outcome = 'lost' }, seconds) => tries.observe({ kind, outcome }, seconds)),
+    onEnd(workChannel, ({ kind, outcome = 'lost' }, seconds) => tries.observe(seconds, kind, outcome)),
     onEnd(choreChannel, ({ name, error }) => {
       if (error !== undefined) choreFailures.inc({ chore: name });
     }),
     onEnd(networkChannel, ({ operation, signal, error }, seconds) => {
       const failure = signal?.aborted === true ? 'timeout' : 'failed';
-      calls.observe({ operation, outcome: error === undefined ? 'ok' : failure }, seconds);
+      calls.observe(seconds, operation, error === undefined ? 'ok' : failure);
     }),
     onMessage(verificationChannel, ({ subject, outcome, rows: count }) => {
       runs.inc({ subject, outcome });
