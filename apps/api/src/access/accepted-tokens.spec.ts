@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SignJWT, type JWTPayload } from 'jose';
 import { LOCAL_ISSUER, LocalIssuer } from '@banking/local-issuer';
+import type { CredentialFault } from './credential-fault.js';
 import { CredentialError, TokenVerifier } from './token-verifier.js';
 
 const ISSUER = 'https://login.example';
@@ -102,7 +103,7 @@ describe('an accepted token', () => {
 });
 
 describe('a refused token', () => {
-  it.each<[string, Readonly<Record<string, unknown>>, Header, string]>([
+  it.each<[string, Readonly<Record<string, unknown>>, Header, string, CredentialFault?]>([
     ['another issuer', { iss: 'https://other.example' }, {}, 'unexpected "iss" claim value'],
     ['another audience', { aud: 'other-api' }, {}, 'unexpected "aud" claim value'],
     ['another type', {}, { typ: 'JWT' }, 'unexpected "typ" JWT header value'],
@@ -112,18 +113,19 @@ describe('a refused token', () => {
     ['an empty subject', { sub: '' }, {}, 'the subject is empty'],
     ['a subject that is a number', { sub: 7 }, {}, 'the subject is empty'],
     ['an expiry with a fraction', { exp: now() + 600.5 }, {}, '"exp" is not a whole number of seconds'],
-    ['an expiry past the tolerance', { exp: now() - 31 }, {}, '"exp" claim timestamp check failed'],
+    ['an expiry past the tolerance', { exp: now() - 31 }, {}, '"exp" claim timestamp check failed', 'expired'],
     [
       'a date of issue before yesterday',
       { iat: now() - 86_500 },
       {},
       '"iat" claim timestamp check failed (too far in the past)',
+      'expired',
     ],
-  ])('has %s', async (_, claims, header, why) => {
+  ])('has %s', async (_, claims, header, why, fault = 'claim') => {
     const refusal = await verifier.subjectOf(await tokenOf(claims, header)).catch((error: unknown) => error);
 
     expect(refusal).toBeInstanceOf(CredentialError);
-    expect(refusal).toMatchObject({ name: 'CredentialError', message: why });
+    expect(refusal).toMatchObject({ name: 'CredentialError', message: why, fault });
   });
 
   it.each([
@@ -131,19 +133,22 @@ describe('a refused token', () => {
       'a key id that the issuer does not have',
       { alg: 'ES256', kid: 'other' },
       'no applicable key found in the JSON Web Key Set',
+      'unknown_key',
     ],
     [
       'a key that is too short',
       { alg: 'RS256', kid: 'short RSA' },
       'RS256 requires key modulusLength to be 2048 bits or larger',
+      'unverifiable',
     ],
-  ])('has %s', async (_, named, why) => {
+  ])('has %s', async (_, named, why, fault) => {
     const [, payload, signature] = (await tokenOf()).split('.');
     const header = Buffer.from(JSON.stringify({ ...named, typ: TOKENS.type })).toString('base64url');
 
     await expect(verifier.subjectOf([header, payload, signature].join('.'))).rejects.toMatchObject({
       name: 'CredentialError',
       message: why,
+      fault,
       cause: { message: why },
     });
   });
