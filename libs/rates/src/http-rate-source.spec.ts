@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { NOT_DATE } from '@banking/postgres/testing';
 import { HttpRateSource, type HttpRateSourceOptions } from './http-rate-source.js';
-import { ratesChannel } from './rates-channel.js';
 
 const NOON = Date.parse('2026-11-21T12:00:00Z');
 const MINUTE = 60_000;
@@ -256,24 +255,5 @@ describe('a source of rates over HTTP', () => {
     expect(asked[0]?.headers.authorization).toBe(`Basic ${Buffer.from('us er:p@ss').toString('base64')}`);
     expect(JSON.stringify([warned, rate.source])).not.toMatch(/us.?er|p@ss|p%40ss|secret/);
     expect(warned).toHaveLength(1);
-  });
-});
-
-describe('the channel of rates', () => {
-  it('publishes the date of each document, and each failure', async () => {
-    const messages: unknown[] = [];
-    const listen = (message: unknown) => void messages.push(message);
-    ratesChannel.subscribe(listen);
-    try {
-      const rates = source();
-      await rates.rateOf('USD', 'INR');
-      answer = fail;
-      nowMs += 2 * MINUTE;
-      await rates.rateOf('USD', 'INR');
-    } finally {
-      ratesChannel.unsubscribe(listen);
-    }
-
-    expect(messages).toEqual([{ asOf: '2026-11-21T11:59:00Z' }, {}]);
   });
 });

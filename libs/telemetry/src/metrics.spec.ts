@@ -1,5 +1,4 @@
 import { tracingChannel } from 'node:diagnostics_channel';
-import { Refusal } from '@banking/domain';
 import { orderBatchChannel, verificationChannel } from '@banking/operations';
 import { networkChannel } from '@banking/payouts';
 import { connectionChannel, pipelineChannel, retryChannel } from '@banking/postgres';
@@ -206,77 +205,6 @@ describe('the metrics of a process', () => {
 });
 
 const MEASURED = { app: 'api', version: '1', isHttp: true, isGateway: false, isWorker: false };
-
-describe('the metrics that are read from the database', () => {
-  const VALUES = /^banking_(work_due|work_oldest|work_parked|payouts_|verification_findings)/;
-  const valuesOf = (scraped: Readonly<Record<string, number>>) =>
-    Object.fromEntries(Object.entries(scraped).filter(([series]) => VALUES.test(series)));
-
-  it('have the values of one read, and 0 for known kinds without any', async () => {
-    await serve();
-    const [first, second] = await Promise.all([scrape(), scrape()]);
-
-    expect(valuesOf(first)).toEqual({
-      'banking_work_due{kind="execution"}': 0,
-      'banking_work_due{kind="payout"}': 3,
-      'banking_work_oldest_due_seconds{kind="execution"}': 0,
-      'banking_work_oldest_due_seconds{kind="payout"}': 61,
-      'banking_work_parked{kind="execution"}': 2,
-      'banking_work_parked{kind="payout"}': 0,
-      'banking_payouts_open{status="due"}': 0,
-      'banking_payouts_open{status="submitting"}': 0,
-      'banking_payouts_open{status="submitted"}': 5,
-      'banking_payouts_open{status="parked"}': 0,
-      'banking_payouts_oldest_seconds{status="due"}': 0,
-      'banking_payouts_oldest_seconds{status="submitting"}': 0,
-      'banking_payouts_oldest_seconds{status="submitted"}': 90,
-      'banking_payouts_oldest_seconds{status="parked"}': 0,
-      banking_payouts_stopped: 1,
-      banking_verification_findings: 4,
-    });
-    expect(valuesOf(second)).toEqual(valuesOf(first));
-    expect(pipeline).toHaveBeenCalledTimes(1);
-  });
-
-  it('are left out while the database is away, and the other metrics are not', async () => {
-    pipeline.mockRejectedValue(new Refusal('unavailable'));
-    await serve();
-
-    const scraped = await scrape();
-    expect(valuesOf(scraped)).toEqual({});
-    expect(scraped).toMatchObject({ banking_database_values_up: 0, banking_ready: 1 });
-  });
-
-  it('are read again after five seconds, and follow the database', async () => {
-    const now = jest.spyOn(performance, 'now');
-    try {
-      now.mockReturnValue(0);
-      pipeline.mockRejectedValueOnce(new Refusal('unavailable'));
-      await serve();
-      expect(await scrape()).toMatchObject({ banking_database_values_up: 0 });
-      now.mockReturnValue(4_999);
-      expect(await scrape()).toMatchObject({ banking_database_values_up: 0 });
-      now.mockReturnValue(5_001);
-      expect(await scrape()).toMatchObject({ banking_database_values_up: 1, banking_payouts_stopped: 1 });
-      pipeline.mockResolvedValue([[], [], [], [], []]);
-      now.mockReturnValue(10_003);
-      expect(await scrape()).toMatchObject({ banking_payouts_stopped: 0, 'banking_work_parked{kind="execution"}': 0 });
-      pipeline.mockRejectedValue(new Refusal('unavailable'));
-      now.mockReturnValue(15_005);
-      expect(valuesOf(await scrape())).toEqual({});
-      expect(pipeline).toHaveBeenCalledTimes(4);
-    } finally {
-      now.mockRestore();
-    }
-  });
-
-  it('are left out if the database does not respond, and the scrape ends', async () => {
-    pipeline.mockReturnValue(new Promise(() => undefined));
-    await serve();
-
-    expect(await scrape()).toMatchObject({ banking_database_values_up: 0 });
-  });
-});
 
 describe('a subscription', () => {
   it('ignores what began before it', async () => {

@@ -3,7 +3,6 @@ import { readPayoutStop, resumePayouts, type PayoutStop } from '@banking/payouts
 import { PlanProbe } from '@banking/postgres/testing';
 import { PLAN_BY_ORDER } from '../lists/plan-by-order.js';
 import { orderWorld } from '../testing/order-world.js';
-import { verificationChannel } from './verification-channel.js';
 import { ContinuousVerification, NEXT_ROWS } from './verify-continuously.js';
 
 let at: Awaited<ReturnType<typeof orderWorld>>;
@@ -55,33 +54,6 @@ describe('a run of the verification', () => {
 
     expect(await unverified()).toBe(0);
     expect(await stop()).toBeUndefined();
-  });
-
-  it('publishes its outcome, also while payouts are stopped', async () => {
-    const messages: unknown[] = [];
-    const listen = (message: unknown) => void messages.push(message);
-    verificationChannel.subscribe(listen);
-    try {
-      await verification.verifyNew();
-      await pay();
-      await verification.verifyNew();
-      await verification.verifyNext();
-      await pay();
-      await plant('update account set balance = balance + 1 where id = $1', from);
-      await verification.verifyNew();
-      await verification.verifyNew();
-    } finally {
-      verificationChannel.unsubscribe(listen);
-    }
-
-    expect(messages).toMatchObject([
-      { subject: 'new', outcome: 'proven' },
-      { subject: 'new', outcome: 'proven', rows: 1 },
-      { subject: 'account', outcome: 'proven', rows: expect.any(Number) },
-      { subject: 'transaction', outcome: 'proven', rows: expect.any(Number) },
-      { subject: 'new', outcome: 'findings', rows: 0 },
-      { subject: 'new', outcome: 'stopped', rows: 0 },
-    ]);
   });
 
   it.each([

@@ -1,0 +1,100 @@
+import { Refusal } from '@banking/domain';
+import { DatabaseValues } from './database-values.js';
+import { Metrics } from './metrics.js';
+
+const ROWS = [
+  [{ kind: 'payout', due: 3, seconds: 61 }],
+  [{ kind: 'execution', parked: 2 }],
+  [],
+  [{ status: 'submitted', payouts: 5, seconds: 90 }],
+  [{ finding_count: 4 }],
+];
+
+let pipeline: jest.Mock;
+
+beforeEach(() => {
+  pipeline = jest.fn(async () => ROWS);
+});
+
+/** Returns what scrapes: the values by series. */
+function collect(readMaxMs?: number): () => Promise<Readonly<Record<string, number>>> {
+  const metrics = new Metrics();
+  new DatabaseValues(metrics, { pipeline } as never, readMaxMs);
+  return async () => {
+    const lines = (await metrics.registry.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+    return Object.fromEntries(
+      lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]),
+    );
+  };
+}
+
+describe('the metrics that are read from the database', () => {
+  const VALUES = /^banking_(work_due|work_oldest|work_parked|payouts_|verification_findings)/;
+  const valuesOf = (scraped: Readonly<Record<string, number>>) =>
+    Object.fromEntries(Object.entries(scraped).filter(([series]) => VALUES.test(series)));
+
+  it('have the values of one read, and 0 for known kinds without any', async () => {
+    const scrape = collect();
+    const [first, second] = await Promise.all([scrape(), scrape()]);
+
+    expect(valuesOf(first)).toEqual({
+      'banking_work_due{kind="execution"}': 0,
+      'banking_work_due{kind="payout"}': 3,
+      'banking_work_oldest_due_seconds{kind="execution"}': 0,
+      'banking_work_oldest_due_seconds{kind="payout"}': 61,
+      'banking_work_parked{kind="execution"}': 2,
+      'banking_work_parked{kind="payout"}': 0,
+      'banking_payouts_open{status="due"}': 0,
+      'banking_payouts_open{status="submitting"}': 0,
+      'banking_payouts_open{status="submitted"}': 5,
+      'banking_payouts_open{status="parked"}': 0,
+      'banking_payouts_oldest_seconds{status="due"}': 0,
+      'banking_payouts_oldest_seconds{status="submitting"}': 0,
+      'banking_payouts_oldest_seconds{status="submitted"}': 90,
+      'banking_payouts_oldest_seconds{status="parked"}': 0,
+      banking_payouts_stopped: 1,
+      banking_verification_findings: 4,
+    });
+    expect(valuesOf(second)).toEqual(valuesOf(first));
+    expect(pipeline).toHaveBeenCalledTimes(1);
+  });
+
+  it('are left out while the database is away', async () => {
+    pipeline.mockRejectedValue(new Refusal('unavailable'));
+    const scrape = collect();
+
+    const scraped = await scrape();
+    expect(valuesOf(scraped)).toEqual({});
+    expect(scraped).toEqual({ banking_database_values_up: 0 });
+  });
+
+  it('are read again after five seconds, and follow the database', async () => {
+    const now = jest.spyOn(performance, 'now');
+    try {
+      now.mockReturnValue(0);
+      pipeline.mockRejectedValueOnce(new Refusal('unavailable'));
+      const scrape = collect();
+      expect(await scrape()).toMatchObject({ banking_database_values_up: 0 });
+      now.mockReturnValue(4_999);
+      expect(await scrape()).toMatchObject({ banking_database_values_up: 0 });
+      now.mockReturnValue(5_001);
+      expect(await scrape()).toMatchObject({ banking_database_values_up: 1, banking_payouts_stopped: 1 });
+      pipeline.mockResolvedValue([[], [], [], [], []]);
+      now.mockReturnValue(10_003);
+      expect(await scrape()).toMatchObject({ banking_payouts_stopped: 0, 'banking_work_parked{kind="execution"}': 0 });
+      pipeline.mockRejectedValue(new Refusal('unavailable'));
+      now.mockReturnValue(15_005);
+      expect(valuesOf(await scrape())).toEqual({});
+      expect(pipeline).toHaveBeenCalledTimes(4);
+    } finally {
+      now.mockRestore();
+    }
+  });
+
+  it('are left out if the database does not respond, and the scrape ends', async () => {
+    pipeline.mockReturnValue(new Promise(() => undefined));
+    const scrape = collect(10);
+
+    expect(await scrape()).toMatchObject({ banking_database_values_up: 0 });
+  });
+});
