@@ -154,7 +154,13 @@ async function requireNone(difference: Promise<string | undefined>): Promise<und
   if (found !== undefined) throw new Error(found);
 }
 
-const lastLines = (text: string) => text.split('\n').slice(-3).join(', ').replace(/ {2,}/g, ' ').trim();
+const lastLines = (text: string) =>
+  text
+    .split('\n')
+    .filter((line) => line !== '')
+    .slice(-4)
+    .join('; ')
+    .replace(/ {2,}/g, ' ');
 
 /** The refusal of a start is the last line of the log. */
 function explainStart(site: UpgradeSite, name: string, error: unknown): Error {
