@@ -123,6 +123,27 @@ describe('a plan', () => {
 });
 
 describe('the check of a connected process', () => {
+  it('refuses a start in which a contract migration was applied after the first check', async () => {
+    await (await openDeployment(settings())).close();
+    // Applies the last file of the baseline again, and with it a later migration of another process.
+    await administer(connection(), (client) =>
+      client.query(`
+        delete from banking.schema_migration where number = ${BASELINE};
+        create function banking.apply_later() returns trigger language plpgsql as $$
+        begin
+          insert into banking.schema_migration (number, name, sha256, phase, since)
+          values (9999, '9999-later.sql', '', 'contract', '${LATER}');
+          return null;
+        end $$;
+        create trigger later after insert on banking.schema_migration
+          for each row when (new.number = ${BASELINE}) execute function banking.apply_later()`),
+    );
+
+    const work = openDeployment(settings());
+
+    await expect(work).rejects.toThrow(`it has 9999-later.sql, after which release ${LATER} or newer is needed`);
+  });
+
   it('refuses a contract migration that was applied since its first check', async () => {
     const world = await freshDatabase();
     await checkServedSchema(world.database);
