@@ -12,6 +12,6 @@ export { type MetricsConfig, readMetrics } from './metrics-config.js';
 export { type OperatorResponse, type OperatorServer, serveOperators, type ServerAddress } from './operator-server.js';
 export { RoundRobin } from './round-robin.js';
 export { readRates, type RatesConfig } from './rates-config.js';
-export { readTracing, TRACE_SAMPLERS, type TraceSampler, type TracingConfig } from './tracing-config.js';
+export { readTracing, type TracingConfig } from './tracing-config.js';
 export { EXIT, runService, type RunningService } from './run-service.js';
 export { isLoopback, isTrustworthy } from './trustworthy-url.js';

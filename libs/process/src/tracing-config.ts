@@ -2,7 +2,7 @@ import type { EnvironmentReader } from './environment-reader.js';
 import { isTrustworthy } from './trustworthy-url.js';
 
 /** The samplers of OTEL_TRACES_SAMPLER. */
-export const TRACE_SAMPLERS = [
+const TRACE_SAMPLERS = [
   'parentbased_always_on',
   'parentbased_always_off',
   'parentbased_traceidratio',
@@ -10,7 +10,7 @@ export const TRACE_SAMPLERS = [
   'always_off',
   'traceidratio',
 ] as const;
-export type TraceSampler = (typeof TRACE_SAMPLERS)[number];
+type TraceSampler = (typeof TRACE_SAMPLERS)[number];
 
 /** Which traces a process records. Where they are sent is read by the exporter itself: OTEL_EXPORTER_OTLP_…. */
 export interface TracingConfig {
