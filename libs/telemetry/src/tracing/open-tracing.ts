@@ -28,12 +28,12 @@ export function openTracing(config: TracingConfig, report: ReportExport): Tracin
     idGenerator: ids,
     spanProcessors: [new BatchSpanProcessor(new ReportedExporter(new OTLPTraceExporter(), report))],
   });
-  const spans = new Spans(provider.getTracer('@banking/telemetry'));
+  const onFault = (error: unknown) => report({ kind: 'warning', why: error instanceof Error ? error.name : 'a fault' });
+  const spans = new Spans(provider.getTracer('@banking/telemetry'), onFault);
   for (const follow of [followDatabase, followOrders, followWork, followUpstream]) follow(spans);
   const requests = new RequestSpans(spans);
   return {
     startRequest: (request) => requests.start(request),
-    runOutside: (work) => spans.run(undefined, work),
     activeIds() {
       const { traceId, spanId } = spans.active?.spanContext() ?? {};
       return traceId === undefined || spanId === undefined ? undefined : { traceId, spanId };

@@ -35,7 +35,11 @@ export class Spans {
   /** Recorded spans without a parent in this process that have not ended. */
   private open = 0;
 
-  constructor(private readonly tracer: Tracer) {}
+  /** @param onFault receives an error of the recording, which must not end a process that moves money: Node would end it */
+  constructor(
+    private readonly tracer: Tracer,
+    private readonly onFault: (error: unknown) => void = () => undefined,
+  ) {}
 
   /** The active span. A connection may be in the context of an earlier request, whose span has ended. */
   get active(): Span | undefined {
@@ -89,15 +93,24 @@ export class Spans {
   /** Makes spans of the messages of a channel, until `unfollow`. */
   follow<M extends object>(channel: TracingChannel<unknown, M>, { start, complete }: SpansOfChannel<M>): void {
     const begin = (message: M): Span | undefined => {
-      const started = start(message);
-      if (!('own' in started)) return started.other;
-      this.keep(message, started.own);
-      return started.own;
+      try {
+        const started = start(message);
+        if (!('own' in started)) return started.other;
+        this.keep(message, started.own);
+        return started.own;
+      } catch (error) {
+        this.onFault(error);
+        return this.active;
+      }
     };
     const end = (message: M & { readonly error?: unknown }) => {
       const span = this.known.get(message);
       if (span === undefined) return;
-      complete?.(span, message);
+      try {
+        complete?.(span, message);
+      } catch (error) {
+        this.onFault(error);
+      }
       if (this.roots.has(span)) this.endRoot(span);
       else span.end();
     };

@@ -41,8 +41,6 @@ export interface RequestTrace extends TraceIds {
 export interface Tracing {
   /** Begins the span of a request. It continues the trace that its headers name. */
   startRequest(request: ReceivedRequest): RequestTrace;
-  /** Runs work that belongs to no trace. */
-  runOutside<T>(work: () => T): T;
   /** The ids of the active span, which is recorded. A new object for each call. */
   activeIds(): TraceIds | undefined;
   /** The headers by which another service continues the active trace, or that of this request if it is not recorded. */
