@@ -1,6 +1,7 @@
 import { isOperatorError } from '@banking/deployment';
 import type { PayoutStop } from '@banking/operations';
 import { ConfigError, createLogger, ExpiringCache, runService, type RunningService } from '@banking/process';
+import { chooseRates } from '@banking/rates';
 import { logExport, startTracing } from '@banking/telemetry/tracing';
 import { readConfig } from './config.js';
 import { type HealthSource, readiness, serveHealth } from './health-server.js';
@@ -23,7 +24,17 @@ async function start(): Promise<RunningService> {
   const { deployment: settings, rates, health: address, metrics: metricsAddress, ...config } = readConfig();
   const tracing = await startTracing(config.tracing, (event) => logExport(event, log));
   log = createLogger(config.logging, tracing && (() => ({ ...tracing.activeIds() })));
-  const workers = await openWorkers({ deployment: settings, rates, log });
+  const warn = (line: string) => log.warn(line);
+  const sandbox = settings.isSandbox;
+  const deployment = await openDeployment({
+    ...settings,
+    ownerUrl: undefined,
+    isService: true,
+    prepare: false,
+    log: (line) => log.info(line),
+    warn,
+  });
+  let readStatus: HealthSource['readStatus'] = () => Promise.reject(new Error('the worker has not started'));
   const stops = new ExpiringCache<PayoutStop | undefined>({
     entriesMax: 1,
     ttlMs: STOP_TTL_MS,
@@ -48,6 +59,7 @@ async function start(): Promise<RunningService> {
       await health?.close();
       await metrics?.close();
       verification.close();
+      await deployment.close();
       await tracing?.close(FLUSH_MS);
     },
   };

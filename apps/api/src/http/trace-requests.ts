@@ -10,8 +10,7 @@ export function traceRequests(server: FastifyInstance, tracing: Tracing): void {
   server.addHook('onRequest', (request: FastifyRequest & RequestContext, reply, done) => {
     const { method, id: requestId, headers, routeOptions } = request;
     const route = routeOptions.url;
-    // The connection may be in the context of an earlier request.
-    if (route?.startsWith(HEALTH)) return tracing.runOutside(done);
+    if (route?.startsWith(HEALTH)) return done();
     const trace = tracing.startRequest({ method, route, requestId, headers });
     request.trace = trace;
     // Without a response there is no hook, because the caller has disconnected.
@@ -24,8 +23,4 @@ export function traceRequests(server: FastifyInstance, tracing: Tracing): void {
     );
     return trace.run(done);
   });
-  // Fastify continues after the body in the context of the connection.
-  server.addHook('preValidation', ({ trace }: FastifyRequest & RequestContext, _reply, done) =>
-    trace === undefined ? done() : trace.run(done),
-  );
 }
