@@ -131,23 +131,27 @@ describe('benchmark command', () => {
     expect(share).toBeLessThan(1);
   }, 120_000);
 
-  it('measures the processor time of a request with metrics and without', () => {
-    const little = ['--rounds', '1', '--requests', '20', '--connections', '2', '--accounts', '4'];
+  it.each(['metrics', 'traces'])(
+    'measures the processor time of a request with %s and without',
+    (part) => {
+      const little = ['--rounds', '1', '--requests', '20', '--connections', '2', '--accounts', '4'];
 
-    const { status, stdout, stderr } = bench('metrics', ...little, '--json');
+      const { status, stdout, stderr } = bench(part, ...little, '--json');
 
-    expect({ status, stderr: status === 0 ? '' : stderr }).toEqual({ status: 0, stderr: '' });
-    const figures = JSON.parse(stdout) as { name: string; with: { median: number }; without: { median: number } }[];
-    expect(figures.map(({ name }) => name)).toEqual([
-      'GET /products',
-      'GET /transfers/{transferId}',
-      'POST /accounts/{accountId}/orders',
-    ]);
-    for (const figure of figures) {
-      expect(figure.with.median).toBeGreaterThan(0);
-      expect(figure.without.median).toBeGreaterThan(0);
-    }
-  }, 120_000);
+      expect({ status, stderr: status === 0 ? '' : stderr }).toEqual({ status: 0, stderr: '' });
+      const figures = JSON.parse(stdout) as { name: string; with: { median: number }; without: { median: number } }[];
+      expect(figures.map(({ name }) => name)).toEqual([
+        'GET /products',
+        'GET /transfers/{transferId}',
+        'POST /accounts/{accountId}/orders',
+      ]);
+      for (const figure of figures) {
+        expect(figure.with.median).toBeGreaterThan(0);
+        expect(figure.without.median).toBeGreaterThan(0);
+      }
+    },
+    120_000,
+  );
 
   it('runs benches in processes of their own and writes their figures, from which table and chart are made', () => {
     const folder = mkdtempSync(join(tmpdir(), 'bench-spec-'));

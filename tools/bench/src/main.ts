@@ -16,10 +16,11 @@ import { benchSettled } from './settled.js';
 import { readSummary } from './summary.js';
 import { tableOf } from './table.js';
 import { chartOf } from './chart.js';
+import { benchTraces, reportTraces } from './traces.js';
 import { benchVerification, reportVerification } from './verification.js';
 
 const MISUSED = 2;
-const COMMANDS = [...BENCHES, 'metrics', 'all', 'table', 'chart', 'publish'];
+const COMMANDS = [...BENCHES, 'metrics', 'traces', 'all', 'table', 'chart', 'publish'];
 
 function wholeFrom(least: number): (text: string) => number {
   return (text) => {
@@ -182,6 +183,24 @@ program
   .action(async ({ json, ...options }) => {
     const figures = await benchMetrics({ ...options, onProgress });
     process.stdout.write(`${json ? JSON.stringify(figures, null, 2) : reportMetrics(figures)}\n`);
+  });
+
+program
+  .command('traces')
+  .summary('cost of traces')
+  .description(
+    'Reads and places orders over HTTP, with traces and without. Prints the processor time of a request in Node. Linux only.',
+  )
+  .addOption(count('--rounds', 'rounds that measure each pair', 100))
+  .addOption(count('--requests', 'requests per side and round', 1_000))
+  .addOption(count('--connections', 'concurrent connections', 16))
+  .addOption(count('--accounts', 'accounts that place the orders', 1_000))
+  .addOption(count('--percent', 'percentage of the traces that is recorded', 1))
+  .option('--json', 'print the measurement as JSON')
+  .action(async ({ json, percent, ...options }) => {
+    const ratio = percent / 100;
+    const figures = await benchTraces({ ...options, ratio, onProgress });
+    process.stdout.write(`${json ? JSON.stringify(figures, null, 2) : reportTraces(figures, ratio)}\n`);
   });
 
 program

@@ -17,6 +17,13 @@ export interface MetricsOptions {
   readonly onProgress: (line: string) => void;
 }
 
+/** What the measured service has and the other one does not. */
+export interface MeasuredPart {
+  readonly settings: Readonly<Record<string, string>>;
+  /** Ends what runs beside the service. */
+  stop(): Promise<void>;
+}
+
 /** The processor time of a request with metrics, compared with the same service without. */
 export interface MetricsFigure {
   readonly name: string;
@@ -33,22 +40,32 @@ const SAMPLE = 100;
 const SAMPLE_MS = 50;
 const WARM_UP_ROUNDS = 10;
 
+/** Measures what metrics cost: the measured service has `METRICS_PORT` and a scraper. */
+export function benchMetrics(options: MetricsOptions): Promise<readonly MetricsFigure[]> {
+  return benchPart(options, async () => {
+    const port = await freePort();
+    const scraping = setInterval(() => void scrape(port), SCRAPE_MS);
+    return { settings: { METRICS_PORT: String(port) }, stop: async () => clearInterval(scraping) };
+  });
+}
+
 /**
- * Measures what metrics cost: two services on one database, one of them with `METRICS_PORT` and a scraper. Rounds are short and
+ * Measures what a part of the service costs: two services on one database, one of them with the part. Rounds are short and
  * alternate, and processor time is counted in nanoseconds, so that other programs on the machine disturb both sides alike. Linux only.
  */
-export function benchMetrics(options: MetricsOptions): Promise<readonly MetricsFigure[]> {
+export function benchPart(
+  options: MetricsOptions,
+  open: () => Promise<MeasuredPart>,
+): Promise<readonly MetricsFigure[]> {
   return inWorkshop(async ({ folder, runs }) => {
     const { accounts, rounds, onProgress } = options;
     const dataDir = folder('metrics');
     onProgress(`A database with ${accounts} accounts`);
     const payers = await makePayers(dataDir, { accounts, workspaces: 1 });
     const transfers = await transferPaths(dataDir);
-    const port = await freePort();
-    const measured = runs(await startService(dataDir, { name: 'with', settings: { METRICS_PORT: String(port) } }));
+    const { settings } = runs(await open());
+    const measured = runs(await startService(dataDir, { name: 'with', settings }));
     const plain = runs(await startService(dataDir, { name: 'without' }));
-    const scraping = setInterval(() => void scrape(port), SCRAPE_MS);
-    runs({ stop: async () => clearInterval(scraping) });
 
     const reading = (paths: readonly string[]) => () => paths.map((path) => ({ path }));
     const loads: Readonly<Record<string, (target: BenchTarget) => readonly autocannon.Request[]>> = {
@@ -105,8 +122,9 @@ async function microsPerRequest(
 const nanosOf = (pid: number): number => Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]);
 
 async function scrape(port: number): Promise<void> {
-  const response = await fetch(`http://127.0.0.1:${port}/metrics`);
-  await response.arrayBuffer();
+  // Refused until the service listens.
+  const response = await fetch(`http://127.0.0.1:${port}/metrics`).catch(() => undefined);
+  await response?.arrayBuffer();
 }
 
 /** The figures as text. */
