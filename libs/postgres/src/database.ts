@@ -1,14 +1,14 @@
-import { asCommitInDoubt, asUnavailable, isReadOnlyServer, isStalePlan } from './failures.js';
+import { asCommitInDoubt } from './failures.js';
 import type { ConnectionOptions } from './hosts.js';
-import type { PipelineResults } from './pipeline-results.js';
 import { type BindScope, type RlsScope, scopeBinder } from './rls-scope.js';
-import type { Session } from './session.js';
+import { ReplicaReads, type ReplicaOptions } from './replica-reads.js';
 import { retryConflicts } from './retry-conflicts.js';
 import { CoalescedReads } from './coalesced-reads.js';
-import { SessionPool, type PoolStats } from './session-pool.js';
+import { SessionPool, type PoolOptions, type PoolStats } from './session-pool.js';
 import { LOCK_TIMEOUT_MS, STATEMENT_TIMEOUT_MS } from './session-settings.js';
 import { bind, sqlStatement, type BoundStatement, type RowsOfEach } from './sql-statement.js';
 import { SessionTx, type DbTransaction } from './db-transaction.js';
+import { sendPipeline, useSession } from './use-session.js';
 
 export interface DatabaseOptions {
   readonly connection: ConnectionOptions;
@@ -39,6 +39,8 @@ export interface DatabaseOptions {
   readonly applicationName?: string;
   /** Receives the error of a connection that breaks while it is idle; for the log. */
   readonly onError?: (error: Error) => void;
+  /** Where `readPipeline` may read. Default: nowhere else. */
+  readonly replica?: ReplicaOptions | undefined;
 }
 
 const ping = bind(sqlStatement('ping', 'select 1'));
@@ -55,11 +57,12 @@ export class Database {
   private constructor(
     private readonly pool: SessionPool,
     private readonly bindScope: BindScope,
+    private readonly replicaReads: ReplicaReads | undefined,
   ) {
     this.coalescedReads = new CoalescedReads({
       bindScope,
       isBusy: () => pool.isBusy,
-      sendWhenFree: (calls) => this.send(calls),
+      sendWhenFree: (calls) => sendPipeline(pool, calls),
       sendAlone: async (scope, bound) => (await this.pipeline(scope, [bound]))[0] as Record<string, unknown>[],
     });
   }
@@ -72,8 +75,7 @@ export class Database {
    */
   static async open(options: DatabaseOptions): Promise<Database> {
     const isPooled = options.isPooled ?? false;
-    const pool = new SessionPool({
-      connection: options.connection,
+    const settings = {
       isPooled,
       role: options.role,
       schema: options.schema,
@@ -85,12 +87,16 @@ export class Database {
       nameStatements: options.nameStatements ?? !isPooled,
       applicationName: options.applicationName ?? 'banking',
       onError: options.onError ?? (() => undefined),
-    });
-    const database = new Database(pool, scopeBinder(options.scopeFunction));
+    };
+    const pool = new SessionPool({ ...settings, connection: options.connection });
+    const bindScope = scopeBinder(options.scopeFunction);
+    const replicaReads = options.replica && openReplicaReads(pool, settings, bindScope, options.replica);
+    const database = new Database(pool, bindScope, replicaReads);
     try {
       await database.ping();
+      await database.replicaReads?.connect();
     } catch (error) {
-      await pool.end();
+      await database.end();
       throw error;
     }
     return database;
@@ -111,7 +117,7 @@ export class Database {
     scope: RlsScope,
     bound: T,
   ): Promise<RowsOfEach<T>> {
-    const { rows } = await retryConflicts(() => this.send([this.bindScope(scope), ...bound]));
+    const { rows } = await retryConflicts(() => sendPipeline(this.pool, [this.bindScope(scope), ...bound]));
     return rows.slice(1) as RowsOfEach<T>;
   }
 
@@ -122,8 +128,21 @@ export class Database {
    * @throws as `pipeline` does; nothing has happened.
    */
   async write<const T extends readonly BoundStatement<unknown>[]>(scope: RlsScope, bound: T): Promise<RowsOfEach<T>> {
-    const { rows } = await retryConflicts(() => this.send([this.bindScope(scope), ...bound], asCommitInDoubt));
+    const calls = [this.bindScope(scope), ...bound];
+    const { rows } = await retryConflicts(() => sendPipeline(this.pool, calls, asCommitInDoubt));
     return rows.slice(1) as RowsOfEach<T>;
+  }
+
+  /**
+   * Sends reads as `pipeline` does, for lists that need not be read on the primary. A replica may answer, with nothing less than what was
+   * committed when the read began. Each statement has a snapshot of its own.
+   */
+  async readPipeline<const T extends readonly BoundStatement<unknown>[]>(
+    scope: RlsScope,
+    bound: T,
+  ): Promise<RowsOfEach<T>> {
+    const rows = await this.replicaReads?.read(scope, bound);
+    return rows === undefined ? this.pipeline(scope, bound) : (rows as RowsOfEach<T>);
   }
 
   /** Sends one statement as `pipeline` does. Returns its first row, if there is one. */
@@ -162,12 +181,12 @@ export class Database {
 
   /** Proves that a connection is available and answers. @throws Refusal `unavailable`. */
   async ping(): Promise<void> {
-    await this.send([ping]);
+    await sendPipeline(this.pool, [ping]);
   }
 
   /** Closes the connections as their users finish. May be called again. */
   async end(): Promise<void> {
-    await this.pool.end();
+    await Promise.all([this.pool.end(), this.replicaReads?.end()]);
   }
 
   stats(): PoolStats {
@@ -175,7 +194,7 @@ export class Database {
   }
 
   private async attempt<T>(scope: RlsScope, work: (tx: DbTransaction) => Promise<T>, snapshot: boolean): Promise<T> {
-    return this.withSession(async (session) => {
+    return useSession(this.pool, async (session) => {
       const tx = new SessionTx(session, this.bindScope(scope), snapshot);
       try {
         return await work(tx);
@@ -184,30 +203,12 @@ export class Database {
       }
     });
   }
-
-  /** Sends a pipeline outside of a database transaction of ours. @param calls a function is called when a connection is free */
-  private send(
-    calls: readonly BoundStatement<unknown>[] | (() => readonly BoundStatement<unknown>[]),
-    failureOf = (error: unknown) => error,
-  ): Promise<PipelineResults> {
-    return this.withSession(async (session) => {
-      const sent = typeof calls === 'function' ? calls() : calls;
-      const results = await session.send(sent).catch((error: unknown) => Promise.reject(failureOf(error)));
-      if (session.transactionStatus !== 'I') throw new Error('a pipeline left a database transaction open');
-      return results;
-    });
-  }
-
-  private async withSession<T>(use: (session: Session) => Promise<T>): Promise<T> {
-    const session = await this.pool.acquire();
-    try {
-      return await use(session);
-    } catch (error) {
-      const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-      if ([error, cause].some((one) => isStalePlan(one) || isReadOnlyServer(one))) this.pool.renew();
-      throw asUnavailable(error);
-    } finally {
-      this.pool.release(session);
-    }
-  }
 }
+
+const openReplicaReads = (
+  pool: SessionPool,
+  settings: Omit<PoolOptions, 'connection'>,
+  bindScope: BindScope,
+  replica: ReplicaOptions,
+): ReplicaReads =>
+  new ReplicaReads(settings, bindScope, { send: async (call) => (await sendPipeline(pool, [call])).rows[0] ?? [] }, replica);

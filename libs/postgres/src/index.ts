@@ -8,6 +8,7 @@ export { bind, sqlStatement, type BoundStatement, type RowsOfEach, type SqlState
 // The database
 export { Database, type DatabaseOptions } from './database.js';
 export type { ConnectionOptions } from './hosts.js';
+export type { ReplicaOptions } from './replica-reads.js';
 export type { DbTransaction } from './db-transaction.js';
 export { bisect } from './bisect.js';
 export { BatchedCalls } from './batched-calls.js';

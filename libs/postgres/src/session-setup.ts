@@ -7,6 +7,7 @@ import {
   type QueryResult,
 } from 'pg';
 import { DatabaseSetupError, READ_ONLY_SERVER } from './failures.js';
+import { mistakeInReplica, REPLICA_STATE, type ClusterIdentity, type ReplicaState } from './replica-identity.js';
 import { loginSettingsSql, missingSettingsSql, setSessionSql, type SettingsOfSessions } from './session-settings.js';
 import { SQLSTATE } from './sqlstate.js';
 
@@ -18,6 +19,8 @@ export interface SessionSettings extends SettingsOfSessions {
   /** Roles with more rights that the login must not be able to take on. Without it the login may have any rights. */
   readonly forbiddenRoles?: readonly string[] | undefined;
   readonly applicationName: string;
+  /** The primary of which the server must be a replica. Without it the server is the primary. */
+  readonly replicaOf?: ClusterIdentity | undefined;
   /** How long the whole round trip may take. */
   readonly setupTimeoutMs: number;
 }
@@ -42,6 +45,8 @@ interface SessionState {
   readonly reachable: string | null;
   /** Whether the role can make schemas or temporary tables; false where no role is forbidden. */
   readonly creates: boolean;
+  /** Null unless the server must be a replica. */
+  readonly replica: ReplicaState | null;
 }
 
 const VERSION_MIN = 150_000;
@@ -62,8 +67,10 @@ const PREDEFINED_ROLES = ['pg_write_all_data', 'pg_execute_server_program', 'pg_
 export function sessionSetup(settings: SessionSettings): (client: ClientBase) => Promise<void> {
   const { role, applicationName, isPooled } = settings;
   const setSql = isPooled ? '' : `${setSessionSql(role, applicationName, settings)}; `;
+  // A replica that has been promoted would accept writes.
+  const readOnlySql = settings.replicaOf === undefined ? '' : 'set default_transaction_read_only = on; ';
   const query = {
-    text: `${setSql}${sessionStateSql(settings)}`,
+    text: `${setSql}${readOnlySql}${sessionStateSql(settings)}`,
     query_timeout: settings.setupTimeoutMs,
   } as QueryConfig;
   return async (client) => {
@@ -77,15 +84,16 @@ export function sessionSetup(settings: SessionSettings): (client: ClientBase) =>
       .map((result) => (result as QueryResult<SessionState>).rows[0])
       .at(-1);
     if (state === undefined) throw new Error('the server did not answer the questions of the session setup');
-    if (state.read_only) throw new Error(READ_ONLY_SERVER);
-    const mistake = mistakeInSettings(state, settings) ?? mistakeInSetup(state);
+    if (state.read_only && settings.replicaOf === undefined) throw new Error(READ_ONLY_SERVER);
+    const mistake =
+      mistakeInSettings(state, settings) ?? mistakeInServer(state, settings.replicaOf) ?? mistakeInRole(state);
     if (mistake !== undefined) throw new DatabaseSetupError(mistake);
   };
 }
 
 /** `owned` is a table whose definition our role could change. */
 function sessionStateSql(settings: SessionSettings): string {
-  const { schema, forbiddenRoles, isPooled } = settings;
+  const { schema, forbiddenRoles, isPooled, replicaOf } = settings;
   return `
     select ${isPooled ? missingSettingsSql(settings.role, settings) : `'{}'::text[]`} as missing,
            current_setting('transaction_read_only') = 'on' as read_only,
@@ -102,7 +110,8 @@ function sessionStateSql(settings: SessionSettings): string {
              limit 1) as owned,
            session_user as login, current_database() as database,
            ${forbiddenRoles === undefined ? 'null' : reachableSql(forbiddenRoles)} as reachable,
-           ${forbiddenRoles === undefined ? 'false' : `has_database_privilege(current_database(), 'create, temporary')`} as creates
+           ${forbiddenRoles === undefined ? 'false' : `has_database_privilege(current_database(), 'create, temporary')`} as creates,
+           ${replicaOf === undefined ? 'null::json' : REPLICA_STATE} as replica
       from pg_roles
      where rolname = current_user`;
 }
@@ -131,9 +140,10 @@ function mistakeInSettings({ missing, login }: SessionState, settings: SessionSe
   );
 }
 
-function mistakeInSetup(state: SessionState): string | undefined {
-  const { role } = state;
+/** A replica commits nothing, so its settings of commits do not matter. */
+function mistakeInServer(state: SessionState, replicaOf: ClusterIdentity | undefined): string | undefined {
   if (state.version < VERSION_MIN) return `PostgreSQL 15 or newer is needed; this server is ${state.version}.`;
+  if (state.replica !== null && replicaOf !== undefined) return mistakeInReplica(state.replica, replicaOf);
   if (state.fsync !== 'on') return 'Committed money could be lost in a crash: set fsync = on on the server.';
   if (state.full_page_writes !== 'on') {
     return 'Committed money could be lost in a crash: set full_page_writes = on on the server.';
@@ -141,6 +151,11 @@ function mistakeInSetup(state: SessionState): string | undefined {
   if (state.synchronous_commit === 'off') {
     return 'Committed money could be lost in a crash: set synchronous_commit = on for the server, the database and the login.';
   }
+  return undefined;
+}
+
+function mistakeInRole(state: SessionState): string | undefined {
+  const { role } = state;
   if (state.superuser) {
     return `The role "${role}" is a superuser, which row-level security does not bind: connect as another role, or let the connection take on the app's role.`;
   }

@@ -1,1 +1,2 @@
+export { ReplicaServer } from './replica-server.js';
 export { TlsServer } from './tls-server.js';

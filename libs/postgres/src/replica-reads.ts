@@ -1,0 +1,157 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { BatchedCalls } from './batched-calls.js';
+import { ReplicaConnection, type OpenReplica } from './replica-connection.js';
+import { readIdentity, type ClusterIdentity } from './replica-identity.js';
+import type { ConnectionOptions } from './hosts.js';
+import type { BindScope, RlsScope } from './rls-scope.js';
+import type { PoolOptions } from './session-pool.js';
+import type { BoundStatement } from './sql-statement.js';
+import { isShownByPrimary, positionOf, readPosition, readsAfter, readsOf, type WalPosition } from './wal-position.js';
+
+/** A streaming replica for reads. */
+export interface ReplicaOptions {
+  readonly connection: ConnectionOptions;
+  /** Called when reads move to the replica, or back to the primary with the reason. */
+  readonly onChange?: ((isUsed: boolean, reason?: string) => void) | undefined;
+  /** The time in milliseconds, for specs. Default: of this process. */
+  readonly nowMs?: () => number;
+}
+
+/** Reads of the primary, which says what the replica must have. */
+export interface Primary {
+  readonly send: (call: BoundStatement<unknown>) => Promise<readonly Record<string, unknown>[]>;
+}
+
+/** The delays before the tries of a read on a replica that is behind, and of the comparison with the primary: 18 ms in all. */
+const DELAYS_MS = [0, 2, 4, 12] as const;
+/** For how long the primary reads without a try after a replica was behind for all of them. */
+const BEHIND_MS = 1_000;
+/** For how long a replica is behind before that is reported. */
+const BEHIND_REPORT_MS = 10_000;
+/** Limits on the replica: the primary reads after them, and the caller waits for both. */
+const LIMITS = { acquireTimeoutMs: 1_000, statementTimeoutMs: 1_000, lockTimeoutMs: 200 };
+/** Positions are the same for all callers, so that one statement serves as many as wait. */
+const CALLERS_MAX = 10_000;
+
+/**
+ * Reads on a streaming replica that are as current as reads of the primary.
+ *
+ * A read asks the primary first how far its log is, in a statement that all reads share that arrived before it was sent. The replica is
+ * read if it has replayed that much. Every commit that was acknowledged before the read, by any process, is in its result.
+ */
+export class ReplicaReads {
+  private readonly replica: ReplicaConnection;
+  private readonly positions: BatchedCalls<undefined, WalPosition>;
+  private behindUntilMs = -Infinity;
+  private behindSinceMs: number | undefined;
+  private reported: 'used' | 'away' | 'behind' | undefined;
+
+  constructor(
+    pool: Omit<PoolOptions, 'connection'>,
+    private readonly bindScope: BindScope,
+    primary: Primary,
+    private readonly options: ReplicaOptions,
+  ) {
+    const { connection, nowMs } = options;
+    this.positions = new BatchedCalls(async (calls) => {
+      // Not a DatabaseError: the statement is the same for all callers, so that none is tried alone.
+      const failed = (cause: unknown) => Promise.reject(new Error('the primary gave no position', { cause }));
+      const [row] = await primary.send(readPosition).catch(failed);
+      const position = positionOf(row as { lsn: string; timeline: string; snapshot: string });
+      return calls.map(() => position);
+    }, CALLERS_MAX);
+    this.replica = new ReplicaConnection({
+      pool: { ...pool, ...LIMITS, isPooled: false, connection },
+      identify: async () => (await primary.send(readIdentity))[0] as unknown as ClusterIdentity,
+      onOpen: () => this.report('used'),
+      onClose: (reason) => this.report('away', reason),
+      nowMs,
+    });
+  }
+
+  /** Tries to connect. Never throws. */
+  connect(): Promise<void> {
+    return this.replica.connect();
+  }
+
+  end(): Promise<void> {
+    return this.replica.end();
+  }
+
+  /**
+   * Reads on the replica.
+   *
+   * @returns the rows of each statement; undefined if the primary must read, because the replica is away or behind, or failed
+   */
+  async read(
+    scope: RlsScope,
+    bound: readonly BoundStatement<unknown>[],
+  ): Promise<readonly Record<string, unknown>[][] | undefined> {
+    const replica = this.replica.current();
+    if (replica === undefined || this.nowMs() < this.behindUntilMs) return undefined;
+    try {
+      const position = await this.positions.call(undefined);
+      if (position.timeline !== replica.identity.timeline) {
+        this.replica.leave(replica, 'the primary has changed its timeline, as after a failover');
+        return undefined;
+      }
+      return await this.readAfter(replica, position, [this.bindScope(scope), ...bound]);
+    } catch {
+      // The primary reads, and reports an error that is not one of the replica.
+      return undefined;
+    }
+  }
+
+  private async readAfter(
+    replica: OpenReplica,
+    position: WalPosition,
+    bound: readonly BoundStatement<unknown>[],
+  ): Promise<readonly Record<string, unknown>[][] | undefined> {
+    for (const delayMs of DELAYS_MS) {
+      if (delayMs > 0) await pause(delayMs);
+      const { isReplica, isCurrent, rows, snapshot } = readsOf(
+        (await this.replica.send(replica, readsAfter(position, bound))).rows,
+      );
+      if (!isReplica) {
+        this.replica.leave(replica, 'the server is no replica any more: it was promoted');
+        return undefined;
+      }
+      if (!isCurrent) continue;
+      this.behindSinceMs = undefined;
+      this.report('used');
+      return (await this.waitUntilShown(position, snapshot)) ? rows.slice(1) : undefined;
+    }
+    this.noteBehind();
+    return undefined;
+  }
+
+  /** Waits until the primary shows all that the replica has shown, which is usually so at once. */
+  private async waitUntilShown(before: WalPosition, seen: Parameters<typeof isShownByPrimary>[2]): Promise<boolean> {
+    if (isShownByPrimary(before.snapshot, before.snapshot, seen)) return true;
+    for (const delayMs of DELAYS_MS) {
+      if (delayMs > 0) await pause(delayMs);
+      const { snapshot } = await this.positions.call(undefined);
+      if (isShownByPrimary(snapshot, before.snapshot, seen)) return true;
+    }
+    return false;
+  }
+
+  private noteBehind(): void {
+    const now = this.nowMs();
+    this.behindUntilMs = now + BEHIND_MS;
+    this.behindSinceMs ??= now;
+    if (now - this.behindSinceMs >= BEHIND_REPORT_MS) {
+      this.report('behind', `the replica has been behind for more than ${BEHIND_REPORT_MS / 1_000} seconds`);
+    }
+  }
+
+  private report(state: 'used' | 'away' | 'behind', reason?: string): void {
+    if (this.reported === state) return;
+    this.reported = state;
+    this.options.onChange?.(state === 'used', reason);
+  }
+
+  private nowMs(): number {
+    return (this.options.nowMs ?? (() => performance.now()))();
+  }
+}
