@@ -29,6 +29,8 @@ async function start(): Promise<RunningService> {
   const deployment = await openDeployment({
     ...settings,
     ownerUrl: undefined,
+    // A worker reads no lists.
+    replicaUrl: undefined,
     isService: true,
     prepare: false,
     log: (line) => log.info(line),

@@ -13,6 +13,7 @@ import {
   MigrationError,
   OWNER_ROLE,
   PROVISIONING_ROLE,
+  type ReplicaOptions,
   SCHEMA,
   SQLSTATE,
 } from '@banking/postgres';
@@ -31,6 +32,8 @@ export interface DeploymentSettings extends DeploymentMode {
   readonly databaseUrl?: string | undefined;
   /** The login that may migrate and change the directory, where it is not the one of `databaseUrl`. */
   readonly ownerUrl?: string | undefined;
+  /** A streaming replica that a service may read lists and statements from. */
+  readonly replicaUrl?: string | undefined;
   readonly dataDir: string;
   /** The further databases of the deployment, of which this one is home. */
   readonly cells?: readonly CellConfig[] | undefined;
@@ -96,6 +99,7 @@ export async function openDeployment(settings: DeploymentSettings): Promise<Depl
       ...(nameStatements !== undefined && { nameStatements }),
       ...(statementTimeoutMs !== undefined && { statementTimeoutMs }),
       onError: (error) => warn?.(`A connection to the database broke: ${error.message}`),
+      replica: isService ? replicaOf(settings) : undefined,
     });
     await checkServedMode(database, settings);
     await checkServedSchema(database);
@@ -119,6 +123,17 @@ export async function openDeployment(settings: DeploymentSettings): Promise<Depl
     await embedded?.detach();
     throw explainFailure(error, databaseUrl);
   }
+}
+
+function replicaOf({ replicaUrl, log, warn }: DeploymentSettings): ReplicaOptions | undefined {
+  if (replicaUrl === undefined) return undefined;
+  return {
+    connection: connectionTo(replicaUrl),
+    onChange: (isUsed, reason) => {
+      if (isUsed) log?.('Lists and statements are read from the replica.');
+      else warn?.(`Lists and statements are read from the primary: ${reason}`);
+    },
+  };
 }
 
 /** Uses a login of its own on the embedded server, and elsewhere the login that migrates: it may have more rights than the service. */

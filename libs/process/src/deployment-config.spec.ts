@@ -28,9 +28,22 @@ describe('readDeployment', () => {
     });
   });
 
-  it('reports DATABASE_OWNER_URL without DATABASE_URL', () => {
-    expect(read({ DATABASE_OWNER_URL: DATABASE_URL }).mistakes).toEqual([
-      expect.stringMatching(/^DATABASE_OWNER_URL is set without DATABASE_URL\./),
+  it.each(['DATABASE_OWNER_URL', 'DATABASE_REPLICA_URL'])('reports %s without DATABASE_URL', (name) => {
+    expect(read({ [name]: DATABASE_URL }).mistakes).toEqual([
+      expect.stringMatching(new RegExp(`^${name} is set without DATABASE_URL\\.`)),
+    ]);
+  });
+
+  it('reads the URL of a replica by the rules for DATABASE_URL', () => {
+    const replica = (host: string) =>
+      read({ DATABASE_URL, SANDBOX: 'on', DATABASE_REPLICA_URL: `postgres://app:secret@${host}/banking` });
+
+    expect(replica('replica.example')).toMatchObject({
+      replicaUrl: 'postgres://app:secret@replica.example/banking?sslmode=verify-full',
+      mistakes: [],
+    });
+    expect(replica('replica.example:5432/x?sslmode=disable#').mistakes).toEqual([
+      expect.stringMatching(/^DATABASE_REPLICA_URL names another host with sslmode=disable/),
     ]);
   });
 

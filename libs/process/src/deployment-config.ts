@@ -12,6 +12,8 @@ export interface DeploymentConfig {
   readonly ownerUrl?: string | undefined;
   /** The further databases of the deployment. Without them, this database is the only one. */
   readonly cells?: readonly CellConfig[] | undefined;
+  /** A streaming replica for lists and statements, with an explicit `sslmode`. */
+  readonly replicaUrl?: string | undefined;
   readonly poolSize: number;
   /** Whether the URL leads to a pooler in transaction mode, which keeps no settings of a session. The URL of the owner does not. */
   readonly isPooled: boolean;
@@ -31,8 +33,10 @@ export function readDeployment(reader: EnvironmentReader, { isGateway = false } 
   const isTlsRequired = flag('DATABASE_TLS', true);
   const databaseUrl = readDatabaseUrl(reader, 'DATABASE_URL', isTlsRequired);
   const ownerUrl = readDatabaseUrl(reader, 'DATABASE_OWNER_URL', isTlsRequired);
-  if (ownerUrl !== undefined && given('DATABASE_URL') === undefined) {
-    mistakes.push('DATABASE_OWNER_URL is set without DATABASE_URL. Set both, or neither for the embedded database.');
+  const replicaUrl = readDatabaseUrl(reader, 'DATABASE_REPLICA_URL', isTlsRequired);
+  for (const name of ['DATABASE_OWNER_URL', 'DATABASE_REPLICA_URL']) {
+    if (given(name) === undefined || given('DATABASE_URL') !== undefined) continue;
+    mistakes.push(`${name} is set without DATABASE_URL. Set both, or neither for the embedded database.`);
   }
   const isPooled = oneOf('DATABASE_POOLER', ['none', 'transaction'], 'none') === 'transaction';
   if (isPooled && given('DATABASE_URL') === undefined) {
@@ -57,11 +61,15 @@ export function readDeployment(reader: EnvironmentReader, { isGateway = false } 
   }
   const dataDir = resolve(text('DATA_DIR') ?? '.data');
   const cells = isGateway ? undefined : readCells(reader, { dataDir, isTlsRequired });
+  if (cells !== undefined && replicaUrl !== undefined) {
+    mistakes.push('DATABASE_REPLICA_URL is set with several databases, which have no replicas yet. Remove it.');
+  }
   return {
     dataDir,
     databaseUrl,
     ownerUrl,
     ...(cells && { cells }),
+    replicaUrl,
     poolSize: whole('DATABASE_POOL_SIZE', 2, 100) ?? 8,
     isPooled,
     nameStatements: flag('DATABASE_NAMED_STATEMENTS', !isPooled),

@@ -49,7 +49,7 @@ export async function getStatement(
   const period = [accountId, from, to] as const;
   // One more movement shows whether there is a next page.
   const read = bind(STATEMENT_QUERIES[basis], workspaceId, ...period, start?.after ?? 0, start?.upper, limit + 1);
-  const [, [row]] = await database.pipeline({ workspaces: [workspaceId] }, [PLAN_EACH_TIME, read]);
+  const [, [row]] = await database.readPipeline({ workspaces: [workspaceId] }, [PLAN_EACH_TIME, read]);
   if (!row) throw new Refusal('account_not_found');
 
   const opening = start?.opening ?? minorUnits(BigInt(row.opening));

@@ -29,7 +29,7 @@ export function checkedLimit({ limit = LIMIT_DEFAULT }: PageQuery): number {
 }
 
 /**
- * Reads one page of a list, in one round trip.
+ * Reads one page of a list, in one round trip, or on a replica in two.
  *
  * @throws Refusal `limit_invalid`, `cursor_invalid`, and that of a filter that names a missing row
  */
@@ -58,7 +58,7 @@ export async function listPage<Facts, Resource>(
   );
   const queries = [PLAN_PAGES_ONCE, page, ...named.map(({ bound }) => bound)] as const;
   const [[, [row], ...namedRows]] = await Promise.all([
-    database.pipeline({ workspaces: [workspaceId] }, queries),
+    database.readPipeline({ workspaces: [workspaceId] }, queries),
     reference.current(),
   ]);
   named.forEach(({ refusal }, index) => {
