@@ -8,7 +8,7 @@ import type { BoundStatement } from './sql-statement.js';
 import { sendPipeline } from './use-session.js';
 
 /** Between two attempts to connect. */
-const RETRY_MS = 5_000;
+const RETRY_MS = 2_000;
 
 export interface ReplicaConnectionOptions {
   readonly pool: PoolOptions;

@@ -10,6 +10,7 @@ import { benchMetrics, reportMetrics } from './metrics.js';
 import { benchOrders, CASES } from './orders.js';
 import type { Result } from './request.js';
 import { benchReads } from './reads.js';
+import { benchReplica, reportReplica } from './replica.js';
 import { publish } from './publish.js';
 import { report } from './report.js';
 import { benchSettled } from './settled.js';
@@ -20,7 +21,7 @@ import { benchTraces, reportTraces } from './traces.js';
 import { benchVerification, reportVerification } from './verification.js';
 
 const MISUSED = 2;
-const COMMANDS = [...BENCHES, 'metrics', 'traces', 'all', 'table', 'chart', 'publish'];
+const COMMANDS = [...BENCHES, 'replica', 'metrics', 'traces', 'all', 'table', 'chart', 'publish'];
 
 function wholeFrom(least: number): (text: string) => number {
   return (text) => {
@@ -166,6 +167,17 @@ program
   .action(async ({ json, ...options }) => {
     const result = await benchVerification({ ...options, onProgress });
     process.stdout.write(`${json ? JSON.stringify(result, null, 2) : reportVerification(result)}\n`);
+  });
+
+bench(
+  'replica',
+  'lists on a replica',
+  'Reads first pages of 25 transfers with and without a streaming replica. Prints the processor time of both databases. Linux only.',
+)
+  .addOption(count('--accounts', 'accounts that hold the transfers', 1_000))
+  .action(async ({ json, ...options }) => {
+    const results = await benchReplica({ ...options, onProgress });
+    process.stdout.write(`${json ? JSON.stringify(results, null, 2) : reportReplica(results)}\n`);
   });
 
 program

@@ -6,6 +6,7 @@ import type { Endpoint } from './call.js';
 import { DatabaseProxy } from './database-proxy.js';
 import { DatabaseServer } from './database-server.js';
 import { ProcessClock } from './process-clock.js';
+import { Replica } from './replica.js';
 import { SmallDisk } from './small-disk.js';
 import { type App, freePort, ServiceProcess } from './service-process.js';
 
@@ -37,6 +38,8 @@ export interface ClusterOptions {
   readonly hasClocks?: boolean;
   /** Whether the data of PostgreSQL is on a disk that can become full. */
   readonly hasDisk?: boolean;
+  /** Whether the api processes read lists on a streaming replica. */
+  readonly hasReplica?: boolean;
 }
 
 /** One PostgreSQL server, two api processes without due work, and two workers, each behind a proxy of its own. */
@@ -51,6 +54,8 @@ export class Cluster {
     readonly token: string,
     /** Used if `hasDisk`. */
     readonly disk: SmallDisk | undefined,
+    /** Used if `hasReplica`. */
+    readonly replica: Replica | undefined,
   ) {}
 
   /** Makes a database with demo data in the folder, and starts all processes on it. */
@@ -64,6 +69,7 @@ export class Cluster {
     const disk = options.hasDisk === true ? SmallDisk.mount(dataDir) : undefined;
     onProgress('starting PostgreSQL, two api processes and two workers');
     const database = await DatabaseServer.start(dataDir, () => undefined);
+    const replica = options.hasReplica === true ? await Replica.start(database) : undefined;
     const members: (Member & { readonly app: App })[] = [];
     const healthy = await DatabaseProxy.start(database.socket);
     for (const [index, app] of APPS.entries()) {
@@ -73,6 +79,7 @@ export class Cluster {
       const environment = {
         ...environmentOf(database, proxy, dataDir, name),
         CONNECTIONS_PER_ADDRESS: '1000',
+        ...(app === 'api' && replica && { DATABASE_REPLICA_URL: urlOf(database, replica) }),
         ...options.environment,
         ...(options.hasClocks === true && clock.environment),
       };
@@ -82,7 +89,7 @@ export class Cluster {
     }
     const of = (wanted: App) => members.filter(({ app }) => app === wanted);
     const token = await tokenOf(dataDir);
-    const cluster = new Cluster(folder, database, of('api'), of('worker'), healthy, token, disk);
+    const cluster = new Cluster(folder, database, of('api'), of('worker'), healthy, token, disk, replica);
     try {
       // The first api migrates and makes the demo data.
       const [first, ...others] = members;
@@ -143,6 +150,7 @@ export class Cluster {
   async stop(): Promise<void> {
     await Promise.all(this.members.map(({ process }) => process.stop()));
     await this.closeProxies();
+    await this.replica?.stop();
     await this.database.stop();
     this.disk?.unmount();
   }
@@ -150,7 +158,7 @@ export class Cluster {
   /** Kills everything, when the state is of no more use. Nothing is started afterwards. */
   async abandon(): Promise<void> {
     const killed = this.members.map(({ process }) => process.abandon());
-    await Promise.all([...killed, this.closeProxies(), this.database.abandon()]);
+    await Promise.all([...killed, this.closeProxies(), this.replica?.stop(), this.database.abandon()]);
     this.disk?.unmount();
   }
 
@@ -179,16 +187,19 @@ export class Cluster {
   }
 }
 
+const urlOf = ({ login }: DatabaseServer, { port }: Pick<DatabaseProxy, 'port'>) =>
+  `postgres://${login.user}@127.0.0.1:${port}/${login.database}`;
+
 /** @param name in a setting of its connections, which triggers of a run read */
 function environmentOf(
-  { login }: DatabaseServer,
-  { port }: DatabaseProxy,
+  database: DatabaseServer,
+  proxy: DatabaseProxy,
   dataDir: string,
   name = 'cli',
 ): Record<string, string> {
   return {
     DATA_DIR: dataDir,
-    DATABASE_URL: `postgres://${login.user}@127.0.0.1:${port}/${login.database}?options=${encodeURIComponent(`-c ${PROCESS_SETTING}=${name}`)}`,
+    DATABASE_URL: `${urlOf(database, proxy)}?options=${encodeURIComponent(`-c ${PROCESS_SETTING}=${name}`)}`,
     SANDBOX: 'on',
     DEMO_DATA: 'off',
   };

@@ -5,6 +5,7 @@ import type { Violation } from './check-orders.js';
 import type { CutTime } from './database-proxy.js';
 import { fillDisk } from './full-disk.js';
 import { stopForAWhile } from './outage.js';
+import type { Replica } from './replica.js';
 import type { PlannedFault, PlannedKind } from './schedule.js';
 
 /** A commit comes soon under load. */
@@ -70,6 +71,9 @@ const INJECTIONS: Readonly<Record<PlannedKind, Injection>> = {
     const isCut = await proxy.resetAtCommit(when, AbortSignal.timeout(COMMIT_WAIT_MS));
     return isCut ? `${process.name}, ${when} the server` : undefined;
   },
+  'pause-replay': ({ replica }, { lastsMs }) => disturb(replica, (one) => one.pauseReplay(lastsMs)),
+  'kill-replica': ({ replica }, { lastsMs }) => disturb(replica, (one) => one.crash(lastsMs)),
+  'half-open-replica': ({ replica }, { lastsMs }) => disturb(replica, (one) => one.silence(lastsMs)),
 };
 
 /** Injects the planned faults one after another until the signal. A fault that found no target is not counted. */
@@ -93,6 +97,15 @@ export async function injectFaults(
 
 function chosen(members: readonly Member[], { target }: PlannedFault): Member {
   return members[target % members.length] as Member;
+}
+
+async function disturb(
+  replica: Replica | undefined,
+  disturbance: (replica: Replica) => Promise<void>,
+): Promise<string | undefined> {
+  if (replica === undefined) return undefined;
+  await disturbance(replica);
+  return 'replica';
 }
 
 async function killAndStart({ process }: Member): Promise<string> {

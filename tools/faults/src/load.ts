@@ -29,6 +29,8 @@ export interface LoadOptions {
   readonly onOrder: (outcome: ResponseEvent['outcome'], isQuad: boolean) => void;
   /** Whether each client waits between two orders as long as an order takes: half of the load. */
   readonly isHalf?: boolean;
+  /** Whether each client also reads the list of orders and the statement of the account. */
+  readonly readsLists?: boolean;
   /** Called after each read that was compared. */
   readonly onRead: () => void;
 }
@@ -125,8 +127,10 @@ class LoadClient {
   }
 
   /** Reads the order and the balance through the other process, at once after the acknowledgement. */
-  private async readBack({ order, isOwned }: Choice, orderId: number, api: number): Promise<void> {
+  private async readBack(choice: Choice, orderId: number, api: number): Promise<void> {
+    const { order, isOwned } = choice;
     const { workspaceId, accountId, key } = order;
+    if (this.options.readsLists === true) await this.readLists(choice, orderId, api);
     const path = `/accounts/${accountId}`;
     // An instant order is completed when it is placed.
     const orderOf = ({ description, status }: Record<string, unknown>) => `${description} ${status}`;
@@ -135,6 +139,29 @@ class LoadClient {
     const balanceOf = ({ edges }: Record<string, unknown>) =>
       `${(edges as { balances: { amount: number }[] }).balances[0]?.amount}`;
     await this.read(api, workspaceId, path, String(this.balance), balanceOf);
+  }
+
+  /**
+   * Reads the order in the list of its account, and the balance in the statement. Then reads the newest order of the list, which may be
+   * of another client: what a list has shown, a later read shows too.
+   */
+  private async readLists({ order, isOwned }: Choice, orderId: number, api: number): Promise<void> {
+    const { workspaceId, accountId } = order;
+    let newest: number | undefined;
+    const shown = (orders: unknown) => {
+      const ids = (orders as { id: number }[]).map(({ id }) => id);
+      newest = ids[0];
+      return ids.includes(orderId) ? `order ${orderId}` : `${ids.length} orders without it`;
+    };
+    await this.read(api, workspaceId, `/orders?accountId=${accountId}`, `order ${orderId}`, shown);
+    if (newest !== undefined) {
+      const path = `/accounts/${accountId}/orders/${newest}`;
+      await this.read(api + 1, workspaceId, path, `order ${newest}`, ({ id }) => `order ${String(id)}`);
+    }
+    if (!isOwned || this.balance === undefined) return;
+    const period = 'from=2000-01-01T00:00:00Z&to=2100-01-01T00:00:00Z&limit=1';
+    const closing = ({ closingBalance }: Record<string, unknown>) => String(closingBalance);
+    await this.read(api, workspaceId, `/accounts/${accountId}/statement?${period}`, String(this.balance), closing);
   }
 
   /** A read without a response, or with a failure of the service, compares nothing. */

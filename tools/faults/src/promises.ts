@@ -33,10 +33,22 @@ export interface ServicePromise {
 const KILLS = { afterMs: [200, 3_000], lastsMs: [500, 3_000] } as const;
 const FAILURES = { afterMs: [200, 1_500], lastsMs: [500, 2_000] } as const;
 const EACH_MINUTE = { afterMs: [53_000, 58_000], lastsMs: [1_000, 4_000] } as const;
+/** A replica that was away is used again after some seconds. */
+const LAGS = { afterMs: [1_000, 4_000], lastsMs: [500, 2_000] } as const;
 const OUTAGES = { afterMs: [500, 4_000], lastsMs: [500, 3_000] } as const;
 
 export const SCENARIOS: readonly Scenario[] = [
   loadScenario({ name: 'bank', faults: [], phase: 'other', minutesMax: 2.5 }),
+  loadScenario({
+    name: 'replica',
+    // A list is most easily too old while the replay is paused.
+    faults: ['pause-replay', 'pause-replay', 'pause-replay', 'kill-replica', 'half-open-replica'],
+    times: LAGS,
+    phase: 'other',
+    minutesMax: 3,
+    isBounded: true,
+    cluster: { hasReplica: true },
+  }),
   spend,
   loadScenario({
     name: 'service-crashes',
@@ -119,6 +131,10 @@ export const PROMISES: readonly ServicePromise[] = [
     'acknowledged',
   ]),
   promise('P8', 'A read after an acknowledgement shows it', 'bank', { reads: 10_000 }, ['reads']),
+  promise('P8', 'A list from a replica shows what was acknowledged', 'replica', { reads: 10_000, faults: 20 }, [
+    ...ALL,
+    'response-time',
+  ]),
   promise('P9', 'The books balance and are append-only', 'bank', { acknowledged: 1_000, refusedChanges: 15 }, [
     ...BOOKS,
     'balances',

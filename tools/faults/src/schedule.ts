@@ -5,6 +5,7 @@ export const FAULT_KINDS = [
   ...['kill-api', 'kill-worker', 'pause-api', 'pause-worker', 'kill-api-at-commit', 'kill-worker-at-submission'],
   ...['terminate-backend', 'kill-backend', 'kill-postmaster', 'stop-postmaster', 'outage', 'full-disk', 'full-wal'],
   ...['delay', 'half-open', 'reset', 'reset-at-commit'],
+  ...['pause-replay', 'kill-replica', 'half-open-replica'],
 ] as const;
 
 export type PlannedKind = (typeof FAULT_KINDS)[number];

@@ -19,6 +19,7 @@ import { SERVER_ENV } from '../binaries.js';
 import { PORT } from '../data-folder.js';
 import type { Connection } from '../running-server.js';
 
+const PID_FILE = 'postmaster.pid';
 const READY_MS = 120_000;
 const REPLICATION = 'local replication all peer map=banking\n';
 
@@ -47,6 +48,7 @@ export class ReplicaServer {
     private readonly programs: string,
     private readonly owner: { readonly uid: number; readonly gid: number },
     private readonly primary: Connection,
+    private readonly primaryData: string,
     private readonly settings: Readonly<Record<string, string>>,
   ) {}
 
@@ -61,7 +63,7 @@ export class ReplicaServer {
       const { data, programs } = rows[0] as PrimaryFiles;
       await allowReplication(client, data);
       const root = mkdtempSync(join(tmpdir(), 'banking-replica-'));
-      const replica = new ReplicaServer(root, programs, statSync(data), primary, settings);
+      const replica = new ReplicaServer(root, programs, statSync(data), primary, data, settings);
       try {
         chmodSync(root, 0o711);
         await replica.copy(client, data);
@@ -81,8 +83,14 @@ export class ReplicaServer {
     return { ...this.primary, host: join(this.root, 'socket') };
   }
 
+  /** Begins with the process of the server. */
   get pidFile(): string {
-    return join(this.data, 'postmaster.pid');
+    return join(this.data, PID_FILE);
+  }
+
+  /** The same of the primary. */
+  get primaryPidFile(): string {
+    return join(this.primaryData, PID_FILE);
   }
 
   /** Starts the server, and waits until it takes queries. */
@@ -162,7 +170,7 @@ export class ReplicaServer {
     await client.query(`select pg_backup_start('replica', true)`);
     execFileSync('cp', ['-a', data, this.data], { stdio: 'ignore' });
     const { rows } = await client.query<{ labelfile: string }>('select labelfile from pg_backup_stop(false)');
-    for (const name of ['postmaster.pid', 'postmaster.opts']) rmSync(join(this.data, name), { force: true });
+    for (const name of [PID_FILE, 'postmaster.opts']) rmSync(join(this.data, name), { force: true });
     this.write(join(this.data, 'backup_label'), rows[0]?.labelfile ?? '');
     this.write(join(this.data, 'standby.signal'), '');
     mkdirSync(join(this.root, 'socket'), { mode: 0o700 });

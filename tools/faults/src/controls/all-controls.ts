@@ -3,6 +3,7 @@ import { BOOKS_CONTROLS } from './books-controls.js';
 import type { Control } from './control.js';
 import { ORDER_CONTROLS } from './order-controls.js';
 import { PAYOUT_CONTROLS } from './payout-controls.js';
+import { REPLICA_CONTROLS } from './replica-controls.js';
 
 /** All controls. Control 3 of the promises, a relay that polls by id, waits for webhooks. */
 export const CONTROLS: readonly Control[] = [
@@ -10,4 +11,5 @@ export const CONTROLS: readonly Control[] = [
   ...ORDER_CONTROLS,
   ...PAYOUT_CONTROLS,
   ...ACCESS_CONTROLS,
+  ...REPLICA_CONTROLS,
 ];

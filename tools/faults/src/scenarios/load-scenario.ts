@@ -80,6 +80,7 @@ export function loadScenario({
           signal,
           ...counting(context),
           ...(isSoak && { isHalf: true }),
+          ...(clusterOptions?.hasReplica === true && { readsLists: true }),
         }),
       ]);
       tally.addViolations(money.violations);
