@@ -12,6 +12,7 @@ Configuration, by environment; docs/configuration.md explains each:
   DATABASE_URL, DATABASE_OWNER_URL                         a PostgreSQL of your own
   DATABASE_PASSWORD_FILE, DATABASE_OWNER_PASSWORD_FILE     files with their passwords, read for each connection
   DATABASE_URL_FILE, DATABASE_OWNER_URL_FILE               files with the URLs, read at the start
+  DATABASE_REPLICA_URL                                     a streaming replica of it, for lists and statements
   DATABASE_POOL_SIZE, DATABASE_POOLER                      connections, and the mode of PgBouncer in front (8, none)
   DATABASE_NAMED_STATEMENTS                                whether statements have names (on without DATABASE_POOLER)
   DATABASE_TLS                                             off: connect to another host without verifying it (on)

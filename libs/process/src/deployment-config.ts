@@ -34,8 +34,8 @@ export function readDeployment(reader: EnvironmentReader, { isGateway = false } 
   const databaseUrl = readDatabaseUrl(reader, 'DATABASE_URL', isTlsRequired);
   const ownerUrl = readDatabaseUrl(reader, 'DATABASE_OWNER_URL', isTlsRequired);
   const replicaUrl = readDatabaseUrl(reader, 'DATABASE_REPLICA_URL', isTlsRequired);
-  for (const name of ['DATABASE_OWNER_URL', 'DATABASE_REPLICA_URL']) {
-    if (given(name) === undefined || given('DATABASE_URL') !== undefined) continue;
+  for (const [name, url] of Object.entries({ DATABASE_OWNER_URL: ownerUrl, DATABASE_REPLICA_URL: replicaUrl })) {
+    if (url === undefined || given('DATABASE_URL') !== undefined) continue;
     mistakes.push(`${name} is set without DATABASE_URL. Set both, or neither for the embedded database.`);
   }
   const isPooled = oneOf('DATABASE_POOLER', ['none', 'transaction'], 'none') === 'transaction';

@@ -63,6 +63,21 @@ describe('run under faults', () => {
   );
 
   it(
+    'finds no violation in lists of a replica that is behind, killed and silent',
+    async () => {
+      const promises = PROMISES.filter(({ scenario }) => scenario === 'replica');
+
+      const { rows, results } = await runPromises({ ...options, promises });
+
+      expect(rows.flatMap(({ violations }) => violations)).toEqual([]);
+      expect(results.map(({ error }) => error)).toEqual([undefined]);
+      const logged: readonly LogEvent[] = parseLog(readFileSync(results[0]!.logPath, 'utf8'));
+      expect(logged.filter((event) => event.event === 'read' && event.subject.startsWith('/orders?'))).not.toEqual([]);
+    },
+    RUN_MS,
+  );
+
+  it(
     'reports an order that is lost, an order that is there twice, and money from nowhere',
     async () => {
       const scenario = planted('same-key', async (database, [lost, doubled]) => {

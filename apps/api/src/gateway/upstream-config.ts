@@ -33,6 +33,7 @@ const BOOKS_SETTINGS: readonly (readonly [name: string, harmless?: string])[] = 
   ['DATABASE_PASSWORD_FILE'],
   ['DATABASE_OWNER_URL'],
   ['DATABASE_OWNER_PASSWORD_FILE'],
+  ['DATABASE_REPLICA_URL'],
   ['DATABASE_POOL_SIZE'],
   ['DATABASE_TLS'],
   ['DATABASE_POOLER'],
