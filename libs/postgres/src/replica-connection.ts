@@ -1,6 +1,6 @@
 import { Refusal } from '@banking/domain';
 import { DatabaseError } from 'pg';
-import { DatabaseSetupError } from './failures.js';
+import { ConnectionLost, DatabaseSetupError } from './failures.js';
 import type { PipelineResults } from './pipeline-results.js';
 import type { ClusterIdentity } from './replica-identity.js';
 import { SessionPool, type PoolOptions } from './session-pool.js';
@@ -57,8 +57,9 @@ export class ReplicaConnection {
     try {
       return await sendPipeline(replica.pool, calls);
     } catch (error) {
-      const isBusy = replica.pool.isBusy;
-      if (!isOfStatement(error) && !isBusy) this.leave(replica, reasonOf(error));
+      // A caller who waited for too long for one of many busy connections says nothing about the server.
+      const isAway = isLost(error) || (!isOfStatement(error) && !replica.pool.isBusy);
+      if (isAway) this.leave(replica, reasonOf(error));
       throw error;
     }
   }
@@ -90,7 +91,7 @@ export class ReplicaConnection {
     } catch (error) {
       this.nextAttemptMs = this.nowMs() + RETRY_MS;
       if (pool !== undefined) this.close(pool);
-      this.options.onClose(reasonOf(error));
+      if (!this.isEnded) this.options.onClose(reasonOf(error));
       return;
     }
     this.options.onOpen();
@@ -109,6 +110,8 @@ export class ReplicaConnection {
 /** Whether the server rejected a statement, such as one that conflicts with recovery. The next statement may succeed. */
 const isOfStatement = (error: unknown): boolean =>
   !(error instanceof DatabaseSetupError) && (error instanceof Refusal ? error.cause : error) instanceof DatabaseError;
+
+const isLost = (error: unknown): boolean => error instanceof Refusal && error.cause instanceof ConnectionLost;
 
 function reasonOf(error: unknown): string {
   const cause = error instanceof Refusal && error.cause instanceof Error ? error.cause : error;

@@ -24,7 +24,7 @@ export interface Primary {
 
 /** The delays before the tries of a read on a replica that is behind, and of the comparison with the primary: 18 ms in all. */
 const DELAYS_MS = [0, 2, 4, 12] as const;
-/** For how long the primary reads without a try after a replica was behind for all of them. */
+/** For how long the primary reads without a try after a replica was behind for all of them, or failed. */
 const BEHIND_MS = 1_000;
 /** For how long a replica is behind before that is reported. */
 const BEHIND_REPORT_MS = 10_000;
@@ -97,7 +97,8 @@ export class ReplicaReads {
       }
       return await this.readAfter(replica, position, [this.bindScope(scope), ...bound]);
     } catch {
-      // The primary reads, and reports an error that is not one of the replica.
+      // The primary reads, and reports an error that is not one of the replica. A slow replica would delay the next list as well.
+      this.noteBehind();
       return undefined;
     }
   }
@@ -141,7 +142,10 @@ export class ReplicaReads {
     this.behindUntilMs = now + BEHIND_MS;
     this.behindSinceMs ??= now;
     if (now - this.behindSinceMs >= BEHIND_REPORT_MS) {
-      this.report('behind', `the replica has been behind for more than ${BEHIND_REPORT_MS / 1_000} seconds`);
+      this.report(
+        'behind',
+        `the replica has been behind or too slow for more than ${BEHIND_REPORT_MS / 1_000} seconds`,
+      );
     }
   }
 
