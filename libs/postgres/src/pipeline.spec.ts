@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { SQLSTATE } from './sqlstate.js';
 import { DatabaseError } from 'pg';
 import { bind, sqlStatement } from './sql-statement.js';
@@ -167,6 +168,22 @@ describe('a pipeline', () => {
 
     await expect(sent).rejects.toThrow('a pipeline cannot carry COPY data');
     expect(await world.database.read({}, bind(divide, 100))).toEqual({ result: 1 });
+  });
+
+  it('takes a snapshot for each statement', async () => {
+    const { database, owner } = world;
+    await owner.query('select pg_advisory_lock(7)');
+    const lock = sqlStatement('pipeline.lock', 'select pg_advisory_xact_lock(7)');
+    const reading = database.pipeline({ workspaces: [7] }, [bind(readNotes), bind(lock), bind(readNotes)]);
+    const waiting = `select from pg_locks l join pg_database d on d.oid = l.database
+      where d.datname = current_database() and locktype = 'advisory' and not granted`;
+    while ((await owner.query(waiting)).rowCount === 0) await sleep(5);
+    await owner.query(`insert into note (workspace_id, id, text) values (7, 1, 'late')`);
+    await owner.query('select pg_advisory_unlock(7)');
+
+    const [before, , after] = await reading;
+
+    expect([before.length, after.length]).toEqual([0, 1]);
   });
 
   it('is typed by its statements', async () => {

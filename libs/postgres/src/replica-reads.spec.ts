@@ -242,20 +242,6 @@ describe('a list', () => {
   });
 });
 
-describe('a pipeline', () => {
-  it('has a snapshot for each statement', async () => {
-    await owner.query('select pg_advisory_lock(7)');
-    const reading = database.pipeline({}, [readNotes, sql('select pg_advisory_xact_lock(7)'), readNotes] as const);
-    await eventually(async () => (await ownerRead('select count(*) from pg_locks where not granted')) === '1');
-    await owner.query('insert into note values (1)');
-    await owner.query('select pg_advisory_unlock(7)');
-
-    const [[before], , [after]] = await reading;
-
-    expect([before?.count, after?.count]).toEqual([0, 1]);
-  });
-});
-
 async function eventually(condition: () => Promise<boolean>): Promise<void> {
   const until = Date.now() + WAIT_MS;
   while (!(await condition())) {
