@@ -6,6 +6,8 @@ import type { DemoIds } from './world.js';
 export interface Service {
   readonly url: string;
   readonly world: DemoIds;
+  /** The first id that each sequence gives at home. Default 1. */
+  readonly firstId?: number;
   tokenOf(email: string): Promise<string>;
 }
 

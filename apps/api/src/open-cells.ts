@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { chooseRates } from '@banking/rates';
 import { LedgerBankingService, LedgerDirectory } from '@banking/operations';
-import { makeDemoData } from '@banking/demo';
+import { type DemoCells, makeDemoData } from '@banking/demo';
 import {
   Cells,
   CellsBankingService,
@@ -12,7 +12,9 @@ import {
   HomeOrCopies,
   Places,
   reserveAccountCode,
+  reserveKnownCode,
   sumOfWork,
+  untilOpen,
 } from '@banking/deployment';
 import type { Database } from '@banking/postgres';
 import type { CellConfig } from '@banking/process';
@@ -23,6 +25,7 @@ import { startWork } from './start-work.js';
 /** The implementation of the port on one database of several. */
 interface CellService {
   readonly database: Database;
+  readonly books: Deployment['books'];
   readonly banking: LedgerBankingService;
   readonly directory: LedgerDirectory;
   startWork(): void;
@@ -62,7 +65,7 @@ export async function openCells(
   const copies = () => open().filter(({ database }) => database !== home.database);
   const places = new Places(home.database, () => copies().map(({ database }) => database));
   try {
-    if (config.deployment.demo) await makeDemoData(home);
+    if (config.deployment.demo) await makeDemoData({ ...home, cells: demoCells(cells, places, further) });
   } catch (error) {
     await cells.close();
     throw explainFailure(error, config.deployment.databaseUrl);
@@ -106,12 +109,25 @@ function cellService(
   let work: ReturnType<typeof startWork> | undefined;
   return {
     database,
+    books,
     banking,
     // Only home can bind a subject; the others have copies.
     directory: new LedgerDirectory(database, { bindsByEmail: database === home && config.bindsByEmail }),
     startWork: () => (work ??= startWork(deployment, banking, { sandbox, log, cell })),
     work: () => work,
     stop: async () => work?.stop(),
+  };
+}
+
+function demoCells(cells: Cells<CellService>, places: Places, further: readonly CellConfig[]): DemoCells {
+  return {
+    names: further.map(({ name }) => name),
+    async booksOf(workspaceId) {
+      const { database, books } = cells.get(await places.cellOf(workspaceId));
+      await untilOpen(database, workspaceId);
+      return books;
+    },
+    reserveCode: (workspaceId, code) => reserveKnownCode(cells.home.database, workspaceId, code),
   };
 }
 

@@ -74,7 +74,8 @@ export async function withDeployment<T>(
       warn: reportProgress,
     });
     try {
-      if (prepare && demo && cellName === HOME_CELL) await makeDemoData(deployment);
+      // With several databases the service makes the demo data, because it has all of them open.
+      if (prepare && demo && config.deployment.cells === undefined) await makeDemoData(deployment);
       if (use.readsBooks === true) await deployment.refreshStatistics();
       return await orInterrupted(signal, () => work(deployment, config));
     } catch (error) {

@@ -14,6 +14,7 @@ Environment variables (default in parentheses; docs/configuration.md explains ea
   DATABASE_POOL_SIZE, DATABASE_POOLER            number of connections, and the mode of PgBouncer in front (8, none)
   DATABASE_NAMED_STATEMENTS                      whether statements have names (on without DATABASE_POOLER)
   DATABASE_TLS                                   off: connect to another host without verifying its certificate (on)
+  CELLS, CELLS_FILE                              number of embedded databases, or a file that lists those besides DATABASE_URL
   DATA_DIR                                       folder of the embedded database (.data)
   SANDBOX                                        on for demo money, off for real money (on without DATABASE_URL)
   DATABASE_OWNER_URL, DATABASE_OWNER_URL_FILE, DATABASE_OWNER_PASSWORD_FILE, DATABASE_REPLICA_URL, DEMO_DATA

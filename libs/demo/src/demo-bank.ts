@@ -9,6 +9,7 @@ import type { Books } from '@banking/ledger';
 import { LedgerBankingService, newAccountCode } from '@banking/operations';
 import { addFunding } from '@banking/provisioning';
 import { DEMO_RATES } from '@banking/rates';
+import type { DemoCells } from './demo-cells.js';
 import { findStep, keyOf, once, recordStep, transactionStep } from './demo-steps.js';
 
 export interface DemoAccount {
@@ -29,13 +30,27 @@ export class DemoBank {
   readonly service: LedgerBankingService;
   private nextCode: string | undefined;
 
-  constructor(readonly books: Books) {
+  /** @param books those of home, where the steps are recorded */
+  constructor(
+    readonly books: Books,
+    private readonly cells: DemoCells,
+  ) {
+    this.service = this.serviceOn(books);
+  }
+
+  private serviceOn(books: Books): LedgerBankingService {
     const isSandbox = true;
-    this.service = new LedgerBankingService(books.database, books, { rates: DEMO_RATES }, isSandbox, () => {
+    return new LedgerBankingService(books.database, books, { rates: DEMO_RATES }, isSandbox, async (workspaceId) => {
       const code = this.nextCode ?? newAccountCode();
       this.nextCode = undefined;
+      await this.cells.reserveCode(workspaceId, code);
       return code;
     });
+  }
+
+  private async serviceOf(workspaceId: WorkspaceId): Promise<LedgerBankingService> {
+    const books = await this.cells.booksOf(workspaceId);
+    return books === this.books ? this.service : this.serviceOn(books);
   }
 
   /** @param code the code that the documentation names. A random one replaces it if an older version has used it. */
@@ -45,30 +60,32 @@ export class DemoBank {
   ): Promise<DemoAccount> {
     const scope = { workspaceId: workspaceId as WorkspaceId };
     const id = await once(this.books.database, step, async () => {
-      const products = await this.service.listProducts();
+      const service = await this.serviceOf(scope.workspaceId);
+      const products = await service.listProducts();
       const product = products.find(({ edges }) => edges.currency?.code === currency);
       if (!product) throw new Error(`there is no product in ${currency}`);
       this.nextCode = code;
-      const { resource } = await this.service.openAccount(scope, { productID: product.id, alias }, keyOf(step));
+      const { resource } = await service.openAccount(scope, { productID: product.id, alias }, keyOf(step));
       return resource.id;
     });
-    const { code: actual, edges } = await this.service.getAccount(scope, { accountId: id as AccountId });
+    const service = await this.serviceOf(scope.workspaceId);
+    const { code: actual, edges } = await service.getAccount(scope, { accountId: id as AccountId });
     return { ...scope, id: id as AccountId, currencyId: edges.currency!.id, code: actual! };
   }
 
   /** Disables an account once. The next start does not undo an administrator's change. */
   async disableAccount(step: string, { workspaceId, id }: DemoAccount): Promise<void> {
     await once(this.books.database, step, async () => {
-      await this.service.changeAccount({ workspaceId }, { accountId: id, status: 'disabled' });
+      await (await this.serviceOf(workspaceId)).changeAccount({ workspaceId }, { accountId: id, status: 'disabled' });
       return id;
     });
   }
 
   /** @param amount as people write it, in the currency of the account */
-  async fund(step: string, { id: accountId }: DemoAccount, amount: string): Promise<void> {
+  async fund(step: string, { workspaceId, id: accountId }: DemoAccount, amount: string): Promise<void> {
     await this.transfer(step, async () => {
       const funding = { accountId, amount, reference: 'Opening funds', key: keyOf(step).idempotencyKey };
-      const { transfer } = await addFunding(this.books, funding);
+      const { transfer } = await addFunding(await this.cells.booksOf(workspaceId), funding);
       return { transferId: transfer.id, transactionId: transfer.edges.transaction!.id };
     });
   }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Books } from '@banking/ledger';
 import { bind, sqlStatement, type Database } from '@banking/postgres';
 import { makeMoney } from './money.js';
+import { type DemoCells, oneDatabase } from './demo-cells.js';
 import { makePeople } from './people.js';
 import { isComplete, markComplete } from './demo-steps.js';
 
@@ -25,6 +26,8 @@ interface DemoTarget {
   openProvisioning(): Promise<Database>;
   /** Analyzes the tables without current statistics of the planner. */
   refreshStatistics?(): Promise<void>;
+  /** The other databases, if the deployment has several. */
+  readonly cells?: DemoCells;
 }
 
 /**
@@ -42,7 +45,7 @@ export async function makeDemoData(target: DemoTarget): Promise<boolean> {
     while (!(await isComplete(books.database))) {
       const isLocked = await books.database.transaction({}, async (tx) => {
         const [[lock]] = await tx.pipeline([bind(TRY_LOCK)] as const);
-        if (lock?.is_locked) await makeAll(books, provisioning);
+        if (lock?.is_locked) await makeAll(books, provisioning, target.cells ?? oneDatabase(books));
         return lock?.is_locked;
       });
       if (!isLocked) await sleep(RETRY_MS);
@@ -54,8 +57,8 @@ export async function makeDemoData(target: DemoTarget): Promise<boolean> {
   return true;
 }
 
-async function makeAll(books: Books, provisioning: Database): Promise<void> {
+async function makeAll(books: Books, provisioning: Database, cells: DemoCells): Promise<void> {
   if (await isComplete(books.database)) return;
-  await makeMoney(books, await makePeople(books, provisioning));
+  await makeMoney(books, await makePeople(books, provisioning, cells), cells);
   await markComplete(books.database);
 }

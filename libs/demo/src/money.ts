@@ -2,13 +2,18 @@ import { parseAmount, type TransferAmount, type UserId } from '@banking/domain';
 import type { Books } from '@banking/ledger';
 import { DemoBookings } from './bookings.js';
 import { DemoBank } from './demo-bank.js';
+import type { DemoCells } from './demo-cells.js';
 import { makeLaterOrders, payAtQuote } from './orders.js';
 import type { People } from './people.js';
 import { once } from './demo-steps.js';
 
 /** Accounts, recipients and one transfer of every kind. */
-export async function makeMoney(books: Books, { northwind, adaPersonal, southwind, cy }: People): Promise<void> {
-  const bank = new DemoBank(books);
+export async function makeMoney(
+  books: Books,
+  { northwind, adaPersonal, southwind, cy }: People,
+  cells: DemoCells,
+): Promise<void> {
+  const bank = new DemoBank(books, cells);
   const open = (step: string, workspaceId: number, currency: string, alias: string, code: string) =>
     bank.openAccount(step, { workspaceId, currency, alias, code });
 

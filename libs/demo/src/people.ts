@@ -10,6 +10,7 @@ import {
   allUsers,
   allWorkspaces,
 } from '@banking/provisioning';
+import type { DemoCells } from './demo-cells.js';
 import { once } from './demo-steps.js';
 
 const ACTOR = 'demo';
@@ -32,7 +33,7 @@ export interface People {
 }
 
 /** The apps, their users, the workspaces and the roles in them. */
-export async function makePeople({ database }: Books, provisioning: Database): Promise<People> {
+export async function makePeople({ database }: Books, provisioning: Database, { names }: DemoCells): Promise<People> {
   const ensure = (step: string, find: () => Promise<number | undefined>, make: () => Promise<number>) =>
     once(database, step, async () => (await find()) ?? (await make()));
   const app = (name: string) =>
@@ -48,11 +49,11 @@ export async function makePeople({ database }: Books, provisioning: Database): P
       () => addUser(provisioning, ACTOR, { email, app: of, ...standing }),
     );
   const user = (email: string, of: string, standing?: Standing) => userOf(`users:${email}`, email, of, standing);
-  const workspace = (name: string, of: string, type: 'personal' | 'business') =>
+  const workspace = (name: string, of: string, type: 'personal' | 'business', cell = 'home') =>
     ensure(
       `workspaces:${name}`,
       async () => (await allWorkspaces(provisioning)).find((row) => row.name === name && row.app === of)?.id,
-      () => addWorkspace(provisioning, ACTOR, { app: of, name, type }),
+      () => addWorkspace(provisioning, ACTOR, { app: of, name, type, cell }),
     );
   const grant = (email: string, workspaceId: number, role: 'member' | 'admin') =>
     ensure(
@@ -69,8 +70,8 @@ export async function makePeople({ database }: Books, provisioning: Database): P
   const cy = await user('cy@northwind.example', 'Northwind Treasury', { status: 'pending', userType: 'personal' });
   await user('eve@southwind.example', 'Southwind');
   const northwind = await workspace('Northwind Trading', 'Northwind Treasury', 'business');
-  const adaPersonal = await workspace('Ada personal', 'Northwind Treasury', 'personal');
-  const southwind = await workspace('Southwind Imports', 'Southwind', 'business');
+  const adaPersonal = await workspace('Ada personal', 'Northwind Treasury', 'personal', names[0]);
+  const southwind = await workspace('Southwind Imports', 'Southwind', 'business', names.at(-1));
   await grant('ada@northwind.example', northwind, 'admin');
   await grant('ada@northwind.example', adaPersonal, 'admin');
   await grant('bob@northwind.example', northwind, 'member');

@@ -3,7 +3,7 @@ import type { Books } from '@banking/ledger';
 import { bind, sqlStatement } from '@banking/postgres';
 import { fundAccount, openReading } from '@banking/operations';
 import { ProvisioningError } from './trail.js';
-import { allWorkspaces } from './workspaces.js';
+import { workspacesHere } from './workspaces.js';
 
 /** The list of workspaces makes the index usable: the key begins with the workspace. */
 const FIND_WORKSPACE = sqlStatement<{ workspace_id: bigint; currency: string }>(
@@ -41,7 +41,7 @@ export async function addFunding(
   },
 ): Promise<FundingRow> {
   const { accountId, amount: text, reference: description, key: idempotencyKey } = funding;
-  const workspaces = await allWorkspaces(books.database);
+  const workspaces = await workspacesHere(books.database);
   const ids = workspaces.map(({ id }) => id);
   const account = await books.database.read({ workspaces: ids }, bind(FIND_WORKSPACE, ids, accountId));
   if (!account) throw new ProvisioningError(`There is no account ${accountId}.`);

@@ -4,7 +4,7 @@ import type { Case } from './access-case.js';
 
 const orders = ({ world }: Service) => `/accounts/${idOf(world, 'accounts', 'Northwind Trading USD')}/orders`;
 /** The completed order of the demo data, which cannot be cancelled. */
-const paid = (service: Service) => `${orders(service)}/1`;
+const paid = (service: Service) => `${orders(service)}/${service.firstId ?? 1}`;
 
 const cases = (workspace: string, rows: readonly Omit<Case, 'workspace'>[]): Case[] =>
   rows.map((row) => ({ ...row, workspace }));

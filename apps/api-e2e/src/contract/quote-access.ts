@@ -18,13 +18,13 @@ export const QUOTE_ACCESS: readonly Case[] = [
   },
   {
     operation: 'getQuote',
-    path: () => '/quotes/1',
+    path: ({ firstId = 1 }) => `/quotes/${firstId}`,
     workspace: 'Northwind Trading',
     expected: [200, 200, 403, 403, 401, 401],
   },
   {
     operation: 'getQuote',
-    path: () => '/quotes/1',
+    path: ({ firstId = 1 }) => `/quotes/${firstId}`,
     workspace: 'Southwind Imports',
     expected: [403, 403, 403, 404, 401, 401],
   },

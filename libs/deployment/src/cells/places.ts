@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { Refusal, RETRY_AFTER_S, type WorkspaceId } from '@banking/domain';
 import { newAccountCode } from '@banking/operations';
 import { bind, type Database, sqlStatement } from '@banking/postgres';
@@ -76,6 +77,31 @@ export class Places {
       retryAfterSeconds: RETRY_AFTER_S,
     });
   }
+}
+
+const IS_OPEN = sqlStatement(
+  'is_workspace_open',
+  `select from cell_workspace where workspace_id = $1 and state = 'open'`,
+);
+const OPEN_MAX_MS = 30_000;
+const POLL_MS = 20;
+
+/** Waits until a new workspace is open in its cell, which the copy of the directory causes. @throws Refusal `unavailable` after 30 s */
+export async function untilOpen(cell: Database, workspaceId: WorkspaceId): Promise<void> {
+  const untilMs = performance.now() + OPEN_MAX_MS;
+  while ((await cell.read({}, bind(IS_OPEN, workspaceId))) === undefined) {
+    if (performance.now() > untilMs) {
+      throw new Refusal('unavailable', 'The workspace is not open in its database yet.', {
+        retryAfterSeconds: RETRY_AFTER_S,
+      });
+    }
+    await pause(POLL_MS);
+  }
+}
+
+/** Reserves a certain code. Does nothing if it is reserved. */
+export async function reserveKnownCode(home: Database, workspaceId: WorkspaceId, code: string): Promise<void> {
+  await home.write({}, [bind(SCOPE_OF_CODE, workspaceId), bind(RESERVE_CODE, code, workspaceId)] as const);
 }
 
 /**

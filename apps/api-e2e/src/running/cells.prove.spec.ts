@@ -1,0 +1,86 @@
+import { bankingWith } from '../banking.js';
+import { contract } from '../contract/contract.js';
+import { bugsIn, secretsIn } from '../log-lines.js';
+import { newDataDir, RunningService, type TestDataDir } from '../running-service.js';
+import { sendRequest } from '../responses.js';
+import { ADA, EVE, localToken, type Service } from '../service.js';
+import { type DemoIds, idOf } from '../world.js';
+
+const CELLS = { CELLS: '3' };
+
+let folder: TestDataDir;
+let running: RunningService;
+let world: DemoIds;
+beforeAll(async () => {
+  folder = await newDataDir();
+  running = await RunningService.start({ dataDir: folder.path, environment: CELLS });
+  world = JSON.parse(await banking('demo', '--json')) as DemoIds;
+}, 240_000);
+afterAll(async () => {
+  await running?.stop();
+  await folder?.remove();
+});
+
+const banking = (...args: string[]) => bankingWith({ DATA_DIR: folder.path, ...CELLS }, ...args);
+
+/** The suite needs its service before the service is started. */
+const service: Service = {
+  get url() {
+    return running.url;
+  },
+  get world() {
+    return world;
+  },
+  // Ids at home have no remainder by 64, because home was made a cell before the demo data.
+  firstId: 64,
+  tokenOf: (email) => localToken(folder.path, email),
+};
+
+// Payments between workspaces in different databases are refused so far.
+contract('the service on three databases', () => service, it.skip);
+
+describe('a recipient in another database', () => {
+  it('is refused with the reason', async () => {
+    const accounts = await sendRequest(service, '/accounts', {
+      as: EVE,
+      workspace: idOf(world, 'workspaces', 'Southwind Imports'),
+    });
+    const { code: accountCode } = (accounts.body as { code: string }[])[0]!;
+
+    const { status, body } = await sendRequest(service, '/recipients/internal', {
+      as: ADA,
+      workspace: idOf(world, 'workspaces', 'Northwind Trading'),
+      body: { accountCode },
+    });
+
+    expect([status, body]).toMatchObject([
+      422,
+      { reason: 'recipient_invalid', details: [{ path: '/accountCode', reason: 'account_elsewhere' }] },
+    ]);
+  });
+});
+
+describe('the three databases after the contract suite', () => {
+  it('each have one workspace of the demo data', async () => {
+    const workspaces = JSON.parse(await banking('workspace', 'list', '--json')) as { name: string; cell: string }[];
+    const cells = JSON.parse(await banking('cell', 'list', '--json')) as object[];
+
+    expect(workspaces.map(({ name, cell }) => [name, cell])).toEqual([
+      ['Northwind Trading', 'home'],
+      ['Ada personal', 'b'],
+      ['Southwind Imports', 'c'],
+    ]);
+    expect(cells).toMatchObject(['home', 'b', 'c'].map((name, number) => ({ name, number, workspaces: 1 })));
+  });
+
+  it('have books in order', async () => {
+    const report = JSON.parse(await banking('verify', '--json')) as { inOrder: boolean; cells: object };
+
+    expect(report.inOrder).toBe(true);
+    expect(Object.keys(report.cells)).toEqual(['home', 'b', 'c']);
+  });
+
+  it('leave neither a secret nor an unhandled error in the log', () => {
+    expect([...secretsIn(running.log), ...bugsIn(running.log)]).toEqual([]);
+  });
+});
