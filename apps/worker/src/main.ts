@@ -24,19 +24,7 @@ async function start(): Promise<RunningService> {
   const { deployment: settings, rates, health: address, metrics: metricsAddress, ...config } = readConfig();
   const tracing = await startTracing(config.tracing, (event) => logExport(event, log));
   log = createLogger(config.logging, tracing && (() => ({ ...tracing.activeIds() })));
-  const warn = (line: string) => log.warn(line);
-  const sandbox = settings.isSandbox;
-  const deployment = await openDeployment({
-    ...settings,
-    ownerUrl: undefined,
-    // A worker reads no lists.
-    replicaUrl: undefined,
-    isService: true,
-    prepare: false,
-    log: (line) => log.info(line),
-    warn,
-  });
-  let readStatus: HealthSource['readStatus'] = () => Promise.reject(new Error('the worker has not started'));
+  const workers = await openWorkers({ deployment: settings, rates, log });
   const stops = new ExpiringCache<PayoutStop | undefined>({
     entriesMax: 1,
     ttlMs: STOP_TTL_MS,
@@ -61,7 +49,6 @@ async function start(): Promise<RunningService> {
       await health?.close();
       await metrics?.close();
       verification.close();
-      await deployment.close();
       await tracing?.close(FLUSH_MS);
     },
   };

@@ -33,6 +33,8 @@ export async function openWorkers({ deployment: config, rates, log }: WorkersSet
   const settings = {
     ...config,
     ownerUrl: undefined,
+    // A worker reads no lists.
+    replicaUrl: undefined,
     isService: true,
     prepare: false,
     log: (line: string) => log.info(line),
