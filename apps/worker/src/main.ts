@@ -1,7 +1,6 @@
 import { isOperatorError } from '@banking/deployment';
 import type { PayoutStop } from '@banking/operations';
 import { ConfigError, createLogger, ExpiringCache, runService, type RunningService } from '@banking/process';
-import { chooseRates } from '@banking/rates';
 import { logExport, startTracing } from '@banking/telemetry/tracing';
 import { readConfig } from './config.js';
 import { type HealthSource, readiness, serveHealth } from './health-server.js';

@@ -1,5 +1,6 @@
 -- More than one database: each is a cell, which holds whole workspaces. A database without a row in `cell_identity` is the only one of its
 -- deployment, and its processes use nothing else of this migration.
+-- Phase: expand
 
 -- Which cell this database is. Cell 0 is home: it also has the directory and the places. Every sequence gives ids of this remainder by 64.
 create table cell_identity (
@@ -47,16 +48,28 @@ alter table cell_workspace add constraint cell_workspace_workspace foreign key (
 
 -- Returns the list of workspaces unchanged if this database serves all of them. A change of a state waits for the lock of each scope that
 -- has seen the former state: with `pg_advisory_xact_lock` of the same key. The state is read after the lock.
+-- It runs with each scope, so the usual list of one workspace is read without a set, and names have their schema instead of a setting.
 create function require_open_workspaces(list text) returns text
-  language plpgsql set search_path = banking, pg_temp as $$
+  language plpgsql as $$
+declare
+  ids bigint[];
+  is_open boolean := true;
 begin
-  if list <> '' then
-    perform pg_advisory_xact_lock_shared(workspace_lock_key(w.id)) from unnest(list::bigint[]) w (id);
-    if exists (
-      select from unnest(list::bigint[]) w (id)
-      where not exists (select from cell_workspace c where c.workspace_id = w.id and c.state = 'open')) then
-      raise exception 'a workspace of the scope is not open in this cell' using errcode = 'BK017';
-    end if;
+  if list = '' then
+    return list;
+  end if;
+  ids := list::bigint[];
+  if array_length(ids, 1) = 1 then
+    perform pg_advisory_xact_lock_shared(banking.workspace_lock_key(ids[1]));
+    is_open := exists (select from banking.cell_workspace c where c.workspace_id = ids[1] and c.state = 'open');
+  elsif array_length(ids, 1) > 1 then
+    perform pg_advisory_xact_lock_shared(banking.workspace_lock_key(w.id)) from unnest(ids) w (id);
+    is_open := not exists (
+      select from unnest(ids) w (id)
+      where not exists (select from banking.cell_workspace c where c.workspace_id = w.id and c.state = 'open'));
+  end if;
+  if not is_open then
+    raise exception 'a workspace of the scope is not open in this cell' using errcode = 'BK017';
   end if;
   return list;
 end $$;

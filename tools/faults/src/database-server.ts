@@ -55,11 +55,6 @@ export class DatabaseServer {
     return { user, database };
   }
 
-  /** Of the superuser. */
-  get connection(): EmbeddedServer['connection'] {
-    return this.embedded.connection;
-  }
-
   async query<Row extends QueryResultRow>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
     return queryOnce(this.embedded, text, values);
   }

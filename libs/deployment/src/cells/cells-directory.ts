@@ -66,5 +66,5 @@ export class CellsDirectory extends Directory {
   }
 }
 
-export const isUnavailable = (error: unknown): error is Refusal =>
+const isUnavailable = (error: unknown): error is Refusal =>
   error instanceof Refusal && error.reason === 'unavailable';

@@ -8,11 +8,11 @@ import { Cells, type CellUse } from '../cells/cells.js';
 import { Places, reserveAccountCode } from '../cells/places.js';
 import type { CellServer } from './cell-server.js';
 
-export const ISSUER = 'https://id.harbour.example';
+const ISSUER = 'https://id.harbour.example';
 export const MIA = { issuer: ISSUER, subject: 'mia' };
 
 /** What a process has of each database. */
-export interface CellUseOfSpec extends CellUse {
+interface CellUseOfSpec extends CellUse {
   readonly database: Database;
   readonly banking: LedgerBankingService;
   readonly directory: LedgerDirectory;
@@ -81,7 +81,7 @@ async function untilOpen(server: CellServer, cell: string, workspaceId: number):
 }
 
 /** An account with money. */
-export async function fundedAccount({ banking }: CellProcess, workspaceId: WorkspaceId): Promise<Account> {
+async function fundedAccount({ banking }: CellProcess, workspaceId: WorkspaceId): Promise<Account> {
   const [product] = await banking.listProducts({});
   const { resource } = await banking.openAccount({ workspaceId }, { productID: product!.id });
   await banking.fundAccount({ workspaceId }, { accountId: resource.id, amount: '10000' as TransferAmount });
