@@ -1,9 +1,10 @@
 export { migrateDeployment, missingMigrations, planDeployment, type SchemaSettings } from './migrate-deployment.js';
 export * from './open-deployment.js';
+export { explainFailure } from './explain-failure.js';
 export { RELEASE } from './release.js';
 export { isOperatorError } from './operator-errors.js';
 export { addCell } from './cells/add-cell.js';
-export { Cells, type CellsSettings, type CellUse, settingsOf } from './cells/cells.js';
+export { Cells, type CellsSettings, settingsOf } from './cells/cells.js';
 export { CellsBankingService } from './cells/cells-banking-service.js';
 export { CellsDirectory, HomeOrCopies } from './cells/cells-directory.js';
 export { addressOf } from './cells/directory-copies.js';

@@ -211,4 +211,9 @@ const openReplicaReads = (
   bindScope: BindScope,
   replica: ReplicaOptions,
 ): ReplicaReads =>
-  new ReplicaReads(settings, bindScope, { send: async (call) => (await sendPipeline(pool, [call])).rows[0] ?? [] }, replica);
+  new ReplicaReads(
+    settings,
+    bindScope,
+    { send: async (call) => (await sendPipeline(pool, [call])).rows[0] ?? [] },
+    replica,
+  );

@@ -82,11 +82,10 @@ export function readSettings(file: string): Variables {
 /** Variables of Node itself. */
 const OF_NODE = ['NODE_EXTRA_CA_CERTS'];
 /** The listener of metrics, in service and worker. */
-const OF_METRICS = ['METRICS_HOST', 'METRICS_PORT'];
 
 /** Whether a program reads a variable. Its usage names every variable that it reads, which a test of api and worker proves. */
 export function reads(program: Program, name: string): boolean {
-  return OF_NODE.includes(name) || OF_METRICS.includes(name) || usageOf(program).includes(name);
+  return OF_NODE.includes(name) || usageOf(program).includes(name);
 }
 
 const usages = new Map<Program, readonly string[]>();

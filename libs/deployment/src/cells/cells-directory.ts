@@ -66,5 +66,4 @@ export class CellsDirectory extends Directory {
   }
 }
 
-const isUnavailable = (error: unknown): error is Refusal =>
-  error instanceof Refusal && error.reason === 'unavailable';
+const isUnavailable = (error: unknown): error is Refusal => error instanceof Refusal && error.reason === 'unavailable';

@@ -52,7 +52,7 @@ describe('a workspace', () => {
     expect(await accounts(ids.get(name)!)).toEqual([from.id, to.id].sort());
     const before = await balance();
     await pay();
-    expect(await balance()).toBe(before - 100);
+    expect(await balance()).toBe(before - 100n);
     const [cell] = name.split(' ');
     for (const other of server.names) {
       const [row] = await server.query<{ count: number }>(
@@ -106,7 +106,7 @@ describe('a database', () => {
     await server.query('c', `delete from cell_workspace where workspace_id = ${ids.get('b')}`);
     await server.query('home', `update workspace_place set cell_number = 1 where workspace_id = ${ids.get('b')}`);
     await setState('b', 'b', 'open');
-    expect(await payers.get('b')!.balance()).toBeGreaterThan(0);
+    expect(await payers.get('b')!.balance()).toBeGreaterThan(0n);
   });
 
   it('refuses the orders of a moving workspace alone', async () => {

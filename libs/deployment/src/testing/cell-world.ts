@@ -1,4 +1,10 @@
-import type { Account, TransferAmount, WorkspaceId } from '@banking/domain';
+import {
+  type Account,
+  fromBalanceAmount,
+  type MinorUnits,
+  type TransferAmount,
+  type WorkspaceId,
+} from '@banking/domain';
 import { LedgerBankingService, LedgerDirectory } from '@banking/operations';
 import { Database, PROVISIONING_ROLE, SCHEMA } from '@banking/postgres';
 import { addApp, addGrant, addUser, addWorkspace } from '@banking/provisioning';
@@ -92,9 +98,9 @@ async function fundedAccount({ banking }: CellProcess, workspaceId: WorkspaceId)
 export async function payerOf(process: CellProcess, workspaceId: WorkspaceId) {
   const [from, to] = [await fundedAccount(process, workspaceId), await fundedAccount(process, workspaceId)];
   const recipient = await process.banking.addInternalRecipient({ workspaceId }, { accountCode: to.code! });
-  const balance = async (): Promise<number> => {
+  const balance = async (): Promise<MinorUnits> => {
     const { edges } = await process.banking.getAccount({ workspaceId }, { accountId: from.id });
-    return Number(edges.balances[0]!.amount);
+    return fromBalanceAmount(edges.balances[0]!.amount);
   };
   const pay = () =>
     process.banking.placeOrder(
