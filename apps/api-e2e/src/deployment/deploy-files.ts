@@ -81,7 +81,6 @@ export function readSettings(file: string): Variables {
 
 /** Variables of Node itself. */
 const OF_NODE = ['NODE_EXTRA_CA_CERTS'];
-/** The listener of metrics, in service and worker. */
 
 /** Whether a program reads a variable. Its usage names every variable that it reads, which a test of api and worker proves. */
 export function reads(program: Program, name: string): boolean {
