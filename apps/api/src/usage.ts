@@ -13,6 +13,7 @@ Configuration, by environment; docs/configuration.md explains each:
   DATABASE_PASSWORD_FILE, DATABASE_OWNER_PASSWORD_FILE     files with their passwords, read for each connection
   DATABASE_URL_FILE, DATABASE_OWNER_URL_FILE               files with the URLs, read at the start
   DATABASE_REPLICA_URL                                     a streaming replica of it, for lists and statements
+  DATABASE_REPLICA_URL_FILE, DATABASE_REPLICA_PASSWORD_FILE  files with its URL and its password
   CELLS_FILE, CELLS                                        a file that lists further databases; or a number of embedded ones
   DATABASE_POOL_SIZE, DATABASE_POOLER                      connections, and the mode of PgBouncer in front (8, none)
   DATABASE_NAMED_STATEMENTS                                whether statements have names (on without DATABASE_POOLER)

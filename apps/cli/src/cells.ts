@@ -1,4 +1,4 @@
-import { addCell, addressOf } from '@banking/deployment';
+import { addCell, addressOf, needsOwnConnection } from '@banking/deployment';
 import { allCells } from '@banking/provisioning';
 import { ConfigError, connectionTo, type DeploymentConfig, HOME_CELL } from '@banking/process';
 import type { ConnectionOptions } from '@banking/postgres';
@@ -60,6 +60,9 @@ async function add(name: string): Promise<number> {
         ? 'The database of DATABASE_URL or DATA_DIR becomes home with the first other cell. Name that one.'
         : `CELLS_FILE has no cell "${name}". Add it with its url.`,
     ]);
+  }
+  if (deployment.isPooled && (deployment.ownerUrl === undefined || config.ownerUrl === undefined)) {
+    throw needsOwnConnection('Migrations hold a lock of their session, at home and in the cell (ownerUrl).');
   }
   return untilSignal(async () => {
     const home = await asOwner(deployment);

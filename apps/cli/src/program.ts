@@ -43,7 +43,8 @@ const NOTES = `Environment variables (default in parentheses):
                              files with the passwords of these logins
   DATABASE_TLS               off: connect to another host without verifying its certificate (on)
   DATABASE_POOL_SIZE         validated, but not used by banking
-  DATABASE_REPLICA_URL       the same
+  DATABASE_REPLICA_URL, DATABASE_REPLICA_URL_FILE, DATABASE_REPLICA_PASSWORD_FILE
+                             the same
   DATABASE_POOLER            transaction: DATABASE_URL leads to PgBouncer in transaction mode (none)
   DATABASE_NAMED_STATEMENTS  off: statements are sent without a name (on without DATABASE_POOLER)
   CELLS, CELLS_FILE          number of embedded databases, or file that lists the databases besides DATABASE_URL (one database)

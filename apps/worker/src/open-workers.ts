@@ -42,7 +42,7 @@ export async function openWorkers({ deployment: config, rates, log }: WorkersSet
   };
   const start = (deployment: Deployment, cell?: string) =>
     startOne(deployment, { rates, isSandbox: config.isSandbox, log, cell });
-  const { cells } = settings;
+  const cells = settings.cells?.map((cell) => ({ ...cell, ownerUrl: undefined }));
   return cells === undefined
     ? openOne(await openDeployment(settings), start)
     : openSeveral({ ...settings, cells }, start);

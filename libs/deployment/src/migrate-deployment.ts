@@ -59,7 +59,8 @@ export async function migrateDeployment(settings: SchemaSettings): Promise<reado
   const options = { ...schemaAt(connection), parameters, isIgnoringOlder, ...(log && { log }) };
   const { applied } = await migrate(options).catch(explainMode);
   await checkMode(connection, mode);
-  if (applied.length > 0) await stepNewSequences(connection);
+  // Also without a new migration: an earlier run may have ended between the two.
+  await stepNewSequences(connection);
   return applied;
 }
 

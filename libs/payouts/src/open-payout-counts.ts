@@ -26,6 +26,8 @@ export const COUNT_OPEN_PAYOUTS = sqlStatement<{ status: string; payouts: number
   `select p.status, count(*)::int as payouts,
           floor(extract(epoch from statement_timestamp() - min(p.created_at)))::int as seconds
    from ${COUNTED} w
-   join payout p on (p.workspace_id, p.transaction_id) = (w.workspace_id, w.subject_id)
+   cross join lateral (
+     select o.status, o.created_at from payout o
+     where (o.workspace_id, o.transaction_id) = (w.workspace_id, w.subject_id) offset 0) p
    group by p.status`,
 );

@@ -1,7 +1,7 @@
-import { Client, escapeIdentifier as quoted } from 'pg';
+import { escapeIdentifier as quoted } from 'pg';
 import { actAs } from './act-as-role.js';
 import { columnTypes } from './column-types.js';
-import { asConnectionFailure } from './failures.js';
+import { connectClient } from './connect-client.js';
 import type { ConnectionOptions } from './hosts.js';
 
 /** A connection of an administrator, for SQL that no role of the service may run. */
@@ -20,15 +20,8 @@ export async function withAdminSession<T>(
   connection: ConnectionOptions,
   work: (session: AdminSession) => Promise<T>,
 ): Promise<T> {
-  const client = new Client({
-    ...connection,
-    types: columnTypes,
-    application_name: 'banking-admin',
-    connectionTimeoutMillis: 10_000,
-  });
-  client.on('error', () => undefined);
+  const client = await connectClient(connection, { types: columnTypes, application_name: 'banking-admin' });
   try {
-    await client.connect().catch((error: unknown) => Promise.reject(asConnectionFailure(error) as Error));
     return await work({
       query: async <Row extends object>(text: string, values?: readonly unknown[]) =>
         (await client.query<Row>(text, values && [...values])).rows,

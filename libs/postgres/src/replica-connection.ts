@@ -42,7 +42,7 @@ export class ReplicaConnection {
 
   /** The replica; undefined while it is away. */
   current(): OpenReplica | undefined {
-    if (this.open === undefined && this.nowMs() >= this.nextAttemptMs) void this.connect();
+    if (this.open === undefined && this.nowMs() >= this.nextAttemptMs) void this.connect().catch(() => undefined);
     return this.open;
   }
 

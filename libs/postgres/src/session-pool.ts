@@ -79,14 +79,18 @@ export class SessionPool {
       const session = await this.responsiveSession(beganAtMs + this.options.acquireTimeoutMs - EARLY_TIMER_MS);
       const waitMs = performance.now() - beganAtMs;
       session.begin(waitMs);
-      if (connectionChannel.hasSubscribers) connectionChannel.publish({ waitMs, isRefused: false });
+      this.publishConnection(waitMs, false);
       return session;
     } catch (error) {
-      if (connectionChannel.hasSubscribers) {
-        connectionChannel.publish({ waitMs: performance.now() - beganAtMs, isRefused: true });
-      }
+      this.publishConnection(performance.now() - beganAtMs, true);
       throw error;
     }
+  }
+
+  /** Callers do not wait for a replica that is away: the primary serves them. */
+  private publishConnection(waitMs: number, isRefused: boolean): void {
+    if (!connectionChannel.hasSubscribers || this.options.replicaOf !== undefined) return;
+    connectionChannel.publish({ waitMs, isRefused });
   }
 
   private async responsiveSession(dueAtMs: number): Promise<Session> {

@@ -78,7 +78,7 @@ describe('the cells of a deployment', () => {
       /\(b, url\) is set twice/,
       /\(c, url\) is not a URL/,
       /cell "d" with other members/,
-      /\(e, url\) names a file that cannot be read \(ENOENT\)/,
+      /\(e, url\) names cannot be read \(ENOENT\)/,
       /no url of the cell "f"/,
     ]) {
       expect(text).toMatch(part);

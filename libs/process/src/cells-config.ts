@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readDatabaseUrl } from './database-url.js';
 import { type EnvironmentReader, readerOf } from './environment-reader.js';
+import { readSecretFile, SecretFileError } from './secret-file.js';
 
 /** The name of the database of DATABASE_URL or DATA_DIR where there are several. */
 export const HOME_CELL = 'home';
@@ -125,9 +126,10 @@ function valueOf(
   }
   if (path === undefined) return typeof value === 'string' ? value : undefined;
   try {
-    return readFileSync(String(path), 'utf8').trim();
+    return readSecretFile(String(path)).trim();
   } catch (error) {
-    mistakes.push(`${named} names a file that cannot be read (${(error as NodeJS.ErrnoException).code}). Correct it.`);
+    if (!(error instanceof SecretFileError)) throw error;
+    mistakes.push(`The file that ${named} names ${error.message}. Correct the path, or the file.`);
     return undefined;
   }
 }

@@ -45,6 +45,9 @@ const SSL_FLAGS: Readonly<Record<string, string>> = {
 
 const FILES = { ca: 'sslrootcert', cert: 'sslcert', key: 'sslkey' } as const;
 
+/** The driver prefers these to our name, by which migrations see the release of a process. */
+const NAMES = ['application_name', 'fallback_application_name'];
+
 /** The TLS parameters of a URL. `sslnegotiation` is removed too, because every server supports the usual negotiation. */
 const TLS_PARAMETERS = ['sslmode', 'ssl', ...Object.values(FILES), 'sslnegotiation', 'uselibpqcompat'];
 
@@ -137,7 +140,7 @@ function withHosts({ href }: URL, urls: readonly URL[]): string {
 
 function withoutOurParameters(url: URL): string {
   const own = new URL(url);
-  for (const parameter of [...TLS_PARAMETERS, TARGET, PASSWORD_FILE]) own.searchParams.delete(parameter);
+  for (const parameter of [...TLS_PARAMETERS, TARGET, PASSWORD_FILE, ...NAMES]) own.searchParams.delete(parameter);
   // Without a host, the driver would take one from PGHOST.
   if (hostOf(own) === '') own.searchParams.set('host', 'localhost');
   return own.href;

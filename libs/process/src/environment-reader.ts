@@ -13,7 +13,12 @@ export class ConfigError extends Error {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Variables that may hold a secret. Each may come from the file that `<name>_FILE` names. */
-const SECRETS: ReadonlySet<string> = new Set(['DATABASE_URL', 'DATABASE_OWNER_URL', 'RATES_URL']);
+const SECRETS: ReadonlySet<string> = new Set([
+  'DATABASE_URL',
+  'DATABASE_OWNER_URL',
+  'DATABASE_REPLICA_URL',
+  'RATES_URL',
+]);
 
 /** Typed readers of environment variables. A mistake is added to `mistakes`, and reading continues with the fallback. */
 export interface EnvironmentReader {

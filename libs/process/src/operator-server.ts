@@ -42,7 +42,11 @@ export async function serveOperators(
   server.maxConnections = CONNECTIONS_MAX;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, () => resolve());
+    server.listen(port, host, () => {
+      // A later error, such as too many open files, concerns one connection. Without a listener it would end the process.
+      server.off('error', reject).on('error', () => undefined);
+      resolve();
+    });
   });
   const address = server.address();
   return {

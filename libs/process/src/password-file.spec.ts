@@ -45,9 +45,9 @@ describe('the password file of a login', () => {
   });
 
   it('is that of every host of the URL', () => {
-    expect(connectionOf('postgres://app@a:5433,b/banking?application_name=x')).toEqual({
-      connectionString: 'postgres://app@a:5433/banking?application_name=x',
-      otherHosts: ['postgres://app@b/banking?application_name=x'],
+    expect(connectionOf('postgres://app@a:5433,b/banking?connect_timeout=5')).toEqual({
+      connectionString: 'postgres://app@a:5433/banking?connect_timeout=5',
+      otherHosts: ['postgres://app@b/banking?connect_timeout=5'],
       password: expect.any(Function) as unknown,
       ssl: { rejectUnauthorized: true },
     });

@@ -10,8 +10,10 @@ export const PASSWORD_FILE = 'banking_password_file';
  * again for each new connection, so that a changed password needs no restart.
  */
 export function addPasswordFile(reader: EnvironmentReader, urlName: string, url: URL | undefined): void {
-  const name = urlName.replace(/URL$/, 'PASSWORD_FILE');
   url?.searchParams.delete(PASSWORD_FILE);
+  // A URL in a file of cells has no variable for its password.
+  if (!urlName.endsWith('_URL')) return;
+  const name = urlName.replace(/URL$/, 'PASSWORD_FILE');
   const path = reader.text(name);
   if (path === undefined) return;
   if (url === undefined) {

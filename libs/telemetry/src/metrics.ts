@@ -12,6 +12,9 @@ import { collectProcess, type Build } from './metrics/process-metrics.js';
 import type { Unsubscribe } from './metrics/subscriptions.js';
 import { collectRates, collectWork } from './metrics/work-metrics.js';
 
+/** How long a scrape waits for the readiness of the process. */
+const READY_MAX_MS = 3_000;
+
 /** The parts of a process that have metrics. */
 export interface MeasuredProcess extends Build {
   /** Whether it serves the HTTP interface. */
@@ -50,10 +53,17 @@ export async function serveMetrics(address: ServerAddress, measured: MeasuredPro
   }
 }
 
+/** A scrape ends after ten seconds, so an upstream that is silent for longer counts as not ready. */
+function isReadyInTime({ isReady }: MeasuredProcess): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => (timer = setTimeout(() => resolve(false), READY_MAX_MS)));
+  return Promise.race([isReady(), late]).finally(() => clearTimeout(timer));
+}
+
 function collect(metrics: Metrics, measured: MeasuredProcess): readonly Unsubscribe[] {
   const { isHttp, isGateway, isWorker, database } = measured;
   const endProcess = collectProcess(metrics, measured);
-  const ready = metrics.gauge('banking_ready', async () => ready.set((await measured.isReady()) ? 1 : 0));
+  const ready = metrics.gauge('banking_ready', async () => ready.set((await isReadyInTime(measured)) ? 1 : 0));
   if (database) new DatabaseValues(metrics, database);
   return [
     endProcess,

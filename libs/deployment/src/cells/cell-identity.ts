@@ -6,11 +6,16 @@ interface Identity {
   readonly name: string;
   /** The further cells that home knows; null without any. */
   readonly others: readonly string[] | null;
+  /** Whether a sequence of the schema counts by one, as after a migration that ended early. Its ids would be those of other cells too. */
+  readonly lacks_steps: boolean;
 }
 
 const READ_IDENTITY = sqlStatement<Identity>(
   'read_cell_identity',
-  `select i.name, (select array_agg(c.name order by c.name) from cell c where c.number <> 0) as others from cell_identity i`,
+  `select i.name, (select array_agg(c.name order by c.name) from cell c where c.number <> 0) as others,
+          exists (select from pg_sequence s join pg_class c on c.oid = s.seqrelid
+                  where c.relnamespace = 'banking'::regnamespace and s.seqincrement = 1) as lacks_steps
+   from cell_identity i`,
 );
 
 /** Which cell a process expects a database to be. Without a name, the only database of its deployment. */
@@ -42,6 +47,11 @@ export async function checkCell(database: Database, { name, others }: ExpectedCe
   if (stored.name !== name) {
     throw new DeploymentError(
       `The database is configured as the cell "${name}" and is the cell "${stored.name}". Correct the configuration.`,
+    );
+  }
+  if (stored.lacks_steps) {
+    throw new DeploymentError(
+      `The cell "${name}" has a sequence whose ids other cells may give too. Run banking cell add again, for this cell or, at home, for any.`,
     );
   }
   if (name !== HOME_CELL) return;

@@ -113,7 +113,8 @@ export class Cells<T extends CellUse> {
 
   private entry(number: number): Entry<T> {
     const entry = this.entries.find((one) => one.number === number);
-    if (entry === undefined) throw new Error(`the deployment has no cell ${number}`);
+    // A cell that was added after the start of this process. Another process may serve it.
+    if (entry === undefined) throw new Refusal('unavailable');
     return entry;
   }
 

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type AdminSession, type ConnectionOptions, SCHEMA, withAdminSession } from '@banking/postgres';
+import { connectionTo } from '@banking/process';
 import { DeploymentError } from '../deployment-error.js';
 
 /** The tables that are written at home, and that every other cell has a copy of. */
@@ -109,6 +110,13 @@ async function untilCopied(cell: AdminSession): Promise<void> {
 /** The address of home for the server of a cell, as libpq reads it. Row-level security must hide no row of the copy. */
 export function addressOf(home: string | ConnectionOptions): string {
   if (typeof home === 'string') {
+    // Another PostgreSQL server reads it, which has neither the password file nor our choice among several hosts.
+    const { otherHosts, password } = connectionTo(home);
+    if (otherHosts !== undefined || password !== undefined) {
+      throw new DeploymentError(
+        'The server of the cell needs the address of home with its password, and one host. Set homeUrl or homeUrlFile of the cell in CELLS_FILE.',
+      );
+    }
     const url = new URL(home);
     url.searchParams.set('options', '-crow_security=off');
     return url.href;

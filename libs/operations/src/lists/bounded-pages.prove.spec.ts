@@ -3,7 +3,7 @@ import { SCHEMA, type BoundStatement } from '@banking/postgres';
 import { analyzeTables } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { addTransfers, agedWorkspaces, type AgedWorkspace, type AgedWorld } from '../testing/aged-workspaces.js';
-import { Explaining, sentBy } from '../testing/plans.js';
+import { Explaining, pageSentBy } from '../testing/plans.js';
 
 /** Far more than a page of ten may touch. */
 const COUNT = 60_000;
@@ -80,9 +80,9 @@ async function statementsOf(world: AgedWorld): Promise<readonly Asked[]> {
           cursor = (await service[list](scope, { ...query, limit: LIMIT, cursor } as never)).next;
         };
         const ask = async (page: string) => {
-          const [settings, bound] = await sentBy(world.database, read);
+          const [settings, bound] = await pageSentBy(world.database, read);
           const name = `${list} ${JSON.stringify(query)} of ${owners}, ${page} page`;
-          asked.push({ name, workspaceId: aged.workspaceId, settings: settings!, bound: bound! });
+          asked.push({ name, workspaceId: aged.workspaceId, settings, bound });
         };
         await ask('first');
         if (cursor !== undefined) await ask('second');
@@ -144,12 +144,12 @@ describe('a page of a list in workspaces with very many rows of one kind', () =>
     const read = () =>
       service.listTransfers({ workspaceId: collectors.workspaceId }, { transactionStatus: 'pending', limit: LIMIT });
 
-    const [settings, bound] = await sentBy(database, read);
+    const [settings, bound] = await pageSentBy(database, read);
     const { items } = await read();
 
     const explaining = await Explaining.open(world);
     // The query counts 20,001 rows, and reads no more.
-    const { rows, buffers } = await explaining.explain(collectors.workspaceId, settings!, bound!);
+    const { rows, buffers } = await explaining.explain(collectors.workspaceId, settings, bound);
     await explaining.close();
     expect(rows).toBeLessThan(MOST.rows + 3 * 20_001);
     expect(buffers).toBeLessThan(MOST.buffers);

@@ -3,7 +3,7 @@ import { SCHEMA, type BoundStatement } from '@banking/postgres';
 import { analyzeTables } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { agedWorkspaces, type AgedWorld } from '../testing/aged-workspaces.js';
-import { Explaining, sentBy } from '../testing/plans.js';
+import { Explaining, pageSentBy } from '../testing/plans.js';
 
 /** Rows of the most frequent kind. A lookup that reads all of them touches hundreds of pages. */
 const COUNT = 20_000;
@@ -33,8 +33,8 @@ beforeAll(async () => {
   expect(order!.edges.executions).toMatchObject([{ edges: { transaction: links } }]);
 
   const sent = async (name: string, read: () => Promise<unknown>) => {
-    const [settings, bound] = await sentBy(world.database, read);
-    return { name, settings: settings!, bound: bound! };
+    const [settings, bound] = await pageSentBy(world.database, read);
+    return { name, settings, bound };
   };
   asked = [
     await sent('transfers', () => service.listTransfers(scope, { limit: LIMIT })),

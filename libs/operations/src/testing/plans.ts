@@ -1,5 +1,6 @@
 import { APP_ROLE, Database, SCHEMA, type BoundStatement } from '@banking/postgres';
 import { sql } from '@banking/postgres/testing';
+import { PLAN_PAGES_ONCE } from '../lists/plan-by-order.js';
 import { type TestDatabase } from './test-databases.js';
 
 /** The statements that some work sends. */
@@ -14,6 +15,18 @@ export async function sentBy(
   } finally {
     pipeline.mockRestore();
   }
+}
+
+/** The statement of a page, with the settings of its planning before it. */
+export async function pageSentBy(
+  database: Database,
+  work: () => Promise<unknown>,
+): Promise<readonly [settings: BoundStatement<unknown>, page: BoundStatement<unknown>]> {
+  const sent = await sentBy(database, work);
+  const at = sent.indexOf(PLAN_PAGES_ONCE);
+  const [settings, page] = sent.slice(at, at + 2);
+  if (at < 0 || settings === undefined || page === undefined) throw new Error('no page was read');
+  return [settings, page];
 }
 
 /** The pages and rows that one execution of a statement touched. */

@@ -3,8 +3,8 @@ import { batchedCallChannel, callBatchChannel, pipelineChannel, sqlstateOf } fro
 import { fail, typeOf } from './failures.js';
 import type { Spans } from './spans.js';
 
-/** The statement that sets the scope of a pipeline. Every pipeline has it. */
-const SCOPE = 'scope';
+/** The statements that set the scope of a pipeline, with one database and with several. Every pipeline has one of them. */
+const SCOPES: readonly string[] = ['scope', 'checked_scope'];
 /** The longest `db.query.summary` of the semantic conventions. */
 const SUMMARY_MAX = 255;
 
@@ -37,7 +37,7 @@ export function followDatabase(spans: Spans): void {
 
 /** The names of the statements, which are the same for each pipeline of one place in the code. */
 function summaryOf(statements: readonly string[]): string {
-  const summary = statements.filter((name) => name !== SCOPE).join(' ');
+  const summary = statements.filter((name) => !SCOPES.includes(name)).join(' ');
   return summary.length <= SUMMARY_MAX ? summary : summary.slice(0, summary.lastIndexOf(' ', SUMMARY_MAX));
 }
 

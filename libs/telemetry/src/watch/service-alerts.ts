@@ -151,9 +151,9 @@ export const SERVICE_ALERTS: readonly AlertRule[] = [
   {
     name: 'MemoryHigh',
     severity: 'warning',
-    expr: 'process_resident_memory_bytes{job=~"banking-.+"} > 600e6',
+    expr: 'process_resident_memory_bytes{job=~"banking-.+"} > 420e6',
     for: '15m',
-    summary: 'A process uses more than 600 MB of memory.',
+    summary: 'A process uses more than 420 MB of memory.',
     test: {
       firing: { [`process_resident_memory_bytes{${API}}`]: '700000000x40' },
       quiet: { [`process_resident_memory_bytes{${API}}`]: '260000000x40' },

@@ -53,6 +53,15 @@ const CHANGES = {
 `,
     ),
   ),
+  'libs/deployment/src/cells/cells-banking-service.ts': adds(
+    inClass(
+      ({ pascal, camel }) => `
+  get${pascal}(scope: Scope, query: { readonly ${camel}Id: port.${pascal}Id }): Promise<port.${pascal}> {
+    return this.inCell(scope, (banking) => banking.get${pascal}(scope, query));
+  }
+`,
+    ),
+  ),
   'libs/client/src/remote-banking-service.ts': adds(
     imported('@banking/domain', ({ pascal }) => [`type ${pascal}`, `type ${pascal}Id`]),
     inClass(

@@ -40,6 +40,7 @@ describe('nx g @banking/tools:resource', () => {
       'apps/api/src/docs/openapi.ts',
       'docs/flows.md',
       'libs/client/src/remote-banking-service.ts',
+      'libs/deployment/src/cells/cells-banking-service.ts',
       'libs/domain/src/banking-service.ts',
       'libs/domain/src/ids.ts',
       'libs/domain/src/index.ts',
