@@ -61,7 +61,7 @@ export function addMigrateCommand(program: Command): void {
     });
 }
 
-/** @returns the names of the migrations applied. Needs no right to migrate if none is missing and the database is no cell. */
+/** @returns the names of the migrations applied. Needs no right to migrate if none is missing. */
 async function migrateDatabase(schema: SchemaSettings, config: DeploymentConfig): Promise<readonly string[]> {
   const missing = await missingMigrations(schema);
   const applied = missing.length === 0 ? [] : await migrateDeployment(schema);
