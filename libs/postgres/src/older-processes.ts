@@ -42,7 +42,8 @@ export function describeProcesses(processes: readonly ConnectedProcesses[]): str
 /**
  * Checks before a contract migration that no process is connected that it would break. A migration in a database transaction locks
  * `schema_migration` before the check: a process connects before it reads that table, so it is either seen here or waits and then
- * reads this migration. Behind a pooler in transaction mode, a connection shows the name of its last user only, so a process may be missed.
+ * reads this migration. Behind a pooler in transaction mode, a connection shows the name of its last user only: a process may be
+ * missed.
  *
  * @throws MigrationError with the releases of such processes
  */
