@@ -96,7 +96,8 @@ describe('a statement of a migration', () => {
     `alter table transfer add constraint t check (amount > 0) not valid; -- update transfer set a = 1;`,
     `drop trigger t on transfer;
      create or replace function f() returns trigger language plpgsql as $body$ begin update transfer set a = 1; end $body$;
-     create trigger t after insert on transfer for each statement execute function f();`,
+     create trigger t after insert on transfer for each statement execute function f();
+     create constraint trigger c after insert on transfer deferrable initially deferred for each row execute function f();`,
     `drop function f(text); create function f(text, int) returns int language sql as 'select 1';`,
     `update corridor set delivery_tat = 'T+1'; grant select on corridor to banking_app;`,
   ])('is accepted, such as %j', (text) => {

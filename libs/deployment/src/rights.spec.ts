@@ -16,6 +16,8 @@ const RIGHTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     app: 'select',
     app_membership: 'select',
     app_user: 'select',
+    arrival:
+      'insert (account_code, amount, currency_id, key_nonce, origin_transaction_id, origin_workspace_id, outcome, transaction_id, workspace_id), select',
     back_valued_total: 'select',
     bank: 'insert, select, update (country_code, name, swift_code, updated_at)',
     beneficiary: 'insert, select',
@@ -25,6 +27,7 @@ const RIGHTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     cell_workspace: 'select',
     conversion: 'insert, select',
     corridor: 'insert, select',
+    crossing: 'insert (account_code, amount, currency_id, transaction_id, workspace_id), select, update (status)',
     currency: 'insert, select, update (code, decimals, name, symbol, updated_at)',
     customer_order: 'insert, select, update (pause_reason, paused_at, placed_by, resumed_at, status, updated_at)',
     customer_order_id_seq: 'usage',

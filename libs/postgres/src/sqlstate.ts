@@ -75,4 +75,8 @@ export const RULE_VIOLATION = {
   workspaceElsewhere: 'BK017',
   /** The directory and the places are written at home only. The other cells have copies. */
   directoryCopy: 'BK018',
+  /** A payment to another cell has a crossing, with the amount of its transaction, and both end together. */
+  wrongCrossing: 'BK019',
+  /** An accepted arrival has its transaction, with its amount on its account. */
+  wrongArrival: 'BK020',
 } as const;
