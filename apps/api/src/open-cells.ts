@@ -3,6 +3,7 @@ import { chooseRates } from '@banking/rates';
 import { LedgerBankingService, LedgerDirectory } from '@banking/operations';
 import { type DemoCells, makeDemoData } from '@banking/demo';
 import {
+  accountCodes,
   Cells,
   CellsBankingService,
   CellsDirectory,
@@ -10,8 +11,8 @@ import {
   ensureEmbeddedCells,
   explainFailure,
   HomeOrCopies,
-  Places,
-  reserveAccountCode,
+  type OtherCells,
+  type Places,
   reserveKnownCode,
   sumOfWork,
   untilOpen,
@@ -52,8 +53,8 @@ export async function openCells(
   let isWorking = false;
   let cells: Cells<CellService>;
   try {
-    cells = await Cells.open<CellService>(settings, (deployment, { name }, home) => {
-      const service = cellService(deployment, name, home, config, log);
+    cells = await Cells.open<CellService>(settings, (deployment, { name }, home, others) => {
+      const service = cellService(deployment, name, { home, others }, config, log);
       if (isWorking) service.startWork();
       return service;
     });
@@ -63,7 +64,7 @@ export async function openCells(
   const { home } = cells;
   const open = () => cells.all().flatMap(({ use }) => use ?? []);
   const copies = () => open().filter(({ database }) => database !== home.database);
-  const places = new Places(home.database, () => copies().map(({ database }) => database));
+  const { places } = cells;
   try {
     if (config.deployment.demo) await makeDemoData({ ...home, cells: demoCells(cells, places, further) });
   } catch (error) {
@@ -92,7 +93,7 @@ export async function openCells(
 function cellService(
   deployment: Deployment,
   cell: string,
-  home: Database,
+  { home, others }: { readonly home: Database; readonly others: OtherCells },
   config: ApiConfig,
   log: Logger,
 ): CellService {
@@ -104,7 +105,7 @@ function cellService(
     books,
     { validS: quotes.validS, openMax, rates },
     sandbox,
-    (workspaceId) => reserveAccountCode(home, workspaceId),
+    accountCodes(home, others),
   );
   let work: ReturnType<typeof startWork> | undefined;
   return {
@@ -113,7 +114,7 @@ function cellService(
     banking,
     // Only home can bind a subject; the others have copies.
     directory: new LedgerDirectory(database, { bindsByEmail: database === home && config.bindsByEmail }),
-    startWork: () => (work ??= startWork(deployment, banking, { sandbox, log, cell })),
+    startWork: () => (work ??= startWork(deployment, banking, { sandbox, log, cell, crossings: others })),
     work: () => work,
     stop: async () => work?.stop(),
   };

@@ -1,16 +1,23 @@
 import type { Logger } from 'pino';
 import type { Deployment } from '@banking/deployment';
-import { type LedgerBankingService, startBankingWorker } from '@banking/operations';
+import { type CrossingPort, type LedgerBankingService, startBankingWorker } from '@banking/operations';
 
-/** Starts the due work of one database in this process. @param cell its name, where there are several */
+/** The database whose work is done, where there are several. */
+interface CellOfWork {
+  readonly cell?: string;
+  readonly crossings?: CrossingPort;
+}
+
+/** Starts the due work of one database in this process. */
 export function startWork(
   deployment: Deployment,
   { orders }: LedgerBankingService,
-  { sandbox, log, cell }: { readonly sandbox: boolean; readonly log: Logger; readonly cell?: string },
+  { sandbox, log, cell, crossings }: { readonly sandbox: boolean; readonly log: Logger } & CellOfWork,
 ): ReturnType<typeof startBankingWorker> {
   return startBankingWorker(deployment, {
     orders,
     sandbox,
+    crossings,
     onError: (error, failed) => {
       const { workspaceId, kind, subjectId, tries, chore } = failed ?? {};
       log.warn({ err: error, cell, workspaceId, kind, subjectId, tries, chore }, 'work failed');

@@ -1,5 +1,11 @@
 import { Cells, type CellsSettings, type Deployment, openDeployment, sumOfWork } from '@banking/deployment';
-import { OrderService, type PayoutStop, readPayoutStop, startBankingWorker } from '@banking/operations';
+import {
+  type CrossingPort,
+  OrderService,
+  type PayoutStop,
+  readPayoutStop,
+  startBankingWorker,
+} from '@banking/operations';
 import type { Database } from '@banking/postgres';
 import type { createLogger, DeploymentConfig, RatesConfig } from '@banking/process';
 import { chooseRates } from '@banking/rates';
@@ -40,15 +46,20 @@ export async function openWorkers({ deployment: config, rates, log }: WorkersSet
     log: (line: string) => log.info(line),
     warn,
   };
-  const start = (deployment: Deployment, cell?: string) =>
-    startOne(deployment, { rates, isSandbox: config.isSandbox, log, cell });
+  const start: Start = (deployment, cell) => startOne(deployment, { rates, isSandbox: config.isSandbox, log, ...cell });
   const cells = settings.cells?.map((cell) => ({ ...cell, ownerUrl: undefined }));
   return cells === undefined
     ? openOne(await openDeployment(settings), start)
     : openSeveral({ ...settings, cells }, start);
 }
 
-type Start = (deployment: Deployment, cell?: string) => Worker;
+/** The database of a loop, where there are several. */
+interface CellOfWork {
+  readonly cell?: string;
+  readonly crossings?: CrossingPort;
+}
+
+type Start = (deployment: Deployment, cell?: CellOfWork) => Worker;
 
 function openOne(deployment: Deployment, start: Start): Workers {
   let worker: Worker | undefined;
@@ -66,11 +77,11 @@ function openOne(deployment: Deployment, start: Start): Workers {
 
 async function openSeveral(settings: CellsSettings, start: Start): Promise<Workers> {
   let isStarted = false;
-  const cells = await Cells.open(settings, (deployment, { name }) => {
+  const cells = await Cells.open(settings, (deployment, { name: cell }, _home, crossings) => {
     let worker: Worker | undefined;
     const use = {
       database: deployment.database,
-      start: () => void (worker ??= start(deployment, name)),
+      start: () => void (worker ??= start(deployment, { cell, crossings })),
       readStatus: () => statusOf(worker),
       stop: async () => worker?.stop(),
     };
@@ -104,12 +115,14 @@ function startOne(
     isSandbox,
     log,
     cell,
-  }: { rates: RatesConfig | undefined; isSandbox: boolean; log: Logger; cell: string | undefined },
+    crossings,
+  }: { rates: RatesConfig | undefined; isSandbox: boolean; log: Logger } & CellOfWork,
 ): Worker {
   const source = chooseRates({ rates, sandbox: isSandbox }, deployment.database, (line) => log.warn(line));
   return startBankingWorker(deployment, {
     orders: new OrderService(deployment.books, source, { isSandbox }),
     sandbox: isSandbox,
+    crossings,
     onError: (error, failed) => {
       const { workspaceId, kind, subjectId, tries, chore } = failed ?? {};
       log.warn({ cell, workspaceId, kind, subjectId, tries, chore, err: error }, 'work failed');

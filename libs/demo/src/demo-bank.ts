@@ -40,12 +40,13 @@ export class DemoBank {
 
   private serviceOn(books: Books): LedgerBankingService {
     const isSandbox = true;
-    return new LedgerBankingService(books.database, books, { rates: DEMO_RATES }, isSandbox, async (workspaceId) => {
+    const newCode = async (workspaceId: WorkspaceId) => {
       const code = this.nextCode ?? newAccountCode();
       this.nextCode = undefined;
       await this.cells.reserveCode(workspaceId, code);
       return code;
-    });
+    };
+    return new LedgerBankingService(books.database, books, { rates: DEMO_RATES }, isSandbox, { newCode });
   }
 
   private async serviceOf(workspaceId: WorkspaceId): Promise<LedgerBankingService> {

@@ -9,5 +9,6 @@ export { CellsBankingService } from './cells/cells-banking-service.js';
 export { CellsDirectory, HomeOrCopies } from './cells/cells-directory.js';
 export { addressOf } from './cells/directory-copies.js';
 export { ensureEmbeddedCells } from './cells/ensure-embedded-cells.js';
-export { Places, reserveAccountCode, reserveKnownCode, untilOpen } from './cells/places.js';
+export type { OtherCells } from './cells/other-cells.js';
+export { accountCodes, type Places, reserveKnownCode, untilOpen } from './cells/places.js';
 export { sumOfWork } from './cells/sum-of-work.js';

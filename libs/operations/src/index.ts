@@ -16,6 +16,12 @@ export { startBankingWorker } from './worker/start-banking-worker.js';
 export { ContinuousVerification } from './worker/verify-continuously.js';
 export { readPayoutStop, type PayoutStop } from '@banking/payouts';
 
+// Payments between databases
+export { Arrivals } from './crossings/arrivals.js';
+export type { ArrivalOutcome, CrossingPort, SubmittedCrossing } from './crossings/crossing-port.js';
+export { CROSSING } from './crossings/open-crossings.js';
+export type { AccountCodes } from './accounts/account-codes.js';
+
 // For metrics and traces
 export { orderBatchChannel, orderChannel } from './orders/order-channels.js';
 export { verificationChannel, type VerificationMessage } from './worker/verification-channel.js';

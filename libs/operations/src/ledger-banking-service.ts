@@ -62,8 +62,9 @@ import { getStatement } from './accounts/get-statement.js';
 import { getTransfer } from './transfers/get-transfer.js';
 import { listAccounts } from './accounts/list-accounts.js';
 import { moveClock } from './sandbox/sandbox-clock.js';
-import { newAccountCode as randomAccountCode } from './accounts/account-code.js';
-import { type NewAccountCode, openAccount } from './accounts/open-account.js';
+import { newAccountCode } from './accounts/account-code.js';
+import type { AccountCodes } from './accounts/account-codes.js';
+import { openAccount } from './accounts/open-account.js';
 import { listAppUsers } from './apps/list-app-users.js';
 import { listApps } from './apps/list-apps.js';
 import { listCorridors } from './corridors/list-corridors.js';
@@ -97,13 +98,14 @@ export class LedgerBankingService extends BankingService {
   /**
    * @param books the open books of this database; they hold reserved ids
    * @param isSandbox whether orders run by the clocks of their workspaces, which can be moved
+   * @param accountCodes of a deployment with several databases
    */
   constructor(
     private readonly database: Database,
     private readonly books: Books = openBooks(database),
     private readonly quoteTerms: QuoteTerms = {},
     isSandbox = false,
-    private readonly newAccountCode: NewAccountCode = randomAccountCode,
+    private readonly accountCodes?: AccountCodes,
   ) {
     super();
     this.orders = new OrderService(books, quoteTerms.rates ?? NO_RATES, { isSandbox });
@@ -151,7 +153,7 @@ export class LedgerBankingService extends BankingService {
     input: AddInternalRecipientInput,
     options: RequestOptions = {},
   ): Promise<Created<Recipient>> {
-    return addInternalRecipient(this.reading, acting(scope), input, options);
+    return addInternalRecipient(this.reading, acting(scope), input, options, this.accountCodes?.currencyElsewhere);
   }
 
   changeRecipient(scope: Scope, change: RecipientChange): Promise<Recipient> {
@@ -199,7 +201,7 @@ export class LedgerBankingService extends BankingService {
   }
 
   openAccount(scope: Scope, input: OpenAccountInput, options: RequestOptions = {}): Promise<Created<Account>> {
-    return openAccount(this.reading, acting(scope), input, options, this.newAccountCode);
+    return openAccount(this.reading, acting(scope), input, options, this.accountCodes?.newCode ?? newAccountCode);
   }
 
   changeAccount(scope: Scope, change: AccountChange): Promise<Account> {

@@ -1,6 +1,6 @@
 import * as port from '@banking/domain';
-import { BankingService, Refusal, RETRY_AFTER_S, type Scope, type WorkspaceId } from '@banking/domain';
-import { DatabaseError, RULE_VIOLATION } from '@banking/postgres';
+import { BankingService, type Scope } from '@banking/domain';
+import { callCell } from './call-cell.js';
 import type { HomeOrCopies } from './cells-directory.js';
 import type { Places } from './places.js';
 
@@ -50,20 +50,8 @@ export class CellsBankingService extends BankingService {
   ): Made<port.Recipient> {
     return this.inCell(scope, (banking) => banking.addInternationalRecipient(scope, input, options));
   }
-  async addInternalRecipient(
-    scope: Scope,
-    input: port.AddInternalRecipientInput,
-    options?: Options,
-  ): Made<port.Recipient> {
-    try {
-      return await this.inCell(scope, (banking) => banking.addInternalRecipient(scope, input, options));
-    } catch (error) {
-      // A payment between cells begins here, with a recipient whose account is in another cell.
-      if (isUnknownCode(error) && (await this.places.workspaceOfCode(input.accountCode)) !== undefined) {
-        throw accountElsewhere();
-      }
-      throw error;
-    }
+  addInternalRecipient(scope: Scope, input: port.AddInternalRecipientInput, options?: Options): Made<port.Recipient> {
+    return this.inCell(scope, (banking) => banking.addInternalRecipient(scope, input, options));
   }
   changeRecipient(scope: Scope, change: port.RecipientChange): Promise<port.Recipient> {
     return this.inCell(scope, (banking) => banking.changeRecipient(scope, change));
@@ -123,49 +111,8 @@ export class CellsBankingService extends BankingService {
     return this.inCell(scope, (banking) => banking.moveClock(scope, change));
   }
 
-  /** Calls the cell of the workspace. If that cell does not serve the workspace, nothing has happened: the place is read again, once. */
   private async inCell<T>({ workspaceId }: Scope, call: (banking: BankingService) => Promise<T>): Promise<T> {
     if (workspaceId === undefined) throw new Error('the scope lacks a workspace');
-    const place = this.places.known(workspaceId) ?? (await this.places.cellOf(workspaceId));
-    try {
-      return await call(this.bankingOf(place));
-    } catch (error) {
-      if (!isElsewhere(error)) throw error;
-      return this.inOtherCell(workspaceId, place, call, error);
-    }
+    return callCell(this.places, workspaceId, async (cellNumber) => call(this.bankingOf(cellNumber)));
   }
-
-  private async inOtherCell<T>(
-    workspaceId: WorkspaceId,
-    former: number,
-    call: (banking: BankingService) => Promise<T>,
-    cause: unknown,
-  ): Promise<T> {
-    const place = await this.places.readAgain(workspaceId);
-    if (place === former) throw notOpen(cause);
-    return call(this.bankingOf(place)).catch((error: unknown) => {
-      throw isElsewhere(error) ? notOpen(error) : error;
-    });
-  }
-}
-
-const isElsewhere = (error: unknown): boolean =>
-  error instanceof DatabaseError && error.code === RULE_VIOLATION.workspaceElsewhere;
-
-const notOpen = (cause: unknown): Refusal =>
-  new Refusal('unavailable', 'The workspace is being moved to another database.', {
-    retryAfterSeconds: RETRY_AFTER_S,
-    cause,
-  });
-
-const isUnknownCode = (error: unknown): error is Refusal =>
-  error instanceof Refusal && error.details?.some(({ reason }) => reason === 'account_unknown') === true;
-
-/** Of an account in another cell it reveals only that it exists, as for an account in another workspace. */
-function accountElsewhere(): Refusal {
-  const message =
-    'The account with this accountCode is in another database of this service, which payments do not reach yet.';
-  return new Refusal('recipient_invalid', message, {
-    details: [{ path: '/accountCode', reason: 'account_elsewhere', message }],
-  });
 }

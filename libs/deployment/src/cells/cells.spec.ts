@@ -71,14 +71,16 @@ describe('a workspace', () => {
     expect(places.map(({ code }) => code).sort()).toEqual(codes.sort());
   });
 
-  it('cannot pay an account in another database yet, and learns only that it exists', async () => {
-    const workspaceId = ids.get('b')!;
+  it('adds an account of another database as a recipient, who is shown as one of another workspace', async () => {
+    const workspaceId = ids.get('home')!;
     const add = (accountCode: string) => process.banking.addInternalRecipient({ workspaceId }, { accountCode });
+    const fieldsOf = async (accountCode: string) => {
+      const { resource } = await add(accountCode);
+      expect(resource).toMatchObject({ name: accountCode, accountCode });
+      return [Object.keys(resource), Object.keys(resource.edges)];
+    };
 
-    await expect(add(payers.get('c')!.from.code!)).rejects.toMatchObject({
-      reason: 'recipient_invalid',
-      details: [{ path: '/accountCode', reason: 'account_elsewhere' }],
-    });
+    expect(await fieldsOf(payers.get('c')!.from.code!)).toEqual(await fieldsOf(payers.get('home two')!.to.code!));
     await expect(add('NOSUCHACCOUNT')).rejects.toMatchObject({ details: [{ reason: 'account_unknown' }] });
   });
 });

@@ -1,8 +1,11 @@
 import { Refusal, RETRY_AFTER_S } from '@banking/domain';
+import { Arrivals } from '@banking/operations';
 import { bind, type Database, sqlStatement } from '@banking/postgres';
 import { type CellConfig, HOME_CELL } from '@banking/process';
 import { DeploymentError } from '../deployment-error.js';
 import { type Deployment, type DeploymentSettings, openDeployment } from '../open-deployment.js';
+import { OtherCells, type PayeeCell } from './other-cells.js';
+import { Places } from './places.js';
 
 /** A cell of the deployment, with what a process has made of it; `use` is undefined while its database is away. */
 export interface Cell<T> {
@@ -17,11 +20,12 @@ export interface CellUse {
   stop?(): Promise<void>;
 }
 
-/** @param home the database of home */
+/** @param others the accounts of all cells by their codes, to be used when home is open */
 export type MakeUse<T> = (
   deployment: Deployment,
   cell: { readonly number: number; readonly name: string },
   home: Database,
+  others: OtherCells,
 ) => T;
 
 export interface CellsSettings extends DeploymentSettings {
@@ -41,6 +45,7 @@ interface Entry<T> {
   readonly name: string;
   use: T | undefined;
   deployment: Deployment | undefined;
+  arrivals: Arrivals | undefined;
   timer: NodeJS.Timeout | undefined;
   opening: Promise<void> | undefined;
 }
@@ -50,13 +55,21 @@ interface Entry<T> {
  * and until then its workspaces are unavailable.
  */
 export class Cells<T extends CellUse> {
+  readonly places: Places;
+  private readonly others: OtherCells;
   private isClosed = false;
 
   private constructor(
     private readonly settings: CellsSettings,
     private readonly make: MakeUse<T>,
     private readonly entries: readonly Entry<T>[],
-  ) {}
+    home: Database,
+  ) {
+    const copies = () =>
+      entries.flatMap(({ number, deployment }) => (number === 0 ? [] : (deployment?.database ?? [])));
+    this.places = new Places(home, copies);
+    this.others = new OtherCells(this.places, (number) => this.payeeCell(number));
+  }
 
   /**
    * @param make called once for each cell, when it is open
@@ -67,11 +80,17 @@ export class Cells<T extends CellUse> {
     let cells: Cells<T> | undefined;
     try {
       const known = await readCells(home.database);
-      const blank = { use: undefined, deployment: undefined, timer: undefined, opening: undefined };
+      const blank = {
+        use: undefined,
+        deployment: undefined,
+        arrivals: undefined,
+        timer: undefined,
+        opening: undefined,
+      };
       const entries = known.map((cell): Entry<T> => ({ ...cell, ...blank }));
-      cells = new Cells(settings, make, entries);
+      cells = new Cells(settings, make, entries, home.database);
       const first = entries.find(({ name }) => name === HOME_CELL)!;
-      Object.assign(first, { deployment: home, use: make(home, first, home.database) });
+      cells.makeUse(first, home);
       await Promise.all(entries.filter((entry) => entry !== first).map((entry) => cells!.tryOpen(entry)));
       return cells;
     } catch (error) {
@@ -92,9 +111,7 @@ export class Cells<T extends CellUse> {
   get(number: number): T {
     const { use } = this.entry(number);
     if (use !== undefined) return use;
-    throw new Refusal('unavailable', 'The database of the workspace is temporarily unavailable.', {
-      retryAfterSeconds: RETRY_AFTER_S,
-    });
+    throw away();
   }
 
   /** Stops each use, then closes each database. May be called again. */
@@ -114,7 +131,7 @@ export class Cells<T extends CellUse> {
   private entry(number: number): Entry<T> {
     const entry = this.entries.find((one) => one.number === number);
     // A cell that was added after the start of this process. Another process may serve it.
-    if (entry === undefined) throw new Refusal('unavailable');
+    if (entry === undefined) throw away();
     return entry;
   }
 
@@ -143,9 +160,25 @@ export class Cells<T extends CellUse> {
     if (config === undefined) throw new Error(`the cell ${entry.name} is not configured`);
     const deployment = await openDeployment(settingsOf(this.settings, config));
     if (this.isClosed) return deployment.close();
-    Object.assign(entry, { deployment, use: this.make(deployment, entry, this.home.database) });
+    this.makeUse(entry, deployment);
+  }
+
+  private makeUse(entry: Entry<T>, deployment: Deployment): void {
+    Object.assign(entry, { deployment, arrivals: new Arrivals(deployment.books) });
+    entry.use = this.make(deployment, entry, this.home.database, this.others);
+  }
+
+  private payeeCell(number: number): PayeeCell {
+    const { deployment, arrivals } = this.entry(number);
+    if (!deployment || !arrivals) throw away();
+    return { database: deployment.database, arrivals };
   }
 }
+
+const away = (): Refusal =>
+  new Refusal('unavailable', 'The database of the workspace is temporarily unavailable.', {
+    retryAfterSeconds: RETRY_AFTER_S,
+  });
 
 /** The settings of the database of a cell. */
 export function settingsOf(

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Refusal, RETRY_AFTER_S, type WorkspaceId } from '@banking/domain';
-import { newAccountCode } from '@banking/operations';
+import { type AccountCodes, newAccountCode } from '@banking/operations';
 import { bind, type Database, sqlStatement } from '@banking/postgres';
 import { ExpiringCache } from '@banking/process';
 
@@ -33,6 +33,11 @@ const RESERVE_CODE = sqlStatement<{ code: string }>(
  */
 export class Places {
   private readonly cellNumbers = new ExpiringCache<number>({ entriesMax: PLACES_MAX, ttlMs: Infinity });
+  /** The workspace of a code never changes. A code without an account may get one. */
+  private readonly workspacesOfCodes = new ExpiringCache<WorkspaceId | undefined>({
+    entriesMax: PLACES_MAX,
+    ttlMs: (workspaceId) => (workspaceId === undefined ? 0 : Infinity),
+  });
 
   /** @param copies the databases of cells that have a copy of the places, for the time when home is away */
   constructor(
@@ -56,9 +61,11 @@ export class Places {
   }
 
   /** The workspace of a code of an account; undefined if no account of any cell has it. @throws Refusal `unavailable` if home is away */
-  async workspaceOfCode(code: string): Promise<number | undefined> {
-    const row = await this.home.read({}, bind(PLACE_OF_CODE, code));
-    return row && Number(row.workspace_id);
+  workspaceOfCode(code: string): Promise<WorkspaceId | undefined> {
+    return this.workspacesOfCodes.get(code, async () => {
+      const row = await this.home.read({}, bind(PLACE_OF_CODE, code));
+      return row && (Number(row.workspace_id) as WorkspaceId);
+    });
   }
 
   private async read(workspaceId: WorkspaceId): Promise<number> {
@@ -109,7 +116,7 @@ export async function reserveKnownCode(home: Database, workspaceId: WorkspaceId,
  *
  * @throws Refusal `unavailable` if home is away
  */
-export async function reserveAccountCode(home: Database, workspaceId: WorkspaceId): Promise<string> {
+async function reserveAccountCode(home: Database, workspaceId: WorkspaceId): Promise<string> {
   for (let tries = 1; tries <= CODE_TRIES; tries += 1) {
     const code = newAccountCode();
     const [, reserved] = await home.write({}, [
@@ -120,3 +127,12 @@ export async function reserveAccountCode(home: Database, workspaceId: WorkspaceI
   }
   throw new Error('three random codes of an account in a row are in use');
 }
+
+/** The codes of accounts, which home gives, over all cells. */
+export const accountCodes = (
+  home: Database,
+  others: Required<Pick<AccountCodes, 'currencyElsewhere'>>,
+): AccountCodes => ({
+  newCode: (workspaceId) => reserveAccountCode(home, workspaceId),
+  currencyElsewhere: (accountCode) => others.currencyElsewhere(accountCode),
+});

@@ -11,7 +11,7 @@ import { addApp, addGrant, addUser, addWorkspace } from '@banking/provisioning';
 import { CellsBankingService } from '../cells/cells-banking-service.js';
 import { CellsDirectory, HomeOrCopies } from '../cells/cells-directory.js';
 import { Cells, type CellUse } from '../cells/cells.js';
-import { Places, reserveAccountCode } from '../cells/places.js';
+import { accountCodes } from '../cells/places.js';
 import type { CellServer } from './cell-server.js';
 
 const ISSUER = 'https://id.harbour.example';
@@ -34,20 +34,19 @@ export interface CellProcess {
 
 /** @param nowMs the clock by which the copies of the directory become invalid */
 export async function startProcess(server: CellServer, nowMs?: () => number): Promise<CellProcess> {
-  const cells = await Cells.open<CellUseOfSpec>({ ...server.settings, poolSize: 4 }, (deployment, _, home) => {
+  const cells = await Cells.open<CellUseOfSpec>({ ...server.settings, poolSize: 4 }, (deployment, _, home, others) => {
     const { database, books } = deployment;
-    const banking = new LedgerBankingService(database, books, {}, true, (id) => reserveAccountCode(home, id));
+    const banking = new LedgerBankingService(database, books, {}, true, accountCodes(home, others));
     return { database, banking, directory: new LedgerDirectory(database, { bindsByEmail: database === home }) };
   });
   const copies = () => cells.all().flatMap(({ number, use }) => (number === 0 ? [] : (use ?? [])));
   const atHome = cells.get(0);
-  const places = new Places(atHome.database, () => copies().map(({ database }) => database));
   return {
     cells,
     banking: new CellsBankingService(
       new HomeOrCopies(atHome.banking, () => copies().map(({ banking }) => banking), nowMs),
       (number) => cells.get(number).banking,
-      places,
+      cells.places,
     ),
     directory: new CellsDirectory(
       new HomeOrCopies(atHome.directory, () => copies().map(({ directory }) => directory), nowMs),

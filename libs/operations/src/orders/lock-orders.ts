@@ -4,6 +4,8 @@ import { ACCOUNT_COLUMNS, type AccountRow } from '../resources/compose-account.j
 import { selected } from '../resources/columns.js';
 import { findStoredResponses, type StoredResponse } from '../idempotency/find-stored-responses.js';
 import { factsOf, type PaymentFacts } from '../payments/payment-facts.js';
+import { isElsewhere } from '../payments/payment-parties.js';
+import type { PaymentTerms } from '../payments/payment-terms.js';
 import { lockDueRuns, readDueRuns } from './lock-runs.js';
 import { readOrderConflicts, type OrderConflicts } from './order-conflicts.js';
 import type { OrderFacts } from '../resources/compose-order.js';
@@ -41,8 +43,8 @@ function readAccounts(
 ): BoundStatement<AccountRow & { readonly workspaceId: bigint }> {
   const ids = new Map<string, readonly [number, number]>();
   for (const { workspaceId, accountId, terms } of placements) {
-    const payee = terms?.payee?.workspaceId === workspaceId ? terms.payee.accountId : undefined;
-    for (const id of [accountId, payee]) if (id !== undefined) ids.set(accountKey(workspaceId, id), [workspaceId, id]);
+    for (const id of [accountId, payeeIn(workspaceId, terms)])
+      if (id !== undefined) ids.set(accountKey(workspaceId, id), [workspaceId, id]);
   }
   const list = [...ids.values()];
   return bind(
@@ -50,6 +52,11 @@ function readAccounts(
     list.map(([workspaceId]) => workspaceId),
     list.map(([, id]) => id),
   );
+}
+
+function payeeIn(workspaceId: number, terms: PaymentTerms | undefined): number | undefined {
+  const payee = terms?.payee;
+  return payee && !isElsewhere(payee) && payee.workspaceId === workspaceId ? payee.accountId : undefined;
 }
 
 /** Its ids as numbers, as a record of a response has them. */

@@ -1,4 +1,5 @@
 import { openPayouts, type Outgoing } from '@banking/payouts';
+import { type NewCrossing, openCrossings } from '../crossings/open-crossings.js';
 import { openWork } from '@banking/work-queue';
 import { bind, sqlStatement, type BoundStatement } from '@banking/postgres';
 import { CONVERSION_ROUNDING } from '../payments/rounding.js';
@@ -184,6 +185,8 @@ export interface OrderWrites {
   readonly quoteUses?: readonly QuoteUseRow[];
   /** Transactions that a network has to carry. */
   readonly payouts?: readonly Outgoing[];
+  /** Transactions that pay an account of another database. */
+  readonly crossings?: readonly NewCrossing[];
   /** Scheduled runs. */
   readonly due?: readonly DueRow[];
   /** Changes of existing rows. */
@@ -199,6 +202,7 @@ export function orderStatements(writes: readonly OrderWrites[]): BoundStatement<
     ...insertConversions(all(({ conversions }) => conversions)),
     ...insertQuoteUses(all(({ quoteUses }) => quoteUses)),
     ...openPayouts(all(({ payouts }) => payouts)),
+    ...openCrossings(all(({ crossings }) => crossings)),
     ...scheduleRuns(all(({ due }) => due)),
     ...all(({ changes }) => changes),
   ];

@@ -2,6 +2,7 @@ import { minorUnits, type MinorUnits, type Refusal } from '@banking/domain';
 import type { PostedTransaction } from '@banking/ledger';
 import { bind, sqlStatement, type BoundStatement } from '@banking/postgres';
 import { holdWork } from '@banking/work-queue';
+import { isElsewhere, statusOfPayment } from '../payments/payment-parties.js';
 import type { PaymentTerms } from '../payments/payment-terms.js';
 import type { OrderDecision } from './decide-orders.js';
 import { runTime } from './next-run.js';
@@ -43,7 +44,7 @@ function writesOfPayment(
   const { workspaceId, orderId, executionId: id, remittanceId } = order.ids;
   const { amount, quoteID: quoteId } = order.draft;
   const transactionId = posted[0]!.id;
-  const status = statusOf(terms);
+  const status = statusOfPayment(terms.payee);
   return {
     orders: [orderRow(order, 'completed', at)],
     executions: [{ workspaceId, id, orderId, sequence: 1, status, transactionId, scheduledAt: at, executedAt: at }],
@@ -72,7 +73,15 @@ function orderRow({ draft, ids }: Placement, status: OrderRow['status'], at: str
 function writesOfRun(prepared: PreparedRun, terms: PaymentTerms, posted: readonly PostedTransaction[]): OrderWrites {
   const { workspaceId, executionId, amount } = prepared.run;
   const transactionId = posted[0]!.id;
-  const finish = bind(FINISH_EXECUTION, workspaceId, executionId, statusOf(terms), transactionId, null, null);
+  const finish = bind(
+    FINISH_EXECUTION,
+    workspaceId,
+    executionId,
+    statusOfPayment(terms.payee),
+    transactionId,
+    null,
+    null,
+  );
   return {
     ...withNextRun(prepared, finish),
     ...writesOfTerms(terms, { workspaceId, transactionId, amount: minorUnits(amount) }),
@@ -110,9 +119,6 @@ const stepsOf = (
   finish,
 ];
 
-/** A payout is pending until the network reports its final status. */
-const statusOf = ({ payee }: PaymentTerms) => (payee ? 'completed' : 'pending');
-
 interface PostedPayment {
   readonly workspaceId: number;
   readonly transactionId: number;
@@ -122,11 +128,23 @@ interface PostedPayment {
   readonly at?: string | undefined;
 }
 
-/** The conversion and the payout of a payment, if it has them. */
+/** The conversion and the payout or crossing of a payment, if it has them. */
 function writesOfTerms({ conversion, payee, ...money }: PaymentTerms, payment: PostedPayment): OrderWrites {
   const { workspaceId, transactionId, remittanceId, at } = payment;
   return {
     ...(conversion && { conversions: [{ ...conversion, ...money, ...payment }] }),
     ...(!payee && { payouts: [{ workspaceId, transactionId, remittanceId, at }] }),
+    ...(payee &&
+      isElsewhere(payee) && {
+        crossings: [
+          {
+            workspaceId,
+            transactionId,
+            accountCode: payee.accountCode,
+            currencyId: money.targetCurrencyId,
+            amount: money.targetAmount,
+          },
+        ],
+      }),
   };
 }

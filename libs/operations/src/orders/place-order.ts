@@ -12,6 +12,7 @@ import {
 import type { HashedOrder } from '@banking/domain/proof';
 import { PURPOSES } from '@banking/reference';
 import type { RateSource } from '@banking/rates';
+import { DatabaseError, RULE_VIOLATION } from '@banking/postgres';
 import { keyOf } from '../idempotency/idempotency-key.js';
 import { recipientOf } from '../payments/hashed-details.js';
 import { paymentEntries } from '../payments/payment-entries.js';
@@ -53,13 +54,18 @@ export async function placeOrder(
     return orders.submit({ ...prepared, key, remembered }, signal);
   };
   const remembered = mayRecall ? orders.remembered.recall(payment) : undefined;
-  const first = remembered && (await submit(remembered, remembered));
+  const first = remembered && (await submit(remembered, remembered).catch(undefinedIfMoved));
   if (first?.kind === 'placed') return first.created;
   const facts = first?.kind === 'outdated' ? first.facts : await orders.readFacts(payment);
   const outcome = await submit(facts);
   if (outcome.kind !== 'placed') throw new Error('an order was placed without a response');
   if (mayRecall) orders.remembered.remember(payment, facts);
   return outcome.created;
+}
+
+/** The payee's workspace may have moved to another database since. Then the scope of the order was refused, and nothing was done. */
+function undefinedIfMoved(error: unknown): undefined {
+  if (!(error instanceof DatabaseError) || error.code !== RULE_VIOLATION.workspaceElsewhere) throw error;
 }
 
 /**

@@ -3,7 +3,7 @@ import type { HashedConversion, HashedOrder, HashedRecipient } from '@banking/do
 import { currencyCode, type Entry, type Leg } from '@banking/ledger';
 import { feeLegs } from './charge-fee.js';
 import { digestOfConversion, digestOfOrder, digestOfRecipient } from './hashed-details.js';
-import { invalidRecipient } from './payment-parties.js';
+import { invalidRecipient, isElsewhere, type PayeeHere, statusOfPayment } from './payment-parties.js';
 import type { ConversionTerms, PaymentTerms } from './payment-terms.js';
 import { CONVERSION_ROUNDING } from './rounding.js';
 
@@ -17,7 +17,8 @@ export interface PaymentDetails {
 }
 
 /**
- * The entries of a payment: one in the payer's workspace, and one in the payee's if that is another workspace.
+ * The entries of a payment: one in the payer's workspace, and one in the payee's if that is another workspace of this database. The
+ * payee's half of a crossing is posted when it arrives (`arrivalEntry`).
  *
  * The account is debited by amount and fee. The fee is a transfer of its own, and is repeated for display on the payment's transfer. A
  * conversion goes through the workspace's fx accounts, so that each currency balances by itself. The payer's entry covers the order, its
@@ -28,17 +29,11 @@ export function paymentEntries(payment: PaymentDetails, terms: PaymentTerms): En
   const { accountId, description, purposeCode: purpose } = order;
   const amount = minorUnits(BigInt(order.amount));
   const { currencyId, targetCurrencyId, targetAmount, fee, conversion, payee } = terms;
-  const isSameWorkspace = payee !== undefined && payee.workspaceId === workspaceId;
+  const payeeHere = payee && !isElsewhere(payee) ? payee : undefined;
+  const isSettledHere = payee === undefined || payeeHere?.workspaceId === workspaceId;
   const type = conversion ? 'spot' : payee ? 'internal' : 'payout';
   const common = { type, description };
   const arriving = { ...common, currencyId: targetCurrencyId, amount: targetAmount };
-  const credited: Leg = {
-    ...arriving,
-    account: payee?.accountId ?? 'settlement',
-    direction: 'credit',
-    ...(payee && { refusedAs: invalidRecipient('The account of the recipient takes no such payment.') }),
-  };
-
   const legs: Leg[] = [
     {
       ...common,
@@ -52,20 +47,41 @@ export function paymentEntries(payment: PaymentDetails, terms: PaymentTerms): En
       ...(fee > 0n && { feeAmount: fee }),
     },
     ...(conversion ? exchange(common, currencyId, amount, targetCurrencyId, targetAmount) : []),
-    payee && !isSameWorkspace ? { ...arriving, account: 'interworkspace', direction: 'credit' } : credited,
+    isSettledHere ? creditedLeg(arriving, payeeHere) : { ...arriving, account: 'interworkspace', direction: 'credit' },
     ...(fee > 0n ? feeLegs(accountId, currencyId, fee) : []),
   ];
-  const status = payee ? 'completed' : 'pending';
   const digests = {
     orderDigest: digestOfOrder(order),
     conversionDigest: conversion && digestOfConversion(convertedBy(order, terms, conversion)),
   };
-  const entry: Entry = { workspaceId, status, valueDate, legs, ...digests };
-  if (!payee || isSameWorkspace) return [entry];
-
-  const other: Leg = { ...arriving, account: 'interworkspace', direction: 'debit' };
-  return [entry, { workspaceId: payee.workspaceId, status, valueDate, legs: [credited, other] }];
+  const entry: Entry = { workspaceId, status: statusOfPayment(payee), valueDate, legs, ...digests };
+  return isSettledHere || !payeeHere ? [entry] : [entry, arrivalEntry(payeeHere, arriving, valueDate)];
 }
+
+/** A payment of another workspace as it arrives: the type and the text of its transfers, and the amount in the currency of the payee. */
+export interface Arriving {
+  readonly type: string;
+  readonly description?: string | undefined;
+  readonly currencyId: number;
+  readonly amount: MinorUnits;
+}
+
+/** The payee's half of a payment between workspaces. */
+export function arrivalEntry(payee: PayeeHere, arriving: Arriving, valueDate: string): Entry {
+  return {
+    workspaceId: payee.workspaceId,
+    status: 'completed',
+    valueDate,
+    legs: [creditedLeg(arriving, payee), { ...arriving, account: 'interworkspace', direction: 'debit' }],
+  };
+}
+
+const creditedLeg = (arriving: Arriving, payee: PayeeHere | undefined): Leg => ({
+  ...arriving,
+  account: payee?.accountId ?? 'settlement',
+  direction: 'credit',
+  ...(payee && { refusedAs: invalidRecipient('The account of the recipient takes no such payment.') }),
+});
 
 /** The paid amount goes to the fx account of its currency. The arriving amount comes from the fx account of the other. */
 function exchange(

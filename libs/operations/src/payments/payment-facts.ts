@@ -42,6 +42,8 @@ export interface PaymentFacts extends RecipientFacts {
   /** The workspace and account of an internal recipient. */
   readonly payee_workspace_id: bigint | null;
   readonly payee_account_id: bigint | null;
+  /** Whether no workspace that this database serves has the account of an internal recipient, and there are other databases. */
+  readonly payee_is_elsewhere: boolean;
   readonly quote: QuoteFacts | null;
   readonly reference_is_taken: boolean;
 }
@@ -77,6 +79,9 @@ const factsBy = (clock: string): string =>
           r.corridor_id, k.enabled as corridor_enabled, k.payout_method, l.code as limit_currency, k.minimum_amount, k.maximum_amount,
           rc.swift_minimum_withdrawal_amount as swift_minimum,
           o.workspace_id as payee_workspace_id, o.account_id as payee_account_id,
+          case when r.kind is distinct from 'internal' then false
+               when o.code is null then exists (select from cell_identity)
+               else exists (select from cell_workspace c where c.workspace_id = o.workspace_id and c.state = 'gone') end as payee_is_elsewhere,
           case when q.id is not null then json_build_object(
             'accountId', q.account_id, 'recipientId', q.recipient_id, 'amount', q.amount::text, 'feeAmount', q.fee_amount::text,
             'targetCurrencyId', q.target_currency_id, 'targetAmount', q.target_amount::text, 'rate', q.rate,

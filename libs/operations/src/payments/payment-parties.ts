@@ -20,11 +20,24 @@ export interface PaymentParties {
   readonly recipient?: { readonly corridor?: PaidCorridor };
 }
 
-/** The internal account that is paid. */
-export interface Payee {
+/** The internal account that is paid: in this database, or in another one of the deployment. */
+export type Payee = PayeeHere | PayeeElsewhere;
+
+export interface PayeeHere {
   readonly workspaceId: number;
   readonly accountId: number;
 }
+
+/** It is paid by a crossing. */
+export interface PayeeElsewhere {
+  readonly accountCode: string;
+}
+
+export const isElsewhere = (payee: Payee): payee is PayeeElsewhere => 'accountCode' in payee;
+
+/** A payout is pending until the network reports its final status, and a crossing until it has arrived. */
+export const statusOfPayment = (payee: Payee | undefined): 'completed' | 'pending' =>
+  payee && !isElsewhere(payee) ? 'completed' : 'pending';
 
 /** @throws Refusal `account_not_found`, `account_disabled` */
 export function payerOf(facts: PaymentFacts): { readonly from: CurrencyCode; readonly currencyId: number } {
@@ -49,6 +62,7 @@ export function partiesOf(facts: PaymentFacts, accountId: number): PaymentPartie
 function payeeOf(facts: PaymentFacts, accountId: number): Payee | undefined {
   if (facts.recipient_kind === null) throw invalidRecipient('The workspace has no recipient with this id.');
   if (facts.recipient_kind === 'international') return undefined;
+  if (facts.payee_is_elsewhere) return { accountCode: facts.recipient_account_code };
   if (facts.payee_account_id === null) throw invalidRecipient('The account of the recipient does not exist any more.');
   const payee = { workspaceId: Number(facts.payee_workspace_id), accountId: Number(facts.payee_account_id) };
   if (payee.accountId === accountId)

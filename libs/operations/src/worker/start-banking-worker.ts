@@ -2,6 +2,9 @@ import type { Books } from '@banking/ledger';
 import type { Database } from '@banking/postgres';
 import { EVENTS_MAX, payoutHandler, type PayoutStop, receiveRailEvents, PAYOUT, SandboxRail } from '@banking/payouts';
 import { startWorker, type Chore, type Worker, type WorkerOptions, type WorkHandler } from '@banking/work-queue';
+import type { CrossingPort } from '../crossings/crossing-port.js';
+import { CROSSING } from '../crossings/open-crossings.js';
+import { crossingHandler } from '../crossings/settle-crossing.js';
 import { deleteIfCancelled } from '../orders/cancel-order.js';
 import { ExpiredKeys } from '../idempotency/delete-expired-keys.js';
 import { deleteOldReference } from '../reference/reference-data.js';
@@ -17,6 +20,8 @@ export interface WorkSettings {
   readonly orders: OrderService;
   /** Whether payouts go to the sandbox network, which moves no money. Otherwise they wait for a network. */
   readonly sandbox: boolean;
+  /** Where payments to other databases are submitted. Without it, they wait for a worker that has it. */
+  readonly crossings?: CrossingPort | undefined;
   /** Receives each error with the work or the chore that failed; for the log. */
   readonly onError?: WorkerOptions['onError'];
   /** Called once for each stop of payouts that a verification of the books caused, also after a restart; for the log. */
@@ -41,10 +46,10 @@ export function startBankingWorker(deployment: OpenBooks, settings: WorkSettings
   return startWorker(workOf(deployment, settings));
 }
 
-/** The handlers and chores of a worker: due runs, payouts, events of the network, expired idempotency records, verification, statistics. */
+/** The handlers and chores of a worker: due runs, crossings, payouts, events of the network, expired idempotency records, verification, statistics. */
 export function workOf(
   { database, books }: OpenBooks,
-  { orders, sandbox, onError, onPayoutStop }: WorkSettings,
+  { orders, sandbox, crossings, onError, onPayoutStop }: WorkSettings,
 ): WorkerOptions {
   const run: WorkHandler = {
     async run(claim) {
@@ -52,6 +57,10 @@ export function workOf(
       return 'done';
     },
     noteFailures: (failures) => failures.flatMap(({ claim, isParked }) => (isParked ? deleteIfCancelled(claim) : [])),
+  };
+  const handlers: WorkerOptions['handlers'] = {
+    [EXECUTION]: run,
+    ...(crossings && { [CROSSING]: crossingHandler({ books, port: crossings }) }),
   };
   const expiredKeys = new ExpiredKeys(database);
   const deleting: Chore = {
@@ -66,12 +75,12 @@ export function workOf(
     { name: 'repeated-verification', run: () => verification.verifyNext(), idleMs: VERIFY_NEXT_MS },
     { name: 'statistics', run: paced(() => analyzeTables(database), STATISTICS_MS), idleMs: STATISTICS_MS },
   ];
-  if (!sandbox) return { database, handlers: { [EXECUTION]: run }, chores, onError };
+  if (!sandbox) return { database, handlers, chores, onError };
   const rail = new SandboxRail(database);
   const carry = payoutHandler({ books, rail, readPayment: paymentReader(database) });
   return {
     database,
-    handlers: { [EXECUTION]: run, [PAYOUT]: carry },
+    handlers: { ...handlers, [PAYOUT]: carry },
     chores: [
       { name: 'rail-events', run: () => receiveRailEvents({ books, rail, onError }), fullBatch: EVENTS_MAX },
       ...chores,
