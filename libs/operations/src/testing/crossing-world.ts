@@ -15,6 +15,7 @@ import type { CrossingPort } from '../crossings/crossing-port.js';
 import { CROSSING } from '../crossings/open-crossings.js';
 import { crossingHandler } from '../crossings/settle-crossing.js';
 import { LedgerBankingService } from '../ledger-banking-service.js';
+import { workOf } from '../worker/start-banking-worker.js';
 import { demoDatabase } from './test-databases.js';
 
 export const amountOf = (minor: bigint | number): TransferAmount => minor.toString() as TransferAmount;
@@ -42,7 +43,9 @@ async function openSide(number: 0 | 1) {
  */
 export async function crossingWorld() {
   const [payers, payees] = [await openSide(0), await openSide(1)];
+  const asked: string[] = [];
   const currencyElsewhere = async (accountCode: string) => {
+    asked.push(accountCode);
     const { rows } = await payees.world.owner.query<{ currency_id: number }>(
       'select currency_id from account_code where code = $1',
       [accountCode],
@@ -67,6 +70,8 @@ export async function crossingWorld() {
   };
   return {
     ...{ payers, payees, paying, paid, port, scope, errors },
+    /** The codes whose currency the payers' database has asked the other for. */
+    asked,
     payer: (funds: bigint, product = 1) => accountOf(paying, product, funds),
     payee: (product = 1) => accountOf(paid, product, 0n),
     recipientFor: async ({ code }: Account): Promise<RecipientId> =>
@@ -87,6 +92,13 @@ export async function crossingWorld() {
         handlers: { [CROSSING]: crossingHandler({ books: payers.world.books, port: through }) },
         onError,
       }),
+    /** Does all due work of the payers, runs of orders included. */
+    async settle(through: CrossingPort = port) {
+      const onError = (error: unknown) => errors.push(error);
+      const settings = { orders: paying.orders, sandbox: true, crossings: through, onError };
+      const worker = new Worker(workOf(payers.world, settings));
+      while ((await worker.step()) > 0);
+    },
     /** Makes work that waits due, and ends all leases. */
     async passTime() {
       await payers.world.owner.query(
