@@ -5,7 +5,7 @@ import {
   type TransferAmount,
   type WorkspaceId,
 } from '@banking/domain';
-import { LedgerBankingService, LedgerDirectory } from '@banking/operations';
+import { LedgerBankingService, LedgerDirectory, startBankingWorker } from '@banking/operations';
 import { Database, PROVISIONING_ROLE, SCHEMA } from '@banking/postgres';
 import { addApp, addGrant, addUser, addWorkspace } from '@banking/provisioning';
 import { CellsBankingService } from '../cells/cells-banking-service.js';
@@ -22,6 +22,8 @@ interface CellUseOfSpec extends CellUse {
   readonly database: Database;
   readonly banking: LedgerBankingService;
   readonly directory: LedgerDirectory;
+  /** Starts the due work of the database. */
+  work(): void;
 }
 
 /** A process of the deployment. */
@@ -37,7 +39,14 @@ export async function startProcess(server: CellServer, nowMs?: () => number): Pr
   const cells = await Cells.open<CellUseOfSpec>({ ...server.settings, poolSize: 4 }, (deployment, _, home, others) => {
     const { database, books } = deployment;
     const banking = new LedgerBankingService(database, books, {}, true, accountCodes(home, others));
-    return { database, banking, directory: new LedgerDirectory(database, { bindsByEmail: database === home }) };
+    const directory = new LedgerDirectory(database, { bindsByEmail: database === home });
+    let worker: ReturnType<typeof startBankingWorker> | undefined;
+    return {
+      ...{ database, banking, directory },
+      work: () =>
+        void (worker ??= startBankingWorker(deployment, { orders: banking.orders, sandbox: true, crossings: others })),
+      stop: async () => worker?.stop(),
+    };
   });
   const copies = () => cells.all().flatMap(({ number, use }) => (number === 0 ? [] : (use ?? [])));
   const atHome = cells.get(0);
