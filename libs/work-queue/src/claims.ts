@@ -40,6 +40,12 @@ const LEASE = `clock_timestamp() + interval '30 s'`;
 const WINDOW = 1_000;
 
 /**
+ * Work of a workspace that is closed here is not claimed: another cell has it, or will have it. Much of it would fill the window above.
+ * A scalar subquery is one index search a row; the planner might turn `not exists` into a join that reads all workspaces.
+ */
+const IS_OPEN_HERE = `coalesce((select c.state from cell_workspace c where c.workspace_id = work.workspace_id), 'open') = 'open'`;
+
+/**
  * One range of `work_by_claim` for each kind. `statement_timestamp()` is stable, so it bounds an index scan; `clock_timestamp()` does
  * not. A try is counted when it fails, so that a worker that is killed uses no try.
  *
@@ -53,6 +59,7 @@ export const CLAIM_WORK = sqlStatement<ClaimRow>(
      from unnest($1::text[]) k(kind) cross join lateral (
        select workspace_id, kind, subject_id, greatest(due_at, leased_until) as claimable_at from work
        where kind = k.kind and parked_at is null and greatest(due_at, leased_until) <= statement_timestamp()
+         and ${IS_OPEN_HERE}
        order by greatest(due_at, leased_until)
        limit ${WINDOW}
      ) w
