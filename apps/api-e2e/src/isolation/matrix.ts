@@ -5,7 +5,7 @@ import { KINDS, type Kind } from './classification.js';
 import type { Holdings } from './holdings.js';
 import { type IdentifierSource, ownIdentifiers, unknownIdentifiers, chosenIdentifiers } from './identifier-sources.js';
 import { comparable } from './comparable-response.js';
-import type { StoredRows } from './stored-rows.js';
+import type { Rows } from './stored-rows.js';
 import { sendWith } from './send-with.js';
 import type { World } from './world.js';
 
@@ -27,7 +27,7 @@ export class Matrix {
   constructor(
     private readonly service: CalledService,
     private readonly world: World,
-    private readonly rows: StoredRows,
+    private readonly rows: Rows,
   ) {}
 
   /** Everything that is wrong with an operation. */

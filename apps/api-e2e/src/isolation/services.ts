@@ -8,8 +8,8 @@ import { StoredRows } from './stored-rows.js';
 
 const PRELOADED = resolve(__dirname, '../../dist/isolation/without-filters.js');
 const UNLIMITED = '1000000';
-/** Without a worker, no row changes between two requests. */
-const ENVIRONMENT = {
+/** The settings of a service whose rows are compared. Without a worker, no row changes between two requests. */
+export const ENVIRONMENT = {
   WORKER: 'off',
   RATE_LIMIT_PER_SECOND: UNLIMITED,
   ORDER_LIMIT_PER_MINUTE: UNLIMITED,

@@ -9,8 +9,24 @@ const IDS_OF_A_KIND = 1_000_000_000_000;
 /** The role has no schema of its own. */
 const IN_SCHEMA = sql(`select set_config('search_path', '${SCHEMA}', true)`);
 
-/** The database of the services, as the owner of the tables. */
-export class StoredRows {
+/** The rows of the services, as the owner of the tables, in one database or in several. */
+export interface Rows {
+  /** Sends a statement in the scope of workspaces, to the database that has them. @returns its rows */
+  send<Row>(workspaces: readonly number[], statement: BoundStatement<Row>): Promise<Row[]>;
+  /** The same, to the database of the directory. */
+  sendAtHome<Row>(workspaces: readonly number[], statement: BoundStatement<Row>): Promise<Row[]>;
+  /** @returns the id of a new workspace */
+  addWorkspace(appId: number, name: string): Promise<number>;
+  /** Resolves when every database has the directory as it is. */
+  untilCopied(): Promise<void>;
+  /** All rows of a workspace, each after the name of its table. */
+  rowsOf(workspaceId: number): Promise<readonly string[]>;
+}
+
+const ADD_WORKSPACE = `insert into workspace (app_id, name) values ($1, $2) returning id`;
+
+/** The database of the services. */
+export class StoredRows implements Rows {
   private constructor(
     private readonly owner: Database,
     /** The tables with a workspace. */
@@ -19,8 +35,13 @@ export class StoredRows {
     private readonly secured: readonly string[],
   ) {}
 
-  static async open({ connection }: EmbeddedServer): Promise<StoredRows> {
-    const owner = await Database.open({ connection, role: OWNER_ROLE, statementTimeoutMs: 60_000 });
+  static async open({ connection }: Pick<EmbeddedServer, 'connection'>): Promise<StoredRows> {
+    const owner = await Database.open({
+      connection,
+      role: OWNER_ROLE,
+      statementTimeoutMs: 60_000,
+      applicationName: 'spec',
+    });
     const [tables] = await owner.pipeline({}, [
       sql<{ name: string; is_secured: boolean }>(
         `select c.relname as name, c.relrowsecurity as is_secured
@@ -36,17 +57,34 @@ export class StoredRows {
     );
   }
 
-  /** Sends a statement as the owner, in the scope of workspaces. @returns its rows */
   async send<Row>(workspaces: readonly number[], statement: BoundStatement<Row>): Promise<Row[]> {
     const [, rows] = await this.owner.pipeline({ workspaces }, [IN_SCHEMA, statement] as const);
     return rows;
   }
 
-  /** Lets every sequence of ids begin at a number of its own. Call it before a process reserves ids. */
-  async spreadIds(): Promise<void> {
-    const text = `select setval(format('%I.%I', schemaname, sequencename)::regclass, $1 + $2 * row_number() over (order by sequencename))
+  sendAtHome<Row>(workspaces: readonly number[], statement: BoundStatement<Row>): Promise<Row[]> {
+    return this.send(workspaces, statement);
+  }
+
+  async addWorkspace(appId: number, name: string): Promise<number> {
+    const [row] = await this.send([], sql<{ id: bigint }>(ADD_WORKSPACE, appId, name));
+    return Number(row!.id);
+  }
+
+  untilCopied(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /**
+   * Lets every sequence of ids begin at a number of its own. Call it before a process reserves ids.
+   *
+   * @param remainder that of the ids of a cell by 64
+   */
+  async spreadIds(remainder = 0): Promise<void> {
+    const text = `select setval(format('%I.%I', schemaname, sequencename)::regclass,
+                                ($1 + $2 * row_number() over (order by sequencename)) / 64 * 64 + $3)
        from pg_sequences where schemaname = '${SCHEMA}' and max_value = 9007199254740991`;
-    await this.send([], sql(text, FIRST_ID, IDS_OF_A_KIND));
+    await this.send([], sql(text, FIRST_ID, IDS_OF_A_KIND, remainder));
   }
 
   async setRowLevelSecurity(isOn: boolean): Promise<void> {
@@ -56,7 +94,6 @@ export class StoredRows {
     }
   }
 
-  /** All rows of a workspace, each after the name of its table. */
   async rowsOf(workspaceId: number): Promise<readonly string[]> {
     const each = this.tables.map(
       (table) => `select '${table} ' || to_jsonb(t)::text as line from ${table} t where t.workspace_id = $1`,

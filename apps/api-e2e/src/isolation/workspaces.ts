@@ -1,5 +1,5 @@
 import { sql } from '@banking/postgres/testing';
-import type { StoredRows } from './stored-rows.js';
+import type { Rows } from './stored-rows.js';
 
 /** A caller and the workspace in which the caller acts. */
 export interface Caller {
@@ -24,7 +24,6 @@ export interface Callers {
 }
 
 const ADD_APP = `insert into app (name) values ($1) returning id`;
-const ADD_WORKSPACE = `insert into workspace (app_id, name) values ($1, $2) returning id`;
 const ADD_USER = `with added as (insert into app_user (email) values ($2) returning id)
   insert into app_membership (app_id, user_id) select $1, id from added returning user_id as id`;
 const ADD_ROLE = `insert into workspace_role (workspace_id, user_id, role) values ($1, $2, $3) returning id`;
@@ -36,17 +35,17 @@ const ADD_ROLE = `insert into workspace_role (workspace_id, user_id, role) value
  * @returns the callers, and the ids of users whom several of them may see
  */
 export async function provision(
-  rows: StoredRows,
+  rows: Rows,
   worldName: string,
 ): Promise<{ callers: Callers; sharedIds: readonly number[] }> {
   const added = async (text: string, scope: readonly number[], ...values: unknown[]) => {
-    const [row] = await rows.send(scope, sql<{ id: bigint }>(text, ...values));
+    const [row] = await rows.sendAtHome(scope, sql<{ id: bigint }>(text, ...values));
     return Number(row?.id);
   };
   const workspaceOf = async (appName: string, marks: readonly string[]) => {
     const appId = await added(ADD_APP, [], `${appName} of ${worldName}`);
     const workspaces = [];
-    for (const mark of marks) workspaces.push(await added(ADD_WORKSPACE, [], appId, `${mark} workspace`));
+    for (const mark of marks) workspaces.push(await rows.addWorkspace(appId, `${mark} workspace`));
     return { appId, workspaces };
   };
   const userOf = async (appId: number, email: string, roles: readonly (readonly [number, string])[]) => {
@@ -80,5 +79,6 @@ export async function provision(
     [near, 'admin'],
     [owned, 'admin'],
   ]);
+  await rows.untilCopied();
   return { callers, sharedIds: [sharer] };
 }

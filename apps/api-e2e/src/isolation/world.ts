@@ -6,7 +6,7 @@ import { type CallerName, kindOf, type Plan } from './cases.js';
 import { Holdings } from './holdings.js';
 import { type Cursors, ownIdentifiers, wayName } from './identifier-sources.js';
 import { requestOf, variantsOf } from './requests.js';
-import { canariesOf, type StoredRows } from './stored-rows.js';
+import { canariesOf, type Rows } from './stored-rows.js';
 import { type Caller, type Callers, provision } from './workspaces.js';
 
 /** Callers of four workspaces, what they have, and what only the owner may see. */
@@ -28,12 +28,17 @@ const ADD_RUN = `insert into execution (workspace_id, order_id, sequence, status
 /** The colleague and the sharer act in the workspace of the neighbour. */
 const homeOf = (caller: keyof Callers) => (caller === 'owner' || caller === 'stranger' ? caller : 'neighbour');
 
-/** Makes the callers and their resources. A second world on the same database needs another name. */
+/**
+ * Makes the callers and their resources. A second world on the same database needs another name.
+ *
+ * @param paysAcross whether the other workspaces pay the owner
+ */
 export async function makeWorld(
   service: CalledService,
-  rows: StoredRows,
+  rows: Rows,
   plans: readonly Plan[],
   worldName = 'isolation',
+  paysAcross = true,
 ): Promise<World> {
   const routes = plans.map(({ route }) => route);
   const { callers, sharedIds } = await provision(rows, worldName);
@@ -47,8 +52,10 @@ export async function makeWorld(
     await rows.send([workspaceId], sql(ADD_RUN, workspaceId, holdings[name].ids.order));
   }
   const publicCode = String(holdings.owner.ids.accountCode);
-  await holdings.stranger.pay(publicCode);
-  await holdings.neighbour.pay(publicCode);
+  if (paysAcross) {
+    await holdings.stranger.pay(publicCode);
+    await holdings.neighbour.pay(publicCode);
+  }
   const cursors = {
     owner: await readCursors(service, callers.owner, holdings.owner, routes),
     stranger: await readCursors(service, callers.stranger, holdings.stranger, routes),

@@ -1,5 +1,13 @@
+import { join } from 'node:path';
 import { bankingWith } from '../banking.js';
 import { contract } from '../contract/contract.js';
+import { refusesHostile } from '../hostile/refuses-hostile.js';
+import { countOf, kindOf, plansOf } from '../isolation/cases.js';
+import { CellRows } from '../isolation/cell-rows.js';
+import { committedDocument } from '../isolation/committed-document.js';
+import { Matrix } from '../isolation/matrix.js';
+import { ENVIRONMENT } from '../isolation/services.js';
+import { makeWorld, type World } from '../isolation/world.js';
 import { bugsIn, secretsIn } from '../log-lines.js';
 import { newDataDir, RunningService, type TestDataDir } from '../running-service.js';
 import { sendRequest } from '../responses.js';
@@ -36,8 +44,12 @@ const service: Service = {
   tokenOf: (email) => localToken(folder.path, email),
 };
 
-// Payments between workspaces in different databases are refused so far.
-contract('the service on three databases', () => service, it.skip);
+/** Payments between workspaces in different databases are refused so far. */
+const PAYS_ACROSS = false;
+
+contract('the service on three databases', () => service, PAYS_ACROSS ? it : it.skip);
+
+refusesHostile('hostile requests to three databases', () => service);
 
 describe('a recipient in another database', () => {
   it('is refused with the reason', async () => {
@@ -82,5 +94,39 @@ describe('the three databases after the contract suite', () => {
 
   it('leave neither a secret nor an unhandled error in the log', () => {
     expect([...secretsIn(running.log), ...bugsIn(running.log)]).toEqual([]);
+  });
+});
+
+// Last, because the service is started again, with ids of the spec.
+const plans = plansOf(committedDocument()).map((plan) => ({
+  ...plan,
+  cases: plan.cases.filter(({ positions }) => PAYS_ACROSS || !positions.map(kindOf).includes('accountCode')),
+}));
+
+describe(`a workspace, in ${countOf(plans)} cases with callers whose workspaces are in other databases,`, () => {
+  let rows: CellRows;
+  let world: World;
+  let matrix: Matrix;
+
+  beforeAll(async () => {
+    await running.stop();
+    rows = await CellRows.open([folder.path, ...['b', 'c'].map((name) => join(folder.path, 'cells', name))]);
+    await rows.spreadIds();
+    running = await RunningService.start({ dataDir: folder.path, environment: { ...CELLS, ...ENVIRONMENT } });
+    world = await makeWorld(service, rows, plans, 'isolation', PAYS_ACROSS);
+    matrix = new Matrix(service, world, rows);
+  }, 240_000);
+  afterAll(() => rows?.end());
+
+  it.each(plans)('is not disclosed or changed by $operationId', async (plan) => {
+    expect(await matrix.faultsOf(plan)).toEqual([]);
+  });
+
+  it('is not named in the rows of another', async () => {
+    expect(await world.canariesInOtherRows()).toEqual([]);
+  });
+
+  it('leaves no unhandled error in the log', () => {
+    expect(bugsIn(running.log)).toEqual([]);
   });
 });
