@@ -1,9 +1,18 @@
+const { readFileSync } = require('node:fs');
 const { join, resolve } = require('node:path');
 
 const WORKSPACE = resolve(__dirname, '../..');
 
 const EVERY_TABLE = ['libs/ledger/migrations', 'libs/payouts/migrations', 'libs/operations/migrations'];
 const SANDBOX = { 'banking.sandbox': 'on' };
+
+/** As `npm run specs:in-a-cell` sets it. */
+const isInCell = process.env.BANKING_TEST_IN_A_CELL === 'on';
+/** What makes a migrated database a cell, and what the scope of each call passes through there. */
+const CELL = {
+  sql: readFileSync(join(__dirname, 'make-cell.sql'), 'utf8'),
+  scopeFunction: 'require_open_workspaces',
+};
 
 /**
  * For the jest.config.cjs of a project whose specs need a database. One server serves all projects of a run. Each spec gets a
@@ -15,7 +24,14 @@ const SANDBOX = { 'banking.sandbox': 'on' };
 module.exports = (folders = EVERY_TABLE, parameters = SANDBOX) => ({
   globalSetup: join(__dirname, 'start-test-server.cjs'),
   globalTeardown: join(__dirname, 'stop-test-server.cjs'),
-  globals: { testDatabase: { folders: folders.map((folder) => join(WORKSPACE, folder)), parameters } },
+  globals: {
+    testDatabase: {
+      folders: folders.map((folder) => join(WORKSPACE, folder)),
+      parameters,
+      // The tables of cells are among the last migrations.
+      ...(isInCell && folders === EVERY_TABLE && { cell: CELL }),
+    },
+  },
   // A real server answers, on a machine that may be busy.
   testTimeout: 30_000,
 });

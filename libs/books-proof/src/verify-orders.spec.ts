@@ -103,7 +103,11 @@ describe('the verification of orders', () => {
       [STEPS],
     ],
     ['an order has another amount', () => setOrder(orders.abroad, 'amount = amount + 1'), [PAID]],
-    ['an order has another recipient', () => setOrder(orders.abroad, 'recipient_id = recipient_id + 1'), [PAID, FEES]],
+    [
+      'an order has another recipient',
+      () => setOrder(orders.abroad, 'recipient_id = (select min(r.id) from recipient r where r.id > recipient_id)'),
+      [PAID, FEES],
+    ],
     [
       'an order is of another account',
       () => setOrder(orders.abroad, 'account_id = account_id + 1'),

@@ -17,7 +17,7 @@ beforeAll(async () => {
   const limits = { acquireTimeoutMs: 20_000, statementTimeoutMs: 20_000 };
   const scopeFunction = 'require_open_workspaces';
   database = await Database.open({ connection, role: APP_ROLE, schema: SCHEMA, scopeFunction, ...limits });
-  await owner.query('insert into cell_workspace (workspace_id) values ($1), ($2)', [NORTH, SOUTH]);
+  await owner.query('insert into cell_workspace (workspace_id) values ($1), ($2) on conflict do nothing', [NORTH, SOUTH]);
 });
 afterEach(async () => {
   await setState(NORTH, 'open');

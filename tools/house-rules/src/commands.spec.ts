@@ -8,6 +8,7 @@ const TOOLS = {
   'tools/test.mjs': 'npm test',
   'tools/prove.mjs': 'npm run prove',
   'tools/mutate.mjs': 'npm run mutation',
+  'tools/specs-in-a-cell.mjs': 'npm run specs:in-a-cell',
   'tools/versions.mjs': 'npm run versions',
   'tools/openapi.mjs': 'npm run openapi',
   'tools/sbom.mjs': 'npm run -s sbom',

@@ -45,7 +45,10 @@ async function buffersOf(given: Given, accountId: AccountId, basis: StatementBas
 async function linkTransactions({ world: { owner }, workspaceId }: Given): Promise<void> {
   await owner.query('set session_replication_role = replica');
   await owner.query(
-    `with linked as (select id, created_at from transaction where workspace_id = $1 and id % 4 = 0),
+    `with linked as (
+            select id, created_at from transaction
+            where workspace_id = $1
+              and id / (select seqincrement from pg_sequence where seqrelid = 'transaction_id_seq'::regclass) % 4 = 0),
           executed as (
             insert into execution (workspace_id, order_id, sequence, status, transaction_id, scheduled_at, executed_at)
             select $1, 1000000 + id, 1, 'completed', id, created_at, created_at from linked)

@@ -5,7 +5,7 @@ import { Database, type DatabaseOptions } from '../database.js';
 import { APP_ROLE, SCHEMA } from '../names.js';
 import type { ConnectionOptions } from '../hosts.js';
 import { administer, dropDatabase, inDatabase, published, type Published } from './published.js';
-import { ensureDatabase, ensureTemplate } from './template.js';
+import { ensureDatabase, ensureTemplate, testDatabase } from './template.js';
 
 /** Many specs share a machine: the limits of the service would fail specs that do not test them. */
 const LIMITS_OF_SPECS: Partial<DatabaseOptions> = { acquireTimeoutMs: 20_000, statementTimeoutMs: 20_000 };
@@ -83,7 +83,10 @@ async function connect(run: Published, name: string, options: Partial<DatabaseOp
     // The database is dropped while a client of the spec may still be connected, which then gets an error.
     owner.on('error', () => undefined);
     await owner.query(`set search_path = ${quoted(SCHEMA)}, public`);
-    database = await Database.open({ connection, role: APP_ROLE, schema: SCHEMA, ...LIMITS_OF_SPECS, ...options });
+    const { cell } = testDatabase();
+    const inCell = cell && { scopeFunction: cell.scopeFunction };
+    const settings = { connection, role: APP_ROLE, schema: SCHEMA, ...LIMITS_OF_SPECS, ...inCell, ...options };
+    database = await Database.open(settings);
     return { database, connection, owner, disconnect };
   } catch (error) {
     await disconnect();

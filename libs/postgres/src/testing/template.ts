@@ -10,6 +10,15 @@ interface TestDatabase {
   readonly folders: readonly string[];
   /** What the migrations read with `current_setting`. */
   readonly parameters: Readonly<Record<string, string>>;
+  /** SQL that makes the migrated database a cell, and the `scopeFunction` of its clients. Default: the database is no cell. */
+  readonly cell?: { readonly sql: string; readonly scopeFunction: string };
+}
+
+/** @throws Error when jest.config.cjs of the project describes no database. */
+export function testDatabase(): TestDatabase {
+  const { testDatabase: described } = globalThis as { readonly testDatabase?: TestDatabase };
+  if (!described) throw new Error('no database for these specs: describe it in jest.config.cjs with onPostgres()');
+  return described;
 }
 
 /**
@@ -20,11 +29,10 @@ interface TestDatabase {
  * @throws Error when jest.config.cjs of the project describes no database.
  */
 export async function ensureTemplate(run: Published, client: Client): Promise<string> {
-  const { testDatabase } = globalThis as { readonly testDatabase?: TestDatabase };
-  if (!testDatabase) throw new Error('no database for these specs: describe it in jest.config.cjs with onPostgres()');
-  const digest = createHash('sha256').update(JSON.stringify(testDatabase)).digest('hex').slice(0, 12);
+  const described = testDatabase();
+  const digest = createHash('sha256').update(JSON.stringify(described)).digest('hex').slice(0, 12);
   return ensureDatabase(run, client, `${run.prefix}template_${digest}`, (unfinished) =>
-    createMigrated(run, client, unfinished, testDatabase),
+    createMigrated(run, client, unfinished, described),
   );
 }
 
@@ -60,9 +68,14 @@ async function exists(client: Client, database: string): Promise<boolean> {
   return rowCount === 1;
 }
 
-async function createMigrated(run: Published, client: Client, name: string, { folders, parameters }: TestDatabase) {
+async function createMigrated(run: Published, client: Client, name: string, described: TestDatabase) {
+  const { folders, parameters, cell } = described;
   await client.query(`create database ${quoted(name)}`);
   const connection = inDatabase(run.connection, name);
   const roles = { schema: SCHEMA, ownerRole: OWNER_ROLE, appRole: APP_ROLE, provisioningRole: PROVISIONING_ROLE };
   await migrate({ connection, folders, parameters, ...roles, isPartial: true });
+  if (cell === undefined) return;
+  await administer(connection, (one) =>
+    one.query(`set role ${quoted(OWNER_ROLE)}; set search_path = ${quoted(SCHEMA)}; ${cell.sql}`),
+  );
 }
