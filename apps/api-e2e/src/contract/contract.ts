@@ -29,9 +29,8 @@ import { transfersContract } from './transfers.js';
  * The interface of a service as a caller observes it, with its own books or behind a gateway.
  *
  * @param provide the service, once the setup of the run has started it
- * @param itPaysAcross defines the tests with a payment between workspaces: `it.skip` where they are in different databases
  */
-export function contract(name: string, provide: () => Service, itPaysAcross: jest.It = it): void {
+export function contract(name: string, provide: () => Service): void {
   describe(`${name}`, () => {
     for (const part of [
       readsContract,
@@ -60,7 +59,7 @@ export function contract(name: string, provide: () => Service, itPaysAcross: jes
       httpContract,
       healthContract,
     ]) {
-      part(provide, itPaysAcross);
+      part(provide);
     }
   });
 }

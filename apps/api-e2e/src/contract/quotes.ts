@@ -12,7 +12,7 @@ import { idOf } from '../world.js';
 import { quoteRequests } from './quote-requests.js';
 import { faultsIn } from './shapes.js';
 
-export function quotesContract(provide: () => Service, itPaysAcross: jest.It = it): void {
+export function quotesContract(provide: () => Service): void {
   const service = provide();
   const { account, usd, recipient, client, view, send, toRavi, inCurrency } = quoteRequests(service);
 
@@ -97,7 +97,7 @@ export function quotesContract(provide: () => Service, itPaysAcross: jest.It = i
       ]);
     });
 
-    itPaysAcross('quotes the credited amount without a fee for an account of another workspace', async () => {
+    it('quotes the credited amount without a fee for an account of another workspace', async () => {
       const eve = client(EVE).workspace(idOf(service.world, 'workspaces', 'Southwind Imports'));
       const [theirs] = (await eve.accounts.listPage()).items;
       const { resource } = await view().recipients.addInternal({ accountCode: theirs?.code ?? '', saved: false });

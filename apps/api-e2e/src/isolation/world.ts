@@ -30,15 +30,12 @@ const homeOf = (caller: keyof Callers) => (caller === 'owner' || caller === 'str
 
 /**
  * Makes the callers and their resources. A second world on the same database needs another name.
- *
- * @param paysAcross whether the other workspaces pay the owner
  */
 export async function makeWorld(
   service: CalledService,
   rows: Rows,
   plans: readonly Plan[],
   worldName = 'isolation',
-  paysAcross = true,
 ): Promise<World> {
   const routes = plans.map(({ route }) => route);
   const { callers, sharedIds } = await provision(rows, worldName);
@@ -52,10 +49,8 @@ export async function makeWorld(
     await rows.send([workspaceId], sql(ADD_RUN, workspaceId, holdings[name].ids.order));
   }
   const publicCode = String(holdings.owner.ids.accountCode);
-  if (paysAcross) {
-    await holdings.stranger.pay(publicCode);
-    await holdings.neighbour.pay(publicCode);
-  }
+  await holdings.stranger.pay(publicCode);
+  await holdings.neighbour.pay(publicCode);
   const cursors = {
     owner: await readCursors(service, callers.owner, holdings.owner, routes),
     stranger: await readCursors(service, callers.stranger, holdings.stranger, routes),

@@ -1,8 +1,10 @@
 import { join } from 'node:path';
 import { bankingWith } from '../banking.js';
+import type { Order } from '@banking/domain';
 import { contract } from '../contract/contract.js';
+import { Payer } from '../contract/paying.js';
 import { refusesHostile } from '../hostile/refuses-hostile.js';
-import { countOf, kindOf, plansOf } from '../isolation/cases.js';
+import { countOf, plansOf } from '../isolation/cases.js';
 import { CellRows } from '../isolation/cell-rows.js';
 import { committedDocument } from '../isolation/committed-document.js';
 import { Matrix } from '../isolation/matrix.js';
@@ -10,9 +12,8 @@ import { ENVIRONMENT } from '../isolation/services.js';
 import { makeWorld, type World } from '../isolation/world.js';
 import { bugsIn, secretsIn } from '../log-lines.js';
 import { newDataDir, RunningService, type TestDataDir } from '../running-service.js';
-import { sendRequest } from '../responses.js';
-import { ADA, EVE, localToken, type Service } from '../service.js';
-import { type DemoIds, idOf } from '../world.js';
+import { EVE, localToken, type Service } from '../service.js';
+import type { DemoIds } from '../world.js';
 
 const CELLS = { CELLS: '3' };
 
@@ -41,34 +42,25 @@ const service: Service = {
   },
   // Ids at home have no remainder by 64, because home was made a cell before the demo data.
   firstId: 64,
+  hasCrossings: true,
   tokenOf: (email) => localToken(folder.path, email),
 };
 
-/** Payments between workspaces in different databases are refused so far. */
-const PAYS_ACROSS = false;
-
-contract('the service on three databases', () => service, PAYS_ACROSS ? it : it.skip);
+contract('the service on three databases', () => service);
 
 refusesHostile('hostile requests to three databases', () => service);
 
-describe('a recipient in another database', () => {
-  it('is refused with the reason', async () => {
-    const accounts = await sendRequest(service, '/accounts', {
-      as: EVE,
-      workspace: idOf(world, 'workspaces', 'Southwind Imports'),
-    });
-    const { code: accountCode } = (accounts.body as { code: string }[])[0]!;
+describe('a payment to an account in another database', () => {
+  it('comes back if the account was disabled after the order', async () => {
+    const [ada, eve] = [new Payer(service), new Payer(service, 'Southwind Imports', EVE)];
+    const [from, theirs] = [await ada.account('1000'), await eve.account()];
+    const recipientID = await ada.recipientOf(theirs);
+    await eve.view.accounts.change(theirs.id, { status: 'disabled' });
 
-    const { status, body } = await sendRequest(service, '/recipients/internal', {
-      as: ADA,
-      workspace: idOf(world, 'workspaces', 'Northwind Trading'),
-      body: { accountCode },
-    });
+    const { body } = await ada.send(from.id, { amount: '400', recipientID, type: 'instant' });
 
-    expect([status, body]).toMatchObject([
-      422,
-      { reason: 'recipient_invalid', details: [{ path: '/accountCode', reason: 'account_elsewhere' }] },
-    ]);
+    expect(await ada.finalStatus(from.id, (body as Order).id)).toBe('failed');
+    expect([await ada.balanceOf(from.id), await eve.balanceOf(theirs.id)]).toEqual(['1000', '0']);
   });
 });
 
@@ -98,10 +90,7 @@ describe('the three databases after the contract suite', () => {
 });
 
 // Last, because the service is started again, with ids of the spec.
-const plans = plansOf(committedDocument()).map((plan) => ({
-  ...plan,
-  cases: plan.cases.filter(({ positions }) => PAYS_ACROSS || !positions.map(kindOf).includes('accountCode')),
-}));
+const plans = plansOf(committedDocument());
 
 describe(`a workspace, in ${countOf(plans)} cases with callers whose workspaces are in other databases,`, () => {
   let rows: CellRows;
@@ -113,7 +102,7 @@ describe(`a workspace, in ${countOf(plans)} cases with callers whose workspaces 
     rows = await CellRows.open([folder.path, ...['b', 'c'].map((name) => join(folder.path, 'cells', name))]);
     await rows.spreadIds();
     running = await RunningService.start({ dataDir: folder.path, environment: { ...CELLS, ...ENVIRONMENT } });
-    world = await makeWorld(service, rows, plans, 'isolation', PAYS_ACROSS);
+    world = await makeWorld(service, rows, plans);
     matrix = new Matrix(service, world, rows);
   }, 240_000);
   afterAll(() => rows?.end());
