@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { spawn } from 'node:child_process';
 import { LocalIssuer } from '@banking/local-issuer';
 import type { Endpoint } from './call.js';
+import { CellServers, FURTHER_CELLS } from './cells/cell-servers.js';
 import { DatabaseProxy } from './database-proxy.js';
 import { DatabaseServer } from './database-server.js';
 import { ProcessClock } from './process-clock.js';
@@ -40,6 +41,8 @@ export interface ClusterOptions {
   readonly hasDisk?: boolean;
   /** Whether the api processes read lists on a streaming replica. */
   readonly hasReplica?: boolean;
+  /** Whether there are three databases: home, b and c. */
+  readonly hasCells?: boolean;
 }
 
 /** One PostgreSQL server, two api processes without due work, and two workers, each behind a proxy of its own. */
@@ -56,6 +59,9 @@ export class Cluster {
     readonly disk: SmallDisk | undefined,
     /** Used if `hasReplica`. */
     readonly replica: Replica | undefined,
+    /** Used if `hasCells`. `database` is home. */
+    private readonly cellServers: CellServers | undefined,
+    private readonly commandEnvironment: Readonly<Record<string, string>>,
   ) {}
 
   /** Makes a database with demo data in the folder, and starts all processes on it. */
@@ -68,16 +74,19 @@ export class Cluster {
     await mkdir(dataDir, { recursive: true });
     const disk = options.hasDisk === true ? SmallDisk.mount(dataDir) : undefined;
     onProgress('starting PostgreSQL, two api processes and two workers');
-    const database = await DatabaseServer.start(dataDir, () => undefined);
+    const database = await DatabaseServer.start(dataDir, () => undefined, options.hasCells === true);
+    const cells = options.hasCells === true ? await CellServers.start(folder, database) : undefined;
     const replica = options.hasReplica === true ? await Replica.start(database) : undefined;
     const members: (Member & { readonly app: App })[] = [];
     const healthy = await DatabaseProxy.start(database.socket);
+    const ofCommands = (await cells?.connect('cli', healthy))?.environment ?? {};
     for (const [index, app] of APPS.entries()) {
       const proxy = await DatabaseProxy.start(database.socket);
       const name = `${app}-${index % 2}`;
       const clock = new ProcessClock(join(folder, `${name}.clock`));
       const environment = {
         ...environmentOf(database, proxy, dataDir, name),
+        ...(await cells?.connect(name, proxy))?.environment,
         CONNECTIONS_PER_ADDRESS: '1000',
         ...(app === 'api' && replica && { DATABASE_REPLICA_URL: urlOf(database, replica) }),
         ...options.environment,
@@ -89,8 +98,20 @@ export class Cluster {
     }
     const of = (wanted: App) => members.filter(({ app }) => app === wanted);
     const token = await tokenOf(dataDir);
-    const cluster = new Cluster(folder, database, of('api'), of('worker'), healthy, token, disk, replica);
+    const cluster = new Cluster(
+      folder,
+      database,
+      of('api'),
+      of('worker'),
+      healthy,
+      token,
+      disk,
+      replica,
+      cells,
+      ofCommands,
+    );
     try {
+      if (cells !== undefined) await cluster.addCells();
       // The first api migrates and makes the demo data.
       const [first, ...others] = members;
       await first?.process.start({ DEMO_DATA: 'on' });
@@ -105,6 +126,17 @@ export class Cluster {
   /** The caller and the api processes. */
   get endpoint(): Endpoint {
     return { token: this.token, url: (api) => this.url(api) };
+  }
+
+  /** @throws Error for a cluster without `hasCells` */
+  get cells(): CellServers {
+    if (this.cellServers === undefined) throw new Error('the cluster has one database');
+    return this.cellServers;
+  }
+
+  /** Those of all cells, or the only one. */
+  get databases(): readonly DatabaseServer[] {
+    return this.cellServers === undefined ? [this.database] : [...this.cellServers.all.values()];
   }
 
   get members(): readonly Member[] {
@@ -126,6 +158,7 @@ export class Cluster {
       process.resume();
     }
     this.disk?.free();
+    await this.cellServers?.heal();
     await this.database.ready();
     await Promise.all(this.members.map(({ process }) => (process.isRunning ? process.ready() : process.start())));
   }
@@ -142,15 +175,16 @@ export class Cluster {
     return output.trim();
   }
 
-  /** A new token of the caller, with the real time. */
-  newToken(lifetimeSeconds = 24 * 3600): Promise<string> {
-    return tokenOf(join(this.folder, 'data'), lifetimeSeconds);
+  /** A new token, with the real time. */
+  newToken({ caller = CALLER, lifetimeSeconds = 24 * 3600 } = {}): Promise<string> {
+    return tokenOf(join(this.folder, 'data'), caller, lifetimeSeconds);
   }
 
   async stop(): Promise<void> {
     await Promise.all(this.members.map(({ process }) => process.stop()));
     await this.closeProxies();
     await this.replica?.stop();
+    await this.cellServers?.stop();
     await this.database.stop();
     this.disk?.unmount();
   }
@@ -158,16 +192,23 @@ export class Cluster {
   /** Kills everything, when the state is of no more use. Nothing is started afterwards. */
   async abandon(): Promise<void> {
     const killed = this.members.map(({ process }) => process.abandon());
-    await Promise.all([...killed, this.closeProxies(), this.replica?.stop(), this.database.abandon()]);
+    const servers = [this.replica?.stop(), this.cellServers?.abandon(), this.database.abandon()];
+    await Promise.all([...killed, this.closeProxies(), ...servers]);
     this.disk?.unmount();
   }
 
-  private async runCommand(
-    parameters: readonly string[],
-    more: Readonly<Record<string, string>> = {},
-  ): Promise<BooksProof> {
+  /** Makes the empty databases cells. */
+  private async addCells(): Promise<void> {
+    for (const parameters of [['migrate'], ...FURTHER_CELLS.map((name) => ['cell', 'add', name])]) {
+      const { exitCode, output } = await this.runCommand(parameters);
+      if (exitCode !== 0) throw new Error(`banking ${parameters.join(' ')} failed: ${output.slice(-2_000)}`);
+    }
+  }
+
+  /** Runs `banking` without faults, and returns what it printed. */
+  async runCommand(parameters: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<BooksProof> {
     const own = environmentOf(this.database, this.healthy, join(this.folder, 'data'));
-    const env = { PATH: process.env['PATH'], ...own, ...more };
+    const env = { PATH: process.env['PATH'], ...own, ...this.commandEnvironment, ...more };
     const child = spawn(process.execPath, [CLI, ...parameters], { env, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
@@ -205,7 +246,7 @@ function environmentOf(
   };
 }
 
-async function tokenOf(dataDir: string, lifetimeSeconds = 24 * 3600): Promise<string> {
+async function tokenOf(dataDir: string, email = CALLER, lifetimeSeconds = 24 * 3600): Promise<string> {
   const issuer = await LocalIssuer.open(dataDir);
-  return issuer.sign({ email: CALLER, audience: 'banking-api', lifetimeSeconds });
+  return issuer.sign({ email, audience: 'banking-api', lifetimeSeconds });
 }

@@ -29,10 +29,13 @@ export class DatabaseServer {
     private readonly folder: string,
   ) {}
 
-  /** @throws Error if the server could lose a commit */
-  static async start(dataDir: string, log: (line: string) => void): Promise<DatabaseServer> {
+  /**
+   * @param isReplicated whether other servers subscribe to it
+   * @throws Error if the server could lose a commit
+   */
+  static async start(dataDir: string, log: (line: string) => void, isReplicated = false): Promise<DatabaseServer> {
     runEnd.add({ pidFile: join(dataDir, 'database', PID_FILE) });
-    const embedded = await attachEmbeddedServer({ dataDir, log });
+    const embedded = await attachEmbeddedServer({ dataDir, log, isReplicated });
     const [row] = await queryOnce<{ folder: string }>(embedded, `select current_setting('data_directory') as folder`);
     const server = new DatabaseServer(embedded, row?.folder ?? '');
     await server.requireDurability();
@@ -99,6 +102,15 @@ export class DatabaseServer {
     }
   }
 
+  /** Stops all processes of the server as they are, so that connections stay open and nothing responds. @returns what lets them go on */
+  freeze(): () => void {
+    const pid = this.postmaster();
+    if (pid === undefined) throw new Error('there is no postmaster to stop');
+    const frozen = withChildren(pid);
+    for (const one of frozen) process.kill(one, 'SIGSTOP');
+    return () => frozen.forEach((one) => isAlive(one) && process.kill(one, 'SIGCONT'));
+  }
+
   /** Resolves when the server takes queries. @throws Error after a minute */
   async ready(): Promise<void> {
     const until = Date.now() + RESTART_MS;
@@ -157,6 +169,12 @@ export class DatabaseServer {
       return undefined;
     }
   }
+}
+
+/** The process and those that it has started. */
+function withChildren(pid: number): number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1');
+  return [pid, ...children.split(' ').filter(Boolean).map(Number)];
 }
 
 function isAlive(pid: number): boolean {

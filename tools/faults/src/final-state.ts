@@ -27,10 +27,10 @@ export async function settle({ cluster, tally, onProgress }: RunContext, since: 
   const ownEnds = cluster.members.flatMap(({ process }) => process.ownEnds);
   tally.addViolations(ownEnds.map((detail) => ({ check: 'processes', detail })));
   const until = Date.now() + SETTLE_MS;
-  let unsettled = await countUnsettled(cluster.database, since);
+  let unsettled = await countUnsettled(cluster.databases, since);
   while (unsettled > 0 && Date.now() < until) {
     await sleep(500);
-    unsettled = await countUnsettled(cluster.database, since);
+    unsettled = await countUnsettled(cluster.databases, since);
   }
   if (unsettled > 0) tally.addViolations([{ check: 'payouts', detail: `${unsettled} payouts are not settled` }]);
 }
@@ -39,7 +39,7 @@ export async function settle({ cluster, tally, onProgress }: RunContext, since: 
 export async function compareWithLog(context: RunContext, { owned = [], feeOf }: Finish): Promise<void> {
   const { cluster, log, tally, prefix, onProgress } = context;
   onProgress('comparing the client log with the database');
-  const books = await readBooks(cluster.database, prefix);
+  const books = await readBooks(cluster.databases, prefix);
   const operations = operationsOf(log.events);
   const funded = owned.map(({ id }) => ({ id, funded: FUNDS }));
   tally.addViolations([
@@ -50,17 +50,19 @@ export async function compareWithLog(context: RunContext, { owned = [], feeOf }:
   ]);
 }
 
-/** Checks what holds for the whole database, and the logs of its processes. */
+/** Checks what holds for each database, and the logs of its processes. */
 export async function proveBooks({ cluster, tally, prefix, onProgress }: RunContext): Promise<void> {
   onProgress('running banking verify');
-  tally.addViolations(await checkMoney(cluster.database));
+  for (const database of cluster.databases) tally.addViolations(await checkMoney(database));
   const { exitCode, output } = await cluster.verify();
   if (exitCode !== 0) tally.addViolations([{ check: 'books', detail: `banking verify: ${output.slice(-2_000)}` }]);
-  tally.addViolations(await checkPages(cluster.database));
+  for (const database of cluster.databases) tally.addViolations(await checkPages(database));
   const secrets = await searchSecrets(cluster, prefix);
   tally.addViolations(secrets.violations);
   tally.count('searched', secrets.searched);
-  const appendOnly = await checkAppendOnly(cluster.database);
-  tally.count('refusedChanges', appendOnly.refused);
-  tally.addViolations(appendOnly.violations);
+  for (const database of cluster.databases) {
+    const appendOnly = await checkAppendOnly(database);
+    tally.count('refusedChanges', appendOnly.refused);
+    tally.addViolations(appendOnly.violations);
+  }
 }

@@ -1,6 +1,7 @@
 import type { CheckName } from './check-orders.js';
 import type { Figures, Scenario } from './scenario.js';
 import { loadScenario } from './scenarios/load-scenario.js';
+import { cellAway, homeAway } from './scenarios/cell-away.js';
 import { clockJumps } from './scenarios/clock-jumps.js';
 import { databaseErrors } from './scenarios/database-errors.js';
 import { exhaustedPool } from './scenarios/exhausted-pool.js';
@@ -79,6 +80,8 @@ export const SCENARIOS: readonly Scenario[] = [
   slowClients,
   gateway,
   stops,
+  cellAway,
+  homeAway,
   loadScenario({
     name: 'connections',
     faults: ['terminate-backend', 'kill-backend', 'outage', 'delay', 'half-open', 'reset', 'reset-at-commit'],
@@ -180,6 +183,14 @@ export const PROMISES: readonly ServicePromise[] = [
     ...ORDERS,
   ]),
   promise('P32', 'A gateway sends no request twice', 'gateway', { keys: 200, faults: 50 }, ['upstream', ...ORDERS]),
+  promise('P37', 'A cell that is away stops its own workspaces only', 'cell-away', { faults: 12 }, [
+    ...ALL,
+    'response-time',
+  ]),
+  promise('P38', 'The other cells are served while home is away', 'home-away', { faults: 6 }, [
+    ...ALL,
+    'response-time',
+  ]),
   promise('P36', 'The promises hold for half an hour', 'soak', { minutes: 30, faults: 25 }, [...ALL, 'growth']),
 ];
 

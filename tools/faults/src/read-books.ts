@@ -73,20 +73,34 @@ const BALANCES = `select id::float8 as id, balance::text as balance from account
 
 const UNSETTLED = `select count(*)::int as count from payout where status in ('due', 'submitting', 'submitted') and created_at > $1`;
 
+type Queried = Pick<DatabaseServer, 'query'>;
+
 /** Reads the orders whose key begins with the prefix, and what belongs to them. */
-export async function readBooks(database: Pick<DatabaseServer, 'query'>, prefix: string): Promise<BooksState> {
+export async function readBooks(databases: readonly Queried[], prefix: string): Promise<BooksState> {
   const like = [`${prefix}-%`];
-  const balances = await database.query<{ id: number; balance: string }>(BALANCES);
+  const balances = await readEach<{ id: number; balance: string }>(databases, BALANCES);
   return {
-    orders: await database.query<BookedOrder>(ORDERS, like),
-    debits: await database.query<KeyedDebits>(DEBITS, like),
-    payouts: await database.query<BookedPayout>(PAYOUTS, like),
-    strayPayments: (await database.query<{ key: string }>(STRAY_PAYMENTS)).map(({ key }) => key),
+    orders: await readEach<BookedOrder>(databases, ORDERS, like),
+    debits: await readEach<KeyedDebits>(databases, DEBITS, like),
+    payouts: await readEach<BookedPayout>(databases, PAYOUTS, like),
+    strayPayments: (await readEach<{ key: string }>(databases, STRAY_PAYMENTS)).map(({ key }) => key),
     balances: new Map(balances.map(({ id, balance }) => [id, balance])),
   };
 }
 
 /** The payouts since a time that are not finished. */
-export async function countUnsettled(database: DatabaseServer, since: Date): Promise<number> {
-  return (await database.query<{ count: number }>(UNSETTLED, [since]))[0]?.count ?? 0;
+export async function countUnsettled(databases: readonly Queried[], since: Date): Promise<number> {
+  const counts = await readEach<{ count: number }>(databases, UNSETTLED, [since]);
+  return counts.reduce((sum, { count }) => sum + count, 0);
+}
+
+/** The rows of all databases of a run. */
+async function readEach<Row extends object>(
+  databases: readonly Queried[],
+  text: string,
+  values: readonly unknown[] = [],
+): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const database of databases) rows.push(...(await database.query<Row>(text, values)));
+  return rows;
 }

@@ -1,3 +1,4 @@
+import type { CellOutage } from './cells/cell-outages.js';
 import type { Random } from './random.js';
 
 /** The kinds of faults of a plan. Those of the connection are injected by the proxy between one process and PostgreSQL. */
@@ -17,6 +18,7 @@ export const SQLSTATES = ['40001', '40P01', '55P03', '57014', '08006'] as const;
 export type FaultKind =
   | PlannedKind
   | `sqlstate-${(typeof SQLSTATES)[number]}`
+  | CellOutage
   | 'sigterm-api'
   | 'lease-expired'
   | 'clock-forward'

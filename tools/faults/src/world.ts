@@ -58,8 +58,8 @@ export class Preparation {
 
   constructor(private readonly endpoint: Endpoint) {}
 
-  async readProducts(): Promise<void> {
-    const products = await this.send<Product[]>({ method: 'GET', path: '/products', workspaceId: 1 });
+  async readProducts(workspaceId = 1): Promise<void> {
+    const products = await this.send<Product[]>({ method: 'GET', path: '/products', workspaceId });
     for (const { id, edges } of products) this.products.set(edges.currency.code, id);
   }
 

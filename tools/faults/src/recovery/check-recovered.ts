@@ -43,7 +43,7 @@ const ADVANCE_IDS = `
 export async function checkRecovered(recovered: Recovered): Promise<RecoveryFigures> {
   const { server, service, load, onProgress } = recovered;
   onProgress('verifying the recovered books');
-  const books = await readBooks(server, load.prefix);
+  const books = await readBooks([server], load.prefix);
   const comparison = compareBooks(await load.events(), books, recovered.moment);
   const violations = [...comparison.violations];
   const startedAt = Date.now();

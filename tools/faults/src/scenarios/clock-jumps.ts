@@ -120,7 +120,7 @@ async function checkTokens(context: RunContext, api: number, hours: number): Pro
   const { clock, process } = cluster.apis[api] as Member;
   const [fresh, short, own] = await Promise.all([
     cluster.newToken(),
-    cluster.newToken(SHORT_LIFETIME_S),
+    cluster.newToken({ lifetimeSeconds: SHORT_LIFETIME_S }),
     cluster.tokenBy(clock),
   ]);
   const when = `${process.name} with a clock ${hours} hours ahead`;
