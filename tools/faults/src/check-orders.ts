@@ -33,7 +33,8 @@ export type CheckName =
   | 'secrets'
   | 'upstream'
   | 'growth'
-  | 'starvation';
+  | 'starvation'
+  | 'ids';
 
 /** Compares what the clients know with the final state of the database. */
 export function checkOrders(operations: readonly Operation[], books: BooksState): Violation[] {

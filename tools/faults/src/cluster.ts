@@ -128,6 +128,10 @@ export class Cluster {
     return { token: this.token, url: (api) => this.url(api) };
   }
 
+  get hasCells(): boolean {
+    return this.cellServers !== undefined;
+  }
+
   /** @throws Error for a cluster without `hasCells` */
   get cells(): CellServers {
     if (this.cellServers === undefined) throw new Error('the cluster has one database');

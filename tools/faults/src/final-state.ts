@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { minorUnits } from '@banking/domain';
+import { checkIds } from './cells/check-ids.js';
 import { checkAppendOnly } from './check-append-only.js';
 import { checkMoney } from './check-books.js';
 import { checkOrders, checkOwnedBalances, checkPayouts, checkReads } from './check-orders.js';
@@ -64,5 +65,10 @@ export async function proveBooks({ cluster, tally, prefix, onProgress }: RunCont
     const appendOnly = await checkAppendOnly(database);
     tally.count('refusedChanges', appendOnly.refused);
     tally.addViolations(appendOnly.violations);
+  }
+  if (cluster.hasCells) {
+    const ids = await checkIds(cluster.cells.all);
+    tally.count('ids', ids.ids);
+    tally.addViolations(ids.violations);
   }
 }

@@ -191,6 +191,7 @@ export const PROMISES: readonly ServicePromise[] = [
     ...ALL,
     'response-time',
   ]),
+  promise('P39', 'The ids of cells are disjoint', 'cell-away', { faults: 12, ids: 2_000 }, ['ids']),
   promise('P36', 'The promises hold for half an hour', 'soak', { minutes: 30, faults: 25 }, [...ALL, 'growth']),
 ];
 

@@ -29,7 +29,8 @@ export type Figure =
   | 'requests'
   | 'searched'
   | 'tokens'
-  | 'sockets';
+  | 'sockets'
+  | 'ids';
 
 export type Figures = Partial<Record<Figure, number>>;
 

@@ -38,7 +38,7 @@ export interface Row {
 const SUCCESS_MIN = 0.3;
 
 /** Figures that only the final checks count. */
-const FINAL: readonly Figure[] = ['refusedChanges', 'searched'];
+const FINAL: readonly Figure[] = ['refusedChanges', 'searched', 'ids'];
 
 const figuresOf = (goals: Figures) => Object.entries(goals) as [Figure, number][];
 
@@ -111,6 +111,7 @@ const UNITS: Readonly<Record<Figure, string>> = {
   searched: 'texts searched',
   tokens: 'tokens',
   sockets: 'slow connections',
+  ids: 'ids',
 };
 
 function reachedText({ goals }: ServicePromise, { figures }: ScenarioResult): string {
