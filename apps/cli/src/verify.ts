@@ -1,7 +1,15 @@
 import { minorUnits, type WorkspaceId } from '@banking/domain';
-import { type DeploymentReport, verifyDeployment } from '@banking/books-proof';
+import {
+  type CellBooks,
+  cellBooksOf,
+  CELLS_CHECKS,
+  type DeploymentReport,
+  verifyCells,
+  verifyDeployment,
+} from '@banking/books-proof';
 import { readDemoBookings } from '@banking/demo';
 import { isOperatorError } from '@banking/deployment';
+import type { Finding } from '@banking/ledger';
 import { type CellConfig, HOME_CELL } from '@banking/process';
 import { allWorkspaces } from '@banking/provisioning';
 import type { Command } from 'commander';
@@ -30,7 +38,7 @@ export function addVerifyCommand(program: Command): void {
     .addHelpText('after', examples('banking verify', 'banking verify --workspace 1 --json'))
     .action(async ({ workspace, json }: { workspace?: WorkspaceId; json?: boolean }) => {
       const { cell, deployment } = readConfig();
-      if (deployment.cells !== undefined && cell === undefined) return verifyCells(deployment.cells, workspace, json);
+      if (deployment.cells !== undefined && cell === undefined) return verifyAll(deployment.cells, workspace, json);
       const report = await verify(workspace);
       if (json) printJson({ inOrder: report.findings.length === 0, ...report });
       else printReport(report);
@@ -38,8 +46,11 @@ export function addVerifyCommand(program: Command): void {
     });
 }
 
-/** Verifies each database of several, or the one that has the workspace. A database that does not answer fails the command at the end. */
-async function verifyCells(
+/**
+ * Verifies each database of several, and the payments between them; or the one that has the workspace. A database that does not answer
+ * fails the command at the end.
+ */
+async function verifyAll(
   cells: readonly CellConfig[],
   workspace: WorkspaceId | undefined,
   json: boolean | undefined,
@@ -63,8 +74,45 @@ async function verifyCells(
       failures.push(`Cell ${name} was not verified: ${(error as Error).message}`);
     }
   }
-  if (json) printJson({ inOrder: failures.length === 0, cells: reports });
+  const between = workspace === undefined ? await verifyBetween(names, failures) : undefined;
+  if (json) printJson({ inOrder: failures.length === 0, cells: reports, ...(between && { between }) });
+  else if (between) printBetween(between);
   if (failures.length > 0) throw new Refused(failures.join('\n'));
+}
+
+/** What holds over all cells. */
+interface BetweenReport {
+  /** Null if a database did not answer. */
+  readonly inOrder: boolean | null;
+  readonly checks: readonly string[];
+  readonly findings: readonly Finding[];
+}
+
+async function verifyBetween(names: readonly string[], failures: string[]): Promise<BetweenReport> {
+  try {
+    const onStep = (rows: number) => reportProgress(`Verified the payments between cells: ${rows} rows.`);
+    const findings = await withCells(names, [], (cells) => verifyCells(cells, { onStep }));
+    if (findings.length > 0) failures.push(`Between cells: ${verdict({ findings })}`);
+    return { inOrder: findings.length === 0, checks: CELLS_CHECKS, findings };
+  } catch (error) {
+    if (!isOperatorError(error)) throw error;
+    failures.push(`The payments between cells were not verified: ${(error as Error).message}`);
+    return { inOrder: null, checks: CELLS_CHECKS, findings: [] };
+  }
+}
+
+/** Opens the databases of all cells at once, one after another. */
+function withCells<T>(
+  [name, ...others]: readonly string[],
+  open: readonly CellBooks[],
+  work: (cells: readonly CellBooks[]) => Promise<T>,
+): Promise<T> {
+  if (name === undefined) return work(open);
+  return withDeployment(async ({ database }) => withCells(others, [...open, await cellBooksOf(database)], work), {
+    changesNothing: true,
+    readsBooks: true,
+    cell: name,
+  });
 }
 
 async function cellOf(workspaceId: WorkspaceId): Promise<string> {
@@ -92,7 +140,8 @@ async function verify(workspaceId: WorkspaceId | undefined, cell?: string): Prom
       reportProgress(`Verified the books of workspace ${id}, ${proven} of ${ids.length}.`);
     };
     const bookedWithoutOrder = await readDemoBookings(database);
-    return verifyDeployment(database, ids, { isWhole, directoryOf, onWorkspace, onRange, bookedWithoutOrder });
+    const isCell = config.deployment.cells !== undefined;
+    return verifyDeployment(database, ids, { isWhole, isCell, directoryOf, onWorkspace, onRange, bookedWithoutOrder });
   }, use);
 }
 
@@ -132,6 +181,22 @@ function printReport(report: DeploymentReport): void {
   if (findings.length === 0) print('The books are in order.');
 }
 
+function printBetween({ inOrder, checks, findings }: BetweenReport): void {
+  print('All cells');
+  printTable(
+    ['Check', 'Findings'],
+    checks.map((check) => [
+      check,
+      inOrder === null ? 'skipped' : findings.filter((found) => found.check === check).length,
+    ]),
+    '',
+  );
+  printSection(
+    ['Workspace', 'Finding'],
+    findings.map(({ workspaceId, detail }) => [workspaceId ?? 'all', detail]),
+  );
+}
+
 /** Prints a table after an empty line, if it has rows. */
 function printSection(head: readonly string[], rows: Parameters<typeof printTable>[1]): void {
   if (rows.length === 0) return;
@@ -139,6 +204,6 @@ function printSection(head: readonly string[], rows: Parameters<typeof printTabl
   printTable(head, rows, '');
 }
 
-function verdict({ findings }: DeploymentReport): string {
+function verdict({ findings }: Pick<DeploymentReport, 'findings'>): string {
   return `The books are not in order: ${findings.length === 1 ? 'one finding' : `${findings.length} findings`}.`;
 }

@@ -9,7 +9,7 @@ import { DIRECTORY_CHECK, verifyDirectory } from './verify-trails.js';
 const CHECKS_OF_ALL: readonly string[] = [INTERWORKSPACE_CHECK, DIRECTORY_CHECK];
 
 export interface DeploymentReport extends VerificationReport {
-  /** The checks that ran, and those skipped because not all workspaces were named. */
+  /** The checks that ran, and those skipped because not all workspaces were named, or others are in another cell. */
   readonly checks: readonly string[];
   readonly skippedChecks: readonly string[];
   /** Work for an operator. It is no finding. */
@@ -24,6 +24,8 @@ export interface DeploymentVerifyOptions extends VerifyOptions {
    * has the trail: at home they are all workspaces of the deployment, elsewhere `none`.
    */
   readonly directoryOf?: readonly number[] | 'none';
+  /** Whether the database is one of several cells. Payments between workspaces are then verified over all cells, by `verifyCells`. */
+  readonly isCell?: boolean;
   /** Called after the books of each workspace. */
   readonly onWorkspace?: (workspaceId: number) => void;
 }
@@ -37,16 +39,17 @@ export async function verifyDeployment(
   workspaceIds: readonly number[],
   options: DeploymentVerifyOptions,
 ): Promise<DeploymentReport> {
-  const { isWhole, directoryOf = workspaceIds } = options;
-  const report = await verifyBooks(database, workspaceIds, options);
+  const { isWhole, isCell = false, directoryOf = workspaceIds } = options;
+  const report = await verifyBooks(database, workspaceIds, { ...options, isWhole: isWhole && !isCell });
   const payments = await verifyPayments(database, workspaceIds, options);
   const hasDirectory = isWhole && directoryOf !== 'none';
   const directory = hasDirectory ? await verifyDirectory(database, directoryOf) : [];
-  const checksOfAll = CHECKS_OF_ALL.filter((check) => hasDirectory || check !== DIRECTORY_CHECK);
+  const elsewhere = [...(isCell ? [INTERWORKSPACE_CHECK] : []), ...(hasDirectory ? [] : [DIRECTORY_CHECK])];
+  const checksOfAll = CHECKS_OF_ALL.filter((check) => !elsewhere.includes(check));
   return {
     ...report,
     checks: [...CHECKS, ...PAYMENT_CHECKS, ...(isWhole ? checksOfAll : [])],
-    skippedChecks: isWhole ? [] : CHECKS_OF_ALL,
+    skippedChecks: isWhole ? elsewhere.filter((check) => check !== DIRECTORY_CHECK) : CHECKS_OF_ALL,
     findings: [...report.findings, ...payments, ...directory],
     attention: await findAttention(database, workspaceIds),
   };

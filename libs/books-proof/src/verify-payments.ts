@@ -1,5 +1,6 @@
 import type { Finding } from '@banking/ledger';
 import { sqlStatement, type Database } from '@banking/postgres';
+import { CROSSING_CHECKS } from './verify-crossings.js';
 import { ORDER_KEY_CHECK, verifyOrderKeys } from './verify-order-keys.js';
 import { DIGEST_CHECK } from './verify-digests.js';
 import { ORDER_CHECKS } from './verify-orders.js';
@@ -117,6 +118,7 @@ const RANGE_CHECKS: readonly RangeCheck[] = [
       ),
     },
   },
+  ...CROSSING_CHECKS,
   ...DISCREPANCY_CHECKS,
   ...ORDER_CHECKS,
   REFERENCE_CHECK,

@@ -33,6 +33,8 @@ const KEYS = {
   execution: rangeKey('execution'),
   conversion: rangeKey('conversion', 'transaction_id'),
   quote_use: rangeKey('quote_use', 'quote_id'),
+  crossing: rangeKey('crossing', 'transaction_id'),
+  arrival: rangeKey('arrival', 'transaction_id'),
 } as const;
 
 type CheckedTable = keyof typeof KEYS;

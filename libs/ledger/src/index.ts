@@ -27,3 +27,4 @@ export type { Finding } from './finding.js';
 export * from './verify-books.js';
 export { deleteVerified, nextUnverified, transactionsByWorkspace } from './unverified-transactions.js';
 export { verifyStored, type StoredRows } from './verify-stored.js';
+export { settledInstant } from './verify-interworkspace.js';
