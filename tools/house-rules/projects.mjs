@@ -38,7 +38,10 @@ export const PROJECTS = {
   demo: { type: 'lib', mayImport: ['domain', 'postgres', 'ledger', 'payouts', 'rates', 'operations', 'provisioning'] },
   deployment: {
     type: 'lib',
-    mayImport: ['domain', 'process', 'embedded-postgres', 'postgres', 'ledger', 'payouts', 'operations'],
+    mayImport: [
+      ...['domain', 'process', 'embedded-postgres', 'postgres', 'ledger', 'payouts', 'operations'],
+      'books-proof',
+    ],
     specsMayImport: ['rates', 'provisioning', 'demo'],
   },
   'local-issuer': { type: 'lib', mayImport: [] },

@@ -16,6 +16,7 @@ import {
   reserveKnownCode,
   sumOfWork,
   untilOpen,
+  VerificationOverCells,
 } from '@banking/deployment';
 import type { Database } from '@banking/postgres';
 import type { CellConfig } from '@banking/process';
@@ -52,9 +53,13 @@ export async function openCells(
   const leave = await ensureEmbeddedCells(settings);
   let isWorking = false;
   let cells: Cells<CellService>;
+  const verification = new VerificationOverCells(() =>
+    cells.all().map(({ number, name, use }) => ({ number, name, database: use?.database })),
+  );
   try {
-    cells = await Cells.open<CellService>(settings, (deployment, { name }, home, others) => {
-      const service = cellService(deployment, name, { home, others }, config, log);
+    cells = await Cells.open<CellService>(settings, (deployment, { number, name }, home, others) => {
+      const chores = number === 0 ? [verification] : [];
+      const service = cellService(deployment, name, { home, others, chores }, config, log);
       if (isWorking) service.startWork();
       return service;
     });
@@ -90,10 +95,17 @@ export async function openCells(
   };
 }
 
+interface CellContext {
+  readonly home: Database;
+  readonly others: OtherCells;
+  /** Of the due work of home. */
+  readonly chores: readonly VerificationOverCells[];
+}
+
 function cellService(
   deployment: Deployment,
   cell: string,
-  { home, others }: { readonly home: Database; readonly others: OtherCells },
+  { home, others, chores }: CellContext,
   config: ApiConfig,
   log: Logger,
 ): CellService {
@@ -114,7 +126,7 @@ function cellService(
     banking,
     // Only home can bind a subject; the others have copies.
     directory: new LedgerDirectory(database, { bindsByEmail: database === home && config.bindsByEmail }),
-    startWork: () => (work ??= startWork(deployment, banking, { sandbox, log, cell, crossings: others })),
+    startWork: () => (work ??= startWork(deployment, banking, { sandbox, log, cell, crossings: others, chores })),
     work: () => work,
     stop: async () => work?.stop(),
   };

@@ -1,23 +1,26 @@
 import type { Logger } from 'pino';
-import type { Deployment } from '@banking/deployment';
+import type { Deployment, VerificationOverCells } from '@banking/deployment';
 import { type CrossingPort, type LedgerBankingService, startBankingWorker } from '@banking/operations';
 
 /** The database whose work is done, where there are several. */
 interface CellOfWork {
   readonly cell?: string;
   readonly crossings?: CrossingPort;
+  /** At home only. */
+  readonly chores?: readonly VerificationOverCells[];
 }
 
 /** Starts the due work of one database in this process. */
 export function startWork(
   deployment: Deployment,
   { orders }: LedgerBankingService,
-  { sandbox, log, cell, crossings }: { readonly sandbox: boolean; readonly log: Logger } & CellOfWork,
+  { sandbox, log, cell, crossings, chores }: { readonly sandbox: boolean; readonly log: Logger } & CellOfWork,
 ): ReturnType<typeof startBankingWorker> {
   return startBankingWorker(deployment, {
     orders,
     sandbox,
     crossings,
+    chores,
     onError: (error, failed) => {
       const { workspaceId, kind, subjectId, tries, chore } = failed ?? {};
       log.warn({ err: error, cell, workspaceId, kind, subjectId, tries, chore }, 'work failed');

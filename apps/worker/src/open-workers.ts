@@ -1,4 +1,11 @@
-import { Cells, type CellsSettings, type Deployment, openDeployment, sumOfWork } from '@banking/deployment';
+import {
+  Cells,
+  type CellsSettings,
+  type Deployment,
+  openDeployment,
+  sumOfWork,
+  VerificationOverCells,
+} from '@banking/deployment';
 import {
   type CrossingPort,
   OrderService,
@@ -57,6 +64,8 @@ export async function openWorkers({ deployment: config, rates, log }: WorkersSet
 interface CellOfWork {
   readonly cell?: string;
   readonly crossings?: CrossingPort;
+  /** Of the loop of home only. */
+  readonly chores?: readonly VerificationOverCells[];
 }
 
 type Start = (deployment: Deployment, cell?: CellOfWork) => Worker;
@@ -77,11 +86,15 @@ function openOne(deployment: Deployment, start: Start): Workers {
 
 async function openSeveral(settings: CellsSettings, start: Start): Promise<Workers> {
   let isStarted = false;
-  const cells = await Cells.open(settings, (deployment, { name: cell }, _home, crossings) => {
+  const verification = new VerificationOverCells(() =>
+    cells.all().map(({ number, name, use }) => ({ number, name, database: use?.database })),
+  );
+  const cells = await Cells.open(settings, (deployment, { number, name: cell }, _home, crossings) => {
+    const chores = number === 0 ? [verification] : [];
     let worker: Worker | undefined;
     const use = {
       database: deployment.database,
-      start: () => void (worker ??= start(deployment, { cell, crossings })),
+      start: () => void (worker ??= start(deployment, { cell, crossings, chores })),
       readStatus: () => statusOf(worker),
       stop: async () => worker?.stop(),
     };
@@ -116,6 +129,7 @@ function startOne(
     log,
     cell,
     crossings,
+    chores,
   }: { rates: RatesConfig | undefined; isSandbox: boolean; log: Logger } & CellOfWork,
 ): Worker {
   const source = chooseRates({ rates, sandbox: isSandbox }, deployment.database, (line) => log.warn(line));
@@ -123,6 +137,7 @@ function startOne(
     orders: new OrderService(deployment.books, source, { isSandbox }),
     sandbox: isSandbox,
     crossings,
+    chores,
     onError: (error, failed) => {
       const { workspaceId, kind, subjectId, tries, chore } = failed ?? {};
       log.warn({ cell, workspaceId, kind, subjectId, tries, chore, err: error }, 'work failed');

@@ -12,3 +12,4 @@ export { ensureEmbeddedCells } from './cells/ensure-embedded-cells.js';
 export type { OtherCells } from './cells/other-cells.js';
 export { accountCodes, type Places, reserveKnownCode, untilOpen } from './cells/places.js';
 export { sumOfWork } from './cells/sum-of-work.js';
+export { VerificationOverCells } from './cells/verify-over-cells.js';

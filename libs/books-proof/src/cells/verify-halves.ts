@@ -59,7 +59,7 @@ async function* pages<Row>(
       if (isElsewhere(error)) return;
       throw error;
     }
-    if (rows.length > 0) yield { rows: rows.length, findings: await judge(rows) };
+    yield { rows: rows.length, findings: rows.length === 0 ? [] : await judge(rows) };
     last = rows.at(-1);
     if (rows.length < stepRows) return;
   }

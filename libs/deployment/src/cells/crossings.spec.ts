@@ -6,6 +6,7 @@ type Payer = Awaited<ReturnType<typeof payerOf>>;
 
 let server: CellServer;
 let process: CellProcess;
+let workers: { stop(): Promise<void> }[] = [];
 let ids: Map<string, WorkspaceId>;
 const payers = new Map<string, Payer>();
 const CELLS = ['home', 'b', 'c'];
@@ -16,9 +17,10 @@ beforeAll(async () => {
   process = await startProcess(server);
   ids = await addWorkspaces(server, [...CELLS, 'home two']);
   for (const [name, id] of ids) payers.set(name, await payerOf(process, id));
-  for (const { use } of process.cells.all()) use!.work();
+  workers = process.cells.all().map(({ use }) => use!.startWork());
 }, 180_000);
 afterAll(async () => {
+  for (const worker of workers) await worker.stop();
   await process?.close();
   await server?.close();
 });

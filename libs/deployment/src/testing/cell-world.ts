@@ -22,8 +22,8 @@ interface CellUseOfSpec extends CellUse {
   readonly database: Database;
   readonly banking: LedgerBankingService;
   readonly directory: LedgerDirectory;
-  /** Starts the due work of the database. */
-  work(): void;
+  /** Does what is due in this database, until it is stopped. */
+  startWork(): { stop(): Promise<void> };
 }
 
 /** A process of the deployment. */
@@ -39,13 +39,11 @@ export async function startProcess(server: CellServer, nowMs?: () => number): Pr
   const cells = await Cells.open<CellUseOfSpec>({ ...server.settings, poolSize: 4 }, (deployment, _, home, others) => {
     const { database, books } = deployment;
     const banking = new LedgerBankingService(database, books, {}, true, accountCodes(home, others));
-    const directory = new LedgerDirectory(database, { bindsByEmail: database === home });
-    let worker: ReturnType<typeof startBankingWorker> | undefined;
+    const { orders } = banking;
     return {
-      ...{ database, banking, directory },
-      work: () =>
-        void (worker ??= startBankingWorker(deployment, { orders: banking.orders, sandbox: true, crossings: others })),
-      stop: async () => worker?.stop(),
+      ...{ database, banking },
+      directory: new LedgerDirectory(database, { bindsByEmail: database === home }),
+      startWork: () => startBankingWorker(deployment, { orders, sandbox: true, crossings: others }),
     };
   });
   const copies = () => cells.all().flatMap(({ number, use }) => (number === 0 ? [] : (use ?? [])));

@@ -22,6 +22,8 @@ export interface WorkSettings {
   readonly sandbox: boolean;
   /** Where payments to other databases are submitted. Without it, they wait for a worker that has it. */
   readonly crossings?: CrossingPort | undefined;
+  /** What the worker does besides, such as what concerns several databases. */
+  readonly chores?: readonly Chore[] | undefined;
   /** Receives each error with the work or the chore that failed; for the log. */
   readonly onError?: WorkerOptions['onError'];
   /** Called once for each stop of payouts that a verification of the books caused, also after a restart; for the log. */
@@ -49,7 +51,7 @@ export function startBankingWorker(deployment: OpenBooks, settings: WorkSettings
 /** The handlers and chores of a worker: due runs, crossings, payouts, events of the network, expired idempotency records, verification, statistics. */
 export function workOf(
   { database, books }: OpenBooks,
-  { orders, sandbox, crossings, onError, onPayoutStop }: WorkSettings,
+  { orders, sandbox, crossings, chores: more = [], onError, onPayoutStop }: WorkSettings,
 ): WorkerOptions {
   const run: WorkHandler = {
     async run(claim) {
@@ -74,6 +76,7 @@ export function workOf(
     { name: 'verification', run: paced(() => verification.verifyNew(), VERIFY_NEW_MS), idleMs: VERIFY_BACKLOG_MS },
     { name: 'repeated-verification', run: () => verification.verifyNext(), idleMs: VERIFY_NEXT_MS },
     { name: 'statistics', run: paced(() => analyzeTables(database), STATISTICS_MS), idleMs: STATISTICS_MS },
+    ...more,
   ];
   if (!sandbox) return { database, handlers, chores, onError };
   const rail = new SandboxRail(database);
