@@ -32,6 +32,7 @@ const WITHOUT_TENANT: Readonly<Record<string, string>> = {
 const OVER_ALL_WORKSPACES: Readonly<Record<string, string>> = {
   work: 'the queue: claimed over all workspaces with one statement, so it holds ids, times and our own words only',
   cell_workspace: 'read before there is a scope, to decide whether there may be one; it holds ids and states only',
+  workspace_move: 'operators list the moves of all workspaces; it holds ids, steps and the name of an operator only',
   workspace_place: 'finds the database of a workspace, before there is a scope; it holds ids and states only',
 };
 

@@ -93,6 +93,7 @@ const RIGHTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     user_identity: 'insert (issuer, subject, user_id), select',
     workspace: 'delete, insert (app_id, id, name, type), select, update (name, updated_at)',
     workspace_id_seq: 'usage',
+    workspace_move: 'select',
     workspace_place: 'delete, insert (cell_number, workspace_id), select',
     workspace_role: 'delete, insert (id, role, user_id, workspace_id), select, update (role, updated_at)',
     workspace_role_id_seq: 'usage',

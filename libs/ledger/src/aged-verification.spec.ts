@@ -17,7 +17,7 @@ const planned: Record<string, PlanProbe> = {};
 
 /** The statements of a run with the types of their parameters. */
 const STATEMENTS: Readonly<Record<string, readonly [Pick<BoundStatement<unknown>, 'statement'>, string]>> = {
-  'the new transactions are found': [{ statement: NEXT_UNVERIFIED }, 'bigint, int'],
+  'the new transactions are found': [{ statement: NEXT_UNVERIFIED }, 'bigint, int, bigint[]'],
   'they are read': [readBooked(NORTH, []), 'bigint, bigint[]'],
   'their transfers are compared': [findStepFaults(NORTH, []), 'bigint, bigint[], bigint[], bigint[]'],
   'the kinds of their accounts are compared': [findMisfits(NORTH, []), 'bigint, bigint[], boolean[]'],
@@ -77,7 +77,7 @@ async function values(): Promise<Readonly<Record<string, string>>> {
   const transactions = list(rows.map(({ transactionId }) => transactionId));
   const last = TRANSFERS / 2 + 1 + NEW;
   return {
-    'the new transactions are found': '0, 1000',
+    'the new transactions are found': "0, 1000, '{}'",
     'they are read': `${NORTH}, ${transactions}`,
     'their transfers are compared': `${NORTH}, ${list([ada])}, ${list([last - NEW + 1])}, ${list([last])}`,
     'the kinds of their accounts are compared': `${NORTH}, ${list([ada])}, ${list([true])}`,

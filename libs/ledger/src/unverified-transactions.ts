@@ -23,19 +23,19 @@ interface UnverifiedRow {
   has_more: boolean;
 }
 
-/** Reads posting after posting, up to `$2` transactions, and no posting more. */
+/** Reads posting after posting, up to `$2` transactions, and no posting more. Leaves out postings of the workspaces `$3`. */
 export const NEXT_UNVERIFIED = sqlStatement<UnverifiedRow>(
   'next_unverified',
   `with recursive walk as (
      (select id, workspace_ids, transaction_ids, cardinality(transaction_ids) as transactions
-      from unverified_posting where id > $1::bigint order by id limit 1)
+      from unverified_posting p where id > $1::bigint and not p.workspace_ids && $3::bigint[] order by id limit 1)
      union all
      select n.id, n.workspace_ids, n.transaction_ids, w.transactions + cardinality(n.transaction_ids)
      from walk w cross join lateral (
-       select * from unverified_posting p where p.id > w.id order by p.id limit 1) n
+       select * from unverified_posting p where p.id > w.id and not p.workspace_ids && $3::bigint[] order by p.id limit 1) n
      where w.transactions + cardinality(n.transaction_ids) <= $2::int)
    select w.id as posting_id, u.workspace_id, u.transaction_id,
-          exists (select from unverified_posting where id > (select max(id) from walk)) as has_more
+          exists (select from unverified_posting p where p.id > (select max(id) from walk) and not p.workspace_ids && $3::bigint[]) as has_more
    from walk w cross join lateral unnest(w.workspace_ids, w.transaction_ids) u(workspace_id, transaction_id)
    order by 1, 2, 3`,
 );
@@ -51,9 +51,15 @@ export const DELETE_VERIFIED = sqlStatement(
  *
  * @param afterId where the batch before ended: index entries of deleted rows are not read again
  * @param limit transactions; a posting of more is a batch of its own
+ * @param except workspaces that another of several databases verifies
  */
-export async function nextUnverified(database: Database, afterId: number, limit: number): Promise<UnverifiedBatch> {
-  const [rows] = await database.pipeline({}, [bind(NEXT_UNVERIFIED, afterId, limit)] as const);
+export async function nextUnverified(
+  database: Database,
+  afterId: number,
+  limit: number,
+  except: readonly number[] = [],
+): Promise<UnverifiedBatch> {
+  const [rows] = await database.pipeline({}, [bind(NEXT_UNVERIFIED, afterId, limit, except)] as const);
   const transactions = rows.map((row) => ({
     postingId: Number(row.posting_id),
     workspaceId: Number(row.workspace_id),

@@ -61,6 +61,9 @@ export interface Rail {
   listSubmitted(since: string, afterKey: string | undefined, signal: AbortSignal): Promise<readonly SubmittedPayment[]>;
   /**
    * The next events that are not acknowledged: in any order, more than once, at any time, and to several workers at a time.
+   *
+   * A network that several databases share delivers the events of all workspaces to each of their workers. A worker leaves those of other
+   * databases unacknowledged. Where there are many, let the network select them by the workspace in the key.
    */
   receive(limit: number): Promise<readonly DeliveredRailEvent[]>;
   /** Acknowledges events, so that the network does not deliver them again. */

@@ -1,5 +1,5 @@
 import type { Books } from '@banking/ledger';
-import { bind, sqlStatement } from '@banking/postgres';
+import { bind, isServedElsewhere, sqlStatement } from '@banking/postgres';
 import { traceNetwork } from './network-channel.js';
 import { PAYOUT } from './open-payouts.js';
 import { nameOfOutgoing, outgoingColumns } from './money-position.js';
@@ -35,6 +35,14 @@ const MAKE_DUE = sqlStatement<{ workspace_id: bigint; subject_id: bigint }>(
    returning w.workspace_id, w.subject_id`,
 );
 
+/** Without cells, a database serves all workspaces. */
+const SERVED_HERE = sqlStatement<{ id: bigint }>(
+  'workspaces_of_events_served',
+  `select u.id from unnest($1::bigint[]) u(id)
+   where not exists (select from cell_identity)
+     or exists (select from cell_workspace c where c.workspace_id = u.id and c.state = 'open')`,
+);
+
 const FIND_NONCES = sqlStatement<{ workspace_id: bigint; transaction_id: bigint; key_nonce: string | null }>(
   'find_payout_nonces',
   `select p.workspace_id, p.transaction_id, p.key_nonce
@@ -50,17 +58,26 @@ const FIND_NONCES = sqlStatement<{ workspace_id: bigint; transaction_id: bigint;
  *
  * An event of a payment that the books do not have, as after a restore, is reported and acknowledged. `reconcilePayouts` lists the payment.
  *
+ * Of several databases, each receives the events of the workspaces that it serves. Other events are left to the worker of their database: they
+ * are neither recorded nor acknowledged.
+ *
  * @returns the number of events received
  * @throws Refusal for a transient failure, such as `unavailable` and `outcome_unknown`; the network delivers the rest again
  */
 export async function receiveRailEvents({ books, rail, onError = () => undefined }: ReceivingOptions): Promise<number> {
-  const delivered = await traceNetwork({ operation: 'receive' }, () => rail.receive(EVENTS_MAX));
-  if (delivered.length === 0) return 0;
+  const received = await traceNetwork({ operation: 'receive' }, () => rail.receive(EVENTS_MAX));
+  if (received.length === 0) return 0;
+  const delivered = await servedHere(books, received);
   const names = new Map(delivered.map(({ key }) => [key, parsePayoutKey(key)]));
   const booked = await findBookedKeys(
     books,
     [...names.values()].flatMap((name) => name ?? []),
-  );
+  ).catch((error: unknown) => {
+    // A workspace has left this database meanwhile. The network delivers the events again.
+    if (isServedElsewhere(error)) return undefined;
+    throw error;
+  });
+  if (booked === undefined) return 0;
   const foreign = delivered.filter(({ key }) => !booked.has(key));
   for (const { key } of foreign) onError(new WorkError(names.get(key) ? NOT_BOOKED : NOT_OURS));
   const own = delivered.flatMap((event) => {
@@ -72,6 +89,21 @@ export async function receiveRailEvents({ books, rail, onError = () => undefined
   if (done.length > 0) await traceNetwork({ operation: 'acknowledge' }, () => rail.acknowledge(done));
   if (failure !== undefined) throw failure;
   return delivered.length;
+}
+
+/** The events of workspaces that this database serves, and those whose key names no workspace. */
+async function servedHere(
+  { database }: Books,
+  received: readonly DeliveredRailEvent[],
+): Promise<readonly DeliveredRailEvent[]> {
+  const workspaceOf = ({ key }: DeliveredRailEvent) => parsePayoutKey(key)?.workspaceId;
+  const named = [...new Set(received.flatMap((event) => workspaceOf(event) ?? []))];
+  const [rows] = await database.pipeline({}, [bind(SERVED_HERE, named)] as const);
+  const served = new Set(rows.map(({ id }) => Number(id)));
+  return received.filter((event) => {
+    const workspaceId = workspaceOf(event);
+    return workspaceId === undefined || served.has(workspaceId);
+  });
 }
 
 const NOT_OURS = 'the network reports a payment of another service';
@@ -111,10 +143,11 @@ async function recordDelivered(
 ): Promise<{ readonly recorded: readonly OwnEvent[]; readonly failure: Error | undefined }> {
   const effects = await recordEvents(books, events);
   const recorded = events.filter((_, index) => !(effects[index] instanceof Error));
-  const errors = effects.filter((effect) => effect instanceof Error);
+  // A workspace may leave between the two: its event is delivered again, to the worker of its database.
+  const errors = effects.filter((effect) => effect instanceof Error && !isServedElsewhere(effect)) as Error[];
   const failed = events.filter((_, index) => {
     const effect = effects[index];
-    return effect instanceof Error && !isTransientFailure(effect);
+    return effect instanceof Error && !isServedElsewhere(effect) && !isTransientFailure(effect);
   });
   let failure = errors.find(isTransientFailure);
   if (failed.length > 0) {

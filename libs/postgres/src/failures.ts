@@ -1,7 +1,7 @@
 import { Refusal, RETRY_AFTER_S } from '@banking/domain';
 import { DatabaseError } from 'pg';
 import type { PipelineResults } from './pipeline-results.js';
-import { SQLSTATE, SQLSTATE_CLASS } from './sqlstate.js';
+import { RULE_VIOLATION, SQLSTATE, SQLSTATE_CLASS } from './sqlstate.js';
 
 /** The settings of the server or of this program would lose data or lift a constraint. The message states what to change. */
 export class DatabaseSetupError extends Error {
@@ -159,4 +159,9 @@ function isTransient(error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return false;
   const code = error.code ?? '';
   return TRANSIENT.has(code) || TRANSIENT_CLASSES.some((start) => code.startsWith(start)) || isStalePlan(error);
+}
+
+/** Whether the scope was refused because another database serves one of its workspaces, or will do so. Nothing has happened. */
+export function isServedElsewhere(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === RULE_VIOLATION.workspaceElsewhere;
 }

@@ -49,6 +49,8 @@ const IS_OPEN_HERE = `coalesce((select c.state from cell_workspace c where c.wor
  * One range of `work_by_claim` for each kind. `statement_timestamp()` is stable, so it bounds an index scan; `clock_timestamp()` does
  * not. A try is counted when it fails, so that a worker that is killed uses no try.
  *
+ * Of several databases, one has rows of workspaces that another one serves: those are left out.
+ *
  * Workspaces take turns: the longest due piece of each comes before the second of any. Locks follow that order and end at the limit,
  * so that another worker takes the next pieces.
  */

@@ -1,11 +1,11 @@
 import { Refusal } from '@banking/domain';
-import { backoffMs } from '@banking/postgres';
+import { backoffMs, isServedElsewhere } from '@banking/postgres';
 import { isLostClaim, type Claim } from './claims.js';
 import type { ResultRecorder, WorkResult } from './record-results.js';
 import { delayed, heldBack, postponed, retriedLater, type WorkChange } from './work-changes.js';
 import { workChannel, type WorkMessage, type WorkResultKind } from './work-channels.js';
 import { WORK_RETRY_POLICIES } from './work-retry-policies.js';
-import { isElsewhere, isTransientFailure } from './transient-failure.js';
+import { isTransientFailure } from './transient-failure.js';
 import type { FailedAttempt, WorkHandler, WorkOutcome } from './work-handler.js';
 
 /** An error with a message for operators: it contains no name, account number or amount. */
@@ -59,7 +59,7 @@ async function runAndRecord(
     return { outcome: outcome.heldFor === undefined ? 'postponed' : 'held' };
   } catch (error) {
     if (isLostClaim(error)) return { outcome: 'lost' };
-    onError(error, claim);
+    if (!isServedElsewhere(error)) onError(error, claim);
     const isTransient = isTransientFailure(error);
     const failure = {
       claim,
@@ -69,7 +69,7 @@ async function runAndRecord(
     const change = retryOrPark(failure, isTransient, random());
     await recorder.record({ claim, handler, change, failure }).catch((unrecorded: unknown) => {
       // A worker that has taken the work over records its own result. In a workspace that is closed here, the work is delayed by its lease.
-      if (!isLostClaim(unrecorded) && !isElsewhere(unrecorded)) onError(unrecorded, claim);
+      if (!isLostClaim(unrecorded) && !isServedElsewhere(unrecorded)) onError(unrecorded, claim);
     });
     const { reason, isParked } = failure;
     if (isParked) return { outcome: 'parked', reason };
@@ -96,6 +96,6 @@ function retryOrPark({ claim, reason, isParked }: FailedAttempt, isTransient: bo
 function reasonOf(error: unknown): string {
   if (error instanceof WorkError) return error.message.slice(0, 500);
   if (error instanceof Refusal) return error.reason;
-  if (isElsewhere(error)) return 'the workspace is being moved to another database';
+  if (isServedElsewhere(error)) return 'the workspace is being moved to another database';
   return 'unhandled error: see the log';
 }

@@ -1,15 +1,10 @@
 import { Refusal, type RefusalReason } from '@banking/domain';
-import { DatabaseError, RULE_VIOLATION } from '@banking/postgres';
+import { isServedElsewhere } from '@banking/postgres';
 
 /** The refusals that end without a change of the work: the database or a rate source cannot serve, or an outcome is not known yet. */
 const TRANSIENT: ReadonlySet<RefusalReason> = new Set(['unavailable', 'rate_unavailable', 'outcome_unknown']);
 
 /** Whether a failure ends without a change of the work: it delays the work and does not count as a try. */
 export function isTransientFailure(error: unknown): boolean {
-  return isElsewhere(error) || (error instanceof Refusal && TRANSIENT.has(error.reason));
-}
-
-/** Whether the workspace of the work is being moved to another cell, or has left this one. Nothing has happened here. */
-export function isElsewhere(error: unknown): boolean {
-  return error instanceof DatabaseError && error.code === RULE_VIOLATION.workspaceElsewhere;
+  return isServedElsewhere(error) || (error instanceof Refusal && TRANSIENT.has(error.reason));
 }

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Refusal, RETRY_AFTER_S } from '@banking/domain';
-import { bind, type Database, DatabaseError, RULE_VIOLATION, sqlStatement } from '@banking/postgres';
+import { bind, type Database, isServedElsewhere, sqlStatement } from '@banking/postgres';
 
 /** The database of a cell. Number 0 is home. */
 export interface CellBooks {
@@ -84,16 +84,12 @@ async function whileMoving<T>(read: () => Promise<T>): Promise<T> {
     try {
       return await read();
     } catch (error) {
-      if (!isElsewhere(error)) throw error;
+      if (!isServedElsewhere(error)) throw error;
       if (performance.now() > untilMs) throw beingMoved(error);
     }
     await pause(POLL_MS);
   }
 }
-
-/** Whether a workspace of the scope was not open in the cell that was asked. */
-export const isElsewhere = (error: unknown): boolean =>
-  error instanceof DatabaseError && error.code === RULE_VIOLATION.workspaceElsewhere;
 
 export const beingMoved = (cause: unknown): Refusal =>
   new Refusal('unavailable', 'A workspace is being moved to another database. Verify again when it is open.', {

@@ -1,5 +1,6 @@
 import type { Finding } from '@banking/ledger';
-import { type AllCells, isElsewhere } from './cell-books.js';
+import { isServedElsewhere } from '@banking/postgres';
+import type { AllCells } from './cell-books.js';
 import {
   type Arrival,
   arrivalsOf,
@@ -56,7 +57,7 @@ async function* pages<Row>(
     try {
       rows = await next(last);
     } catch (error) {
-      if (isElsewhere(error)) return;
+      if (isServedElsewhere(error)) return;
       throw error;
     }
     yield { rows: rows.length, findings: rows.length === 0 ? [] : await judge(rows) };

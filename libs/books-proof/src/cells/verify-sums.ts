@@ -1,6 +1,6 @@
 import { currencyCode, type Finding, rangeKey, rangesOf, settledInstant } from '@banking/ledger';
-import { bind, sqlStatement } from '@banking/postgres';
-import { type AllCells, beingMoved, isElsewhere } from './cell-books.js';
+import { bind, isServedElsewhere, sqlStatement } from '@banking/postgres';
+import { type AllCells, beingMoved } from './cell-books.js';
 import type { VerifiedStep } from './verify-halves.js';
 
 export const SUMS_CHECK =
@@ -46,7 +46,7 @@ export async function* verifySums(all: AllCells, stepRows: number): AsyncGenerat
     try {
       yield* addAll(all, places, { byTime, stepRows }, sums);
     } catch (error) {
-      if (!isElsewhere(error)) throw error;
+      if (!isServedElsewhere(error)) throw error;
       cause = error;
       continue;
     }

@@ -6,6 +6,7 @@ import {
   SCHEMA,
   SQLSTATE,
 } from '@banking/postgres';
+import { VERSIONS_OF_CELL } from '@banking/operations';
 import { HOME_CELL } from '@banking/process';
 import { DeploymentError } from '../deployment-error.js';
 import type { DeploymentMode } from '../deployment-mode.js';
@@ -96,6 +97,10 @@ function prepareCell(cell: AdminSession, name: string, { number, floors, cursorK
     }
     await setIdentity(cell, number, name);
     await stepSequences(cell, number, floors);
+    // Stored responses name the version that they were composed with, and may move to another cell.
+    await cell.query('update reference_version set version = version + $1 where version < $1', [
+      BigInt(number) * VERSIONS_OF_CELL,
+    ]);
     await cell.query(`update seal set key = $1 where name = 'cursor'`, [cursorKey]);
   });
 }

@@ -1,5 +1,5 @@
 import { Refusal, RETRY_AFTER_S, type WorkspaceId } from '@banking/domain';
-import { DatabaseError, RULE_VIOLATION } from '@banking/postgres';
+import { isServedElsewhere } from '@banking/postgres';
 import type { Places } from './places.js';
 
 /**
@@ -16,7 +16,7 @@ export async function callCell<T>(
   try {
     return await call(place);
   } catch (error) {
-    if (!isElsewhere(error)) throw error;
+    if (!isServedElsewhere(error)) throw error;
     return callOtherCell(places, workspaceId, place, call, error);
   }
 }
@@ -31,12 +31,9 @@ async function callOtherCell<T>(
   const place = await places.readAgain(workspaceId);
   if (place === former) throw notOpen(cause);
   return call(place).catch((error: unknown) => {
-    throw isElsewhere(error) ? notOpen(error) : error;
+    throw isServedElsewhere(error) ? notOpen(error) : error;
   });
 }
-
-const isElsewhere = (error: unknown): boolean =>
-  error instanceof DatabaseError && error.code === RULE_VIOLATION.workspaceElsewhere;
 
 const notOpen = (cause: unknown): Refusal =>
   new Refusal('unavailable', 'The workspace is being moved to another database.', {

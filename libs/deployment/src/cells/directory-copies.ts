@@ -12,7 +12,7 @@ const COPIED = [
 /** The publication at home, and the subscription in each other cell. */
 const NAME = 'banking_directory';
 
-const RUNS_AS_OWNER_SINCE = 160_000;
+export const RUNS_AS_OWNER_SINCE = 160_000;
 /** Each table may wait a quarter of a minute for the transactions that run at home. */
 const COPY_MAX_MS = 10 * 60_000;
 const POLL_MS = 50;
@@ -136,7 +136,7 @@ export function addressOf(home: string | ConnectionOptions): string {
 }
 
 /** PostgreSQL reads backslashes in a plain literal as they are. */
-const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
+export const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
 
 /** Opens both connections. */
 export function withBoth<T>(

@@ -12,7 +12,7 @@ import {
 import type { HashedOrder } from '@banking/domain/proof';
 import { PURPOSES } from '@banking/reference';
 import type { RateSource } from '@banking/rates';
-import { DatabaseError, RULE_VIOLATION } from '@banking/postgres';
+import { isServedElsewhere } from '@banking/postgres';
 import { keyOf } from '../idempotency/idempotency-key.js';
 import { recipientOf } from '../payments/hashed-details.js';
 import { paymentEntries } from '../payments/payment-entries.js';
@@ -54,7 +54,7 @@ export async function placeOrder(
     return orders.submit({ ...prepared, key, remembered }, signal);
   };
   const remembered = mayRecall ? orders.remembered.recall(payment) : undefined;
-  const first = remembered && (await submit(remembered, remembered).catch(undefinedIfMoved));
+  const first = remembered && (await submit(remembered, remembered).catch(noneIfElsewhere));
   if (first?.kind === 'placed') return first.created;
   const facts = first?.kind === 'outdated' ? first.facts : await orders.readFacts(payment);
   const outcome = await submit(facts);
@@ -63,9 +63,9 @@ export async function placeOrder(
   return outcome.created;
 }
 
-/** The payee's workspace may have moved to another database since. Then the scope of the order was refused, and nothing was done. */
-function undefinedIfMoved(error: unknown): undefined {
-  if (!(error instanceof DatabaseError) || error.code !== RULE_VIOLATION.workspaceElsewhere) throw error;
+/** The payee that is remembered may have left the database since. The facts that are read next show that. */
+function noneIfElsewhere(error: unknown): undefined {
+  if (!isServedElsewhere(error)) throw error;
 }
 
 /**

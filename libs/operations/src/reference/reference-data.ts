@@ -27,12 +27,18 @@ const READ_SNAPSHOT = sqlStatement<SnapshotRow>(
   'read_reference_snapshot',
   'select version, facts from reference_snapshot where version = $1',
 );
-/** A version is in use until the next one was stored, and its responses are stored for as long as their keys. */
+/**
+ * The versions of one of several databases are a range of their own. So the snapshots of stored responses can move to another database with
+ * their workspace.
+ */
+export const VERSIONS_OF_CELL = 1_000_000_000_000n;
+/** A version is in use until the next one of its database was stored, and its responses are stored for as long as their keys. */
 const DELETE_SNAPSHOTS = sqlStatement<{ version: bigint }>(
   'delete_reference_snapshots',
   `delete from reference_snapshot s
    where exists (select from reference_snapshot n
-                 where n.version > s.version and n.created_at < statement_timestamp() - ${RETENTION} - interval '1 day')
+                 where n.version > s.version and n.version / ${VERSIONS_OF_CELL} = s.version / ${VERSIONS_OF_CELL}
+                   and n.created_at < statement_timestamp() - ${RETENTION} - interval '1 day')
    returning s.version`,
 );
 

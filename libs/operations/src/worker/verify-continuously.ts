@@ -6,7 +6,7 @@ import {
   type StoredRows,
 } from '@banking/ledger';
 import { readPayoutStop, stopPayouts, type PayoutStop } from '@banking/payouts';
-import { bind, sqlStatement, type BoundStatement, type Database } from '@banking/postgres';
+import { bind, isServedElsewhere, sqlStatement, type BoundStatement, type Database } from '@banking/postgres';
 import { PLAN_BY_ORDER } from '../lists/plan-by-order.js';
 import { verificationChannel, type VerificationMessage } from './verification-channel.js';
 import { SERVED_HERE } from '../cells/served-here.js';
@@ -20,6 +20,12 @@ const STEP_WORKSPACES = 50;
 const NEXT_WORKSPACES = sqlStatement<{ id: bigint }>(
   'workspaces_to_verify',
   `select id from workspace w where id >= $1 and ${SERVED_HERE} order by id limit $2`,
+);
+
+/** Of several databases, another one verifies these. */
+const CLOSED_HERE = sqlStatement<{ id: bigint }>(
+  'workspaces_closed_here',
+  `select workspace_id as id from cell_workspace where state <> 'open'`,
 );
 
 interface Position {
@@ -69,7 +75,9 @@ export class ContinuousVerification {
   /** Verifies a batch of what was posted since the last run. Returns its size if there may be more. @throws Refusal `unavailable` */
   async verifyNew(): Promise<number> {
     if (await this.isStopped()) return published('new', 'stopped');
-    const { transactions, hasMore } = await nextUnverified(this.database, this.afterId, BATCH);
+    const [closed] = await this.database.pipeline({}, [bind(CLOSED_HERE)] as const);
+    const except = closed.map(({ id }) => Number(id));
+    const { transactions, hasMore } = await nextUnverified(this.database, this.afterId, BATCH, except);
     this.afterId = hasMore ? transactions.at(-1)!.postingId : 0;
     if (transactions.length === 0) return published('new', 'proven');
     const outcome = await this.verify(transactionsByWorkspace(transactions));
@@ -113,7 +121,11 @@ export class ContinuousVerification {
   }
 
   private async verify(stored: readonly StoredRows[]): Promise<'proven' | 'findings' | 'busy'> {
-    const findings = await verifyStored(this.database, stored);
+    const findings = await verifyStored(this.database, stored).catch((error: unknown) => {
+      // A workspace has left this database meanwhile. The next run leaves it out.
+      if (isServedElsewhere(error)) return undefined;
+      throw error;
+    });
     if (findings === undefined) return 'busy';
     if (findings.length === 0) return 'proven';
     await stopPayouts(this.database, findings);

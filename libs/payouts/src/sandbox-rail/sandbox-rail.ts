@@ -62,6 +62,7 @@ const WINDOW = 1_000;
  * `sandbox_rail_event_by_delivery`: delivered events lie behind it until then, as those of the future do.
  *
  * The second part of a key is its sender. The longest due event of each sender comes before the second of any.
+ * The events of a workspace that another database serves are received there.
  */
 export const RECEIVE = sqlStatement<EventRow & { due_at: string }>(
   'sandbox_receive',
@@ -70,6 +71,7 @@ export const RECEIVE = sqlStatement<EventRow & { due_at: string }>(
      from (
        select key, position, greatest(due_at, handed_until) as deliverable_at from sandbox_rail_event
        where not acknowledged and greatest(due_at, handed_until) <= statement_timestamp()
+         and split_part(key, '-', 2) not in (select c.workspace_id::text from cell_workspace c where c.state <> 'open')
        order by greatest(due_at, handed_until) limit ${WINDOW}
      ) e
    ), next as (

@@ -1,0 +1,93 @@
+import { type AdminSession, OWNER_ROLE, SCHEMA } from '@banking/postgres';
+import { DeploymentError } from '../deployment-error.js';
+import type { MoveCells, Step } from './move-settings.js';
+
+/** The record of a move, at home. */
+export interface Move extends MoveCells {
+  readonly step: Step;
+}
+
+/** Below the keys of scopes; see `workspace_lock_key`. */
+const LOCK_BASE = -6_917_529_027_641_081_856n;
+
+const READ = `
+  select m.step, s.name as source, t.name as target
+  from ${SCHEMA}.workspace_move m
+  join ${SCHEMA}.cell s on s.number = m.source_number join ${SCHEMA}.cell t on t.number = m.target_number
+  where m.workspace_id = $1`;
+
+/**
+ * Lets one command at a time work on a workspace. The lock is of the session, so a command that is killed leaves none.
+ *
+ * @throws DeploymentError while another command has it
+ */
+export async function lockMove(home: AdminSession, workspaceId: number): Promise<void> {
+  const [row] = await home.query<{ isLocked: boolean }>('select pg_try_advisory_lock($1) as "isLocked"', [
+    LOCK_BASE + BigInt(workspaceId),
+  ]);
+  if (row?.isLocked === true) return;
+  throw new DeploymentError(
+    `Another command moves or archives workspace ${workspaceId} at the moment. Wait for its end, or stop it.`,
+  );
+}
+
+export async function readMove(home: AdminSession, workspaceId: number): Promise<Move | undefined> {
+  const [row] = await home.query<{ step: Step; source: string; target: string }>(READ, [workspaceId]);
+  return row && { workspaceId, ...row };
+}
+
+/** The name of the cell that serves the workspace, by home. @throws DeploymentError for an unknown workspace */
+export async function placeOf(home: AdminSession, workspaceId: number): Promise<string> {
+  const [row] = await home.query<{ name: string }>(
+    `select c.name from ${SCHEMA}.workspace_place p join ${SCHEMA}.cell c on c.number = p.cell_number where p.workspace_id = $1`,
+    [workspaceId],
+  );
+  if (row === undefined) throw new DeploymentError(`There is no workspace ${workspaceId}. See banking workspace list.`);
+  return row.name;
+}
+
+/** Records a new move, in place of a former one that is done. */
+export async function beginMove(home: AdminSession, cells: MoveCells, operator: string): Promise<void> {
+  const { workspaceId, source, target } = cells;
+  await home.actAs(OWNER_ROLE, SCHEMA, async () => {
+    await home.query(`delete from workspace_move where workspace_id = $1 and step = 'done'`, [workspaceId]);
+    await home.query(
+      `insert into workspace_move (workspace_id, source_number, target_number, operator)
+       select $1, s.number, t.number, $4 from cell s, cell t where s.name = $2 and t.name = $3`,
+      [workspaceId, source, target, operator],
+    );
+  });
+}
+
+/** Records the step that is being done. Nothing leads back from `switched`. @throws Error if the move is recorded no more */
+export async function recordStep(home: AdminSession, workspaceId: number, step: Step): Promise<void> {
+  const changed = await home.actAs(OWNER_ROLE, SCHEMA, () =>
+    home.query(
+      `update workspace_move set step = $2, step_at = statement_timestamp()
+       where workspace_id = $1 and (step not in ('switched', 'done') or $2 = 'done') returning workspace_id`,
+      [workspaceId, step],
+    ),
+  );
+  if (changed.length === 0) throw new Error(`the move of workspace ${workspaceId} is not recorded`);
+}
+
+/** The one change by which the workspace is in the other cell. A move that is abandoned meanwhile is not switched. */
+export async function switchPlace(home: AdminSession, workspaceId: number): Promise<void> {
+  await home.actAs(OWNER_ROLE, SCHEMA, async () => {
+    const switched = await home.query(
+      `with switched as (
+         update workspace_move set step = 'switched', step_at = statement_timestamp()
+         where workspace_id = $1 and step = 'close' returning workspace_id, source_number, target_number)
+       update workspace_place p set cell_number = s.target_number from switched s
+       where p.workspace_id = s.workspace_id and p.cell_number = s.source_number returning p.workspace_id`,
+      [workspaceId],
+    );
+    if (switched.length === 0) throw new Error(`the move of workspace ${workspaceId} is not at its switch`);
+  });
+}
+
+export async function endMove(home: AdminSession, workspaceId: number): Promise<void> {
+  await home.actAs(OWNER_ROLE, SCHEMA, () =>
+    home.query('delete from workspace_move where workspace_id = $1', [workspaceId]),
+  );
+}

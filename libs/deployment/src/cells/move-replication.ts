@@ -1,0 +1,160 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { type AdminSession, OWNER_ROLE, SCHEMA } from '@banking/postgres';
+import { DeploymentError } from '../deployment-error.js';
+import { literal, RUNS_AS_OWNER_SINCE } from './directory-copies.js';
+import { qualified, tablesOfWorkspace } from './tables-of-workspace.js';
+import type { MoveCells, MoveSessions } from './move-settings.js';
+
+const POLL_MS = 50;
+const MARK_POLL_MS = 5;
+
+/** Of the publication and the subscription, each in its database. */
+const nameOf = ({ workspaceId }: MoveCells) => `banking_move_${workspaceId}`;
+
+/** Slots of all databases of a server have one name space. */
+async function slotOf(source: AdminSession, cells: MoveCells): Promise<string> {
+  const [database] = await source.query<{ name: string }>('select current_database() as name');
+  const prefix = database!.name
+    .toLowerCase()
+    .replace(/[^a-z0-9_]/g, '_')
+    .slice(0, 30);
+  return `${prefix}_${nameOf(cells)}`;
+}
+
+/** Publishes the rows of the workspace at the source. @throws DeploymentError where the server cannot */
+export async function publishWorkspace(source: AdminSession, cells: MoveCells): Promise<void> {
+  const name = nameOf(cells);
+  const [server] = await source.query<{ level: string; isPublished: boolean }>(
+    `select current_setting('wal_level') as level, exists (select from pg_publication where pubname = $1) as "isPublished"`,
+    [name],
+  );
+  if (server?.level !== 'logical') {
+    throw new DeploymentError(
+      `The server of the cell "${cells.source}" does not support logical replication. Set wal_level = logical there and restart it.`,
+    );
+  }
+  if (!server.isPublished) {
+    const tables = (await tablesOfWorkspace(source)).map(
+      (table) => `${qualified(table.name)} where (${table.condition(cells.workspaceId)})`,
+    );
+    await source.query(`create publication ${name} for table ${tables.join(', ')}`);
+  }
+  await source.query(
+    `select pg_create_logical_replication_slot($1, 'pgoutput') where not exists (select from pg_replication_slots where slot_name = $1)`,
+    [await slotOf(source, cells)],
+  );
+}
+
+/** Lets the target copy the rows and follow each change. */
+export async function subscribe({ source, target }: MoveSessions, cells: MoveCells, address: string): Promise<void> {
+  const [server] = await target.query<{ version: number; isSubscribed: boolean }>(
+    `select current_setting('server_version_num')::int as version,
+            exists (select from pg_subscription s where s.subname = $1
+                    and s.subdbid = (select oid from pg_database where datname = current_database())) as "isSubscribed"`,
+    [nameOf(cells)],
+  );
+  if (server!.isSubscribed) return;
+  // Row-level security is forced on the tables, so their owner could not write the copy.
+  const owner = server!.version >= RUNS_AS_OWNER_SINCE ? ', run_as_owner = true' : '';
+  await target.query(
+    `create subscription ${nameOf(cells)} connection ${literal(address)} publication ${nameOf(cells)}
+     with (create_slot = false, slot_name = ${literal(await slotOf(source, cells))}${owner})`,
+  );
+}
+
+interface CopyProgress {
+  readonly copied: number;
+  readonly tables: number;
+}
+
+/** Waits until all rows from before the subscription are copied. A large workspace takes as long as it needs. */
+export async function untilCopied(
+  target: AdminSession,
+  cells: MoveCells,
+  onProgress: (progress: CopyProgress) => void = () => undefined,
+): Promise<void> {
+  for (let before = -1; ;) {
+    const [progress] = await target.query<CopyProgress & { isEnabled: boolean }>(
+      `select count(*) filter (where r.srsubstate = 'r')::int as copied, count(*)::int as tables, bool_and(s.subenabled) as "isEnabled"
+       from pg_subscription_rel r join pg_subscription s on s.oid = r.srsubid
+       where s.subname = $1 and s.subdbid = (select oid from pg_database where datname = current_database())`,
+      [nameOf(cells)],
+    );
+    const { copied, tables, isEnabled } = progress!;
+    if (tables > 0 && copied === tables) return;
+    if (isEnabled === false) throw new DeploymentError(`The copy has stopped. ${whereTheReasonIs(cells)}`);
+    if (copied !== before) onProgress({ copied, tables });
+    before = copied;
+    await pause(POLL_MS);
+  }
+}
+
+const whereTheReasonIs = ({ target }: MoveCells) =>
+  `The log of the PostgreSQL server of the cell "${target}" has the reason.`;
+
+/** Ends the copy: subscription, slot and publication, those that are left. */
+export async function unsubscribe({ source, target }: MoveSessions, cells: MoveCells): Promise<void> {
+  const name = nameOf(cells);
+  const subscribed = await target.query(
+    `select from pg_subscription where subname = $1 and subdbid = (select oid from pg_database where datname = current_database())`,
+    [name],
+  );
+  if (subscribed.length > 0) {
+    await target.query(`alter subscription ${name} disable`);
+    // The slot is dropped by itself, so that a subscription without one can be dropped too.
+    await target.query(`alter subscription ${name} set (slot_name = none)`);
+    await target.query(`drop subscription ${name}`);
+  }
+  await dropSlot(source, await slotOf(source, cells));
+  await source.query(`drop publication if exists ${name}`);
+}
+
+/** A slot is in use until the server notices that its receiver has ended. */
+async function dropSlot(source: AdminSession, slot: string): Promise<void> {
+  for (;;) {
+    const [left] = await source.query<{ pid: number | null }>(
+      'select active_pid as pid from pg_replication_slots where slot_name = $1',
+      [slot],
+    );
+    if (left === undefined) return;
+    if (left.pid === null) {
+      await source
+        .query('select pg_drop_replication_slot($1)', [slot])
+        .catch(() => undefined); /* In use again, or dropped by another session. */
+    } else {
+      await source.query('select pg_terminate_backend($1)', [left.pid]);
+    }
+    await pause(POLL_MS);
+  }
+}
+
+/** The source has written nothing yet that the target lacks, if it returns in time. */
+export async function untilFollowed(
+  { source, target }: MoveSessions,
+  { workspaceId }: MoveCells,
+  isOver: () => boolean,
+): Promise<boolean> {
+  const mark = await writeMark(source, workspaceId);
+  for (;;) {
+    const [arrived] = await target.query<{ number: bigint }>(
+      `select number from ${SCHEMA}.move_mark where workspace_id = $1`,
+      [workspaceId],
+    );
+    if (arrived !== undefined && arrived.number >= mark) return true;
+    if (isOver()) return false;
+    await pause(MARK_POLL_MS);
+  }
+}
+
+/** Commits are replicated in their order, so who has the mark has what was committed before. */
+async function writeMark(source: AdminSession, workspaceId: number): Promise<bigint> {
+  const [mark] = await source.actAs(OWNER_ROLE, SCHEMA, async () => {
+    await source.query(`select set_config('app.workspaces', $1, true)`, [`{${workspaceId}}`]);
+    return source.query<{ number: bigint }>(
+      `insert into move_mark as m (workspace_id) values ($1)
+       on conflict (workspace_id) do update set number = m.number + 1 returning number`,
+      [workspaceId],
+    );
+  });
+  return mark!.number;
+}

@@ -1,0 +1,199 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { verifyBooks } from '@banking/ledger';
+import { type AdminSession, APP_ROLE, Database, SCHEMA } from '@banking/postgres';
+import { DeploymentError } from '../deployment-error.js';
+import { abandonSteps } from './abandon-move.js';
+import { reopenWorkspace } from './close-workspace.js';
+import { requireEqualCells } from './equal-cells.js';
+import { beginMove, type Move, placeOf, readMove, recordStep } from './move-record.js';
+import { publishWorkspace, subscribe, unsubscribe, untilCopied, untilFollowed } from './move-replication.js';
+import { withCell, withCells, withHome } from './move-sessions.js';
+import type { MoveCells, MoveSessions, MoveSettings, Step } from './move-settings.js';
+import { hasRows } from './remove-rows.js';
+import { closeAndSwitch, DifferingRowsError, type OnClosed } from './switch-workspace.js';
+import { expectWorkspace, leaveWorkspace, openMoved } from './take-over.js';
+
+export interface MoveOptions extends MoveSettings {
+  /** The name of the cell that the workspace moves to. */
+  readonly to: string;
+  /** Verifies the books of the workspace in the target, while the source serves it. @returns the findings. Default: `verifyBooks` */
+  readonly verify?: ((database: Database, workspaceId: number) => Promise<readonly string[]>) | undefined;
+  /** How long the source may be closed before the switch, in milliseconds. Default 2,500. */
+  readonly windowMs?: number | undefined;
+  /** Called when a step is recorded and before it begins; for tests, which throw here. */
+  readonly onStep?: ((step: Step) => Promise<void> | void) | undefined;
+  readonly onClosed?: OnClosed | undefined;
+}
+
+const WINDOW_MS = 2_500;
+/** Attempts to close, and the pause after each. */
+const ATTEMPTS = 5;
+const PAUSE_MS = 1_000;
+/** The target follows if it has what the source wrote this time ago. */
+const LAG_MAX_MS = 500;
+/** A range of the books takes about a second. */
+const READING_TIMEOUT_MS = 60_000;
+
+/**
+ * Moves a workspace to another cell while it is served. It is closed for at most the window, and callers get `unavailable` then. A later
+ * call with the same arguments continues a move that was interrupted at any step.
+ *
+ * @throws DeploymentError with what to do; the source serves the workspace unless the message says otherwise
+ */
+export async function moveWorkspace(options: MoveOptions): Promise<void> {
+  const { workspaceId, to, log = () => undefined } = options;
+  await withHome(options, workspaceId, async (home) => {
+    const before = await readMove(home, workspaceId);
+    if (before === undefined || before.step === 'done') {
+      const place = await placeOf(home, workspaceId);
+      if (place === to) {
+        log(`Workspace ${workspaceId} is in the cell ${to}.`);
+        return;
+      }
+      return run(options, home, await begin(options, home, { workspaceId, source: place, target: to }));
+    }
+    if (before.step === 'abandon' || before.target !== to) throw otherMove(before);
+    log(`Continuing the move of workspace ${workspaceId} at the step ${before.step}.`);
+    return run(options, home, before);
+  });
+}
+
+async function begin(options: MoveOptions, home: AdminSession, cells: MoveCells): Promise<Move> {
+  await withCells(options, home, cells, async ({ source, target }) => {
+    await requireEqualCells(source, target, cells);
+    const stayed = await target.query(`select from ${SCHEMA}.cell_workspace where workspace_id = $1`, [
+      cells.workspaceId,
+    ]);
+    if (stayed.length > 0 || (await hasRows(target, cells.workspaceId))) throw notArchived(cells);
+  });
+  await beginMove(home, cells, options.operator);
+  return { ...cells, step: 'prepare' };
+}
+
+function otherMove({ workspaceId, target, step }: Move): DeploymentError {
+  return new DeploymentError(
+    step === 'abandon'
+      ? `The move of workspace ${workspaceId} to the cell "${target}" is being abandoned. Run banking cell move ${workspaceId} --abandon first.`
+      : `Workspace ${workspaceId} is being moved to the cell "${target}". Continue that move, or abandon it: banking cell move ${workspaceId} --abandon.`,
+  );
+}
+
+const notArchived = ({ workspaceId, target }: MoveCells) =>
+  new DeploymentError(
+    `The cell "${target}" still has rows of workspace ${workspaceId}, from before it left. Run banking cell archive ${workspaceId} first.`,
+  );
+
+function run(options: MoveOptions, home: AdminSession, move: Move): Promise<void> {
+  return withCells(options, home, move, async (sessions) => {
+    try {
+      if (move.step !== 'switched') await untilSwitched(options, sessions, move);
+      await finish(options, sessions, move);
+    } catch (error) {
+      if (!(error instanceof DifferingRowsError)) throw error;
+      await abandonSteps(sessions, move, options.log);
+      throw error;
+    }
+  });
+}
+
+async function untilSwitched(options: MoveOptions, sessions: MoveSessions, cells: MoveCells): Promise<void> {
+  const { home, source, target } = sessions;
+  const { workspaceId, log = () => undefined } = options;
+  const step = async (name: Step, message: string) => {
+    await recordStep(home, workspaceId, name);
+    log(message);
+    await options.onStep?.(name);
+  };
+  // A command that was killed may have left it closed.
+  await reopenWorkspace(source, workspaceId);
+  await step('prepare', `Copying workspace ${workspaceId} from ${cells.source} to ${cells.target}.`);
+  await expectWorkspace(target, workspaceId);
+  await publishWorkspace(source, cells);
+  await subscribe(sessions, cells, options.addressOf(cells.source, cells.target));
+  await untilCopied(target, cells, ({ copied, tables }) => log(`Copied ${copied} of ${tables} tables.`));
+  await step('follow', 'Verifying the copy while it follows.');
+  await verifyCopy(options, cells);
+  for (let attempt = 1; ; attempt += 1) {
+    await untilClose(sessions, cells);
+    await step('close', 'Closing the workspace at its cell.');
+    const windowMs = options.windowMs ?? WINDOW_MS;
+    const reason = await closeAndSwitch(sessions, cells, { windowMs, onClosed: options.onClosed });
+    if (reason === undefined) return;
+    log(`The workspace is open at its cell again after ${windowMs} ms: ${reason}.`);
+    if (attempt === ATTEMPTS) throw notInTime(cells, windowMs, reason);
+    await pause(PAUSE_MS);
+  }
+}
+
+const notInTime = ({ workspaceId, target }: MoveCells, windowMs: number, reason: string) =>
+  new DeploymentError(
+    `Workspace ${workspaceId} could not be switched within ${windowMs} ms: ${reason}. Its cell serves it, and the copy follows. Continue ` +
+      `at a calmer time, or with a longer --window: banking cell move ${workspaceId} --to ${target}. Or abandon it: --abandon.`,
+  );
+
+async function verifyCopy(options: MoveOptions, { workspaceId, target }: MoveCells): Promise<void> {
+  const database = await Database.open({
+    connection: options.connectionOf(target),
+    role: APP_ROLE,
+    schema: SCHEMA,
+    poolSize: 2,
+    statementTimeoutMs: READING_TIMEOUT_MS,
+  });
+  try {
+    const findings = await (options.verify ?? verifyOnlyBooks)(database, workspaceId);
+    if (findings.length === 0) return;
+    throw new DeploymentError(
+      `The verification of workspace ${workspaceId} in the cell "${target}" has findings: ${findings.slice(0, 5).join('; ')}. Its cell ` +
+        `serves it. Verify it there too, and abandon the move: banking cell move ${workspaceId} --abandon.`,
+    );
+  } finally {
+    await database.end();
+  }
+}
+
+async function verifyOnlyBooks(database: Database, workspaceId: number): Promise<readonly string[]> {
+  const { findings } = await verifyBooks(database, [workspaceId]);
+  return findings.map(({ check, detail }) => `${check}: ${detail}`);
+}
+
+/** Waits until the target follows closely, so that the workspace is closed for a short time only. */
+async function untilClose(sessions: MoveSessions, cells: MoveCells): Promise<void> {
+  for (;;) {
+    const startedMs = performance.now();
+    await untilFollowed(sessions, cells, () => false);
+    if (performance.now() - startedMs <= LAG_MAX_MS) return;
+  }
+}
+
+/** After the switch: the target serves the workspace at once. */
+async function finish(options: MoveOptions, sessions: MoveSessions, cells: MoveCells): Promise<void> {
+  const { home, source, target } = sessions;
+  const { workspaceId, log = () => undefined } = options;
+  await openMoved(target, workspaceId);
+  log(`The cell ${cells.target} serves workspace ${workspaceId}.`);
+  await options.onStep?.('switched');
+  await leaveWorkspace(source, workspaceId);
+  await unsubscribe(sessions, cells);
+  await recordStep(home, workspaceId, 'done');
+  await options.onStep?.('done');
+}
+
+/** Ends a move before its switch: the source serves the workspace, and the target has nothing of it. May be repeated. */
+export async function abandonMove(options: MoveSettings): Promise<void> {
+  const { workspaceId, log } = options;
+  await withHome(options, workspaceId, async (home) => {
+    const move = await readMove(home, workspaceId);
+    if (move === undefined || move.step === 'done') {
+      throw new DeploymentError(`Workspace ${workspaceId} is not being moved. See banking cell list.`);
+    }
+    if (move.step === 'switched') {
+      throw new DeploymentError(
+        `Workspace ${workspaceId} is in the cell "${move.target}" already. Finish the move: banking cell move ${workspaceId} --to ${move.target}.`,
+      );
+    }
+    await recordStep(home, workspaceId, 'abandon');
+    // The source first: it serves the workspace also while the target is away.
+    await withCell(options, move.source, (source) => reopenWorkspace(source, workspaceId));
+    await withCells(options, home, move, (sessions) => abandonSteps(sessions, move, log));
+  });
+}

@@ -1,0 +1,91 @@
+import { type AdminSession, sqlstateOf, SQLSTATE } from '@banking/postgres';
+import { DeploymentError } from '../deployment-error.js';
+import { closeWorkspace, reopenWorkspace, untilScopesEnded } from './close-workspace.js';
+import { differingTables } from './compare-rows.js';
+import { readMove, switchPlace } from './move-record.js';
+import { untilFollowed } from './move-replication.js';
+import type { MoveCells, MoveSessions } from './move-settings.js';
+import { takeOver } from './take-over.js';
+
+/** Rows of source and target differ, so the move must not go on. */
+export class DifferingRowsError extends DeploymentError {}
+
+/** Called between the parts of the time in which the workspace is closed; for tests. */
+export type OnClosed = (part: 'closed' | 'followed' | 'proved' | 'switched') => Promise<void> | void;
+
+interface SwitchOptions {
+  /** How long the source may be closed before the switch. */
+  readonly windowMs: number;
+  readonly onClosed?: OnClosed | undefined;
+}
+
+/**
+ * Closes the workspace at the source, proves that the target has all of its rows, and switches the place at home. If that does not succeed
+ * within the window, the source is open again.
+ *
+ * @returns undefined after the switch, or else why the window was too short
+ * @throws DifferingRowsError
+ */
+export async function closeAndSwitch(
+  sessions: MoveSessions,
+  cells: MoveCells,
+  options: SwitchOptions,
+): Promise<string | undefined> {
+  const { home, source } = sessions;
+  const { workspaceId } = cells;
+  try {
+    const reason = await proveClosed(sessions, cells, options);
+    if (reason !== undefined) {
+      await reopenWorkspace(source, workspaceId);
+      return reason;
+    }
+    await switchPlace(home, workspaceId);
+  } catch (error) {
+    await reopenUnlessSwitched(home, source, workspaceId);
+    throw error;
+  }
+  await options.onClosed?.('switched');
+  return undefined;
+}
+
+async function proveClosed(
+  sessions: MoveSessions,
+  cells: MoveCells,
+  { windowMs, onClosed }: SwitchOptions,
+): Promise<string | undefined> {
+  const { source } = sessions;
+  const { workspaceId } = cells;
+  const untilMs = performance.now() + windowMs;
+  const leftMs = () => untilMs - performance.now();
+  const isOver = () => leftMs() <= 0;
+  const closedAt = await closeWorkspace(source, workspaceId);
+  await onClosed?.('closed');
+  const pids = await untilScopesEnded(source, workspaceId, isOver);
+  if (pids.length > 0) return `the sessions with the process ids ${pids.join(', ')} still work with it at the source`;
+  if (!(await untilFollowed(sessions, cells, isOver))) return 'the target does not follow in time';
+  await onClosed?.('followed');
+  await takeOver(sessions, workspaceId);
+  try {
+    const differing = await differingTables(sessions, workspaceId, leftMs(), closedAt);
+    if (differing.length > 0) {
+      throw new DifferingRowsError(
+        `The rows of workspace ${workspaceId} differ between the cells in: ${differing.join(', ')}. The source serves it as before.`,
+      );
+    }
+  } catch (error) {
+    if (sqlstateOf(error) === SQLSTATE.queryCanceled) return 'the comparison of its rows takes longer';
+    throw error;
+  }
+  await onClosed?.('proved');
+  return isOver() ? 'the comparison of its rows takes longer' : undefined;
+}
+
+/** If home does not answer, the switch may have happened: then the source stays closed until the command is repeated. */
+async function reopenUnlessSwitched(home: AdminSession, source: AdminSession, workspaceId: number): Promise<void> {
+  try {
+    const move = await readMove(home, workspaceId);
+    if (move?.step === 'close') await reopenWorkspace(source, workspaceId);
+  } catch {
+    // The error that led here is the one to report.
+  }
+}

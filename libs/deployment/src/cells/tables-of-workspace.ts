@@ -1,0 +1,66 @@
+import { type AdminSession, quoteName, SCHEMA } from '@banking/postgres';
+
+/** A table whose rows of one workspace move with it. */
+export interface MovedTable {
+  readonly name: string;
+  /** SQL of the condition on its rows, which only names columns of its primary key. */
+  readonly condition: (workspaceId: number) => string;
+  /** Its columns that are compared after the copy, in their order. */
+  readonly compared: readonly string[];
+}
+
+/** Tables with a `workspace_id` that do not move, and the reason of each. */
+export const NOT_MOVED: Readonly<Record<string, string>> = {
+  workspace_role: 'the directory, of which each cell has a copy',
+  workspace_place: 'the places, of which each cell has a copy',
+  account_place: 'written at home for all cells',
+  workspace_move: 'the moves themselves, at home',
+  cell_workspace: 'whether a cell serves the workspace, which differs between cells',
+  account_code:
+    'made of the accounts when the target opens: before, payers there would find an account that is not open',
+};
+
+/**
+ * Tables without a `workspace_id` that move too: the network of a sandbox has keys of payouts instead. Without its memory, a payout would
+ * have no events.
+ */
+export const MOVED_BY_KEY: readonly string[] = ['sandbox_rail_payment', 'sandbox_rail_event'];
+
+/** Columns that may be written without a scope, so the source may change them while it is closed. They are of no use after a move. */
+const NOT_COMPARED: Readonly<Record<string, readonly string[]>> = {
+  work: ['due_at', 'leased_until', 'fence'],
+  sandbox_rail_payment: ['submissions'],
+  sandbox_rail_event: ['handed_until', 'acknowledged'],
+};
+
+const TABLES = `
+  select c.relname as name, array_agg(a.attname::text order by a.attnum) as columns,
+         bool_or(a.attname = 'workspace_id') as "hasWorkspace"
+  from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+  where c.relnamespace = '${SCHEMA}'::regnamespace and c.relkind in ('r', 'p')
+  group by c.relname order by c.relname`;
+
+/** The tables that move, by the catalog of a database, by name. */
+export async function tablesOfWorkspace(session: AdminSession): Promise<readonly MovedTable[]> {
+  const tables = await session.query<{ name: string; columns: string[]; hasWorkspace: boolean }>(TABLES);
+  return tables.flatMap(({ name, columns, hasWorkspace }) => {
+    const isByKey = MOVED_BY_KEY.includes(name);
+    if (!isByKey && (!hasWorkspace || name in NOT_MOVED)) return [];
+    const compared = columns.filter((column) => !NOT_COMPARED[name]?.includes(column));
+    return [{ name, condition: isByKey ? ofKey : ofWorkspace, compared }];
+  });
+}
+
+/** The table with its schema, for a session without a search path. */
+export const qualified = (name: string): string => `${SCHEMA}.${quoteName(name)}`;
+
+const ofWorkspace = (workspaceId: number): string => `workspace_id = ${wholeNumber(workspaceId)}`;
+
+/** The key of a payout; see `payoutKey`. */
+const ofKey = (workspaceId: number): string => `starts_with(key, 'payout-${wholeNumber(workspaceId)}-')`;
+
+/** A part of SQL text. */
+export function wholeNumber(id: number): number {
+  if (!Number.isSafeInteger(id) || id < 1) throw new Error('not an id');
+  return id;
+}

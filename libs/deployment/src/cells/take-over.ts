@@ -1,0 +1,104 @@
+import { type AdminSession, SCHEMA } from '@banking/postgres';
+import { asLogin } from './as-login.js';
+import type { MoveSessions } from './move-settings.js';
+
+/** Transactions of one row of `unverified_posting`. */
+const PART = 500;
+
+/** Ensures that the target does not serve the workspace, also when it has its rows. */
+export async function expectWorkspace(target: AdminSession, workspaceId: number): Promise<void> {
+  await target.query(
+    `insert into ${SCHEMA}.cell_workspace (workspace_id, state) values ($1, 'moving') on conflict do nothing`,
+    [workspaceId],
+  );
+}
+
+/**
+ * Copies what the rows of the workspace need of tables that are not replicated: the reference data that stored responses were composed
+ * with, and the transactions that are still to be verified. May be repeated: it replaces what it copied before.
+ *
+ * Its COMMIT waits for the disk of the target, also for all that was replicated before.
+ */
+export async function takeOver({ source, target }: MoveSessions, workspaceId: number): Promise<void> {
+  const snapshots = await source.query<{ version: bigint; facts: string; at: string }>(
+    `select version, facts::text as facts, created_at::text as at from ${SCHEMA}.reference_snapshot`,
+  );
+  const unverified = await source.query<{ id: bigint }>(
+    `select distinct u.transaction_id as id
+     from ${SCHEMA}.unverified_posting p cross join lateral unnest(p.workspace_ids, p.transaction_ids) u (workspace_id, transaction_id)
+     where u.workspace_id = $1`,
+    [workspaceId],
+  );
+  await asLogin(target, async () => {
+    await target.query('set local synchronous_commit = on');
+    for (const { version, facts, at } of snapshots) {
+      await target.query(
+        'insert into reference_snapshot (version, facts, created_at) values ($1, $2, $3) on conflict do nothing',
+        [version, facts, at],
+      );
+    }
+    await leaveUnverified(target, workspaceId);
+    await target.query(
+      `insert into unverified_posting (workspace_ids, transaction_ids) select array_agg($1::bigint), array_agg(u.id)
+       from unnest($2::bigint[]) with ordinality u (id, n) group by u.n / ${PART}`,
+      [workspaceId, unverified.map(({ id }) => id)],
+    );
+    // A row that changes, so that there is something to commit.
+    await target.query(`update cell_workspace set state = 'moving' where workspace_id = $1 and state = 'moving'`, [
+      workspaceId,
+    ]);
+  });
+}
+
+/** Opens the workspace at its new place, with its codes of accounts. May be repeated. */
+export async function openMoved(target: AdminSession, workspaceId: number): Promise<void> {
+  await asLogin(target, async () => {
+    await target.query(
+      `with opened as (update cell_workspace set state = 'open' where workspace_id = $1 and state = 'moving' returning workspace_id)
+       insert into account_code (code, workspace_id, account_id, currency_id)
+       select a.code, a.workspace_id, a.id, a.currency_id from account a join opened using (workspace_id) where a.kind = 'customer'`,
+      [workspaceId],
+    );
+  });
+}
+
+/**
+ * Ends the service of a workspace in its former cell, with what other workspaces and the worker would find of it. The books stay, closed.
+ * May be repeated.
+ */
+export async function leaveWorkspace(source: AdminSession, workspaceId: number): Promise<void> {
+  await asLogin(source, async () => {
+    const left = await source.query(
+      `update cell_workspace set state = 'gone' where workspace_id = $1 and state <> 'gone' returning workspace_id`,
+      [workspaceId],
+    );
+    if (left.length === 0) return;
+    await source.query('delete from account_code where workspace_id = $1', [workspaceId]);
+    await source.query('delete from work where workspace_id = $1', [workspaceId]);
+    await source.query(`delete from sandbox_rail_event where not acknowledged and starts_with(key, $1)`, [
+      `payout-${workspaceId}-`,
+    ]);
+    await leaveUnverified(source, workspaceId);
+  });
+}
+
+/** A row may name transactions of several workspaces. */
+export async function leaveUnverified(session: AdminSession, workspaceId: number): Promise<void> {
+  await session.query(
+    `with left_out as (
+       delete from ${SCHEMA}.unverified_posting where $1::bigint = any (workspace_ids) returning id, workspace_ids, transaction_ids)
+     insert into ${SCHEMA}.unverified_posting (workspace_ids, transaction_ids)
+     select array_agg(u.workspace_id), array_agg(u.transaction_id)
+     from left_out l cross join lateral unnest(l.workspace_ids, l.transaction_ids) u (workspace_id, transaction_id)
+     where u.workspace_id <> $1 group by l.id`,
+    [workspaceId],
+  );
+}
+
+/** The target has nothing of the workspace any more. */
+export async function leaveTarget(target: AdminSession, workspaceId: number): Promise<void> {
+  await asLogin(target, async () => {
+    await leaveUnverified(target, workspaceId);
+    await target.query(`delete from cell_workspace where workspace_id = $1 and state <> 'open'`, [workspaceId]);
+  });
+}
