@@ -1,5 +1,5 @@
 import { addCell, addressOf, needsOwnConnection } from '@banking/deployment';
-import { allCells } from '@banking/provisioning';
+import { allCells, type MoveRow, openMoves } from '@banking/provisioning';
 import { ConfigError, connectionTo, type DeploymentConfig, HOME_CELL } from '@banking/process';
 import type { ConnectionOptions } from '@banking/postgres';
 import type { Command } from 'commander';
@@ -7,15 +7,16 @@ import { readConfig } from './config.js';
 import { untilSignal, withDirectory } from './deployment.js';
 import { examples } from './help.js';
 import { jsonOption, lookupArgument } from './inputs.js';
+import { addMoveCommands } from './move.js';
 import { print, printJson, printTable, reportProgress } from './print.js';
 import { reachDatabase } from './reach-database.js';
 
 export function addCellCommands(program: Command): void {
   const cell = program
     .command('cell')
-    .summary('add and list the databases of the deployment')
+    .summary('add and list the databases of the deployment, and move workspaces between them')
     .description('Manages cells. Each cell is a database that holds whole workspaces.')
-    .addHelpText('after', examples('banking cell add b', 'banking cell list'));
+    .addHelpText('after', examples('banking cell add b', 'banking cell list', 'banking cell move 7 --to b'));
 
   cell
     .command('add')
@@ -37,18 +38,35 @@ export function addCellCommands(program: Command): void {
   cell
     .command('list')
     .summary('list the cells')
-    .description('Lists the cells with the number of their workspaces.')
+    .description('Lists the cells with the number of their workspaces, and the moves that are not done.')
     .addOption(jsonOption())
     .addHelpText('after', examples('banking cell list'))
     .action(async ({ json }: { json?: boolean }) => {
-      const cells = await withDirectory((database) => allCells(database));
-      if (json) return printJson(cells);
+      const { cells, moves } = await withDirectory(async (database) => ({
+        cells: await allCells(database),
+        moves: await openMoves(database),
+      }));
+      if (json)
+        return printJson(cells.map((one) => ({ ...one, moves: moves.filter(({ from }) => from === one.name) })));
       printTable(
         ['Cell', 'Number', 'Workspaces', 'Added'],
         cells.map(({ name, number, workspaces, createdAt }) => [name, number, workspaces, createdAt]),
         'The deployment has one database. Add another: banking cell add <name>',
       );
+      for (const move of moves) print(describe(move));
     });
+
+  addMoveCommands(cell);
+}
+
+/** The command may be running, or it was interrupted. */
+function describe({ workspaceId, from, to, step, since, operator }: MoveRow): string {
+  const next =
+    step === 'abandon'
+      ? `It is being abandoned: banking cell move ${workspaceId} --abandon`
+      : `To continue it: banking cell move ${workspaceId} --to ${to}`;
+  const closed = step === 'close' ? ' Callers get 503 while it is at this step.' : '';
+  return `Workspace ${workspaceId} moves from ${from} to ${to}, at the step ${step} since ${since}, by ${operator}.${closed} ${next}`;
 }
 
 async function add(name: string): Promise<number> {

@@ -30,6 +30,8 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['workspace', 'remove', '1'],
   ['cell', 'add', 'b'],
   ['cell', 'list'],
+  ['cell', 'move', '7', '--to', 'b'],
+  ['cell', 'archive', '7'],
   ['grant', 'add', 'mia@harbour.example', '--workspace', '1', '--role', 'admin'],
   ['grant', 'list'],
   ['grant', 'remove', 'mia@harbour.example', '--workspace', '1'],

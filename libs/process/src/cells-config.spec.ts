@@ -42,7 +42,11 @@ describe('the cells of a deployment', () => {
   it('are read from a file, with secrets in files of their own', () => {
     const file = fileWith({
       b: { urlFile: fileWith(`${URL_OF_B}\n`), ownerUrl: 'postgres://owner@127.0.0.1/b' },
-      c: { url: 'postgres://banking@db-c.example/c', homeUrl: 'postgres://copy@127.0.0.1/home' },
+      c: {
+        url: 'postgres://banking@db-c.example/c',
+        homeUrl: 'postgres://copy@127.0.0.1/home',
+        sourceUrl: 'postgres://copy@127.0.0.1/c',
+      },
     });
 
     const { cells, mistakes } = read({ ...HOME, CELLS_FILE: file });
@@ -54,6 +58,7 @@ describe('the cells of a deployment', () => {
         name: 'c',
         databaseUrl: 'postgres://banking@db-c.example/c?sslmode=verify-full',
         homeUrl: expect.stringContaining('copy@') as string,
+        sourceUrl: expect.stringContaining('copy@') as string,
       },
     ]);
   });

@@ -16,6 +16,8 @@ export interface CellConfig {
   readonly ownerUrl?: string | undefined;
   /** How the server of this cell reaches home, where it is not the URL of home itself. */
   readonly homeUrl?: string | undefined;
+  /** How the servers of other cells reach this cell when a workspace moves from it, where it is not the URL of the owner. */
+  readonly sourceUrl?: string | undefined;
   readonly dataDir: string;
 }
 
@@ -47,7 +49,7 @@ export function readCells(
 const embeddedNames = (count: number) => Array.from({ length: count - 1 }, (_, at) => String.fromCharCode(98 + at));
 
 /** The members of a cell in the file. Each can also be the path of a file, by a name that ends in `File`. */
-const MEMBERS = ['url', 'ownerUrl', 'homeUrl'] as const;
+const MEMBERS = ['url', 'ownerUrl', 'homeUrl', 'sourceUrl'] as const;
 type Member = (typeof MEMBERS)[number];
 
 function readCellsFile(
@@ -65,8 +67,8 @@ function readCellsFile(
     }
     const urls = readMembers(name, members, isTlsRequired, mistakes);
     if (urls?.url === undefined) return [];
-    const { url, ownerUrl, homeUrl } = urls;
-    return [{ name, databaseUrl: url, ownerUrl, homeUrl, dataDir: join(dataDir, 'cells', name) }];
+    const { url, ownerUrl, homeUrl, sourceUrl } = urls;
+    return [{ name, databaseUrl: url, ownerUrl, homeUrl, sourceUrl, dataDir: join(dataDir, 'cells', name) }];
   });
 }
 

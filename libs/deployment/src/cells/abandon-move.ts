@@ -1,5 +1,5 @@
 import { endMove, recordStep } from './move-record.js';
-import { unsubscribe } from './move-replication.js';
+import { unpublish, unsubscribe } from './move-replication.js';
 import type { MoveCells, MoveSessions } from './move-settings.js';
 import { removeRows } from './remove-rows.js';
 import { leaveTarget } from './take-over.js';
@@ -10,10 +10,11 @@ export async function abandonSteps(
   cells: MoveCells,
   log: (line: string) => void = () => undefined,
 ): Promise<void> {
-  const { home, target } = sessions;
+  const { home, source, target } = sessions;
   const { workspaceId } = cells;
   await recordStep(home, workspaceId, 'abandon');
-  await unsubscribe(sessions, cells);
+  await unsubscribe(target, cells);
+  await unpublish(source, cells);
   const removed = await removeRows(target, workspaceId);
   await leaveTarget(target, workspaceId);
   await endMove(home, workspaceId);

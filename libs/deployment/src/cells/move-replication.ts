@@ -71,9 +71,12 @@ interface CopyProgress {
 export async function untilCopied(
   target: AdminSession,
   cells: MoveCells,
-  onProgress: (progress: CopyProgress) => void = () => undefined,
+  onProgress: (progress: CopyProgress) => void,
+  signal: AbortSignal | undefined,
 ): Promise<void> {
-  for (let before = -1; ;) {
+  let before = -1;
+  for (;;) {
+    signal?.throwIfAborted();
     const [progress] = await target.query<CopyProgress & { isEnabled: boolean }>(
       `select count(*) filter (where r.srsubstate = 'r')::int as copied, count(*)::int as tables, bool_and(s.subenabled) as "isEnabled"
        from pg_subscription_rel r join pg_subscription s on s.oid = r.srsubid
@@ -92,21 +95,24 @@ export async function untilCopied(
 const whereTheReasonIs = ({ target }: MoveCells) =>
   `The log of the PostgreSQL server of the cell "${target}" has the reason.`;
 
-/** Ends the copy: subscription, slot and publication, those that are left. */
-export async function unsubscribe({ source, target }: MoveSessions, cells: MoveCells): Promise<void> {
+/** Ends the copy at the target, also if the source does not answer. What the source writes from now on does not arrive. */
+export async function unsubscribe(target: AdminSession, cells: MoveCells): Promise<void> {
   const name = nameOf(cells);
   const subscribed = await target.query(
     `select from pg_subscription where subname = $1 and subdbid = (select oid from pg_database where datname = current_database())`,
     [name],
   );
-  if (subscribed.length > 0) {
-    await target.query(`alter subscription ${name} disable`);
-    // The slot is dropped by itself, so that a subscription without one can be dropped too.
-    await target.query(`alter subscription ${name} set (slot_name = none)`);
-    await target.query(`drop subscription ${name}`);
-  }
+  if (subscribed.length === 0) return;
+  await target.query(`alter subscription ${name} disable`);
+  // The slot is dropped by itself, because the source may be away.
+  await target.query(`alter subscription ${name} set (slot_name = none)`);
+  await target.query(`drop subscription ${name}`);
+}
+
+/** Removes the slot and the publication of a copy that has ended. */
+export async function unpublish(source: AdminSession, cells: MoveCells): Promise<void> {
   await dropSlot(source, await slotOf(source, cells));
-  await source.query(`drop publication if exists ${name}`);
+  await source.query(`drop publication if exists ${nameOf(cells)}`);
 }
 
 /** A slot is in use until the server notices that its receiver has ended. */

@@ -13,6 +13,8 @@ export interface MoveSettings extends CellAccess {
   /** The name of the operator, for the record of the move. */
   readonly operator: string;
   readonly log?: ((line: string) => void) | undefined;
+  /** Stops the command before its next step, never while the workspace is closed. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** The steps of a move, in their order. Each is recorded at home before it begins. */

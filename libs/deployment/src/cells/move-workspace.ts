@@ -6,7 +6,7 @@ import { abandonSteps } from './abandon-move.js';
 import { reopenWorkspace } from './close-workspace.js';
 import { requireEqualCells } from './equal-cells.js';
 import { beginMove, type Move, placeOf, readMove, recordStep } from './move-record.js';
-import { publishWorkspace, subscribe, unsubscribe, untilCopied, untilFollowed } from './move-replication.js';
+import { publishWorkspace, subscribe, unpublish, unsubscribe, untilCopied, untilFollowed } from './move-replication.js';
 import { withCell, withCells, withHome } from './move-sessions.js';
 import type { MoveCells, MoveSessions, MoveSettings, Step } from './move-settings.js';
 import { hasRows } from './remove-rows.js';
@@ -100,6 +100,7 @@ async function untilSwitched(options: MoveOptions, sessions: MoveSessions, cells
   const { home, source, target } = sessions;
   const { workspaceId, log = () => undefined } = options;
   const step = async (name: Step, message: string) => {
+    options.signal?.throwIfAborted();
     await recordStep(home, workspaceId, name);
     log(message);
     await options.onStep?.(name);
@@ -110,11 +111,16 @@ async function untilSwitched(options: MoveOptions, sessions: MoveSessions, cells
   await expectWorkspace(target, workspaceId);
   await publishWorkspace(source, cells);
   await subscribe(sessions, cells, options.addressOf(cells.source, cells.target));
-  await untilCopied(target, cells, ({ copied, tables }) => log(`Copied ${copied} of ${tables} tables.`));
+  await untilCopied(
+    target,
+    cells,
+    ({ copied, tables }) => log(`Copied ${copied} of ${tables} tables.`),
+    options.signal,
+  );
   await step('follow', 'Verifying the copy while it follows.');
   await verifyCopy(options, cells);
   for (let attempt = 1; ; attempt += 1) {
-    await untilClose(sessions, cells);
+    await untilClose(sessions, cells, options.signal);
     await step('close', 'Closing the workspace at its cell.');
     const windowMs = options.windowMs ?? WINDOW_MS;
     const reason = await closeAndSwitch(sessions, cells, { windowMs, onClosed: options.onClosed });
@@ -157,10 +163,11 @@ async function verifyOnlyBooks(database: Database, workspaceId: number): Promise
 }
 
 /** Waits until the target follows closely, so that the workspace is closed for a short time only. */
-async function untilClose(sessions: MoveSessions, cells: MoveCells): Promise<void> {
+async function untilClose(sessions: MoveSessions, cells: MoveCells, signal: AbortSignal | undefined): Promise<void> {
   for (;;) {
     const startedMs = performance.now();
-    await untilFollowed(sessions, cells, () => false);
+    await untilFollowed(sessions, cells, () => signal?.aborted === true);
+    signal?.throwIfAborted();
     if (performance.now() - startedMs <= LAG_MAX_MS) return;
   }
 }
@@ -169,11 +176,13 @@ async function untilClose(sessions: MoveSessions, cells: MoveCells): Promise<voi
 async function finish(options: MoveOptions, sessions: MoveSessions, cells: MoveCells): Promise<void> {
   const { home, source, target } = sessions;
   const { workspaceId, log = () => undefined } = options;
+  // Before the target opens, because rows that arrive would overwrite those that it writes.
+  await unsubscribe(target, cells);
   await openMoved(target, workspaceId);
   log(`The cell ${cells.target} serves workspace ${workspaceId}.`);
   await options.onStep?.('switched');
   await leaveWorkspace(source, workspaceId);
-  await unsubscribe(sessions, cells);
+  await unpublish(source, cells);
   await recordStep(home, workspaceId, 'done');
   await options.onStep?.('done');
 }
