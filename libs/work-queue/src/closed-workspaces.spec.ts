@@ -17,7 +17,10 @@ beforeAll(async () => {
   const limits = { acquireTimeoutMs: 20_000, statementTimeoutMs: 20_000 };
   const scopeFunction = 'require_open_workspaces';
   database = await Database.open({ connection, role: APP_ROLE, schema: SCHEMA, scopeFunction, ...limits });
-  await owner.query('insert into cell_workspace (workspace_id) values ($1), ($2) on conflict do nothing', [NORTH, SOUTH]);
+  await owner.query('insert into cell_workspace (workspace_id) values ($1), ($2) on conflict do nothing', [
+    NORTH,
+    SOUTH,
+  ]);
 });
 afterEach(async () => {
   await setState(NORTH, 'open');
@@ -60,8 +63,8 @@ describe('work of a workspace that is closed in its database', () => {
     }
 
     expect(await queue.list()).toMatchObject([{ state: 'waiting', tries: 0 }]);
-    // One of each run, and none of its result, which cannot be recorded.
-    expect(errors).toHaveLength(TRIES_MAX + 1);
+    // A move is part of normal operation.
+    expect(errors).toEqual([]);
   });
 
   it('is delayed with its reason where the workspace is open again when the result is recorded', async () => {

@@ -1,4 +1,10 @@
-import { fromBalanceAmount, type Order, type RecipientId, type TransferAmount, type WorkspaceId } from '@banking/domain';
+import {
+  fromBalanceAmount,
+  type Order,
+  type RecipientId,
+  type TransferAmount,
+  type WorkspaceId,
+} from '@banking/domain';
 import { type CellServer, cellServer } from '../testing/cell-server.js';
 import { addWorkspaces, type CellProcess, payerOf, startProcess } from '../testing/cell-world.js';
 
