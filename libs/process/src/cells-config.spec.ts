@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readDeployment } from './deployment-config.js';
@@ -72,6 +72,8 @@ describe('the cells of a deployment', () => {
       d: { address: 'secret' },
       e: { urlFile: join(folder, 'missing') },
       f: {},
+      g: { url: 5 },
+      h: { url: URL_OF_B, ownerUrlFile: ['/secret'] },
     });
 
     const { mistakes } = read({ ...HOME, CELLS_FILE: file });
@@ -85,6 +87,8 @@ describe('the cells of a deployment', () => {
       /cell "d" with other members/,
       /\(e, url\) names cannot be read \(ENOENT\)/,
       /no url of the cell "f"/,
+      /\(g, url\) is not a text/,
+      /\(h, ownerUrl\) is not a text/,
     ]) {
       expect(text).toMatch(part);
     }
@@ -98,6 +102,16 @@ describe('the cells of a deployment', () => {
     [/^CELLS_FILE cannot be read \(ENOENT\)/, { ...HOME, CELLS_FILE: '/nowhere' }],
   ])('report the mistake %s', (message, environment) => {
     expect(read(environment).mistakes).toContainEqual(expect.stringMatching(message));
+  });
+
+  it('are not read from a file that other users can write', () => {
+    const file = fileWith({ b: { url: URL_OF_B } });
+    chmodSync(file, 0o622);
+
+    expect(read({ ...HOME, CELLS_FILE: file })).toMatchObject({
+      cells: [],
+      mistakes: [expect.stringMatching(/^CELLS_FILE can be written by other users \(run chmod go-w on it\)/)],
+    });
   });
 
   it.each(['[]', '{"b": ', '{}'])('are not read from a file with %j', (content) => {

@@ -1,8 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readDatabaseUrl } from './database-url.js';
 import { type EnvironmentReader, readerOf } from './environment-reader.js';
-import { readSecretFile, SecretFileError } from './secret-file.js';
+import { readSecretDocument, readSecretFile, SecretFileError } from './secret-file.js';
 
 /** The name of the database of DATABASE_URL or DATA_DIR where there are several. */
 export const HOME_CELL = 'home';
@@ -72,14 +71,14 @@ function readCellsFile(
   });
 }
 
+/** The file decides which server gets the money, and may hold passwords, so it is checked like the file of a secret. */
 function parse(file: string, mistakes: string[]): Readonly<Record<string, unknown>> {
   try {
-    const content: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    const content: unknown = JSON.parse(readSecretDocument(file));
     if (isObject(content) && Object.keys(content).length > 0) return content;
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== undefined) {
-      mistakes.push(`CELLS_FILE cannot be read (${code}). Correct the path.`);
+    if (error instanceof SecretFileError) {
+      mistakes.push(`CELLS_FILE ${error.message}. Correct the path, or the file.`);
       return {};
     }
   }
@@ -126,7 +125,12 @@ function valueOf(
     mistakes.push(`${named} is set twice, as a value and as a file. Keep one.`);
     return undefined;
   }
-  if (path === undefined) return typeof value === 'string' ? value : undefined;
+  const given = path ?? value;
+  if (given !== undefined && typeof given !== 'string') {
+    mistakes.push(`${named} is not a text. Write a text.`);
+    return undefined;
+  }
+  if (path === undefined) return given;
   try {
     return readSecretFile(String(path)).trim();
   } catch (error) {

@@ -1,6 +1,8 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 
 const MAX_BYTES = 16_384;
+/** A file that names many databases. */
+const DOCUMENT_MAX_BYTES = 131_072;
 /** The bits that let the group or other users write. */
 const OTHERS_WRITE = 0o022;
 
@@ -18,19 +20,24 @@ export class SecretFileError extends Error {
  * @throws SecretFileError
  */
 export function readSecretFile(path: string): string {
-  const text = contentOf(path).replace(/\r?\n$/, '');
+  const text = contentOf(path, MAX_BYTES).replace(/\r?\n$/, '');
   if (text.trim() === '') throw new SecretFileError('is empty');
   if (/\p{Cc}/u.test(text)) throw new SecretFileError('has more than one line, or a control character');
   return text;
 }
 
-function contentOf(path: string): string {
+/** A document with secrets, which may have several lines. The same users may read and write it. @throws SecretFileError */
+export function readSecretDocument(path: string): string {
+  return contentOf(path, DOCUMENT_MAX_BYTES);
+}
+
+function contentOf(path: string, maxBytes: number): string {
   try {
     // Does not wait for a writer if the file is a pipe.
     const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
-      checkFile(file);
-      const buffer = Buffer.alloc(MAX_BYTES);
+      checkFile(file, maxBytes);
+      const buffer = Buffer.alloc(maxBytes);
       return buffer.toString('utf8', 0, readSync(file, buffer));
     } finally {
       closeSync(file);
@@ -41,10 +48,10 @@ function contentOf(path: string): string {
   }
 }
 
-function checkFile(file: number): void {
+function checkFile(file: number, maxBytes: number): void {
   const about = fstatSync(file);
   if (!about.isFile()) throw new SecretFileError('is no regular file');
-  if (about.size > MAX_BYTES) throw new SecretFileError(`is longer than ${MAX_BYTES} bytes`);
+  if (about.size > maxBytes) throw new SecretFileError(`is longer than ${maxBytes} bytes`);
   if ((about.mode & OTHERS_WRITE) !== 0) {
     throw new SecretFileError('can be written by other users (run chmod go-w on it)');
   }
