@@ -1,6 +1,7 @@
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { connectClient } from './connect-client.js';
 import { Database } from './database.js';
 import { DatabaseSetupError } from './failures.js';
 import type { ConnectionOptions } from './hosts.js';
@@ -152,6 +153,20 @@ describe('a database with two hosts', () => {
     await first.remove();
     expect(await read(address, urlOf(second))).not.toHaveLength(0);
     await expect(read(address, urlOf(second, READ_ONLY))).rejects.toMatchObject({ reason: 'unavailable' });
+  });
+});
+
+describe('a client without a pool', () => {
+  it('uses the second host if the first accepts the login and then sends nothing', async () => {
+    let queries = 0;
+    // Message Q, of a simple query, begins after the start of the session.
+    first.toServer = (pass) => (pass[0] === 0x51 ? (queries++, {}) : { pass });
+    const hosts = several(urlOf(first), urlOf(second));
+
+    const client = await connectClient(hosts, { connectionTimeoutMillis: 500 });
+    await client.end();
+
+    expect([queries, client.port]).toEqual([1, second.connection.port]);
   });
 });
 
