@@ -74,7 +74,7 @@ export async function openCells(
     if (config.deployment.demo) await makeDemoData({ ...home, cells: demoCells(cells, places, further) });
   } catch (error) {
     await cells.close();
-    throw explainFailure(error, config.deployment.databaseUrl);
+    throw explainFailure(error, { url: config.deployment.databaseUrl });
   }
   const atHome = cells.get(0);
   return {

@@ -22,7 +22,7 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
     if (config.deployment.demo) await makeDemoData(deployment);
   } catch (error) {
     await deployment.close();
-    throw explainFailure(error, config.deployment.databaseUrl);
+    throw explainFailure(error, { url: config.deployment.databaseUrl });
   }
   const terms = {
     validS: quotes.validS,

@@ -1,7 +1,6 @@
 import { addCell, addressOf, needsOwnConnection } from '@banking/deployment';
 import { allCells, type MoveRow, openMoves } from '@banking/provisioning';
-import { ConfigError, connectionTo, type DeploymentConfig, HOME_CELL } from '@banking/process';
-import type { ConnectionOptions } from '@banking/postgres';
+import { ConfigError, HOME_CELL } from '@banking/process';
 import type { Command } from 'commander';
 import { readConfig } from './config.js';
 import { untilSignal, withDirectory } from './deployment.js';
@@ -9,7 +8,7 @@ import { examples } from './help.js';
 import { jsonOption, lookupArgument } from './inputs.js';
 import { addMoveCommands } from './move.js';
 import { print, printJson, printTable, reportProgress } from './print.js';
-import { reachDatabase } from './reach-database.js';
+import { reachAsOwner } from './reach-database.js';
 
 export function addCellCommands(program: Command): void {
   const cell = program
@@ -79,13 +78,13 @@ async function add(name: string): Promise<number> {
         : `CELLS_FILE has no cell "${name}". Add it with its url.`,
     ]);
   }
-  if (deployment.isPooled && (deployment.ownerUrl === undefined || config.ownerUrl === undefined)) {
-    throw needsOwnConnection('Migrations hold a lock of their session, at home and in the cell (ownerUrl).');
-  }
+  const pooled = [deployment, config].find(({ ownerUrl }) => deployment.isPooled && ownerUrl === undefined);
+  if (pooled)
+    throw needsOwnConnection('Migrations hold a lock of their session.', pooled === config ? name : undefined);
   return untilSignal(async () => {
-    const home = await asOwner(deployment);
+    const home = await reachAsOwner(deployment);
     try {
-      const cell = await asOwner({ ...deployment, ...config, ownerUrl: config.ownerUrl });
+      const cell = await reachAsOwner({ ...deployment, ...config, ownerUrl: config.ownerUrl });
       try {
         const { isSandbox, isSandboxStated } = deployment;
         const homeAddress = addressOf(
@@ -100,12 +99,4 @@ async function add(name: string): Promise<number> {
       await home.detach();
     }
   });
-}
-
-/** The login that may migrate. */
-async function asOwner(
-  config: Pick<DeploymentConfig, 'databaseUrl' | 'ownerUrl' | 'dataDir' | 'cells'>,
-): Promise<{ connection: ConnectionOptions; detach(): Promise<void> }> {
-  const reached = await reachDatabase(config);
-  return config.ownerUrl === undefined ? reached : { ...reached, connection: connectionTo(config.ownerUrl) };
 }

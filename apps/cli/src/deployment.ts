@@ -53,7 +53,7 @@ export async function withDeployment<T>(
   use: DeploymentUse = {},
 ): Promise<T> {
   const config = readConfig();
-  const { databaseUrl, demo, isPooled } = config.deployment;
+  const { databaseUrl, demo, isPooled, cells } = config.deployment;
   // The login of a pooler has the limit of a service for a statement.
   if (isPooled && use.readsBooks === true) {
     throw new Refused(
@@ -79,7 +79,10 @@ export async function withDeployment<T>(
       if (use.readsBooks === true) await deployment.refreshStatistics();
       return await orInterrupted(signal, () => work(deployment, config));
     } catch (error) {
-      throw explainFailure(error, databaseUrl);
+      const cell = cells && cellName;
+      const url =
+        cell === HOME_CELL ? databaseUrl : (cells?.find(({ name }) => name === cell)?.databaseUrl ?? databaseUrl);
+      throw explainFailure(error, { url, cell });
     } finally {
       await deployment.close();
     }

@@ -13,8 +13,9 @@ import { readConfig } from './config.js';
 import { orInterrupted, untilSignal } from './deployment.js';
 import { examples } from './help.js';
 import { jsonOption } from './inputs.js';
-import { printPlan } from './migration-plan.js';
-import { print, printJson, reportProgress } from './print.js';
+import { migrateAll } from './migrate-cells.js';
+import { printApplied, printPlan } from './migration-plan.js';
+import { printJson, reportProgress } from './print.js';
 import { reachDatabase } from './reach-database.js';
 
 interface Options {
@@ -30,6 +31,7 @@ export function addMigrateCommand(program: Command): void {
     .description(
       'Migrates the schema of the database to this version, with the login of DATABASE_OWNER_URL if it is set.\n\n' +
         'The service migrates when it starts. If its own login may not migrate, run this command first.\n\n' +
+        'Of several databases, it migrates every cell and then home. If one of them cannot be reached, it changes none.\n\n' +
         'A migration of the phase "contract" is refused while processes are connected that it would break.',
     )
     .option('--plan', 'print the pending migrations and their phases, and change nothing')
@@ -50,14 +52,19 @@ export function addMigrateCommand(program: Command): void {
     )
     .action(async ({ json, plan, ignoreOlderProcesses }: Options) => {
       const { deployment } = readConfig();
+      const { cells } = deployment;
+      if (cells !== undefined) {
+        return migrateAll(
+          { ...deployment, cells },
+          { isPlan: plan === true, json, isIgnoringOlder: ignoreOlderProcesses },
+        );
+      }
       if (plan) return printPlan(await onDatabase(deployment, planDeployment), json);
       const applied = await onDatabase(deployment, (schema) =>
         migrateDatabase({ ...schema, isIgnoringOlder: ignoreOlderProcesses }, deployment),
       );
       if (json) return printJson({ applied });
-      if (applied.length === 0) return print('The schema is up to date.');
-      print(`Applied ${applied.length === 1 ? 'one migration' : `${applied.length} migrations`}:`);
-      for (const name of applied) print(`  ${name}`);
+      printApplied(applied);
     });
 }
 
@@ -80,7 +87,7 @@ async function onDatabase<T>(config: DeploymentConfig, work: (schema: SchemaSett
     try {
       return await orInterrupted(signal, () => work({ connection, isSandbox, isSandboxStated, log: reportProgress }));
     } catch (error) {
-      throw explainFailure(error, owner ?? config.databaseUrl);
+      throw explainFailure(error, { url: owner ?? config.databaseUrl }, owner !== undefined);
     } finally {
       await reached.detach();
     }

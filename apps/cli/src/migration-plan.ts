@@ -5,7 +5,7 @@ import { print, printJson, printTable } from './print.js';
 type Pending = MigrationPlan['pending'][number];
 
 /** Prints what a migration would do, and whether running processes may go on. */
-export function printPlan(plan: MigrationPlan, asJson: boolean | undefined): void {
+export function printPlan(plan: MigrationPlan, asJson?: boolean): void {
   if (asJson) return printJson(planAsJson(plan));
   if (plan.pending.length === 0) return print(`Release ${RELEASE} lacks nothing in this database.`);
   const rows = plan.pending.map((one) => [one.name, phaseOf(one), effectOf(one, plan)]);
@@ -13,7 +13,14 @@ export function printPlan(plan: MigrationPlan, asJson: boolean | undefined): voi
   if (plan.connected.length > 0) print(`\nConnected: ${describeProcesses(plan.connected)}.`);
 }
 
-function planAsJson(plan: MigrationPlan) {
+/** Prints the names of the migrations that were applied. */
+export function printApplied(applied: readonly string[]): void {
+  if (applied.length === 0) return print('The schema is up to date.');
+  print(`Applied ${applied.length === 1 ? 'one migration' : `${applied.length} migrations`}:`);
+  for (const name of applied) print(`  ${name}`);
+}
+
+export function planAsJson(plan: MigrationPlan): object {
   return {
     release: RELEASE,
     pending: plan.pending.map(({ name, phase }) => ({ name, phase: phase?.name ?? 'baseline', since: sinceOf(phase) })),

@@ -20,3 +20,11 @@ export async function reachDatabase({
   if (databaseUrl !== undefined) return { connection: connectionTo(databaseUrl), detach: async () => undefined };
   return attachEmbeddedServer({ dataDir, isReplicated: cells !== undefined, log: reportProgress });
 }
+
+/** The same, as the login that may migrate. */
+export async function reachAsOwner(
+  config: Pick<DeploymentConfig, 'databaseUrl' | 'ownerUrl' | 'dataDir' | 'cells'>,
+): Promise<ReachedDatabase> {
+  const reached = await reachDatabase(config);
+  return config.ownerUrl === undefined ? reached : { ...reached, connection: connectionTo(config.ownerUrl) };
+}

@@ -1,17 +1,21 @@
 import { isNativeError } from 'node:util/types';
 import { Refusal } from '@banking/domain';
 import { DatabaseError, MigrationError, SQLSTATE } from '@banking/postgres';
-import { hostsOf } from '@banking/process';
+import { type ConfiguredDatabase, folderOf, placeOf, settingOf } from './configured-database.js';
 import { DeploymentError } from './deployment-error.js';
 
 /** Corrupted data, an error of the file system. */
 const DAMAGED = /^(?:XX00[12]|58)/;
 
-/** For an unreachable server or damaged files, returns an error that states what to do. Returns other errors unchanged. */
-export function explainFailure(error: unknown, databaseUrl: string | undefined): unknown {
+/**
+ * For an unreachable server or damaged files, returns an error that states what to do. Returns other errors unchanged.
+ *
+ * @param isOwner whether the login that migrates was used
+ */
+export function explainFailure(error: unknown, database: ConfiguredDatabase, isOwner = false): unknown {
   const cause = error instanceof Refusal || error instanceof MigrationError ? error.cause : error;
   const code = (cause instanceof DatabaseError && cause.code) || '';
-  const whose = databaseUrl === undefined ? 'in DATA_DIR' : `at ${hostsOf(databaseUrl)}`;
+  const whose = placeOf(database);
   if (cause instanceof DatabaseError && DAMAGED.test(code)) {
     const advice = 'Stop every process that uses it and put a backup in its place.';
     return new DeploymentError(`The database ${whose} is damaged: ${cause.message}. ${advice}`, { cause: error });
@@ -29,7 +33,7 @@ export function explainFailure(error: unknown, databaseUrl: string | undefined):
     });
   }
   const isUnreachable = error instanceof Refusal && error.reason === 'unavailable';
-  return isUnreachable ? new DeploymentError(explainUnreachable(error, databaseUrl), { cause: error }) : error;
+  return isUnreachable ? new DeploymentError(explainUnreachable(error, database, isOwner), { cause: error }) : error;
 }
 
 /** The driver's message if the server has no TLS. The error has no code. */
@@ -38,8 +42,8 @@ const NO_TLS = 'The server does not support SSL connections';
 const UNTRUSTED = /CERT|SIGNATURE/;
 
 /** Names the server, never the login or its password. */
-function explainUnreachable(error: Refusal, databaseUrl: string | undefined): string {
-  const server = databaseUrl === undefined ? 'The embedded database' : `The database at ${hostsOf(databaseUrl)}`;
+function explainUnreachable(error: Refusal, database: ConfiguredDatabase, isOwner: boolean): string {
+  const server = database.url === undefined ? 'The embedded database' : `The database ${placeOf(database)}`;
   const why = isNativeError(error.cause) ? error.cause.message : error.message;
   const code = String((error.cause as NodeJS.ErrnoException | undefined)?.code);
   if (why === NO_TLS) {
@@ -52,8 +56,11 @@ function explainUnreachable(error: Refusal, databaseUrl: string | undefined): st
     );
   }
   const advice =
-    databaseUrl === undefined
-      ? 'Look into server.log in DATA_DIR.'
-      : 'Check DATABASE_URL and that the server runs; without DATABASE_URL the embedded database is used.';
+    database.url === undefined
+      ? `Look into server.log in ${folderOf(database)}.`
+      : `Check ${settingOf(database, isOwner)} and that the server runs${orEmbedded(database)}.`;
   return `${server} cannot be reached: ${why}. ${advice}`;
 }
+
+const orEmbedded = ({ cell }: ConfiguredDatabase) =>
+  cell === undefined ? '; without DATABASE_URL the embedded database is used' : '';

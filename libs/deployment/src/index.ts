@@ -1,5 +1,6 @@
 export { migrateDeployment, missingMigrations, planDeployment, type SchemaSettings } from './migrate-deployment.js';
 export * from './open-deployment.js';
+export { needsOwnConnection } from './needs-own-connection.js';
 export { explainFailure } from './explain-failure.js';
 export { RELEASE } from './release.js';
 export { isOperatorError } from './operator-errors.js';
@@ -13,6 +14,7 @@ export { CellsDirectory, HomeOrCopies } from './cells/cells-directory.js';
 export { addressOf } from './cells/directory-copies.js';
 export { ensureEmbeddedCells } from './cells/ensure-embedded-cells.js';
 export type { OtherCells } from './cells/other-cells.js';
+export { type CellSchema, migrateCells, planCells } from './cells/migrate-cells.js';
 export { accountCodes, type Places, reserveKnownCode, untilOpen } from './cells/places.js';
 export { sumOfWork } from './cells/sum-of-work.js';
 export { VerificationOverCells } from './cells/verify-over-cells.js';

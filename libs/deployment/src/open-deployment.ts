@@ -4,7 +4,6 @@ import {
   applicationNameOf,
   type ConnectionOptions,
   Database,
-  DatabaseError,
   EMBEDDED_LOGIN,
   EMBEDDED_OPERATOR_LOGIN,
   ensureEmbeddedLogins,
@@ -13,13 +12,15 @@ import {
   PROVISIONING_ROLE,
   type ReplicaOptions,
   SCHEMA,
-  SQLSTATE,
 } from '@banking/postgres';
 import { attachEmbeddedServer } from '@banking/embedded-postgres';
 import { type CellConfig, connectionTo, HOME_CELL } from '@banking/process';
 import { checkCell } from './cells/cell-identity.js';
+import { settingOf } from './configured-database.js';
 import { DeploymentError } from './deployment-error.js';
 import { explainFailure } from './explain-failure.js';
+import { explainLogin } from './explain-login.js';
+import { needsOwnConnection } from './needs-own-connection.js';
 import { checkServedMode, type DeploymentMode } from './deployment-mode.js';
 import { loadReference, refreshStatistics } from '@banking/operations';
 import { migrateDeployment, missingMigrations } from './migrate-deployment.js';
@@ -90,7 +91,7 @@ export async function openDeployment(settings: DeploymentSettings): Promise<Depl
       isPooled,
       role: APP_ROLE,
       schema: SCHEMA,
-      applicationName: applicationNameOf(RELEASE),
+      applicationName: applicationNameOf(RELEASE, cellName !== undefined),
       // A service must not serve a workspace that is in another cell. An operator may read what a cell still has.
       ...(isService && cellName !== undefined && { scopeFunction: 'require_open_workspaces' }),
       ...(isService && !isSandbox && { forbiddenRoles: [OWNER_ROLE, PROVISIONING_ROLE] }),
@@ -120,7 +121,7 @@ export async function openDeployment(settings: DeploymentSettings): Promise<Depl
   } catch (error) {
     await database?.end();
     await embedded?.detach();
-    throw explainFailure(error, databaseUrl);
+    throw explainFailure(error, { url: databaseUrl, cell: cellName });
   }
 }
 
@@ -138,26 +139,20 @@ function replicaOf({ replicaUrl, log, warn }: DeploymentSettings): ReplicaOption
 /** Uses a login of its own on the embedded server, and elsewhere the login that migrates: it may have more rights than the service. */
 async function openAsProvisioning(
   connection: ConnectionOptions,
-  { databaseUrl, ownerUrl, isPooled, nameStatements }: DeploymentSettings,
+  { databaseUrl, ownerUrl, isPooled, nameStatements, cell, cells }: DeploymentSettings,
 ): Promise<Database> {
-  if (isPooled && ownerUrl === undefined) throw needsOwnConnection('Users and workspaces are changed as another role.');
+  if (isPooled && ownerUrl === undefined) {
+    throw needsOwnConnection('Users and workspaces are changed as another role.', cell);
+  }
   const external = ownerUrl === undefined ? connection : connectionTo(ownerUrl);
   return Database.open({
     connection: databaseUrl === undefined ? { ...connection, user: EMBEDDED_OPERATOR_LOGIN } : external,
     role: PROVISIONING_ROLE,
     schema: SCHEMA,
-    applicationName: applicationNameOf(RELEASE),
+    applicationName: applicationNameOf(RELEASE, (cell ?? cells) !== undefined),
     poolSize: 1,
     ...(nameStatements !== undefined && { nameStatements }),
   });
-}
-
-/** For work that a session of its own does, which a pooler in transaction mode does not give. @param why a sentence */
-export function needsOwnConnection(why: string): DeploymentError {
-  return new DeploymentError(
-    `${why} That needs a connection without a pooler. Set DATABASE_OWNER_URL to the address of the PostgreSQL server itself, with a ` +
-      'login that has the right.',
-  );
 }
 
 interface Connected {
@@ -179,35 +174,26 @@ async function connect({ databaseUrl, dataDir, warn, cells, cell }: DeploymentSe
 async function bringUpToDate(
   connection: ConnectionOptions,
   prepare: boolean,
-  { databaseUrl, ownerUrl, isPooled, isSandbox, isSandboxStated, log }: DeploymentSettings,
+  { databaseUrl, ownerUrl, isPooled, isSandbox, isSandboxStated, log, cell }: DeploymentSettings,
 ): Promise<void> {
   const owner = ownerUrl === undefined ? connection : connectionTo(ownerUrl);
+  const explain = (error: unknown): never => {
+    const explained = explainFailure(error, { url: ownerUrl ?? databaseUrl, cell }, ownerUrl !== undefined);
+    if (cell === undefined || !(explained instanceof MigrationError)) throw explained;
+    throw new DeploymentError(`The cell "${cell}": ${explained.message}`, { cause: explained });
+  };
   const schema = { connection: owner, isSandbox, isSandboxStated, log };
-  const pending = await missingMigrations(schema);
+  const pending = await missingMigrations(schema).catch(explain);
   if (pending.length === 0) return;
+  const database = cell === undefined ? 'The database' : `The database of the cell "${cell}"`;
   if (!prepare) {
     throw new DeploymentError(
-      `The database lacks ${pending.join(', ')}. Run banking migrate or start the service first, or check DATA_DIR and DATABASE_URL.`,
+      `${database} lacks ${pending.join(', ')}. Run banking migrate or start the service first, or check DATA_DIR and ` +
+        `${settingOf({ cell })}.`,
     );
   }
-  if (isPooled && ownerUrl === undefined) throw needsOwnConnection(`The database lacks ${pending.join(', ')}.`);
+  if (isPooled && ownerUrl === undefined) throw needsOwnConnection(`${database} lacks ${pending.join(', ')}.`, cell);
   const work = migrateDeployment(schema);
-  await (databaseUrl !== undefined && ownerUrl === undefined ? work.catch(explainLogin(pending)) : work);
-}
-
-/** Names the setting for the login that migrates: the login that serves is not meant to. */
-function explainLogin(pending: readonly string[]): (error: unknown) => never {
-  return (error) => {
-    const { cause } = error as { cause?: unknown };
-    const isNotAllowed =
-      error instanceof MigrationError &&
-      cause instanceof DatabaseError &&
-      cause.code === SQLSTATE.insufficientPrivilege;
-    if (!isNotAllowed) throw error;
-    throw new DeploymentError(
-      `The database lacks ${pending.join(', ')}, and the login of DATABASE_URL may not migrate. ` +
-        `Set DATABASE_OWNER_URL to a login that may; in a sandbox, this one may be such a login. ${error.message}`,
-      { cause: error },
-    );
-  };
+  const isServing = databaseUrl !== undefined && ownerUrl === undefined;
+  await (isServing ? work.catch(explainLogin(pending, cell)) : work).catch(explain);
 }

@@ -26,7 +26,7 @@ export type { CallBatchMessage, ConnectionMessage, PipelineMessage, RetryMessage
 export { migrate, MigrationError, pendingMigrations, planMigrations, type MigrationPlan } from './migrate.js';
 export { requireSupport } from './applied-migrations.js';
 export { readMigrations } from './migration-files.js';
-export { describeProcesses, olderThan } from './older-processes.js';
+export { describeProcesses, olderThan, readProcessesWithoutCells } from './older-processes.js';
 export { applicationNameOf, isAtLeast } from './release.js';
 export { readTable } from './read-table.js';
 export { type AdminSession, quoteName, withAdminSession } from './admin-session.js';

@@ -1,6 +1,7 @@
 import type { Client } from 'pg';
 import { MigrationError, type Migration } from './migration-files.js';
-import { isAtLeast, releaseOfProcess, type Release } from './release.js';
+import type { AdminSession } from './admin-session.js';
+import { isAtLeast, knowsCells, releaseOfProcess, type Release } from './release.js';
 
 /** Connections of processes of one release. */
 export interface ConnectedProcesses {
@@ -9,24 +10,40 @@ export interface ConnectedProcesses {
   readonly connections: number;
 }
 
+/** Behind a pooler, a connection shows the name of its last user. */
+const CONNECTED = `
+  select application_name as application, count(*)::int as connections
+    from pg_stat_activity
+   where datname = current_database() and pid <> pg_backend_pid()
+   group by application_name
+   order by application_name`;
+
+interface ConnectedRow {
+  readonly application: string;
+  readonly connections: number;
+}
+
 /** The releases whose processes are connected to this database. Every login may read the names of connections. */
 export async function readConnectedProcesses(client: Client): Promise<ConnectedProcesses[]> {
-  const { rows } = await client.query<{ application: string; connections: number }>(
-    `select application_name as application, count(*)::int as connections
-       from pg_stat_activity
-      where datname = current_database() and pid <> pg_backend_pid()
-      group by application_name
-      order by application_name`,
-  );
-  return rows.flatMap(({ application, connections }) => {
+  const { rows } = await client.query<ConnectedRow>(CONNECTED);
+  return processesIn(rows);
+}
+
+function processesIn(rows: readonly ConnectedRow[], isWanted: (application: string) => boolean = () => true) {
+  return rows.flatMap(({ application, connections }): ConnectedProcesses[] => {
     const release = releaseOfProcess(application);
-    return release === undefined ? [] : [{ release, connections }];
+    return release === undefined || !isWanted(application) ? [] : [{ release, connections }];
   });
 }
 
 /** Those that cannot use the schema after a migration. */
 export function olderThan(processes: readonly ConnectedProcesses[], since: Release): ConnectedProcesses[] {
   return processes.filter(({ release }) => !isAtLeast(release, since));
+}
+
+/** The connections to this database of processes that do not know that the deployment has several databases. */
+export async function readProcessesWithoutCells(session: AdminSession): Promise<ConnectedProcesses[]> {
+  return processesIn(await session.query(CONNECTED), (application) => !knowsCells(application));
 }
 
 /** For messages: `release 1.1.0 (2 connections)`. */

@@ -3,7 +3,8 @@ export type Release = string;
 
 const RELEASE = /^(\d+)\.(\d+)\.(\d+)(?:[-+].*)?$/;
 const NAME = 'banking';
-const PROCESS = new RegExp(`^${NAME}(?: (\\S+))?$`);
+const OF_CELLS = ' cells';
+const PROCESS = new RegExp(`^${NAME}(?: (\\S+?))?(${OF_CELLS})?$`);
 
 /** Whether a release is at least another. False for a text that names no release, so that an unknown program counts as older. */
 export function isAtLeast(release: Release | undefined, least: Release): boolean {
@@ -13,8 +14,16 @@ export function isAtLeast(release: Release | undefined, least: Release): boolean
   return at === -1 || numbers[at]! > others[at]!;
 }
 
-/** The name of the connections of a process in pg_stat_activity. A contract migration reads it to find older processes. */
-export const applicationNameOf = (release: Release): string => `${NAME} ${release}`;
+/**
+ * The name of the connections of a process in pg_stat_activity. A contract migration reads it to find older processes.
+ *
+ * @param knowsCells whether the process knows that the deployment has several databases
+ */
+export const applicationNameOf = (release: Release, knowsCells = false): string =>
+  `${NAME} ${release}${knowsCells ? OF_CELLS : ''}`;
+
+/** Whether the connections are those of a process that knows several databases. */
+export const knowsCells = (applicationName: string): boolean => PROCESS.exec(applicationName)?.[2] !== undefined;
 
 /**
  * The release of the process of a connection: undefined for other programs, and for our short connections of a migration. An empty

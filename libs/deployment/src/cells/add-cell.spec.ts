@@ -3,7 +3,7 @@ import { reasonOf } from '@banking/postgres/testing';
 import { migrateDeployment } from '../migrate-deployment.js';
 import { openDeployment } from '../open-deployment.js';
 import { type CellServer, cellServer } from '../testing/cell-server.js';
-import { settingsOf } from './cells.js';
+import { Cells, settingsOf } from './cells.js';
 import { CELLS_MAX, firstAbove } from './step-sequences.js';
 
 let server: CellServer;
@@ -158,6 +158,18 @@ describe('a cell', () => {
 describe('a process', () => {
   const start = async (settings: Parameters<typeof openDeployment>[0]) => (await openDeployment(settings)).close();
   const cellOf = (name: string) => server.settings.cells.find((cell) => cell.name === name)!;
+
+  it('closes every database if it cannot be set up for one of them', async () => {
+    const make = (_: unknown, { name }: { readonly name: string }) => {
+      if (name === 'c') throw new Error('not set up');
+      return {};
+    };
+
+    await expect(Cells.open(server.settings, make)).rejects.toThrow('not set up');
+
+    const left = `select application_name as value from pg_stat_activity where application_name like 'banking %'`;
+    await eventually(() => column('home', left), []);
+  });
 
   it('serves a cell that is configured by its name', async () => {
     await start(server.settings);

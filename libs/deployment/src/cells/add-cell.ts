@@ -1,16 +1,20 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import {
   type AdminSession,
   type ConnectionOptions,
   DatabaseError,
+  describeProcesses,
   OWNER_ROLE,
+  readProcessesWithoutCells,
   SCHEMA,
   SQLSTATE,
+  withAdminSession,
 } from '@banking/postgres';
 import { VERSIONS_OF_CELL } from '@banking/operations';
 import { HOME_CELL } from '@banking/process';
 import { DeploymentError } from '../deployment-error.js';
 import type { DeploymentMode } from '../deployment-mode.js';
-import { migrateDeployment } from '../migrate-deployment.js';
+import { migrateDeployment, missingMigrations } from '../migrate-deployment.js';
 import { copyDirectory, publishDirectory, withBoth } from './directory-copies.js';
 import { CELLS_MAX, lastValues, stepSequences } from './step-sequences.js';
 
@@ -41,9 +45,11 @@ interface FromHome {
 export async function addCell(settings: NewCell): Promise<number> {
   const { name, home, cell, homeAddress, log, ...mode } = settings;
   const { isSandbox, isSandboxStated } = mode;
-  await migrateDeployment({ connection: home, isSandbox, isSandboxStated, log });
+  await refuseBeforeOthers(home, mode);
   await migrateDeployment({ connection: cell, isSandbox, isSandboxStated, log });
+  await migrateDeployment({ connection: home, isSandbox, isSandboxStated, log });
   return withBoth(home, cell, async (atHome, inCell) => {
+    await lockCells(atHome, log);
     const taken = await explained('home', async () => {
       const prepared = await prepareHome(atHome, name);
       await publishDirectory(atHome);
@@ -53,6 +59,35 @@ export async function addCell(settings: NewCell): Promise<number> {
     await explained(name, () => copyDirectory(atHome, inCell, { cellName: name, homeAddress }));
     return taken.number;
   });
+}
+
+/** Home is migrated after every cell. @throws DeploymentError if it has other cells and lacks a migration */
+async function refuseBeforeOthers(home: ConnectionOptions, mode: DeploymentMode): Promise<void> {
+  const missing = await missingMigrations({ connection: home, ...mode });
+  if (missing.length === 0) return;
+  const hasCells = await withAdminSession(home, async (session) => {
+    const [known] = await session.query<{ exists: boolean }>(
+      `select to_regclass('${SCHEMA}.cell') is not null as exists`,
+    );
+    if (known?.exists !== true) return false;
+    return (await session.query(`select from ${SCHEMA}.cell where number <> 0`)).length > 0;
+  });
+  if (hasCells)
+    throw new DeploymentError(`Home lacks ${missing.join(', ')}. Run banking migrate first, for every cell.`);
+}
+
+const LOCK_POLL_MS = 100;
+
+/** Until the end of the session, no other process prepares home or a cell. It polls, as a lock has a time limit. */
+async function lockCells(home: AdminSession, log: NewCell['log']): Promise<void> {
+  for (let isWaiting = false; ; isWaiting = true) {
+    const [lock] = await home.query<{ isLocked: boolean }>(
+      `select pg_try_advisory_lock(hashtextextended('banking cells', 0)) as "isLocked"`,
+    );
+    if (lock?.isLocked) return;
+    if (!isWaiting) log?.('waiting for another process that adds a cell');
+    await pause(LOCK_POLL_MS);
+  }
 }
 
 function prepareHome(home: AdminSession, name: string): Promise<FromHome> {
@@ -105,16 +140,34 @@ function prepareCell(cell: AdminSession, name: string, { number, floors, cursorK
   });
 }
 
-/** @throws DeploymentError if the database is another cell */
+/** @throws DeploymentError if the database is another cell, or as `refuseProcessesWithoutCells` does */
 async function setIdentity(session: AdminSession, number: number, name: string): Promise<void> {
-  await session.query('insert into cell_identity (number, name) values ($1, $2) on conflict do nothing', [
-    number,
-    name,
-  ]);
-  const [stored] = await session.query<{ number: number; name: string }>('select number, name from cell_identity');
+  const read = () => session.query<{ number: number; name: string }>('select number, name from cell_identity');
+  if ((await read()).length === 0) {
+    await refuseProcessesWithoutCells(session);
+    await session.query('insert into cell_identity (number, name) values ($1, $2)', [number, name]);
+  }
+  const [stored] = await read();
   if (stored?.number === number && stored.name === name) return;
   throw new DeploymentError(
     `The database is the cell "${stored?.name}" already, not "${name}". Correct the configuration.`,
+  );
+}
+
+/**
+ * Before a database becomes a cell. A process that does not know of cells would serve workspaces of other cells as empty, also those that
+ * are moved later. It connects before it reads `cell_identity`, so it is either seen here, or waits and then reads that this is a cell.
+ * Behind a pooler in transaction mode, a connection shows the name of its last user only: a process may be missed.
+ *
+ * @throws DeploymentError
+ */
+async function refuseProcessesWithoutCells(session: AdminSession): Promise<void> {
+  await session.query('lock table cell_identity in access exclusive mode');
+  const connected = await readProcessesWithoutCells(session);
+  if (connected.length === 0) return;
+  throw new DeploymentError(
+    'Processes without CELLS_FILE or CELLS are connected, and would serve workspaces of other databases as empty: ' +
+      `${describeProcesses(connected)}. Stop them, run this again, and start them with CELLS_FILE.`,
   );
 }
 

@@ -19,8 +19,12 @@ export class HomeOrCopies<T> {
     this.answeredAtMs = nowMs();
   }
 
-  /** @param read changes nothing. @throws Refusal `unavailable` if neither home nor a copy answers, or home has been away for too long */
-  async read<R>(read: (source: T) => Promise<R>): Promise<R> {
+  /**
+   * @param read changes nothing
+   * @param isKnown whether the result of a copy is used. Default: always
+   * @throws Refusal `unavailable` if neither home nor a copy answers, or home has been away for too long
+   */
+  async read<R>(read: (source: T) => Promise<R>, isKnown: (result: R) => boolean = () => true): Promise<R> {
     if (this.nowMs() >= this.awayUntilMs) {
       try {
         const result = await read(this.home);
@@ -35,7 +39,8 @@ export class HomeOrCopies<T> {
     if (this.areCopiesValid) {
       for (const copy of this.copies()) {
         try {
-          return await read(copy);
+          const result = await read(copy);
+          if (isKnown(result)) return result;
         } catch (error) {
           if (!isUnavailable(error)) throw error;
         }
@@ -61,8 +66,12 @@ export class CellsDirectory extends Directory {
     super();
   }
 
+  /** A subject that a copy does not know may be that of a new user, which home alone can bind. */
   userOf(subject: Subject): Promise<DirectoryUser | undefined> {
-    return this.directories.read((directory) => directory.userOf(subject));
+    return this.directories.read(
+      (directory) => directory.userOf(subject),
+      (user) => user !== undefined,
+    );
   }
 }
 

@@ -4,6 +4,7 @@ import { bind, type Database, sqlStatement } from '@banking/postgres';
 import { type CellConfig, HOME_CELL } from '@banking/process';
 import { DeploymentError } from '../deployment-error.js';
 import { type Deployment, type DeploymentSettings, openDeployment } from '../open-deployment.js';
+import { migrateCellsFirst } from './migrate-cells.js';
 import { OtherCells, type PayeeCell } from './other-cells.js';
 import { Places } from './places.js';
 
@@ -73,9 +74,10 @@ export class Cells<T extends CellUse> {
 
   /**
    * @param make called once for each cell, when it is open
-   * @throws what `openDeployment` throws for home, and for a cell whose configuration is wrong
+   * @throws what `openDeployment` throws for home, and for a cell whose configuration is wrong. @throws as `migrateCellsFirst` does
    */
   static async open<T extends CellUse>(settings: CellsSettings, make: MakeUse<T>): Promise<Cells<T>> {
+    await migrateCellsFirst(settings);
     const home = await openDeployment(settings);
     let cells: Cells<T> | undefined;
     try {
@@ -160,7 +162,13 @@ export class Cells<T extends CellUse> {
     if (config === undefined) throw new Error(`the cell ${entry.name} is not configured`);
     const deployment = await openDeployment(settingsOf(this.settings, config));
     if (this.isClosed) return deployment.close();
-    this.makeUse(entry, deployment);
+    try {
+      this.makeUse(entry, deployment);
+    } catch (error) {
+      Object.assign(entry, { deployment: undefined, arrivals: undefined });
+      await deployment.close();
+      throw error;
+    }
   }
 
   private makeUse(entry: Entry<T>, deployment: Deployment): void {

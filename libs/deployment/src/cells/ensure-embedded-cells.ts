@@ -1,7 +1,9 @@
 import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-postgres';
+import { HOME_CELL } from '@banking/process';
 import { addCell } from './add-cell.js';
 import type { CellsSettings } from './cells.js';
 import { addressOf } from './directory-copies.js';
+import { type CellSchema, migrateCells } from './migrate-cells.js';
 
 /**
  * Makes the embedded databases of CELLS cells, those that are none yet. Other databases are left to `banking cell add`.
@@ -22,9 +24,14 @@ export async function ensureEmbeddedCells(settings: CellsSettings): Promise<() =
   };
   try {
     const home = await attach(dataDir);
+    const mode = { isSandbox, isSandboxStated, log };
+    const schemas: CellSchema[] = [];
     for (const { name, dataDir: folder } of cells) {
-      const cell = await attach(folder);
-      await addCell({ name, home, cell, homeAddress: addressOf(home), isSandbox, isSandboxStated, log });
+      schemas.push({ name, url: undefined, connection: await attach(folder), ...mode });
+    }
+    await migrateCells([...schemas, { name: HOME_CELL, url: undefined, connection: home, ...mode }]);
+    for (const { name, connection: cell } of schemas) {
+      await addCell({ name, home, cell, homeAddress: addressOf(home), ...mode });
     }
     return detach;
   } catch (error) {
