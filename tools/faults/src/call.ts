@@ -22,7 +22,7 @@ export interface Received {
 
 export interface CallOptions {
   readonly api: number;
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PATCH';
   readonly path: string;
   readonly workspaceId: number;
   readonly key?: string;

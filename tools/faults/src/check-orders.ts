@@ -34,7 +34,8 @@ export type CheckName =
   | 'upstream'
   | 'growth'
   | 'starvation'
-  | 'ids';
+  | 'ids'
+  | 'crossings';
 
 /** Compares what the clients know with the final state of the database. */
 export function checkOrders(operations: readonly Operation[], books: BooksState): Violation[] {

@@ -33,11 +33,11 @@ export async function settle({ cluster, tally, onProgress }: RunContext, since: 
     await sleep(500);
     unsettled = await countUnsettled(cluster.databases, since);
   }
-  if (unsettled > 0) tally.addViolations([{ check: 'payouts', detail: `${unsettled} payouts are not settled` }]);
+  if (unsettled > 0) tally.addViolations([{ check: 'payouts', detail: `${unsettled} payouts or payments between cells are not settled` }]);
 }
 
 /** Compares the orders of one scenario with what its clients know. */
-export async function compareWithLog(context: RunContext, { owned = [], feeOf }: Finish): Promise<void> {
+export async function compareWithLog(context: RunContext, { owned = [], feeOf, check }: Finish): Promise<void> {
   const { cluster, log, tally, prefix, onProgress } = context;
   onProgress('comparing the client log with the database');
   const books = await readBooks(cluster.databases, prefix);
@@ -48,6 +48,7 @@ export async function compareWithLog(context: RunContext, { owned = [], feeOf }:
     ...checkOwnedBalances(funded, operations, books, feeOf ?? (() => minorUnits(0n))),
     ...checkReads(log.events.filter((event) => event.event === 'read')),
     ...checkPayouts(books),
+    ...((await check?.(operations, books)) ?? []),
   ]);
 }
 

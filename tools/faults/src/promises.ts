@@ -2,6 +2,7 @@ import type { CheckName } from './check-orders.js';
 import type { Figures, Scenario } from './scenario.js';
 import { loadScenario } from './scenarios/load-scenario.js';
 import { cellAway, homeAway } from './scenarios/cell-away.js';
+import { crossingCrash } from './scenarios/crossing-crash.js';
 import { clockJumps } from './scenarios/clock-jumps.js';
 import { databaseErrors } from './scenarios/database-errors.js';
 import { exhaustedPool } from './scenarios/exhausted-pool.js';
@@ -82,6 +83,7 @@ export const SCENARIOS: readonly Scenario[] = [
   stops,
   cellAway,
   homeAway,
+  crossingCrash,
   loadScenario({
     name: 'connections',
     faults: ['terminate-backend', 'kill-backend', 'outage', 'delay', 'half-open', 'reset', 'reset-at-commit'],
@@ -192,6 +194,10 @@ export const PROMISES: readonly ServicePromise[] = [
     'response-time',
   ]),
   promise('P39', 'The ids of cells are disjoint', 'cell-away', { faults: 12, ids: 2_000 }, ['ids']),
+  promise('P40', 'A payment between cells arrives once or comes back', 'crossing-crash', { kills: 200 }, [
+    ...ALL,
+    'crossings',
+  ]),
   promise('P36', 'The promises hold for half an hour', 'soak', { minutes: 30, faults: 25 }, [...ALL, 'growth']),
 ];
 

@@ -71,7 +71,9 @@ const STRAY_PAYMENTS = `
 
 const BALANCES = `select id::float8 as id, balance::text as balance from account where kind = 'customer'`;
 
-const UNSETTLED = `select count(*)::int as count from payout where status in ('due', 'submitting', 'submitted') and created_at > $1`;
+const UNSETTLED = `
+  select (select count(*) from payout where status in ('due', 'submitting', 'submitted') and created_at > $1)::int
+    + (select count(*) from crossing where status = 'due' and created_at > $1)::int as count`;
 
 type Queried = Pick<DatabaseServer, 'query'>;
 
@@ -88,7 +90,7 @@ export async function readBooks(databases: readonly Queried[], prefix: string): 
   };
 }
 
-/** The payouts since a time that are not finished. */
+/** The payouts, and the payments to other cells, since a time that are not finished. */
 export async function countUnsettled(databases: readonly Queried[], since: Date): Promise<number> {
   const counts = await readEach<{ count: number }>(databases, UNSETTLED, [since]);
   return counts.reduce((sum, { count }) => sum + count, 0);

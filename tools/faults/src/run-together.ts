@@ -17,7 +17,7 @@ interface Begun {
 }
 
 /**
- * Runs the scenarios of the promises one after another on one cluster, each until its figures are reached or its time is over. The final
+ * Runs the scenarios of the promises one after another on one cluster, of the kind that the first of them needs, each until its figures are reached or its time is over. The final
  * state is read once. This is for a short run: a fault of one scenario is followed by the load of the next one.
  *
  * @throws Error if a scenario ends early
@@ -28,7 +28,7 @@ export async function runTogether(options: ScenarioOptions, limitMs: number): Pr
   // A server of root runs as another user, who must pass through to the database.
   await chmod(folder, 0o711);
   const wanted = SCENARIOS.filter(({ name }) => promises.some(({ scenario }) => scenario === name));
-  const cluster = await Cluster.start(folder, onProgress);
+  const cluster = await Cluster.start(folder, onProgress, wanted[0]?.cluster);
   const begun: Begun[] = [];
   try {
     for (const scenario of wanted) begun.push(await begin(scenario, cluster, options, limitMs));

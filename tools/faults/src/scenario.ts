@@ -3,6 +3,7 @@ import type { Violation } from './check-orders.js';
 import type { ClientLog } from './client-log.js';
 import type { Cluster, ClusterOptions } from './cluster.js';
 import type { Operation } from './history.js';
+import type { BooksState } from './read-books.js';
 import type { Random } from './random.js';
 import type { FaultKind } from './schedule.js';
 import type { LoadAccount } from './world.js';
@@ -58,6 +59,8 @@ export interface Finish {
   readonly owned?: readonly Pick<LoadAccount, 'id'>[];
   readonly startedAt: Date;
   readonly feeOf?: (operation: Operation) => MinorUnits;
+  /** What the scenario compares besides, with the orders in the books. */
+  readonly check?: (operations: readonly Operation[], books: BooksState) => Promise<readonly Violation[]>;
 }
 
 /** Counts while a scenario runs, and ends it. */

@@ -1,4 +1,5 @@
 import type { CellOutage } from './cells/cell-outages.js';
+import type { CrossingFault } from './scenarios/crossing-crash.js';
 import type { Random } from './random.js';
 
 /** The kinds of faults of a plan. Those of the connection are injected by the proxy between one process and PostgreSQL. */
@@ -19,6 +20,7 @@ export type FaultKind =
   | PlannedKind
   | `sqlstate-${(typeof SQLSTATES)[number]}`
   | CellOutage
+  | CrossingFault
   | 'sigterm-api'
   | 'lease-expired'
   | 'clock-forward'

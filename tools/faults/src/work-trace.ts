@@ -55,9 +55,9 @@ export class WorkTrace {
     return new WorkTrace(database);
   }
 
-  /** Ends all leases, as time does after 30 seconds. @returns how many there were */
-  async expireLeases(): Promise<number> {
-    return (await this.database.query<{ count: number }>(EXPIRE))[0]?.count ?? 0;
+  /** As `expireLeases`. */
+  expireLeases(): Promise<number> {
+    return expireLeases(this.database);
   }
 
   async countLeased(): Promise<number> {
@@ -85,4 +85,9 @@ export class WorkTrace {
   async remove(): Promise<void> {
     await this.database.query(REMOVE);
   }
+}
+
+/** Ends all leases, as time does after 30 seconds. @returns how many there were */
+export async function expireLeases(database: DatabaseServer): Promise<number> {
+  return (await database.query<{ count: number }>(EXPIRE))[0]?.count ?? 0;
 }

@@ -78,6 +78,11 @@ export class Preparation {
     await this.send({ method: 'POST', path, workspaceId, body: { amount: String(amount) } });
   }
 
+  /** The account takes no payments from then on. */
+  async disable({ workspaceId, id }: LoadAccount): Promise<void> {
+    await this.send({ method: 'PATCH', path: `/accounts/${id}`, workspaceId, body: { status: 'disabled' } });
+  }
+
   async addRecipient(workspaceId: number, { code }: LoadAccount): Promise<number> {
     const body = { accountCode: code, name: 'An account of the load', saved: false };
     return (await this.send<{ id: number }>({ method: 'POST', path: '/recipients/internal', workspaceId, body })).id;

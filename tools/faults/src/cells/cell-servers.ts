@@ -15,7 +15,7 @@ interface CellLinks {
 
 /** The PostgreSQL servers of the further cells, each process behind a proxy of its own to each of them. */
 export class CellServers {
-  private readonly proxies: { readonly cell: CellName; readonly proxy: DatabaseProxy }[] = [];
+  private readonly proxies: { readonly process: string; readonly cell: CellName; readonly proxy: DatabaseProxy }[] = [];
 
   private constructor(
     private readonly folder: string,
@@ -46,12 +46,12 @@ export class CellServers {
 
   /** Connects one process with the further cells. @param home the proxy between it and home */
   async connect(process: string, home: DatabaseProxy): Promise<CellLinks> {
-    this.proxies.push({ cell: 'home', proxy: home });
+    this.proxies.push({ process, cell: 'home', proxy: home });
     const cells: Record<string, object> = {};
     for (const name of FURTHER_CELLS) {
       const server = this.of(name);
       const proxy = await DatabaseProxy.start(server.socket);
-      this.proxies.push({ cell: name, proxy });
+      this.proxies.push({ process, cell: name, proxy });
       const { user, database } = server.login;
       cells[name] = {
         url: `postgres://${user}@127.0.0.1:${proxy.port}/${database}`,
@@ -66,6 +66,13 @@ export class CellServers {
   /** The proxies between all processes and a cell. */
   proxiesTo(cell: CellName): readonly DatabaseProxy[] {
     return this.proxies.filter((one) => one.cell === cell).map(({ proxy }) => proxy);
+  }
+
+  /** The proxy between a process and a cell. */
+  proxyOf(process: string, cell: CellName): DatabaseProxy {
+    const link = this.proxies.find((one) => one.process === process && one.cell === cell);
+    if (link === undefined) throw new Error(`the run has no link between ${process} and ${cell}`);
+    return link.proxy;
   }
 
   /** Ends every fault between the processes and the further cells. */
