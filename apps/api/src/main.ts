@@ -2,7 +2,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { isOperatorError } from '@banking/deployment';
 import { LocalIssuerError } from '@banking/local-issuer';
 import { createLogger, type OperatorServer, runService, type RunningService } from '@banking/process';
-import { logExport, startTracing, type Tracing } from '@banking/telemetry/tracing';
+import { flushMs, logExport, startTracing, type Tracing } from '@banking/telemetry/tracing';
 import type { Implementation } from './banking.module.js';
 import { type ApiConfig, readConfig } from './config.js';
 import { createApp } from './create-app.js';
@@ -17,9 +17,6 @@ import { USAGE } from './usage.js';
 const ANNOUNCE_MS = 2_000;
 /** Requests that arrive in that time still have the whole time of a handler. */
 const STOP_WITHIN_MS = ANNOUNCE_MS + HANDLER_TIMEOUT_MS + 1_000;
-
-/** How long a stop waits for the spans of the last requests to be sent. */
-const FLUSH_MS = 2_000;
 
 const draining = new Draining();
 let log = createLogger({ logLevel: 'info', logPretty: false });
@@ -42,11 +39,11 @@ async function start(): Promise<RunningService> {
     await app?.close();
     await metrics?.close();
     await implementation.close();
-    await tracing?.close(FLUSH_MS);
+    await tracing?.close(flushMs());
     throw error;
   }
   if (!draining.begun) console.log(readyLine(config, await app.getUrl(), implementation));
-  return { stop: (signal) => stop({ app, metrics, implementation, tracing }, signal) };
+  return { stop: (signal, leftMs) => stop({ app, metrics, implementation, tracing }, signal, leftMs) };
 }
 
 interface Started {
@@ -56,15 +53,16 @@ interface Started {
   readonly tracing: Tracing | undefined;
 }
 
-async function stop({ app, metrics, implementation, tracing }: Started, signal: NodeJS.Signals): Promise<void> {
-  const begunAtMs = performance.now();
+async function stop(
+  { app, metrics, implementation, tracing }: Started,
+  signal: NodeJS.Signals,
+  leftMs: () => number,
+): Promise<void> {
   if (signal === 'SIGTERM') await new Promise((resolve) => setTimeout(resolve, ANNOUNCE_MS));
   await app.close();
   await metrics?.close();
   await implementation.close();
-  const leftMs = STOP_WITHIN_MS - (performance.now() - begunAtMs);
-  // A collector that cannot be reached does not turn the stop into a failure.
-  await tracing?.close(Math.max(0, Math.min(FLUSH_MS, leftMs - 500)));
+  await tracing?.close(flushMs(leftMs()));
 }
 
 function readyLine({ docs, tokens, deployment }: ApiConfig, url: string, { place }: Implementation): string {

@@ -1,7 +1,7 @@
 import { isOperatorError } from '@banking/deployment';
 import type { PayoutStop } from '@banking/operations';
 import { ConfigError, createLogger, ExpiringCache, runService, type RunningService } from '@banking/process';
-import { logExport, startTracing } from '@banking/telemetry/tracing';
+import { flushMs, logExport, startTracing } from '@banking/telemetry/tracing';
 import { readConfig } from './config.js';
 import { type HealthSource, readiness, serveHealth } from './health-server.js';
 import { LastVerification } from './last-verification.js';
@@ -10,8 +10,6 @@ import { openWorkers } from './open-workers.js';
 import { USAGE } from './usage.js';
 
 const STOP_WITHIN_MS = 15_000;
-/** How long a stop waits for the spans of the last work to be sent. */
-const FLUSH_MS = 2_000;
 /** How long the health server reuses the state of payouts. */
 const STOP_TTL_MS = 1_000;
 
@@ -43,12 +41,12 @@ async function start(): Promise<RunningService> {
   const ports = { ...(health && { healthPort: health.port }), ...(metrics && { metricsPort: metrics.port }) };
   log.info({ sandbox: settings.isSandbox, ...ports }, 'working');
   return {
-    async stop() {
+    async stop(_signal, leftMs) {
       await workers.stop();
       await health?.close();
       await metrics?.close();
       verification.close();
-      await tracing?.close(FLUSH_MS);
+      await tracing?.close(flushMs(leftMs()));
     },
   };
 }

@@ -133,6 +133,7 @@ function replicaOf({ replicaUrl, log, warn }: DeploymentSettings): ReplicaOption
       if (isUsed) log?.('Lists and statements are read from the replica.');
       else warn?.(`Lists and statements are read from the primary: ${reason}`);
     },
+    onRejected: (reason) => warn?.(`The replica rejected a read, which the primary has served: ${reason}`),
   };
 }
 

@@ -35,12 +35,17 @@ export const REPLICA_STATE = `
                   from pg_control_checkpoint() c, pg_control_recovery() r))
    from pg_database d where d.datname = current_database())`;
 
-/** Why the reads of this primary cannot be sent to the server, or undefined. */
+/** Why the reads of this primary can never be sent to the server, or undefined. */
 export function mistakeInReplica(state: ReplicaState, primary: ClusterIdentity): string | undefined {
-  if (!state.isReplica) return 'The server is no replica: it was never one, or it was promoted.';
   if (state.system !== primary.system) return 'The replica is one of another cluster.';
   if (state.database !== primary.database)
     return 'The replica is of the right cluster, and the URL names another database.';
+  return undefined;
+}
+
+/** Why the reads of this primary cannot be sent to the server at the moment, or undefined. Another host may be able to take them. */
+export function replicaUnavailable(state: ReplicaState, primary: ClusterIdentity): string | undefined {
+  if (!state.isReplica) return 'The server is no replica: it was never one, or it was promoted.';
   if (state.timeline !== primary.timeline) {
     return 'The replica has not confirmed the timeline of the primary yet: it follows another server, or its next restartpoint is due.';
   }

@@ -1,18 +1,32 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { BatchedCalls } from './batched-calls.js';
+import { isUnavailable, sqlstateOf } from './failures.js';
 import { ReplicaConnection, type OpenReplica } from './replica-connection.js';
 import { readIdentity, type ClusterIdentity } from './replica-identity.js';
 import type { ConnectionOptions } from './hosts.js';
 import type { BindScope, RlsScope } from './rls-scope.js';
 import type { PoolOptions } from './session-pool.js';
 import type { BoundStatement } from './sql-statement.js';
-import { isShownByPrimary, positionOf, readPosition, readsAfter, readsOf, type WalPosition } from './wal-position.js';
+import { SQLSTATE } from './sqlstate.js';
+import {
+  checkPosition,
+  hasReached,
+  isShownByPrimary,
+  positionOf,
+  readPosition,
+  readsAfter,
+  type ReadsAfter,
+  readsOf,
+  type WalPosition,
+} from './wal-position.js';
 
 /** A streaming replica for reads. */
 export interface ReplicaOptions {
   readonly connection: ConnectionOptions;
   /** Called when reads move to the replica, or back to the primary with the reason. */
   readonly onChange?: ((isUsed: boolean, reason?: string) => void) | undefined;
+  /** Called when the replica rejected reads that the primary then served: once for each reason. */
+  readonly onRejected?: ((reason: string) => void) | undefined;
   /** The time in milliseconds, for specs. Default: of this process. */
   readonly nowMs?: () => number;
 }
@@ -24,12 +38,14 @@ export interface Primary {
 
 /** The delays before the tries of a read on a replica that is behind, and of the comparison with the primary: 18 ms in all. */
 const DELAYS_MS = [0, 2, 4, 12] as const;
-/** For how long the primary reads without a try after a replica was behind for all of them, or failed. */
+/** For how long the primary reads without a try after a replica was behind for all of them, or too slow. */
 const BEHIND_MS = 1_000;
 /** For how long a replica is behind before that is reported. */
 const BEHIND_REPORT_MS = 10_000;
 /** Limits on the replica: the primary reads after them, and the caller waits for both. */
 const LIMITS = { acquireTimeoutMs: 1_000, statementTimeoutMs: 1_000, lockTimeoutMs: 200 };
+/** Time limits of the replica. */
+const SLOW: ReadonlySet<string> = new Set([SQLSTATE.queryCanceled, SQLSTATE.lockNotAvailable]);
 /** Positions are the same for all callers, so that one statement serves as many as wait. */
 const CALLERS_MAX = 10_000;
 
@@ -45,6 +61,7 @@ export class ReplicaReads {
   private behindUntilMs = -Infinity;
   private behindSinceMs: number | undefined;
   private reported: 'used' | 'away' | 'behind' | undefined;
+  private readonly rejections = new Set<string>();
 
   constructor(
     pool: Omit<PoolOptions, 'connection'>,
@@ -89,18 +106,40 @@ export class ReplicaReads {
   ): Promise<readonly Record<string, unknown>[][] | undefined> {
     const replica = this.replica.current();
     if (replica === undefined || this.nowMs() < this.behindUntilMs) return undefined;
+    const position = await this.positionNow();
+    if (position === undefined) return undefined;
     try {
-      const position = await this.positions.call(undefined);
       if (position.timeline !== replica.identity.timeline) {
         this.replica.leave(replica, 'the primary has changed its timeline, as after a failover');
         return undefined;
       }
       return await this.readAfter(replica, position, [this.bindScope(scope), ...bound]);
-    } catch {
-      // The primary reads, and reports an error that is not one of the replica. A slow replica would delay the next list as well.
-      this.noteBehind();
+    } catch (error) {
+      // The primary reads, and reports an error that is not one of the replica.
+      this.noteFailure(replica, error);
       return undefined;
     }
+  }
+
+  /** Undefined if the primary fails, which then reports that to the caller. */
+  private positionNow(): Promise<WalPosition | undefined> {
+    return this.positions.call(undefined).catch(() => undefined);
+  }
+
+  /** A slow replica would delay the next list as well. An error of one caller's statement leaves the replica to the others. */
+  private noteFailure(replica: OpenReplica, error: unknown): void {
+    // A lost connection was reported when it was closed.
+    if (this.replica.current() !== replica) return;
+    const sqlstate = sqlstateOf(error);
+    if (SLOW.has(sqlstate ?? '') || (sqlstate === undefined && isUnavailable(error))) {
+      this.noteBehind();
+      return;
+    }
+    // Not the message, which can contain values of the request.
+    const reason = sqlstate === undefined ? 'an unhandled error' : `SQLSTATE ${sqlstate}`;
+    if (this.rejections.has(reason)) return;
+    this.rejections.add(reason);
+    this.options.onRejected?.(reason);
   }
 
   private async readAfter(
@@ -110,9 +149,9 @@ export class ReplicaReads {
   ): Promise<readonly Record<string, unknown>[][] | undefined> {
     for (const delayMs of DELAYS_MS) {
       if (delayMs > 0) await pause(delayMs);
-      const { isReplica, isCurrent, rows, snapshot } = readsOf(
-        (await this.replica.send(replica, readsAfter(position, bound))).rows,
-      );
+      const result = await this.readOnce(replica, position, bound);
+      if (result === undefined) continue;
+      const { isReplica, isCurrent, rows, snapshot } = result;
       if (!isReplica) {
         this.replica.leave(replica, 'the server is no replica any more: it was promoted');
         return undefined;
@@ -126,13 +165,33 @@ export class ReplicaReads {
     return undefined;
   }
 
+  /**
+   * @returns undefined if the replica rejected the reads because it is behind: it lacks a table, a column or a workspace that the primary
+   *   has
+   */
+  private async readOnce(
+    replica: OpenReplica,
+    position: WalPosition,
+    bound: readonly BoundStatement<unknown>[],
+  ): Promise<ReadsAfter | undefined> {
+    try {
+      return readsOf((await this.replica.send(replica, readsAfter(position, bound))).rows);
+    } catch (error) {
+      const sqlstate = sqlstateOf(error);
+      if (sqlstate === undefined || SLOW.has(sqlstate)) throw error;
+      const { rows } = await this.replica.send(replica, [checkPosition(position)]);
+      if (hasReached(rows)) throw error;
+      return undefined;
+    }
+  }
+
   /** Waits until the primary shows all that the replica has shown, which is usually so at once. */
   private async waitUntilShown(before: WalPosition, seen: Parameters<typeof isShownByPrimary>[2]): Promise<boolean> {
     if (isShownByPrimary(before.snapshot, before.snapshot, seen)) return true;
     for (const delayMs of DELAYS_MS) {
       if (delayMs > 0) await pause(delayMs);
-      const { snapshot } = await this.positions.call(undefined);
-      if (isShownByPrimary(snapshot, before.snapshot, seen)) return true;
+      const now = await this.positionNow();
+      if (now !== undefined && isShownByPrimary(now.snapshot, before.snapshot, seen)) return true;
     }
     return false;
   }

@@ -26,15 +26,10 @@ const NEW_POOL_MS = 2 * 60_000;
 const FIRST_LIFETIME_MS = 3 * 60_000;
 const LIFETIME_MS = 60 * 60_000;
 
-/** A timer may fire before its time by a part of this. */
-const EARLY_TIMER_MS = 5;
-
 /** Connections that are set up, proven and healthy. Each serves one caller at a time. */
 export class SessionPool {
   private readonly pool: Pool;
   private readonly host: CurrentHost;
-  /** How long one host may take to connect and set up, so that the others have their turn within the limit of a caller. */
-  private readonly hostTimeoutMs: number;
   private readonly setUp: (client: ClientBase) => Promise<void>;
   private readonly openedAtMs = Date.now();
   private readonly members = new WeakMap<ClientBase, { session: Session; generation: number; dueAtMs: number }>();
@@ -48,11 +43,11 @@ export class SessionPool {
   /** @throws Error for invalid settings. */
   constructor(private readonly options: PoolOptions) {
     this.host = new CurrentHost(options.connection);
-    this.hostTimeoutMs = Math.ceil(options.acquireTimeoutMs / this.host.count);
-    this.setUp = sessionSetup({ ...options, setupTimeoutMs: this.hostTimeoutMs });
+    // Each host has the whole time, as connect_timeout of libpq: with a part of it, a host that is slow but well would be left.
+    this.setUp = sessionSetup({ ...options, setupTimeoutMs: options.acquireTimeoutMs });
     this.pool = new Pool({
       // `pg-pool` gives the constructor its options, although its types do not declare it.
-      Client: hostClient(this.host, this.hostTimeoutMs) as unknown as new () => ClientBase,
+      Client: hostClient(this.host, options.acquireTimeoutMs) as unknown as new () => ClientBase,
       application_name: options.applicationName,
       max: options.poolSize,
       connectionTimeoutMillis: options.acquireTimeoutMs,
@@ -76,7 +71,7 @@ export class SessionPool {
     if (this.ended !== undefined) throw unavailable('The service is stopping.');
     const beganAtMs = performance.now();
     try {
-      const session = await this.responsiveSession(beganAtMs + this.options.acquireTimeoutMs - EARLY_TIMER_MS);
+      const session = await this.responsiveSession();
       const waitMs = performance.now() - beganAtMs;
       session.begin(waitMs);
       this.publishConnection(waitMs, false);
@@ -93,9 +88,9 @@ export class SessionPool {
     connectionChannel.publish({ waitMs, isRefused });
   }
 
-  private async responsiveSession(dueAtMs: number): Promise<Session> {
+  private async responsiveSession(): Promise<Session> {
     for (;;) {
-      const session = await this.connectToAny(dueAtMs);
+      const session = await this.connectToAny();
       const isSilent = session.lastReceivedAtMs < this.silentSinceMs;
       if (!isSilent && this.members.get(session.client)?.generation === this.generation) return session;
       if (isSilent) session.destroy();
@@ -130,13 +125,15 @@ export class SessionPool {
     return (this.ended ??= this.pool.end());
   }
 
-  /** Tries each host once, beginning with the one that served last. */
-  private async connectToAny(untilMs: number): Promise<Session> {
+  /** Tries each host once, beginning with the one that served last. A caller that waited for a busy pool does not wait again. */
+  private async connectToAny(): Promise<Session> {
     for (let tries = 1; ; tries += 1) {
+      const tried = this.host.connection;
       try {
         return await this.connect();
       } catch (error) {
-        if (tries === this.host.count || !isUnavailable(error) || performance.now() >= untilMs) throw error;
+        const hasNext = tries < this.host.count && this.host.connection !== tried;
+        if (!hasNext || !isUnavailable(error)) throw error;
       }
     }
   }

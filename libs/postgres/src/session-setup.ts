@@ -7,7 +7,13 @@ import {
   type QueryResult,
 } from 'pg';
 import { DatabaseSetupError, READ_ONLY_SERVER } from './failures.js';
-import { mistakeInReplica, REPLICA_STATE, type ClusterIdentity, type ReplicaState } from './replica-identity.js';
+import {
+  mistakeInReplica,
+  REPLICA_STATE,
+  replicaUnavailable,
+  type ClusterIdentity,
+  type ReplicaState,
+} from './replica-identity.js';
 import { loginSettingsSql, missingSettingsSql, setSessionSql, type SettingsOfSessions } from './session-settings.js';
 import { SQLSTATE } from './sqlstate.js';
 
@@ -61,7 +67,8 @@ const PREDEFINED_ROLES = ['pg_write_all_data', 'pg_execute_server_program', 'pg_
  * Through a pooler, it sets nothing, because the next caller of the server's session would have it too. It proves that the session has
  * the settings from its login.
  *
- * @returns the setup. It throws DatabaseSetupError with what to change, and Error when the server accepts no writes.
+ * @returns the setup. It throws DatabaseSetupError with what to change, and Error when the server accepts no writes, or is no replica of
+ * `replicaOf`.
  * @throws Error at once for invalid settings.
  */
 export function sessionSetup(settings: SessionSettings): (client: ClientBase) => Promise<void> {
@@ -88,6 +95,9 @@ export function sessionSetup(settings: SessionSettings): (client: ClientBase) =>
     const mistake =
       mistakeInSettings(state, settings) ?? mistakeInServer(state, settings.replicaOf) ?? mistakeInRole(state);
     if (mistake !== undefined) throw new DatabaseSetupError(mistake);
+    // No mistake of the configuration: the hosts of a replica may include the primary, and may be promoted.
+    const reason = state.replica && settings.replicaOf && replicaUnavailable(state.replica, settings.replicaOf);
+    if (reason) throw new Error(reason);
   };
 }
 

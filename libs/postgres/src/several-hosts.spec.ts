@@ -90,7 +90,6 @@ describe('a database with two hosts', () => {
     const address = await listening(silent);
     const database = await Database.open({
       connection: several(urlOf(first).replace(/:\d+\//, `:${address.port}/`), urlOf(second)),
-      // Half of it belongs to the second.
       ...{ role: APP_ROLE, schema: SCHEMA, poolSize: 1, acquireTimeoutMs: 4_000 },
     });
 
@@ -98,6 +97,43 @@ describe('a database with two hosts', () => {
 
     await database.end();
     silent.close();
+  });
+
+  it('gives each of three hosts its own time to connect', async () => {
+    const silent = createServer(() => undefined);
+    const { port } = await listening(silent);
+    const silentUrl = urlOf(first).replace(/:\d+\//, `:${port}/`);
+    const timeouts = jest.spyOn(globalThis, 'setTimeout');
+
+    const database = await Database.open({
+      connection: several(silentUrl, silentUrl, urlOf(second)),
+      ...{ role: APP_ROLE, schema: SCHEMA, poolSize: 1, acquireTimeoutMs: 3_001 },
+    });
+
+    // Of the pool and of its client, for each host.
+    expect(timeouts.mock.calls.filter(([, ms]) => ms === 3_001).length).toBeGreaterThanOrEqual(6);
+    timeouts.mockRestore();
+    await write(database);
+    await database.end();
+    silent.close();
+  });
+
+  it('does not make a caller wait once for each host while all connections are busy', async () => {
+    const database = await Database.open({
+      connection: several(urlOf(first), urlOf(second)),
+      ...{ role: APP_ROLE, schema: SCHEMA, poolSize: 1, acquireTimeoutMs: 1_000 },
+    });
+    await write(database);
+    const busy = database.read({}, sql('select pg_sleep(3)::text')).catch(() => undefined);
+    while (database.stats().idle > 0) await sleep(1);
+    const timeouts = jest.spyOn(globalThis, 'setTimeout');
+
+    await expect(database.ping()).rejects.toMatchObject({ reason: 'unavailable' });
+
+    expect(timeouts.mock.calls.filter(([, ms]) => ms === 1_000)).toHaveLength(1);
+    timeouts.mockRestore();
+    await busy;
+    await database.end();
   });
 
   it('uses the second one if the first is a standby, and stays there', async () => {

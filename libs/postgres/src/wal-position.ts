@@ -65,6 +65,13 @@ export function positionOf({
   return { lsn, timeline, snapshot: { xmax: BigInt(xmax), unfinished: idsOf(unfinished) } };
 }
 
+/** Asks a replica alone whether it has a position. */
+export const checkPosition = ({ lsn }: WalPosition) => bind(CHECK_POSITION, lsn);
+
+/** @param rows the result of `checkPosition` */
+export const hasReached = (rows: readonly Record<string, unknown>[][]): boolean =>
+  rows[0]?.[0]?.['is_current'] === true;
+
 /** The statements of a pipeline on a replica: whether it has a position, the reads, and what they may have shown beyond it. */
 export const readsAfter = (
   { lsn, snapshot }: WalPosition,

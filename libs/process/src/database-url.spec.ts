@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connectionTo, hostsOf, readDatabaseUrl } from './database-url.js';
+import { connectionTo, hostsOf, readDatabaseUrl, STANDBY } from './database-url.js';
 import { readerOf } from './environment-reader.js';
 
 const REMOTE = 'postgres://app:hunter2@db.example/banking';
@@ -153,6 +153,31 @@ describe('a URL with several hosts', () => {
 
     expect({ text, mistakes }).toEqual({ text: undefined, mistakes: [expect.stringMatching(words)] });
     expect(mistakes.join()).not.toContain('hunter2');
+  });
+});
+
+describe('the URL of a replica', () => {
+  const read = (query: string) => {
+    const reader = readerOf({ DATABASE_REPLICA_URL: `postgres://app@localhost,127.0.0.1/banking${query}` });
+    return { text: readDatabaseUrl(reader, 'DATABASE_REPLICA_URL', true, STANDBY), mistakes: reader.mistakes };
+  };
+
+  it.each([
+    '',
+    '?target_session_attrs=standby',
+    '?target_session_attrs=prefer-standby',
+    '?target_session_attrs=read-only',
+  ])('may name several hosts with the parameters %j', (query) => {
+    const { text = '', mistakes } = read(query);
+
+    expect(mistakes).toEqual([]);
+    expect(connectionTo(text)).toMatchObject({ connectionString: 'postgres://app@localhost/banking' });
+  });
+
+  it.each(['read-write', 'primary', 'any'])('is a mistake with target_session_attrs=%s', (target) => {
+    expect(read(`?target_session_attrs=${target}`).mistakes).toEqual([
+      'DATABASE_REPLICA_URL has a target_session_attrs other than standby. Only a standby is read as a replica: set standby, or remove it.',
+    ]);
   });
 });
 

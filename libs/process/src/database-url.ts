@@ -52,8 +52,24 @@ const NAMES = ['application_name', 'fallback_application_name'];
 const TLS_PARAMETERS = ['sslmode', 'ssl', ...Object.values(FILES), 'sslnegotiation', 'uselibpqcompat'];
 
 const TARGET = 'target_session_attrs';
+
+/** Which servers a URL may name, by its values of `target_session_attrs`. */
+export interface DatabaseTarget {
+  readonly values: readonly string[];
+  readonly advice: string;
+}
+
 /** Every connection of the service writes. */
-const TARGETS: readonly string[] = ['read-write', 'primary'];
+const PRIMARY: DatabaseTarget = {
+  values: ['read-write', 'primary'],
+  advice: 'other than read-write. Every connection of the service writes: set read-write, or remove it.',
+};
+
+/** Every connection is to a standby, whichever of these is set: where there is none, the connections of the primary serve. */
+export const STANDBY: DatabaseTarget = {
+  values: ['standby', 'prefer-standby', 'read-only'],
+  advice: 'other than standby. Only a standby is read as a replica: set standby, or remove it.',
+};
 
 /** The parts of a URL around its list of hosts, which `new URL` refuses if one before the last has a port. */
 const HOST_LIST = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/is;
@@ -62,7 +78,12 @@ const HOST_LIST = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/is;
  * The URL of a PostgreSQL server with an explicit `sslmode`. It may name several hosts, separated by commas, as for libpq. If TLS is
  * required, the URL of another host must have `verify-full`, which is also its default. On this machine TLS is off unless the URL sets it.
  */
-export function readDatabaseUrl(reader: EnvironmentReader, name: string, isTlsRequired: boolean): string | undefined {
+export function readDatabaseUrl(
+  reader: EnvironmentReader,
+  name: string,
+  isTlsRequired: boolean,
+  target = PRIMARY,
+): string | undefined {
   const text = reader.text(name);
   if (text === undefined) {
     addPasswordFile(reader, name, undefined);
@@ -71,7 +92,9 @@ export function readDatabaseUrl(reader: EnvironmentReader, name: string, isTlsRe
   const urls = urlsOfHosts(text);
   const [first] = urls;
   const mistakes =
-    first === undefined ? [`is not a URL that begins with postgres:// or postgresql://.`] : mistakesInHosts(urls);
+    first === undefined
+      ? [`is not a URL that begins with postgres:// or postgresql://.`]
+      : mistakesInHosts(urls, target);
   if (first === undefined || mistakes.length > 0) {
     reader.mistakes.push(...mistakes.map((mistake) => `${name} ${mistake}`));
     return undefined;
@@ -146,7 +169,7 @@ function withoutOurParameters(url: URL): string {
   return own.href;
 }
 
-function mistakesInHosts(urls: readonly URL[]): string[] {
+function mistakesInHosts(urls: readonly URL[], { values, advice }: DatabaseTarget): string[] {
   const hosts = urls.flatMap(({ searchParams }) => searchParams.getAll('host'));
   const target = urls[0]?.searchParams.getAll(TARGET).at(-1);
   return [
@@ -161,9 +184,7 @@ function mistakesInHosts(urls: readonly URL[]): string[] {
           'names several hosts and has the parameter host. Name all of them before the path: postgres://login@a:5432,b:5432/banking.',
         ]
       : []),
-    ...(target !== undefined && !TARGETS.includes(target)
-      ? [`has a ${TARGET} other than read-write. Every connection of the service writes: set read-write, or remove it.`]
-      : []),
+    ...(target !== undefined && !values.includes(target) ? [`has a ${TARGET} ${advice}`] : []),
   ];
 }
 

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { type CellConfig, readCells } from './cells-config.js';
-import { readDatabaseUrl } from './database-url.js';
+import { readDatabaseUrl, STANDBY } from './database-url.js';
 import type { EnvironmentReader } from './environment-reader.js';
 
 /** The settings that api, worker and cli must agree on: where the database is and what it holds. */
@@ -33,7 +33,7 @@ export function readDeployment(reader: EnvironmentReader, { isGateway = false } 
   const isTlsRequired = flag('DATABASE_TLS', true);
   const databaseUrl = readDatabaseUrl(reader, 'DATABASE_URL', isTlsRequired);
   const ownerUrl = readDatabaseUrl(reader, 'DATABASE_OWNER_URL', isTlsRequired);
-  const replicaUrl = readDatabaseUrl(reader, 'DATABASE_REPLICA_URL', isTlsRequired);
+  const replicaUrl = readDatabaseUrl(reader, 'DATABASE_REPLICA_URL', isTlsRequired, STANDBY);
   for (const [name, url] of Object.entries({ DATABASE_OWNER_URL: ownerUrl, DATABASE_REPLICA_URL: replicaUrl })) {
     if (url === undefined || given('DATABASE_URL') !== undefined) continue;
     mistakes.push(`${name} is set without DATABASE_URL. Set both, or neither for the embedded database.`);

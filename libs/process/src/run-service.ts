@@ -16,8 +16,12 @@ const HEAP_GROWING_PERCENT = 175;
 
 /** A service that has started. */
 export interface RunningService {
-  /** Completes the work that was begun and closes what was opened. */
-  stop(signal: NodeJS.Signals): Promise<void>;
+  /**
+   * Completes the work that was begun and closes what was opened.
+   *
+   * @param leftMs how much of `stopWithinMs` is left at the moment
+   */
+  stop(signal: NodeJS.Signals, leftMs: () => number): Promise<void>;
 }
 
 export interface ServiceOptions {
@@ -64,10 +68,11 @@ function stopOnSignal(
       if (performance.now() - requestedAtMs > SAME_SIGNAL_MS) process.exit(EXIT.failed);
       return;
     }
-    requestedAtMs = performance.now();
+    const begunAtMs = performance.now();
+    requestedAtMs = begunAtMs;
     onStopping(signal);
     setTimeout(() => process.exit(EXIT.failed), stopWithinMs).unref();
-    await (await started).stop(signal);
+    await (await started).stop(signal, () => stopWithinMs - (performance.now() - begunAtMs));
     onStopped();
     process.exit(EXIT.ok);
   };

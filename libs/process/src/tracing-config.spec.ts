@@ -55,6 +55,35 @@ describe('the configuration of traces', () => {
     expect(mistakes.join()).not.toContain('secret');
   });
 
+  it.each([
+    ['OTEL_EXPORTER_OTLP_TRACES_HEADERS', { OTEL_EXPORTER_OTLP_ENDPOINT: ENDPOINT }],
+    [
+      'OTEL_EXPORTER_OTLP_HEADERS',
+      {
+        OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector.example',
+        OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${ENDPOINT}/v1/traces`,
+      },
+    ],
+  ])('does not send %s unprotected by variables of traces only', (name, addresses) => {
+    const { mistakes } = read({ ...addresses, [name]: 'api-key=secret' });
+
+    expect(mistakes).toEqual([expect.stringMatching(new RegExp(`^${name} is set, and .* begins with http://`))]);
+    expect(mistakes.join()).not.toContain('secret');
+  });
+
+  it('reports mistakes in the variables of traces only', () => {
+    const environment = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: ENDPOINT,
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'grpc://collector.example',
+      OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'grpc',
+    };
+
+    expect(read(environment).mistakes).toEqual([
+      'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is not a URL that begins with https:// or http://.',
+      'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL is "grpc". Set one of: http/json.',
+    ]);
+  });
+
   it.each(['https://collector.example', 'http://127.0.0.1:4318'])('sends headers to %s', (endpoint) => {
     const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: 'api-key=secret' };
 

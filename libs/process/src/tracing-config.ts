@@ -36,13 +36,18 @@ export function readTracing(reader: EnvironmentReader, serviceName: string): Tra
   const callersPerSecond = whole('TRACE_CALLERS_PER_SECOND', 0, 1_000) ?? 10;
   const endpoint = url('OTEL_EXPORTER_OTLP_ENDPOINT', ['https:', 'http:']);
   if (endpoint === undefined || text('OTEL_SDK_DISABLED')?.toLowerCase() === 'true') return undefined;
-  if (text('OTEL_EXPORTER_OTLP_HEADERS') !== undefined && !isTrustworthy(endpoint)) {
+  const traces = url('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', ['https:', 'http:']);
+  const [named, address] =
+    traces === undefined ? ['OTEL_EXPORTER_OTLP_ENDPOINT', endpoint] : ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', traces];
+  for (const headers of ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS']) {
+    if (text(headers) === undefined || isTrustworthy(address)) continue;
     mistakes.push(
-      'OTEL_EXPORTER_OTLP_HEADERS is set, and OTEL_EXPORTER_OTLP_ENDPOINT begins with http://, which does not protect them. ' +
+      `${headers} is set, and ${named} begins with http://, which does not protect them. ` +
         'Use https (http only on a loopback address).',
     );
   }
   oneOf('OTEL_EXPORTER_OTLP_PROTOCOL', [PROTOCOL], PROTOCOL);
+  oneOf('OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', [PROTOCOL], PROTOCOL);
   const sampler = oneOf('OTEL_TRACES_SAMPLER', TRACE_SAMPLERS, 'parentbased_always_on') as TraceSampler;
   return { serviceName, sampler, ratio: readRatio(reader), callersPerSecond };
 }

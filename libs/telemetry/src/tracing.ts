@@ -14,6 +14,16 @@ export async function startTracing(
   return openTracing(config, report);
 }
 
+const FLUSH_MS = 2_000;
+/** What a stop still has to do after the last spans. */
+const END_MS = 500;
+
+/**
+ * How long a stop waits for the spans of the last work to be sent. A collector that cannot be reached does not turn the stop into a
+ * failure. @param leftMs how much of the time of the stop is left
+ */
+export const flushMs = (leftMs = Infinity): number => Math.max(0, Math.min(FLUSH_MS, leftMs - END_MS));
+
 /** The part of a log that takes what happens to the export. */
 interface ExportLog {
   warn(fields: object, message: string): void;
