@@ -73,7 +73,8 @@ export class SessionPool {
     try {
       const session = await this.responsiveSession();
       const waitMs = performance.now() - beganAtMs;
-      session.begin(waitMs);
+      // With several hosts the wait may be longer, and the connection would have no time left for its first statement.
+      session.begin(Math.min(waitMs, this.options.acquireTimeoutMs));
       this.publishConnection(waitMs, false);
       return session;
     } catch (error) {
