@@ -38,6 +38,15 @@ export function readConfig(environment: Environment = process.env): Config {
   return config;
 }
 
+/** The environment of a program that this one starts: the settings, and of the present one only where programs and files are. */
+export function ownEnvironment(settings: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const { PATH, HOME, TMPDIR } = process.env;
+  const machine = Object.entries({ PATH, HOME, TMPDIR }).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  );
+  return { ...Object.fromEntries(machine), ...settings };
+}
+
 function readCell({ text, mistakes }: EnvironmentReader, { cells }: DeploymentConfig): string | undefined {
   const cell = text('CELL');
   if (cell === undefined) return undefined;

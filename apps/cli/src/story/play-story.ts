@@ -125,10 +125,10 @@ const MEANINGS: Readonly<Record<string, string>> = { ACSP: 'on its way', ACCC: '
 const describeEvent = ({ status, reasonCode = '' }: RemittanceEvent) =>
   `${`${status} ${reasonCode}`.padEnd(10)}${MEANINGS[status] ?? ''}`.trimEnd();
 
-async function printBalance({ workspace, accountId, print }: Stage): Promise<void> {
+export async function printBalance({ workspace, accountId, print }: Stage, name = 'balance'): Promise<void> {
   const { edges } = await workspace.accounts.get(accountId);
   const [balance] = edges.balances;
-  if (balance) print(`  balance     ${money(fromBalanceAmount(balance.amount), edges.currency.code)}`);
+  if (balance) print(`  ${name.padEnd(12)}${money(fromBalanceAmount(balance.amount), edges.currency.code)}`);
 }
 
 const money = (amount: MinorUnits, currency: string) => `${toDecimal(amount, currency)} ${currency}`;

@@ -13,6 +13,13 @@ describe('banking story', () => {
     expect(stderr).toContain('such as http://127.0.0.1:3000');
   });
 
+  it('refuses the URL of a service together with a service of its own', async () => {
+    const { exitCode, stdout, stderr } = await world.run(['story', '--cells', '--url', 'http://127.0.0.1:3000']);
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr).toContain("option '--cells' cannot be used with option '--url <url>'");
+  });
+
   it('explains how to create missing demo data', async () => {
     const empty = new World();
     const { exitCode, stderr } = await empty.run(['story'], { DEMO_DATA: 'off' });

@@ -1,34 +1,47 @@
 import { BankingClient, ConnectionError, ServiceError } from '@banking/client';
-import type { AccountId } from '@banking/domain';
+import type { AccountId, WorkspaceId } from '@banking/domain';
 import { LocalIssuer } from '@banking/local-issuer';
-import { readDemoIds } from '@banking/demo';
+import { type DemoIds, readDemoIds } from '@banking/demo';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { withDeployment } from '../deployment.js';
+import { orInterrupted, untilSignal, withDeployment } from '../deployment.js';
 import { examples } from '../help.js';
 import { print } from '../print.js';
 import { Refused } from '../refused.js';
+import { startOwnService } from './own-service.js';
+import { playCells } from './play-cells.js';
 import { PARTS, playPart, type Stage } from './play-story.js';
 
 const ADA = 'ada@northwind.example';
 const NORTHWIND = 'Northwind Trading';
+const EVE = 'eve@southwind.example';
+const SOUTHWIND = 'Southwind Imports';
 const TOKEN_S = 600;
+/** The default of a service. */
+const OWN_AUDIENCE = 'banking-api';
 
 export function addStoryCommand(program: Command): void {
   program
     .command('story')
-    .summary('make two international payments on a running service')
+    .summary('make two payments that show how they end')
     .description(
       'Makes two international payments with the demo data, as a client of a running service. Prints recipient, quote, order, the ' +
         'statuses of the network, and the balance before and after. The first payment is credited; the second is returned.\n\n' +
-        'The service must use this DATA_DIR and SANDBOX=on. The payments move demo money and leave two orders.',
+        'The service must use this DATA_DIR and SANDBOX=on. The payments move demo money and leave two orders.\n\n' +
+        'With --cells, starts a service with three databases in a temporary folder instead, pays twice between two of them, verifies the ' +
+        'books, and removes all. The first payment arrives; the second comes back.',
     )
+    .addOption(new Option('--cells', 'pay between databases of a service of its own').conflicts('url'))
     .addOption(
       new Option('--url <url>', 'URL of the service')
         .argParser(parseUrl)
         .default(new URL('http://127.0.0.1:3000'), 'http://127.0.0.1:3000'),
     )
-    .addHelpText('after', examples('npm run story', 'npm run story -- --url http://127.0.0.1:8080'))
-    .action(async ({ url }: { url: URL }) => {
+    .addHelpText(
+      'after',
+      examples('npm run story', 'npm run story -- --url http://127.0.0.1:8080', 'npm run story -- --cells'),
+    )
+    .action(async ({ url, cells }: { url: URL; cells?: true }) => {
+      if (cells) return untilSignal(playBetweenCells);
       const stage = await openStage(url);
       print(`Ada of ${NORTHWIND} makes two payments to India, on ${url.origin}.`);
       try {
@@ -37,6 +50,32 @@ export function addStoryCommand(program: Command): void {
         throw explainError(error, url);
       }
     });
+}
+
+async function playBetweenCells(signal: AbortSignal): Promise<void> {
+  print('Starting three databases and a service, in a temporary folder.');
+  const service = await startOwnService(signal);
+  try {
+    await orInterrupted(signal, async () => {
+      const demo = JSON.parse(await service.banking('demo', '--json')) as DemoIds;
+      const issuer = await LocalIssuer.open(service.dataDir);
+      const viewOf = async (email: string, name: string) => {
+        const token = await issuer.sign({ email, audience: OWN_AUDIENCE, lifetimeSeconds: TOKEN_S });
+        const workspaceId = demo.workspaces[name] as WorkspaceId;
+        return new BankingClient({ baseUrl: service.url, token }).workspace(workspaceId);
+      };
+      print(await service.banking('workspace', 'list'));
+      print(`Ada of ${NORTHWIND} pays Eve of ${SOUTHWIND}.`);
+      const [workspace, payee] = [await viewOf(ADA, NORTHWIND), await viewOf(EVE, SOUTHWIND)];
+      const accountId = demo.accounts[`${NORTHWIND} USD`] as AccountId;
+      await playCells({ workspace, payee, accountId, print });
+      // It fails if there is a finding.
+      const { cells } = JSON.parse(await service.banking('verify', '--json')) as { readonly cells: object };
+      print(`\nThe books of ${Object.keys(cells).join(', ')} and the payments between them are verified: in order.`);
+    });
+  } finally {
+    await service.close();
+  }
 }
 
 /** Reads the account and signs the token. The payments then use the HTTP interface only. */
