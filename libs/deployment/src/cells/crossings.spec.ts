@@ -55,7 +55,7 @@ const statesNow =
     statesOf(await process.banking.getOrder(scopeOf(payer), { accountId: payers.get(payer)!.from.id, orderId }));
 const balanceOf = async (name: string) => {
   const { edges } = await process.banking.getAccount(scopeOf(name), { accountId: payers.get(name)!.to.id });
-  return Number(fromBalanceAmount(edges.balances[0]!.amount));
+  return fromBalanceAmount(edges.balances[0]!.amount);
 };
 const unavailable = { reason: 'unavailable', status: 503, retryAfterSeconds: 1 };
 const setState = (cell: string, name: string, state: string) =>
@@ -64,7 +64,7 @@ const setState = (cell: string, name: string, state: string) =>
 describe('a payment between cells', () => {
   it('is pending, then completed, between any two', async () => {
     const orders: [string, Order][] = [];
-    const before = new Map<string, number>();
+    const before = new Map<string, bigint>();
     for (const name of CELLS) before.set(name, await balanceOf(name));
     for (const payer of CELLS) {
       for (const payee of CELLS.filter((name) => name !== payer)) {
@@ -75,7 +75,7 @@ describe('a payment between cells', () => {
     }
 
     for (const [payer, order] of orders) await eventually(statesNow(payer, order), ['completed']);
-    for (const name of CELLS) expect(await balanceOf(name)).toBe(before.get(name)! + 200);
+    for (const name of CELLS) expect(await balanceOf(name)).toBe(before.get(name)! + 200n);
     for (const cell of CELLS) {
       const [rows] = await server.query<{ crossings: number; arrivals: number }>(
         cell,
@@ -133,7 +133,7 @@ describe('a cell that is away', () => {
 
     await server.setAway('c', false);
     await eventually(statesNow('b', order), ['completed']);
-    await eventually(() => balanceOf('c').catch(() => undefined), before + 100);
+    await eventually(async () => (await balanceOf('c').catch(() => 0n)) === before + 100n, true);
   });
 });
 

@@ -112,7 +112,7 @@ describe('a crossing', () => {
 });
 
 describe('an arrival', () => {
-  it('is one for its key, whoever submits it and how often', async () => {
+  it('is one for its key, however often it is submitted', async () => {
     const crossing = submitted();
     const outcomes = await Promise.all([1, 2, 3].map(() => at.port.arrive(crossing)));
 
