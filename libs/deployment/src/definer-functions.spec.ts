@@ -2,6 +2,7 @@ import { APP_ROLE, OWNER_ROLE, PROVISIONING_ROLE, SCHEMA, RULE_VIOLATION, SQLSTA
 import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
 
 const PINNED = 'search_path=banking, pg_temp';
+const NESTED_LOOPS = ['enable_seqscan=off', 'enable_sort=off', 'enable_hashjoin=off', 'enable_mergejoin=off'];
 
 /** Functions that run with the rights of the owner: their settings, and the roles that may call them or make triggers of them. */
 const DEFINER_FUNCTIONS = [
@@ -9,11 +10,7 @@ const DEFINER_FUNCTIONS = [
   { name: 'bind_subject', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'change_reference_version', settings: [PINNED], executableBy: [] },
   { name: 'lock_role', settings: [PINNED], executableBy: [APP_ROLE] },
-  {
-    name: 'move_balances',
-    settings: [PINNED, 'enable_seqscan=off', 'enable_sort=off', 'enable_hashjoin=off', 'enable_mergejoin=off'],
-    executableBy: [],
-  },
+  { name: 'move_balances', settings: [PINNED, ...NESTED_LOOPS], executableBy: [] },
   { name: 'note_unverified', settings: [PINNED], executableBy: [] },
   { name: 'trail_account', settings: [PINNED], executableBy: [] },
   { name: 'trail_directory', settings: [PINNED], executableBy: [] },
