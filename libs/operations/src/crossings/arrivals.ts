@@ -8,7 +8,7 @@ import {
   type PostedTransaction,
   type Proposal,
 } from '@banking/ledger';
-import { BatchedCalls } from '@banking/postgres';
+import { BatchedCalls, DatabaseError } from '@banking/postgres';
 import { arrivalEntry } from '../payments/payment-entries.js';
 import {
   findArrivals,
@@ -44,7 +44,10 @@ export class Arrivals {
    */
   async arrive(workspaceId: number, crossing: SubmittedCrossing): Promise<ArrivalOutcome> {
     const arrival = { workspaceId, crossing };
-    let result = await this.batches.call(arrival);
+    let result = await this.batches.call(arrival).catch((error: unknown) => {
+      if (!isArrivedMeanwhile(error)) throw error;
+      return this.batches.call(arrival);
+    });
     if (result === 'locked') result = await this.waiting.call(arrival);
     if (result === 'locked') throw new Error('an arrival was not decided');
     if (result instanceof Error) throw result;
@@ -98,6 +101,10 @@ function accepted(context: DecisionContext, proposal: Proposal): PostedTransacti
   const [transaction] = decide(context, proposal).posted ?? [];
   return transaction;
 }
+
+/** Calls for an account that does not exist have no lock in common. The key refuses the later one, which then finds the earlier. */
+const isArrivedMeanwhile = (error: unknown): boolean =>
+  error instanceof DatabaseError && error.constraint === 'arrival_pkey';
 
 const keyOf = ({ workspaceId, crossing }: Arrival) =>
   `${workspaceId}/${crossing.originWorkspaceId}/${crossing.originTransactionId}/${crossing.keyNonce}`;

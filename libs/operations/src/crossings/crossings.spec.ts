@@ -122,6 +122,17 @@ describe('a payment to an account of another database', () => {
     expect(await at.balanceOf(at.paid, to.id)).toBe(arrived);
   });
 
+  it('has no tracking, so an event of a network is refused', async () => {
+    const { edges } = await at.order(from.id, recipient);
+    const { id: transactionId } = edges.executions![0]!.edges.transaction!;
+
+    const event = at.paying.addTransactionEvent(at.scope, { transactionId, status: 'ACCC' });
+
+    await expect(event).rejects.toMatchObject({ reason: 'transaction_not_found' });
+    expect(edges.executions![0]!.edges.transaction!.edges).not.toHaveProperty('internationalRemittance');
+    await at.settle();
+  });
+
   it('has the same stored response before and after it arrives', async () => {
     const key = { idempotencyKey: `order-${from.id}` };
     const input = { accountId: from.id, recipientID: recipient, amount: amountOf(100), type: 'instant' } as const;

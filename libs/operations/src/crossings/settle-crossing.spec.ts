@@ -1,5 +1,6 @@
 import { type Account, minorUnits, type RecipientId, Refusal } from '@banking/domain';
 import { TRIES_MAX } from '@banking/work-queue';
+import { sql } from '@banking/postgres/testing';
 import { crossingWorld, type CrossingWorld } from '../testing/crossing-world.js';
 import type { CrossingPort, SubmittedCrossing } from './crossing-port.js';
 
@@ -143,6 +144,26 @@ describe('an arrival', () => {
     const other = at.port.arrive(submitted({ ...key, accountCode: to.code! }));
     await expect(other).rejects.toThrow('the key of a crossing has arrived with another payment');
     expect([await received(), await received(dollar)]).toEqual([0n, 0n]);
+  });
+
+  it('has the outcome of another process that has refused it meanwhile', async () => {
+    const crossing = submitted({ originTransactionId: 6, accountCode: 'BA00000000000000' });
+    const { owner, database } = at.payees.world;
+    await owner.query('begin');
+    await owner.query(
+      `insert into arrival (workspace_id, origin_workspace_id, origin_transaction_id, key_nonce, account_code, currency_id, amount, outcome)
+       values ($1, 1, 6, $2, $3, $4, 100, 'refused')`,
+      [at.scope.workspaceId, crossing.keyNonce, crossing.accountCode, crossing.currencyId],
+    );
+    const arriving = at.port.arrive(crossing);
+    const isWaiting = async () => {
+      const query = sql<{ waits: boolean }>('select exists (select from pg_locks where not granted) as waits');
+      return (await database.read({}, query))?.waits;
+    };
+    while ((await isWaiting()) !== true);
+    await owner.query('commit');
+
+    expect(await arriving).toBe('refused');
   });
 
   it('waits for an account that another session has locked, and delays no other', async () => {
