@@ -20,7 +20,6 @@ export { readPayoutStop, type PayoutStop } from '@banking/payouts';
 // Payments between databases
 export { Arrivals } from './crossings/arrivals.js';
 export type { ArrivalOutcome, CrossingPort, SubmittedCrossing } from './crossings/crossing-port.js';
-export { CROSSING } from './crossings/open-crossings.js';
 export type { AccountCodes } from './accounts/account-codes.js';
 
 // For metrics and traces
