@@ -15,6 +15,7 @@ import { HOME_CELL } from '@banking/process';
 import { DeploymentError } from '../deployment-error.js';
 import type { DeploymentMode } from '../deployment-mode.js';
 import { migrateDeployment, missingMigrations } from '../migrate-deployment.js';
+import { copyReference, loadAtHome } from './copy-reference.js';
 import { copyDirectory, publishDirectory, withBoth } from './directory-copies.js';
 import { CELLS_MAX, lastValues, stepSequences } from './step-sequences.js';
 
@@ -48,6 +49,7 @@ export async function addCell(settings: NewCell): Promise<number> {
   await refuseBeforeOthers(home, mode);
   await migrateDeployment({ connection: cell, isSandbox, isSandboxStated, log });
   await migrateDeployment({ connection: home, isSandbox, isSandboxStated, log });
+  await loadAtHome(home);
   return withBoth(home, cell, async (atHome, inCell) => {
     await lockCells(atHome, log);
     const taken = await explained('home', async () => {
@@ -56,6 +58,7 @@ export async function addCell(settings: NewCell): Promise<number> {
       return prepared;
     });
     await explained(name, () => prepareCell(inCell, name, taken));
+    await explained(name, () => copyReference(atHome, inCell));
     await explained(name, () => copyDirectory(atHome, inCell, { cellName: name, homeAddress }));
     return taken.number;
   });

@@ -1,0 +1,30 @@
+import { loadReference } from '@banking/operations';
+import { type AdminSession, APP_ROLE, type ConnectionOptions, Database, OWNER_ROLE, SCHEMA } from '@banking/postgres';
+
+/** In the order of their references. */
+const TABLES = ['currency', 'product', 'bank', 'corridor'] as const;
+
+/** Loads the reference data at home, as a service does when it starts. */
+export async function loadAtHome(connection: ConnectionOptions): Promise<void> {
+  const database = await Database.open({ connection, role: APP_ROLE, schema: SCHEMA, poolSize: 1 });
+  try {
+    await loadReference(database);
+  } finally {
+    await database.end();
+  }
+}
+
+/** Gives a cell the reference data of home, with its times, so that a workspace that moves has the same. Keeps the rows that it has. */
+export async function copyReference(home: AdminSession, cell: AdminSession): Promise<void> {
+  for (const table of TABLES) {
+    const [rows] = await home.query<{ list: string }>(
+      `select coalesce(json_agg(t), '[]')::text as list from ${SCHEMA}.${table} t`,
+    );
+    await cell.actAs(OWNER_ROLE, SCHEMA, () =>
+      cell.query(
+        `insert into ${table} select * from json_populate_recordset(null::${table}, $1::json) on conflict do nothing`,
+        [rows!.list],
+      ),
+    );
+  }
+}

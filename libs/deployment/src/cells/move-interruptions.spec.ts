@@ -1,0 +1,167 @@
+import type { WorkspaceId } from '@banking/domain';
+import { verifyBooks } from '@banking/ledger';
+import { sql, testOrProve } from '@banking/postgres/testing';
+import { addWorkspaces, type CellProcess, payerOf, startProcess } from '../testing/cell-world.js';
+import { type MoveWorld, moveWorld } from '../testing/move-world.js';
+import { archiveWorkspace } from './archive-workspace.js';
+import { abandonMove, type MoveOptions, moveWorkspace } from './move-workspace.js';
+
+let world: MoveWorld;
+let process: CellProcess;
+let workspaceId: WorkspaceId;
+let payer: Awaited<ReturnType<typeof payerOf>>;
+/** Where the workspace is, and where it is not. */
+let [here, there] = ['home', 'b'];
+
+beforeAll(async () => {
+  world = await moveWorld();
+  process = await startProcess(world);
+  workspaceId = (await addWorkspaces(world, ['home'])).get('home')!;
+  payer = await payerOf(process, workspaceId);
+}, 180_000);
+afterAll(async () => {
+  await process?.close();
+  await world?.close();
+});
+
+type Part = Parameters<NonNullable<MoveOptions['onStep']>>[0] | Parameters<NonNullable<MoveOptions['onClosed']>>[0];
+
+/** Runs the command until a part of the move, and kills it there. */
+async function killAt(part: Part, hook: 'onStep' | 'onClosed'): Promise<void> {
+  let isKilled = false;
+  const kill = async (reached: Part) => {
+    if (reached !== part) return;
+    await world.killCommands();
+    isKilled = true;
+  };
+  await expect(moveWorkspace({ ...world.command(workspaceId), to: there, [hook]: kill })).rejects.toThrow();
+  expect(isKilled).toBe(true);
+}
+
+const states = async (): Promise<Record<string, string>> => {
+  const states: Record<string, string> = {};
+  for (const cell of world.names) {
+    const text = `select state from cell_workspace where workspace_id = ${workspaceId}`;
+    states[cell] = (await world.query<{ state: string }>(cell, text))[0]?.state ?? 'none';
+  }
+  return states;
+};
+
+/** The workspace is at its place and does its work, and the other database has nothing of it but closed rows. */
+async function expectServed(cell: string, other: string): Promise<void> {
+  const before = await payer.balance();
+  await payer.pay();
+  expect(await payer.balance()).toBe(before - 100n);
+  expect((await states())[cell]).toBe('open');
+  expect((await states())[other]).not.toBe('open');
+  const number = cell === 'home' ? 0 : 1;
+  const { database } = process.cells.get(number);
+  await expect(
+    process.cells.get(1 - number).database.read({ workspaces: [workspaceId] }, sql('select 1')),
+  ).rejects.toThrow();
+  expect((await verifyBooks(database, [workspaceId])).findings).toEqual([]);
+}
+
+type Place = readonly [Part, 'onStep' | 'onClosed'];
+const STEPS: readonly Place[] = [
+  ['prepare', 'onStep'],
+  ['follow', 'onStep'],
+  ['close', 'onStep'],
+  ['closed', 'onClosed'],
+  ['followed', 'onClosed'],
+  ['proved', 'onClosed'],
+];
+const AFTER_SWITCH: readonly Place[] = [
+  ['switched', 'onClosed'],
+  ['switched', 'onStep'],
+];
+/** All of them take half a minute. */
+const some = (places: readonly Place[], parts: readonly Part[]) =>
+  testOrProve(
+    places.filter(([part, hook]) => parts.includes(part) && hook === 'onClosed'),
+    places,
+  );
+
+describe('a move that is killed', () => {
+  it.each([...some(STEPS, ['followed']), ...some(AFTER_SWITCH, ['switched'])])(
+    'at %s (%s) is continued by the same command',
+    async (part, hook) => {
+      await killAt(part, hook);
+      expect(Object.values(await states()).filter((state) => state === 'open').length).toBeLessThanOrEqual(1);
+
+      await moveWorkspace({ ...world.command(workspaceId), to: there });
+
+      await expectServed(there, here);
+      await archiveWorkspace(world.command(workspaceId));
+      [here, there] = [there, here];
+      for (const cell of world.names) expect(await world.leftovers(cell)).toEqual([]);
+    },
+  );
+
+  it.each(some(STEPS, ['closed']))('at %s (%s) is abandoned without a trace', async (part, hook) => {
+    await killAt(part, hook);
+
+    await abandonMove(world.command(workspaceId));
+
+    await expectServed(here, there);
+    expect(Object.values(await world.rowsOf(there, workspaceId)).flat()).toEqual([]);
+    for (const cell of world.names) expect(await world.leftovers(cell)).toEqual([]);
+    expect(await world.query('home', `select from workspace_move where step <> 'done'`)).toEqual([]);
+  });
+
+  it.each(some(AFTER_SWITCH, ['switched']))('at %s (%s) is not abandoned', async (part, hook) => {
+    await killAt(part, hook);
+
+    await expect(abandonMove(world.command(workspaceId))).rejects.toThrow(
+      /is in the cell "\w+" already\. Finish the move/,
+    );
+
+    await moveWorkspace({ ...world.command(workspaceId), to: there });
+    await expectServed(there, here);
+    await archiveWorkspace(world.command(workspaceId));
+    [here, there] = [there, here];
+  });
+});
+
+describe('a move whose workspace cannot be closed in time', () => {
+  it('leaves it open, and continues later', async () => {
+    const { database } = process.cells.get(here === 'home' ? 0 : 1);
+    let end = () => undefined as void;
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    const scope = database.transaction({ workspaces: [workspaceId] }, async (tx) => {
+      await tx.pipeline([sql('select 1')]);
+      await ended;
+    });
+
+    const moving = moveWorkspace({ ...world.command(workspaceId), to: there, windowMs: 50 });
+    await expect(moving).rejects.toThrow(
+      /could not be switched within 50 ms: the sessions with the process ids \d+ still work/,
+    );
+    end();
+    await scope;
+    await expectServed(here, there);
+
+    await moveWorkspace({ ...world.command(workspaceId), to: there });
+    await expectServed(there, here);
+    await archiveWorkspace(world.command(workspaceId));
+    [here, there] = [there, here];
+  });
+});
+
+describe('a copy that differs', () => {
+  it('is abandoned, and the workspace stays', async () => {
+    const damage = async (part: string) => {
+      if (part !== 'closed') return;
+      await world.query(
+        there,
+        `set session_replication_role = replica; update account set alias = 'Other' where workspace_id = ${workspaceId}`,
+      );
+    };
+    const moving = moveWorkspace({ ...world.command(workspaceId), to: there, onClosed: damage });
+
+    await expect(moving).rejects.toThrow(/differ between the cells in: account\. /);
+
+    await expectServed(here, there);
+    for (const cell of world.names) expect(await world.leftovers(cell)).toEqual([]);
+  });
+});

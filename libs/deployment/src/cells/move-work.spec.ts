@@ -1,0 +1,127 @@
+import { setImmediate } from 'node:timers/promises';
+import type { AccountId, ProductId, RecipientId, TransferAmount, WorkspaceId } from '@banking/domain';
+import { addWorkspaces, type CellProcess, payerOf, startProcess } from '../testing/cell-world.js';
+import { type MoveWorld, moveWorld } from '../testing/move-world.js';
+import { archiveWorkspace } from './archive-workspace.js';
+import { moveWorkspace } from './move-workspace.js';
+
+let world: MoveWorld;
+let process: CellProcess;
+let ids: Map<string, WorkspaceId>;
+
+beforeAll(async () => {
+  world = await moveWorld();
+  process = await startProcess(world);
+  ids = await addWorkspaces(world, ['home', 'home payer', 'b']);
+}, 180_000);
+afterAll(async () => {
+  await process?.close();
+  await world?.close();
+});
+
+async function until(isDone: () => Promise<boolean>): Promise<void> {
+  const untilMs = performance.now() + 90_000;
+  while (!(await isDone())) {
+    if (performance.now() > untilMs) throw new Error('it has not happened in 90 s');
+    await setImmediate();
+  }
+}
+
+/** An account in euros, and a recipient in Germany. */
+async function paysAbroad(workspaceId: WorkspaceId) {
+  const scope = { workspaceId };
+  const { resource: account } = await process.banking.openAccount(scope, { productID: 2 as ProductId });
+  await process.banking.fundAccount(scope, { accountId: account.id, amount: '10000000' as TransferAmount });
+  const { resource: recipient } = await process.banking.addInternationalRecipient(scope, {
+    ...{ payoutMethod: 'SWIFT', currencyCode: 'EUR', countryCode: 'DE' },
+    data: {
+      beneficiaryName: 'Asha Rao',
+      beneficiaryAddress: 'Uferstrasse 4, 13357 Berlin',
+      destinationCountry: 'DE',
+      beneficiaryAccountType: 'Corporate',
+      beneficiaryCountryCode: 'DE',
+      beneficiaryAccountNumber: 'DE89370400440532013000',
+      routingCodeType1: 'SWIFT',
+      routingCodeValue1: 'DEUTDEFF',
+    },
+  });
+  return { scope, accountId: account.id, recipientID: recipient.id };
+}
+
+/** Pays the recipient, which makes a payout. */
+const pay = (payment: { scope: { workspaceId: WorkspaceId }; accountId: AccountId; recipientID: RecipientId }) => {
+  const { scope, accountId, recipientID } = payment;
+  const terms = { amount: '500000' as TransferAmount, type: 'instant', purposeCode: 'IR001' } as const;
+  return process.banking.placeOrder(scope, { accountId, recipientID, ...terms });
+};
+
+const count = async (cell: string, what: string): Promise<number> =>
+  (await world.query<{ count: number }>(cell, `select count(*)::int from ${what}`))[0]!.count;
+
+describe('the due work of a workspace that moves', () => {
+  it('is left alone by the worker of the target until it opens, and is done there once', async () => {
+    const [moving, staying] = [ids.get('home')!, ids.get('b')!];
+    const [payment, other] = [await paysAbroad(moving), await paysAbroad(staying)];
+    await pay(payment);
+    process.cells.get(1).work();
+
+    await moveWorkspace({
+      ...world.command(moving),
+      to: 'b',
+      onStep: async (step) => {
+        if (step !== 'follow') return;
+        expect(await count('b', `work where workspace_id = ${moving} and fence = 0`)).toBe(1);
+        await pay(other);
+        // Later than the work that was copied, so the worker would have claimed that first.
+        await until(
+          async () => (await count('b', `payout where workspace_id = ${staying} and status = 'submitted'`)) === 1,
+        );
+        expect(await count('b', `work where workspace_id = ${moving} and fence = 0`)).toBe(1);
+      },
+    });
+    process.cells.get(0).work();
+
+    await until(async () => (await count('b', `payout where workspace_id = ${moving} and status = 'submitted'`)) === 1);
+    expect(await count('b', `payout where workspace_id = ${moving} and tries = 1`)).toBe(1);
+    expect(await count('home', `sandbox_rail_payment`)).toBe(0);
+    expect(await count('home', `work where workspace_id = ${moving}`)).toBe(0);
+  });
+
+  it('has the events of the network that are still to come', async () => {
+    const moving = ids.get('home')!;
+    expect(
+      await count('b', `sandbox_rail_event where not acknowledged and starts_with(key, 'payout-${moving}-')`),
+    ).not.toBe(0);
+    await archiveWorkspace(world.command(moving));
+    await moveWorkspace({ ...world.command(moving), to: 'home' });
+    await world.query('home', 'update sandbox_rail_event set due_at = now() where not acknowledged');
+
+    await until(
+      async () => (await count('home', `payout where workspace_id = ${moving} and status = 'settled'`)) === 1,
+    );
+    await until(async () => (await count('home', `sandbox_rail_event where not acknowledged`)) === 0);
+    expect(
+      await count('b', `sandbox_rail_event where not acknowledged and starts_with(key, 'payout-${moving}-')`),
+    ).toBe(0);
+  });
+});
+
+describe('a payment to an account of a workspace that has moved', () => {
+  it('arrives, also for a payer who has paid it before', async () => {
+    const [moving, paying] = [ids.get('home')!, ids.get('home payer')!];
+    const [payee, payer] = [await payerOf(process, moving), await payerOf(process, paying)];
+    const scope = { workspaceId: paying };
+    const { resource } = await process.banking.addInternalRecipient(scope, { accountCode: payee.from.code! });
+    const payment = { accountId: payer.from.id, recipientID: resource.id, amount: '100' as TransferAmount };
+    const before = await payee.balance();
+    for (let at = 0; at < 2; at += 1) await process.banking.placeOrder(scope, { ...payment, type: 'instant' });
+    expect(await payee.balance()).toBe(before + 200n);
+
+    await archiveWorkspace(world.command(moving));
+    await moveWorkspace({ ...world.command(moving), to: 'b' });
+    await process.banking.placeOrder(scope, { ...payment, type: 'instant' });
+
+    await until(async () => (await payee.balance()) === before + 300n);
+    expect(await payer.balance()).toBe(10_000n - 300n);
+  });
+});

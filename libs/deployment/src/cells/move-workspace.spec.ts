@@ -1,0 +1,203 @@
+import { createHash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
+import { makeDemoData } from '@banking/demo';
+import { type Order, Refusal, type TransferAmount, type WorkspaceId } from '@banking/domain';
+import { openBooks, verifyBooks } from '@banking/ledger';
+import { RULE_VIOLATION } from '@banking/postgres';
+import { reasonOf, sql } from '@banking/postgres/testing';
+import { type CellProcess, payerOf, startProcess } from '../testing/cell-world.js';
+import { type MoveWorld, moveWorld } from '../testing/move-world.js';
+import { archiveWorkspace } from './archive-workspace.js';
+import { abandonMove, moveWorkspace } from './move-workspace.js';
+import { CELLS_MAX } from './step-sequences.js';
+
+let world: MoveWorld;
+/** One that serves while workspaces move, with its workers. */
+let process: CellProcess;
+/** One with the demo data, in home. */
+let northwind: WorkspaceId;
+/** Another one in home. */
+let quiet: WorkspaceId;
+
+beforeAll(async () => {
+  world = await moveWorld();
+  process = await startProcess(world);
+  const { home } = process.cells;
+  await makeDemoData({ ...home, books: openBooks(home.database) });
+  const workspaces = await world.query<{ id: bigint }>('home', 'select id from workspace order by id');
+  [northwind, quiet] = workspaces.map(({ id }) => Number(id)) as [WorkspaceId, WorkspaceId];
+}, 180_000);
+afterAll(async () => {
+  await process?.close();
+  await world?.close();
+});
+
+const rowCount = (rows: Readonly<Record<string, readonly string[]>>) => Object.values(rows).flat().length;
+const isUnavailable = (error: unknown) => error instanceof Refusal && error.reason === 'unavailable';
+
+async function until(isDone: () => Promise<boolean>): Promise<void> {
+  const untilMs = performance.now() + 60_000;
+  while (!(await isDone())) {
+    if (performance.now() > untilMs) throw new Error('it has not happened in a minute');
+    await setImmediate();
+  }
+}
+
+/** A digest of everything that a caller can read of a workspace. */
+async function answers(workspaceId: WorkspaceId): Promise<string> {
+  const { banking } = process;
+  const scope = { workspaceId };
+  const accounts = await banking.listAccounts(scope);
+  const all = [
+    accounts,
+    await banking.listTransfers(scope, { limit: 100 }),
+    await banking.listOrders(scope, { limit: 100 }),
+    await banking.listRecipients(scope),
+    ...(await Promise.all(
+      accounts.items.map(({ id }) =>
+        banking.getStatement(scope, { accountId: id, from: '2020-01-01', to: '2100-01-01' }),
+      ),
+    )),
+  ];
+  return createHash('sha256').update(JSON.stringify(all)).digest('hex');
+}
+
+describe('a workspace that is moved to another database and back', () => {
+  it('has the same rows and the same answers there', async () => {
+    const [rows, read] = [await world.rowsOf('home', northwind), await answers(northwind)];
+    expect(rowCount(rows)).toBeGreaterThan(50);
+
+    await moveWorkspace({ ...world.command(northwind), to: 'b' });
+
+    expect({ ...(await world.rowsOf('b', northwind)), move_mark: [] }).toEqual({ ...rows, move_mark: [] });
+    expect(await answers(northwind)).toEqual(read);
+  });
+
+  it('is refused by its former database, and no other workspace is', async () => {
+    const read = (workspaces: number[]) =>
+      process.cells.get(0).database.read({ workspaces }, sql('select count(*) from account'));
+
+    await expect(read([northwind])).rejects.toMatchObject({ code: RULE_VIOLATION.workspaceElsewhere });
+    await expect(read([quiet])).resolves.toBeDefined();
+  });
+
+  it('gives ids of its new database', async () => {
+    const { from } = await payerOf(process, northwind);
+
+    expect(from.id % CELLS_MAX).toBe(1);
+  });
+
+  it('leaves closed rows until they are archived, and does not come back before', async () => {
+    expect(await world.leftovers('home')).toEqual([`gone ${northwind}`]);
+    expect(await reasonOf(moveWorkspace({ ...world.command(northwind), to: 'home' }))).toMatch(
+      /^The cell "home" still has rows of workspace \d+, from before it left\. Run banking cell archive/,
+    );
+
+    const [archived] = await archiveWorkspace(world.command(northwind));
+
+    expect(archived).toMatchObject({ cell: 'home' });
+    expect(rowCount(await world.rowsOf('home', northwind))).toBe(0);
+    expect(rowCount(await world.rowsOf('home', quiet))).toBeGreaterThan(0);
+    expect(await world.leftovers('home')).toEqual([]);
+    expect(await archiveWorkspace(world.command(northwind))).toEqual([]);
+  });
+
+  it('comes back with what it did there', async () => {
+    const [rows, read] = [await world.rowsOf('b', northwind), await answers(northwind)];
+
+    await moveWorkspace({ ...world.command(northwind), to: 'home' });
+    await archiveWorkspace(world.command(northwind));
+
+    expect({ ...(await world.rowsOf('home', northwind)), move_mark: [] }).toEqual({ ...rows, move_mark: [] });
+    expect(await answers(northwind)).toEqual(read);
+    expect((await verifyBooks(process.cells.home.database, [northwind, quiet])).findings).toEqual([]);
+    for (const cell of world.names) expect(await world.leftovers(cell)).toEqual([]);
+  });
+});
+
+describe('orders during a move', () => {
+  it('are placed once each, and those of other workspaces are not refused', async () => {
+    const [moving, other] = [await payerOf(process, northwind), await payerOf(process, quiet)];
+    for (const [workspaceId, { from }] of [
+      [northwind, moving],
+      [quiet, other],
+    ] as const) {
+      const funding = { accountId: from.id, amount: '100000000' as TransferAmount };
+      await process.banking.fundAccount({ workspaceId }, funding);
+    }
+    const scope = { workspaceId: northwind };
+    const recipient = await process.banking.addInternalRecipient(scope, { accountCode: moving.to.code! });
+    const place = async (externalReference: string) => {
+      const payment = { accountId: moving.from.id, recipientID: recipient.resource.id, externalReference };
+      const input = { ...payment, amount: '100' as TransferAmount, type: 'instant' } as const;
+      return (await process.banking.placeOrder(scope, input, { idempotencyKey: externalReference })).resource;
+    };
+    const before = await moving.balance();
+    const placed = new Map<string, Order>();
+    let [isOver, refused] = [false, 0];
+    /** Repeats each order until it has an answer. */
+    const client = async (name: string) => {
+      for (let at = 1; !isOver || at <= 3; at += 1) {
+        const key = `${name}-${at}`;
+        for (;;) {
+          const result = await place(key).catch((error: unknown) => error);
+          if (isUnavailable(result)) {
+            refused += 1;
+            continue;
+          }
+          if (result instanceof Error) throw result;
+          placed.set(key, result as Order);
+          break;
+        }
+      }
+    };
+    const others = async () => {
+      while (!isOver) await other.pay();
+    };
+    const clients = Promise.all([client('a'), client('b'), client('c'), others()]);
+    clients.catch(() => undefined);
+    try {
+      await moveWorkspace({
+        ...world.command(northwind),
+        to: 'b',
+        onClosed: async (part) => {
+          if (part === 'closed') await until(() => Promise.resolve(refused > 3));
+        },
+      });
+    } finally {
+      isOver = true;
+    }
+    await clients;
+
+    const debited = 100n * BigInt(placed.size);
+    expect(await moving.balance()).toBe(before - debited);
+    const [stored] = await world.query<{ count: number }>(
+      'b',
+      `select count(*)::int from customer_order where external_reference ~ '^[abc]-[0-9]+$'`,
+    );
+    expect(stored!.count).toBe(placed.size);
+    const some = [...placed].filter((_, index) => index % 10 === 0);
+    for (const [key, order] of some) expect(JSON.stringify(await place(key))).toBe(JSON.stringify(order));
+    expect(await moving.balance()).toBe(before - debited);
+    expect((await verifyBooks(process.cells.get(1).database, [northwind])).findings).toEqual([]);
+  });
+});
+
+describe('the command', () => {
+  it('does one move of a workspace at a time', async () => {
+    const reasons: string[] = [];
+    await moveWorkspace({
+      ...world.command(quiet),
+      to: 'b',
+      onStep: async (step) => {
+        if (step !== 'follow') return;
+        reasons.push((await reasonOf(moveWorkspace({ ...world.command(quiet), to: 'b' }))) ?? '');
+        reasons.push((await reasonOf(abandonMove(world.command(quiet)))) ?? '');
+        reasons.push((await reasonOf(archiveWorkspace(world.command(quiet)))) ?? '');
+      },
+    });
+
+    expect(reasons).toHaveLength(3);
+    for (const reason of reasons) expect(reason).toMatch(/^Another command moves or archives workspace/);
+  });
+});

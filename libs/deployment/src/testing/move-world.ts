@@ -1,0 +1,101 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-postgres';
+import { type ConnectionOptions, ensureEmbeddedLogins } from '@banking/postgres';
+import { administer } from '@banking/postgres/testing';
+import { addCell } from '../cells/add-cell.js';
+import type { MoveSettings } from '../cells/move-settings.js';
+import { addressOf } from '../cells/directory-copies.js';
+import { qualified, tablesOfWorkspace } from '../cells/tables-of-workspace.js';
+import { migrateDeployment } from '../migrate-deployment.js';
+import type { CellServer } from './cell-server.js';
+
+/** Home and the cell `b`, each with a server of its own. */
+export interface MoveWorld extends CellServer {
+  /** The settings of a command. The time in which a workspace may be closed does not depend on this machine. */
+  command(workspaceId: number): MoveSettings & { readonly windowMs: number };
+  /** The rows of a workspace in a database, by table. */
+  rowsOf(cell: string, workspaceId: number): Promise<Readonly<Record<string, readonly string[]>>>;
+  /** What moves have left behind in a database: publications, subscriptions, slots, and the states of workspaces. */
+  leftovers(cell: string): Promise<readonly string[]>;
+  /** Ends the connections of commands, as if their process was killed. */
+  killCommands(): Promise<void>;
+}
+
+const LEFTOVERS = `
+  select 'publication ' || pubname as name from pg_publication where pubname like 'banking_move%'
+  union all select 'subscription ' || subname from pg_subscription where subname like 'banking_move%'
+  union all select 'slot ' || slot_name from pg_replication_slots where slot_name like '%banking_move%'
+  union all select state || ' ' || workspace_id from cell_workspace where state <> 'open'`;
+
+export async function moveWorld(): Promise<MoveWorld> {
+  const folder = await mkdtemp(join(tmpdir(), 'banking-move-'));
+  await chmod(folder, 0o755);
+  const names = ['home', 'b'];
+  const servers = new Map<string, EmbeddedServer>();
+  for (const name of names) {
+    servers.set(name, await attachEmbeddedServer({ dataDir: join(folder, name), isReplicated: true }));
+  }
+  const connectionOf = (name: string): ConnectionOptions => servers.get(name)!.connection;
+  const urlOf = (name: string) => {
+    const { host, port, user, database } = servers.get(name)!.connection;
+    return `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`;
+  };
+  await migrateDeployment({ connection: connectionOf('home'), isSandbox: true });
+  await ensureEmbeddedLogins(connectionOf('home'));
+  const add = (name: string) =>
+    addCell({
+      ...{ name, home: connectionOf('home'), cell: connectionOf(name), homeAddress: addressOf(connectionOf('home')) },
+      isSandbox: true,
+    });
+  await add('b');
+  const query = <Row extends object>(name: string, text: string): Promise<Row[]> =>
+    administer(connectionOf(name), async (client) => {
+      await client.query('set search_path = banking');
+      return (await client.query(text)).rows as Row[];
+    });
+  return {
+    names,
+    connectionOf,
+    settings: {
+      databaseUrl: urlOf('home'),
+      cells: [{ name: 'b', databaseUrl: urlOf('b'), dataDir: '/nowhere' }],
+      dataDir: '/nowhere',
+      isSandbox: true,
+      isService: true,
+    },
+    query,
+    setAway: () => Promise.reject(new Error('not for these servers')),
+    add,
+    command: (workspaceId) => ({
+      ...{ workspaceId, operator: 'spec', windowMs: 120_000, connectionOf },
+      addressOf: (cell) => addressOf(connectionOf(cell)),
+    }),
+    rowsOf: (cell, workspaceId) =>
+      administer(connectionOf(cell), async (client) => {
+        const session = { query: async (text: string) => (await client.query(text)).rows };
+        const rows: Record<string, readonly string[]> = {};
+        for (const { name, condition, compared } of await tablesOfWorkspace(session as never)) {
+          const { rows: found } = await client.query<{ row: string }>(
+            `select row (${compared.join(', ')})::text as row from ${qualified(name)} where ${condition(workspaceId)} order by 1`,
+          );
+          rows[name] = found.map(({ row }) => row);
+        }
+        return rows;
+      }),
+    leftovers: async (cell) => (await query<{ name: string }>(cell, LEFTOVERS)).map(({ name }) => name).sort(),
+    async killCommands() {
+      for (const name of names) {
+        await query(
+          name,
+          `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'banking-admin'`,
+        );
+      }
+    },
+    async close() {
+      for (const name of [...names].reverse()) await servers.get(name)!.detach();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
