@@ -11,6 +11,8 @@ export interface Implementation {
   readonly readiness: Readiness;
   /** The database of our own books, for metrics. */
   readonly database?: Database;
+  /** Those of all cells, home first; undefined for one that is away. Undefined without cells. */
+  readonly cells?: () => readonly { readonly cell: string; readonly database: Database | undefined }[];
   /** Providers that only this implementation has, for the whole application. */
   readonly providers?: NonNullable<DynamicModule['providers']>;
   /** Adds hooks that run for every request before its access is checked. */

@@ -84,6 +84,7 @@ export async function openCells(
       places,
     ),
     database: home.database,
+    cells: () => cells.all().map(({ name, use }) => ({ cell: name, database: use?.database })),
     directory: new CellsDirectory(new HomeOrCopies(atHome.directory, () => copies().map(({ directory }) => directory))),
     readiness: { check: () => anyAnswers(open()), work: async () => readWork(open()) },
     refusals: [],

@@ -12,7 +12,7 @@ import { type Draining, SharedReadiness } from './health/readiness.js';
  */
 export async function openMetrics(
   { metrics: address, upstream, worker }: ApiConfig,
-  { database, readiness }: Implementation,
+  { database, cells, readiness }: Implementation,
   draining: Draining,
 ): Promise<OperatorServer | undefined> {
   if (!address) return undefined;
@@ -32,6 +32,7 @@ export async function openMetrics(
     isGateway: upstream !== undefined,
     isWorker: worker,
     database,
+    cells,
     isReady,
   });
 }

@@ -21,6 +21,7 @@ export function startWork(
     sandbox,
     crossings,
     chores,
+    cell,
     onError: (error, failed) => {
       const { workspaceId, kind, subjectId, tries, chore } = failed ?? {};
       log.warn({ err: error, cell, workspaceId, kind, subjectId, tries, chore }, 'work failed');

@@ -7,7 +7,9 @@ export interface HealthSource {
   /** The state of the queue. Rejects if the database cannot be reached. */
   readStatus(): Promise<object>;
   /** The open stop of payouts. Rejects if the database cannot be reached. */
-  readPayoutStop(): Promise<{ readonly stoppedAt: string; readonly findings: number } | undefined>;
+  readPayoutStop(): Promise<
+    { readonly stoppedAt: string; readonly findings: number; readonly cell?: string | undefined } | undefined
+  >;
   /** The last verification of this process that was proven; undefined before the first. */
   lastVerification?(): { readonly ageSeconds: number } | undefined;
 }
@@ -37,8 +39,9 @@ export async function readiness(source: HealthSource): Promise<OperatorResponse>
     const verification = source.lastVerification?.();
     const details = { work, ...(verification && { verification }) };
     if (!stop) return { status: 200, body: { status: 'ok', ...details } };
-    const { stoppedAt, findings } = stop;
-    return { status: 503, body: { status: 'payouts_stopped', reason: STOP_REASON, stoppedAt, findings, ...details } };
+    const { stoppedAt, findings, cell } = stop;
+    const stopped = { stoppedAt, findings, ...(cell !== undefined && { cell }) };
+    return { status: 503, body: { status: 'payouts_stopped', reason: STOP_REASON, ...stopped, ...details } };
   } catch {
     return { status: 503, body: { status: 'unavailable' }, headers: { 'Retry-After': '1' } };
   }

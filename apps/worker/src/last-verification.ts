@@ -1,11 +1,19 @@
 import { type VerificationMessage, verificationChannel } from '@banking/operations';
 
-/** The last verification of new transactions by this process that was proven. */
+/** How long ago this process last proved the new transactions; of several databases, that of the oldest. */
+interface VerificationAge {
+  readonly ageSeconds: number;
+  /** By the name of the database, where there are several. */
+  readonly cells?: Readonly<Record<string, number>>;
+}
+
+/** The last verifications of new transactions by this process that were proven. */
 export class LastVerification {
-  private atMs: number | undefined;
+  /** By the name of the cell; empty if the deployment has one database. */
+  private readonly atMs = new Map<string, number>();
   private readonly listen = (message: unknown) => {
-    const { subject, outcome } = message as VerificationMessage;
-    if (subject === 'new' && outcome === 'proven') this.atMs = performance.now();
+    const { subject, outcome, cell = '' } = message as VerificationMessage;
+    if (subject === 'new' && outcome === 'proven') this.atMs.set(cell, performance.now());
   };
 
   constructor() {
@@ -13,8 +21,15 @@ export class LastVerification {
   }
 
   /** Undefined before the first. */
-  read(): { readonly ageSeconds: number } | undefined {
-    return this.atMs === undefined ? undefined : { ageSeconds: Math.floor((performance.now() - this.atMs) / 1000) };
+  read(): VerificationAge | undefined {
+    const nowMs = performance.now();
+    const ages = [...this.atMs].map(([cell, atMs]) => [cell, Math.floor((nowMs - atMs) / 1000)] as const);
+    if (ages.length === 0) return undefined;
+    const ofCells = ages.filter(([cell]) => cell !== '');
+    return {
+      ageSeconds: Math.max(...ages.map(([, seconds]) => seconds)),
+      ...(ofCells.length > 0 && { cells: Object.fromEntries(ofCells) }),
+    };
   }
 
   close(): void {

@@ -1,12 +1,11 @@
 import { isOperatorError } from '@banking/deployment';
-import type { PayoutStop } from '@banking/operations';
 import { ConfigError, createLogger, ExpiringCache, runService, type RunningService } from '@banking/process';
 import { flushMs, logExport, startTracing } from '@banking/telemetry/tracing';
 import { readConfig } from './config.js';
 import { type HealthSource, readiness, serveHealth } from './health-server.js';
 import { LastVerification } from './last-verification.js';
 import { openMetrics } from './open-metrics.js';
-import { openWorkers } from './open-workers.js';
+import { type CellStop, openWorkers } from './open-workers.js';
 import { USAGE } from './usage.js';
 
 const STOP_WITHIN_MS = 15_000;
@@ -22,7 +21,7 @@ async function start(): Promise<RunningService> {
   const tracing = await startTracing(config.tracing, (event) => logExport(event, log));
   log = createLogger(config.logging, tracing && (() => ({ ...tracing.activeIds() })));
   const workers = await openWorkers({ deployment: settings, rates, log });
-  const stops = new ExpiringCache<PayoutStop | undefined>({
+  const stops = new ExpiringCache<CellStop | undefined>({
     entriesMax: 1,
     ttlMs: STOP_TTL_MS,
     failureTtlMs: STOP_TTL_MS,
@@ -36,7 +35,7 @@ async function start(): Promise<RunningService> {
   };
   const health = address && (await serveHealth(address, source).catch(explainAddress));
   const isReady = () => readiness(source).then(({ status }) => status === 200);
-  const metrics = metricsAddress && (await openMetrics(metricsAddress, workers.database, isReady));
+  const metrics = metricsAddress && (await openMetrics(metricsAddress, workers, isReady));
   workers.start();
   const ports = { ...(health && { healthPort: health.port }), ...(metrics && { metricsPort: metrics.port }) };
   log.info({ sandbox: settings.isSandbox, ...ports }, 'working');

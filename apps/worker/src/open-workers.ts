@@ -22,16 +22,23 @@ type Worker = ReturnType<typeof startBankingWorker>;
 
 /** The worker of a deployment: a loop for each of its databases. */
 export interface Workers {
-  /** The database whose state the metrics show: the only one, or home. */
+  /** The only database, or home. */
   readonly database: Database;
+  /** The databases of all cells, home first, for metrics; undefined for one that is away. Undefined without cells. */
+  readonly cells?: () => readonly { readonly cell: string; readonly database: Database | undefined }[];
   /** Starts the loops. */
   start(): void;
-  /** Rejects before the start, and if no database answers. */
+  /** Rejects before the start, and if no database answers. Of several databases it has the sum, and the status of each. */
   readStatus(): Promise<object>;
   /** The first open stop of payouts of any database. */
-  readPayoutStop(): Promise<PayoutStop | undefined>;
+  readPayoutStop(): Promise<CellStop | undefined>;
   /** Stops the loops, then closes the databases. */
   stop(): Promise<void>;
+}
+
+/** A stop of payouts, with the name of its database where there are several. */
+export interface CellStop extends PayoutStop {
+  readonly cell?: string;
 }
 
 export interface WorkersSettings {
@@ -59,6 +66,9 @@ export async function openWorkers({ deployment: config, rates, log }: WorkersSet
     ? openOne(await openDeployment(settings), start)
     : openSeveral({ ...settings, cells }, start);
 }
+
+/** The status of a database that is away. */
+const UNAVAILABLE = { status: 'unavailable' };
 
 /** The database of a loop, where there are several. */
 interface CellOfWork {
@@ -104,14 +114,26 @@ async function openSeveral(settings: CellsSettings, start: Start): Promise<Worke
   const open = () => cells.all().flatMap(({ use }) => use ?? []);
   return {
     database: cells.home.database,
+    cells: () => cells.all().map(({ name, use }) => ({ cell: name, database: use?.database })),
     start() {
       isStarted = true;
       for (const use of open()) use.start();
     },
-    readStatus: () => sumOfWork(open().map((use) => () => use.readStatus())),
+    async readStatus() {
+      const sum = await sumOfWork(open().map((use) => () => use.readStatus()));
+      const all = cells.all();
+      const results = await Promise.allSettled(all.map(async ({ use }) => use?.readStatus()));
+      const statuses = results.map((result) => (result.status === 'fulfilled' && result.value) || UNAVAILABLE);
+      return { ...sum, cells: Object.fromEntries(all.map(({ name }, index) => [name, statuses[index]])) };
+    },
     async readPayoutStop() {
-      const results = await Promise.allSettled(open().map(async ({ database }) => readPayoutStop(database)));
-      return results.flatMap((result) => (result.status === 'fulfilled' && result.value ? [result.value] : []))[0];
+      const stops = await Promise.allSettled(
+        cells.all().map(async ({ name: cell, use }): Promise<CellStop | undefined> => {
+          const stop = use && (await readPayoutStop(use.database));
+          return stop && { ...stop, cell };
+        }),
+      );
+      return stops.flatMap((result) => (result.status === 'fulfilled' && result.value ? [result.value] : []))[0];
     },
     stop: () => cells.close(),
   };
@@ -138,6 +160,7 @@ function startOne(
     sandbox: isSandbox,
     crossings,
     chores,
+    cell,
     onError: (error, failed) => {
       const { workspaceId, kind, subjectId, tries, chore } = failed ?? {};
       log.warn({ cell, workspaceId, kind, subjectId, tries, chore, err: error }, 'work failed');

@@ -33,3 +33,4 @@ export { digestOfConversion, digestOfOrder, digestOfRecipient } from './payments
 export { readRecipientDigest } from './payments/read-recipient-digest.js';
 export { openReading } from './resources/reading.js';
 export { fundAccount } from './sandbox/fund-account.js';
+export { type DirectorySlot, READ_SLOTS, SLOT_NAME } from './cells/directory-slots.js';

@@ -1,8 +1,8 @@
 /** Metrics of a process for Prometheus. Load it only in a process that serves metrics. */
 
-import type { Database } from '@banking/postgres';
 import { ConfigError, serveOperators, type OperatorServer, type ServerAddress } from '@banking/process';
 import { collectDatabase } from './metrics/database-metrics.js';
+import type { MeasuredCell, MeasuredDatabase } from './metrics/measured-cell.js';
 import { DatabaseValues } from './metrics/database-values.js';
 import { collectGateway } from './metrics/gateway-metrics.js';
 import { collectHttp } from './metrics/http-metrics.js';
@@ -22,8 +22,10 @@ export interface MeasuredProcess extends Build {
   readonly isGateway: boolean;
   /** Whether it does due work. */
   readonly isWorker: boolean;
-  /** Undefined for a gateway. */
-  readonly database?: Pick<Database, 'stats' | 'pipeline'> | undefined;
+  /** Undefined for a gateway. The only database, or home. */
+  readonly database?: MeasuredDatabase | undefined;
+  /** The databases of all cells, home first; without one that is away. Undefined without cells. */
+  readonly cells?: (() => readonly MeasuredCell[]) | undefined;
   /** Whether `/health/ready` would respond with 200. */
   isReady(): Promise<boolean>;
 }
@@ -64,12 +66,13 @@ function collect(metrics: Metrics, measured: MeasuredProcess): readonly Unsubscr
   const { isHttp, isGateway, isWorker, database } = measured;
   const endProcess = collectProcess(metrics, measured);
   const ready = metrics.gauge('banking_ready', async () => ready.set((await isReadyInTime(measured)) ? 1 : 0));
-  if (database) new DatabaseValues(metrics, database);
+  const cells: () => readonly MeasuredCell[] = measured.cells ?? (() => [{ database }]);
+  if (database) new DatabaseValues(metrics, cells);
   return [
     endProcess,
     ...(isHttp ? [collectHttp(metrics)] : []),
     ...(isGateway ? collectGateway(metrics) : []),
-    ...(database ? [...collectDatabase(metrics, database), collectOrders(metrics), collectRates(metrics)] : []),
+    ...(database ? [...collectDatabase(metrics, cells), collectOrders(metrics), collectRates(metrics)] : []),
     ...(isWorker ? collectWork(metrics) : []),
   ];
 }

@@ -1,4 +1,5 @@
-import { RULE_VIOLATION } from '@banking/postgres';
+import { READ_SLOTS } from '@banking/operations';
+import { APP_ROLE, bind, Database, RULE_VIOLATION, SCHEMA } from '@banking/postgres';
 import { reasonOf } from '@banking/postgres/testing';
 import { migrateDeployment } from '../migrate-deployment.js';
 import { openDeployment } from '../open-deployment.js';
@@ -131,6 +132,31 @@ describe('a cell', () => {
     const key = (cell: string) => column<string>(cell, `select encode(key, 'hex') as value from seal`);
 
     for (const cell of ['b', 'c']) expect(await key(cell)).toEqual(await key('home'));
+  });
+
+  it('has a slot at home that every process may see, and that is its own', async () => {
+    const connection = server.connectionOf('home');
+    const database = await Database.open({ connection, role: APP_ROLE, schema: SCHEMA, poolSize: 1 });
+    const read = async () => (await database.pipeline({}, [bind(READ_SLOTS)] as const))[0];
+
+    await eventually(
+      async () => (await read()).map(({ cell, is_active: isActive }) => [cell, isActive]),
+      [
+        ['b', true],
+        ['c', true],
+      ],
+    );
+    for (const slot of await read()) expect(slot).toMatchObject({ is_lost: false });
+    await server.query('home', `insert into cell (number, name) values (9, 'without')`);
+    expect((await read()).at(-1)).toEqual({
+      cell: 'without',
+      is_active: false,
+      is_lost: true,
+      behind: null,
+      retained: null,
+    });
+    await server.query('home', 'delete from cell where number = 9');
+    await database.end();
   });
 
   it('stays as it is when it is added again', async () => {

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type AdminSession, type ConnectionOptions, SCHEMA, withAdminSession } from '@banking/postgres';
+import { SLOT_NAME } from '@banking/operations';
 import { connectionTo } from '@banking/process';
 import { DeploymentError } from '../deployment-error.js';
 
@@ -45,11 +46,10 @@ export async function copyDirectory(
   cell: AdminSession,
   { cellName, homeAddress }: { readonly cellName: string; readonly homeAddress: string },
 ): Promise<void> {
-  const [database] = await home.query<{ name: string }>('select current_database() as name');
-  const slot = `banking_${database!.name}_${cellName}`
-    .toLowerCase()
-    .replace(/[^a-z0-9_]/g, '_')
-    .slice(0, 63);
+  const [named] = await home.query<{ slot: string }>(`select ${SLOT_NAME} as slot from (values ($1)) c (name)`, [
+    cellName,
+  ]);
+  const { slot } = named!;
   const [subscribed] = await cell.query<{ version: number; isSubscribed: boolean }>(
     `select current_setting('server_version_num')::int as version,
             exists (select from pg_subscription s join pg_database d on d.oid = s.subdbid

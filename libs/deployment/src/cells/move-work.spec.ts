@@ -8,6 +8,7 @@ import { moveWorkspace } from './move-workspace.js';
 let world: MoveWorld;
 let process: CellProcess;
 let ids: Map<string, WorkspaceId>;
+const workers: { stop(): Promise<void> }[] = [];
 
 beforeAll(async () => {
   world = await moveWorld();
@@ -15,6 +16,7 @@ beforeAll(async () => {
   ids = await addWorkspaces(world, ['home', 'home payer', 'b']);
 }, 180_000);
 afterAll(async () => {
+  await Promise.all(workers.map((worker) => worker.stop()));
   await process?.close();
   await world?.close();
 });
@@ -63,7 +65,7 @@ describe('the due work of a workspace that moves', () => {
     const [moving, staying] = [ids.get('home')!, ids.get('b')!];
     const [payment, other] = [await paysAbroad(moving), await paysAbroad(staying)];
     await pay(payment);
-    process.cells.get(1).work();
+    workers.push(process.cells.get(1).startWork());
 
     await moveWorkspace({
       ...world.command(moving),
@@ -79,7 +81,7 @@ describe('the due work of a workspace that moves', () => {
         expect(await count('b', `work where workspace_id = ${moving} and fence = 0`)).toBe(1);
       },
     });
-    process.cells.get(0).work();
+    workers.push(process.cells.get(0).startWork());
 
     await until(async () => (await count('b', `payout where workspace_id = ${moving} and status = 'submitted'`)) === 1);
     expect(await count('b', `payout where workspace_id = ${moving} and tries = 1`)).toBe(1);

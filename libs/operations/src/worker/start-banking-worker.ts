@@ -28,6 +28,8 @@ export interface WorkSettings {
   readonly onError?: WorkerOptions['onError'];
   /** Called once for each stop of payouts that a verification of the books caused, also after a restart; for the log. */
   readonly onPayoutStop?: (stop: PayoutStop) => void;
+  /** The name of the database, where there are several; for metrics. */
+  readonly cell?: string | undefined;
 }
 
 const EXPIRED_KEYS_IDLE_MS = 5 * 60_000;
@@ -51,7 +53,7 @@ export function startBankingWorker(deployment: OpenBooks, settings: WorkSettings
 /** The handlers and chores of a worker: due runs, crossings, payouts, events of the network, expired idempotency records, verification, statistics. */
 export function workOf(
   { database, books }: OpenBooks,
-  { orders, sandbox, crossings, chores: more = [], onError, onPayoutStop }: WorkSettings,
+  { orders, sandbox, crossings, chores: more = [], onError, onPayoutStop, cell }: WorkSettings,
 ): WorkerOptions {
   const run: WorkHandler = {
     async run(claim) {
@@ -70,7 +72,7 @@ export function workOf(
     run: async () => (await expiredKeys.deleteBatch()) + (await deleteOldReference(database)),
     idleMs: EXPIRED_KEYS_IDLE_MS,
   };
-  const verification = new ContinuousVerification(database, onPayoutStop);
+  const verification = new ContinuousVerification(database, onPayoutStop, cell);
   const chores: readonly Chore[] = [
     deleting,
     { name: 'verification', run: paced(() => verification.verifyNew(), VERIFY_NEW_MS), idleMs: VERIFY_BACKLOG_MS },

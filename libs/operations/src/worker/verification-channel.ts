@@ -8,5 +8,7 @@ export interface VerificationMessage {
   readonly outcome: 'proven' | 'findings' | 'busy' | 'stopped';
   /** Rows that were verified. */
   readonly rows: number;
+  /** The name of the database, where there are several. */
+  readonly cell?: string | undefined;
 }
 export const verificationChannel = channel('banking:worker:verification') as Channel<unknown, VerificationMessage>;

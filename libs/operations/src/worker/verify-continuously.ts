@@ -70,20 +70,22 @@ export class ContinuousVerification {
     private readonly database: Database,
     /** Called once for each stop, also for a stop from before the start of this process; for the log. */
     private readonly onStop: (stop: PayoutStop) => void = () => undefined,
+    /** The name of the database, where there are several; for metrics. */
+    private readonly cell?: string,
   ) {}
 
   /** Verifies a batch of what was posted since the last run. Returns its size if there may be more. @throws Refusal `unavailable` */
   async verifyNew(): Promise<number> {
-    if (await this.isStopped()) return published('new', 'stopped');
+    if (await this.isStopped()) return this.published('new', 'stopped');
     const [closed] = await this.database.pipeline({}, [bind(CLOSED_HERE)] as const);
     const except = closed.map(({ id }) => Number(id));
     const { transactions, hasMore } = await nextUnverified(this.database, this.afterId, BATCH, except);
     this.afterId = hasMore ? transactions.at(-1)!.postingId : 0;
-    if (transactions.length === 0) return published('new', 'proven');
+    if (transactions.length === 0) return this.published('new', 'proven');
     const outcome = await this.verify(transactionsByWorkspace(transactions));
-    if (outcome !== 'proven') return published('new', outcome);
+    if (outcome !== 'proven') return this.published('new', outcome);
     await deleteVerified(this.database, transactions);
-    published('new', 'proven', transactions.length);
+    this.published('new', 'proven', transactions.length);
     return hasMore ? transactions.length : 0;
   }
 
@@ -93,7 +95,7 @@ export class ContinuousVerification {
    */
   async verifyNext(): Promise<number> {
     for (const subject of SUBJECTS) {
-      if (await this.isStopped()) return published(subject, 'stopped');
+      if (await this.isStopped()) return this.published(subject, 'stopped');
       await this.verifyRange(subject);
     }
     return 0;
@@ -110,7 +112,7 @@ export class ContinuousVerification {
     const query = bind(NEXT_ROWS[subject], workspaceId, id, highest, STEP);
     const [, rows] = await this.database.pipeline({ workspaces }, [PLAN_BY_ORDER, query] as const);
     const outcome = rows.length === 0 ? 'proven' : await this.verify(storedRows(subject, rows));
-    published(subject, outcome, rows.length);
+    this.published(subject, outcome, rows.length);
     if (outcome !== 'proven') return;
     const move = (...to: readonly [bigint | number, bigint | number]): BoundStatement<unknown> =>
       bind(MOVE_POSITION, subject, workspaceId, id, ...to);
@@ -133,18 +135,19 @@ export class ContinuousVerification {
     return 'findings';
   }
 
+  /** Publishes a run. Returns 0: there is no more to verify at once. */
+  private published(subject: VerificationMessage['subject'], outcome: VerificationMessage['outcome'], rows = 0): 0 {
+    const { cell } = this;
+    if (verificationChannel.hasSubscribers) verificationChannel.publish({ subject, outcome, rows, cell });
+    return 0;
+  }
+
   private async isStopped(): Promise<boolean> {
     const stop = await readPayoutStop(this.database);
     if (stop && stop.id !== this.reportedId) this.onStop(stop);
     this.reportedId = stop?.id;
     return stop !== undefined;
   }
-}
-
-/** Publishes a run. Returns 0: there is no more to verify at once. */
-function published(subject: VerificationMessage['subject'], outcome: VerificationMessage['outcome'], rows = 0): 0 {
-  if (verificationChannel.hasSubscribers) verificationChannel.publish({ subject, outcome, rows });
-  return 0;
 }
 
 function storedRows(

@@ -1,5 +1,7 @@
 import { Refusal } from '@banking/domain';
+import type { Database } from '@banking/postgres';
 import { DatabaseValues } from './database-values.js';
+import type { MeasuredCell } from './measured-cell.js';
 import { Metrics } from './metrics.js';
 
 const ROWS = [
@@ -17,9 +19,12 @@ beforeEach(() => {
 });
 
 /** Returns what scrapes: the values by series. */
-function collect(readMaxMs?: number): () => Promise<Readonly<Record<string, number>>> {
+function collect(
+  readMaxMs?: number,
+  cells = (): readonly MeasuredCell<Pick<Database, 'pipeline'>>[] => [{ database: { pipeline } as never }],
+): () => Promise<Readonly<Record<string, number>>> {
   const metrics = new Metrics();
-  new DatabaseValues(metrics, { pipeline } as never, readMaxMs);
+  new DatabaseValues(metrics, cells, readMaxMs);
   return async () => {
     const lines = (await metrics.registry.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
     return Object.fromEntries(
@@ -96,5 +101,48 @@ describe('the metrics that are read from the database', () => {
     const scrape = collect(10);
 
     expect(await scrape()).toMatchObject({ banking_database_values_up: 0 });
+  });
+});
+
+describe('the metrics that are read from several databases', () => {
+  const SLOT = { cell: 'b', is_active: true, is_lost: false, behind: 5n, retained: 70n };
+
+  it('have the name of the cell, and none of a cell that is away but that it is', async () => {
+    const atHome = jest.fn(async (_: unknown, bound: readonly unknown[]) =>
+      bound.length === 1
+        ? [[SLOT, { ...SLOT, cell: 'c', is_active: false, is_lost: true, behind: null, retained: null }]]
+        : ROWS,
+    );
+    const inB = jest.fn(async () => [[{ kind: 'payout', due: 8, seconds: 2 }], [], [], [], []]);
+    let cells = [
+      { cell: 'home', database: { pipeline: atHome } as never },
+      { cell: 'b', database: { pipeline: inB } as never },
+      { cell: 'c', database: undefined },
+    ] as readonly MeasuredCell<Pick<Database, 'pipeline'>>[];
+    const scrape = collect(undefined, () => cells);
+
+    const scraped = await scrape();
+
+    expect(scraped).toMatchObject({
+      'banking_database_values_up{cell="home"}': 1,
+      'banking_database_values_up{cell="b"}': 1,
+      'banking_database_values_up{cell="c"}': 0,
+      'banking_work_due{kind="payout",cell="home"}': 3,
+      'banking_work_due{kind="payout",cell="b"}': 8,
+      'banking_payouts_stopped{cell="home"}': 1,
+      'banking_payouts_stopped{cell="b"}': 0,
+      'banking_directory_copy_connected{cell="b"}': 1,
+      'banking_directory_copy_behind_bytes{cell="b"}': 5,
+      'banking_directory_slot_retained_bytes{cell="b"}': 70,
+      'banking_directory_slot_lost{cell="b"}': 0,
+      'banking_directory_copy_connected{cell="c"}': 0,
+      'banking_directory_slot_lost{cell="c"}': 1,
+    });
+    expect(Object.keys(scraped).filter((series) => series.includes('cell="c"'))).toHaveLength(3);
+    expect(Object.keys(scraped).filter((series) => !series.includes('cell='))).toEqual([]);
+    cells = cells.slice(0, 1);
+    expect(Object.keys(await scrape()).filter((series) => /_up\{/.test(series))).toEqual([
+      'banking_database_values_up{cell="home"}',
+    ]);
   });
 });

@@ -2,13 +2,15 @@ import { ExpiringCache } from '@banking/process';
 import { COUNT_OPEN_PAYOUTS, PAYOUT, READ_STOP, SCOPE_OPEN_PAYOUTS } from '@banking/payouts';
 import { bind, type Database } from '@banking/postgres';
 import { COUNT_DUE, COUNT_PARKED } from '@banking/work-queue';
-import { EXECUTION } from '@banking/operations';
+import { type DirectorySlot, EXECUTION, READ_SLOTS } from '@banking/operations';
+import { labelOf, type MeasuredCell } from './measured-cell.js';
 import type { Metrics } from './metrics.js';
 
 /** How long values are reused, and a failure to read them: several scrapers cost one read. */
 const TTL_MS = 5_000;
 /** A scrape does not wait longer for a database that does not respond. */
 const READ_MAX_MS = 3_000;
+const CELLS_MAX = 64;
 const KINDS = [EXECUTION, PAYOUT];
 const STATUSES = ['due', 'submitting', 'submitted', 'parked'];
 
@@ -31,15 +33,26 @@ async function readValues(database: Pick<Database, 'pipeline'>): Promise<Values>
   return { due, parked, payouts, stop };
 }
 
-/** Metrics that are read from the database when they are scraped. Without the database they have no values. */
+/** The copies of the directory, which home knows. */
+async function readSlots(database: Pick<Database, 'pipeline'>): Promise<readonly DirectorySlot[]> {
+  const [slots] = await database.pipeline({}, [bind(READ_SLOTS)] as const);
+  return slots;
+}
+
+/** Metrics that are read from the databases when they are scraped. Without its database, a cell has no values. */
 export class DatabaseValues {
-  private readonly values = new ExpiringCache<Values>({ entriesMax: 1, ttlMs: TTL_MS, failureTtlMs: TTL_MS });
+  private readonly values = new ExpiringCache<Values>({ entriesMax: CELLS_MAX, ttlMs: TTL_MS, failureTtlMs: TTL_MS });
+  private readonly slots = new ExpiringCache<readonly DirectorySlot[]>({
+    entriesMax: 1,
+    ttlMs: TTL_MS,
+    failureTtlMs: TTL_MS,
+  });
   private readonly gauges;
   private updating: Promise<void> | undefined;
 
   constructor(
     metrics: Metrics,
-    private readonly database: Pick<Database, 'pipeline'>,
+    private readonly cells: () => readonly MeasuredCell<Pick<Database, 'pipeline'>>[],
     private readonly readMaxMs = READ_MAX_MS,
   ) {
     // prom-client collects all metrics at the same time: each of these waits for the same update.
@@ -53,41 +66,67 @@ export class DatabaseValues {
       oldestPayout: metrics.gauge('banking_payouts_oldest_seconds', update),
       stopped: metrics.gauge('banking_payouts_stopped', update),
       findings: metrics.gauge('banking_verification_findings', update),
+      copyConnected: metrics.gauge('banking_directory_copy_connected', update),
+      copyBehind: metrics.gauge('banking_directory_copy_behind_bytes', update),
+      slotRetained: metrics.gauge('banking_directory_slot_retained_bytes', update),
+      slotLost: metrics.gauge('banking_directory_slot_lost', update),
     };
   }
 
   private async update(): Promise<void> {
-    const { up, stopped, findings, ...labelled } = this.gauges;
-    const values = await this.read();
-    for (const gauge of Object.values(labelled)) gauge.reset();
-    for (const gauge of [stopped, findings]) gauge.remove();
-    up.set(values === undefined ? 0 : 1);
-    if (values === undefined) return;
-    const { due, oldestDue, parked, payouts, oldestPayout } = labelled;
-    for (const kind of KINDS) {
-      for (const gauge of [due, oldestDue, parked]) gauge.set({ kind }, 0);
-    }
-    for (const status of STATUSES) {
-      for (const gauge of [payouts, oldestPayout]) gauge.set({ status }, 0);
-    }
-    for (const row of values.due) {
-      due.set({ kind: row.kind }, row.due);
-      oldestDue.set({ kind: row.kind }, row.seconds);
-    }
-    for (const row of values.parked) parked.set({ kind: row.kind }, row.parked);
-    for (const row of values.payouts) {
-      payouts.set({ status: row.status }, row.payouts);
-      oldestPayout.set({ status: row.status }, row.seconds);
-    }
-    stopped.set(values.stop ? 1 : 0);
-    findings.set(values.stop?.finding_count ?? 0);
+    const cells = this.cells();
+    const [home] = cells;
+    const [values, slots] = await Promise.all([
+      Promise.all(
+        cells.map(({ cell = '', database }) =>
+          this.inTime(database, (one) => this.values.get(cell, () => readValues(one))),
+        ),
+      ),
+      this.inTime(home?.cell === undefined ? undefined : home.database, (one) =>
+        this.slots.get('', () => readSlots(one)),
+      ),
+    ]);
+    for (const gauge of Object.values(this.gauges)) gauge.reset();
+    for (const [index, one] of cells.entries()) this.setValues(labelOf(one), values[index]);
+    for (const slot of slots ?? []) this.setSlot(slot);
   }
 
-  /** Undefined if the database does not respond in time. */
-  private async read(): Promise<Values | undefined> {
+  private setValues(label: { readonly cell?: string }, values: Values | undefined): void {
+    const { up, due, oldestDue, parked, payouts, oldestPayout, stopped, findings } = this.gauges;
+    up.set(label, values === undefined ? 0 : 1);
+    if (values === undefined) return;
+    for (const kind of KINDS) {
+      for (const gauge of [due, oldestDue, parked]) gauge.set({ kind, ...label }, 0);
+    }
+    for (const status of STATUSES) {
+      for (const gauge of [payouts, oldestPayout]) gauge.set({ status, ...label }, 0);
+    }
+    for (const row of values.due) {
+      due.set({ kind: row.kind, ...label }, row.due);
+      oldestDue.set({ kind: row.kind, ...label }, row.seconds);
+    }
+    for (const row of values.parked) parked.set({ kind: row.kind, ...label }, row.parked);
+    for (const row of values.payouts) {
+      payouts.set({ status: row.status, ...label }, row.payouts);
+      oldestPayout.set({ status: row.status, ...label }, row.seconds);
+    }
+    stopped.set(label, values.stop ? 1 : 0);
+    findings.set(label, values.stop?.finding_count ?? 0);
+  }
+
+  private setSlot({ cell, is_active: isActive, is_lost: isLost, behind, retained }: DirectorySlot): void {
+    const { copyConnected, copyBehind, slotRetained, slotLost } = this.gauges;
+    copyConnected.set({ cell }, isActive ? 1 : 0);
+    slotLost.set({ cell }, isLost ? 1 : 0);
+    if (behind !== null) copyBehind.set({ cell }, Number(behind));
+    if (retained !== null) slotRetained.set({ cell }, Number(retained));
+  }
+
+  /** Undefined if the database is away or does not respond in time. */
+  private async inTime<D, T>(database: D | undefined, read: (database: D) => Promise<T>): Promise<T | undefined> {
+    if (database === undefined) return undefined;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<undefined>((resolve) => (timer = setTimeout(() => resolve(undefined), this.readMaxMs)));
-    const values = this.values.get('values', () => readValues(this.database)).catch(() => undefined);
-    return Promise.race([values, late]).finally(() => clearTimeout(timer));
+    return Promise.race([read(database).catch(() => undefined), late]).finally(() => clearTimeout(timer));
   }
 }

@@ -7,12 +7,13 @@ const ROWS = Object.entries<Metric>(METRICS);
 const ENDINGS: Readonly<Record<Metric['type'], RegExp>> = {
   counter: /_total$/,
   histogram: /_(seconds|size)$/,
-  gauge: /_(seconds|bytes|ratio|info|up|ready|open|due|parked|stopped|findings|connections|waiting|fds)$/,
+  gauge:
+    /_(seconds|bytes|ratio|info|up|ready|open|due|parked|stopped|findings|connections|waiting|fds|connected|lost)$/,
 };
 
 /** The labels of all metrics. A new one needs a bounded set of values that are no data of callers. */
 const LABELS = [
-  ...['app', 'chore', 'commit', 'fault', 'kind', 'method', 'node', 'operation', 'outcome', 'reason', 'route'],
+  ...['app', 'cell', 'chore', 'commit', 'fault', 'kind', 'method', 'node', 'operation', 'outcome', 'reason', 'route'],
   ...['sqlstate', 'state', 'status', 'strategy', 'subject', 'version'],
 ];
 

@@ -10,7 +10,8 @@ const ORDERS = [1, 2, 4, 8, 16, 32, 64];
  * All metrics, by name. The registration, the tables of docs/watch.md and the panels of the dashboard are made of this list, and the
  * alert rules may name no other.
  *
- * No label has an id, a name, an amount or an account code. The values of each label are bounded.
+ * No label has an id, a name, an amount or an account code. The values of each label are bounded. With several databases, `cell` is the
+ * name of one of at most 64; without them, no series has it.
  */
 export const METRICS = {
   banking_http_request_duration_seconds: histogram(
@@ -67,8 +68,13 @@ export const METRICS = {
     'Orders that left a batch because another session had locked their account.',
   ),
 
-  banking_database_connections: gauge('Database', 'books', ['state'], 'Connections of the pool: idle and used.'),
-  banking_database_callers_waiting: gauge('Database', 'books', [], 'Callers that wait for a connection now.'),
+  banking_database_connections: gauge(
+    'Database',
+    'books',
+    ['state', 'cell'],
+    'Connections of the pool: idle and used.',
+  ),
+  banking_database_callers_waiting: gauge('Database', 'books', ['cell'], 'Callers that wait for a connection now.'),
   banking_database_connection_wait_seconds: histogram(
     'Database',
     'books',
@@ -104,36 +110,36 @@ export const METRICS = {
   banking_database_values_up: gauge(
     'Database',
     'books',
-    [],
+    ['cell'],
     '1 if the values of due work and payouts were read; 0 if they are left out.',
   ),
 
   banking_work_due: gauge(
     'Due work',
     'books',
-    ['kind'],
+    ['kind', 'cell'],
     'Work that a worker could claim now; 1000 means that or more.',
   ),
   banking_work_oldest_due_seconds: gauge(
     'Due work',
     'books',
-    ['kind'],
+    ['kind', 'cell'],
     'For how long the longest due work could have been claimed; 0 without any.',
   ),
   banking_work_parked: gauge(
     'Due work',
     'books',
-    ['kind'],
+    ['kind', 'cell'],
     'Work that waits for an operator; 1000 means that or more.',
   ),
   banking_payouts_open: gauge(
     'Due work',
     'books',
-    ['status'],
+    ['status', 'cell'],
     'Payouts without a final status, of at most 500 whose next step is the soonest.',
   ),
-  banking_payouts_oldest_seconds: gauge('Due work', 'books', ['status'], 'Age of the oldest of these payouts.'),
-  banking_payouts_stopped: gauge('Due work', 'books', [], '1 while payouts are stopped because of a finding.'),
+  banking_payouts_oldest_seconds: gauge('Due work', 'books', ['status', 'cell'], 'Age of the oldest of these payouts.'),
+  banking_payouts_stopped: gauge('Due work', 'books', ['cell'], '1 while payouts are stopped because of a finding.'),
   banking_work_duration_seconds: histogram(
     'Due work',
     'work',
@@ -160,14 +166,39 @@ export const METRICS = {
   banking_verification_last_success_timestamp_seconds: gauge(
     'Verification',
     'work',
-    ['subject'],
+    ['subject', 'cell'],
     'When this process last verified without a finding.',
   ),
   banking_verification_findings: gauge(
     'Verification',
     'books',
-    [],
+    ['cell'],
     'Findings of the open stop of payouts; 0 without a stop.',
+  ),
+
+  banking_directory_copy_connected: gauge(
+    'Cells',
+    'books',
+    ['cell'],
+    '1 while the cell receives changes of the directory from home.',
+  ),
+  banking_directory_copy_behind_bytes: gauge(
+    'Cells',
+    'books',
+    ['cell'],
+    'Log of home that the copy of the directory in the cell has not confirmed.',
+  ),
+  banking_directory_slot_retained_bytes: gauge(
+    'Cells',
+    'books',
+    ['cell'],
+    'Log that home keeps for the copy, on the disk of its server.',
+  ),
+  banking_directory_slot_lost: gauge(
+    'Cells',
+    'books',
+    ['cell'],
+    '1 if the copy cannot continue, because home lacks its slot or removes log that it needs.',
   ),
 
   banking_rates_requests_total: counter(

@@ -2,6 +2,7 @@ import { verificationChannel } from '@banking/operations';
 import { networkChannel } from '@banking/payouts';
 import { ratesChannel } from '@banking/rates';
 import { choreChannel, workChannel } from '@banking/work-queue';
+import { labelOf } from './measured-cell.js';
 import type { Metrics } from './metrics.js';
 import { onEnd, onMessage, type Unsubscribe } from './subscriptions.js';
 
@@ -22,11 +23,11 @@ export function collectWork(metrics: Metrics): readonly Unsubscribe[] {
       const failure = signal?.aborted === true ? 'timeout' : 'failed';
       calls.observe(seconds, operation, error === undefined ? 'ok' : failure);
     }),
-    onMessage(verificationChannel, ({ subject, outcome, rows: count }) => {
+    onMessage(verificationChannel, ({ subject, outcome, rows: count, cell }) => {
       runs.inc({ subject, outcome });
       if (outcome !== 'proven') return;
       rows.inc({ subject }, count);
-      lastSuccess.set({ subject }, Date.now() / 1000);
+      lastSuccess.set({ subject, ...labelOf({ cell }) }, Date.now() / 1000);
     }),
   ];
 }

@@ -7,7 +7,7 @@ const MANUAL = 'docs/watch.md';
 export const runbookOf = ({ name }: Pick<AlertRule, 'name'>): string => `${MANUAL}#${name.toLowerCase()}`;
 
 const NOTE =
-  '# Written by npm run watch:write. Change libs/telemetry/src/watch/service-alerts.ts or work-alerts.ts instead.\n';
+  '# Written by npm run watch:write. Change service-alerts.ts, work-alerts.ts or cell-alerts.ts in libs/telemetry/src/watch instead.\n';
 
 /** A text in the single quotes of YAML. */
 const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;

@@ -21,7 +21,7 @@ export const WORK_ALERTS: readonly AlertRule[] = [
   {
     name: 'WorkOverdue',
     severity: 'critical',
-    expr: 'max by (kind) (banking_work_oldest_due_seconds) > 60',
+    expr: 'max by (kind, cell) (banking_work_oldest_due_seconds) > 60',
     for: '2m',
     summary: 'Due work waits for longer than a minute.',
     test: {
@@ -34,7 +34,7 @@ export const WORK_ALERTS: readonly AlertRule[] = [
   {
     name: 'WorkParked',
     severity: 'warning',
-    expr: 'max by (kind) (banking_work_parked) > 0',
+    expr: 'max by (kind, cell) (banking_work_parked) > 0',
     for: '1m',
     summary: 'Work waits for an operator.',
     test: {
@@ -47,7 +47,7 @@ export const WORK_ALERTS: readonly AlertRule[] = [
   {
     name: 'PayoutsOld',
     severity: 'warning',
-    expr: 'max by (status) (max_over_time(banking_payouts_oldest_seconds{status=~"due|submitting"}[5m])) > 900',
+    expr: 'max by (status, cell) (max_over_time(banking_payouts_oldest_seconds{status=~"due|submitting"}[5m])) > 900',
     for: '5m',
     summary: 'A payout was not submitted for 15 minutes.',
     test: {
@@ -60,7 +60,7 @@ export const WORK_ALERTS: readonly AlertRule[] = [
   {
     name: 'PayoutsStopped',
     severity: 'critical',
-    expr: 'max(banking_payouts_stopped) > 0',
+    expr: 'max by (cell) (banking_payouts_stopped) > 0',
     for: '0m',
     summary: 'Payouts are stopped because a verification of the books has findings.',
     test: {
@@ -73,7 +73,9 @@ export const WORK_ALERTS: readonly AlertRule[] = [
   {
     name: 'VerificationOld',
     severity: 'critical',
-    expr: `time() - max(${SUCCESS}{subject="new"}) > 600 or absent(${SUCCESS}{subject="new"})`,
+    expr:
+      `time() - max by (cell) (${SUCCESS}{subject="new"}) > 600 or absent(${SUCCESS}{subject="new"}) or ` +
+      `(max by (cell) (banking_database_values_up{cell!=""}) == 1 unless max by (cell) (${SUCCESS}{subject="new"}))`,
     for: '5m',
     summary: 'No worker has verified new transactions for 10 minutes.',
     test: {

@@ -1,0 +1,27 @@
+import { sqlStatement } from '@banking/postgres';
+
+/** The replication slot at home of the copy of the directory in a cell, for a row `c` with its name. */
+export const SLOT_NAME = `left(regexp_replace(lower('banking_' || current_database() || '_' || c.name), '[^a-z0-9_]', '_', 'g'), 63)`;
+
+export interface DirectorySlot {
+  readonly cell: string;
+  readonly is_active: boolean;
+  readonly is_lost: boolean;
+  /** Bytes of the log. Null without a slot. */
+  readonly behind: bigint | null;
+  readonly retained: bigint | null;
+}
+
+/**
+ * The slots of the copies, at home. A slot is lost if log that the copy needs was removed, or may be at the next checkpoint. Every login
+ * may read them.
+ */
+export const READ_SLOTS = sqlStatement<DirectorySlot>(
+  'read_directory_slots',
+  `select c.name as cell, coalesce(s.active, false) as is_active,
+          s.slot_name is null or s.wal_status in ('unreserved', 'lost') as is_lost,
+          pg_wal_lsn_diff(pg_current_wal_lsn(), s.confirmed_flush_lsn)::bigint as behind,
+          pg_wal_lsn_diff(pg_current_wal_lsn(), s.restart_lsn)::bigint as retained
+   from cell c left join pg_replication_slots s on s.slot_name = ${SLOT_NAME} and s.database = current_database()
+   where c.number <> 0 order by c.number`,
+);
