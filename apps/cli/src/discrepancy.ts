@@ -2,6 +2,7 @@ import { minorUnits, type WorkspaceId } from '@banking/domain';
 import { listDiscrepancies, resolveDiscrepancy, type Resolution } from '@banking/payouts';
 import { Argument, type Command, Option } from 'commander';
 import { withDeployment } from './deployment.js';
+import { cellHead, inCellOf, onEachCell, rowsOf } from './each-cell.js';
 import { examples } from './help.js';
 import { actorOf, asOption, type ChangeOptions, jsonOption, nameOption, parseIdOf, workspaceOption } from './inputs.js';
 import { print, printJson, printTable } from './print.js';
@@ -46,34 +47,64 @@ export function addDiscrepancyCommands(program: Command): void {
   discrepancy
     .command('list')
     .summary('list the open discrepancies')
-    .description('Lists the open discrepancies, the oldest first, with the events of their payouts. At most 100.')
+    .description(
+      'Lists the open discrepancies, the oldest first, with the events of their payouts. At most 100 of a database. Of several databases, all are listed, or the one of CELL.',
+    )
     .addOption(workspaceOption('only this workspace'))
     .addOption(new Option('--all', 'include resolved discrepancies'))
     .addOption(jsonOption())
     .addHelpText('after', examples('banking discrepancy list', 'banking discrepancy list --all --json'))
     .action(async ({ workspace, all, json }: ListOptions) => {
-      const list = await withDeployment(
+      const read = await onEachCell(
         async ({ database }) => {
           const ids = (await chosenWorkspaces(database, workspace)).map(({ id }) => id);
           return listDiscrepancies(database, ids, { includesResolved: all === true });
         },
-        { changesNothing: true },
+        { changesNothing: true, ...(await inCellOf(workspace)) },
       );
-      if (json) return printJson(list);
-      printTable(
-        ['Id', 'Workspace', 'Transaction', 'Account', 'Amount', 'Kind', 'Opened', 'Events', 'Resolution'],
-        list.map(
-          ({ id, workspaceId, transactionId, accountId, amount, currencyCode, kind, openedAt, events, resolution }) => [
-            ...[id, workspaceId, transactionId, accountId],
-            ...[`${shownAmount(minorUnits(BigInt(amount)), currencyCode)} ${currencyCode}`, kind, openedAt],
-            ...[
-              events.map(({ status, reasonCode }) => `${status} ${reasonCode ?? ''}`.trim()).join(', '),
-              resolution ?? '',
-            ],
+      const list = rowsOf(read);
+      if (json) printJson(list);
+      else {
+        printTable(
+          [
+            ...cellHead(read),
+            'Id',
+            'Workspace',
+            'Transaction',
+            'Account',
+            'Amount',
+            'Kind',
+            'Opened',
+            'Events',
+            'Resolution',
           ],
-        ),
-        all ? 'There are no discrepancies.' : 'There are no open discrepancies.',
-      );
+          list.map(
+            ({
+              cell,
+              id,
+              workspaceId,
+              transactionId,
+              accountId,
+              amount,
+              currencyCode,
+              kind,
+              openedAt,
+              events,
+              resolution,
+            }) => [
+              ...(cell === undefined ? [] : [cell]),
+              ...[id, workspaceId, transactionId, accountId],
+              ...[`${shownAmount(minorUnits(BigInt(amount)), currencyCode)} ${currencyCode}`, kind, openedAt],
+              ...[
+                events.map(({ status, reasonCode }) => `${status} ${reasonCode ?? ''}`.trim()).join(', '),
+                resolution ?? '',
+              ],
+            ],
+          ),
+          all ? 'There are no discrepancies.' : 'There are no open discrepancies.',
+        );
+      }
+      read.end();
     });
 
   discrepancy
@@ -104,7 +135,10 @@ export function addDiscrepancyCommands(program: Command): void {
       const { workspace: workspaceId, note, json } = options;
       const resolution = resolutionOf(options);
       const resolving = { workspaceId, discrepancyId, resolution, by: actorOf(options), note };
-      const outcome = await withDeployment(({ books }) => resolveDiscrepancy(books, resolving));
+      const outcome = await withDeployment(
+        ({ books }) => resolveDiscrepancy(books, resolving),
+        await inCellOf(workspaceId),
+      );
       const name = `discrepancy ${discrepancyId} of workspace ${workspaceId}`;
       if (outcome === 'not_found') throw new Refused(`There is no ${name}. See banking discrepancy list.`);
       if (outcome === 'already_resolved')

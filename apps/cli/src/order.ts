@@ -2,6 +2,7 @@ import type { OrderId, WorkspaceId } from '@banking/domain';
 import { resumePausedOrder } from '@banking/provisioning';
 import { Argument, type Command } from 'commander';
 import { withDeployment } from './deployment.js';
+import { inCellOf } from './each-cell.js';
 import { examples } from './help.js';
 import { actorOf, asOption, type ChangeOptions, jsonOption, nameOption, parseIdOf, workspaceOption } from './inputs.js';
 import { print, printJson } from './print.js';
@@ -43,8 +44,9 @@ export function addOrderCommands(program: Command): void {
     )
     .action(async (orderId: OrderId, options: ResumeOptions) => {
       const { workspace: workspaceId, placer, json } = options;
-      await withDeployment(({ database }) =>
-        resumePausedOrder(database, actorOf(options), { workspaceId, orderId, placer }),
+      await withDeployment(
+        ({ database }) => resumePausedOrder(database, actorOf(options), { workspaceId, orderId, placer }),
+        await inCellOf(workspaceId),
       );
       if (json) printJson({ workspaceId, id: orderId });
       else print(`Resumed order ${orderId} of workspace ${workspaceId}. Its next run is due now.`);

@@ -15,6 +15,7 @@ import { allWorkspaces } from '@banking/provisioning';
 import type { Command } from 'commander';
 import { readConfig } from './config.js';
 import { withDeployment } from './deployment.js';
+import { inCellOf } from './each-cell.js';
 import { examples } from './help.js';
 import { jsonOption, workspaceOption } from './inputs.js';
 import { print, printJson, printTable, reportProgress } from './print.js';
@@ -56,7 +57,7 @@ async function verifyAll(
   json: boolean | undefined,
 ): Promise<void> {
   const all = [HOME_CELL, ...cells.map(({ name }) => name)];
-  const names = workspace === undefined ? all : [await cellOf(workspace)];
+  const names = workspace === undefined ? all : [(await inCellOf(workspace)).cell!];
   const reports: Record<string, object> = {};
   const failures: string[] = [];
   for (const name of names) {
@@ -113,16 +114,6 @@ function withCells<T>(
     readsBooks: true,
     cell: name,
   });
-}
-
-async function cellOf(workspaceId: WorkspaceId): Promise<string> {
-  const workspaces = await withDeployment(({ database }) => allWorkspaces(database), {
-    changesNothing: true,
-    cell: HOME_CELL,
-  });
-  const cell = workspaces.find(({ id }) => id === workspaceId)?.cell;
-  if (cell === undefined) throw new Refused(`There is no workspace ${workspaceId}. See banking workspace list.`);
-  return cell;
 }
 
 /** @param cell the name of one of several databases */

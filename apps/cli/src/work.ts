@@ -1,10 +1,11 @@
 import type { WorkspaceId } from '@banking/domain';
 import { listDiscrepancies, readPayoutStop, releaseAllParkedWork, releaseParkedWork } from '@banking/payouts';
-import { listWork, TRIES_MAX } from '@banking/work-queue';
-import { allWorkspaces } from '@banking/provisioning';
+import { listWork, type QueuedWork, TRIES_MAX } from '@banking/work-queue';
+import { workspacesHere } from '@banking/provisioning';
 import type { Database } from '@banking/postgres';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { withDeployment } from './deployment.js';
+import { cellHead, inCellOf, onEachCell, rowsOf } from './each-cell.js';
 import { examples } from './help.js';
 import { jsonOption, workspaceOption } from './inputs.js';
 import { print, printJson, printTable } from './print.js';
@@ -39,30 +40,28 @@ export function addWorkCommands(program: Command): void {
     .summary('list the queue')
     .description(
       'Lists a stop of payouts, then open discrepancies, then parked work, then due work, the longest due first. At most 100 ' +
-        'discrepancies and 100 pieces of work.\n\nbanking payouts resume ends a stop; banking discrepancy resolve resolves a ' +
+        'discrepancies and 100 pieces of work. Of several databases, all are listed, or the one of CELL.\n\nbanking payouts resume ends a stop; banking discrepancy resolve resolves a ' +
         'discrepancy; banking work retry releases parked work.',
     )
     .addOption(new Option('--parked', 'only a stop of payouts, open discrepancies and parked work'))
     .addOption(jsonOption())
     .addHelpText('after', examples('banking work list --parked'))
     .action(async ({ parked, json }: ListOptions) => {
-      const list = await withDeployment(
-        async ({ database }) => [
-          ...(await payoutStop(database)),
-          ...(await openDiscrepancies(database)),
-          ...(await listWork(database, { isParked: parked === true })),
-        ],
-        { changesNothing: true },
-      );
-      if (json) return printJson(list);
-      printTable(
-        ['Workspace', 'Kind', 'Id', 'State', 'Tries', 'Delays', 'Due', 'Reason'],
-        list.map(({ workspaceId, kind, subjectId, state, tries, delays, dueAt, reason }) => [
-          ...[workspaceId, kind, subjectId, state, tries, delays],
-          ...[dueAt, reason ?? ''],
-        ]),
-        parked ? 'No work is parked.' : 'The queue is empty.',
-      );
+      const read = await onEachCell(({ database }) => listAll(database, parked === true), { changesNothing: true });
+      const list = rowsOf(read);
+      if (json) printJson(list);
+      else {
+        printTable(
+          [...cellHead(read), 'Workspace', 'Kind', 'Id', 'State', 'Tries', 'Delays', 'Due', 'Reason'],
+          list.map(({ cell, workspaceId, kind, subjectId, state, tries, delays, dueAt, reason }) => [
+            ...(cell === undefined ? [] : [cell]),
+            ...[workspaceId, kind, subjectId, state, tries, delays],
+            ...[dueAt, reason ?? ''],
+          ]),
+          parked ? 'No work is parked.' : 'The queue is empty.',
+        );
+      }
+      read.end();
     });
 
   work
@@ -91,16 +90,20 @@ export function addWorkCommands(program: Command): void {
           if (kind !== undefined)
             command.error("error: option '--all' takes no arguments. To release one kind, add '--kind <kind>'");
           const filter = { workspaceId, kind: options.kind };
-          const released = await withDeployment(({ database }) => releaseAllParkedWork(database, filter));
-          if (json) return printJson({ released });
-          return print(released === 0 ? 'No work is parked.' : `Released ${released} pieces of work, at 100 a second.`);
+          const use = await inCellOf(workspaceId);
+          const read = await onEachCell(({ database }) => releaseAllParkedWork(database, filter), use);
+          const released = read.results.reduce((sum, { result }) => sum + result, 0);
+          if (json) printJson({ released });
+          else print(released === 0 ? 'No work is parked.' : `Released ${released} pieces of work, at 100 a second.`);
+          return read.end();
         }
         if (options.kind !== undefined) command.error("error: option '--kind <kind>' requires '--all'");
         if (kind === undefined || subjectId === undefined)
           command.error('error: arguments kind and id, or --all, are missing');
         if (workspaceId === undefined) command.error("error: required option '--workspace <id>' not specified");
         const ref = { workspaceId, kind, subjectId };
-        const isReleased = await withDeployment(({ database }) => releaseParkedWork(database, ref));
+        const use = await inCellOf(workspaceId);
+        const isReleased = await withDeployment(({ database }) => releaseParkedWork(database, ref), use);
         if (!isReleased) {
           throw new Refused(
             `The ${kind} ${subjectId} of workspace ${workspaceId} is not parked. See banking work list.`,
@@ -114,6 +117,16 @@ export function addWorkCommands(program: Command): void {
   addReconcileCommand(work);
 }
 
+/** At most 100 discrepancies and 100 pieces of work of a database. */
+const listAll = async (
+  database: Database,
+  isParked: boolean,
+): Promise<readonly (Omit<QueuedWork, 'state'> & { readonly state: string })[]> => [
+  ...(await payoutStop(database)),
+  ...(await openDiscrepancies(database)),
+  ...(await listWork(database, { isParked })),
+];
+
 /** The open stop of payouts as rows of the list, one for each workspace with a finding. */
 async function payoutStop(database: Database) {
   const stop = await readPayoutStop(database);
@@ -126,7 +139,7 @@ async function payoutStop(database: Database) {
 
 /** Open discrepancies as rows of the list. */
 async function openDiscrepancies(database: Database) {
-  const workspaces = await allWorkspaces(database);
+  const workspaces = await workspacesHere(database);
   const open = await listDiscrepancies(
     database,
     workspaces.map(({ id }) => id),

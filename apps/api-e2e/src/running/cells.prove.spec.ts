@@ -1,3 +1,4 @@
+import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { bankingWith } from '../banking.js';
 import type { Order } from '@banking/domain';
@@ -10,6 +11,7 @@ import { committedDocument } from '../isolation/committed-document.js';
 import { Matrix } from '../isolation/matrix.js';
 import { ENVIRONMENT } from '../isolation/services.js';
 import { makeWorld, type World } from '../isolation/world.js';
+import { launch } from '../launch.js';
 import { bugsIn, secretsIn } from '../log-lines.js';
 import { newDataDir, RunningService, type TestDataDir } from '../running-service.js';
 import { EVE, localToken, type Service } from '../service.js';
@@ -84,12 +86,70 @@ describe('the three databases after the contract suite', () => {
     expect(Object.keys(report.cells)).toEqual(['home', 'b', 'c']);
   });
 
+  it('are migrated by one command, home last', async () => {
+    const { cells } = JSON.parse(await banking('migrate', '--json')) as { cells: object };
+
+    expect(Object.entries(cells)).toEqual(['b', 'c', 'home'].map((name) => [name, { applied: [] }]));
+    expect(await banking('migrate', '--plan')).toMatch(/^Cell b\nRelease .* lacks nothing/);
+  });
+
+  it('are listed together, each row with its cell', async () => {
+    const work = JSON.parse(await banking('work', 'list', '--json')) as { cell: string }[];
+
+    expect(work.length).toBeGreaterThan(0);
+    expect(work.filter(({ cell }) => !['home', 'b', 'c'].includes(cell))).toEqual([]);
+    expect(await banking('discrepancy', 'list', '--all')).toMatch(/^Cell +Id +Workspace|^There are no/);
+  });
+
   it('leave neither a secret nor an unhandled error in the log', () => {
     expect([...secretsIn(running.log), ...bugsIn(running.log)]).toEqual([]);
   });
 });
 
-// Last, because the service is started again, with ids of the spec.
+describe('a worker of three databases', () => {
+  let worker: ReturnType<typeof launch>;
+  let ports: { healthPort: number; metricsPort: number };
+
+  beforeAll(async () => {
+    const environment = { ...CELLS, HEALTH_PORT: '0', METRICS_PORT: '0' };
+    worker = launch('worker', { dataDir: folder.path, environment });
+    ports = JSON.parse(await worker.output.matched(/^.*"working".*$/m)) as typeof ports;
+  }, 120_000);
+  afterAll(async () => {
+    worker?.child.kill('SIGTERM');
+    await worker?.ended;
+  });
+
+  const read = async (port: number, path: string) => {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`);
+    return { status: response.status, text: await response.text() };
+  };
+
+  it('names each of them in its health', async () => {
+    const { status, text } = await read(ports.healthPort, '/health/ready');
+
+    const { work } = JSON.parse(text) as { work: { cells: Record<string, object> } };
+    expect(status).toBe(200);
+    expect(Object.keys(work.cells)).toEqual(['home', 'b', 'c']);
+    expect(work.cells['b']).toMatchObject({ parked: {}, oldestDueSeconds: expect.any(Number) as number });
+  });
+
+  it('has metrics of each of them, and of the copies of the directory', async () => {
+    const { text } = await read(ports.metricsPort, '/metrics');
+
+    for (const cell of ['home', 'b', 'c']) {
+      expect(text).toContain(`banking_database_values_up{cell="${cell}"} 1`);
+      expect(text).toContain(`banking_work_due{kind="payout",cell="${cell}"}`);
+      expect(text).toMatch(new RegExp(`^banking_database_connections\\{state="idle",cell="${cell}"\\} \\d+$`, 'm'));
+    }
+    for (const cell of ['b', 'c']) {
+      expect(text).toContain(`banking_directory_copy_connected{cell="${cell}"} 1`);
+      expect(text).toContain(`banking_directory_slot_lost{cell="${cell}"} 0`);
+    }
+  });
+});
+
+// After all others, because the service is started again, with ids of the spec.
 const plans = plansOf(committedDocument());
 
 describe(`a workspace, in ${countOf(plans)} cases with callers whose workspaces are in other databases,`, () => {
@@ -118,4 +178,24 @@ describe(`a workspace, in ${countOf(plans)} cases with callers whose workspaces 
   it('leaves no unhandled error in the log', () => {
     expect(bugsIn(running.log)).toEqual([]);
   });
+});
+
+describe('a list of which one database cannot be read', () => {
+  it('has the rows of the others, and fails at the end with the name of the cell', async () => {
+    await running.stop();
+    const ofC = join(folder.path, 'cells', 'c');
+    await rename(ofC, join(folder.path, 'taken-away'));
+
+    const failure = await banking('work', 'list', '--json').then(
+      () => undefined,
+      (error: unknown) => error as { code: number; stdout: string; stderr: string },
+    );
+
+    await rm(ofC, { recursive: true });
+    await rename(join(folder.path, 'taken-away'), ofC);
+    running = await RunningService.start({ dataDir: folder.path, environment: CELLS });
+    expect(failure?.code).toBe(1);
+    expect(failure?.stderr).toMatch(/^Cell c did not answer: The database of the cell "c" lacks 0001/m);
+    expect((JSON.parse(failure!.stdout) as object[]).length).toBeGreaterThan(0);
+  }, 120_000);
 });

@@ -8,8 +8,8 @@ export interface DirectorySlot {
   readonly is_active: boolean;
   readonly is_lost: boolean;
   /** Bytes of the log. Null without a slot. */
-  readonly behind: bigint | null;
-  readonly retained: bigint | null;
+  readonly behind: number | null;
+  readonly retained: number | null;
 }
 
 /**
@@ -20,8 +20,8 @@ export const READ_SLOTS = sqlStatement<DirectorySlot>(
   'read_directory_slots',
   `select c.name as cell, coalesce(s.active, false) as is_active,
           s.slot_name is null or s.wal_status in ('unreserved', 'lost') as is_lost,
-          pg_wal_lsn_diff(pg_current_wal_lsn(), s.confirmed_flush_lsn)::bigint as behind,
-          pg_wal_lsn_diff(pg_current_wal_lsn(), s.restart_lsn)::bigint as retained
+          pg_wal_lsn_diff(pg_current_wal_lsn(), s.confirmed_flush_lsn)::float8 as behind,
+          pg_wal_lsn_diff(pg_current_wal_lsn(), s.restart_lsn)::float8 as retained
    from cell c left join pg_replication_slots s on s.slot_name = ${SLOT_NAME} and s.database = current_database()
    where c.number <> 0 order by c.number`,
 );

@@ -105,7 +105,7 @@ describe('the metrics that are read from the database', () => {
 });
 
 describe('the metrics that are read from several databases', () => {
-  const SLOT = { cell: 'b', is_active: true, is_lost: false, behind: 5n, retained: 70n };
+  const SLOT = { cell: 'b', is_active: true, is_lost: false, behind: 5, retained: 70 };
 
   it('have the name of the cell, and none of a cell that is away but that it is', async () => {
     const atHome = jest.fn(async (_: unknown, bound: readonly unknown[]) =>

@@ -118,8 +118,8 @@ export class DatabaseValues {
     const { copyConnected, copyBehind, slotRetained, slotLost } = this.gauges;
     copyConnected.set({ cell }, isActive ? 1 : 0);
     slotLost.set({ cell }, isLost ? 1 : 0);
-    if (behind !== null) copyBehind.set({ cell }, Number(behind));
-    if (retained !== null) slotRetained.set({ cell }, Number(retained));
+    if (behind !== null) copyBehind.set({ cell }, behind);
+    if (retained !== null) slotRetained.set({ cell }, retained);
   }
 
   /** Undefined if the database is away or does not respond in time. */

@@ -1,0 +1,68 @@
+import type { WorkspaceId } from '@banking/domain';
+import { type Deployment, isOperatorError } from '@banking/deployment';
+import { HOME_CELL } from '@banking/process';
+import { allWorkspaces } from '@banking/provisioning';
+import { readConfig } from './config.js';
+import { withDeployment } from './deployment.js';
+import { Refused } from './refused.js';
+
+type Use = NonNullable<Parameters<typeof withDeployment>[1]>;
+
+/** What a command has read of each database that answered. */
+export interface CellResults<T> {
+  /** The name of the cell is undefined where the command works on one database. */
+  readonly results: readonly { readonly cell: string | undefined; readonly result: T }[];
+  /** Call it after the results are printed. @throws Refused with the databases that did not answer */
+  end(): void;
+}
+
+/** Runs work on each of several databases, or on the one of CELL, or on the only one. A database that is away delays its failure to the end. */
+export async function onEachCell<T>(
+  work: (deployment: Deployment) => Promise<T>,
+  use: Use = {},
+): Promise<CellResults<T>> {
+  const { cell: chosen, deployment } = readConfig();
+  const { cells } = deployment;
+  if (cells === undefined || chosen !== undefined || use.cell !== undefined) {
+    return { results: [{ cell: undefined, result: await withDeployment(work, use) }], end: () => undefined };
+  }
+  const results: { cell: string; result: T }[] = [];
+  const failures: string[] = [];
+  for (const cell of [HOME_CELL, ...cells.map(({ name }) => name)]) {
+    try {
+      results.push({ cell, result: await withDeployment(work, { ...use, cell }) });
+    } catch (error) {
+      if (!isOperatorError(error)) throw error;
+      failures.push(`Cell ${cell} did not answer: ${(error as Error).message}`);
+    }
+  }
+  return {
+    results,
+    end() {
+      if (failures.length > 0) throw new Refused(failures.join('\n'));
+    },
+  };
+}
+
+/** The rows of lists of several databases, each with its cell. */
+export const rowsOf = <T extends object>({
+  results,
+}: CellResults<readonly T[]>): readonly (T & { readonly cell?: string })[] =>
+  results.flatMap(({ cell, result }) => result.map((row) => (cell === undefined ? row : { cell, ...row })));
+
+/** The head of the column with the cell, where the rows have one. */
+export const cellHead = ({ results }: CellResults<unknown>): readonly string[] =>
+  results.some(({ cell }) => cell === undefined) ? [] : ['Cell'];
+
+/** The option `cell` of a command on one workspace: the database that has it, unless CELL is set or there is one database only. */
+export async function inCellOf(workspaceId: WorkspaceId | undefined): Promise<{ readonly cell?: string }> {
+  const { cell: chosen, deployment } = readConfig();
+  if (workspaceId === undefined || deployment.cells === undefined || chosen !== undefined) return {};
+  const workspaces = await withDeployment(({ database }) => allWorkspaces(database), {
+    changesNothing: true,
+    cell: HOME_CELL,
+  });
+  const cell = workspaces.find(({ id }) => id === workspaceId)?.cell;
+  if (cell === undefined) throw new Refused(`There is no workspace ${workspaceId}. See banking workspace list.`);
+  return { cell };
+}
