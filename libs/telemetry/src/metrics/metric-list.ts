@@ -1,3 +1,4 @@
+import { CELL_METRICS } from './cell-metric-list.js';
 import { counter, gauge, histogram, ofRuntime, type Metric } from './metric.js';
 
 const REQUEST_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15];
@@ -176,30 +177,7 @@ export const METRICS = {
     'Findings of the open stop of payouts; 0 without a stop.',
   ),
 
-  banking_directory_copy_connected: gauge(
-    'Cells',
-    'books',
-    ['cell'],
-    '1 while the cell receives changes of the directory from home.',
-  ),
-  banking_directory_copy_behind_bytes: gauge(
-    'Cells',
-    'books',
-    ['cell'],
-    'Log of home that the copy of the directory in the cell has not confirmed.',
-  ),
-  banking_directory_slot_retained_bytes: gauge(
-    'Cells',
-    'books',
-    ['cell'],
-    'Log that home keeps for the copy, on the disk of its server.',
-  ),
-  banking_directory_slot_lost: gauge(
-    'Cells',
-    'books',
-    ['cell'],
-    '1 if the copy cannot continue, because home lacks its slot or removes log that it needs.',
-  ),
+  ...CELL_METRICS,
 
   banking_rates_requests_total: counter(
     'Exchange rates',
