@@ -32,7 +32,7 @@ export const CROSSING_CHECKS: readonly RangeCheck[] = [
        where r.workspace_id = $1 and r.transaction_id > $2 and r.transaction_id <= $3
          and not exists (
            select from transaction x join transfer t on t.workspace_id = $1 and t.transaction_id = x.id
-             join account_code k on k.workspace_id = $1 and k.account_id = t.account_id
+             join account k on k.workspace_id = $1 and k.id = t.account_id
            where x.workspace_id = $1 and x.id = r.transaction_id and x.status = 'completed' and k.code = r.account_code
              and t.direction = 'credit' and t.amount = r.amount and t.currency_id = r.currency_id)`,
       ),

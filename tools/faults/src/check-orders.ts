@@ -35,7 +35,9 @@ export type CheckName =
   | 'growth'
   | 'starvation'
   | 'ids'
-  | 'crossings';
+  | 'crossings'
+  | 'moves'
+  | 'old-cell';
 
 /** Compares what the clients know with the final state of the database. */
 export function checkOrders(operations: readonly Operation[], books: BooksState): Violation[] {

@@ -1,7 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { spawn } from 'node:child_process';
 import { LocalIssuer } from '@banking/local-issuer';
+import { type BankingCommand, type BooksProof, startBanking } from './banking-command.js';
 import type { Endpoint } from './call.js';
 import { CellServers, FURTHER_CELLS } from './cells/cell-servers.js';
 import { DatabaseProxy } from './database-proxy.js';
@@ -12,7 +12,6 @@ import { SmallDisk } from './small-disk.js';
 import { type App, freePort, ServiceProcess } from './service-process.js';
 
 const APPS: readonly App[] = ['api', 'api', 'worker', 'worker'];
-const CLI = join(__dirname, '../../../apps/cli/dist/main.js');
 /** A setting of PostgreSQL that holds the name of a process. */
 export const PROCESS_SETTING = 'faults.process';
 const CALLER = 'ada@northwind.example';
@@ -23,12 +22,6 @@ export interface Member {
   readonly proxy: DatabaseProxy;
   /** Used if `hasClocks`. */
   readonly clock: ProcessClock;
-}
-
-/** What a command such as `banking verify` printed. */
-export interface BooksProof {
-  readonly exitCode: number | null;
-  readonly output: string;
 }
 
 /** What differs from other clusters. */
@@ -210,16 +203,14 @@ export class Cluster {
   }
 
   /** Runs `banking` without faults, and returns what it printed. */
-  async runCommand(parameters: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<BooksProof> {
+  runCommand(parameters: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<BooksProof> {
+    return this.startCommand(parameters, more).done;
+  }
+
+  /** Starts `banking` without faults. */
+  startCommand(parameters: readonly string[], more: Readonly<Record<string, string>> = {}): BankingCommand {
     const own = environmentOf(this.database, this.healthy, join(this.folder, 'data'));
-    const env = { PATH: process.env['PATH'], ...own, ...this.commandEnvironment, ...more };
-    const child = spawn(process.execPath, [CLI, ...parameters], { env, stdio: ['ignore', 'pipe', 'pipe'] });
-    let output = '';
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding('utf8').on('data', (text: string) => (output += text));
-    }
-    const exitCode = await new Promise<number | null>((resolve) => child.once('close', resolve));
-    return { exitCode, output };
+    return startBanking(parameters, { ...own, ...this.commandEnvironment, ...more });
   }
 
   private async closeProxies(): Promise<void> {

@@ -10,6 +10,7 @@ import { gateway } from './scenarios/gateway.js';
 import { hotAccount } from './scenarios/hot-account.js';
 import { lostLease } from './scenarios/lost-lease.js';
 import { lostReply } from './scenarios/lost-reply.js';
+import { killedMove, movedWorkspace } from './scenarios/moved-workspace.js';
 import { payoutCrash } from './scenarios/payout-crash.js';
 import { poison } from './scenarios/poison.js';
 import { sameKey } from './scenarios/same-key.js';
@@ -84,6 +85,8 @@ export const SCENARIOS: readonly Scenario[] = [
   cellAway,
   homeAway,
   crossingCrash,
+  movedWorkspace,
+  killedMove,
   loadScenario({
     name: 'connections',
     faults: ['terminate-backend', 'kill-backend', 'outage', 'delay', 'half-open', 'reset', 'reset-at-commit'],
@@ -116,6 +119,9 @@ const ORDERS = ['acknowledged', 'refused', 'stray-orders', 'one-order-per-key', 
 const BOOKS = ['money', 'floor', 'books', 'append-only'] as const;
 /** What must hold in every run under faults. */
 const ALL = [...ORDERS, ...BOOKS, 'reads', 'payouts', 'outcome', 'processes', 'secrets'] as const;
+
+/** What must hold in every run that moves workspaces. */
+const CELLS = ['crossings', 'moves', 'old-cell', 'ids'] as const;
 
 export const PROMISES: readonly ServicePromise[] = [
   promise('P1', 'Money per currency is conserved', 'bank', { snapshots: 1_000 }, ['money', 'books', 'balances']),
@@ -198,6 +204,11 @@ export const PROMISES: readonly ServicePromise[] = [
     ...ALL,
     'crossings',
   ]),
+  promise('P41', 'A workspace is moved without losing an order', 'moved-workspace', { faults: 10, acknowledged: 2_000 }, [
+    ...ALL,
+    ...CELLS,
+  ]),
+  promise('P42', 'A move that is killed is resumed or abandoned', 'killed-move', { faults: 40 }, [...ALL, ...CELLS]),
   promise('P36', 'The promises hold for half an hour', 'soak', { minutes: 30, faults: 25 }, [...ALL, 'growth']),
 ];
 

@@ -1,4 +1,5 @@
 import type { CellOutage } from './cells/cell-outages.js';
+import type { MoveFault } from './cells/moves.js';
 import type { CrossingFault } from './scenarios/crossing-crash.js';
 import type { Random } from './random.js';
 
@@ -21,6 +22,7 @@ export type FaultKind =
   | `sqlstate-${(typeof SQLSTATES)[number]}`
   | CellOutage
   | CrossingFault
+  | MoveFault
   | 'sigterm-api'
   | 'lease-expired'
   | 'clock-forward'

@@ -56,6 +56,7 @@ export class CellServers {
       cells[name] = {
         url: `postgres://${user}@127.0.0.1:${proxy.port}/${database}`,
         homeUrl: socketUrlOf(this.of('home')),
+        sourceUrl: socketUrlOf(server),
       };
     }
     const file = join(this.folder, `${process}.cells.json`);
@@ -100,7 +101,7 @@ export class CellServers {
   }
 }
 
-/** Replication reaches home without a proxy: a fault of a process does not disturb it. */
+/** Replication reaches a server without a proxy: a fault of a process does not disturb it. */
 function socketUrlOf({ connection, login }: DatabaseServer): string {
   const { host, port } = connection;
   return `postgres://${login.user}@localhost:${port}/${login.database}?host=${encodeURIComponent(String(host))}`;

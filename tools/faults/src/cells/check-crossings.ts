@@ -45,15 +45,22 @@ export function checkCrossings(
       : own.length > 0
         ? `has ${own.length} credits and no order`
         : undefined;
-    return fault === undefined ? [] : [{ check: 'crossings', detail: `${operation.key}, ${pair.from} to ${pair.to}, ${fault}` }];
+    return fault === undefined
+      ? []
+      : [{ check: 'crossings', detail: `${operation.key}, ${pair.from} to ${pair.to}, ${fault}` }];
   });
 }
 
-function paidFault({ amount }: Operation, { payer, payee, isClosed }: CellPair, own: readonly KeyedCredit[]): string | undefined {
+function paidFault(
+  { amount }: Operation,
+  { payer, payee, isClosed }: CellPair,
+  own: readonly KeyedCredit[],
+): string | undefined {
   const [arrived, returned] = [own.filter(({ isReturn }) => !isReturn), own.filter(({ isReturn }) => isReturn)];
   if (own.length !== 1) return `has arrived ${arrived.length} times and come back ${returned.length} times`;
   const [credit] = own as [KeyedCredit];
-  if (credit.isReturn !== isClosed) return credit.isReturn ? 'has come back from an open account' : 'has arrived on a closed account';
+  if (credit.isReturn !== isClosed)
+    return credit.isReturn ? 'has come back from an open account' : 'has arrived on a closed account';
   if (credit.accountId !== (isClosed ? payer : payee).id) return `is on account ${credit.accountId}`;
   return credit.amount === amount ? undefined : `has ${credit.amount} instead of ${amount}`;
 }

@@ -49,7 +49,12 @@ export const crossingCrash: Scenario = {
     for (let round = 0; !signal.aborted; round += 1) {
       // The payments of every point come from each cell to each other one.
       const open = pairs.filter(({ isClosed }) => !isClosed);
-      await interrupt(context, payments, POINTS[round % POINTS.length]!, open[(round + Math.floor(round / POINTS.length)) % open.length]!);
+      await interrupt(
+        context,
+        payments,
+        POINTS[round % POINTS.length]!,
+        open[(round + Math.floor(round / POINTS.length)) % open.length]!,
+      );
     }
     // The claims of killed workers.
     for (const database of cluster.databases) await expireLeases(database);
