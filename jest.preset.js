@@ -1,4 +1,5 @@
 const nxPreset = require('@nx/jest/preset').default;
+const { provedSpecs } = require('./tools/test-run/proved-specs.cjs');
 
 /** Packages published as ES modules only: Jest on Node 20 cannot require them untransformed. */
 const ESM_ONLY = ['jose', 'oidc-provider', 'quick-lru', 'nanoid', 'eta', 'koa', 'dinero.js', 'oidc-token-hash'];
@@ -8,7 +9,7 @@ module.exports = {
   testEnvironment: 'node',
   testEnvironmentOptions: { customExportConditions: ['@banking/source', 'node', 'require', 'default'] },
   // npm run prove asks for the others.
-  testMatch: ['<rootDir>/src/**/*.spec.ts', '!**/*.prove.spec.ts'],
+  testMatch: ['<rootDir>/src/**/*.spec.ts', '!**/*.prove.spec.ts', ...provedSpecs().map((path) => `!${path}`)],
   // A machine that runs everything at once is busy.
   testTimeout: 20_000,
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },

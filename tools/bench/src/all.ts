@@ -34,7 +34,7 @@ export const BENCHES = [
 type Bench = (typeof BENCHES)[number];
 
 const ONCE = ['--seconds', '1', '--connections', '2'];
-const ONE_ROUND = ['--rounds', '1', ...ONCE];
+const ONE_ROUND = ['--rounds', '1', '--seconds', '0.2', '--connections', '2'];
 const FEW_ACCOUNTS = ['--accounts', '4'];
 const BRIEF: Readonly<Record<Bench, readonly string[]>> = {
   reads: [...ONE_ROUND, '--transfers', '100', '--grown-to', '200'],

@@ -27,8 +27,10 @@ export interface Measured {
 }
 
 const SAMPLE_EVERY_MS = 250;
-/** On a busy machine, a short run may end before its first response. */
-const TRIES_MAX = 10;
+/** Samples of autocannon, which ends a run at one. */
+const SAMPLE_MS = 1_000;
+/** On a busy machine, a short run may end before its first response. For how long it is repeated then. */
+const EMPTY_MS = 10_000;
 
 /** @throws Error when a response is missing or has another status, because the figure would be wrong */
 export const httpLoad =
@@ -38,9 +40,12 @@ export const httpLoad =
     const sampling = setInterval(() => (residentMb = Math.max(residentMb, residentMbOf(pid))), SAMPLE_EVERY_MS);
     const cpuBefore = cpuMicrosOf(pid);
     try {
-      const run = () => autocannon({ url, connections, duration: seconds, headers, requests });
+      const sampleInt = Math.min(SAMPLE_MS, seconds * 1_000);
+      const run = () => autocannon({ url, connections, duration: seconds, sampleInt, headers, requests });
       let result = await run();
-      for (let tries = 1; isEmpty(result) && tries < TRIES_MAX; tries += 1) result = await run();
+      for (const until = performance.now() + EMPTY_MS; isEmpty(result) && performance.now() < until;) {
+        result = await run();
+      }
       const { errors, timeouts, latency, statusCodeStats } = result;
       const { [expects]: expected, ...others } = statusCodeStats;
       if (errors + timeouts + Object.keys(others).length > 0 || !expected) {

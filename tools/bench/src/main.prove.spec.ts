@@ -13,7 +13,18 @@ function bench(...args: string[]) {
 
 describe('benchmark command', () => {
   it('measures each read against a control that sends the same bytes', () => {
-    const little = ['--rounds', '1', '--seconds', '1', '--connections', '2', '--transfers', '100', '--grown-to', '200'];
+    const little = [
+      '--rounds',
+      '1',
+      '--seconds',
+      '0.2',
+      '--connections',
+      '2',
+      '--transfers',
+      '100',
+      '--grown-to',
+      '200',
+    ];
 
     const { status, stdout, stderr } = bench('reads', ...little, '--json');
 
@@ -29,7 +40,7 @@ describe('benchmark command', () => {
   }, 120_000);
 
   it('measures a page of a list', () => {
-    const little = ['--rounds', '1', '--seconds', '1', '--connections', '2', '--transfers', '700', '--page', '7'];
+    const little = ['--rounds', '1', '--seconds', '0.2', '--connections', '2', '--transfers', '700', '--page', '7'];
 
     const { status, stdout, stderr } = bench('lists', ...little, '--json');
 
@@ -52,7 +63,7 @@ describe('benchmark command', () => {
       '--rounds',
       '1',
       '--seconds',
-      '1',
+      '0.2',
       '--connections',
       '2',
       '--callers',
@@ -81,7 +92,7 @@ describe('benchmark command', () => {
   }, 120_000);
 
   it('measures the client against fetch, and its memory growth', () => {
-    const little = ['--rounds', '1', '--seconds', '1', '--connections', '2', '--calls', '100'];
+    const little = ['--rounds', '1', '--seconds', '0.2', '--connections', '2', '--calls', '100'];
 
     const { status, stdout, stderr } = bench('client', ...little, '--json');
 
@@ -99,7 +110,7 @@ describe('benchmark command', () => {
   }, 120_000);
 
   it('measures reads through a gateway, and its memory growth', () => {
-    const little = ['--rounds', '1', '--seconds', '1', '--connections', '2', '--requests', '100'];
+    const little = ['--rounds', '1', '--seconds', '0.2', '--connections', '2', '--requests', '100'];
 
     const { status, stdout, stderr } = bench('gateway', ...little, '--json');
 
@@ -189,7 +200,7 @@ describe('benchmark command', () => {
   }, 240_000);
 
   it('measures reads, lists and orders in grown books', () => {
-    const little = ['--rounds', '1', '--seconds', '1', '--connections', '2', '--accounts', '2'];
+    const little = ['--rounds', '1', '--seconds', '0.2', '--connections', '2', '--accounts', '2'];
 
     const { status, stdout, stderr } = bench('grown', ...little, '--transfers', '300', '--grown-to', '500', '--json');
 
