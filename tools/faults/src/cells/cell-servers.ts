@@ -6,7 +6,6 @@ import { DatabaseServer } from '../database-server.js';
 /** The cells besides home. */
 export const FURTHER_CELLS = ['b', 'c'] as const;
 export type CellName = 'home' | (typeof FURTHER_CELLS)[number];
-export const CELL_NAMES: readonly CellName[] = ['home', ...FURTHER_CELLS];
 
 /** What one process has of the further cells. */
 interface CellLinks {

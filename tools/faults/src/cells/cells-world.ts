@@ -1,7 +1,7 @@
 import type { Endpoint } from '../call.js';
 import type { Cluster } from '../cluster.js';
 import { FUNDS, type LoadAccount, Preparation } from '../world.js';
-import { CELL_NAMES, type CellName } from './cell-servers.js';
+import type { CellName } from './cell-servers.js';
 
 /** A workspace in one of the cells, with accounts and recipients of its own. */
 export interface PlacedWorkspace {
@@ -18,20 +18,20 @@ export interface PlacedWorkspace {
 /** A user of the demo data with a role in the workspaces of all cells. */
 export const CALLER_OF_ALL = 'gateway@northwind.example';
 
+/** Those of the demo data: at first, one in each cell. */
 const PLACES = `
-  select c.name as cell, min(p.workspace_id)::float8 as "workspaceId"
+  select c.name as cell, p.workspace_id::float8 as "workspaceId"
   from workspace_place p join cell c on c.number = p.cell_number
-  group by c.name`;
+  order by p.workspace_id`;
 
 /** The calls of the user who may act in all cells. */
 export async function endpointOfAll(cluster: Cluster): Promise<Endpoint> {
   return { ...cluster.endpoint, token: await cluster.newToken({ caller: CALLER_OF_ALL }) };
 }
 
-/** Opens two accounts in the workspace of each cell, with money and recipients. */
+/** Opens two accounts in each workspace, with money and recipients. */
 export async function makeCellsWorld(cluster: Cluster, endpoint: Endpoint): Promise<readonly PlacedWorkspace[]> {
-  const rows = await cluster.database.query<{ cell: CellName; workspaceId: number }>(PLACES);
-  const places = CELL_NAMES.map((cell) => rows.find((row) => row.cell === cell)!);
+  const places = await cluster.database.query<{ cell: CellName; workspaceId: number }>(PLACES);
   const preparation = new Preparation(endpoint);
   await preparation.readProducts(places[0]!.workspaceId);
   return Promise.all(

@@ -4,7 +4,7 @@ import { FUNDS, type LoadAccount, Preparation } from '../world.js';
 import type { CellName } from './cell-servers.js';
 import { makeCellsWorld, type PlacedWorkspace } from './cells-world.js';
 
-/** An account of one cell that pays an account of another one. */
+/** An account that pays an account of another workspace, which is in another cell unless it was moved. */
 export interface CellPair {
   readonly from: CellName;
   readonly to: CellName;
@@ -15,7 +15,7 @@ export interface CellPair {
   readonly isClosed: boolean;
 }
 
-/** The workspaces of all cells, and every way to pay from one to another: to an account that is open, and to one that is closed. */
+/** The workspaces, and every way to pay from one to another: to an account that is open, and to one that is closed. */
 export async function makeCrossingWorld(
   cluster: Cluster,
   endpoint: Endpoint,
@@ -26,7 +26,9 @@ export async function makeCrossingWorld(
   const pairs: CellPair[] = [];
   for (const { cell: to, workspaceId, payee: open } of places) {
     const closed = await preparation.openAccount(workspaceId, 'EUR', FUNDS);
-    for (const { cell: from, workspaceId: origin, payer } of places.filter(({ cell }) => cell !== to)) {
+    for (const { cell: from, workspaceId: origin, payer } of places.filter(
+      (place) => place.workspaceId !== workspaceId,
+    )) {
       for (const payee of [open, closed]) {
         const recipientId = await preparation.addRecipient(origin, payee);
         pairs.push({ from, to, payer, payee, recipientId, isClosed: payee === closed });

@@ -55,12 +55,13 @@ async function runMoves(context: RunContext, each: number, moveOnce: MoveOnce): 
   const { places, pairs } = await makeCrossingWorld(cluster, endpoint);
   const preparation = new Preparation(endpoint);
   await preparation.readProducts(places[0]!.workspaceId);
-  const moving = places.find(({ cell }) => cell === 'b')!;
-  const moves = new Moves(cluster, moving.workspaceId, await cellOf(context, moving.workspaceId));
+  // Home stays where it is.
+  const moving = places.find(({ cell }) => cell !== 'home')!;
+  const moves = new Moves(cluster, moving.workspaceId, moving.cell);
   const clients: MovingClient[] = [];
   const owned: LoadAccount[] = [];
   for (const place of places) {
-    const open = pairs.filter(({ from, isClosed }) => from === place.cell && !isClosed);
+    const open = pairs.filter(({ payer, isClosed }) => payer.workspaceId === place.workspaceId && !isClosed);
     for (let count = 0; count < each; count += 1) {
       const account = await preparation.openAccount(place.workspaceId, 'EUR', FUNDS);
       owned.push(account);
@@ -95,14 +96,6 @@ async function runMoves(context: RunContext, each: number, moveOnce: MoveOnce): 
       return checkCrossings(operations, booked, await readCredits(cluster.databases, prefix), paid);
     },
   });
-}
-
-async function cellOf({ cluster }: RunContext, workspaceId: number): Promise<CellName> {
-  const [row] = await cluster.database.query<{ name: CellName }>(
-    'select c.name from workspace_place p join cell c on c.number = p.cell_number where p.workspace_id = $1',
-    [workspaceId],
-  );
-  return row!.name;
 }
 
 async function note(
