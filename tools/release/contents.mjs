@@ -34,6 +34,12 @@ const SCRIPTS = {
   story: 'exec node apps/cli/dist/main.js story',
 };
 
+/** The SQL that deploy/compose.yaml mounts beside the files of deploy. */
+const LOGIN_BEHIND_POOLER = 'libs/postgres/login-behind-pooler.sql';
+
+/** Reads its own manifest for the commit that `banking_build_info` names. */
+const NAMES_COMMIT = 'libs/process/package.json';
+
 /** Copies from the built sources what a deployment runs. */
 export function copyContents(built, folder, { commit, version }) {
   for (const project of projectsOf(built)) {
@@ -42,12 +48,18 @@ export function copyContents(built, folder, { commit, version }) {
     copyTree(built, join(project, 'node_modules'), folder, isUsed);
   }
   copyTree(built, 'node_modules', folder, isUsed);
-  for (const name of ['LICENSE', 'Containerfile']) copyTree(built, name, folder);
+  for (const name of ['LICENSE', 'Containerfile', 'deploy', LOGIN_BEHIND_POOLER]) copyTree(built, name, folder);
   cpSync(join(built, 'tools/release/health-check.mjs'), join(folder, 'health-check.mjs'));
 
   const { name, description, license, engines } = JSON.parse(readFileSync(join(built, 'package.json'), 'utf8'));
   const manifest = { name, version, private: true, description, license, engines, gitHead: commit, scripts: SCRIPTS };
-  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+  writeManifest(folder, 'package.json', manifest);
+  const own = JSON.parse(readFileSync(join(folder, NAMES_COMMIT), 'utf8'));
+  writeManifest(folder, NAMES_COMMIT, { ...own, gitHead: commit });
+}
+
+function writeManifest(folder, file, manifest) {
+  writeFileSync(join(folder, file), `${JSON.stringify(manifest, null, 2)}\n`);
 }
 
 /** The apps and libs that npm linked: the programs and what they depend on. */

@@ -1,4 +1,7 @@
-import { readerOf } from './environment-reader.js';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Environment, readerOf } from './environment-reader.js';
 import { readMetrics } from './metrics-config.js';
 
 describe('the configuration of metrics', () => {
@@ -15,6 +18,17 @@ describe('the configuration of metrics', () => {
 
     expect(readMetrics(reader)).toEqual(expected);
     expect(reader.mistakes).toEqual([]);
+  });
+
+  it('has the commit of the manifest of a release archive, unless BUILD_COMMIT names one', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'metrics-config-'));
+    const manifest = join(folder, 'package.json');
+    writeFileSync(manifest, JSON.stringify({ gitHead: '9941058d6b0a' }));
+    const commitOf = (environment: Environment) => readMetrics(readerOf(environment), manifest)?.commit;
+
+    expect(commitOf({ METRICS_PORT: '0' })).toBe('9941058d6b0a');
+    expect(commitOf({ METRICS_PORT: '0', BUILD_COMMIT: 'v1.2' })).toBe('v1.2');
+    rmSync(folder, { recursive: true });
   });
 
   it.each([

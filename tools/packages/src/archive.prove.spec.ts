@@ -71,6 +71,15 @@ describe('release archive', () => {
     expect(tools.filter((name) => paths.some((path) => path.startsWith(`node_modules/${name}/`)))).toEqual([]);
   });
 
+  it('contains the deployment files, what they mount, and the commit for the metric banking_build_info', () => {
+    const deployed = filesBelow(join(ROOT, 'deploy')).filter((path) => !path.startsWith('compose/secrets/'));
+    expect(paths).toEqual(expect.arrayContaining(deployed.map((path) => join('deploy', path))));
+    expect(paths).toContain('libs/postgres/login-behind-pooler.sql');
+    const manifest = (path: string) => JSON.parse(readFileSync(join(root, path), 'utf8')) as { gitHead?: string };
+    expect(manifest('libs/process/package.json').gitHead).toBe(manifest('package.json').gitHead);
+    expect(manifest('package.json').gitHead).toMatch(/^[0-9a-f]{40}/);
+  });
+
   it('names no folder of the machine that built it', () => {
     const texts = paths.filter(
       (path) => /\.(?:[cm]?js|json)$/.test(path) && !path.startsWith('node_modules/@banking/'),

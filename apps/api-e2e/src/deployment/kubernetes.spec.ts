@@ -1,11 +1,14 @@
 import { programOf, read, reads } from './deploy-files.js';
 import { FOLDER, manifestFiles, manifests, workloads } from './kubernetes-files.js';
 
+const JOBS = ['banking-migrate', 'banking-command'];
+
 describe('the objects of deploy/kubernetes', () => {
-  it('are services and workers, a job, and what surrounds them', () => {
+  it('are services and workers, two jobs, and what surrounds them', () => {
     expect(manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`).sort()).toEqual([
       'Deployment banking-api',
       'Deployment banking-worker',
+      'Job banking-command',
       'Job banking-migrate',
       'Namespace banking',
       'NetworkPolicy banking-api',
@@ -19,7 +22,7 @@ describe('the objects of deploy/kubernetes', () => {
   });
 
   it('are all listed in a kustomization', () => {
-    const listed = ['', '/migrate'].flatMap((folder) =>
+    const listed = ['', '/migrate', '/command'].flatMap((folder) =>
       [...read(`${FOLDER}${folder}/kustomization.yaml`).matchAll(/^ {2}- ([\w-]+\.yaml)$/gm)].map(
         ([, name]) => `${FOLDER}${folder}/${name}`,
       ),
@@ -75,7 +78,7 @@ describe('the objects of deploy/kubernetes', () => {
     expect(container.command).toBeUndefined();
   });
 
-  const served = workloads.filter(([name]) => name !== 'banking-migrate');
+  const served = workloads.filter(([name]) => !JOBS.includes(name));
 
   it.each(served)(
     'probe %s at the ports and paths that it serves, and let it stop',
@@ -109,9 +112,7 @@ describe('the objects of deploy/kubernetes', () => {
       const carriers = workloads.filter(([, workload]) => isPart(labels, workload.labels)).map(([one]) => one);
       expect([name, carriers]).toEqual([
         name,
-        name === 'banking-default'
-          ? expect.arrayContaining(['banking-api', 'banking-worker', 'banking-migrate'])
-          : [name],
+        name === 'banking-default' ? expect.arrayContaining(['banking-api', 'banking-worker', ...JOBS]) : [name],
       ]);
     }
   });
@@ -120,7 +121,7 @@ describe('the objects of deploy/kubernetes', () => {
     const policies = read(`${FOLDER}/network-policies.yaml`);
     const ports = [...policies.matchAll(/- port: (\d+)/g)].map(([, port]) => Number(port));
 
-    expect([...new Set(ports)].sort((a, b) => a - b)).toEqual([53, 443, 3000, 5432, 9464]);
+    expect([...new Set(ports)].sort((a, b) => a - b)).toEqual([53, 443, 3000, 4318, 5432, 6432, 9464]);
   });
 });
 
