@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { SizingResult } from './sizing.js';
 import type { Summary } from './summary.js';
 
 const MAIN = join(__dirname, '../dist/main.js');
@@ -198,6 +199,22 @@ describe('benchmark command', () => {
       rmSync(folder, { recursive: true, force: true });
     }
   }, 240_000);
+
+  it('measures the processor time, the bytes and the log of an order', () => {
+    const little = ['--seconds', '1', '--connections', '2', '--accounts', '4'];
+
+    const { status, stdout, stderr } = bench('sizing', ...little, '--json');
+
+    expect({ status, stderr: status === 0 ? '' : stderr }).toEqual({ status: 0, stderr: '' });
+    const { orders, placing, carryingOut, tables, connections } = JSON.parse(stdout) as SizingResult;
+    expect(orders).toBeGreaterThan(0);
+    for (const phase of [placing, carryingOut]) {
+      expect(phase.service + phase.database).toBeGreaterThan(0);
+      expect(phase.walBytes).toBeGreaterThan(100);
+    }
+    expect(tables.map(({ name }) => name)).toContain('transfer');
+    expect(connections.service).toBeGreaterThan(0);
+  }, 120_000);
 
   it('measures reads, lists and orders in grown books', () => {
     const little = ['--rounds', '1', '--seconds', '0.2', '--connections', '2', '--accounts', '2'];

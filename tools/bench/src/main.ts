@@ -14,6 +14,7 @@ import { benchReplica, reportReplica } from './replica.js';
 import { publish } from './publish.js';
 import { report } from './report.js';
 import { benchSettled } from './settled.js';
+import { benchSizing, reportSizing } from './sizing.js';
 import { readSummary } from './summary.js';
 import { tableOf } from './table.js';
 import { chartOf } from './chart.js';
@@ -21,7 +22,7 @@ import { benchTraces, reportTraces } from './traces.js';
 import { benchVerification, reportVerification } from './verification.js';
 
 const MISUSED = 2;
-const COMMANDS = [...BENCHES, 'replica', 'metrics', 'traces', 'all', 'table', 'chart', 'publish'];
+const COMMANDS = [...BENCHES, 'replica', 'metrics', 'traces', 'sizing', 'all', 'table', 'chart', 'publish'];
 
 function wholeFrom(least: number): (text: string) => number {
   return (text) => {
@@ -222,6 +223,22 @@ program
     const ratio = percent / 100;
     const figures = await benchTraces({ ...options, ratio, onProgress });
     process.stdout.write(`${json ? JSON.stringify(figures, null, 2) : reportTraces(figures, ratio)}\n`);
+  });
+
+program
+  .command('sizing')
+  .summary('processor time, bytes and log of an order')
+  .description(
+    'Places orders over HTTP and carries them out. Prints the processor time, the bytes of tables and indexes and the write-ahead log of ' +
+      'an order, from which docs/sizing.md computes cells and disks. Linux only.',
+  )
+  .addOption(count('--seconds', 'seconds of placing orders', 30))
+  .addOption(count('--connections', 'concurrent connections, which is the size of a batch at most', 64))
+  .addOption(count('--accounts', 'accounts that place the orders', 1_000))
+  .option('--json', 'print the measurement as JSON')
+  .action(async ({ json, ...options }) => {
+    const result = await benchSizing({ ...options, onProgress });
+    process.stdout.write(`${json ? JSON.stringify(result, null, 2) : reportSizing(result)}\n`);
   });
 
 program

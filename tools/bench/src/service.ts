@@ -65,7 +65,7 @@ export async function startService(
 }
 
 /** A worker in a process of its own, beside a service of the same data folder. */
-export async function startWorker(dataDir: string): Promise<{ stop(): Promise<void> }> {
+export async function startWorker(dataDir: string): Promise<{ readonly pid: number; stop(): Promise<void> }> {
   const port = await freePort();
   const logFile = join(dataDir, 'worker.log');
   const log = openSync(logFile, 'w');
@@ -73,7 +73,7 @@ export async function startWorker(dataDir: string): Promise<{ stop(): Promise<vo
     env: { PATH: process.env['PATH'], DATA_DIR: dataDir, HEALTH_PORT: String(port), LOG_FORMAT: 'json' },
     stdio: ['ignore', log, log],
   });
-  return { stop: await untilReady(child, `http://127.0.0.1:${port}`, logFile) };
+  return { stop: await untilReady(child, `http://127.0.0.1:${port}`, logFile), pid: child.pid ?? 0 };
 }
 
 /** Waits until a process is ready. Returns what stops it. @throws Error if it does not start */
