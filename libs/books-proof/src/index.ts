@@ -10,4 +10,3 @@ export type { VerifyOptions } from './verify-ranges.js';
 export { DIRECTORY_CHECK, verifyDirectory } from './verify-trails.js';
 export { type CellBooks, cellBooksOf } from './cells/cell-books.js';
 export { CELLS_CHECKS, stepsOverCells, verifyCells } from './cells/verify-cells.js';
-export type { VerifiedStep } from './cells/verify-halves.js';

@@ -33,7 +33,10 @@ export async function settle({ cluster, tally, onProgress }: RunContext, since: 
     await sleep(500);
     unsettled = await countUnsettled(cluster.databases, since);
   }
-  if (unsettled > 0) tally.addViolations([{ check: 'payouts', detail: `${unsettled} payouts or payments between cells are not settled` }]);
+  if (unsettled > 0)
+    tally.addViolations([
+      { check: 'payouts', detail: `${unsettled} payouts or payments between cells are not settled` },
+    ]);
 }
 
 /** Compares the orders of one scenario with what its clients know. */

@@ -204,10 +204,13 @@ export const PROMISES: readonly ServicePromise[] = [
     ...ALL,
     'crossings',
   ]),
-  promise('P41', 'A workspace is moved without losing an order', 'moved-workspace', { faults: 10, acknowledged: 2_000 }, [
-    ...ALL,
-    ...CELLS,
-  ]),
+  promise(
+    'P41',
+    'A workspace is moved without losing an order',
+    'moved-workspace',
+    { faults: 10, acknowledged: 2_000 },
+    [...ALL, ...CELLS],
+  ),
   promise('P42', 'A move that is killed is resumed or abandoned', 'killed-move', { faults: 40 }, [...ALL, ...CELLS]),
   promise('P36', 'The promises hold for half an hour', 'soak', { minutes: 30, faults: 25 }, [...ALL, 'growth']),
 ];

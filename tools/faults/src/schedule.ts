@@ -1,6 +1,6 @@
 import type { CellOutage } from './cells/cell-outages.js';
 import type { MoveFault } from './cells/moves.js';
-import type { CrossingFault } from './scenarios/crossing-crash.js';
+import type { CrossingFault } from './cells/crossing-points.js';
 import type { Random } from './random.js';
 
 /** The kinds of faults of a plan. Those of the connection are injected by the proxy between one process and PostgreSQL. */

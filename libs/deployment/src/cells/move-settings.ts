@@ -18,8 +18,7 @@ export interface MoveSettings extends CellAccess {
 }
 
 /** The steps of a move, in their order. Each is recorded at home before it begins. */
-export const STEPS = ['prepare', 'follow', 'close', 'switched', 'done'] as const;
-export type Step = (typeof STEPS)[number] | 'abandon';
+export type Step = 'prepare' | 'follow' | 'close' | 'switched' | 'done' | 'abandon';
 
 /** Connections of one run of a command. */
 export interface MoveSessions {

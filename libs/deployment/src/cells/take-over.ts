@@ -83,7 +83,7 @@ export async function leaveWorkspace(source: AdminSession, workspaceId: number):
 }
 
 /** A row may name transactions of several workspaces. */
-export async function leaveUnverified(session: AdminSession, workspaceId: number): Promise<void> {
+async function leaveUnverified(session: AdminSession, workspaceId: number): Promise<void> {
   await session.query(
     `with left_out as (
        delete from ${SCHEMA}.unverified_posting where $1::bigint = any (workspace_ids) returning id, workspace_ids, transaction_ids)

@@ -16,7 +16,7 @@ export interface PlacedWorkspace {
 }
 
 /** A user of the demo data with a role in the workspaces of all cells. */
-export const CALLER_OF_ALL = 'gateway@northwind.example';
+const CALLER_OF_ALL = 'gateway@northwind.example';
 
 /** Those of the demo data: at first, one in each cell. */
 const PLACES = `
