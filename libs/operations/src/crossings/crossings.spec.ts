@@ -192,7 +192,7 @@ describe('an account whose workspace has moved to another database', () => {
     expect(statesOf(await at.order(from.id, near))).toEqual(['pending']);
     expect(statesOf(await at.order(from.id, near))).toEqual(['pending']);
     const refused: CrossingPort = { arrive: () => Promise.resolve('refused') };
-    await at.settle(refused);
+    await at.worker(refused).step();
     expect(await at.balanceOf(at.paying, from.id)).toBe(99_800n);
   });
 });

@@ -32,7 +32,10 @@ export interface SeenCrossing {
 async function openSide(number: 0 | 1) {
   const world = await demoDatabase();
   const workspaceId = world.demo.workspaces['Northwind Trading'] as WorkspaceId;
-  await world.owner.query('insert into cell_identity (number, name) values ($1, $2)', [number, number ? 'b' : 'home']);
+  await world.owner.query('insert into cell_identity (number, name) values ($1, $2) on conflict do nothing', [
+    number,
+    number ? 'b' : 'home',
+  ]);
   await world.owner.query('insert into cell_workspace (workspace_id) select id from workspace on conflict do nothing');
   return { world, workspaceId };
 }
@@ -93,9 +96,9 @@ export async function crossingWorld() {
         onError,
       }),
     /** Does all due work of the payers, runs of orders included. */
-    async settle(through: CrossingPort = port) {
+    async settle() {
       const onError = (error: unknown) => errors.push(error);
-      const settings = { orders: paying.orders, sandbox: true, crossings: through, onError };
+      const settings = { orders: paying.orders, sandbox: true, crossings: port, onError };
       const worker = new Worker(workOf(payers.world, settings));
       while ((await worker.step()) > 0);
     },
