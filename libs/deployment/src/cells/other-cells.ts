@@ -1,5 +1,6 @@
 import type { ArrivalOutcome, Arrivals, CrossingPort, SubmittedCrossing } from '@banking/operations';
 import { bind, type Database, sqlStatement } from '@banking/postgres';
+import { AwayCircuit } from './away-circuit.js';
 import { callCell } from './call-cell.js';
 import type { Places } from './places.js';
 
@@ -16,6 +17,8 @@ export interface PayeeCell {
 
 /** The accounts of other cells by their codes: their currencies, and payments to them. */
 export class OtherCells implements CrossingPort {
+  private readonly circuits = new Map<number, AwayCircuit>();
+
   /** @param cellOf a cell by its number; throws `unavailable` while it is away */
   constructor(
     private readonly places: Places,
@@ -39,8 +42,14 @@ export class OtherCells implements CrossingPort {
   async arrive(crossing: SubmittedCrossing): Promise<ArrivalOutcome> {
     const workspaceId = await this.places.workspaceOfCode(crossing.accountCode);
     if (workspaceId === undefined) throw new Error('home has no place of the account of a recipient');
-    return callCell(this.places, workspaceId, async (cellNumber) =>
-      this.cellOf(cellNumber).arrivals.arrive(workspaceId, crossing),
+    return callCell(this.places, workspaceId, (cellNumber) =>
+      this.circuitOf(cellNumber).call(async () => this.cellOf(cellNumber).arrivals.arrive(workspaceId, crossing)),
     );
+  }
+
+  private circuitOf(cellNumber: number): AwayCircuit {
+    const circuit = this.circuits.get(cellNumber) ?? new AwayCircuit();
+    this.circuits.set(cellNumber, circuit);
+    return circuit;
   }
 }
