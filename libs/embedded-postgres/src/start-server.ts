@@ -89,7 +89,8 @@ async function tryStart(
 ): Promise<ProcessIdentity | string> {
   const settings = Object.entries({
     ...SETTINGS,
-    ...(isReplicated && { wal_level: 'logical' }),
+    // Each copy has a worker that follows, and two more while its tables are copied. A copy that finds none waits for five seconds.
+    ...(isReplicated && { wal_level: 'logical', max_logical_replication_workers: '12', max_worker_processes: '20' }),
     unix_socket_directories: quoteInList(socketFolder),
   });
   const args = settings.flatMap(([name, value]) => ['-c', `${name}=${value}`]);

@@ -3,8 +3,9 @@ import { setImmediate } from 'node:timers/promises';
 import { makeDemoData } from '@banking/demo';
 import { type Order, Refusal, type TransferAmount, type WorkspaceId } from '@banking/domain';
 import { openBooks, verifyBooks } from '@banking/ledger';
-import { RULE_VIOLATION } from '@banking/postgres';
+import { Database, PROVISIONING_ROLE, RULE_VIOLATION, SCHEMA } from '@banking/postgres';
 import { reasonOf, sql } from '@banking/postgres/testing';
+import { addApp, addWorkspace, removeWorkspace } from '@banking/provisioning';
 import { type CellProcess, payerOf, startProcess } from '../testing/cell-world.js';
 import { type MoveWorld, moveWorld } from '../testing/move-world.js';
 import { archiveWorkspace } from './archive-workspace.js';
@@ -180,6 +181,28 @@ describe('orders during a move', () => {
     for (const [key, order] of some) expect(JSON.stringify(await place(key))).toBe(JSON.stringify(order));
     expect(await moving.balance()).toBe(before - debited);
     expect((await verifyBooks(process.cells.get(1).database, [northwind])).findings).toEqual([]);
+  });
+});
+
+describe('an empty workspace of another database', () => {
+  it('can be removed when it has moved home', async () => {
+    const connection = world.connectionOf('home');
+    const provisioning = await Database.open({ connection, role: PROVISIONING_ROLE, schema: SCHEMA, poolSize: 1 });
+    try {
+      await addApp(provisioning, 'spec', 'Harbour');
+      const id = await addWorkspace(provisioning, 'spec', { app: 'Harbour', name: 'Empty', cell: 'b' });
+      const open = `select from cell_workspace where workspace_id = ${id}`;
+      await until(async () => (await world.query('b', open)).length > 0);
+      await expect(removeWorkspace(provisioning, 'spec', id)).rejects.toThrow(/is in another cell/);
+
+      await moveWorkspace({ ...world.command(id), to: 'home' });
+      await expect(removeWorkspace(provisioning, 'spec', id)).rejects.toThrow(/is in another cell/);
+      await archiveWorkspace(world.command(id));
+
+      await removeWorkspace(provisioning, 'spec', id);
+    } finally {
+      await provisioning.end();
+    }
   });
 });
 

@@ -4,6 +4,7 @@ import { type AdminSession, APP_ROLE, Database, SCHEMA } from '@banking/postgres
 import { DeploymentError } from '../deployment-error.js';
 import { abandonSteps } from './abandon-move.js';
 import { reopenWorkspace } from './close-workspace.js';
+import { compareBefore } from './compare-rows.js';
 import { requireEqualCells } from './equal-cells.js';
 import { beginMove, type Move, placeOf, readMove, recordStep } from './move-record.js';
 import { publishWorkspace, subscribe, unpublish, unsubscribe, untilCopied, untilFollowed } from './move-replication.js';
@@ -120,10 +121,14 @@ async function untilSwitched(options: MoveOptions, sessions: MoveSessions, cells
   await step('follow', 'Verifying the copy while it follows.');
   await verifyCopy(options, cells);
   for (let attempt = 1; ; attempt += 1) {
+    // A pause of the target would make rows differ that are equal once it has followed.
+    await untilClose(sessions, cells, options.signal);
+    log('Comparing its rows.');
+    const baseline = await compareBefore(sessions, workspaceId);
     await untilClose(sessions, cells, options.signal);
     await step('close', 'Closing the workspace at its cell.');
     const windowMs = options.windowMs ?? WINDOW_MS;
-    const reason = await closeAndSwitch(sessions, cells, { windowMs, onClosed: options.onClosed });
+    const reason = await closeAndSwitch(sessions, cells, { baseline, windowMs, onClosed: options.onClosed });
     if (reason === undefined) return;
     log(`The workspace is open at its cell again after ${windowMs} ms: ${reason}.`);
     if (attempt === ATTEMPTS) throw notInTime(cells, windowMs, reason);

@@ -1,7 +1,7 @@
 import { type AdminSession, sqlstateOf, SQLSTATE } from '@banking/postgres';
 import { DeploymentError } from '../deployment-error.js';
 import { closeWorkspace, reopenWorkspace, untilScopesEnded } from './close-workspace.js';
-import { differingTables } from './compare-rows.js';
+import { type Baseline, differingTables } from './compare-rows.js';
 import { readMove, switchPlace } from './move-record.js';
 import { untilFollowed } from './move-replication.js';
 import type { MoveCells, MoveSessions } from './move-settings.js';
@@ -14,6 +14,8 @@ export class DifferingRowsError extends DeploymentError {}
 export type OnClosed = (part: 'closed' | 'followed' | 'proved' | 'switched') => Promise<void> | void;
 
 interface SwitchOptions {
+  /** What was compared before. */
+  readonly baseline: Baseline;
   /** How long the source may be closed before the switch. */
   readonly windowMs: number;
   readonly onClosed?: OnClosed | undefined;
@@ -51,7 +53,7 @@ export async function closeAndSwitch(
 async function proveClosed(
   sessions: MoveSessions,
   cells: MoveCells,
-  { windowMs, onClosed }: SwitchOptions,
+  { baseline, windowMs, onClosed }: SwitchOptions,
 ): Promise<string | undefined> {
   const { source } = sessions;
   const { workspaceId } = cells;
@@ -66,7 +68,10 @@ async function proveClosed(
   await onClosed?.('followed');
   await takeOver(sessions, workspaceId);
   try {
-    const differing = await differingTables(sessions, workspaceId, leftMs(), closedAt);
+    const differing = await differingTables(sessions, workspaceId, {
+      ...{ baseline, closedAt },
+      timeoutMs: Math.max(1, leftMs()),
+    });
     if (differing.length > 0) {
       throw new DifferingRowsError(
         `The rows of workspace ${workspaceId} differ between the cells in: ${differing.join(', ')}. The source serves it as before.`,

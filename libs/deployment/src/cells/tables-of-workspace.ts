@@ -5,6 +5,9 @@ export interface MovedTable {
   readonly name: string;
   /** SQL of the condition on its rows, which only names columns of its primary key. */
   readonly condition: (workspaceId: number) => string;
+  /** The columns of its primary key, and their types. */
+  readonly key: readonly string[];
+  readonly keyTypes: readonly string[];
   /** Its columns that are compared after the copy, in their order. */
   readonly compared: readonly string[];
 }
@@ -35,19 +38,29 @@ const NOT_COMPARED: Readonly<Record<string, readonly string[]>> = {
 
 const TABLES = `
   select c.relname as name, array_agg(a.attname::text order by a.attnum) as columns,
-         bool_or(a.attname = 'workspace_id') as "hasWorkspace"
-  from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+         bool_or(a.attname = 'workspace_id') as "hasWorkspace",
+         array_agg(a.attname::text order by a.attnum) filter (where a.attnum = any (i.indkey)) as key,
+         array_agg(format_type(a.atttypid, a.atttypmod) order by a.attnum) filter (where a.attnum = any (i.indkey)) as "keyTypes"
+  from pg_class c join pg_index i on i.indrelid = c.oid and i.indisprimary join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
   where c.relnamespace = '${SCHEMA}'::regnamespace and c.relkind in ('r', 'p')
   group by c.relname order by c.relname`;
 
+interface TableRow {
+  readonly name: string;
+  readonly columns: readonly string[];
+  readonly hasWorkspace: boolean;
+  readonly key: readonly string[];
+  readonly keyTypes: readonly string[];
+}
+
 /** The tables that move, by the catalog of a database, by name. */
 export async function tablesOfWorkspace(session: AdminSession): Promise<readonly MovedTable[]> {
-  const tables = await session.query<{ name: string; columns: string[]; hasWorkspace: boolean }>(TABLES);
-  return tables.flatMap(({ name, columns, hasWorkspace }) => {
+  const tables = await session.query<TableRow>(TABLES);
+  return tables.flatMap(({ name, columns, hasWorkspace, key, keyTypes }) => {
     const isByKey = MOVED_BY_KEY.includes(name);
     if (!isByKey && (!hasWorkspace || name in NOT_MOVED)) return [];
     const compared = columns.filter((column) => !NOT_COMPARED[name]?.includes(column));
-    return [{ name, condition: isByKey ? ofKey : ofWorkspace, compared }];
+    return [{ name, condition: isByKey ? ofKey : ofWorkspace, key, keyTypes, compared }];
   });
 }
 

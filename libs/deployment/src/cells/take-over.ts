@@ -59,6 +59,7 @@ export async function openMoved(target: AdminSession, workspaceId: number): Prom
        select a.code, a.workspace_id, a.id, a.currency_id from account a join opened using (workspace_id) where a.kind = 'customer'`,
       [workspaceId],
     );
+    await target.query('delete from move_mark where workspace_id = $1', [workspaceId]);
   });
 }
 

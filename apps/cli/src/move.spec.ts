@@ -1,0 +1,69 @@
+import { World } from './testing/world.js';
+
+const CELLS = { CELLS: '2' };
+const world = new World();
+let workspaceId: string;
+
+beforeAll(async () => {
+  await world.run(['cell', 'list'], CELLS);
+  await world.run(['app', 'add', 'Harbour'], CELLS);
+  const added = await world.run(['workspace', 'add', 'Shipping', '--app', 'Harbour', '--cell', 'b', '--json'], CELLS);
+  workspaceId = String((JSON.parse(added.stdout) as { id: number }).id);
+}, 120_000);
+afterAll(() => world.close());
+
+describe('banking cell move', () => {
+  it('moves a workspace, which is archived then', async () => {
+    const moved = await world.run(['cell', 'move', workspaceId, '--to', 'home'], CELLS);
+    expect(moved).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(moved.stdout).toBe(
+      `Workspace ${workspaceId} is in the cell home. Its former cell has its rows, closed. Remove them: banking cell archive ${workspaceId}\n`,
+    );
+
+    const list = await world.run(['workspace', 'list', '--json'], CELLS);
+    expect(JSON.parse(list.stdout)).toMatchObject([{ id: Number(workspaceId), cell: 'home' }]);
+    const again = await world.run(['cell', 'move', workspaceId, '--to', 'home', '--json'], CELLS);
+    expect(JSON.parse(again.stdout)).toEqual({ workspaceId: Number(workspaceId), cell: 'home' });
+
+    const archived = await world.run(['cell', 'archive', workspaceId, '--json'], CELLS);
+    expect(JSON.parse(archived.stdout)).toMatchObject([{ cell: 'b' }]);
+  }, 120_000);
+
+  it.each([
+    [
+      'an unknown workspace',
+      ['cell', 'move', '999', '--to', 'b'],
+      1,
+      'There is no workspace 999. See banking workspace list.',
+    ],
+    ['no target', ['cell', 'move', '1'], 2, "error: required option '--to <cell>' not specified, or '--abandon'"],
+    [
+      'two ends',
+      ['cell', 'move', '1', '--to', 'b', '--abandon'],
+      2,
+      "option '--abandon' cannot be used with option '--to <cell>'",
+    ],
+    ['no window', ['cell', 'move', '1', '--to', 'b', '--window', '0'], 2, 'Write seconds, such as 2.5 or 10.'],
+    ['no move', ['cell', 'move', '1', '--abandon'], 1, 'Workspace 1 is not being moved. See banking cell list.'],
+  ])('refuses %s', async (_, args, exitCode, message) => {
+    const run = await world.run(args, CELLS);
+
+    expect(run.exitCode).toBe(exitCode);
+    expect(run.stderr).toContain(message);
+  });
+
+  it('refuses an unknown cell', async () => {
+    const run = await world.run(['cell', 'move', workspaceId, '--to', 'z'], CELLS);
+
+    expect(run).toMatchObject({ exitCode: 2, stderr: 'CELLS_FILE has no cell "z". Add it with its url.\n' });
+  });
+
+  it('refuses a deployment with one database', async () => {
+    const run = await world.run(['cell', 'archive', '1'], {});
+
+    expect(run).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('The deployment has one database.') as string,
+    });
+  });
+});
