@@ -2,6 +2,8 @@ import type { Database } from '@banking/postgres';
 import { readPayoutStop, resumePayouts, type PayoutStop } from '@banking/payouts';
 import { verifyBooks } from '@banking/ledger';
 import type { Command } from 'commander';
+import { HOME_CELL } from '@banking/process';
+import { verifyBetween } from './between-cells.js';
 import { withDeployment } from './deployment.js';
 import { examples } from './help.js';
 import { actorOf, asOption, type ChangeOptions, jsonOption } from './inputs.js';
@@ -23,7 +25,7 @@ export function addPayoutsCommands(program: Command): void {
     .command('resume')
     .summary('resume payouts')
     .description(
-      'Verifies the books of the workspaces that had findings, and resumes payouts if they have none. Run banking verify first: ' +
+      'Verifies the books of the workspaces that had findings, and payments between cells, and resumes payouts if they have none. Run banking verify first: ' +
         'it verifies all workspaces and prints each finding. Payouts that waited are submitted within five minutes.',
     )
     .addOption(asOption())
@@ -31,10 +33,11 @@ export function addPayoutsCommands(program: Command): void {
     .addHelpText('after', examples('banking payouts resume'))
     .action(async (options: ChangeOptions & { readonly json?: boolean }) => {
       const use = { readsBooks: true };
-      const stop = await withDeployment(async ({ database, openProvisioning }) => {
+      const stop = await withDeployment(async ({ database, openProvisioning }, { deployment: { cells } }) => {
         const open = await readPayoutStop(database);
         if (!open) throw new Refused('Payouts are not stopped.');
         await requireProvenBooks(database, open);
+        if (cells !== undefined) await requireProvenPayments([HOME_CELL, ...cells.map(({ name }) => name)]);
         const provisioning = await openProvisioning();
         const isResumed = await resumePayouts(provisioning, open.id, actorOf(options)).finally(() =>
           provisioning.end(),
@@ -57,5 +60,16 @@ async function requireProvenBooks(database: Database, { workspaceIds }: PayoutSt
   const still = [...new Set(findings.map(({ workspaceId }) => workspaceId))].join(', ');
   throw new Refused(
     `The books are not in order in workspace ${still}, so payouts stay stopped. Run banking verify, and repair the books first.`,
+  );
+}
+
+/** @throws Refused if payments between cells have a finding, or a database does not answer */
+async function requireProvenPayments(names: readonly string[]): Promise<void> {
+  const { inOrder, failure } = await verifyBetween(names);
+  if (inOrder === true) return;
+  throw new Refused(
+    failure === undefined
+      ? 'Payments between cells have findings, so payouts stay stopped. Run banking verify, and repair the books first.'
+      : `Payments between cells cannot be verified, so payouts stay stopped: ${failure}`,
   );
 }

@@ -1,18 +1,11 @@
 import { minorUnits, type WorkspaceId } from '@banking/domain';
-import {
-  type CellBooks,
-  cellBooksOf,
-  CELLS_CHECKS,
-  type DeploymentReport,
-  verifyCells,
-  verifyDeployment,
-} from '@banking/books-proof';
+import { type DeploymentReport, verifyDeployment } from '@banking/books-proof';
 import { readDemoBookings } from '@banking/demo';
 import { isOperatorError } from '@banking/deployment';
-import type { Finding } from '@banking/ledger';
 import { type CellConfig, HOME_CELL } from '@banking/process';
 import { allWorkspaces } from '@banking/provisioning';
 import type { Command } from 'commander';
+import { type BetweenReport, verifyBetween } from './between-cells.js';
 import { readConfig } from './config.js';
 import { withDeployment } from './deployment.js';
 import { inCellOf } from './each-cell.js';
@@ -75,45 +68,12 @@ async function verifyAll(
       failures.push(`Cell ${name} was not verified: ${(error as Error).message}`);
     }
   }
-  const between = workspace === undefined ? await verifyBetween(names, failures) : undefined;
+  const between = workspace === undefined ? await verifyBetween(names) : undefined;
+  if (between?.failure !== undefined) failures.push(`Payments between cells were not verified: ${between.failure}`);
+  if (between?.inOrder === false) failures.push(`Between cells: ${verdict(between)}`);
   if (json) printJson({ inOrder: failures.length === 0, cells: reports, ...(between && { between }) });
   else if (between) printBetween(between);
   if (failures.length > 0) throw new Refused(failures.join('\n'));
-}
-
-/** What holds over all cells. */
-interface BetweenReport {
-  /** Null if a database did not answer. */
-  readonly inOrder: boolean | null;
-  readonly checks: readonly string[];
-  readonly findings: readonly Finding[];
-}
-
-async function verifyBetween(names: readonly string[], failures: string[]): Promise<BetweenReport> {
-  try {
-    const onStep = (rows: number) => reportProgress(`Verified the payments between cells: ${rows} rows.`);
-    const findings = await withCells(names, [], (cells) => verifyCells(cells, { onStep }));
-    if (findings.length > 0) failures.push(`Between cells: ${verdict({ findings })}`);
-    return { inOrder: findings.length === 0, checks: CELLS_CHECKS, findings };
-  } catch (error) {
-    if (!isOperatorError(error)) throw error;
-    failures.push(`The payments between cells were not verified: ${(error as Error).message}`);
-    return { inOrder: null, checks: CELLS_CHECKS, findings: [] };
-  }
-}
-
-/** Opens the databases of all cells at once, one after another. */
-function withCells<T>(
-  [name, ...others]: readonly string[],
-  open: readonly CellBooks[],
-  work: (cells: readonly CellBooks[]) => Promise<T>,
-): Promise<T> {
-  if (name === undefined) return work(open);
-  return withDeployment(async ({ database }) => withCells(others, [...open, await cellBooksOf(database)], work), {
-    changesNothing: true,
-    readsBooks: true,
-    cell: name,
-  });
 }
 
 /** @param cell the name of one of several databases */
@@ -176,13 +136,11 @@ function printReport(report: DeploymentReport): void {
 }
 
 function printBetween({ inOrder, checks, findings }: BetweenReport): void {
+  const countOf = (check: string) => findings.filter((found) => found.check === check).length;
   print('All cells');
   printTable(
     ['Check', 'Findings'],
-    checks.map((check) => [
-      check,
-      inOrder === null ? 'skipped' : findings.filter((found) => found.check === check).length,
-    ]),
+    checks.map((check) => [check, inOrder === null ? 'skipped' : countOf(check)]),
     '',
   );
   printSection(

@@ -1,6 +1,4 @@
-import type { CellOutage } from './cells/cell-outages.js';
-import type { MoveFault } from './cells/moves.js';
-import type { CrossingFault } from './cells/crossing-points.js';
+import type { CellFault } from './cells/cell-fault-kinds.js';
 import type { Random } from './random.js';
 
 /** The kinds of faults of a plan. Those of the connection are injected by the proxy between one process and PostgreSQL. */
@@ -20,9 +18,7 @@ export const SQLSTATES = ['40001', '40P01', '55P03', '57014', '08006'] as const;
 export type FaultKind =
   | PlannedKind
   | `sqlstate-${(typeof SQLSTATES)[number]}`
-  | CellOutage
-  | CrossingFault
-  | MoveFault
+  | CellFault
   | 'sigterm-api'
   | 'lease-expired'
   | 'clock-forward'

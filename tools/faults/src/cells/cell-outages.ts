@@ -1,8 +1,5 @@
+import type { CellOutage } from './cell-fault-kinds.js';
 import type { CellName, CellServers } from './cell-servers.js';
-
-/** How a database is away. The names are those of the faults of a run. */
-export const CELL_OUTAGES = ['cell-unreachable', 'cell-killed', 'cell-frozen'] as const;
-export type CellOutage = (typeof CELL_OUTAGES)[number];
 
 /**
  * Takes the database of a cell away from all processes: no connection is accepted, the server is killed as well, or it stays connected

@@ -2,12 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { BooksProof } from '../banking-command.js';
 import type { Cluster } from '../cluster.js';
 import type { Violation } from '../check-orders.js';
+import type { MovePoint } from './cell-fault-kinds.js';
 import type { CellName } from './cell-servers.js';
-
-/** Where the command is killed: a step that home has recorded, or `closed` while the workspace is closed at its cell. */
-export const MOVE_POINTS = ['closed', 'switched', 'prepare', 'follow'] as const;
-export type MovePoint = (typeof MOVE_POINTS)[number];
-export type MoveFault = `kill-move-${MovePoint}` | 'move';
 
 const POLL_MS = 2;
 const POINT_WAIT_MS = 60_000;

@@ -1,5 +1,6 @@
 import { ACCESS_CONTROLS } from './access-controls.js';
 import { BOOKS_CONTROLS } from './books-controls.js';
+import { CELL_CONTROLS } from './cell-controls.js';
 import type { Control } from './control.js';
 import { ORDER_CONTROLS } from './order-controls.js';
 import { PAYOUT_CONTROLS } from './payout-controls.js';
@@ -12,4 +13,5 @@ export const CONTROLS: readonly Control[] = [
   ...PAYOUT_CONTROLS,
   ...ACCESS_CONTROLS,
   ...REPLICA_CONTROLS,
+  ...CELL_CONTROLS,
 ];

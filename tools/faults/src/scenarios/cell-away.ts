@@ -1,6 +1,7 @@
 import { type CellName, FURTHER_CELLS } from '../cells/cell-servers.js';
 import { CellClients, isServed, isUnavailable, refusedOrNot, servedOrNot, until } from '../cells/cell-clients.js';
-import { CELL_OUTAGES, type CellOutage, takeAway } from '../cells/cell-outages.js';
+import { CELL_OUTAGES, type CellOutage } from '../cells/cell-fault-kinds.js';
+import { takeAway } from '../cells/cell-outages.js';
 import { endpointOfAll, makeCellsWorld, type PlacedWorkspace } from '../cells/cells-world.js';
 import type { Violation } from '../check-orders.js';
 import { checkFinalState } from '../final-state.js';

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { CROSSING_FAULTS, type CrossingFault } from '../cells/cell-fault-kinds.js';
 import { checkCrossings, readCredits } from '../cells/check-crossings.js';
 import { endpointOfAll } from '../cells/cells-world.js';
-import { type Point, POINTS } from '../cells/crossing-points.js';
 import { type CellPair, makeCrossingWorld } from '../cells/crossing-world.js';
 import type { Endpoint } from '../call.js';
 import type { Member } from '../cluster.js';
+import type { CutTime } from '../database-proxy.js';
 import { checkFinalState } from '../final-state.js';
 import type { RunContext, Scenario } from '../scenario.js';
 import { sendOrder } from '../send-order.js';
@@ -17,13 +18,24 @@ const CLOSED_EACH = 3;
 /** Minor units. */
 const AMOUNTS = [1, 500] as const;
 
+/** Where a payment between cells is interrupted: a statement of the worker, by the side of the payment whose database gets it. */
+const POINTS = [
+  ['kill-worker-at-arrival', 'to', 'insert_arrivals', 'before'],
+  ['kill-worker-at-arrival', 'to', 'insert_arrivals', 'after'],
+  ['kill-worker-at-outcome', 'from', 'step_crossings', 'before'],
+  ['kill-worker-at-outcome', 'from', 'step_crossings', 'after'],
+  ['kill-payee-cell', 'to', 'insert_arrivals', 'before'],
+  ['kill-payee-cell', 'to', 'insert_arrivals', 'after'],
+] as const satisfies readonly (readonly [CrossingFault, 'from' | 'to', string, CutTime])[];
+type Point = (typeof POINTS)[number];
+
 /**
  * Payments between all cells, while a worker or the server of the payee is killed before and after each write. Every payment arrives once,
  * or comes back once from an account that is closed.
  */
 export const crossingCrash: Scenario = {
   name: 'crossing-crash',
-  faults: [...new Set(POINTS.map(([kind]) => kind))],
+  faults: CROSSING_FAULTS,
   phase: 'other',
   minutesMax: 9,
   cluster: { hasCells: true },

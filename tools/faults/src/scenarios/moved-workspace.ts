@@ -1,8 +1,9 @@
+import { MOVE_POINTS, type MovePoint } from '../cells/cell-fault-kinds.js';
 import type { CellName } from '../cells/cell-servers.js';
 import { endpointOfAll } from '../cells/cells-world.js';
 import { checkCrossings, readCredits } from '../cells/check-crossings.js';
 import { makeCrossingWorld } from '../cells/crossing-world.js';
-import { MOVE_POINTS, Moves } from '../cells/moves.js';
+import { Moves } from '../cells/moves.js';
 import { MovingClient, Window } from '../cells/moving-load.js';
 import { checkFinalState } from '../final-state.js';
 import type { RunContext, Scenario } from '../scenario.js';
@@ -100,7 +101,7 @@ async function runMoves(context: RunContext, each: number, moveOnce: MoveOnce): 
 
 async function note(
   { log, tally }: RunContext,
-  kind: 'move' | `kill-move-${(typeof MOVE_POINTS)[number]}`,
+  kind: 'move' | `kill-move-${MovePoint}`,
   target: string,
 ) {
   await log.append({ event: 'fault', kind, target });
