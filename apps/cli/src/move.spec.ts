@@ -55,7 +55,8 @@ describe('banking cell move', () => {
   it('refuses an unknown cell', async () => {
     const run = await world.run(['cell', 'move', workspaceId, '--to', 'z'], CELLS);
 
-    expect(run).toMatchObject({ exitCode: 2, stderr: 'CELLS_FILE has no cell "z". Add it with its url.\n' });
+    expect(run.exitCode).toBe(2);
+    expect(run.stderr).toContain('CELLS_FILE has no cell "z". Add it with its url.');
   });
 
   it('refuses a deployment with one database', async () => {

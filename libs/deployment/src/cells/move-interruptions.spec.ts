@@ -34,7 +34,9 @@ async function killAt(part: Part, hook: 'onStep' | 'onClosed'): Promise<void> {
     await world.killCommands();
     isKilled = true;
   };
-  await expect(moveWorkspace({ ...world.command(workspaceId), to: there, [hook]: kill })).rejects.toThrow();
+  await expect(moveWorkspace({ ...world.command(workspaceId), to: there, [hook]: kill })).rejects.toThrow(
+    /^The connection to a cell was lost\. Run the command again/,
+  );
   expect(isKilled).toBe(true);
 }
 

@@ -1,5 +1,5 @@
 import { Refusal } from '@banking/domain';
-import { type AdminSession, withAdminSession } from '@banking/postgres';
+import { type AdminSession, sqlstateOf, withAdminSession } from '@banking/postgres';
 import { HOME_CELL } from '@banking/process';
 import { DeploymentError } from '../deployment-error.js';
 import { lockMove } from './move-record.js';
@@ -34,8 +34,27 @@ export function withHome<T>(
   return withCell(access, HOME_CELL, async (home) => {
     await lockMove(home, workspaceId);
     return work(home);
+  }).catch((error: unknown) => {
+    throw isLostConnection(error) ? interrupted(error) : error;
   });
 }
+
+/** An error of the connection itself has no SQLSTATE. */
+function isLostConnection(error: unknown): error is Error {
+  const code = sqlstateOf(error);
+  if (code !== undefined) return LOST.some((start) => code.startsWith(start));
+  return error instanceof Error && /^Connection terminated|not queryable|^read E|^write E/.test(error.message);
+}
+
+/** The server ends, or the connection has failed. */
+const LOST = ['57P', '08'];
+
+const interrupted = (cause: Error) =>
+  new DeploymentError(
+    'The connection to a cell was lost. Run the command again when all cells answer: it continues. Until then callers of the workspace get ' +
+      '503 if banking cell list shows it at the step close.',
+    { cause },
+  );
 
 /** Both cells of a move. Home may be one of them, with a session of its own. */
 export function withCells<T>(
