@@ -34,22 +34,32 @@ export async function moveWorld(): Promise<MoveWorld> {
   await chmod(folder, 0o755);
   const names = ['home', 'b'];
   const servers = new Map<string, EmbeddedServer>();
-  for (const name of names) {
-    servers.set(name, await attachEmbeddedServer({ dataDir: join(folder, name), isReplicated: true }));
-  }
   const connectionOf = (name: string): ConnectionOptions => servers.get(name)!.connection;
   const urlOf = (name: string) => {
     const { host, port, user, database } = servers.get(name)!.connection;
     return `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`;
   };
-  await migrateDeployment({ connection: connectionOf('home'), isSandbox: true });
-  await ensureEmbeddedLogins(connectionOf('home'));
+  const close = async () => {
+    for (const server of [...servers.values()].reverse()) await server.detach();
+    await rm(folder, { recursive: true, force: true });
+  };
   const add = (name: string) =>
     addCell({
       ...{ name, home: connectionOf('home'), cell: connectionOf(name), homeAddress: addressOf(connectionOf('home')) },
       isSandbox: true,
     });
-  await add('b');
+  try {
+    for (const name of names) {
+      servers.set(name, await attachEmbeddedServer({ dataDir: join(folder, name), isReplicated: true }));
+    }
+    await migrateDeployment({ connection: connectionOf('home'), isSandbox: true });
+    await ensureEmbeddedLogins(connectionOf('home'));
+    await add('b');
+  } catch (error) {
+    // The spec has no world to close.
+    await close();
+    throw error;
+  }
   const query = <Row extends object>(name: string, text: string): Promise<Row[]> =>
     administer(connectionOf(name), async (client) => {
       await client.query('set search_path = banking');
@@ -93,9 +103,6 @@ export async function moveWorld(): Promise<MoveWorld> {
         );
       }
     },
-    async close() {
-      for (const name of [...names].reverse()) await servers.get(name)!.detach();
-      await rm(folder, { recursive: true, force: true });
-    },
+    close,
   };
 }
