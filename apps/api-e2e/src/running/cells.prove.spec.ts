@@ -24,7 +24,11 @@ let running: RunningService;
 let world: DemoIds;
 beforeAll(async () => {
   folder = await newDataDir();
-  running = await RunningService.start({ dataDir: folder.path, environment: CELLS });
+  // Two at once, each of which finds no database.
+  const start = () => RunningService.start({ dataDir: folder.path, environment: CELLS });
+  const [first, second] = await Promise.all([start(), start()]);
+  running = first;
+  await second.stop();
   world = JSON.parse(await banking('demo', '--json')) as DemoIds;
 }, 240_000);
 afterAll(async () => {
