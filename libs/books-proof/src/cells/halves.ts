@@ -38,16 +38,21 @@ const ARRIVALS = sqlStatement<Arrival>(
    where workspace_id = $1 and (origin_workspace_id, origin_transaction_id, key_nonce) > ($2, $3, $4)
    order by origin_workspace_id, origin_transaction_id, key_nonce limit $5`,
 );
+/** Each `offset 0` keeps its subquery one index search for each key, whatever the planner knows of the tables. */
 const CROSSINGS_OF = sqlStatement<Crossing>(
   'crossings_of_arrivals',
-  `select ${CROSSING} from crossing
-   where (workspace_id, transaction_id) in (select w, t from unnest($1::bigint[], $2::bigint[]) u(w, t))`,
+  `select c.* from unnest($1::bigint[], $2::bigint[]) u(workspace, transaction)
+   cross join lateral (
+     select ${CROSSING} from crossing where workspace_id = u.workspace and transaction_id = u.transaction offset 0
+   ) c`,
 );
 const ARRIVALS_OF = sqlStatement<Arrival>(
   'arrivals_of_crossings',
-  `select ${ARRIVAL} from arrival
-   where workspace_id = any($1::bigint[])
-     and (origin_workspace_id, origin_transaction_id) in (select w, t from unnest($2::bigint[], $3::bigint[]) u(w, t))`,
+  `select a.* from unnest($1::bigint[], $2::bigint[], $3::bigint[]) u(workspace, origin, transaction)
+   cross join lateral (
+     select ${ARRIVAL} from arrival
+     where workspace_id = u.workspace and origin_workspace_id = u.origin and origin_transaction_id = u.transaction offset 0
+   ) a`,
 );
 const WORKSPACES_OF_CODES = sqlStatement<{ code: string; workspace_id: bigint }>(
   'workspaces_of_account_codes',
@@ -77,23 +82,30 @@ export async function nextArrivals(
   return (await database.pipeline({ workspaces: [workspaceId] }, [query] as const))[0];
 }
 
-/** The crossings of transactions, in one cell. */
+/** The crossings of arrivals whose payers are in workspaces of one cell. */
 export async function crossingsOf(
   database: Database,
   workspaces: readonly number[],
   halves: readonly Half[],
 ): Promise<readonly Crossing[]> {
-  const query = bind(CROSSINGS_OF, ...transactionsOf(halves));
+  const own = halves.filter(({ origin_workspace_id }) => workspaces.includes(Number(origin_workspace_id)));
+  const query = bind(CROSSINGS_OF, ...transactionsOf(own));
   return (await database.pipeline({ workspaces }, [query] as const))[0];
 }
 
-/** The arrivals of crossings in workspaces of one cell. */
+/** The arrivals of crossings in workspaces of one cell. @param payees the workspace of each code of an account */
 export async function arrivalsOf(
   database: Database,
   workspaces: readonly number[],
   halves: readonly Half[],
+  payees: ReadonlyMap<string, number>,
 ): Promise<readonly Arrival[]> {
-  const query = bind(ARRIVALS_OF, workspaces, ...transactionsOf(halves));
+  const own = halves.filter(({ account_code }) => workspaces.includes(payees.get(account_code) ?? 0));
+  const query = bind(
+    ARRIVALS_OF,
+    own.map(({ account_code }) => payees.get(account_code)),
+    ...transactionsOf(own),
+  );
   return (await database.pipeline({ workspaces }, [query] as const))[0];
 }
 

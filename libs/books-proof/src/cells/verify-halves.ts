@@ -73,13 +73,7 @@ async function judgeArrivals(
   arrivals: readonly Arrival[],
 ): Promise<readonly Finding[]> {
   const origins = arrivals.map(({ origin_workspace_id }) => Number(origin_workspace_id));
-  const crossings = await all.readWhereOpen(origins, (database, own) =>
-    crossingsOf(
-      database,
-      own,
-      arrivals.filter(({ origin_workspace_id }) => own.includes(Number(origin_workspace_id))),
-    ),
-  );
+  const crossings = await all.readWhereOpen(origins, (database, own) => crossingsOf(database, own, arrivals));
   const byKey = new Map(crossings.map((crossing) => [keyOf(crossing), crossing]));
   return arrivals.flatMap((arrival) => {
     const found = arrivalFault(arrival, byKey.get(keyOf(arrival)));
@@ -104,11 +98,7 @@ async function judgeCrossings(
 ): Promise<readonly Finding[]> {
   const payees = await workspacesOfCodes(all.home, crossings);
   const arrivals = await all.readWhereOpen([...payees.values()], (database, own) =>
-    arrivalsOf(
-      database,
-      own,
-      crossings.filter(({ account_code }) => own.includes(payees.get(account_code) ?? 0)),
-    ),
+    arrivalsOf(database, own, crossings, payees),
   );
   const outcomes = new Map<string, Arrival['outcome'][]>();
   for (const arrival of arrivals) {
