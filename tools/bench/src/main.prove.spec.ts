@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { CellsFigure } from './cells.js';
 import type { SizingResult } from './sizing.js';
 import type { Summary } from './summary.js';
 
@@ -197,6 +198,23 @@ describe('benchmark command', () => {
       expect(bench('chart', file).stdout).toContain('<svg ');
     } finally {
       rmSync(folder, { recursive: true, force: true });
+    }
+  }, 240_000);
+
+  it('measures the processor time of a request with three databases and with one', () => {
+    const little = ['--rounds', '1', '--requests', '20', '--connections', '2', '--accounts', '4'];
+
+    const { status, stdout, stderr } = bench('cells', ...little, '--json');
+
+    expect({ status, stderr: status === 0 ? '' : stderr }).toEqual({ status: 0, stderr: '' });
+    const figures = JSON.parse(stdout) as CellsFigure[];
+    expect(figures.map(({ name }) => name)).toEqual([
+      'GET /transfers/{transferId}',
+      'POST /accounts/{accountId}/orders',
+    ]);
+    for (const { cells, one } of figures) {
+      expect(cells.median).toBeGreaterThanOrEqual(0);
+      expect(one.median).toBeGreaterThanOrEqual(0);
     }
   }, 240_000);
 

@@ -1,5 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { BENCHES, benchAll } from './all.js';
+import { benchCells, reportCells } from './cells.js';
 import { benchClient } from './client.js';
 import { benchFresh } from './fresh.js';
 import { benchGateway } from './gateway.js';
@@ -22,7 +23,7 @@ import { benchTraces, reportTraces } from './traces.js';
 import { benchVerification, reportVerification } from './verification.js';
 
 const MISUSED = 2;
-const COMMANDS = [...BENCHES, 'replica', 'metrics', 'traces', 'sizing', 'all', 'table', 'chart', 'publish'];
+const COMMANDS = [...BENCHES, 'replica', 'metrics', 'traces', 'cells', 'sizing', 'all', 'table', 'chart', 'publish'];
 
 function wholeFrom(least: number): (text: string) => number {
   return (text) => {
@@ -223,6 +224,23 @@ program
     const ratio = percent / 100;
     const figures = await benchTraces({ ...options, ratio, onProgress });
     process.stdout.write(`${json ? JSON.stringify(figures, null, 2) : reportTraces(figures, ratio)}\n`);
+  });
+
+program
+  .command('cells')
+  .summary('cost of several databases')
+  .description(
+    'Reads and places orders over HTTP with three databases and with one. Prints the processor time of a request in Node and in ' +
+      'PostgreSQL. Linux only.',
+  )
+  .addOption(count('--rounds', 'rounds that measure each pair', 20))
+  .addOption(count('--requests', 'requests per side and round', 1_000))
+  .addOption(count('--connections', 'concurrent connections', 16))
+  .addOption(count('--accounts', 'accounts that place the orders', 1_000))
+  .option('--json', 'print the measurement as JSON')
+  .action(async ({ json, ...options }) => {
+    const figures = await benchCells({ ...options, onProgress });
+    process.stdout.write(`${json ? JSON.stringify(figures, null, 2) : reportCells(figures)}\n`);
   });
 
 program
