@@ -1,12 +1,23 @@
 import { loadReference } from '@banking/operations';
-import { type AdminSession, APP_ROLE, type ConnectionOptions, Database, OWNER_ROLE, SCHEMA } from '@banking/postgres';
+import {
+  type AdminSession,
+  APP_ROLE,
+  applicationNameOf,
+  type ConnectionOptions,
+  Database,
+  OWNER_ROLE,
+  SCHEMA,
+} from '@banking/postgres';
+import { RELEASE } from '../release.js';
 
 /** In the order of their references. */
 const TABLES = ['currency', 'product', 'bank', 'corridor'] as const;
 
 /** Loads the reference data at home, as a service does when it starts. */
 export async function loadAtHome(connection: ConnectionOptions): Promise<void> {
-  const database = await Database.open({ connection, role: APP_ROLE, schema: SCHEMA, poolSize: 1 });
+  // The server may still show the connection when the first cell is added, which processes that know no cells prevent.
+  const applicationName = applicationNameOf(RELEASE, true);
+  const database = await Database.open({ connection, role: APP_ROLE, schema: SCHEMA, poolSize: 1, applicationName });
   try {
     await loadReference(database);
   } finally {

@@ -99,11 +99,7 @@ async function runMoves(context: RunContext, each: number, moveOnce: MoveOnce): 
   });
 }
 
-async function note(
-  { log, tally }: RunContext,
-  kind: 'move' | `kill-move-${MovePoint}`,
-  target: string,
-) {
+async function note({ log, tally }: RunContext, kind: 'move' | `kill-move-${MovePoint}`, target: string) {
   await log.append({ event: 'fault', kind, target });
   tally.countFault(kind);
 }
