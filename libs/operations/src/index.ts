@@ -18,6 +18,7 @@ export { ContinuousVerification } from './worker/verify-continuously.js';
 export { readPayoutStop, type PayoutStop } from '@banking/payouts';
 
 // Payments between databases
+export { CROSSING } from './crossings/open-crossings.js';
 export { Arrivals } from './crossings/arrivals.js';
 export type { ArrivalOutcome, CrossingPort, SubmittedCrossing } from './crossings/crossing-port.js';
 export type { AccountCodes } from './accounts/account-codes.js';

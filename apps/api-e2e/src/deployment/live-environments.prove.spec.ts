@@ -12,6 +12,9 @@ import { workloads } from './kubernetes-files.js';
 // PostgreSQL is a package of Debian. A machine without it skips this, visibly. CI must run it.
 const isPossible = isCi() || postgresPrograms() !== undefined;
 
+// The Job of an operator's command has the same program as that of the migrations, and another login.
+const WORKLOADS = ['banking-migrate', 'banking-api', 'banking-worker'];
+
 const unit = (program: Program, settings: Variables) => ({ program, environment: settings });
 const ofUnit = (file: string) => ({
   ...readSettings(`deploy/systemd/${file}`),
@@ -19,9 +22,10 @@ const ofUnit = (file: string) => ({
 });
 
 const DEPLOYMENTS = {
-  'deploy/kubernetes': workloads.map(([, { container, environment }]) =>
-    unit(programOf({ command: container.args })!, environment),
-  ),
+  'deploy/kubernetes': WORKLOADS.map((name) => {
+    const { container, environment } = new Map(workloads).get(name)!;
+    return unit(programOf({ command: container.args })!, environment);
+  }),
   'deploy/systemd': [
     unit('apps/cli/dist/main.js', ofUnit('migrate.env')),
     unit('apps/api/dist/main.js', ofUnit('service.env')),

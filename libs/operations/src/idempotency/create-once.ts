@@ -15,9 +15,15 @@ import { storeResponses } from './store-responses.js';
 import type { Reading, ResourceQuery } from '../resources/reading.js';
 
 /** Holds the key to the end of the database transaction. A concurrent request with the same key is refused and does not wait. */
+const LOCK = `hashtextextended(jsonb_build_array('idempotency', $1::bigint, $2::text, $3::text)::text, 0)`;
 const LOCK_KEY = sqlStatement<{ is_locked: boolean }>(
   'lock_idempotency_key',
-  `select pg_try_advisory_xact_lock(hashtextextended(jsonb_build_array('idempotency', $1::bigint, $2::text, $3::text)::text, 0)) as is_locked`,
+  `select pg_try_advisory_xact_lock(${LOCK}) as is_locked`,
+);
+/** Waits for the holder, at most for the lock timeout of the session. */
+const AWAIT_KEY = sqlStatement<{ is_locked: boolean }>(
+  'await_idempotency_key',
+  `select true as is_locked from pg_advisory_xact_lock(${LOCK})`,
 );
 
 /** The writes that create a resource. */
@@ -87,7 +93,9 @@ export async function createOnce<Row, T>(
   } catch (error) {
     if (key === undefined || !(error instanceof CommitInDoubtError)) throw error;
     // The lost session holds the lock of the key to its end. After that lock is released, its outcome is known.
-    const made = await database.transaction(scope, (tx) => lockAndFind<T>(tx, key)).catch(() => Promise.reject(error));
+    const made = await database
+      .transaction(scope, (tx) => lockAndFind<T>(tx, key, AWAIT_KEY))
+      .catch(() => Promise.reject(error));
     if (made) return { ...made, isReplay: false };
     const message = 'The connection to the database was lost. Nothing was done.';
     throw new Refusal('unavailable', message, { cause: error, retryAfterSeconds: RETRY_AFTER_S });
@@ -95,12 +103,16 @@ export async function createOnce<Row, T>(
 }
 
 /** Locks the key, then finds the stored response in a query of its own, which reads what an earlier holder committed. */
-async function lockAndFind<T>(tx: DbTransaction, key: IdempotencyKey): Promise<Created<T> | undefined> {
-  const [[lock], [stored]] = await tx.pipeline([
-    bind(LOCK_KEY, key.workspaceId, key.operation, key.key),
+async function lockAndFind<T>(
+  tx: DbTransaction,
+  key: IdempotencyKey,
+  lock = LOCK_KEY,
+): Promise<Created<T> | undefined> {
+  const [[locked], [stored]] = await tx.pipeline([
+    bind(lock, key.workspaceId, key.operation, key.key),
     findStoredResponses([key]),
   ] as const);
-  if (lock?.is_locked !== true) {
+  if (locked?.is_locked !== true) {
     throw new Refusal('idempotency_in_progress', undefined, { retryAfterSeconds: RETRY_AFTER_S });
   }
   return replayOf<T>(key, stored);

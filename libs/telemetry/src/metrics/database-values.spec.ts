@@ -45,10 +45,13 @@ describe('the metrics that are read from the database', () => {
     expect(valuesOf(first)).toEqual({
       'banking_work_due{kind="execution"}': 0,
       'banking_work_due{kind="payout"}': 3,
+      'banking_work_due{kind="crossing"}': 0,
       'banking_work_oldest_due_seconds{kind="execution"}': 0,
       'banking_work_oldest_due_seconds{kind="payout"}': 61,
+      'banking_work_oldest_due_seconds{kind="crossing"}': 0,
       'banking_work_parked{kind="execution"}': 2,
       'banking_work_parked{kind="payout"}': 0,
+      'banking_work_parked{kind="crossing"}': 0,
       'banking_payouts_open{status="due"}': 0,
       'banking_payouts_open{status="submitting"}': 0,
       'banking_payouts_open{status="submitted"}': 5,

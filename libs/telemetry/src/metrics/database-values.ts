@@ -2,7 +2,7 @@ import { ExpiringCache } from '@banking/process';
 import { COUNT_OPEN_PAYOUTS, PAYOUT, READ_STOP, SCOPE_OPEN_PAYOUTS } from '@banking/payouts';
 import { bind, type Database } from '@banking/postgres';
 import { COUNT_DUE, COUNT_PARKED } from '@banking/work-queue';
-import { type DirectorySlot, EXECUTION, READ_SLOTS } from '@banking/operations';
+import { CROSSING, type DirectorySlot, EXECUTION, READ_SLOTS } from '@banking/operations';
 import { labelOf, type MeasuredCell } from './measured-cell.js';
 import type { Metrics } from './metrics.js';
 
@@ -11,7 +11,7 @@ const TTL_MS = 5_000;
 /** A scrape does not wait longer for a database that does not respond. */
 const READ_MAX_MS = 3_000;
 const CELLS_MAX = 64;
-const KINDS = [EXECUTION, PAYOUT];
+const KINDS = [EXECUTION, PAYOUT, CROSSING];
 const STATUSES = ['due', 'submitting', 'submitted', 'parked'];
 
 interface Values {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CROSSING_FAULTS, type CrossingFault } from '../cells/cell-fault-kinds.js';
+import { untilStopped } from '../cells/check-stops.js';
 import { checkCrossings, readCredits } from '../cells/check-crossings.js';
 import { endpointOfAll } from '../cells/cells-world.js';
 import { type CellPair, makeCrossingWorld } from '../cells/crossing-world.js';
@@ -40,22 +41,25 @@ export const crossingCrash: Scenario = {
   minutesMax: 9,
   cluster: { hasCells: true },
   async run(context) {
-    const { cluster, prefix, signal, onProgress } = context;
+    const { cluster, prefix, signal, tally, onProgress } = context;
     const endpoint = await endpointOfAll(cluster);
     const { pairs } = await makeCrossingWorld(cluster, endpoint);
     const startedAt = new Date();
     onProgress('workers and servers that are killed before and after each write of a payment');
     const payments = new Payments(context, endpoint, pairs);
+    // A worker that has found a difference stops payouts, and is not ready any more.
+    const stopped = untilStopped(cluster.databases, signal).then((findings) => tally.addViolations(findings));
     for (let round = 0; !signal.aborted; round += 1) {
       // The payments of every point come from each cell to each other one.
       const open = pairs.filter(({ isClosed }) => !isClosed);
-      await interrupt(
-        context,
-        payments,
-        POINTS[round % POINTS.length]!,
-        open[(round + Math.floor(round / POINTS.length)) % open.length]!,
-      );
+      const pair = open[(round + Math.floor(round / POINTS.length)) % open.length]!;
+      const interrupted = interrupt(context, payments, POINTS[round % POINTS.length]!, pair);
+      interrupted.catch(() => undefined);
+      await Promise.race([interrupted, stopped]);
+      // Only a stop ends the scenario before the interruption ends. What is started then has no final state.
+      if (tally.violations.length > 0) return;
     }
+    await stopped;
     // The claims of killed workers.
     for (const database of cluster.databases) await expireLeases(database);
     await checkFinalState(context, {
