@@ -99,7 +99,7 @@ export const ORDER_CONTROLS: readonly Control[] = [
     changes: [
       {
         file: 'libs/operations/src/idempotency/create-once.ts',
-        from: "`select pg_try_advisory_xact_lock(hashtextextended(jsonb_build_array('idempotency', $1::bigint, $2::text, $3::text)::text, 0)) as is_locked`",
+        from: '`select pg_try_advisory_xact_lock(${LOCK}) as is_locked`',
         to: '`select $1::bigint is not null and $2::text is not null and $3::text is not null as is_locked`',
       },
       {
