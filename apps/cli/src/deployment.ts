@@ -70,6 +70,7 @@ export async function withDeployment<T>(
       poolSize: POOL_SIZE,
       ...(use.readsBooks === true && { statementTimeoutMs: READING_TIMEOUT_MS }),
       prepare,
+      mayReadElsewhere: use.changesNothing === true,
       log: reportProgress,
       warn: reportProgress,
     });

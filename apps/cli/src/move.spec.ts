@@ -24,6 +24,8 @@ describe('banking cell move', () => {
     expect(JSON.parse(list.stdout)).toMatchObject([{ id: Number(workspaceId), cell: 'home' }]);
     const again = await world.run(['cell', 'move', workspaceId, '--to', 'home', '--json'], CELLS);
     expect(JSON.parse(again.stdout)).toEqual({ workspaceId: Number(workspaceId), cell: 'home' });
+    const third = await world.run(['cell', 'move', workspaceId, '--to', 'home'], CELLS);
+    expect(third.stdout).toBe(`Workspace ${workspaceId} is in the cell home.\n`);
 
     const archived = await world.run(['cell', 'archive', workspaceId, '--json'], CELLS);
     expect(JSON.parse(archived.stdout)).toMatchObject([{ cell: 'b' }]);
@@ -38,12 +40,12 @@ describe('banking cell move', () => {
     ],
     ['no target', ['cell', 'move', '1'], 2, "error: required option '--to <cell>' not specified, or '--abandon'"],
     [
-      'two ends',
+      '--to together with --abandon',
       ['cell', 'move', '1', '--to', 'b', '--abandon'],
       2,
       "option '--abandon' cannot be used with option '--to <cell>'",
     ],
-    ['no window', ['cell', 'move', '1', '--to', 'b', '--window', '0'], 2, 'Write seconds, such as 2.5 or 10.'],
+    ['a window of zero', ['cell', 'move', '1', '--to', 'b', '--window', '0'], 2, 'Write seconds, such as 2.5 or 10.'],
     ['no move', ['cell', 'move', '1', '--abandon'], 1, 'Workspace 1 is not being moved. See banking cell list.'],
   ])('refuses %s', async (_, args, exitCode, message) => {
     const run = await world.run(args, CELLS);
@@ -66,5 +68,12 @@ describe('banking cell move', () => {
       exitCode: 2,
       stderr: expect.stringContaining('The deployment has one database.') as string,
     });
+  });
+
+  it('names CELLS where a command lacks it', async () => {
+    const run = await world.run(['work', 'list']);
+
+    expect(run.exitCode).toBe(1);
+    expect(run.stderr).toMatch(/is one of several that belong together\. Set CELLS to their number/);
   });
 });

@@ -63,13 +63,12 @@ export function addMoveCommands(cell: Command): void {
         return findings.map(({ detail }) => detail);
       };
       const windowMs = window === undefined ? undefined : window * 1_000;
-      await withCellAccess((access, signal) => moveWorkspace({ ...settings, ...access, signal, to, verify, windowMs }));
+      const hasMoved = await withCellAccess((access, signal) =>
+        moveWorkspace({ ...settings, ...access, signal, to, verify, windowMs }),
+      );
+      const rows = `Its former cell has its rows, closed. Remove them: banking cell archive ${workspaceId}`;
       if (json) printJson({ workspaceId, cell: to });
-      else {
-        print(
-          `Workspace ${workspaceId} is in the cell ${to}. Its former cell has its rows, closed. Remove them: banking cell archive ${workspaceId}`,
-        );
-      }
+      else print(`Workspace ${workspaceId} is in the cell ${to}.${hasMoved ? ` ${rows}` : ''}`);
     });
 
   cell
@@ -144,7 +143,9 @@ function accessTo(
         name === HOME_CELL
           ? cells?.find((cell) => cell.name === from)?.homeUrl
           : cells?.find((cell) => cell.name === name)?.sourceUrl;
-      return addressOf(stated ?? owner ?? url ?? connections.get(name)!);
+      const setting =
+        name === HOME_CELL ? `homeUrl or homeUrlFile of "${from}"` : `sourceUrl or sourceUrlFile of "${name}"`;
+      return addressOf(stated ?? owner ?? url ?? connections.get(name)!, setting);
     },
   };
 }

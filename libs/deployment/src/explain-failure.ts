@@ -1,6 +1,6 @@
 import { isNativeError } from 'node:util/types';
 import { Refusal } from '@banking/domain';
-import { DatabaseError, MigrationError, SQLSTATE } from '@banking/postgres';
+import { DatabaseError, MigrationError, SQLSTATE, isUnavailable } from '@banking/postgres';
 import { type ConfiguredDatabase, folderOf, placeOf, settingOf } from './configured-database.js';
 import { DeploymentError } from './deployment-error.js';
 
@@ -32,8 +32,9 @@ export function explainFailure(error: unknown, database: ConfiguredDatabase, isO
       cause: error,
     });
   }
-  const isUnreachable = error instanceof Refusal && error.reason === 'unavailable';
-  return isUnreachable ? new DeploymentError(explainUnreachable(error, database, isOwner), { cause: error }) : error;
+  return isUnavailable(error)
+    ? new DeploymentError(explainUnreachable(error, database, isOwner), { cause: error })
+    : error;
 }
 
 /** The driver's message if the server has no TLS. The error has no code. */

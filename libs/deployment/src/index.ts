@@ -11,7 +11,7 @@ export type { CellAccess } from './cells/move-settings.js';
 export { Cells, type CellsSettings, settingsOf } from './cells/cells.js';
 export { CellsBankingService } from './cells/cells-banking-service.js';
 export { CellsDirectory, HomeOrCopies } from './cells/cells-directory.js';
-export { addressOf } from './cells/directory-copies.js';
+export { addressOf } from './cells/subscription.js';
 export { ensureEmbeddedCells } from './cells/ensure-embedded-cells.js';
 export type { OtherCells } from './cells/other-cells.js';
 export { type CellSchema, migrateCells, planCells } from './cells/migrate-cells.js';

@@ -41,6 +41,8 @@ export interface DeploymentSettings extends DeploymentMode {
   readonly cell?: string | undefined;
   /** Whether this process serves requests or due work. A command of an operator does neither. Default false. */
   readonly isService?: boolean | undefined;
+  /** Whether workspaces that this cell does not serve may be read, as by a command that changes nothing. Default false. */
+  readonly mayReadElsewhere?: boolean | undefined;
   readonly poolSize?: number | undefined;
   /** Whether `databaseUrl` leads to a pooler in transaction mode. `ownerUrl` never does. Default false. */
   readonly isPooled?: boolean | undefined;
@@ -78,7 +80,7 @@ export interface Deployment {
  */
 export async function openDeployment(settings: DeploymentSettings): Promise<Deployment> {
   const { databaseUrl, isSandbox, isService = false, isPooled = false, prepare = true, warn } = settings;
-  const { poolSize, nameStatements, statementTimeoutMs } = settings;
+  const { mayReadElsewhere = false, poolSize, nameStatements, statementTimeoutMs } = settings;
   const cellName = settings.cell ?? (settings.cells && HOME_CELL);
   const { connection, embedded } = await connect(settings);
   const openProvisioning = () => openAsProvisioning(connection, settings);
@@ -92,8 +94,8 @@ export async function openDeployment(settings: DeploymentSettings): Promise<Depl
       role: APP_ROLE,
       schema: SCHEMA,
       applicationName: applicationNameOf(RELEASE, cellName !== undefined),
-      // A service must not serve a workspace that is in another cell. An operator may read what a cell still has.
-      ...(isService && cellName !== undefined && { scopeFunction: 'require_open_workspaces' }),
+      // What is written for a workspace that is in another cell would be lost.
+      ...(cellName !== undefined && !mayReadElsewhere && { scopeFunction: 'require_open_workspaces' }),
       ...(isService && !isSandbox && { forbiddenRoles: [OWNER_ROLE, PROVISIONING_ROLE] }),
       ...(poolSize !== undefined && { poolSize }),
       ...(nameStatements !== undefined && { nameStatements }),

@@ -150,6 +150,11 @@ function isCrashing(status: ServerStatus, log: string, from: number): boolean {
 }
 
 function startFailure(folder: DataFolder, output: string): EmbeddedServerError {
+  if (/logical replication slot .* exists, but .?wal_level/.test(output)) {
+    return new EmbeddedServerError(
+      `The database in ${folder.database} is one of several that belong together. Set CELLS to their number, as when they were made.`,
+    );
+  }
   if (/No space left on device|Disk quota exceeded/.test(output) || isDiskFull(folder.home))
     return diskFull(folder.home);
   return new EmbeddedServerError(

@@ -146,7 +146,7 @@ export function isReadOnlyServer(error: unknown): boolean {
 }
 
 /** Whether an error is the refusal `unavailable`: the same may succeed at another time, or at another host. */
-export function isUnavailable(error: unknown): boolean {
+export function isUnavailable(error: unknown): error is Refusal {
   return error instanceof Refusal && error.reason === 'unavailable';
 }
 

@@ -13,7 +13,7 @@ export type { DbTransaction } from './db-transaction.js';
 export { bisect } from './bisect.js';
 export { BatchedCalls } from './batched-calls.js';
 export { IdBlocks } from './id-blocks.js';
-export { CommitInDoubtError, DatabaseSetupError, isServedElsewhere, sqlstateOf } from './failures.js';
+export { CommitInDoubtError, DatabaseSetupError, isServedElsewhere, isUnavailable, sqlstateOf } from './failures.js';
 export { RULE_VIOLATION, SQLSTATE } from './sqlstate.js';
 export { backoffMs, type Backoff, type RetryPolicy } from './backoff.js';
 export { RETRY_POLICIES } from './retry-policies.js';

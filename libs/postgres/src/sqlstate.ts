@@ -20,6 +20,7 @@ export const SQLSTATE = {
   undefinedTable: '42P01',
   duplicatePreparedStatement: '42P05',
   diskFull: '53100',
+  objectInUse: '55006',
   lockNotAvailable: '55P03',
   queryCanceled: '57014',
   adminShutdown: '57P01',

@@ -74,8 +74,8 @@ export class World {
   }
 
   /** Holds the database open, as a running service does. Without it every command starts a server and stops it. */
-  async open(): Promise<void> {
-    this.server = await attachEmbeddedServer({ dataDir: this.dataDir });
+  async open(options: { readonly isReplicated?: boolean } = {}): Promise<void> {
+    this.server = await attachEmbeddedServer({ dataDir: this.dataDir, ...options });
   }
 
   /** A DATA_DIR with the demo data. */

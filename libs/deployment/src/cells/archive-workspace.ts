@@ -32,7 +32,9 @@ export async function archiveWorkspace(settings: MoveSettings): Promise<readonly
     const archived: ArchivedCell[] = [];
     for (const { name } of await home.query<{ name: string }>(`select name from ${SCHEMA}.cell order by number`)) {
       if (name === place) continue;
-      const rows = await withCell(settings, name, (session) => archiveIn(session, workspaceId, name, log));
+      const rows = await withCell(settings, name, (session) =>
+        archiveIn(session, workspaceId, name, log, settings.signal),
+      );
       if (rows !== undefined) archived.push({ cell: name, rows });
     }
     await endMove(home, workspaceId);
@@ -50,6 +52,7 @@ async function archiveIn(
   workspaceId: number,
   cell: string,
   log: (line: string) => void,
+  signal: AbortSignal | undefined,
 ): Promise<number | undefined> {
   const state = await stateOf(session, workspaceId);
   if (state === undefined) return undefined;
@@ -59,11 +62,12 @@ async function archiveIn(
     );
   }
   let shown = 0;
-  const rows = await removeRows(session, workspaceId, (removed) => {
+  const onProgress = (removed: number) => {
     if (removed - shown < 100_000) return;
     shown = removed;
     log(`Removed ${removed} rows from the cell ${cell}.`);
-  });
+  };
+  const rows = await removeRows(session, workspaceId, onProgress, signal);
   await leaveTarget(session, workspaceId);
   return rows;
 }

@@ -1,5 +1,5 @@
 import { Refusal, RETRY_AFTER_S } from '@banking/domain';
-import { SQLSTATE, sqlstateOf } from '@banking/postgres';
+import { SQLSTATE, sqlstateOf, isUnavailable } from '@banking/postgres';
 
 /** How long a cell that did not answer is not called. */
 const PAUSE_MS = 1_000;
@@ -35,5 +35,4 @@ export class AwayCircuit {
 }
 
 /** A database that answers may refuse to wait longer for the lock of one account. */
-const isAway = (error: unknown): boolean =>
-  error instanceof Refusal && error.reason === 'unavailable' && sqlstateOf(error) !== SQLSTATE.lockNotAvailable;
+const isAway = (error: unknown): boolean => isUnavailable(error) && sqlstateOf(error) !== SQLSTATE.lockNotAvailable;

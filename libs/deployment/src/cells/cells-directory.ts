@@ -1,4 +1,5 @@
-import { Directory, type DirectoryUser, Refusal, type Subject } from '@banking/domain';
+import { Directory, type DirectoryUser, type Subject } from '@banking/domain';
+import { isUnavailable } from '@banking/postgres';
 
 /** For how long copies of the directory answer after home last did. A change of rights during that time has no effect on this process. */
 export const COPIES_VALID_MS = 15 * 60_000;
@@ -74,5 +75,3 @@ export class CellsDirectory extends Directory {
     );
   }
 }
-
-const isUnavailable = (error: unknown): error is Refusal => error instanceof Refusal && error.reason === 'unavailable';

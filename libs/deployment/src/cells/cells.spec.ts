@@ -4,6 +4,7 @@ import { RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
 import { administer, sql } from '@banking/postgres/testing';
 import { type CellServer, cellServer } from '../testing/cell-server.js';
 import { addWorkspaces, type CellProcess, MIA, payerOf, startProcess } from '../testing/cell-world.js';
+import { type Deployment, openDeployment } from '../open-deployment.js';
 import { COPIES_VALID_MS } from './cells-directory.js';
 
 let server: CellServer;
@@ -109,6 +110,47 @@ describe('a database', () => {
     await server.query('home', `update workspace_place set cell_number = 1 where workspace_id = ${ids.get('b')}`);
     await setState('b', 'b', 'open');
     expect(await payers.get('b')!.balance()).toBeGreaterThan(0n);
+  });
+
+  it('refuses a command that changes something too, and shows what it still has to one that only reads', async () => {
+    const open = (mayReadElsewhere: boolean) =>
+      openDeployment({ ...server.settings, isService: false, prepare: false, mayReadElsewhere });
+    await setState('home', 'home', 'gone');
+    const [writing, reading] = [await open(false), await open(true)];
+    const inScope = ({ database }: Deployment) => database.read({ workspaces: [ids.get('home')!] }, sql('select 1'));
+    try {
+      await expect(inScope(writing)).rejects.toMatchObject({ code: RULE_VIOLATION.workspaceElsewhere });
+      await expect(inScope(reading)).resolves.toBeDefined();
+    } finally {
+      await setState('home', 'home', 'open');
+      await writing.close();
+      await reading.close();
+    }
+  });
+
+  it('is not opened while it serves a workspace that home places in another cell', async () => {
+    const place = (number: number) =>
+      server.query('home', `update workspace_place set cell_number = ${number} where workspace_id = ${ids.get('b')}`);
+    await place(2);
+    const warnings: string[] = [];
+    const late = await startProcess(server, undefined, (line) => warnings.push(line));
+    try {
+      await expect(late.banking.listAccounts({ workspaceId: ids.get('b')! })).rejects.toBeDefined();
+      expect(warnings).toEqual([
+        expect.stringMatching(
+          `^The cell b cannot be opened: .+ in other cells: ${ids.get('b')}\\. It is not opened\\.`,
+        ),
+      ]);
+      expect((await late.banking.listAccounts({ workspaceId: ids.get('c')! })).items).toHaveLength(2);
+
+      await place(1);
+      expect(
+        (await untilAnswered(() => late.cells.get(1).banking.listAccounts({ workspaceId: ids.get('b')! }))).items,
+      ).toHaveLength(2);
+    } finally {
+      await place(1);
+      await late.close();
+    }
   });
 
   it('refuses the orders of a moving workspace alone', async () => {

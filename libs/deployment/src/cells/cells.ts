@@ -1,9 +1,10 @@
 import { Refusal, RETRY_AFTER_S } from '@banking/domain';
 import { Arrivals } from '@banking/operations';
-import { bind, type Database, sqlStatement } from '@banking/postgres';
+import { bind, type Database, sqlStatement, isUnavailable } from '@banking/postgres';
 import { type CellConfig, HOME_CELL } from '@banking/process';
 import { DeploymentError } from '../deployment-error.js';
 import { type Deployment, type DeploymentSettings, openDeployment } from '../open-deployment.js';
+import { checkPlaces, DifferingPlacesError } from './check-places.js';
 import { migrateCellsFirst } from './migrate-cells.js';
 import { OtherCells, type PayeeCell } from './other-cells.js';
 import { Places } from './places.js';
@@ -92,6 +93,7 @@ export class Cells<T extends CellUse> {
       const entries = known.map((cell): Entry<T> => ({ ...cell, ...blank }));
       cells = new Cells(settings, make, entries, home.database);
       const first = entries.find(({ name }) => name === HOME_CELL)!;
+      if (settings.isService) await checkPlaces(home.database, home.database, first);
       cells.makeUse(first, home);
       await Promise.all(entries.filter((entry) => entry !== first).map((entry) => cells!.tryOpen(entry)));
       return cells;
@@ -137,11 +139,12 @@ export class Cells<T extends CellUse> {
     return entry;
   }
 
-  /** Opens a cell. One that cannot be reached is tried again. @throws every other error */
+  /** Opens a cell. One that cannot be reached, or has other places than home, is tried again. @throws every other error */
   private tryOpen(entry: Entry<T>): Promise<void> {
     entry.opening = this.openCell(entry).catch((error: unknown) => {
-      if (!isAway(error)) throw error;
-      this.settings.warn?.(`The cell ${entry.name} is away: ${error.message}`);
+      if (!mayBeTriedAgain(error)) throw error;
+      const why = error instanceof DifferingPlacesError ? 'cannot be opened' : 'is away';
+      this.settings.warn?.(`The cell ${entry.name} ${why}: ${error.message}`);
       this.retryLater(entry);
     });
     return entry.opening;
@@ -163,6 +166,7 @@ export class Cells<T extends CellUse> {
     const deployment = await openDeployment(settingsOf(this.settings, config));
     if (this.isClosed) return deployment.close();
     try {
+      if (this.settings.isService) await checkPlaces(this.home.database, deployment.database, entry);
       this.makeUse(entry, deployment);
     } catch (error) {
       Object.assign(entry, { deployment: undefined, arrivals: undefined });
@@ -201,5 +205,9 @@ async function readCells(home: Database): Promise<readonly { readonly number: nu
   return rows;
 }
 
-const isAway = (error: unknown): error is DeploymentError =>
-  error instanceof DeploymentError && error.cause instanceof Refusal && error.cause.reason === 'unavailable';
+/** The other cells are served meanwhile. */
+const mayBeTriedAgain = (error: unknown): error is Error =>
+  error instanceof DifferingPlacesError ||
+  (error instanceof DeploymentError && isUnavailable(error.cause)) ||
+  // Home went away while its places were read.
+  isUnavailable(error);

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type AdminSession, type ConnectionOptions, SCHEMA, withAdminSession } from '@banking/postgres';
 import { SLOT_NAME } from '@banking/operations';
-import { connectionTo } from '@banking/process';
 import { DeploymentError } from '../deployment-error.js';
+import { createSubscription, literal, unlogged } from './subscription.js';
 
 /** The tables that are written at home, and that every other cell has a copy of. */
 const COPIED = [
@@ -13,7 +13,6 @@ const COPIED = [
 /** The publication at home, and the subscription in each other cell. */
 const NAME = 'banking_directory';
 
-export const RUNS_AS_OWNER_SINCE = 160_000;
 /** Each table may wait a quarter of a minute for the transactions that run at home. */
 const COPY_MAX_MS = 10 * 60_000;
 const POLL_MS = 50;
@@ -50,9 +49,8 @@ export async function copyDirectory(
     cellName,
   ]);
   const { slot } = named!;
-  const [subscribed] = await cell.query<{ version: number; isSubscribed: boolean }>(
-    `select current_setting('server_version_num')::int as version,
-            exists (select from pg_subscription s join pg_database d on d.oid = s.subdbid
+  const [subscribed] = await cell.query<{ isSubscribed: boolean }>(
+    `select exists (select from pg_subscription s join pg_database d on d.oid = s.subdbid
                     where s.subname = $1 and d.datname = current_database()) as "isSubscribed"`,
     [NAME],
   );
@@ -64,12 +62,7 @@ export async function copyDirectory(
        where not exists (select from pg_replication_slots where slot_name = $1)`,
       [slot],
     );
-    // Row-level security is forced on one of the tables, so the owner of the table could not write the copy.
-    const owner = (subscribed?.version ?? 0) >= RUNS_AS_OWNER_SINCE ? ', run_as_owner = true' : '';
-    await cell.query(
-      `create subscription ${NAME} connection ${literal(homeAddress)} publication ${NAME}
-       with (create_slot = false, slot_name = ${literal(slot)}${owner})`,
-    );
+    await createSubscription(cell, { name: NAME, address: homeAddress, slot });
   }
   await untilCopied(cell);
 }
@@ -85,7 +78,7 @@ async function follow(cell: AdminSession, homeAddress: string): Promise<void> {
     )
     .catch(() => []);
   if (current === undefined || current.address === homeAddress) return;
-  await cell.query(`alter subscription ${NAME} connection ${literal(homeAddress)}`);
+  await unlogged(cell, `alter subscription ${NAME} connection ${literal(homeAddress)}`);
 }
 
 async function untilCopied(cell: AdminSession): Promise<void> {
@@ -106,37 +99,6 @@ async function untilCopied(cell: AdminSession): Promise<void> {
     await pause(POLL_MS);
   }
 }
-
-/** The address of home for the server of a cell, as libpq reads it. Row-level security must hide no row of the copy. */
-export function addressOf(home: string | ConnectionOptions): string {
-  if (typeof home === 'string') {
-    // Another PostgreSQL server reads it, which has neither the password file nor our choice among several hosts.
-    const { otherHosts, password } = connectionTo(home);
-    if (otherHosts !== undefined || password !== undefined) {
-      throw new DeploymentError(
-        'The server of the cell needs the address of home with its password, and one host. Set homeUrl or homeUrlFile of the cell in CELLS_FILE.',
-      );
-    }
-    const url = new URL(home);
-    url.searchParams.set('options', '-crow_security=off');
-    return url.href;
-  }
-  if (home.connectionString !== undefined) return addressOf(home.connectionString);
-  const parts = {
-    host: home.host,
-    port: home.port,
-    user: home.user,
-    dbname: home.database,
-    options: '-crow_security=off',
-  };
-  return Object.entries(parts)
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${name}='${String(value).replaceAll(/['\\]/g, '\\$&')}'`)
-    .join(' ');
-}
-
-/** PostgreSQL reads backslashes in a plain literal as they are. */
-export const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
 
 /** Opens both connections. */
 export function withBoth<T>(

@@ -2,7 +2,7 @@ import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-pos
 import { HOME_CELL } from '@banking/process';
 import { addCell } from './add-cell.js';
 import type { CellsSettings } from './cells.js';
-import { addressOf } from './directory-copies.js';
+import { addressOf } from './subscription.js';
 import { type CellSchema, migrateCells } from './migrate-cells.js';
 
 /**

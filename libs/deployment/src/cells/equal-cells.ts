@@ -12,6 +12,23 @@ const NEEDED = `
   union all select 'the corridor ' || id || ' to ' || destination_country || ' in the currency ' || destination_currency_id from ${SCHEMA}.corridor
   order by what`;
 
+/** Who has a role in the workspace, which decides about the runs of its orders. */
+const ROLES = `
+  select coalesce(string_agg(row (r.user_id, r.role, u.status)::text, ' ' order by r.user_id, r.role), '') as roles
+  from ${SCHEMA}.workspace_role r join ${SCHEMA}.app_user u on u.id = r.user_id where r.workspace_id = $1`;
+
+/** @throws DeploymentError if the copy of the directory at the target is behind that at the source, or the other way round */
+export async function requireEqualRoles(source: AdminSession, target: AdminSession, cells: MoveCells): Promise<void> {
+  const [there, here] = await Promise.all(
+    [source, target].map((session) => session.query<{ roles: string }>(ROLES, [cells.workspaceId])),
+  );
+  if (there![0]?.roles === here![0]?.roles) return;
+  throw new DeploymentError(
+    `The cells "${cells.source}" and "${cells.target}" differ in the roles of workspace ${cells.workspaceId}: a copy of the directory is ` +
+      `behind. Run the command again when the copies follow; docs/watch.md has the alerts CopyBehind and CopyLost.`,
+  );
+}
+
 /** @throws DeploymentError if the target lacks a migration, or reference data that rows of the source may name */
 export async function requireEqualCells(source: AdminSession, target: AdminSession, cells: MoveCells): Promise<void> {
   const [there, here] = await Promise.all([source, target].map((session) => session.query<{ what: string }>(NEEDED)));

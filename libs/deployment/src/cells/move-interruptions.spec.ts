@@ -150,6 +150,53 @@ describe('a move whose workspace cannot be closed in time', () => {
   });
 });
 
+describe('a database that falls silent while the workspace is closed', () => {
+  it('delays it until the window is over, and the move is tried again', async () => {
+    const lines: string[] = [];
+    let isSilent = true;
+    const onClosed = async (part: Part) => {
+      if (part !== 'closed' || !isSilent) return;
+      isSilent = false;
+      await new Promise(() => undefined);
+    };
+    const command = { ...world.command(workspaceId), to: there, log: (line: string) => void lines.push(line) };
+
+    await moveWorkspace({ ...command, windowMs: 1, onClosed }).catch(() => undefined);
+    expect((await states())[here]).toBe('open');
+    await moveWorkspace(command);
+
+    expect(lines.join()).toContain('a database does not respond');
+    await expectServed(there, here);
+    await archiveWorkspace(world.command(workspaceId));
+    [here, there] = [there, here];
+  });
+});
+
+describe('a switch that home has lost', () => {
+  it('is not taken back: neither the same command nor --abandon opens the workspace in two cells', async () => {
+    await killAt('switched', 'onStep');
+    const number = here === 'home' ? 0 : 1;
+    await world.query(
+      'home',
+      `update workspace_move set step = 'close'; update workspace_place set cell_number = ${number} where workspace_id = ${workspaceId}`,
+    );
+    const served = /serves workspace \d+, and home has no record of its switch\. Nothing is changed\./;
+
+    await expect(moveWorkspace({ ...world.command(workspaceId), to: there })).rejects.toThrow(served);
+    await expect(abandonMove(world.command(workspaceId))).rejects.toThrow(served);
+
+    expect((await states())[here]).toBe('moving');
+    await world.query(
+      'home',
+      `update workspace_move set step = 'switched'; update workspace_place set cell_number = ${1 - number} where workspace_id = ${workspaceId}`,
+    );
+    await moveWorkspace({ ...world.command(workspaceId), to: there });
+    await expectServed(there, here);
+    await archiveWorkspace(world.command(workspaceId));
+    [here, there] = [there, here];
+  });
+});
+
 describe('a copy that differs', () => {
   it('is abandoned, and the workspace stays', async () => {
     const damage = async (part: string) => {

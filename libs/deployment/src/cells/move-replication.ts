@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type AdminSession, OWNER_ROLE, SCHEMA } from '@banking/postgres';
+import { type AdminSession, OWNER_ROLE, SCHEMA, SQLSTATE, sqlstateOf } from '@banking/postgres';
 import { DeploymentError } from '../deployment-error.js';
-import { literal, RUNS_AS_OWNER_SINCE } from './directory-copies.js';
+import { createSubscription } from './subscription.js';
 import { qualified, tablesOfWorkspace } from './tables-of-workspace.js';
 import type { MoveCells, MoveSessions } from './move-settings.js';
 
@@ -47,19 +47,17 @@ export async function publishWorkspace(source: AdminSession, cells: MoveCells): 
 
 /** Lets the target copy the rows and follow each change. */
 export async function subscribe({ source, target }: MoveSessions, cells: MoveCells, address: string): Promise<void> {
-  const [server] = await target.query<{ version: number; isSubscribed: boolean }>(
-    `select current_setting('server_version_num')::int as version,
-            exists (select from pg_subscription s where s.subname = $1
+  const [copy] = await target.query<{ isSubscribed: boolean }>(
+    `select exists (select from pg_subscription s where s.subname = $1
                     and s.subdbid = (select oid from pg_database where datname = current_database())) as "isSubscribed"`,
     [nameOf(cells)],
   );
-  if (server!.isSubscribed) return;
-  // Row-level security is forced on the tables, so their owner could not write the copy.
-  const owner = server!.version >= RUNS_AS_OWNER_SINCE ? ', run_as_owner = true' : '';
-  await target.query(
-    `create subscription ${nameOf(cells)} connection ${literal(address)} publication ${nameOf(cells)}
-     with (create_slot = false, slot_name = ${literal(await slotOf(source, cells))}${owner})`,
-  );
+  if (!copy!.isSubscribed) {
+    const slot = await slotOf(source, cells);
+    return createSubscription(target, { name: nameOf(cells), address, slot, stopsAtError: true });
+  }
+  // A copy that stopped at an error continues.
+  await target.query(`alter subscription ${nameOf(cells)} enable`);
 }
 
 interface CopyProgress {
@@ -85,15 +83,18 @@ export async function untilCopied(
     );
     const { copied, tables, isEnabled } = progress!;
     if (tables > 0 && copied === tables) return;
-    if (isEnabled === false) throw new DeploymentError(`The copy has stopped. ${whereTheReasonIs(cells)}`);
+    if (isEnabled === false) throw copyStopped(cells);
     if (copied !== before) onProgress({ copied, tables });
     before = copied;
     await pause(POLL_MS);
   }
 }
 
-const whereTheReasonIs = ({ target }: MoveCells) =>
-  `The log of the PostgreSQL server of the cell "${target}" has the reason.`;
+const copyStopped = ({ target }: MoveCells) =>
+  new DeploymentError(
+    `The copy has stopped. The log of the PostgreSQL server of the cell "${target}" has the reason. Remove it, and run the command again: ` +
+      `it continues.`,
+  );
 
 /** Ends the copy at the target, also if the source does not answer. What the source writes from now on does not arrive. */
 export async function unsubscribe(target: AdminSession, cells: MoveCells): Promise<void> {
@@ -124,9 +125,11 @@ async function dropSlot(source: AdminSession, slot: string): Promise<void> {
     );
     if (left === undefined) return;
     if (left.pid === null) {
-      await source
-        .query('select pg_drop_replication_slot($1)', [slot])
-        .catch(() => undefined); /* In use again, or dropped by another session. */
+      await source.query('select pg_drop_replication_slot($1)', [slot]).catch((error: unknown) => {
+        // In use again, or dropped by another session.
+        const code = sqlstateOf(error);
+        if (code !== SQLSTATE.objectInUse && code !== SQLSTATE.undefinedObject) throw error;
+      });
     } else {
       await source.query('select pg_terminate_backend($1)', [left.pid]);
     }
@@ -137,16 +140,18 @@ async function dropSlot(source: AdminSession, slot: string): Promise<void> {
 /** The source has written nothing yet that the target lacks, if it returns in time. */
 export async function untilFollowed(
   { source, target }: MoveSessions,
-  { workspaceId }: MoveCells,
+  cells: MoveCells,
   isOver: () => boolean,
 ): Promise<boolean> {
-  const mark = await writeMark(source, workspaceId);
+  const mark = await writeMark(source, cells.workspaceId);
   for (;;) {
-    const [arrived] = await target.query<{ number: bigint }>(
-      `select number from ${SCHEMA}.move_mark where workspace_id = $1`,
-      [workspaceId],
+    const [copy] = await target.query<{ number: bigint | null; isEnabled: boolean }>(
+      `select subenabled as "isEnabled", (select number from ${SCHEMA}.move_mark where workspace_id = $2) as number
+       from pg_subscription where subname = $1 and subdbid = (select oid from pg_database where datname = current_database())`,
+      [nameOf(cells), cells.workspaceId],
     );
-    if (arrived !== undefined && arrived.number >= mark) return true;
+    if (copy?.number != null && copy.number >= mark) return true;
+    if (copy?.isEnabled !== true) throw copyStopped(cells);
     if (isOver()) return false;
     await pause(MARK_POLL_MS);
   }

@@ -1,5 +1,4 @@
-import { Refusal } from '@banking/domain';
-import { type AdminSession, sqlstateOf, withAdminSession } from '@banking/postgres';
+import { type AdminSession, sqlstateOf, withAdminSession, isUnavailable } from '@banking/postgres';
 import { HOME_CELL } from '@banking/process';
 import { DeploymentError } from '../deployment-error.js';
 import { lockMove } from './move-record.js';
@@ -18,11 +17,18 @@ export async function withCell<T>(
       return work(session);
     });
   } catch (error) {
-    if (isConnected || !(error instanceof Refusal) || error.reason !== 'unavailable') throw error;
+    if (isConnected || !isUnavailable(error)) throw error;
     throw new DeploymentError(`The cell "${cell}" does not answer. Run the command again when it does: it continues.`, {
       cause: error,
     });
   }
+}
+
+/** Leaves work out if its cell does not answer. */
+export function unlessAway(work: () => Promise<void>): Promise<void> {
+  return work().catch((error: unknown) => {
+    if (!(error instanceof DeploymentError && isUnavailable(error.cause))) throw error;
+  });
 }
 
 /** Home, with the lock of the workspace until the end of the work. */

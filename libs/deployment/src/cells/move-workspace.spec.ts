@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { makeDemoData } from '@banking/demo';
-import { type Order, Refusal, type TransferAmount, type WorkspaceId } from '@banking/domain';
+import { type Order, type TransferAmount, type WorkspaceId } from '@banking/domain';
 import { openBooks, verifyBooks } from '@banking/ledger';
-import { Database, PROVISIONING_ROLE, RULE_VIOLATION, SCHEMA } from '@banking/postgres';
+import { Database, PROVISIONING_ROLE, RULE_VIOLATION, SCHEMA, isUnavailable } from '@banking/postgres';
 import { reasonOf, sql } from '@banking/postgres/testing';
 import { addApp, addWorkspace, removeWorkspace } from '@banking/provisioning';
 import { type CellProcess, payerOf, startProcess } from '../testing/cell-world.js';
@@ -34,7 +34,6 @@ afterAll(async () => {
 });
 
 const rowCount = (rows: Readonly<Record<string, readonly string[]>>) => Object.values(rows).flat().length;
-const isUnavailable = (error: unknown) => error instanceof Refusal && error.reason === 'unavailable';
 
 async function until(isDone: () => Promise<boolean>): Promise<void> {
   const untilMs = performance.now() + 60_000;

@@ -5,14 +5,14 @@ import { DeploymentError } from '../deployment-error.js';
 import { abandonSteps } from './abandon-move.js';
 import { reopenWorkspace } from './close-workspace.js';
 import { compareBefore } from './compare-rows.js';
-import { requireEqualCells } from './equal-cells.js';
+import { requireEqualCells, requireEqualRoles } from './equal-cells.js';
 import { beginMove, type Move, placeOf, readMove, recordStep } from './move-record.js';
 import { publishWorkspace, subscribe, unpublish, unsubscribe, untilCopied, untilFollowed } from './move-replication.js';
-import { withCell, withCells, withHome } from './move-sessions.js';
+import { unlessAway, withCell, withCells, withHome } from './move-sessions.js';
 import type { MoveCells, MoveSessions, MoveSettings, Step } from './move-settings.js';
 import { hasRows } from './remove-rows.js';
 import { closeAndSwitch, DifferingRowsError, type OnClosed } from './switch-workspace.js';
-import { expectWorkspace, leaveWorkspace, openMoved } from './take-over.js';
+import { expectWorkspace, leaveWorkspace, openMoved, requireNotServed } from './take-over.js';
 
 export interface MoveOptions extends MoveSettings {
   /** The name of the cell that the workspace moves to. */
@@ -21,7 +21,7 @@ export interface MoveOptions extends MoveSettings {
   readonly verify?: ((database: Database, workspaceId: number) => Promise<readonly string[]>) | undefined;
   /** How long the source may be closed before the switch, in milliseconds. Default 2,500. */
   readonly windowMs?: number | undefined;
-  /** Called when a step is recorded and before it begins; for tests, which throw here. */
+  /** Called before each step, for `switched` when the target is open, and for `done` at the end; for tests, which throw here. */
   readonly onStep?: ((step: Step) => Promise<void> | void) | undefined;
   readonly onClosed?: OnClosed | undefined;
 }
@@ -39,28 +39,33 @@ const READING_TIMEOUT_MS = 60_000;
  * Moves a workspace to another cell while it is served. It is closed for at most the window, and callers get `unavailable` then. A later
  * call with the same arguments continues a move that was interrupted at any step.
  *
+ * @returns false if the workspace was in that cell before
  * @throws DeploymentError with what to do; the source serves the workspace unless the message says otherwise
  */
-export async function moveWorkspace(options: MoveOptions): Promise<void> {
+export async function moveWorkspace(options: MoveOptions): Promise<boolean> {
   const { workspaceId, to, log = () => undefined } = options;
-  await withHome(options, workspaceId, async (home) => {
+  return withHome(options, workspaceId, async (home) => {
     const before = await readMove(home, workspaceId);
     if (before === undefined || before.step === 'done') {
       const place = await placeOf(home, workspaceId);
-      if (place === to) {
-        log(`Workspace ${workspaceId} is in the cell ${to}.`);
-        return;
-      }
+      if (place === to) return false;
       return run(options, home, await begin(options, home, { workspaceId, source: place, target: to }));
     }
     if (before.step === 'abandon' || before.target !== to) throw otherMove(before);
     log(`Continuing the move of workspace ${workspaceId} at the step ${before.step}.`);
+    if (before.step === 'close') await reopenAtSource(options, before);
     return run(options, home, before);
   });
 }
 
 async function begin(options: MoveOptions, home: AdminSession, cells: MoveCells): Promise<Move> {
   await withCells(options, home, cells, async ({ source, target }) => {
+    const known = await home.query(`select from ${SCHEMA}.cell where name = $1`, [cells.target]);
+    if (known.length === 0) {
+      throw new DeploymentError(
+        `The deployment has no cell "${cells.target}" yet. Run banking cell add ${cells.target}.`,
+      );
+    }
     await requireEqualCells(source, target, cells);
     const stayed = await target.query(`select from ${SCHEMA}.cell_workspace where workspace_id = $1`, [
       cells.workspaceId,
@@ -84,17 +89,25 @@ const notArchived = ({ workspaceId, target }: MoveCells) =>
     `The cell "${target}" still has rows of workspace ${workspaceId}, from before it left. Run banking cell archive ${workspaceId} first.`,
   );
 
-function run(options: MoveOptions, home: AdminSession, move: Move): Promise<void> {
+/** @returns true */
+function run(options: MoveOptions, home: AdminSession, move: Move): Promise<boolean> {
   return withCells(options, home, move, async (sessions) => {
     try {
       if (move.step !== 'switched') await untilSwitched(options, sessions, move);
       await finish(options, sessions, move);
+      return true;
     } catch (error) {
       if (!(error instanceof DifferingRowsError)) throw error;
       await abandonSteps(sessions, move, options.log);
       throw error;
     }
   });
+}
+
+/** The source serves the workspace also while the target is away. */
+async function reopenAtSource(options: MoveSettings, move: Move): Promise<void> {
+  await unlessAway(() => withCell(options, move.target, (target) => requireNotServed(target, move)));
+  await withCell(options, move.source, (source) => reopenWorkspace(source, move.workspaceId));
 }
 
 async function untilSwitched(options: MoveOptions, sessions: MoveSessions, cells: MoveCells): Promise<void> {
@@ -106,6 +119,7 @@ async function untilSwitched(options: MoveOptions, sessions: MoveSessions, cells
     log(message);
     await options.onStep?.(name);
   };
+  await requireNotServed(target, cells);
   // A command that was killed may have left it closed.
   await reopenWorkspace(source, workspaceId);
   await step('prepare', `Copying workspace ${workspaceId} from ${cells.source} to ${cells.target}.`);
@@ -126,6 +140,7 @@ async function untilSwitched(options: MoveOptions, sessions: MoveSessions, cells
     log('Comparing its rows.');
     const baseline = await compareBefore(sessions, workspaceId);
     await untilClose(sessions, cells, options.signal);
+    await requireEqualRoles(sessions.source, sessions.target, cells);
     await step('close', 'Closing the workspace at its cell.');
     const windowMs = options.windowMs ?? WINDOW_MS;
     const reason = await closeAndSwitch(sessions, cells, { baseline, windowMs, onClosed: options.onClosed });
@@ -206,8 +221,7 @@ export async function abandonMove(options: MoveSettings): Promise<void> {
       );
     }
     await recordStep(home, workspaceId, 'abandon');
-    // The source first: it serves the workspace also while the target is away.
-    await withCell(options, move.source, (source) => reopenWorkspace(source, workspaceId));
+    await reopenAtSource(options, move);
     await withCells(options, home, move, (sessions) => abandonSteps(sessions, move, log));
   });
 }

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Refusal, RETRY_AFTER_S, type WorkspaceId } from '@banking/domain';
 import { type AccountCodes, newAccountCode } from '@banking/operations';
-import { bind, type Database, sqlStatement } from '@banking/postgres';
+import { bind, type Database, sqlStatement, isUnavailable } from '@banking/postgres';
 import { ExpiringCache } from '@banking/process';
 
 /** Any number of workspaces that are in use at once. A place takes about 100 bytes. */
@@ -77,7 +77,7 @@ export class Places {
         // A copy may be older than the workspace.
         if (index === 0) throw new Error(`the workspace ${workspaceId} has no place`);
       } catch (error) {
-        if (!(error instanceof Refusal) || error.reason !== 'unavailable') throw error;
+        if (!isUnavailable(error)) throw error;
       }
     }
     throw new Refusal('unavailable', 'The place of the workspace cannot be read at the moment.', {

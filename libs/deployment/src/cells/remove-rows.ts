@@ -28,10 +28,12 @@ export async function removeRows(
   session: AdminSession,
   workspaceId: number,
   onProgress: (rows: number) => void = () => undefined,
+  signal?: AbortSignal,
 ): Promise<number> {
   let removed = 0;
   for (const { name, condition } of await tablesToEmpty(session)) {
     for (let batch = BATCH; batch === BATCH;) {
+      signal?.throwIfAborted();
       batch = await removeBatch(session, workspaceId, qualified(name), condition(workspaceId));
       removed += batch;
       if (batch > 0) onProgress(removed);

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { type AdminSession, sqlstateOf, SQLSTATE } from '@banking/postgres';
 import { DeploymentError } from '../deployment-error.js';
 import { closeWorkspace, reopenWorkspace, untilScopesEnded } from './close-workspace.js';
@@ -10,7 +11,10 @@ import { takeOver } from './take-over.js';
 /** Rows of source and target differ, so the move must not go on. */
 export class DifferingRowsError extends DeploymentError {}
 
-/** Called between the parts of the time in which the workspace is closed; for tests. */
+/** How much longer than the window the databases may take to respond. */
+const RESPONSE_MAX_MS = 500;
+
+/** Called between the parts of the time in which the workspace is closed, and after the switch; for tests. */
 export type OnClosed = (part: 'closed' | 'followed' | 'proved' | 'switched') => Promise<void> | void;
 
 interface SwitchOptions {
@@ -36,7 +40,7 @@ export async function closeAndSwitch(
   const { home, source } = sessions;
   const { workspaceId } = cells;
   try {
-    const reason = await proveClosed(sessions, cells, options);
+    const reason = await inTime(proveClosed(sessions, cells, options), options.windowMs + RESPONSE_MAX_MS);
     if (reason !== undefined) {
       await reopenWorkspace(source, workspaceId);
       return reason;
@@ -48,6 +52,15 @@ export async function closeAndSwitch(
   }
   await options.onClosed?.('switched');
   return undefined;
+}
+
+/** A database that does not respond must not keep the workspace closed. What it does later only fills the copy. */
+async function inTime(proof: Promise<string | undefined>, timeoutMs: number): Promise<string | undefined> {
+  const over = new AbortController();
+  const late = pause(timeoutMs, 'a database does not respond', { signal: over.signal });
+  late.catch(() => undefined); /* Aborted below. */
+  proof.catch(() => undefined); /* Reported by the race, unless the time was over. */
+  return Promise.race([proof, late]).finally(() => over.abort());
 }
 
 async function proveClosed(

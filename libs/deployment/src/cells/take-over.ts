@@ -1,6 +1,7 @@
 import { type AdminSession, SCHEMA } from '@banking/postgres';
 import { asLogin } from './as-login.js';
-import type { MoveSessions } from './move-settings.js';
+import { DeploymentError } from '../deployment-error.js';
+import type { MoveCells, MoveSessions } from './move-settings.js';
 
 /** Transactions of one row of `unverified_posting`. */
 const PART = 500;
@@ -10,6 +11,22 @@ export async function expectWorkspace(target: AdminSession, workspaceId: number)
   await target.query(
     `insert into ${SCHEMA}.cell_workspace (workspace_id, state) values ($1, 'moving') on conflict do nothing`,
     [workspaceId],
+  );
+}
+
+/**
+ * Home may have lost the record of a switch, after a restore or the promotion of a replica that lacked it. Then the source must stay closed.
+ *
+ * @throws DeploymentError if the target serves the workspace
+ */
+export async function requireNotServed(target: AdminSession, { workspaceId, ...cells }: MoveCells): Promise<void> {
+  const served = await target.query(`select from ${SCHEMA}.cell_workspace where workspace_id = $1 and state = 'open'`, [
+    workspaceId,
+  ]);
+  if (served.length === 0) return;
+  throw new DeploymentError(
+    `The cell "${cells.target}" serves workspace ${workspaceId}, and home has no record of its switch. Nothing is changed. Has home lost ` +
+      `commits? See docs/recover.md, section "Several databases".`,
   );
 }
 

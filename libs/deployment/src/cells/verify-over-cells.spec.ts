@@ -1,4 +1,5 @@
 import { verifyCells, verifyDeployment, verifyPayments } from '@banking/books-proof';
+import { Refusal } from '@banking/domain';
 import { INTERWORKSPACE_CHECK } from '@banking/ledger';
 import { readPayoutStop } from '@banking/payouts';
 import { type PaidCells, paidCells } from '../testing/paid-cells.js';
@@ -14,6 +15,7 @@ afterAll(() => world?.close());
 const details = async () => (await verifyCells(world.cells)).map(({ detail }) => detail);
 const ACCEPTED = `(select min(transaction_id) from arrival where outcome = 'accepted')`;
 const COMPLETED = `(select min(transaction_id) from crossing where status = 'completed')`;
+const RESUME = `update payout_stop set resumed_at = now(), resumed_by = 'spec' where resumed_at is null`;
 const CROSSING = 'the crossing of transaction \\d+ of workspace \\d+';
 
 describe('payments between cells', () => {
@@ -209,5 +211,37 @@ describe('the verification of a worker', () => {
 
     expect(await stops()).toMatchObject([{ workspaceIds: [] }, { workspaceIds: [world.ids.get('b')] }]);
     await world.restore();
+    for (const name of ['home', 'b']) await world.server.query(name, RESUME);
+  });
+
+  it('stops a cell that did not answer as soon as it answers', async () => {
+    await world.plant('b', `update arrival set amount = amount + 1 where transaction_id = ${ACCEPTED}`);
+    const [home, b] = world.cells;
+    const unavailable = () => Promise.reject(new Refusal('unavailable'));
+    let isAway = false;
+    let isBack = false;
+    // It answers until the finding, and not when its payouts are to be stopped.
+    const database = new Proxy(b!.database, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name, target);
+        if (name !== 'pipeline') return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+        return (scope: object, statements: readonly object[]) => {
+          isAway = isAway || JSON.stringify(statements).includes('findings_of_cell');
+          return isAway && !isBack ? unavailable() : target.pipeline(scope, statements as never);
+        };
+      },
+    });
+    const verification = new VerificationOverCells(() => [home!, { ...b!, database }]);
+    await turns(verification);
+
+    const [atHome, inB] = await stops();
+    expect([atHome?.workspaceIds, inB]).toEqual([[], undefined]);
+
+    isBack = true;
+    await turns(verification);
+
+    expect(await stops()).toMatchObject([{ workspaceIds: [] }, { workspaceIds: [world.ids.get('b')] }]);
+    await world.restore();
+    for (const name of ['home', 'b']) await world.server.query(name, RESUME);
   });
 });

@@ -1,8 +1,7 @@
 import { type CellBooks, stepsOverCells } from '@banking/books-proof';
-import { Refusal } from '@banking/domain';
 import type { Finding } from '@banking/ledger';
 import { readPayoutStop, stopPayouts } from '@banking/payouts';
-import { bind, type Database, sqlStatement } from '@banking/postgres';
+import { bind, type Database, sqlStatement, isUnavailable } from '@banking/postgres';
 
 /** What one turn reads at most. Most workspaces have no row to read. */
 const TURN_ROWS = 500;
@@ -28,6 +27,8 @@ export class VerificationOverCells {
   readonly idleMs = IDLE_MS;
   readonly run = (): Promise<number> => this.verifyNext();
   private steps: ReturnType<typeof stepsOverCells> | undefined;
+  /** Findings for which payouts of a cell are still to be stopped, because it did not answer. */
+  private unstopped: readonly Finding[] = [];
 
   constructor(private readonly cells: () => readonly KnownCell[]) {}
 
@@ -38,13 +39,14 @@ export class VerificationOverCells {
     } catch (error) {
       this.steps = undefined;
       // The loops of the databases that are away report it.
-      if (!(error instanceof Refusal) || error.reason !== 'unavailable') throw error;
+      if (!isUnavailable(error)) throw error;
     }
     return 0;
   }
 
   private async takeTurn(): Promise<void> {
     const cells = this.cells().filter(isOpen);
+    if (this.unstopped.length > 0) return this.stopAll(cells, this.unstopped);
     if (cells.length < this.cells().length || (await isAnyStopped(cells))) {
       this.steps = undefined;
       return;
@@ -55,9 +57,18 @@ export class VerificationOverCells {
       const { value, done } = await steps.next();
       if (done === true || value.findings.length > 0) this.steps = undefined;
       if (done === true) return;
-      if (value.findings.length > 0) return stopAll(cells, value.findings);
+      if (value.findings.length > 0) return this.stopAll(cells, value.findings);
       rows += value.rows;
     }
+  }
+
+  /** A payment has a half in two cells, and either half may be the wrong one. A cell that does not answer is stopped when it does. */
+  private async stopAll(cells: readonly CellBooks[], findings: readonly Finding[]): Promise<void> {
+    this.unstopped = findings;
+    const stopped = await Promise.allSettled(cells.map(({ database }) => stopCell(database, findings)));
+    const failed = stopped.find((result) => result.status === 'rejected');
+    if (failed) throw failed.reason;
+    if (cells.length === this.cells().length) this.unstopped = [];
   }
 }
 
@@ -68,16 +79,14 @@ async function isAnyStopped(cells: readonly CellBooks[]): Promise<boolean> {
   return false;
 }
 
-/** A payment has a half in two cells, and either half may be the wrong one. Each cell names its own workspaces only. */
-async function stopAll(cells: readonly CellBooks[], findings: readonly Finding[]): Promise<void> {
+/** Each cell names its own workspaces only. */
+async function stopCell(database: Database, findings: readonly Finding[]): Promise<void> {
   const ids = findings.flatMap(({ workspaceId }) => workspaceId ?? []);
-  for (const { database } of cells) {
-    const [rows] = await database.pipeline({}, [bind(WORKSPACES_HERE, ids)] as const);
-    const here = new Set(rows.map(({ id }) => Number(id)));
-    const isHere = ({ workspaceId }: Finding) => workspaceId !== undefined && here.has(workspaceId);
-    await stopPayouts(
-      database,
-      findings.map((finding) => (isHere(finding) ? finding : { ...finding, workspaceId: undefined })),
-    );
-  }
+  const [rows] = await database.pipeline({}, [bind(WORKSPACES_HERE, ids)] as const);
+  const here = new Set(rows.map(({ id }) => Number(id)));
+  const isHere = ({ workspaceId }: Finding) => workspaceId !== undefined && here.has(workspaceId);
+  await stopPayouts(
+    database,
+    findings.map((finding) => (isHere(finding) ? finding : { ...finding, workspaceId: undefined })),
+  );
 }

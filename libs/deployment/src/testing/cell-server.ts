@@ -7,7 +7,7 @@ import { administer } from '@banking/postgres/testing';
 import { addCell } from '../cells/add-cell.js';
 import type { CellsSettings } from '../cells/cells.js';
 import { Relay } from './relay.js';
-import { addressOf } from '../cells/directory-copies.js';
+import { addressOf } from '../cells/subscription.js';
 import { migrateDeployment } from '../migrate-deployment.js';
 
 /** A server with a database for each cell of a deployment. The specs run as its superuser. */

@@ -35,8 +35,13 @@ export interface CellProcess {
 }
 
 /** @param nowMs the clock by which the copies of the directory become invalid */
-export async function startProcess(server: CellServer, nowMs?: () => number): Promise<CellProcess> {
-  const cells = await Cells.open<CellUseOfSpec>({ ...server.settings, poolSize: 4 }, (deployment, _, home, others) => {
+export async function startProcess(
+  server: CellServer,
+  nowMs?: () => number,
+  warn?: (line: string) => void,
+): Promise<CellProcess> {
+  const settings = { ...server.settings, poolSize: 4, warn };
+  const cells = await Cells.open<CellUseOfSpec>(settings, (deployment, _, home, others) => {
     const { database, books } = deployment;
     const banking = new LedgerBankingService(database, books, {}, true, accountCodes(home, others));
     const { orders } = banking;

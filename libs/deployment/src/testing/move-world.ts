@@ -6,7 +6,7 @@ import { type ConnectionOptions, ensureEmbeddedLogins } from '@banking/postgres'
 import { administer } from '@banking/postgres/testing';
 import { addCell } from '../cells/add-cell.js';
 import type { MoveSettings } from '../cells/move-settings.js';
-import { addressOf } from '../cells/directory-copies.js';
+import { addressOf } from '../cells/subscription.js';
 import { qualified, tablesOfWorkspace } from '../cells/tables-of-workspace.js';
 import { migrateDeployment } from '../migrate-deployment.js';
 import type { CellServer } from './cell-server.js';

@@ -1,0 +1,82 @@
+import type { AdminSession, ConnectionOptions } from '@banking/postgres';
+import { connectionTo } from '@banking/process';
+import { DeploymentError } from '../deployment-error.js';
+import { asLogin } from './as-login.js';
+
+const RUNS_AS_OWNER_SINCE = 160_000;
+
+export interface Subscription {
+  /** Of the subscription, and of its publication at the other server. */
+  readonly name: string;
+  /** Of the other server, as `addressOf` returns it. */
+  readonly address: string;
+  /** A slot that exists at the other server. */
+  readonly slot: string;
+  /** Whether it stops at the first error, instead of trying again for ever. Default false. */
+  readonly stopsAtError?: boolean;
+}
+
+/** Copies the tables of a publication, and follows each change. */
+export async function createSubscription(
+  session: AdminSession,
+  { name, address, slot, stopsAtError = false }: Subscription,
+): Promise<void> {
+  const [server] = await session.query<{ version: number }>(
+    `select current_setting('server_version_num')::int as version`,
+  );
+  // Row-level security is forced on tables, so their owner could not write the copy.
+  const owner = server!.version >= RUNS_AS_OWNER_SINCE ? ', run_as_owner = true' : '';
+  await unlogged(
+    session,
+    `create subscription ${name} connection ${literal(address)} publication ${name}
+     with (create_slot = false, disable_on_error = ${stopsAtError}, slot_name = ${literal(slot)}${owner})`,
+  );
+}
+
+/** Runs a statement that may contain a password, which a server writes into its log with the statement. A superuser can prevent that. */
+export function unlogged(session: AdminSession, statement: string): Promise<void> {
+  return asLogin(session, async () => {
+    await session.query(
+      `select set_config(name, case name when 'log_statement' then 'none' when 'log_min_error_statement' then 'panic' else '-1' end, true)
+       from pg_settings where name in ('log_statement', 'log_min_error_statement', 'log_min_duration_statement')
+         and current_setting('is_superuser') = 'on'`,
+    );
+    await session.query(statement);
+  });
+}
+
+/**
+ * The address of a server for the server of another cell, as libpq reads it. Row-level security must hide no row of the copy.
+ *
+ * @param setting the setting of `CELLS_FILE` that gives another address, for the error
+ * @throws DeploymentError
+ */
+export function addressOf(server: string | ConnectionOptions, setting = 'homeUrl or homeUrlFile of the cell'): string {
+  if (typeof server === 'string') {
+    // Another PostgreSQL server reads it, which has neither the password file nor our choice among several hosts.
+    const { otherHosts, password } = connectionTo(server);
+    if (otherHosts !== undefined || password !== undefined) {
+      throw new DeploymentError(
+        `The server of a cell copies from another one, whose address must have its password and one host. Set ${setting} in CELLS_FILE.`,
+      );
+    }
+    const url = new URL(server);
+    url.searchParams.set('options', '-crow_security=off');
+    return url.href;
+  }
+  if (server.connectionString !== undefined) return addressOf(server.connectionString, setting);
+  const parts = {
+    host: server.host,
+    port: server.port,
+    user: server.user,
+    dbname: server.database,
+    options: '-crow_security=off',
+  };
+  return Object.entries(parts)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name}='${String(value).replaceAll(/['\\]/g, '\\$&')}'`)
+    .join(' ');
+}
+
+/** PostgreSQL reads backslashes in a plain literal as they are. */
+export const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
