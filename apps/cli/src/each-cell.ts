@@ -8,11 +8,11 @@ import { Refused } from './refused.js';
 
 type Use = NonNullable<Parameters<typeof withDeployment>[1]>;
 
-/** What a command has read of each database that answered. */
+/** What a command has read of each database that could be read. */
 export interface CellResults<T> {
   /** The name of the cell is undefined where the command works on one database. */
   readonly results: readonly { readonly cell: string | undefined; readonly result: T }[];
-  /** Call it after the results are printed. @throws Refused with the databases that did not answer */
+  /** Call it after the results are printed. @throws Refused with the databases that could not be read */
   end(): void;
 }
 
@@ -33,7 +33,7 @@ export async function onEachCell<T>(
       results.push({ cell, result: await withDeployment(work, { ...use, cell }) });
     } catch (error) {
       if (!isOperatorError(error)) throw error;
-      failures.push(`Cell ${cell} did not answer: ${(error as Error).message}`);
+      failures.push(`Cell ${cell} could not be read: ${(error as Error).message}`);
     }
   }
   return {

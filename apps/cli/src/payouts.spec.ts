@@ -61,3 +61,31 @@ describe('banking payouts resume', () => {
     expect((await world.run(['verify'])).exitCode).toBe(0);
   });
 });
+
+describe('banking payouts resume of several databases', () => {
+  const CELLS = { CELLS: '2' };
+  const cells = new World();
+
+  beforeAll(async () => {
+    await cells.run(['cell', 'list'], CELLS);
+    await cells.open({ isReplicated: true });
+  }, 120_000);
+  afterAll(() => cells.close());
+
+  it('resumes each that has a stop, and names it', async () => {
+    await cells.query(`insert into payout_stop (finding_count, workspace_ids, findings) values (1, '{}', '[]')`);
+    const listed = await cells.run(['work', 'list', '--parked'], CELLS);
+    const inB = await cells.run(['payouts', 'resume'], { ...CELLS, CELL: 'b' });
+
+    const { exitCode, stdout } = await cells.run(['payouts', 'resume'], CELLS);
+
+    // A finding may be about payments between cells, and about no workspace.
+    expect(listed.stdout).toMatch(/^home +payout stop +\d+ +open/m);
+    expect(inB).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('Payouts are not stopped.') as string });
+    expect([exitCode, stdout]).toEqual([
+      0,
+      'Payouts of the cell home are resumed. Those that waited are submitted within five minutes.\n',
+    ]);
+    expect((await cells.run(['work', 'list', '--parked'], CELLS)).stdout).toBe('No work is parked.\n');
+  }, 120_000);
+});

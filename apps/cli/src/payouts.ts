@@ -1,10 +1,12 @@
+import type { Deployment } from '@banking/deployment';
 import type { Database } from '@banking/postgres';
 import { readPayoutStop, resumePayouts, type PayoutStop } from '@banking/payouts';
 import { verifyBooks } from '@banking/ledger';
 import type { Command } from 'commander';
 import { HOME_CELL } from '@banking/process';
 import { verifyBetween } from './between-cells.js';
-import { withDeployment } from './deployment.js';
+import { readConfig } from './config.js';
+import { onEachCell } from './each-cell.js';
 import { examples } from './help.js';
 import { actorOf, asOption, type ChangeOptions, jsonOption } from './inputs.js';
 import { print, printJson, reportProgress } from './print.js';
@@ -25,29 +27,59 @@ export function addPayoutsCommands(program: Command): void {
     .command('resume')
     .summary('resume payouts')
     .description(
-      'Verifies the books of the workspaces that had findings, and payments between cells, and resumes payouts if they have none. Run banking verify first: ' +
-        'it verifies all workspaces and prints each finding. Payouts that waited are submitted within five minutes.',
+      'Verifies the books of the workspaces that had findings, and payments between cells, and resumes payouts if they have none, in ' +
+        'each database or in that of CELL. Run banking verify first: it verifies all workspaces and prints each finding. Payouts that ' +
+        'waited are submitted within five minutes.',
     )
     .addOption(asOption())
     .addOption(jsonOption())
     .addHelpText('after', examples('banking payouts resume'))
     .action(async (options: ChangeOptions & { readonly json?: boolean }) => {
-      const use = { readsBooks: true };
-      const stop = await withDeployment(async ({ database, openProvisioning }, { deployment: { cells } }) => {
-        const open = await readPayoutStop(database);
-        if (!open) throw new Refused('Payouts are not stopped.');
-        await requireProvenBooks(database, open);
-        if (cells !== undefined) await requireProvenPayments([HOME_CELL, ...cells.map(({ name }) => name)]);
-        const provisioning = await openProvisioning();
-        const isResumed = await resumePayouts(provisioning, open.id, actorOf(options)).finally(() =>
-          provisioning.end(),
-        );
-        if (!isResumed) throw new Refused('Payouts are not stopped.');
-        return open;
-      }, use);
-      if (options.json) printJson({ resumed: stop.id, stoppedAt: stop.stoppedAt });
-      else print('Payouts are resumed. Those that waited are submitted within five minutes.');
+      const { cells } = readConfig().deployment;
+      const resumed = await onEachCell(
+        (deployment) =>
+          resumeIn(
+            deployment,
+            options,
+            cells?.map(({ name }) => name),
+          ),
+        {
+          readsBooks: true,
+        },
+      );
+      const stops = resumed.results.flatMap(({ cell, result }) =>
+        result ? [{ ...(cell && { cell }), ...result }] : [],
+      );
+      if (options.json && stops.length > 0) printJson(cells === undefined ? stops[0]! : stops);
+      else {
+        for (const { cell } of stops) {
+          print(
+            `Payouts${cell === undefined ? '' : ` of the cell ${cell}`} are resumed. Those that waited are submitted within five minutes.`,
+          );
+        }
+      }
+      resumed.end();
+      if (stops.length === 0) throw new Refused('Payouts are not stopped.');
     });
+}
+
+/**
+ * @param otherCells the names of the cells besides home, if there are any
+ * @returns undefined if payouts of the database are not stopped
+ * @throws Refused if its books or payments between cells still have a finding
+ */
+async function resumeIn(
+  { database, openProvisioning }: Deployment,
+  options: ChangeOptions,
+  otherCells: readonly string[] | undefined,
+): Promise<{ readonly resumed: number; readonly stoppedAt: string } | undefined> {
+  const stop = await readPayoutStop(database);
+  if (!stop) return undefined;
+  await requireProvenBooks(database, stop);
+  if (otherCells !== undefined) await requireProvenPayments([HOME_CELL, ...otherCells]);
+  const provisioning = await openProvisioning();
+  const isResumed = await resumePayouts(provisioning, stop.id, actorOf(options)).finally(() => provisioning.end());
+  return isResumed ? { resumed: stop.id, stoppedAt: stop.stoppedAt } : undefined;
 }
 
 /** @throws Refused if the books of a workspace still have a finding */

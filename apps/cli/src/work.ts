@@ -55,7 +55,7 @@ export function addWorkCommands(program: Command): void {
           [...cellHead(read), 'Workspace', 'Kind', 'Id', 'State', 'Tries', 'Delays', 'Due', 'Reason'],
           list.map(({ cell, workspaceId, kind, subjectId, state, tries, delays, dueAt, reason }) => [
             ...(cell === undefined ? [] : [cell]),
-            ...[workspaceId, kind, subjectId, state, tries, delays],
+            ...[workspaceId ?? '', kind, subjectId, state, tries, delays],
             ...[dueAt, reason ?? ''],
           ]),
           parked ? 'No work is parked.' : 'The queue is empty.',
@@ -117,24 +117,24 @@ export function addWorkCommands(program: Command): void {
   addReconcileCommand(work);
 }
 
+/** A row of the list. A stop of payouts may be about no workspace of the database. */
+type Row = Omit<QueuedWork, 'state' | 'workspaceId'> & { readonly state: string; readonly workspaceId?: number };
+
 /** At most 100 discrepancies and 100 pieces of work of a database. */
-const listAll = async (
-  database: Database,
-  isParked: boolean,
-): Promise<readonly (Omit<QueuedWork, 'state'> & { readonly state: string })[]> => [
+const listAll = async (database: Database, isParked: boolean): Promise<readonly Row[]> => [
   ...(await payoutStop(database)),
   ...(await openDiscrepancies(database)),
   ...(await listWork(database, { isParked })),
 ];
 
-/** The open stop of payouts as rows of the list, one for each workspace with a finding. */
-async function payoutStop(database: Database) {
+/** The open stop of payouts as rows of the list, one for each workspace with a finding, or one without a workspace. */
+async function payoutStop(database: Database): Promise<readonly Row[]> {
   const stop = await readPayoutStop(database);
   if (!stop) return [];
   const { id: subjectId, stoppedAt: dueAt, findings, workspaceIds } = stop;
   const reason = `a verification of the books had ${findings === 1 ? 'one finding' : `${findings} findings`}`;
   const row = { kind: 'payout stop', subjectId, state: 'open', tries: 0, delays: 0, dueAt, reason };
-  return workspaceIds.map((workspaceId) => ({ workspaceId, ...row }));
+  return workspaceIds.length === 0 ? [row] : workspaceIds.map((workspaceId) => ({ workspaceId, ...row }));
 }
 
 /** Open discrepancies as rows of the list. */

@@ -199,7 +199,7 @@ describe('a list of which one database cannot be read', () => {
     await rename(join(folder.path, 'taken-away'), ofC);
     running = await RunningService.start({ dataDir: folder.path, environment: CELLS });
     expect(failure?.code).toBe(1);
-    expect(failure?.stderr).toMatch(/^Cell c did not answer: The database of the cell "c" lacks 0001/m);
+    expect(failure?.stderr).toMatch(/^Cell c could not be read: The database of the cell "c" lacks 0001/m);
     expect((JSON.parse(failure!.stdout) as object[]).length).toBeGreaterThan(0);
   }, 120_000);
 });
