@@ -93,7 +93,15 @@ describe('a workspace that is moved to another database and back', () => {
       /^The cell "home" still has rows of workspace \d+, from before it left\. Run banking cell archive/,
     );
 
+    // More than two batches of one table.
+    await world.query(
+      'home',
+      `set session_replication_role = replica;
+       insert into idempotency (workspace_id, operation, key, fingerprint, answer)
+       select ${northwind}, 'many', n::text, sha256(n::text::bytea), '{}' from generate_series(1, 12000) n`,
+    );
     const [archived] = await archiveWorkspace(world.command(northwind));
+    expect(archived!.rows).toBeGreaterThan(12_000);
 
     expect(archived).toMatchObject({ cell: 'home' });
     expect(rowCount(await world.rowsOf('home', northwind))).toBe(0);

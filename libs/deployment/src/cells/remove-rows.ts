@@ -1,7 +1,7 @@
-import type { AdminSession } from '@banking/postgres';
+import { type AdminSession, quoteName } from '@banking/postgres';
 import { DeploymentError } from '../deployment-error.js';
 import { asLogin } from './as-login.js';
-import { qualified, tablesOfWorkspace, wholeNumber } from './tables-of-workspace.js';
+import { type MovedTable, ofWorkspace, qualified, tablesOfWorkspace } from './tables-of-workspace.js';
 
 /** Each batch is a database transaction of its own, so that it holds its locks for a short time. */
 const BATCH = 5_000;
@@ -31,24 +31,42 @@ export async function removeRows(
   signal?: AbortSignal,
 ): Promise<number> {
   let removed = 0;
-  for (const { name, condition } of await tablesToEmpty(session)) {
-    for (let batch = BATCH; batch === BATCH;) {
+  for (const table of await tablesToEmpty(session)) {
+    let after: string | null = null;
+    do {
       signal?.throwIfAborted();
-      batch = await removeBatch(session, workspaceId, qualified(name), condition(workspaceId));
-      removed += batch;
-      if (batch > 0) onProgress(removed);
-    }
+      const batch: Batch = await removeBatch(session, workspaceId, table, after);
+      removed += batch.rows;
+      after = batch.rows === BATCH ? batch.last : null;
+      if (batch.rows > 0) onProgress(removed);
+    } while (after !== null);
   }
   return removed;
 }
 
-async function tablesToEmpty(session: AdminSession) {
+type EmptiedTable = Pick<MovedTable, 'name' | 'condition' | 'key' | 'keyTypes'>;
+
+async function tablesToEmpty(session: AdminSession): Promise<readonly EmptiedTable[]> {
   const tables = await tablesOfWorkspace(session);
-  const byWorkspace = (workspaceId: number) => `workspace_id = ${wholeNumber(workspaceId)}`;
-  return [...tables, { name: 'account_code', condition: byWorkspace }];
+  return [...tables, { name: 'account_code', condition: ofWorkspace, key: ['code'], keyTypes: ['text'] }];
 }
 
-function removeBatch(session: AdminSession, workspaceId: number, table: string, condition: string): Promise<number> {
+interface Batch {
+  readonly rows: number;
+  /** The key of the last row, as JSON. */
+  readonly last: string | null;
+}
+
+/** @param after the last key of the batch before, because its rows are in the way of a search until a vacuum */
+function removeBatch(
+  session: AdminSession,
+  workspaceId: number,
+  { name, condition, key, keyTypes }: EmptiedTable,
+  after: string | null,
+): Promise<Batch> {
+  const columns = key.map(quoteName).join(', ');
+  const values = keyTypes.map((type, at) => `($1::json ->> ${at})::${type}`).join(', ');
+  const backwards = key.map((column) => `${quoteName(column)} desc`).join(', ');
   return asLogin(session, async () => {
     await session.query('set local session_replication_role = replica');
     const [served] = await session.query<{ state: string }>(
@@ -58,10 +76,15 @@ function removeBatch(session: AdminSession, workspaceId: number, table: string, 
     if (served?.state === 'open') {
       throw new DeploymentError(`Workspace ${workspaceId} is open in this database. Its rows are not removed.`);
     }
-    const [removed] = await session.query<{ rows: number }>(
-      `with removed as (delete from ${table} where ctid = any (array (select ctid from ${table} where ${condition} limit ${BATCH})) returning 1)
-       select count(*)::int as rows from removed`,
+    const [removed] = await session.query<Batch>(
+      `with batch as materialized (
+         select ctid as place, ${columns} from ${qualified(name)}
+         where ${condition(workspaceId)} and ($1::json is null or (${columns}) > (${values})) order by ${columns} limit ${BATCH}),
+       removed as (delete from ${qualified(name)} where ctid = any (array (select place from batch)))
+       select (select count(*)::int from batch) as rows,
+              (select json_build_array(${columns})::text from batch order by ${backwards} limit 1) as last`,
+      [after],
     );
-    return removed!.rows;
+    return removed!;
   });
 }

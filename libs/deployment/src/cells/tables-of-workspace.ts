@@ -67,13 +67,13 @@ export async function tablesOfWorkspace(session: AdminSession): Promise<readonly
 /** The table with its schema, for a session without a search path. */
 export const qualified = (name: string): string => `${SCHEMA}.${quoteName(name)}`;
 
-const ofWorkspace = (workspaceId: number): string => `workspace_id = ${wholeNumber(workspaceId)}`;
+export const ofWorkspace = (workspaceId: number): string => `workspace_id = ${wholeNumber(workspaceId)}`;
 
 /** The key of a payout; see `payoutKey`. */
 const ofKey = (workspaceId: number): string => `starts_with(key, 'payout-${wholeNumber(workspaceId)}-')`;
 
 /** A part of SQL text. */
-export function wholeNumber(id: number): number {
+function wholeNumber(id: number): number {
   if (!Number.isSafeInteger(id) || id < 1) throw new Error('not an id');
   return id;
 }
