@@ -73,7 +73,7 @@ export class SessionPool {
     try {
       const session = await this.responsiveSession();
       const waitMs = performance.now() - beganAtMs;
-      // With several hosts the wait may be longer, and the connection would have no time left for its first statement.
+      // With several hosts the wait may be longer than the limit, and the first statement would have no time at all.
       session.begin(Math.min(waitMs, this.options.acquireTimeoutMs));
       this.publishConnection(waitMs, false);
       return session;
