@@ -24,6 +24,7 @@ export type RemittanceEventId = Id<'RemittanceEvent'>;
 export type OrderId = Id<'Order'>;
 export type ExecutionId = Id<'Execution'>;
 export type QuoteId = Id<'Quote'>;
+export type EventId = Id<'Event'>;
 
 /** A plain number as an argument for an id, which is checked at run time. The id of another kind does not compile. */
 export type PlainNumber = number & { readonly [kind]?: never };

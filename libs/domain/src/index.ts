@@ -11,6 +11,7 @@ export * from './resources/account.js';
 export * from './resources/app.js';
 export * from './resources/corridor.js';
 export * from './resources/currency.js';
+export * from './resources/event.js';
 export * from './resources/order.js';
 export * from './resources/product.js';
 export * from './resources/quote.js';
@@ -24,6 +25,7 @@ export * from './resources/user.js';
 
 // Values and inputs
 export * from './email.js';
+export * from './event-types.js';
 export * from './free-text.js';
 export * from './ids.js';
 export * from './idempotency.js';

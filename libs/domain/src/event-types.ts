@@ -1,0 +1,213 @@
+import type { EventResourceType } from './resources/event.js';
+
+/** A type of event, and what it stands for. */
+interface EventTypeRow {
+  readonly type: `${EventResourceType}.${string}`;
+  readonly resource: EventResourceType;
+  /** The event of each new resource of its type, or one of several by the status that it begins with. */
+  readonly isCreation?: true;
+  /** The steps of the state table, each as status before and after. `null` is a resource that is new. */
+  readonly steps: readonly (readonly [before: string | null, after: string])[];
+  /** No event of the resource follows, but for a return of its money. */
+  readonly isFinal?: true;
+  readonly description: string;
+}
+
+/** Every type of event. The triggers in `0050-events.sql` make them. */
+export const EVENT_TYPES = [
+  {
+    type: 'order.placed',
+    resource: 'order',
+    isCreation: true,
+    steps: [[null, 'active']],
+    description: 'An order was placed. `order.completed` follows at once if it is instant.',
+  },
+  {
+    type: 'order.completed',
+    resource: 'order',
+    steps: [['active', 'completed']],
+    isFinal: true,
+    description: 'No run of the order is left. Its payouts may still be pending.',
+  },
+  {
+    type: 'order.cancelled',
+    resource: 'order',
+    steps: [['active', 'cancelled']],
+    isFinal: true,
+    description: 'A user cancelled the order.',
+  },
+  {
+    type: 'order.failed',
+    resource: 'order',
+    steps: [['active', 'failed']],
+    isFinal: true,
+    description: 'The order ended, because its runs failed.',
+  },
+  {
+    type: 'order.paused',
+    resource: 'order',
+    steps: [],
+    description: 'The order is active and does not run until it is resumed.',
+  },
+  { type: 'order.resumed', resource: 'order', steps: [], description: 'The paused order runs again.' },
+  {
+    type: 'execution.scheduled',
+    resource: 'execution',
+    isCreation: true,
+    steps: [[null, 'scheduled']],
+    description: 'A run of an order has its time.',
+  },
+  {
+    type: 'execution.started',
+    resource: 'execution',
+    isCreation: true,
+    steps: [
+      [null, 'pending'],
+      ['scheduled', 'pending'],
+    ],
+    description: 'A run has a transaction, which is pending.',
+  },
+  {
+    type: 'execution.completed',
+    resource: 'execution',
+    isCreation: true,
+    steps: [
+      [null, 'completed'],
+      ['scheduled', 'completed'],
+      ['pending', 'completed'],
+    ],
+    isFinal: true,
+    description: 'A run and its transaction are completed.',
+  },
+  {
+    type: 'execution.failed',
+    resource: 'execution',
+    steps: [
+      ['scheduled', 'failed'],
+      ['pending', 'failed'],
+    ],
+    isFinal: true,
+    description: 'A run was refused when it was due, or its transaction failed.',
+  },
+  {
+    type: 'execution.cancelled',
+    resource: 'execution',
+    steps: [['scheduled', 'cancelled']],
+    isFinal: true,
+    description: 'The order of a scheduled run was cancelled.',
+  },
+  {
+    type: 'transaction.created',
+    resource: 'transaction',
+    isCreation: true,
+    steps: [[null, 'pending']],
+    description: 'A payment left its account and is pending.',
+  },
+  {
+    type: 'transaction.completed',
+    resource: 'transaction',
+    isCreation: true,
+    steps: [
+      [null, 'completed'],
+      ['pending', 'completed'],
+    ],
+    isFinal: true,
+    description: 'The money of a transaction arrived. Also the event of a new transaction that is completed at once.',
+  },
+  {
+    type: 'transaction.failed',
+    resource: 'transaction',
+    steps: [['pending', 'failed']],
+    isFinal: true,
+    description: 'A payment was rejected. `transaction.returned` says that its money came back.',
+  },
+  {
+    type: 'transaction.returned',
+    resource: 'transaction',
+    steps: [],
+    isFinal: true,
+    description: 'The money of the transaction came back with another one, `changes.transactionId`.',
+  },
+  {
+    type: 'transfer.booked',
+    resource: 'transfer',
+    isCreation: true,
+    steps: [],
+    isFinal: true,
+    description: 'Money moved into or out of an account.',
+  },
+  {
+    type: 'recipient.added',
+    resource: 'recipient',
+    isCreation: true,
+    steps: [],
+    description: 'A recipient was added.',
+  },
+  {
+    type: 'recipient.changed',
+    resource: 'recipient',
+    steps: [],
+    description: 'The alias or `saved` of a recipient changed.',
+  },
+  {
+    type: 'recipient.archived',
+    resource: 'recipient',
+    steps: [],
+    isFinal: true,
+    description: 'A recipient was deleted. Its transfers stay.',
+  },
+  {
+    type: 'account.opened',
+    resource: 'account',
+    isCreation: true,
+    steps: [[null, 'enabled']],
+    description: 'An account was opened.',
+  },
+  { type: 'account.changed', resource: 'account', steps: [], description: 'The alias of an account changed.' },
+  {
+    type: 'account.disabled',
+    resource: 'account',
+    steps: [['enabled', 'disabled']],
+    description: 'An account takes part in no new payment.',
+  },
+  {
+    type: 'account.enabled',
+    resource: 'account',
+    steps: [['disabled', 'enabled']],
+    description: 'A disabled account can be used again.',
+  },
+  {
+    type: 'quote.created',
+    resource: 'quote',
+    isCreation: true,
+    steps: [],
+    isFinal: true,
+    description: 'A quote was made. Its end makes no event, because the quote states it.',
+  },
+  {
+    type: 'payout.parked',
+    resource: 'payout',
+    steps: [
+      ['submitting', 'parked'],
+      ['submitted', 'parked'],
+    ],
+    description: 'The payout of a transaction waits for an operator. Its id is that of the transaction.',
+  },
+  {
+    type: 'payout.released',
+    resource: 'payout',
+    steps: [['parked', 'due']],
+    description: 'An operator released a parked payout.',
+  },
+] as const satisfies readonly EventTypeRow[];
+
+/** A type of event that this release makes. */
+export type EventType = (typeof EVENT_TYPES)[number]['type'];
+
+/** Whether a text is a type of event that this release makes. */
+export const isEventType = (text: string): text is EventType => EVENT_TYPES.some(({ type }) => type === text);
+
+/** The types of the last events of resources, as one list for the worker. */
+export const FINAL_EVENT_TYPES: readonly EventType[] = EVENT_TYPES.flatMap((row: EventTypeRow) =>
+  row.isFinal ? [row.type as EventType] : [],
+);

@@ -1,0 +1,52 @@
+import type { EventType } from '../event-types.js';
+import type { AccountId, EventId, ExecutionId, OrderId, QuoteId, RecipientId, TransactionId, UserId } from '../ids.js';
+import type { Open } from '../open.js';
+import type { Timestamp } from '../timestamp.js';
+
+/** The kinds of resources that have events. The id of a payout is that of its transaction. */
+export const EVENT_RESOURCE_TYPES = [
+  'order',
+  'execution',
+  'transaction',
+  'transfer',
+  'account',
+  'recipient',
+  'quote',
+  'payout',
+  'webhookEndpoint',
+] as const;
+export type EventResourceType = (typeof EVENT_RESOURCE_TYPES)[number];
+
+/** Who made a change: a user, another service, an operator, the network of payouts, or the service itself. */
+export type EventActorType = 'user' | 'service' | 'operator' | 'network' | 'system';
+
+/** The ids of what belongs to the resource, and its status before and after. It has no amounts, names, account codes or texts. */
+export interface EventChanges {
+  /** `before` is null for a new resource. */
+  readonly status?: { readonly before: string | null; readonly after: string };
+  readonly accountId?: AccountId;
+  readonly recipientId?: RecipientId;
+  readonly quoteId?: QuoteId;
+  readonly orderId?: OrderId;
+  readonly executionId?: ExecutionId;
+  /** Of a transaction: the other one of a return. */
+  readonly transactionId?: TransactionId;
+}
+
+/** A change of a resource. It tells that something changed. The resource itself tells how it is now. */
+export interface Event {
+  /** Greater than the ids of all events of the workspace that were visible before. */
+  readonly id: EventId;
+  readonly type: Open<EventType>;
+  /** The time of the change. Events are listed by id, and their times may be out of order by seconds. */
+  readonly createdAt: Timestamp;
+  /** 1 for the first event of the resource, then without a gap. */
+  readonly sequence: number;
+  readonly resource: { readonly type: Open<EventResourceType>; readonly id: number };
+  readonly changes: EventChanges;
+  readonly actor: {
+    readonly type: Open<EventActorType>;
+    /** Of a user. */
+    readonly id?: UserId;
+  };
+}

@@ -1,0 +1,298 @@
+-- Events: the record of what changed, and the outbox from which a worker makes it.
+-- Triggers write the outbox in the database transaction of the change, so no code path can leave it out. A recorder of the worker moves
+-- its rows into `event`. It takes the rows that it sees and that are left, and never compares ids with those of an earlier batch: a row
+-- that is committed late is taken late, and none is lost. Ids of events are given by one recorder at a time, so in a workspace no event
+-- becomes visible before one with a smaller id.
+-- Phase: expand
+
+create sequence event_id_seq maxvalue 9007199254740991;
+create table event (
+  workspace_id bigint not null,
+  id bigint not null default nextval('event_id_seq'),
+  -- The types are listed in libs/domain/src/event-types.ts.
+  type text not null,
+  resource_type text not null,
+  resource_id bigint not null,
+  -- 1, 2, 3 … for each resource.
+  sequence integer not null check (sequence > 0),
+  -- Statuses before and after, and ids of what belongs to the resource. It holds no amounts, names, account codes or texts.
+  changes jsonb not null check (jsonb_typeof(changes) = 'object'),
+  actor jsonb not null check (actor ->> 'type' in ('user', 'service', 'operator', 'network', 'system')),
+  -- The time of the change.
+  created_at timestamptz not null,
+  recorded_at timestamptz not null default statement_timestamp(),
+  primary key (workspace_id, id),
+  unique (workspace_id, resource_type, resource_id, sequence),
+  check (resource_type = split_part(type, '.', 1))
+);
+create index event_by_time on event (workspace_id, created_at, id);
+-- Rows are inserted and, much later, deleted: without inserts of its own, autovacuum would not freeze them in time.
+alter table event set (autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.02);
+
+-- One row for each statement that changed something of a customer. It is read over all workspaces and deleted when it is recorded, so it
+-- has no row-level security and holds nothing but types, ids, states and times.
+create sequence change_outbox_id_seq maxvalue 9007199254740991;
+create table change_outbox (
+  -- Drawn while the changed rows are locked. So the changes of one resource have ids in their order.
+  id bigint primary key default nextval('change_outbox_id_seq'),
+  xact xid8 not null default pg_current_xact_id(),
+  -- For each event: workspace, type, id of the resource, changes, and the user if it is not that of the database transaction.
+  changes jsonb not null check (jsonb_typeof(changes) = 'array'),
+  user_id bigint default nullif(current_setting('app.user', true), '')::bigint,
+  -- Null for a user, and for a worker.
+  actor_type text default coalesce(nullif(current_setting('app.actor_type', true), ''),
+    case when nullif(current_setting('app.actor', true), '') is not null then 'operator' end)
+    check (actor_type in ('user', 'service', 'operator', 'network', 'system')),
+  created_at timestamptz not null default statement_timestamp()
+);
+-- Deleted rows leave dead index entries until a vacuum, as in `work`.
+alter table change_outbox set (
+  autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0,
+  autovacuum_analyze_scale_factor = 0.05, vacuum_truncate = off);
+
+-- Events of new rows. Accounts of the service itself make none.
+create function note_insertions() returns trigger
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+begin
+  if tg_op <> 'INSERT' or tg_when <> 'AFTER' or tg_level <> 'STATEMENT' then
+    raise exception 'note_insertions runs after an INSERT only' using errcode = 'BK013';
+  end if;
+  if tg_relid = 'banking.transfer'::regclass then
+    insert into change_outbox (changes)
+    select jsonb_agg(jsonb_build_array(workspace_id, 'transfer.booked', id, jsonb_build_object(
+             'accountId', account_id, 'transactionId', transaction_id, 'recipientId', recipient_id)))
+    from fresh where account_version is not null having count(*) > 0;
+  elsif tg_relid = 'banking.transaction'::regclass then
+    insert into change_outbox (changes)
+    select jsonb_agg(change)
+    from (select jsonb_build_array(workspace_id, case status when 'pending' then 'transaction.created' else 'transaction.' || status end, id,
+                   jsonb_build_object('status', jsonb_build_object('before', null, 'after', status), 'transactionId', return_of)) as change
+          from fresh
+          union all
+          select jsonb_build_array(workspace_id, 'transaction.returned', return_of, jsonb_build_object('transactionId', id))
+          from fresh where return_of is not null) c
+    having count(*) > 0;
+  elsif tg_relid = 'banking.customer_order'::regclass then
+    -- An order that is paid at once is placed and completed in one step.
+    insert into change_outbox (changes)
+    select jsonb_agg(jsonb_build_array(f.workspace_id, 'order.' || s.step, f.id, jsonb_build_object(
+             'status', jsonb_build_object('before', s.before, 'after', s.after),
+             'accountId', f.account_id, 'recipientId', f.recipient_id, 'quoteId', f.quote_id), f.placed_by))
+    from fresh f cross join lateral (
+      select 'placed' as step, null as before, 'active' as after union all select f.status, 'active', f.status where f.status <> 'active') s
+    having count(*) > 0;
+  elsif tg_relid = 'banking.execution'::regclass then
+    -- The recorder finds the user of an order that is paid at once. The placer of a later one may change before that. The order is looked
+    -- up as a range of one value in the order of the key: without statistics, the plan of an equality may read all orders.
+    insert into change_outbox (changes)
+    select jsonb_agg(jsonb_build_array(workspace_id, case status when 'pending' then 'execution.started' else 'execution.' || status end, id,
+             jsonb_build_object('status', jsonb_build_object('before', null, 'after', status),
+               'orderId', order_id, 'transactionId', transaction_id),
+             case when status = 'scheduled' and sequence = 1 then (
+               select o.placed_by from customer_order o
+               where o.workspace_id = fresh.workspace_id and o.id >= fresh.order_id and o.id <= fresh.order_id order by o.id limit 1) end))
+    from fresh having count(*) > 0;
+  elsif tg_relid = 'banking.account'::regclass then
+    insert into change_outbox (changes)
+    select jsonb_agg(jsonb_build_array(workspace_id, 'account.opened', id,
+             jsonb_build_object('status', jsonb_build_object('before', null, 'after', status))))
+    from fresh where kind = 'customer' having count(*) > 0;
+  elsif tg_relid = 'banking.recipient'::regclass then
+    insert into change_outbox (changes)
+    select jsonb_agg(jsonb_build_array(workspace_id, 'recipient.added', id, '{}'::jsonb)) from fresh having count(*) > 0;
+  elsif tg_relid = 'banking.quote'::regclass then
+    insert into change_outbox (changes)
+    select jsonb_agg(jsonb_build_array(workspace_id, 'quote.created', id, jsonb_build_object(
+             'accountId', account_id, 'recipientId', recipient_id))) from fresh having count(*) > 0;
+  else
+    raise exception 'note_insertions runs for tables of events only' using errcode = 'BK013';
+  end if;
+  return null;
+end $$;
+
+-- Events of changed rows. A plan of hash joins suits a statement of any size, and it stays with the connection.
+create function note_updates() returns trigger
+  language plpgsql security definer set search_path = banking, pg_temp
+  set enable_nestloop = off set enable_mergejoin = off as $$
+begin
+  if tg_op <> 'UPDATE' or tg_when <> 'AFTER' or tg_level <> 'STATEMENT' then
+    raise exception 'note_updates runs after an UPDATE only' using errcode = 'BK013';
+  end if;
+  if tg_relid = 'banking.customer_order'::regclass then
+    insert into change_outbox (changes)
+    select jsonb_agg(jsonb_build_array(n.workspace_id,
+             case when o.status <> n.status then 'order.' || n.status when o.paused_at is null then 'order.paused' else 'order.resumed' end, n.id,
+             jsonb_build_object('accountId', n.account_id, 'recipientId', n.recipient_id)
+               || case when o.status <> n.status then jsonb_build_object('status', jsonb_build_object('before', o.status, 'after', n.status))
+                  else '{}' end))
+    from former o join fresh n on n.workspace_id = o.workspace_id and n.id = o.id
+    where o.status <> n.status or (o.paused_at is null) <> (n.paused_at is null) having count(*) > 0;
+  elsif tg_relid = 'banking.execution'::regclass then
+    insert into change_outbox (changes)
+    select jsonb_agg(jsonb_build_array(n.workspace_id,
+             case n.status when 'pending' then 'execution.started' else 'execution.' || n.status end, n.id,
+             jsonb_build_object('status', jsonb_build_object('before', o.status, 'after', n.status),
+               'orderId', n.order_id, 'transactionId', n.transaction_id)))
+    from former o join fresh n on n.workspace_id = o.workspace_id and n.id = o.id
+    where o.status <> n.status having count(*) > 0;
+  elsif tg_relid = 'banking.transaction'::regclass then
+    insert into change_outbox (changes)
+    select jsonb_agg(jsonb_build_array(n.workspace_id, 'transaction.' || n.status, n.id,
+             jsonb_build_object('status', jsonb_build_object('before', o.status, 'after', n.status), 'transactionId', n.return_of)))
+    from former o join fresh n on n.workspace_id = o.workspace_id and n.id = o.id
+    where o.status <> n.status having count(*) > 0;
+  elsif tg_relid = 'banking.recipient'::regclass then
+    insert into change_outbox (changes)
+    select jsonb_agg(jsonb_build_array(n.workspace_id,
+             case when o.forgotten_at is distinct from n.forgotten_at then 'recipient.archived' else 'recipient.changed' end, n.id, '{}'::jsonb))
+    from former o join fresh n on n.workspace_id = o.workspace_id and n.id = o.id
+    where (o.alias, o.saved, o.forgotten_at) is distinct from (n.alias, n.saved, n.forgotten_at) having count(*) > 0;
+  elsif tg_relid = 'banking.payout'::regclass then
+    insert into change_outbox (changes)
+    select jsonb_agg(jsonb_build_array(n.workspace_id,
+             case n.status when 'parked' then 'payout.parked' else 'payout.released' end, n.transaction_id,
+             jsonb_build_object('status', jsonb_build_object('before', o.status, 'after', n.status), 'transactionId', n.transaction_id)))
+    from former o join fresh n on n.workspace_id = o.workspace_id and n.transaction_id = o.transaction_id
+    where o.status <> n.status and (n.status = 'parked' or o.status = 'parked' and n.status = 'due') having count(*) > 0;
+  else
+    raise exception 'note_updates runs for tables of events only' using errcode = 'BK013';
+  end if;
+  return null;
+end $$;
+
+-- For each row, because a posting updates accounts and changes none of these columns: a trigger of a statement would run with each.
+create function note_account() returns trigger
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+begin
+  if tg_relid <> 'banking.account'::regclass or tg_op <> 'UPDATE' then
+    raise exception 'note_account runs after an UPDATE of account only' using errcode = 'BK013';
+  end if;
+  insert into change_outbox (changes)
+  select jsonb_agg(change)
+  from (select jsonb_build_array(new.workspace_id, 'account.' || new.status, new.id,
+                 jsonb_build_object('status', jsonb_build_object('before', old.status, 'after', new.status))) as change
+        where old.status <> new.status
+        union all
+        select jsonb_build_array(new.workspace_id, 'account.changed', new.id, '{}'::jsonb) where old.alias is distinct from new.alias) c;
+  return null;
+end $$;
+
+-- Moves at most so many events of the outbox into `event`, in the order of the changes of each resource, and the rest of the statement
+-- that made the last one. Returns how many; null if another session is recording.
+create function record_changes(events_max integer) returns integer
+  language plpgsql security definer set search_path = banking, pg_temp as $$
+declare
+  scope text := coalesce(current_setting('app.workspaces', true), '');
+  taken bigint[];
+  recorded integer;
+begin
+  -- The statements below see what the last holder of the lock has committed, because each has a snapshot of its own.
+  if not pg_try_advisory_xact_lock(hashtextextended('banking.events', 0)) then
+    return null;
+  end if;
+  select array_agg(t.id) into taken
+  from (select o.id, sum(o.length) over (order by o.id) - o.length as before
+        from (select c.id, jsonb_array_length(c.changes) as length from change_outbox c order by c.id limit events_max) o) t
+  where t.before < events_max;
+  if taken is null then
+    return 0;
+  end if;
+  perform set_config('app.workspaces', (
+    select array_agg(distinct (e.change ->> 0)::bigint)::text
+    from change_outbox o cross join lateral jsonb_array_elements(o.changes) e (change) where o.id = any(taken)), true);
+
+  with noted as materialized (
+    select o.id as outbox_id, e.position, (e.change ->> 0)::bigint as workspace_id, e.change ->> 1 as type,
+           split_part(e.change ->> 1, '.', 1) as resource_type, (e.change ->> 2)::bigint as resource_id,
+           jsonb_strip_nulls((e.change -> 3) - 'status')
+             || case when (e.change -> 3) ? 'status' then jsonb_build_object('status', e.change -> 3 -> 'status') else '{}' end as changes,
+           coalesce((e.change ->> 4)::bigint, o.user_id) as user_id, o.actor_type, o.created_at
+    from change_outbox o cross join lateral jsonb_array_elements(o.changes) with ordinality e (change, position)
+    where o.id = any(taken)),
+  -- What an order that is paid at once has written belongs to its placer: one database transaction places orders of many users.
+  attributed as (
+    select n.*, coalesce(n.user_id, p.placed_by) as by_user,
+           row_number() over (partition by n.workspace_id, n.resource_type, n.resource_id order by n.outbox_id, n.position) as step
+    from noted n
+    left join lateral (
+      select o.placed_by
+      from (select coalesce((n.changes ->> 'orderId')::bigint, (
+              select x.order_id from execution x
+              where x.workspace_id = n.workspace_id and x.transaction_id >= (coalesce(n.changes ->> 'transactionId', n.resource_id::text))::bigint
+                and x.transaction_id <= (coalesce(n.changes ->> 'transactionId', n.resource_id::text))::bigint
+              order by x.transaction_id limit 1)) as id offset 0) k
+      cross join lateral (
+        select c.placed_by, c.type from customer_order c
+        where c.workspace_id = n.workspace_id and c.id >= k.id and c.id <= k.id order by c.id limit 1) o
+      where n.user_id is null and n.actor_type is null and o.type = 'instant'
+        and (n.resource_type in ('execution', 'transaction') and n.changes -> 'status' -> 'before' = 'null'
+          or n.resource_type = 'transfer')
+      offset 0) p on true),
+  inserted as (
+    insert into event (workspace_id, type, resource_type, resource_id, sequence, changes, actor, created_at)
+    select a.workspace_id, a.type, a.resource_type, a.resource_id, coalesce(l.sequence, 0) + a.step, a.changes,
+           case when a.by_user is not null and coalesce(a.actor_type, 'user') in ('user', 'service')
+             then jsonb_build_object('type', coalesce(a.actor_type, 'user'), 'id', a.by_user)
+             else jsonb_build_object('type', coalesce(a.actor_type, 'system')) end,
+           a.created_at
+    from attributed a
+    left join lateral (
+      select e.sequence from event e
+      where e.workspace_id = a.workspace_id and e.resource_type = a.resource_type and e.resource_id = a.resource_id
+      order by e.sequence desc limit 1) l on true
+    order by a.outbox_id, a.position
+    returning 1)
+  select count(*) into recorded from inserted;
+  delete from change_outbox where id = any(taken);
+  perform set_config('app.workspaces', scope, true);
+  return recorded;
+end $$;
+
+-- Events are never changed. The worker deletes old ones, and none of the last day.
+create trigger append_only before update on event for each row execute function refuse_change();
+create trigger kept_for_a_day before delete on event for each row
+  when (old.created_at > statement_timestamp() - interval '1 day') execute function refuse_change();
+create trigger append_only_truncate before truncate on event for each statement execute function refuse_change();
+-- A row of the outbox is recorded or left.
+create trigger append_only before update on change_outbox for each row execute function refuse_change();
+create trigger append_only_truncate before truncate on change_outbox for each statement execute function refuse_change();
+
+-- In the order in which a posting locks the tables, so that the migration and a posting wait for each other and do not deadlock.
+create trigger note_insertions after insert on account
+  referencing new table as fresh for each statement execute function note_insertions();
+create trigger note_account after update of alias, status on account for each row
+  when (old.alias is distinct from new.alias or old.status is distinct from new.status) execute function note_account();
+create trigger note_insertions after insert on transaction
+  referencing new table as fresh for each statement execute function note_insertions();
+create trigger note_updates after update on transaction
+  referencing old table as former new table as fresh for each statement execute function note_updates();
+create trigger note_insertions after insert on transfer
+  referencing new table as fresh for each statement execute function note_insertions();
+create trigger note_insertions after insert on customer_order
+  referencing new table as fresh for each statement execute function note_insertions();
+create trigger note_updates after update on customer_order
+  referencing old table as former new table as fresh for each statement execute function note_updates();
+create trigger note_insertions after insert on execution
+  referencing new table as fresh for each statement execute function note_insertions();
+create trigger note_updates after update on execution
+  referencing old table as former new table as fresh for each statement execute function note_updates();
+create trigger note_updates after update on payout
+  referencing old table as former new table as fresh for each statement execute function note_updates();
+create trigger note_insertions after insert on recipient
+  referencing new table as fresh for each statement execute function note_insertions();
+create trigger note_updates after update on recipient
+  referencing old table as former new table as fresh for each statement execute function note_updates();
+create trigger note_insertions after insert on quote
+  referencing new table as fresh for each statement execute function note_insertions();
+
+alter table event enable row level security;
+alter table event force row level security;
+create policy workspaces on event
+  using (workspace_id = any(nullif(current_setting('app.workspaces', true), '')::bigint[]))
+  with check (workspace_id = any(nullif(current_setting('app.workspaces', true), '')::bigint[]));
+
+revoke execute on function note_insertions(), note_updates(), note_account(), record_changes(integer) from public;
+grant select on event to banking_app;
+-- For the metrics of the recorder.
+grant select (id, created_at) on change_outbox to banking_app;
+grant execute on function record_changes(integer) to banking_app;
