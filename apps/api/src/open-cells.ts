@@ -111,6 +111,7 @@ function cellService(
   log: Logger,
 ): CellService {
   const { quotes, openQuotesMax: openMax, sandbox } = config;
+  const { eventsKeptDays } = config.deployment;
   const { database, books } = deployment;
   const rates = chooseRates({ rates: quotes.rates, sandbox }, database, (line) => log.warn(line));
   const banking = new LedgerBankingService(
@@ -127,7 +128,7 @@ function cellService(
     banking,
     // Only home can bind a subject; the others have copies.
     directory: new LedgerDirectory(database, { bindsByEmail: database === home && config.bindsByEmail }),
-    startWork: () => (work ??= startWork(deployment, banking, { sandbox, log, cell, crossings: others, chores })),
+    startWork: () => (work ??= startWork(deployment, banking, { sandbox, eventsKeptDays, log, cell, crossings: others, chores })),
     work: () => work,
     stop: async () => work?.stop(),
   };

@@ -39,7 +39,7 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
     refusals: [],
     async onListening() {
       if (!config.worker) return;
-      work = startWork(deployment, banking, { sandbox, log });
+      work = startWork(deployment, banking, { sandbox, eventsKeptDays: config.deployment.eventsKeptDays, log });
     },
     async close() {
       await work?.stop();

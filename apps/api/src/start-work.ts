@@ -10,15 +10,23 @@ interface CellOfWork {
   readonly chores?: readonly VerificationOverCells[];
 }
 
+/** The settings of the work of one database. */
+interface WorkOfDatabase extends CellOfWork {
+  readonly sandbox: boolean;
+  readonly eventsKeptDays: number;
+  readonly log: Logger;
+}
+
 /** Starts the due work of one database in this process. */
 export function startWork(
   deployment: Deployment,
   { orders }: LedgerBankingService,
-  { sandbox, log, cell, crossings, chores }: { readonly sandbox: boolean; readonly log: Logger } & CellOfWork,
+  { sandbox, eventsKeptDays, log, cell, crossings, chores }: WorkOfDatabase,
 ): ReturnType<typeof startBankingWorker> {
   return startBankingWorker(deployment, {
     orders,
     sandbox,
+    eventsKeptDays,
     crossings,
     chores,
     cell,

@@ -37,6 +37,7 @@ Configuration, by environment; docs/configuration.md explains each:
   RATES_URL, RATES_MAX_AGE_S                               the source of exchange rates, and their maximum age (3600)
   RATES_URL_FILE                                           a file with this URL, read at the start
   QUOTE_VALID_S                                            how long a quote is valid, in seconds (300)
+  EVENTS_KEPT_DAYS                                         days after which events are deleted (30)
   WORKER                                                   on or off: do due work, such as payouts, in this process
   OTEL_EXPORTER_OTLP_ENDPOINT                              the address of a collector of traces (no traces)
   OTEL_EXPORTER_OTLP_PROTOCOL, OTEL_EXPORTER_OTLP_HEADERS  http/json, and headers for it

@@ -60,7 +60,7 @@ export async function openWorkers({ deployment: config, rates, log }: WorkersSet
     log: (line: string) => log.info(line),
     warn,
   };
-  const start: Start = (deployment, cell) => startOne(deployment, { rates, isSandbox: config.isSandbox, log, ...cell });
+  const start: Start = (deployment, cell) => startOne(deployment, { rates, config, log, ...cell });
   const cells = settings.cells?.map((cell) => ({ ...cell, ownerUrl: undefined }));
   return cells === undefined
     ? openOne(await openDeployment(settings), start)
@@ -147,17 +147,18 @@ function startOne(
   deployment: Deployment,
   {
     rates,
-    isSandbox,
+    config: { isSandbox, eventsKeptDays },
     log,
     cell,
     crossings,
     chores,
-  }: { rates: RatesConfig | undefined; isSandbox: boolean; log: Logger } & CellOfWork,
+  }: { rates: RatesConfig | undefined; config: DeploymentConfig; log: Logger } & CellOfWork,
 ): Worker {
   const source = chooseRates({ rates, sandbox: isSandbox }, deployment.database, (line) => log.warn(line));
   return startBankingWorker(deployment, {
     orders: new OrderService(deployment.books, source, { isSandbox }),
     sandbox: isSandbox,
+    eventsKeptDays,
     crossings,
     chores,
     cell,

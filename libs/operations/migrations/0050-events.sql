@@ -248,6 +248,60 @@ begin
   return recorded;
 end $$;
 
+-- Deletes events that are older than the kept time: at most so many are read, in the order of workspaces and times, from after a position.
+-- Returns the next position; its workspace is null after the last one. The last event of a resource is kept unless its type is final, so
+-- that the sequence of the resource goes on.
+create function delete_old_events(kept_days integer, final_types text[], events_max integer,
+  inout after_workspace bigint, inout after_time timestamptz, inout after_id bigint, out deleted bigint)
+  language plpgsql security definer set search_path = banking, pg_temp
+  set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  scope text := coalesce(current_setting('app.workspaces', true), '');
+  events_left integer := events_max;
+  workspaces_left integer := 100;
+  events_read integer;
+  events_deleted bigint;
+  last_time timestamptz;
+  last_id bigint;
+begin
+  if kept_days < 1 then
+    raise exception 'events are kept for a day at least' using errcode = 'BK003';
+  end if;
+  deleted := 0;
+  while events_left > 0 and workspaces_left > 0 loop
+    if after_time is null then
+      select w.id into after_workspace from workspace w where w.id > after_workspace order by w.id limit 1;
+      exit when after_workspace is null;
+      after_time := '-infinity';
+      after_id := 0;
+    end if;
+    perform set_config('app.workspaces', format('{%s}', after_workspace), true);
+    with old as materialized (
+      select e.id, e.type, e.resource_type, e.resource_id, e.sequence, e.created_at
+      from event e
+      where e.workspace_id = after_workspace and (e.created_at, e.id) > (after_time, after_id)
+        and e.created_at < statement_timestamp() - make_interval(days => kept_days)
+      order by e.created_at, e.id limit events_left),
+    ended as (
+      delete from event e using old o
+      where e.workspace_id = after_workspace and e.id = o.id
+        and (o.type = any(final_types) or exists (
+          select from event n
+          where n.workspace_id = after_workspace and n.resource_type = o.resource_type and n.resource_id = o.resource_id
+            and n.sequence > o.sequence))
+      returning 1)
+    select (select count(*) from old), (select count(*) from ended), l.created_at, l.id
+    into events_read, events_deleted, last_time, last_id
+    from (values (1)) one left join lateral (select o.created_at, o.id from old o order by o.created_at desc, o.id desc limit 1) l on true;
+    deleted := deleted + events_deleted;
+    after_time := case when events_read = events_left then last_time end;
+    after_id := last_id;
+    events_left := events_left - events_read;
+    workspaces_left := workspaces_left - 1;
+  end loop;
+  perform set_config('app.workspaces', scope, true);
+end $$;
+
 -- Events are never changed. The worker deletes old ones, and none of the last day.
 create trigger append_only before update on event for each row execute function refuse_change();
 create trigger kept_for_a_day before delete on event for each row
@@ -291,8 +345,9 @@ create policy workspaces on event
   using (workspace_id = any(nullif(current_setting('app.workspaces', true), '')::bigint[]))
   with check (workspace_id = any(nullif(current_setting('app.workspaces', true), '')::bigint[]));
 
-revoke execute on function note_insertions(), note_updates(), note_account(), record_changes(integer) from public;
+revoke execute on function note_insertions(), note_updates(), note_account(), record_changes(integer),
+  delete_old_events(integer, text[], integer, bigint, timestamptz, bigint) from public;
 grant select on event to banking_app;
 -- For the metrics of the recorder.
 grant select (id, created_at) on change_outbox to banking_app;
-grant execute on function record_changes(integer) to banking_app;
+grant execute on function record_changes(integer), delete_old_events(integer, text[], integer, bigint, timestamptz, bigint) to banking_app;

@@ -21,6 +21,7 @@ describe('readDeployment', () => {
       poolSize: 8,
       isPooled: false,
       nameStatements: true,
+      eventsKeptDays: 30,
       demo: true,
       isSandbox: true,
       isSandboxStated: false,

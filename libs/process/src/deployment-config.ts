@@ -25,6 +25,8 @@ export interface DeploymentConfig {
   readonly isSandbox: boolean;
   /** False where SANDBOX is unset and `isSandbox` is a default. */
   readonly isSandboxStated: boolean;
+  /** For how many days events are listed before the worker deletes them. */
+  readonly eventsKeptDays: number;
 }
 
 /** @param isGateway whether there is no database; then only `dataDir` and `isSandbox` have a use */
@@ -76,5 +78,6 @@ export function readDeployment(reader: EnvironmentReader, { isGateway = false } 
     demo,
     isSandbox,
     isSandboxStated,
+    eventsKeptDays: whole('EVENTS_KEPT_DAYS', 1, 3_650) ?? 30,
   };
 }

@@ -5,6 +5,8 @@ import { startWorker, type Chore, type Worker, type WorkerOptions, type WorkHand
 import type { CrossingPort } from '../crossings/crossing-port.js';
 import { CROSSING } from '../crossings/open-crossings.js';
 import { crossingHandler } from '../crossings/settle-crossing.js';
+import { OldEvents } from '../events/old-events.js';
+import { RECORDED_MAX, recordChanges } from '../events/record-changes.js';
 import { deleteIfCancelled } from '../orders/cancel-order.js';
 import { ExpiredKeys } from '../idempotency/delete-expired-keys.js';
 import { deleteOldReference } from '../reference/reference-data.js';
@@ -30,9 +32,14 @@ export interface WorkSettings {
   readonly onPayoutStop?: (stop: PayoutStop) => void;
   /** The name of the database, where there are several; for metrics. */
   readonly cell?: string | undefined;
+  /** How long events are listed. Default: `EVENTS_KEPT_DAYS`. */
+  readonly eventsKeptDays?: number | undefined;
 }
 
 const EXPIRED_KEYS_IDLE_MS = 5 * 60_000;
+/** How long an event is late at most while there is little to record. */
+const RECORD_IDLE_MS = 150;
+const OLD_EVENTS_IDLE_MS = 60 * 60_000;
 const VERIFY_NEW_MS = 60_000;
 /** The pause between two batches of a backlog: catching up leaves most of the time to other work. */
 const VERIFY_BACKLOG_MS = 1_000;
@@ -50,10 +57,11 @@ export function startBankingWorker(deployment: OpenBooks, settings: WorkSettings
   return startWorker(workOf(deployment, settings));
 }
 
-/** The handlers and chores of a worker: due runs, crossings, payouts, events of the network, expired idempotency records, verification, statistics. */
+/** The handlers and chores of a worker: due runs, crossings, payouts, events of the network, expired idempotency records, verification, statistics,
+ * and events. */
 export function workOf(
   { database, books }: OpenBooks,
-  { orders, sandbox, crossings, chores: more = [], onError, onPayoutStop, cell }: WorkSettings,
+  { orders, sandbox, crossings, chores: more = [], onError, onPayoutStop, cell, eventsKeptDays }: WorkSettings,
 ): WorkerOptions {
   const run: WorkHandler = {
     async run(claim) {
@@ -72,8 +80,11 @@ export function workOf(
     run: async () => (await expiredKeys.deleteBatch()) + (await deleteOldReference(database)),
     idleMs: EXPIRED_KEYS_IDLE_MS,
   };
+  const oldEvents = new OldEvents(database, eventsKeptDays);
   const verification = new ContinuousVerification(database, onPayoutStop, cell);
   const chores: readonly Chore[] = [
+    { name: 'events', run: () => recordChanges(database), idleMs: RECORD_IDLE_MS, fullBatch: RECORDED_MAX },
+    { name: 'old-events', run: () => oldEvents.deleteBatch(), idleMs: OLD_EVENTS_IDLE_MS },
     deleting,
     { name: 'verification', run: paced(() => verification.verifyNew(), VERIFY_NEW_MS), idleMs: VERIFY_BACKLOG_MS },
     { name: 'repeated-verification', run: () => verification.verifyNext(), idleMs: VERIFY_NEXT_MS },
