@@ -118,7 +118,7 @@ export async function resolveDiscrepancy(books: Books, input: ResolveDiscrepancy
       : await preparePosting(books, [
           { entries: [await returnEntry(database, workspaceId, Number(position.latestId))] },
         ]);
-  return database.transaction({ workspaces: [workspaceId] }, async (tx): Promise<ResolveOutcome> => {
+  return database.transaction({ workspaces: [workspaceId], actorType: 'operator' }, async (tx): Promise<ResolveOutcome> => {
     const [[held], [now], [latest]] = await tx.pipeline([
       lockTransactions(payout),
       find,

@@ -81,7 +81,7 @@ async function recordBatch(
 ): Promise<readonly (RailEventEffect | Error)[]> {
   const prepared = await prepareRailEvents(books, events);
   const workspaces = [...new Set(events.map(({ workspaceId }) => workspaceId))];
-  return books.database.transaction({ workspaces }, async (tx) => {
+  return books.database.transaction({ workspaces, actorType: 'network' }, async (tx) => {
     const { effects, posted, statements } = await decideRailEvents(tx, prepared, { skipsLocked });
     await write(tx, posted, statements);
     return effects;

@@ -50,7 +50,7 @@ export async function releaseAllParkedWork(
 async function release(database: Database, batch: readonly WorkKey[], releasedBefore: number): Promise<number> {
   const payouts = batch.filter(({ kind }) => kind === PAYOUT);
   const workspaces = [...new Set(batch.map(({ workspaceId }) => workspaceId))];
-  const [released] = await database.pipeline({ workspaces }, [
+  const [released] = await database.pipeline({ workspaces, actorType: 'operator' }, [
     releaseWork(batch, releasedBefore),
     bind(
       RELEASE_PAYOUTS,

@@ -12,6 +12,12 @@ const showScope = bind(
     `select current_setting('app.workspaces', true) as workspaces, current_setting('app.user', true) as user`,
   ),
 );
+const showActor = bind(
+  sqlStatement(
+    'scope.show_actor',
+    `select nullif(current_setting('app.actor_type', true), '') as actor, current_setting('app.workspaces', true) as workspaces`,
+  ),
+);
 const fail = bind(sqlStatement('scope.fail', 'select 1 / 0'));
 const begin = bind(sqlStatement('begin', 'begin'));
 const commit = bind(sqlStatement('commit', 'commit'));
@@ -54,6 +60,14 @@ describe('a scope', () => {
     expect(during.rows[1]).toEqual([{ workspaces: '{7,8}', user: '3' }]);
     expect(after.rows).toEqual([[{ workspaces: '', user: '' }]]);
     expect(afterFailure.rows).toEqual(after.rows);
+  });
+
+  it('names the actor of its pipeline only', async () => {
+    const during = await session.send([bindScope({ workspaces: [7], actorType: 'network' }), showActor]);
+    const after = await session.send([scope, showActor]);
+
+    expect(during.rows[1]).toEqual([{ actor: 'network', workspaces: '{7}' }]);
+    expect(after.rows[1]).toEqual([{ actor: null, workspaces: '{7,8}' }]);
   });
 
   it('ends with its database transaction', async () => {

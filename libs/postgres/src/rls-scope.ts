@@ -6,6 +6,8 @@ export interface RlsScope {
   readonly workspaces?: readonly number[];
   /** Setting `app.user`: the id of the acting user, for policies and trails. */
   readonly user?: number;
+  /** Setting `app.actor_type`: who makes the changes, if neither a user nor the service itself. For trails. */
+  readonly actorType?: 'operator' | 'network' | 'service';
 }
 
 /** The statement that sets a scope. @throws Error when an id is not a positive whole number: an error of the calling code. */
@@ -25,10 +27,19 @@ export function scopeBinder(listFunction?: string): BindScope {
     listFunction === undefined ? 'scope' : 'checked_scope',
     `select set_config('app.workspaces', ${list}, true), set_config('app.user', $2, true)`,
   );
-  return ({ workspaces, user }) => {
+  // A statement of its own, so that other scopes cost no more.
+  const setScopeOfActor = sqlStatement(
+    listFunction === undefined ? 'scope_of_actor' : 'checked_scope_of_actor',
+    `select set_config('app.workspaces', ${list}, true), set_config('app.user', $2, true), set_config('app.actor_type', $3, true)`,
+  );
+  return ({ workspaces, user, actorType }) => {
     workspaces?.forEach(expectId);
     if (user !== undefined) expectId(user);
-    return bind(setScope, workspaces === undefined ? '' : `{${workspaces.join(',')}}`, user === undefined ? '' : user);
+    const values = [
+      workspaces === undefined ? '' : `{${workspaces.join(',')}}`,
+      user === undefined ? '' : user,
+    ] as const;
+    return actorType === undefined ? bind(setScope, ...values) : bind(setScopeOfActor, ...values, actorType);
   };
 }
 

@@ -5,6 +5,7 @@ import * as fc from 'fast-check';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { DEMO_RATES } from '@banking/rates';
 import { demoDatabase } from '../testing/test-databases.js';
+import { verifyEvents } from '../testing/verify-events.js';
 import { verifyPayments } from '../testing/verify-payments.js';
 import { reasonOf, testOrProve } from '@banking/postgres/testing';
 
@@ -170,5 +171,6 @@ describe(`orders and a model of the books (seed ${seed})`, () => {
     const all = Object.values(world.demo.workspaces);
     expect((await verifyBooks(world.database, all)).findings).toEqual([]);
     expect(await verifyPayments(world.database, all)).toEqual([]);
+    expect(await verifyEvents(world)).toEqual([]);
   }, 600_000);
 });

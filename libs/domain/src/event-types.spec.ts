@@ -1,0 +1,76 @@
+import { EVENT_TYPES, FINAL_EVENT_TYPES, isEventType } from './event-types.js';
+import { EVENT_RESOURCE_TYPES, type EventResourceType } from './resources/event.js';
+import { ACCOUNT_STEPS, EXECUTION_STEPS, ORDER_STEPS, type Steps, TRANSACTION_STEPS } from './states.js';
+
+/** The state tables of the resources that have events. */
+const TABLES: readonly (readonly [EventResourceType, Steps])[] = [
+  ['order', ORDER_STEPS],
+  ['execution', EXECUTION_STEPS],
+  ['transaction', TRANSACTION_STEPS],
+  ['account', ACCOUNT_STEPS],
+];
+
+/** The types whose steps include one. */
+const typesOf = (resource: EventResourceType, before: string | null, after: string): readonly string[] =>
+  EVENT_TYPES.filter((row) => row.resource === resource)
+    .filter(({ steps }) => steps.some(([from, to]) => from === before && to === after))
+    .map(({ type }) => type);
+
+describe.each(TABLES)('the events of each %s', (resource, table) => {
+  const steps = Object.entries(table).flatMap(([from, next]) => next.map((to) => [from, to] as const));
+
+  it.each(steps)('have one type for the step from %s to %s', (from, to) => {
+    expect(typesOf(resource, from, to)).toHaveLength(1);
+  });
+
+  it('have no step besides those of the state table, and creations', () => {
+    const listed: string[] = EVENT_TYPES.filter((row) => row.resource === resource)
+      .flatMap((row): readonly (readonly [string | null, string])[] => row.steps)
+      .filter(([from]) => from !== null)
+      .map(String);
+
+    expect(listed.sort()).toEqual(steps.map(String).sort());
+  });
+
+  it('have one type for each status that a new resource can have', () => {
+    const begun = EVENT_TYPES.filter((row) => row.resource === resource)
+      .flatMap((row): readonly (readonly [string | null, string])[] => row.steps)
+      .filter(([from]) => from === null)
+      .map(([, to]) => to);
+
+    expect(begun.length).toBeGreaterThan(0);
+    expect(new Set(begun).size).toBe(begun.length);
+    expect(Object.keys(table)).toEqual(expect.arrayContaining(begun));
+  });
+});
+
+describe('the types of events', () => {
+  it('begin with the resource, and are listed once', () => {
+    const types = EVENT_TYPES.map(({ type }) => type);
+
+    expect(new Set(types).size).toBe(types.length);
+    for (const { type, resource } of EVENT_TYPES) expect(type).toMatch(new RegExp(`^${resource}[.][a-z]+$`));
+  });
+
+  it.each(EVENT_RESOURCE_TYPES.filter((resource) => resource !== 'payout' && resource !== 'webhookEndpoint'))(
+    'include the creation of each %s',
+    (resource) => {
+      expect(EVENT_TYPES.filter((row) => row.resource === resource && 'isCreation' in row)).not.toEqual([]);
+    },
+  );
+
+  it('are final where the state table has no next state', () => {
+    for (const [resource, table] of TABLES) {
+      for (const row of EVENT_TYPES.filter((one) => one.resource === resource && one.steps.length > 0)) {
+        const ends = row.steps.every(([, to]) => table[to]?.length === 0);
+        expect([row.type, FINAL_EVENT_TYPES.includes(row.type)]).toEqual([row.type, ends]);
+      }
+    }
+  });
+
+  it('are recognised by their text', () => {
+    expect(isEventType('order.placed')).toBe(true);
+    expect(isEventType('order.Placed')).toBe(false);
+    expect(isEventType('toString')).toBe(false);
+  });
+});
