@@ -276,19 +276,21 @@ begin
       after_id := 0;
     end if;
     perform set_config('app.workspaces', format('{%s}', after_workspace), true);
+    -- The lock keeps the `ctid` of a row as it is. The last event of a resource is found as the end of a range of the key.
     with old as materialized (
-      select e.id, e.type, e.resource_type, e.resource_id, e.sequence, e.created_at
+      select e.ctid as place, e.id, e.type, e.resource_type, e.resource_id, e.sequence, e.created_at
       from event e
       where e.workspace_id = after_workspace and (e.created_at, e.id) > (after_time, after_id)
         and e.created_at < statement_timestamp() - make_interval(days => kept_days)
-      order by e.created_at, e.id limit events_left),
+      order by e.created_at, e.id limit events_left
+      for update),
     ended as (
-      delete from event e using old o
-      where e.workspace_id = after_workspace and e.id = o.id
-        and (o.type = any(final_types) or exists (
-          select from event n
+      delete from event where ctid = any(array(
+        select o.place from old o
+        where o.type = any(final_types) or o.sequence < (
+          select n.sequence from event n
           where n.workspace_id = after_workspace and n.resource_type = o.resource_type and n.resource_id = o.resource_id
-            and n.sequence > o.sequence))
+          order by n.sequence desc limit 1)))
       returning 1)
     select (select count(*) from old), (select count(*) from ended), l.created_at, l.id
     into events_read, events_deleted, last_time, last_id

@@ -1,0 +1,142 @@
+import { FINAL_EVENT_TYPES, type RecipientId } from '@banking/domain';
+import { RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
+import { OldEvents } from './old-events.js';
+import { orderWorld } from '../testing/order-world.js';
+import { readEvents, recordAll } from '../testing/verify-events.js';
+
+let given: Awaited<ReturnType<typeof orderWorld>>;
+let { world, ada, service } = {} as typeof given;
+
+beforeAll(async () => {
+  given = await orderWorld();
+  ({ world, ada, service } = given);
+}, 60_000);
+afterAll(() => world.close());
+
+/** Makes all recorded events so old. */
+async function age(days: number): Promise<void> {
+  await recordAll(world.database);
+  await world.owner.query('alter table event disable trigger append_only');
+  await world.owner.query(`update event set created_at = created_at - make_interval(days => $1)`, [days]);
+  await world.owner.query('alter table event enable trigger append_only');
+}
+
+async function deletePass(keptDays = 30): Promise<void> {
+  const old = new OldEvents(world.database, keptDays);
+  while ((await old.deleteBatch()) > 0);
+}
+
+const eventsOf = async (resource: string, id: number) =>
+  (await readEvents(world.owner))
+    .filter((event) => event.resource_type === resource && Number(event.resource_id) === id)
+    .map(({ type, sequence }) => `${sequence} ${type}`);
+
+async function addRecipient(): Promise<RecipientId> {
+  return given.near(await given.account(1, '0'));
+}
+
+describe('old events', () => {
+  it('are deleted over all workspaces, but for the last one of each resource that goes on', async () => {
+    const recipientId = await addRecipient();
+    await service.changeRecipient(ada, { recipientId, alias: 'Landlord' });
+    const archived = await addRecipient();
+    await service.deleteRecipient(ada, { recipientId: archived });
+    const payer = await given.account(1, '10000');
+    const paid = (await service.placeOrder(ada, given.order(payer, recipientId))).resource.id;
+    const active = (
+      await service.placeOrder(ada, {
+        ...given.order(payer, recipientId),
+        type: 'scheduled',
+        startAt: '2040-03-01T09:00:00Z',
+      })
+    ).resource;
+    await age(31);
+    await deletePass();
+
+    expect(await eventsOf('recipient', recipientId)).toEqual(['2 recipient.changed']);
+    expect(await eventsOf('recipient', archived)).toEqual([]);
+    expect(await eventsOf('order', paid)).toEqual([]);
+    expect(await eventsOf('order', active.id)).toEqual(['1 order.placed']);
+    expect(await eventsOf('execution', active.edges.executions![0]!.id)).toEqual(['1 execution.scheduled']);
+    expect(await eventsOf('account', payer)).toEqual(['1 account.opened']);
+    const final: readonly string[] = FINAL_EVENT_TYPES;
+    const left = await readEvents(world.owner);
+    expect(left.filter(({ type }) => final.includes(type))).toEqual([]);
+    const resources = left.map((event) => `${event.workspace_id}/${event.resource_type}/${event.resource_id}`);
+    expect(new Set(resources).size).toBe(resources.length);
+
+    await service.changeRecipient(ada, { recipientId, alias: 'Landlady' });
+    await recordAll(world.database);
+    expect(await eventsOf('recipient', recipientId)).toEqual(['2 recipient.changed', '3 recipient.changed']);
+  });
+
+  it('stay for the kept time', async () => {
+    const recipientId = await addRecipient();
+    await service.deleteRecipient(ada, { recipientId });
+    await age(29);
+    await deletePass();
+    expect(await eventsOf('recipient', recipientId)).toHaveLength(2);
+
+    await deletePass(28);
+    expect(await eventsOf('recipient', recipientId)).toEqual([]);
+  });
+
+  it('are read in batches, and the next batch continues behind the last', async () => {
+    await world.owner.query(
+      `insert into event (workspace_id, type, resource_type, resource_id, sequence, changes, actor, created_at)
+       select w.id, case when n % 2 = 0 then 'quote.created' else 'account.opened' end, case when n % 2 = 0 then 'quote' else 'account' end,
+              800000 + n, 1, '{}', '{"type": "system"}', now() - interval '40 days'
+       from workspace w, generate_series(1, 1500) n`,
+    );
+    const old = new OldEvents(world.database);
+    const calls: number[] = [];
+    do calls.push(await old.deleteBatch());
+    while (calls.at(-1)! > 0);
+
+    const { rows } = await world.owner.query<{ type: string; workspaces: number; events: number }>(
+      `select type, count(distinct workspace_id)::int as workspaces, (count(*) / count(distinct workspace_id))::int as events
+       from event where resource_id > 800000 group by type`,
+    );
+    expect(rows).toEqual([{ type: 'account.opened', workspaces: expect.any(Number) as number, events: 750 }]);
+    expect(calls.length).toBeGreaterThan(3);
+  });
+});
+
+describe('an event', () => {
+  const as = async (text: string) => {
+    await world.owner.query('begin');
+    try {
+      await world.owner.query(`set local role banking_app; set local app.workspaces = '{${ada.workspaceId}}'`);
+      return await world.owner.query(text);
+    } finally {
+      await world.owner.query('rollback');
+    }
+  };
+
+  it.each([
+    'insert into event default values',
+    'update event set sequence = 9',
+    'delete from event',
+    'truncate event',
+    'select changes from change_outbox',
+    'delete from change_outbox',
+    "insert into change_outbox (changes) values ('[]')",
+  ])('cannot be written by the role of the service: %s', async (text) => {
+    await expect(as(text)).rejects.toMatchObject({ code: SQLSTATE.insufficientPrivilege });
+  });
+
+  it('is read by its workspace only', async () => {
+    await recordAll(world.database);
+    const { rows } = await as('select distinct workspace_id as id from event');
+    expect(rows).toEqual([{ id: BigInt(ada.workspaceId) }]);
+  });
+
+  it('is neither changed nor deleted on its first day, by any role', async () => {
+    await addRecipient();
+    await recordAll(world.database);
+    for (const text of ['update event set sequence = 9', 'delete from event', 'truncate event']) {
+      await expect(world.owner.query(text)).rejects.toMatchObject({ code: RULE_VIOLATION.recordChanged });
+    }
+    await expect(deletePass(0)).rejects.toMatchObject({ code: RULE_VIOLATION.recordChanged });
+  });
+});
