@@ -22,6 +22,7 @@ const WITHOUT_TENANT: Readonly<Record<string, string>> = {
   reference_snapshot: 'the reference data of earlier versions',
   verification_position: 'where the repeated verification of all workspaces stands',
   unverified_posting: 'what is not verified, of all workspaces: an INSERT of transfers may be of several',
+  change_outbox: 'changes that are not events yet, of all workspaces: a statement may be of several',
   payout_stop: 'payouts of all workspaces stop together',
   cell_identity: 'which of several databases this one is',
   cell: 'the databases of the deployment',

@@ -25,6 +25,7 @@ const RIGHTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     cell: 'select',
     cell_identity: 'select',
     cell_workspace: 'select',
+    change_outbox: 'select (created_at, id)',
     conversion: 'insert, select',
     corridor: 'insert, select',
     crossing: 'insert (account_code, amount, currency_id, transaction_id, workspace_id), select, update (status)',
@@ -37,6 +38,7 @@ const RIGHTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     discrepancy:
       'insert (event_id, kind, transaction_id, workspace_id), select, update (note, resolution, resolution_transaction_id, resolved_at, resolved_by)',
     discrepancy_id_seq: 'usage',
+    event: 'select',
     execution: 'insert, select, update (executed_at, failure_code, failure_message, status, transaction_id)',
     execution_id_seq: 'usage',
     idempotency: 'delete, insert, select, update (answer, created_at, fingerprint)',

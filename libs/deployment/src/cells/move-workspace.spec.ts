@@ -43,6 +43,17 @@ async function until(isDone: () => Promise<boolean>): Promise<void> {
   }
 }
 
+/** Makes events of all changes, as a worker does: the outbox does not move. */
+const record = (cell: string) =>
+  until(async () => (await world.query<{ left: number }>(cell, 'select record_changes(1000) as left'))[0]?.left === 0);
+
+/** The events of a workspace by id: the resource and the sequence. */
+const eventsOf = (cell: string, workspaceId: WorkspaceId) =>
+  world.query<{ id: bigint; resource: string; sequence: number }>(
+    cell,
+    `select id, resource_type || ' ' || resource_id as resource, sequence from event where workspace_id = ${workspaceId} order by id`,
+  );
+
 /** A digest of everything that a caller can read of a workspace. */
 async function answers(workspaceId: WorkspaceId): Promise<string> {
   const { banking } = process;
@@ -64,6 +75,7 @@ async function answers(workspaceId: WorkspaceId): Promise<string> {
 
 describe('a workspace that is moved to another database and back', () => {
   it('has the same rows and the same answers there', async () => {
+    await record('home');
     const [rows, read] = [await world.rowsOf('home', northwind), await answers(northwind)];
     expect(rowCount(rows)).toBeGreaterThan(50);
 
@@ -111,6 +123,7 @@ describe('a workspace that is moved to another database and back', () => {
   });
 
   it('comes back with what it did there', async () => {
+    await record('b');
     const [rows, read] = [await world.rowsOf('b', northwind), await answers(northwind)];
 
     await moveWorkspace({ ...world.command(northwind), to: 'home' });
@@ -141,6 +154,8 @@ describe('orders during a move', () => {
       return (await process.banking.placeOrder(scope, input, { idempotencyKey: externalReference })).resource;
     };
     const before = await moving.balance();
+    await record('home');
+    const known = await eventsOf('home', northwind);
     const placed = new Map<string, Order>();
     let [isOver, refused] = [false, 0];
     /** Repeats each order until it has an answer. */
@@ -188,6 +203,19 @@ describe('orders during a move', () => {
     for (const [key, order] of some) expect(JSON.stringify(await place(key))).toBe(JSON.stringify(order));
     expect(await moving.balance()).toBe(before - debited);
     expect((await verifyBooks(process.cells.get(1).database, [northwind])).findings).toEqual([]);
+
+    await record('b');
+    const events = await eventsOf('b', northwind);
+    expect(events.slice(0, known.length)).toEqual(known);
+    // Six events of each order, also of those that were placed at the new place: two of the order, one of its run and its transaction, and
+    // two of transfers.
+    const sequences = new Map<string, number>();
+    for (const { resource, sequence } of events) {
+      expect([resource, sequence]).toEqual([resource, (sequences.get(resource) ?? 0) + 1]);
+      sequences.set(resource, sequence);
+    }
+    expect(events.length - known.length).toBe(6 * placed.size);
+    expect(events.at(-1)!.id % BigInt(CELLS_MAX)).toBe(1n);
   });
 });
 

@@ -7,6 +7,7 @@ import { reopenWorkspace } from './close-workspace.js';
 import { compareBefore } from './compare-rows.js';
 import { requireEqualCells, requireEqualRoles } from './equal-cells.js';
 import { beginMove, type Move, placeOf, readMove, recordStep } from './move-record.js';
+import { untilRecorded } from './move-events.js';
 import { publishWorkspace, subscribe, unpublish, unsubscribe, untilCopied, untilFollowed } from './move-replication.js';
 import { unlessAway, withCell, withCells, withHome } from './move-sessions.js';
 import type { MoveCells, MoveSessions, MoveSettings, Step } from './move-settings.js';
@@ -137,6 +138,8 @@ async function untilSwitched(options: MoveOptions, sessions: MoveSessions, cells
   for (let attempt = 1; ; attempt += 1) {
     // A pause of the target would make rows differ that are equal once it has followed.
     await untilClose(sessions, cells, options.signal);
+    // A backlog would take longer than the workspace may be closed.
+    await untilRecorded(source, workspaceId, () => options.signal?.aborted === true);
     log('Comparing its rows.');
     const baseline = await compareBefore(sessions, workspaceId);
     await untilClose(sessions, cells, options.signal);

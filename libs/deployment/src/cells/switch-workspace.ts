@@ -4,6 +4,7 @@ import { DeploymentError } from '../deployment-error.js';
 import { closeWorkspace, reopenWorkspace, untilScopesEnded } from './close-workspace.js';
 import { type Baseline, differingTables } from './compare-rows.js';
 import { readMove, switchPlace } from './move-record.js';
+import { untilRecorded } from './move-events.js';
 import { untilFollowed } from './move-replication.js';
 import type { MoveCells, MoveSessions } from './move-settings.js';
 import { takeOver } from './take-over.js';
@@ -77,6 +78,7 @@ async function proveClosed(
   await onClosed?.('closed');
   const pids = await untilScopesEnded(source, workspaceId, isOver);
   if (pids.length > 0) return `the sessions with the process ids ${pids.join(', ')} still work with it at the source`;
+  if (!(await untilRecorded(source, workspaceId, isOver))) return 'its changes are not recorded as events in time';
   if (!(await untilFollowed(sessions, cells, isOver))) return 'the target does not follow in time';
   await onClosed?.('followed');
   await takeOver(sessions, workspaceId);

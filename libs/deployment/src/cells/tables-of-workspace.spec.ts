@@ -7,7 +7,7 @@ const OF_NO_WORKSPACE = [
   ...['app', 'app_user', 'user_identity', 'app_membership', 'workspace', 'directory_change', 'seal', 'demo_step'],
   ...['currency', 'product', 'bank', 'corridor', 'reference_version', 'reference_snapshot'],
   ...['deployment_mode', 'schema_migration', 'cell', 'cell_identity'],
-  ...['verification_position', 'unverified_posting', 'payout_stop'],
+  ...['verification_position', 'unverified_posting', 'change_outbox', 'payout_stop'],
 ];
 
 let world: FreshDatabase;

@@ -1,0 +1,52 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { type AdminSession, OWNER_ROLE, SCHEMA } from '@banking/postgres';
+
+const POLL_MS = 5;
+/** Events of one database transaction. */
+const BATCH = 1_000;
+
+/**
+ * Makes events of the changes of a workspace that are committed, so that they move with it. The outbox does not move: one of its rows may
+ * hold changes of several workspaces.
+ *
+ * @returns false if the time is over before
+ */
+export async function untilRecorded(
+  source: AdminSession,
+  workspaceId: number,
+  isOver: () => boolean,
+): Promise<boolean> {
+  while (await hasChanges(source, workspaceId)) {
+    if (isOver()) return false;
+    const [row] = await source.actAs(OWNER_ROLE, SCHEMA, () =>
+      source.query<{ recorded: number | null }>('select record_changes($1) as recorded', [BATCH]),
+    );
+    // The worker is recording.
+    if (row?.recorded === null) await pause(POLL_MS);
+  }
+  return true;
+}
+
+async function hasChanges(source: AdminSession, workspaceId: number): Promise<boolean> {
+  const [row] = await source.query<{ exists: boolean }>(
+    `select exists (
+       select from ${SCHEMA}.change_outbox o cross join lateral jsonb_array_elements(o.changes) e (change)
+       where (e.change ->> 0)::bigint = $1) as exists`,
+    [workspaceId],
+  );
+  return row?.exists === true;
+}
+
+/**
+ * The target gives ids above those of the events that have moved, so that a reader of the workspace who continues after the last one
+ * misses none. In a database transaction of the caller. The lock is that of the recorder, which alone gives these ids.
+ */
+export async function continueEventIds(target: AdminSession, workspaceId: number): Promise<void> {
+  await target.query(`select pg_advisory_xact_lock(hashtextextended('banking.events', 0))`);
+  await target.query(
+    `select setval('event_id_seq', q.last_value + (m.last - q.last_value + s.seqincrement - 1) / s.seqincrement * s.seqincrement)
+     from event_id_seq q, pg_sequence s, (select max(id) as last from event where workspace_id = $1) m
+     where s.seqrelid = 'event_id_seq'::regclass and m.last > q.last_value`,
+    [workspaceId],
+  );
+}
