@@ -25,6 +25,7 @@ export * from './resources/user.js';
 
 // Values and inputs
 export * from './email.js';
+export * from './event-query.js';
 export * from './event-types.js';
 export * from './free-text.js';
 export * from './ids.js';

@@ -16,6 +16,10 @@ import {
   type Corridor,
   type CorridorQuery,
   type Created,
+  type Event,
+  type EventId,
+  type EventPage,
+  type EventQuery,
   type FundAccountInput,
   type RequestOptions,
   type AddInternalRecipientInput,
@@ -53,7 +57,9 @@ import { changeRecipient } from './recipients/change-recipient.js';
 import { createQuote } from './quotes/create-quote.js';
 import { requireSandbox } from './sandbox/require-sandbox.js';
 import { deleteRecipient } from './recipients/delete-recipient.js';
+import { EventWaits } from './events/event-waits.js';
 import { fundAccount } from './sandbox/fund-account.js';
+import { getEvent } from './events/get-event.js';
 import { getAccount } from './accounts/get-account.js';
 import { getQuote } from './quotes/get-quote.js';
 import { getOrderPage } from './orders/get-order.js';
@@ -68,6 +74,7 @@ import { openAccount } from './accounts/open-account.js';
 import { listAppUsers } from './apps/list-app-users.js';
 import { listApps } from './apps/list-apps.js';
 import { listCorridors } from './corridors/list-corridors.js';
+import { listEvents } from './events/list-events.js';
 import { listOrders } from './orders/list-orders.js';
 import { listProducts } from './products/list-products.js';
 import { listPurposes } from './orders/list-purposes.js';
@@ -92,6 +99,7 @@ export interface QuoteTerms {
 /** The implementation of the port on our own books. Each operation is a file of its name. */
 export class LedgerBankingService extends BankingService {
   private readonly reading: Reading;
+  private readonly eventWaits: EventWaits;
   /** Batches the orders of this process. A worker in the same process uses it too. */
   readonly orders: OrderService;
 
@@ -110,6 +118,7 @@ export class LedgerBankingService extends BankingService {
     super();
     this.orders = new OrderService(books, quoteTerms.rates ?? NO_RATES, { isSandbox });
     this.reading = this.orders.reading;
+    this.eventWaits = new EventWaits(database);
   }
 
   listApps(scope: Scope): Promise<readonly App[]> {
@@ -237,6 +246,14 @@ export class LedgerBankingService extends BankingService {
   ): Promise<Created<Transaction>> {
     await requireSandbox(this.database);
     return addTransactionEvent(this.books, this.reading, acting(scope), input, options);
+  }
+
+  listEvents(scope: Scope, query: EventQuery = {}): Promise<EventPage> {
+    return listEvents(this.reading, this.eventWaits, required(scope.workspaceId), query, scope.signal);
+  }
+
+  getEvent(scope: Scope, { eventId }: { eventId: EventId }): Promise<Event> {
+    return getEvent(this.reading, required(scope.workspaceId), eventId);
   }
 
   async moveClock(scope: Scope, change: ClockChange): Promise<SandboxClock> {

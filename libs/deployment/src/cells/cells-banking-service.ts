@@ -107,6 +107,12 @@ export class CellsBankingService extends BankingService {
   addTransactionEvent(scope: Scope, input: port.AddTransactionEventInput, options?: Options): Made<port.Transaction> {
     return this.inCell(scope, (banking) => banking.addTransactionEvent(scope, input, options));
   }
+  listEvents(scope: Scope, query?: port.EventQuery): Promise<port.EventPage> {
+    return this.inCell(scope, (banking) => banking.listEvents(scope, query));
+  }
+  getEvent(scope: Scope, query: { readonly eventId: port.EventId }): Promise<port.Event> {
+    return this.inCell(scope, (banking) => banking.getEvent(scope, query));
+  }
   moveClock(scope: Scope, change: port.ClockChange): Promise<port.SandboxClock> {
     return this.inCell(scope, (banking) => banking.moveClock(scope, change));
   }

@@ -52,6 +52,12 @@ export const DENIED = {
     message: 'The workspace has no international payment with this transaction id.',
     action: 'Use the transaction id of an international payment, and check the Workspace-ID.',
   },
+  event_not_found: {
+    status: 404,
+    message: 'The workspace has no event with this id.',
+    action:
+      'Check the event id and the Workspace-ID. Events are deleted after the time that the deployment keeps them.',
+  },
   country_unknown: {
     status: 404,
     message: 'No country has this code.',
