@@ -9,6 +9,7 @@ import { BankingModule, type Implementation } from './banking.module.js';
 import type { ApiConfig } from './config.js';
 import { ConfigModule } from './config.module.js';
 import { CorridorsModule } from './corridors/corridors.module.js';
+import { EventsModule } from './events/events.module.js';
 import { HealthModule } from './health/health.module.js';
 import type { Draining } from './health/readiness.js';
 import { RefusalFilter } from './http/refusal.filter.js';
@@ -33,6 +34,7 @@ export interface AppDependencies {
 export const resourceModules = (
   { sandbox }: Pick<ApiConfig, 'sandbox'>,
   health: DynamicModule | Type = HealthModule,
+  events: DynamicModule | Type = EventsModule,
 ): (DynamicModule | Type)[] => [
   AppsModule,
   ProductsModule,
@@ -42,6 +44,7 @@ export const resourceModules = (
   QuotesModule,
   OrdersModule,
   TransfersModule,
+  events,
   health,
   ...(sandbox ? [SandboxModule] : []),
 ];
@@ -55,7 +58,7 @@ export class AppModule {
         loggerModule(log),
         ConfigModule.with(config),
         BankingModule.on(implementation),
-        ...resourceModules(config, HealthModule.of(implementation.readiness, draining)),
+        ...resourceModules(config, HealthModule.of(implementation.readiness, draining), EventsModule.of(draining)),
       ],
     };
   }

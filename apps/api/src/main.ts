@@ -78,7 +78,7 @@ runService({
   usage: USAGE,
   start,
   onStopping: (signal) => {
-    draining.begun = true;
+    draining.begin();
     log.info(`${signal}: stopping`);
   },
   onStopped: () => log.info('stopped'),

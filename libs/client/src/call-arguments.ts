@@ -1,9 +1,12 @@
 import { parseId, Refusal } from '@banking/domain';
 
-/** The query string of the defined members, or an empty string. */
+/** The query string of the defined members, in which a list repeats its name, or an empty string. */
 export function search(query: object): string {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined);
-  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  const given = Object.entries(query as Readonly<Record<string, unknown>>).flatMap(([name, value]) =>
+    [value].flat().map((one) => [name, one] as const),
+  );
+  const sent = given.filter(([, value]) => value !== undefined).map(([name, value]) => [name, String(value)]);
+  const text = new URLSearchParams(sent).toString();
   return text === '' ? '' : `?${text}`;
 }
 

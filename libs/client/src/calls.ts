@@ -6,6 +6,7 @@ import {
   type ReceivedResponse,
   readResponse,
   readCreated,
+  readFollowedPage,
   readNothing,
   readPage,
   readPagedRecord,
@@ -49,6 +50,19 @@ export class Calls {
 
   page<T>(operation: string, scope: CallScope, path: string, options?: CallOptions): Promise<Page<T>> {
     return this.#read(operation, scope, path, readPage, options);
+  }
+
+  /** A page of a list that can be followed. It is read until the end of the hold. */
+  followedPage<T>(
+    operation: string,
+    scope: CallScope,
+    path: string,
+    holdMs: number,
+    options?: CallOptions,
+  ): Promise<Page<T> & { readonly next: string }> {
+    const call: Call = { operation, method: 'GET', path, ...scope, ...(holdMs > 0 && { holdMs }) };
+    const read = this.#transport.call(call, readFollowedPage, { signal: scope.signal, ...options });
+    return read as Promise<Page<T> & { readonly next: string }>;
   }
 
   pagedRecord<T>(operation: string, scope: CallScope, path: string, options?: CallOptions, id?: number): Promise<T> {

@@ -76,7 +76,7 @@ export class HttpTransport {
     { signal, timeoutMs }: CallOptions = {},
   ): Promise<T> {
     signal?.throwIfAborted();
-    const deadline = new Deadline(validTimeout(timeoutMs ?? this.#timeoutMs), signal);
+    const deadline = new Deadline(validTimeout((timeoutMs ?? this.#timeoutMs) + (call.holdMs ?? 0)), signal);
     let isInDoubt = false;
     try {
       // Serialized once, before the first await, so that a later change of the object cannot alter a retry.

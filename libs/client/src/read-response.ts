@@ -88,6 +88,13 @@ export function readPage(received: ReceivedResponse): Page<unknown> {
   return { items: readResponse(received, 'array') as readonly unknown[], ...readNext(received) };
 }
 
+/** Reads a success as one page of a list that always has a next page. @throws as readPage; ServiceError without a next page */
+export function readFollowedPage(received: ReceivedResponse): Page<unknown> & { readonly next: string } {
+  const { items, next } = readPage(received);
+  if (next === undefined) throw invalid(received, 'it has no link to a next page');
+  return { items, next };
+}
+
 /** Reads a success as one page of a record. A `next` in its body is not a cursor. @throws as readPage */
 export function readPagedRecord(received: ReceivedResponse): object {
   const { next: _, ...record } = readResponse(received, 'object') as { readonly next?: unknown };

@@ -9,6 +9,10 @@ import {
   type ClockChange,
   type Corridor,
   type CorridorQuery,
+  type Event,
+  type EventId,
+  type EventPage,
+  type EventQuery,
   type FundAccountInput,
   type AddInternalRecipientInput,
   type AddInternationalRecipientInput,
@@ -253,6 +257,15 @@ export class RemoteBankingService extends BankingService {
 
   async moveClock(scope: Scope, change: ClockChange, options?: CallOptions): Promise<SandboxClock> {
     return this.#calls.change('moveClock', scope, 'POST', 'sandbox/clock', { body: change }, options);
+  }
+
+  async listEvents(scope: Scope, query: EventQuery = {}, options?: CallOptions): Promise<EventPage> {
+    const holdMs = (query.wait ?? 0) * 1_000;
+    return this.#calls.followedPage<Event>('listEvents', inWorkspace(scope), `events${search(query)}`, holdMs, options);
+  }
+
+  async getEvent(scope: Scope, { eventId }: { readonly eventId: EventId }, options?: CallOptions): Promise<Event> {
+    return this.#calls.get('getEvent', inWorkspace(scope), `events/${digits(eventId)}`, options, eventId);
   }
 }
 

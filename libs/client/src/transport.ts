@@ -19,7 +19,7 @@ export interface TransportRequest {
   readonly cache: 'no-store';
   readonly signal: AbortSignal;
   /** The call of this request, for a transport that separates users. It is not sent. */
-  readonly call: Pick<Call, 'operation' | 'method' | 'workspaceId' | 'actor'>;
+  readonly call: Pick<Call, 'operation' | 'method' | 'workspaceId' | 'actor' | 'holdMs'>;
 }
 
 /**
@@ -65,6 +65,8 @@ export interface Call extends Pick<Scope, 'workspaceId' | 'requestId' | 'actor'>
   readonly formerPath?: string | undefined;
   readonly body?: object | undefined;
   readonly idempotencyKey?: string | undefined;
+  /** How long the service may hold the request, in addition to the deadline. */
+  readonly holdMs?: number | undefined;
   /** The id of the requested resource. A response with another id is an error. */
   readonly id?: number | undefined;
 }

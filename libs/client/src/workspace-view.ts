@@ -37,9 +37,11 @@ import type {
   TransferQuery,
 } from '@banking/domain';
 import type { CreationResult } from './calls.js';
+import { type EventMethods, eventMethods } from './event-methods.js';
 import { iteratePages } from './pages.js';
 import type { RemoteBankingService } from './remote-banking-service.js';
 import type { CallOptions, CreationOptions } from './transport.js';
+import { type NamedOrder, type OrderWaitOptions, waitForOrder } from './wait-for-order.js';
 
 /** The methods of a list of one workspace, newest first. */
 export interface ListMethods<T, Query> {
@@ -111,9 +113,12 @@ export interface WorkspaceView {
       options?: CallOptions,
     ): AsyncGenerator<Execution, void, undefined>;
     cancel(accountId: AccountId | PlainNumber, orderId: OrderId | PlainNumber, options?: CallOptions): Promise<Order>;
+    /** Waits until the order is settled, and returns it: `await orders.waitFor(order, { timeoutMs: 60_000 })`. */
+    waitFor(order: NamedOrder, options?: OrderWaitOptions): Promise<Order>;
     /** Resumes a paused order, for administrators only. It runs for that user from then on. */
     resume(accountId: AccountId | PlainNumber, orderId: OrderId | PlainNumber, options?: CallOptions): Promise<Order>;
   };
+  readonly events: EventMethods;
   readonly transfers: ListMethods<Transfer, TransferQuery> & {
     get(transferId: TransferId | PlainNumber, options?: CallOptions): Promise<Transfer>;
   };
@@ -191,7 +196,19 @@ export function viewOf(client: RemoteBankingService, scope: Scope): WorkspaceVie
           client.cancelOrder(scope, { accountId, orderId } as OrderName, options),
         resume: (accountId, orderId, options) =>
           client.resumeOrder(scope, { accountId, orderId } as OrderName, options),
+        waitFor: (order, options) =>
+          waitForOrder(
+            {
+              getOrder: (accountId, orderId, call) => client.getOrder(scope, { accountId, orderId } as OrderName, call),
+              listEvents: (query, call) => client.listEvents(scope, query, call),
+            },
+            order,
+            options,
+          ),
       };
+    },
+    get events(): WorkspaceView['events'] {
+      return eventMethods(client, scope);
     },
     get transfers(): WorkspaceView['transfers'] {
       return {

@@ -44,7 +44,7 @@ export class AccessCheck {
    * @throws Error if the route does not declare its operation
    */
   async admit(request: Request, reply: FastifyReply): Promise<void> {
-    const { operation, mediaTypes } = request.routeOptions.config;
+    const { operation, mediaTypes, holdMs } = request.routeOptions.config;
     if (operation === PUBLIC_PAGE) return;
     if (operation === undefined || !Object.hasOwn(ACCESS, operation)) {
       throw new Error(`${request.method} ${request.routeOptions.url} does not declare its operation`);
@@ -65,6 +65,10 @@ export class AccessCheck {
       const workspaceId = workspaceIdOf(named);
       const granted = grantedRole(user, workspaceId) ?? (await this.dependencies.roles.roleIn(subject, workspaceId));
       scope = sufficient(granted, access);
+      if (holdMs !== undefined) {
+        request.confirmAccess = async () =>
+          void sufficient(await this.dependencies.roles.currentRoleIn(subject, workspaceId), access);
+      }
     }
     // The only place that makes a Caller.
     request.caller = { ...scope, requestId: request.id, signal: request.deadline } as Caller;

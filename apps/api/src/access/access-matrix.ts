@@ -39,6 +39,8 @@ export const ACCESS = {
   fundAccount: 'member',
   addTransactionEvent: 'member',
   moveClock: 'admin',
+  listEvents: 'member',
+  getEvent: 'member',
   getLiveness: 'public',
   getReadiness: 'public',
 } as const satisfies Record<string, Access>;

@@ -25,3 +25,9 @@ export const CalledBy = createParamDecorator((_: unknown, context: ExecutionCont
   if (!caller) throw new Error('no caller: the operation is public, or its access was not checked');
   return caller;
 });
+
+/** Checks the access of a held request again. @throws Refusal if the caller may not call the operation any more */
+export async function confirmAccess({ confirmAccess: confirm }: RequestContext): Promise<void> {
+  if (!confirm) throw new Error('the operation does not declare that its requests are held');
+  return confirm();
+}

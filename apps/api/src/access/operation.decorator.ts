@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiBearerAuth, ApiExtension, ApiHeader, ApiOperation } from '@nestjs/swagger';
 import type { FastifyContextConfig } from 'fastify';
-import type { RefusalReason } from '@banking/domain';
+import { EVENT_WAIT_MAX_S, type RefusalReason } from '@banking/domain';
 import { ACCESS, isRole, type OperationId, suffices } from './access-matrix.js';
 import { deprecationText } from '../http/deprecation.js';
 import type { Provenance } from '../http/field.decorator.js';
@@ -21,6 +21,8 @@ export interface OperationText {
   readonly hasETag?: boolean;
   /** Whether the response is one page of a list, with a `Link` to the next. */
   readonly isPaged?: boolean;
+  /** Whether a request may be held until there is something to send. */
+  readonly isHeld?: boolean;
   /** The media types of the response, the default first, if JSON is not the only one. */
   readonly mediaTypes?: readonly string[];
   /** Whether it takes a body, and whether that makes something, at most once for an idempotency key. */
@@ -84,6 +86,7 @@ export function Operation(id: OperationId, text: OperationText): MethodDecorator
   const decorators: MethodDecorator[] = [
     RouteConfig({
       operation: id,
+      ...(text.isHeld && { holdMs: EVENT_WAIT_MAX_S * 1_000 }),
       ...(text.mediaTypes && { mediaTypes: text.mediaTypes }),
       // A deprecated path has headers of its own.
       ...(text.hasETag && text.successor === undefined && { isCached: true }),

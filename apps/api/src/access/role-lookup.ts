@@ -29,7 +29,11 @@ export class RoleLookup {
   /** The role of a subject in a workspace, if any. Reads the directory again if the cached user has none. */
   async roleIn(subject: Subject, workspaceId: WorkspaceId): Promise<GrantedRole | undefined> {
     const cached = grantedRole(await this.userOf(subject), workspaceId);
-    if (cached) return cached;
+    return cached ?? this.currentRoleIn(subject, workspaceId);
+  }
+
+  /** The same from the directory, and not from the cache. */
+  async currentRoleIn(subject: Subject, workspaceId: WorkspaceId): Promise<GrantedRole | undefined> {
     const user = await this.users.refresh(keyOf(subject), () => this.directory.userOf(subject, workspaceId));
     return grantedRole(user, workspaceId);
   }

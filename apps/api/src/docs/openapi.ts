@@ -42,6 +42,7 @@ export function createDocument(
     .addTag('Quotes', 'Prices of payments, and the amounts that arrive.')
     .addTag('Orders', 'Payment instructions: instant, scheduled and recurring.')
     .addTag('Transfers', 'Movements of money, with balances and tracking.')
+    .addTag('Events', 'What happened in the workspace, in order, for programs that follow it.')
     .addTag('Sandbox', 'Only in a sandbox (`SANDBOX=on`): create money and events of the network.')
     .addTag('Health', 'For supervisors and load balancers.')
     .addBearerAuth({

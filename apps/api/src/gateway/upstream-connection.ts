@@ -22,6 +22,15 @@ const LIMITS = {
   idleTimeoutMaxMs: 60_000,
 } as const;
 
+const AGENT_OPTIONS: Agent.Options = {
+  connect: { timeout: LIMITS.connectTimeoutMs },
+  keepAliveTimeout: LIMITS.idleTimeoutMs,
+  keepAliveMaxTimeout: LIMITS.idleTimeoutMaxMs,
+  maxResponseSize: LIMITS.responseBytes,
+  headersTimeout: 0,
+  bodyTimeout: 0,
+};
+
 /** Returns the headers by which the upstream continues the trace of a request, if there is one. */
 export type TraceContextSource = (requestId: string | undefined) => TraceHeaders | undefined;
 
@@ -36,17 +45,12 @@ export class UpstreamConnection {
   /** The name of this process in `Via` (RFC 9110, section 7.6.3). A request that arrives with it has gone in a loop. */
   readonly name = `gateway-${randomUUID()}`;
   private readonly circuit: CircuitBreaker;
-  private readonly agent = new Agent({
-    connections: LIMITS.connections,
-    connect: { timeout: LIMITS.connectTimeoutMs },
-    keepAliveTimeout: LIMITS.idleTimeoutMs,
-    keepAliveMaxTimeout: LIMITS.idleTimeoutMaxMs,
-    maxResponseSize: LIMITS.responseBytes,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
+  private readonly agent = new Agent({ ...AGENT_OPTIONS, connections: LIMITS.connections });
 
+  /** Connections of their own, because a held request occupies one for a long time. */
+  private readonly heldAgent = new Agent({ ...AGENT_OPTIONS, connections: CONCURRENT_MAX });
   private readonly queue: RequestQueue;
+  private readonly heldQueue: RequestQueue;
 
   /** @param timeoutMs for one request, its time in the queue included */
   constructor(
@@ -55,20 +59,23 @@ export class UpstreamConnection {
     private readonly traceContext: TraceContextSource = () => undefined,
   ) {
     this.circuit = new CircuitBreaker((error) => !isTooLarge(error) && !isDisconnect(error), log);
-    this.queue = new RequestQueue(Math.min(WAIT_MAX.ms, timeoutMs * WAIT_MAX.part));
+    const waitMaxMs = Math.min(WAIT_MAX.ms, timeoutMs * WAIT_MAX.part);
+    this.queue = new RequestQueue(waitMaxMs);
+    this.heldQueue = new RequestQueue(waitMaxMs);
   }
 
   /** The transport of the client. It decompresses nothing, follows no redirect and repeats no request. */
   readonly transport: Transport = async (url, sending) => {
-    const { actor, workspaceId = '', method } = sending.call;
+    const { actor, workspaceId = '', method, holdMs } = sending.call;
     const send = () => this.sendTraced(url, sending);
     if (actor === undefined) return this.circuit.run(send, { isOfCaller: false });
     this.circuit.refuseWhileOpen();
     // A deployment of ours limits orders apart from other requests of a workspace, so reads and changes pause separately.
     const limitKey = `${workspaceId} ${method === 'GET' ? 'reads' : 'changes'}`;
-    return this.queue.run({ actor, limitKey }, sending.signal, async (hasWaited) => {
+    const queue = holdMs === undefined ? this.queue : this.heldQueue;
+    return queue.run({ actor, limitKey }, sending.signal, async (hasWaited) => {
       const response = await this.circuit.run(send, { isOfCaller: true, hasWaited });
-      if (response.status === 429) this.queue.pause(limitKey);
+      if (response.status === 429) queue.pause(limitKey);
       return response;
     });
   };
@@ -85,9 +92,14 @@ export class UpstreamConnection {
     return upstreamChannel.tracePromise(() => this.send(url, sending), message);
   }
 
-  private async send(url: URL, { method, headers, body, signal }: TransportRequest) {
+  private async send(url: URL, { method, headers, body, signal, call }: TransportRequest) {
     const sent = { ...headers, ...this.traceContext(headers['X-Request-Id']), Via: `1.1 ${this.name}` };
-    const response = await exchange(this.agent, url, { method, headers: sent, body, signal });
+    const response = await exchange(call.holdMs === undefined ? this.agent : this.heldAgent, url, {
+      method,
+      headers: sent,
+      body,
+      signal,
+    });
     return {
       status: response.status,
       headers: { get: (name: string) => valueOf(response.headers[name.toLowerCase()]) },
@@ -96,8 +108,8 @@ export class UpstreamConnection {
   }
 
   /** Waits for pending requests. */
-  close(): Promise<void> {
-    return this.agent.close();
+  async close(): Promise<void> {
+    await Promise.all([this.agent.close(), this.heldAgent.close()]);
   }
 }
 

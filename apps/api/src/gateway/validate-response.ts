@@ -25,6 +25,11 @@ const NOTHING_REQUIRED = ['Corridor'];
 
 /** Records that only our document defines: a deployment that sends one follows that document. */
 const ONLY_OURS = [
+  'Event',
+  'EventActor',
+  'EventChanges',
+  'EventResource',
+  'EventStatus',
   'Movement',
   'Quote',
   'QuoteEdges',

@@ -44,4 +44,14 @@ export class SharedReadiness {
 /** Whether the process received a signal to stop. It is then not ready, and completes the requests it has. */
 export class Draining {
   begun = false;
+  private readonly listeners: (() => void)[] = [];
+
+  onBegin(listener: () => void): void {
+    this.listeners.push(listener);
+  }
+
+  begin(): void {
+    this.begun = true;
+    for (const listener of this.listeners) listener();
+  }
 }

@@ -3,7 +3,7 @@ import { Refusal } from '@banking/domain';
 import type { RequestContext } from './request-context.js';
 import { isBodyPending } from './unread-body.js';
 
-/** The time limits of a handler, checked every `checkEveryMs`. */
+/** The time limits of a handler, checked every `checkEveryMs`. A route with `holdMs` has that much more time. */
 export interface HandlerLimits {
   /** When the signal of a request that may change something is aborted: work that still waits is withdrawn by its own handler. */
   readonly withdrawAfterMs: number;
@@ -24,13 +24,15 @@ const READS: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
  */
 export function boundHandlers(server: FastifyInstance, limits: HandlerLimits): void {
   const open = new Set<FastifyReply>();
+  const held = new Set<FastifyReply>();
   const withdrawable = new Map<FastifyReply, AbortController>();
   const close = (reply: FastifyReply) => {
     open.delete(reply);
+    held.delete(reply);
     withdrawable.delete(reply);
   };
   server.addHook('onRequest', (request: FastifyRequest & RequestContext, reply, done) => {
-    open.add(reply);
+    (request.routeOptions.config.holdMs === undefined ? open : held).add(reply);
     if (!READS.includes(request.method)) {
       const controller = new AbortController();
       withdrawable.set(reply, controller);
@@ -43,17 +45,19 @@ export function boundHandlers(server: FastifyInstance, limits: HandlerLimits): v
     done();
   });
   const check = setInterval(() => {
-    // Both are in order of arrival, so the first entry below the limit ends the loop.
+    // All are in order of arrival, so the first entry below the limit ends the loop.
     for (const [reply, controller] of withdrawable) {
       if (reply.elapsedTime < limits.withdrawAfterMs) break;
       withdrawable.delete(reply);
       controller.abort(new Refusal('unavailable', WITHDRAWN, { retryAfterSeconds: 1 }));
     }
-    for (const reply of open) {
-      if (reply.elapsedTime < limits.respondAfterMs) break;
-      close(reply);
-      // A response that has begun is not touched: a second one would end the process. A caller who disconnects leaves such a response.
-      if (!reply.raw.headersSent) reply.send(refusalOf(reply.request));
+    for (const replies of [open, held]) {
+      for (const reply of replies) {
+        if (reply.elapsedTime < limits.respondAfterMs + (reply.request.routeOptions.config.holdMs ?? 0)) break;
+        close(reply);
+        // A response that has begun is not touched: a second one would end the process. A caller who disconnects leaves such a response.
+        if (!reply.raw.headersSent) reply.send(refusalOf(reply.request));
+      }
     }
   }, limits.checkEveryMs ?? 1_000);
   check.unref();

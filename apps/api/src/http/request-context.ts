@@ -11,6 +11,8 @@ export interface RequestContext {
   headerLines?: HeaderLines;
   /** Set when the caller's access has been checked. */
   caller?: Scope;
+  /** Checks again that the caller may call the operation, for a request that was held. @throws Refusal */
+  confirmAccess?: () => Promise<void>;
   /** Aborted shortly before a response is sent without the handler. Missing for a read. See `boundHandlers`. */
   deadline?: AbortSignal;
   /** The idempotency key of a creation, set when the header was read. */

@@ -17,6 +17,7 @@ import { respondToPreflight } from './cross-origin.js';
 import { bodyOf } from './error-response.js';
 import { boundHandlers } from './handler-deadline.js';
 import { readJsonBodies } from './json-body.js';
+import { keepHeldConnections } from './held-routes.js';
 import { jsonBytes } from './json-bytes.js';
 import { HANDLER_TIMEOUT_MS, LIMITS, WITHDRAW_AFTER_MS } from './limits.js';
 import { setPublicPath } from './public-url.js';
@@ -110,6 +111,7 @@ export function prepareServer(
   const age = new ConnectionAge();
   const continuation = new Continuation(server.server as Server);
   boundHandlers(server, { withdrawAfterMs: WITHDRAW_AFTER_MS, respondAfterMs: HANDLER_TIMEOUT_MS });
+  keepHeldConnections(server, isDraining);
   server.addHook('onRequest', (request, reply, done) => {
     reply.headers(SECURITY_HEADERS).header('x-request-id', request.id);
     if (age.isOver(request) || isDraining() || isBodyIgnored(request)) reply.header('connection', 'close');

@@ -3,6 +3,7 @@ import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ValidateBy, ValidateIf } from 'class-validator';
 import {
+  EVENT_WAIT_MAX_S,
   FORBIDDEN_CHARACTERS,
   isDay,
   isFreeText,
@@ -41,18 +42,22 @@ interface ParameterRule {
   /** Reads the text. @returns undefined if it is invalid */
   readonly read: (text: string) => unknown;
   readonly isRequired?: boolean | undefined;
+  /** Whether it may be repeated. Its value is a list, also of one. */
+  readonly isList?: boolean;
 }
 
-/** A parameter of the query. A repeated or empty parameter is invalid. */
+/** A parameter of the query. An empty parameter is invalid, and so is a repeated one that is no list. */
 function Parameter(rule: ParameterRule): PropertyDecorator {
-  const { provenance, schema, reason, must, read, isRequired = false } = rule;
+  const { provenance, schema, reason, must, read, isRequired = false, isList = false } = rule;
   const mark = provenance === 'stated' ? {} : { 'x-provenance': provenance };
   const unread = Symbol('unread');
   return applyDecorators(
     ApiProperty({ ...schema, ...mark, required: isRequired } as ApiPropertyOptions),
     Transform(({ value }: { value: unknown }) => {
       if (value === undefined) return undefined;
-      return typeof value === 'string' ? (read(value) ?? unread) : unread;
+      if (!isList) return typeof value === 'string' ? (read(value) ?? unread) : unread;
+      const values = [value].flat().map((text) => (typeof text === 'string' ? read(text) : undefined));
+      return values.includes(undefined) ? unread : values;
     }),
     ...(isRequired ? [] : [ValidateIf((_, value) => value !== undefined)]),
     ValidateBy(
@@ -109,6 +114,36 @@ export const ChoiceParameter = (
     must: `one of ${choices.join(', ')}`,
     read: (text) => (choices.includes(text) ? text : undefined),
     isRequired,
+  });
+
+/** One or more of the choices: `name=first&name=second`. */
+export const ChoicesParameter = (
+  provenance: Provenance,
+  choices: readonly string[],
+  description: string,
+): PropertyDecorator =>
+  Parameter({
+    provenance,
+    schema: { type: 'string', isArray: true, enum: [...choices], description },
+    reason: 'parameter_invalid',
+    must: `one of ${choices.join(', ')}`,
+    read: (text) => (choices.includes(text) ? text : undefined),
+    isList: true,
+  });
+
+export const WaitParameter = (): PropertyDecorator =>
+  Parameter({
+    provenance: 'ours',
+    schema: {
+      type: 'integer',
+      minimum: 0,
+      maximum: EVENT_WAIT_MAX_S,
+      default: 0,
+      description: 'How many seconds the request is held if there is no event yet.',
+    },
+    reason: 'parameter_invalid',
+    must: `a whole number from 0 to ${EVENT_WAIT_MAX_S}`,
+    read: (text) => (/^(0|[1-9][0-9]?)$/.test(text) && Number(text) <= EVENT_WAIT_MAX_S ? Number(text) : undefined),
   });
 
 export const BooleanParameter = (provenance: Provenance, description: string): PropertyDecorator =>

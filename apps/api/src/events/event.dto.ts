@@ -1,0 +1,113 @@
+import { EVENT_RESOURCE_TYPES, EVENT_TYPES, type Event, type EventChanges } from '@banking/domain';
+import { EdgeField, Field, IdField, Ours, TimeField } from '../http/field.decorator.js';
+
+const listed = (values: readonly string[]) => values.map((value) => `\`${value}\``).join(', ');
+
+class EventResourceDto {
+  @Field('ours', {
+    type: 'string',
+    description: `The type of the resource. New ones may be added. Known values: ${listed(EVENT_RESOURCE_TYPES)}.`,
+    example: 'order',
+  })
+  readonly type!: Event['resource']['type'];
+
+  @Ours()
+  @IdField('The resource. The id of a payout is that of its transaction.', 1)
+  readonly id!: number;
+}
+
+class EventStatusDto {
+  @Field('ours', {
+    type: 'string',
+    nullable: true,
+    description: 'The status before the change. `null` for a new resource.',
+    example: 'active',
+  })
+  readonly before!: string | null;
+
+  @Field('ours', { type: 'string', description: 'The status after the change.', example: 'completed' })
+  readonly after!: string;
+}
+
+class EventChangesDto implements EventChanges {
+  @Ours()
+  @EdgeField(() => EventStatusDto, 'The status, if it changed.', false)
+  readonly status?: EventStatusDto;
+
+  @Ours()
+  @IdField('The account that the resource belongs to.', 1, false)
+  readonly accountId?: NonNullable<EventChanges['accountId']>;
+
+  @Ours()
+  @IdField('The recipient of the resource.', 1, false)
+  readonly recipientId?: NonNullable<EventChanges['recipientId']>;
+
+  @Ours()
+  @IdField('The quote of an order.', 1, false)
+  readonly quoteId?: NonNullable<EventChanges['quoteId']>;
+
+  @Ours()
+  @IdField('The order of an execution.', 1, false)
+  readonly orderId?: NonNullable<EventChanges['orderId']>;
+
+  @Ours()
+  @IdField('The execution.', 1, false)
+  readonly executionId?: NonNullable<EventChanges['executionId']>;
+
+  @Ours()
+  @IdField('The transaction of the resource. Of a transaction: the other one of a return.', 1, false)
+  readonly transactionId?: NonNullable<EventChanges['transactionId']>;
+}
+
+class EventActorDto {
+  @Field('ours', {
+    type: 'string',
+    description:
+      'Who made the change: `user`, `service` (another service), `operator`, `network` (the network of payouts) or `system`. ' +
+      'New values may be added.',
+    example: 'user',
+  })
+  readonly type!: Event['actor']['type'];
+
+  @Ours()
+  @IdField('The user.', 1, false)
+  readonly id?: NonNullable<Event['actor']['id']>;
+}
+
+export class EventDto implements Event {
+  @Ours()
+  @IdField('The event. Later events of the workspace have greater ids.', 640)
+  readonly id!: Event['id'];
+
+  @Field('ours', {
+    type: 'string',
+    description: `What happened. New types may be added; ignore those you do not know. Known values: ${listed(EVENT_TYPES.map(({ type }) => type))}.`,
+    example: 'order.completed',
+  })
+  readonly type!: Event['type'];
+
+  @Ours()
+  @TimeField('The time of the change.', true)
+  readonly createdAt!: Event['createdAt'];
+
+  @Field('ours', {
+    type: 'integer',
+    format: 'int32',
+    minimum: 1,
+    description: '1 for the first event of the resource, then without a gap.',
+    example: 2,
+  })
+  readonly sequence!: number;
+
+  @Ours()
+  @EdgeField(() => EventResourceDto, 'The resource that changed. Read it for its contents.')
+  readonly resource!: EventResourceDto;
+
+  @Ours()
+  @EdgeField(() => EventChangesDto, 'The status before and after, and ids of what belongs to the resource.')
+  readonly changes!: EventChangesDto;
+
+  @Ours()
+  @EdgeField(() => EventActorDto, 'Who made the change.')
+  readonly actor!: EventActorDto;
+}

@@ -1,0 +1,109 @@
+import {
+  type EventResourceType,
+  type Order,
+  type OrderId,
+  type PlainNumber,
+  type AccountId,
+  Refusal,
+} from '@banking/domain';
+import { isTransient, pause, type ReadEventPage } from './follow-events.js';
+import { pauseMs } from './retry-policy.js';
+import type { CallOptions } from './transport.js';
+
+/** The account and the id of an order. An order as the service returned it has both. */
+export type NamedOrder =
+  | Pick<Order, 'id' | 'edges'>
+  | { readonly accountId: AccountId | PlainNumber; readonly orderId: OrderId | PlainNumber };
+
+/** When a wait for an order ends. */
+export interface OrderWaitOptions {
+  /** `settled`: no run of the order is left, and the transaction of every run is completed or failed. */
+  readonly until?: 'settled';
+  /** How long to wait at most, in milliseconds. Default: without limit. */
+  readonly timeoutMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** How the wait reads the service. */
+export interface OrderReads {
+  readonly getOrder: (accountId: number, orderId: number, options: CallOptions) => Promise<Order>;
+  readonly listEvents: ReadEventPage;
+}
+
+const WAIT_S = 20;
+/** Between two reads of the order at a service without events. */
+const POLL_EVERY_MS = 2_000;
+
+/**
+ * Waits until an order is settled, and returns it. It follows the events of the order or of its pending execution. A deployment without
+ * events is polled.
+ *
+ * @throws the reason of the signal; a DOMException `TimeoutError` after `timeoutMs`; every failure that a retry cannot change
+ */
+export async function waitForOrder(
+  { getOrder, listEvents }: OrderReads,
+  order: NamedOrder,
+  { timeoutMs, signal: ofCaller }: OrderWaitOptions = {},
+): Promise<Order> {
+  const { accountId, orderId } = nameOf(order);
+  const controller = new AbortController();
+  const { signal } = controller;
+  const leave = () => controller.abort(ofCaller?.reason);
+  const timer =
+    timeoutMs === undefined
+      ? undefined
+      : setTimeout(
+          () => controller.abort(new DOMException('The order is not settled yet.', 'TimeoutError')),
+          timeoutMs,
+        );
+  ofCaller?.addEventListener('abort', leave);
+  if (ofCaller?.aborted) leave();
+  // The position behind the events of each followed resource. It is read before the order, so that no change falls between the two.
+  const positions = new Map<string, string>();
+  try {
+    for (let failures = 0; ;) {
+      signal.throwIfAborted();
+      try {
+        const current = await getOrder(accountId, orderId, { signal });
+        if (isSettled(current)) return current;
+        const [resourceType, resourceId] = followed(current, orderId);
+        const name = `${resourceType} ${resourceId}`;
+        const cursor = positions.get(name);
+        const wait = cursor === undefined ? 0 : WAIT_S;
+        const { next } = await listEvents({ resourceType, resourceId, cursor, wait }, { signal });
+        positions.set(name, next);
+        failures = 0;
+      } catch (error) {
+        signal.throwIfAborted();
+        if (isWithoutEvents(error)) await pause(POLL_EVERY_MS, signal);
+        else if (isTransient(error)) await pause(pauseMs((failures += 1), error, Math.random()), signal);
+        else throw error;
+      }
+    }
+  } finally {
+    clearTimeout(timer);
+    ofCaller?.removeEventListener('abort', leave);
+  }
+}
+
+function nameOf(order: NamedOrder): { readonly accountId: number; readonly orderId: number } {
+  if ('orderId' in order) return order;
+  const accountId = order.edges.account?.id;
+  if (accountId === undefined || order.id === undefined) throw new Refusal('id_malformed');
+  return { accountId, orderId: order.id };
+}
+
+const executionsOf = ({ edges }: Order) => edges.executions ?? [];
+
+const isOpen = (status: string | undefined) => status === 'pending' || status === 'scheduled';
+
+const isSettled = (order: Order) =>
+  order.status !== 'active' && executionsOf(order).every(({ status }) => !isOpen(status));
+
+/** The pending execution that the order waits for, or the order itself. */
+function followed(order: Order, orderId: number): readonly [EventResourceType, number] {
+  const pending = executionsOf(order).find(({ status }) => status === 'pending');
+  return pending?.id === undefined ? ['order', orderId] : ['execution', pending.id];
+}
+
+const isWithoutEvents = (error: unknown) => error instanceof Refusal && error.reason === 'route_not_found';
