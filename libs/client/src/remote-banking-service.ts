@@ -5,14 +5,9 @@ import {
   type OpenAccountInput,
   type App,
   type AppId,
-  BankingService,
   type ClockChange,
   type Corridor,
   type CorridorQuery,
-  type Event,
-  type EventId,
-  type EventPage,
-  type EventQuery,
   type FundAccountInput,
   type AddInternalRecipientInput,
   type AddInternationalRecipientInput,
@@ -47,16 +42,18 @@ import {
 import { HttpTransport, type HttpTransportOptions } from './http-transport.js';
 import { digits, search, segment } from './call-arguments.js';
 import { Calls, withoutWorkspace, inWorkspace, type CreationResult } from './calls.js';
+import { RemoteRecordService } from './remote-record-service.js';
 import type { CallOptions, CreationOptions } from './transport.js';
 
 /** The operations of the port over HTTP, each with options for one call. See `BankingClient` for deadlines, retries and errors. */
-export class RemoteBankingService extends BankingService {
+export class RemoteBankingService extends RemoteRecordService {
   readonly #calls: Calls;
 
   /** @throws TypeError for an invalid base URL, token, timeout or number of retries. */
   constructor(options: HttpTransportOptions) {
-    super();
-    this.#calls = new Calls(new HttpTransport(options));
+    const calls = new Calls(new HttpTransport(options));
+    super(calls);
+    this.#calls = calls;
   }
 
   async listApps(scope: Scope = {}, options?: CallOptions): Promise<readonly App[]> {
@@ -102,13 +99,8 @@ export class RemoteBankingService extends BankingService {
     { recipientId }: { readonly recipientId: RecipientId },
     options?: CallOptions,
   ): Promise<Recipient> {
-    return this.#calls.get(
-      'getRecipient',
-      inWorkspace(scope),
-      `recipients/${digits(recipientId)}`,
-      options,
-      recipientId,
-    );
+    const path = `recipients/${digits(recipientId)}`;
+    return this.#calls.get('getRecipient', inWorkspace(scope), path, options, recipientId);
   }
 
   async addInternationalRecipient(
@@ -257,15 +249,6 @@ export class RemoteBankingService extends BankingService {
 
   async moveClock(scope: Scope, change: ClockChange, options?: CallOptions): Promise<SandboxClock> {
     return this.#calls.change('moveClock', scope, 'POST', 'sandbox/clock', { body: change }, options);
-  }
-
-  async listEvents(scope: Scope, query: EventQuery = {}, options?: CallOptions): Promise<EventPage> {
-    const holdMs = (query.wait ?? 0) * 1_000;
-    return this.#calls.followedPage<Event>('listEvents', inWorkspace(scope), `events${search(query)}`, holdMs, options);
-  }
-
-  async getEvent(scope: Scope, { eventId }: { readonly eventId: EventId }, options?: CallOptions): Promise<Event> {
-    return this.#calls.get('getEvent', inWorkspace(scope), `events/${digits(eventId)}`, options, eventId);
   }
 }
 

@@ -1,6 +1,5 @@
-import type { AccountId, AppId, EventId, QuoteId, RecipientId, TransferId } from './ids.js';
+import type { AccountId, AppId, QuoteId, RecipientId, TransferId } from './ids.js';
 import type { AccountChange, OpenAccountInput, StatementQuery } from './account-input.js';
-import type { EventPage, EventQuery } from './event-query.js';
 import type { Page, PageQuery } from './lists.js';
 import type { CreateQuoteInput } from './quote-input.js';
 import type {
@@ -13,11 +12,11 @@ import type {
 import type { Created, RequestOptions } from './idempotency.js';
 import type { OrderName, OrderPage, OrderPageQuery, OrderQuery, PlaceOrderInput } from './order-input.js';
 import type { ClockChange, FundAccountInput, AddTransactionEventInput } from './sandbox-input.js';
+import { RecordService } from './record-service.js';
 import type { Scope } from './scope.js';
 import type { Account } from './resources/account.js';
 import type { App } from './resources/app.js';
 import type { Corridor } from './resources/corridor.js';
-import type { Event } from './resources/event.js';
 import type { Order } from './resources/order.js';
 import type { Product } from './resources/product.js';
 import type { Quote } from './resources/quote.js';
@@ -40,7 +39,7 @@ import type { TransferQuery } from './transfer-query.js';
  * method that writes may refuse with `outcome_unknown`: it may have been executed. Any error that is not a Refusal is
  * unexpected.
  */
-export abstract class BankingService {
+export abstract class BankingService extends RecordService {
   /** GET /apps: all apps of the actor. */
   abstract listApps(scope: Scope): Promise<readonly App[]>;
 
@@ -257,17 +256,4 @@ export abstract class BankingService {
    * @throws Refusal `order_not_found`, `order_not_paused`.
    */
   abstract resumeOrder(scope: Scope, name: OrderName): Promise<Order>;
-
-  /**
-   * GET /events: the events of the workspace, oldest first. A reader who follows `next` misses none. With `wait`, a call that finds
-   * none waits for one. An abort of `scope.signal` ends the wait early.
-   *
-   * @throws Refusal `parameter_invalid` for an unknown type, for a `resourceId` without `resourceType`, and for another `wait`.
-   * @throws Refusal `id_malformed`, `limit_invalid`, `cursor_invalid`, `timestamp_invalid`.
-   * @throws Refusal `route_not_found` from an upstream without events.
-   */
-  abstract listEvents(scope: Scope, query?: EventQuery): Promise<EventPage>;
-
-  /** GET /events/{eventId}. @throws Refusal `event_not_found`; `route_not_found` as `listEvents` */
-  abstract getEvent(scope: Scope, query: { readonly eventId: EventId }): Promise<Event>;
 }

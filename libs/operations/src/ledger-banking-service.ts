@@ -1,51 +1,5 @@
-import {
-  BankingService,
-  type Order,
-  type OrderName,
-  type OrderPage,
-  type OrderPageQuery,
-  type OrderQuery,
-  type PlaceOrderInput,
-  type Account,
-  type AccountChange,
-  type AccountId,
-  type OpenAccountInput,
-  type App,
-  type AppId,
-  type ClockChange,
-  type Corridor,
-  type CorridorQuery,
-  type Created,
-  type Event,
-  type EventId,
-  type EventPage,
-  type EventQuery,
-  type FundAccountInput,
-  type RequestOptions,
-  type AddInternalRecipientInput,
-  type AddInternationalRecipientInput,
-  type Page,
-  type PageQuery,
-  type Product,
-  type Quote,
-  type QuoteId,
-  type CreateQuoteInput,
-  type Recipient,
-  type RecipientChange,
-  type RecipientId,
-  type RecipientQuery,
-  type RecipientSchema,
-  type SandboxClock,
-  type Scope,
-  type StatementPage,
-  type StatementQuery,
-  type Transaction,
-  type AddTransactionEventInput,
-  type Transfer,
-  type TransferId,
-  type TransferQuery,
-  type User,
-} from '@banking/domain';
+import type * as port from '@banking/domain';
+import { BankingService, type Scope } from '@banking/domain';
 import { openBooks, type Books } from '@banking/ledger';
 import type { Database } from '@banking/postgres';
 import { addInternalRecipient } from './recipients/add-internal-recipient.js';
@@ -121,55 +75,55 @@ export class LedgerBankingService extends BankingService {
     this.eventWaits = new EventWaits(database);
   }
 
-  listApps(scope: Scope): Promise<readonly App[]> {
+  listApps(scope: Scope): Promise<readonly port.App[]> {
     return listApps(this.database, required(scope.actor));
   }
 
-  listAppUsers(scope: Scope, { appId }: { appId: AppId }): Promise<readonly User[]> {
+  listAppUsers(scope: Scope, { appId }: { appId: port.AppId }): Promise<readonly port.User[]> {
     return listAppUsers(this.database, required(scope.actor), appId);
   }
 
-  listProducts(): Promise<readonly Product[]> {
+  listProducts(): Promise<readonly port.Product[]> {
     return listProducts(this.reading.reference);
   }
 
-  listCorridors(_scope: Scope, { country }: { country: string }): Promise<readonly Corridor[]> {
+  listCorridors(_scope: Scope, { country }: { country: string }): Promise<readonly port.Corridor[]> {
     return listCorridors(this.reading, country);
   }
 
-  listRecipientSchemas(_scope: Scope, query: CorridorQuery): Promise<readonly RecipientSchema[]> {
+  listRecipientSchemas(_scope: Scope, query: port.CorridorQuery): Promise<readonly port.RecipientSchema[]> {
     return listRecipientSchemas(this.database, query);
   }
 
-  listRecipients(scope: Scope, query: RecipientQuery = {}): Promise<Page<Recipient>> {
+  listRecipients(scope: Scope, query: port.RecipientQuery = {}): Promise<port.Page<port.Recipient>> {
     return listRecipients(this.reading, required(scope.workspaceId), query);
   }
 
-  getRecipient(scope: Scope, { recipientId }: { recipientId: RecipientId }): Promise<Recipient> {
+  getRecipient(scope: Scope, { recipientId }: { recipientId: port.RecipientId }): Promise<port.Recipient> {
     return getRecipient(this.reading, required(scope.workspaceId), recipientId);
   }
 
   addInternationalRecipient(
     scope: Scope,
-    input: AddInternationalRecipientInput,
-    options: RequestOptions = {},
-  ): Promise<Created<Recipient>> {
+    input: port.AddInternationalRecipientInput,
+    options: port.RequestOptions = {},
+  ): Promise<port.Created<port.Recipient>> {
     return addInternationalRecipient(this.reading, acting(scope), input, options);
   }
 
   addInternalRecipient(
     scope: Scope,
-    input: AddInternalRecipientInput,
-    options: RequestOptions = {},
-  ): Promise<Created<Recipient>> {
+    input: port.AddInternalRecipientInput,
+    options: port.RequestOptions = {},
+  ): Promise<port.Created<port.Recipient>> {
     return addInternalRecipient(this.reading, acting(scope), input, options, this.accountCodes?.currencyElsewhere);
   }
 
-  changeRecipient(scope: Scope, change: RecipientChange): Promise<Recipient> {
+  changeRecipient(scope: Scope, change: port.RecipientChange): Promise<port.Recipient> {
     return changeRecipient(this.reading, acting(scope), change);
   }
 
-  deleteRecipient(scope: Scope, { recipientId }: { recipientId: RecipientId }): Promise<void> {
+  deleteRecipient(scope: Scope, { recipientId }: { recipientId: port.RecipientId }): Promise<void> {
     return deleteRecipient(this.database, acting(scope), recipientId);
   }
 
@@ -177,86 +131,102 @@ export class LedgerBankingService extends BankingService {
     return listPurposes();
   }
 
-  getTransfer(scope: Scope, { transferId }: { transferId: TransferId }): Promise<Transfer> {
+  getTransfer(scope: Scope, { transferId }: { transferId: port.TransferId }): Promise<port.Transfer> {
     return getTransfer(this.reading, required(scope.workspaceId), transferId);
   }
 
-  placeOrder(scope: Scope, input: PlaceOrderInput, options: RequestOptions = {}): Promise<Created<Order>> {
+  placeOrder(
+    scope: Scope,
+    input: port.PlaceOrderInput,
+    options: port.RequestOptions = {},
+  ): Promise<port.Created<port.Order>> {
     return placeOrder(this.orders, acting(scope), input, options);
   }
 
-  listOrders(scope: Scope, query: OrderQuery = {}): Promise<Page<Order>> {
+  listOrders(scope: Scope, query: port.OrderQuery = {}): Promise<port.Page<port.Order>> {
     return listOrders(this.reading, required(scope.workspaceId), query);
   }
 
-  getOrderPage(scope: Scope, query: OrderPageQuery): Promise<OrderPage> {
+  getOrderPage(scope: Scope, query: port.OrderPageQuery): Promise<port.OrderPage> {
     return getOrderPage(this.reading, required(scope.workspaceId), query);
   }
 
-  cancelOrder(scope: Scope, name: OrderName): Promise<Order> {
+  cancelOrder(scope: Scope, name: port.OrderName): Promise<port.Order> {
     return cancelOrder(this.reading, acting(scope), name);
   }
 
-  resumeOrder(scope: Scope, name: OrderName): Promise<Order> {
+  resumeOrder(scope: Scope, name: port.OrderName): Promise<port.Order> {
     return resumeOrder(this.reading, acting(scope), name);
   }
 
-  listAccounts(scope: Scope, query: PageQuery = {}): Promise<Page<Account>> {
+  listAccounts(scope: Scope, query: port.PageQuery = {}): Promise<port.Page<port.Account>> {
     return listAccounts(this.reading, required(scope.workspaceId), query);
   }
 
-  getAccount(scope: Scope, { accountId }: { accountId: AccountId }): Promise<Account> {
+  getAccount(scope: Scope, { accountId }: { accountId: port.AccountId }): Promise<port.Account> {
     return getAccount(this.reading, required(scope.workspaceId), accountId);
   }
 
-  openAccount(scope: Scope, input: OpenAccountInput, options: RequestOptions = {}): Promise<Created<Account>> {
+  openAccount(
+    scope: Scope,
+    input: port.OpenAccountInput,
+    options: port.RequestOptions = {},
+  ): Promise<port.Created<port.Account>> {
     return openAccount(this.reading, acting(scope), input, options, this.accountCodes?.newCode ?? newAccountCode);
   }
 
-  changeAccount(scope: Scope, change: AccountChange): Promise<Account> {
+  changeAccount(scope: Scope, change: port.AccountChange): Promise<port.Account> {
     return changeAccount(this.reading, acting(scope), change);
   }
 
-  getStatement(scope: Scope, query: StatementQuery): Promise<StatementPage> {
+  getStatement(scope: Scope, query: port.StatementQuery): Promise<port.StatementPage> {
     return getStatement(this.reading, required(scope.workspaceId), query);
   }
 
-  createQuote(scope: Scope, input: CreateQuoteInput, options: RequestOptions = {}): Promise<Created<Quote>> {
+  createQuote(
+    scope: Scope,
+    input: port.CreateQuoteInput,
+    options: port.RequestOptions = {},
+  ): Promise<port.Created<port.Quote>> {
     const { rates = NO_RATES, validS = 300, openMax } = this.quoteTerms;
     return createQuote(this.reading, acting(scope), input, options, { rates, validS, openMax });
   }
 
-  getQuote(scope: Scope, { quoteId }: { quoteId: QuoteId }): Promise<Quote> {
+  getQuote(scope: Scope, { quoteId }: { quoteId: port.QuoteId }): Promise<port.Quote> {
     return getQuote(this.reading, required(scope.workspaceId), quoteId);
   }
 
-  listTransfers(scope: Scope, query: TransferQuery = {}): Promise<Page<Transfer>> {
+  listTransfers(scope: Scope, query: port.TransferQuery = {}): Promise<port.Page<port.Transfer>> {
     return listTransfers(this.reading, required(scope.workspaceId), query);
   }
 
-  async fundAccount(scope: Scope, input: FundAccountInput, options: RequestOptions = {}): Promise<Created<Transfer>> {
+  async fundAccount(
+    scope: Scope,
+    input: port.FundAccountInput,
+    options: port.RequestOptions = {},
+  ): Promise<port.Created<port.Transfer>> {
     await requireSandbox(this.database);
     return fundAccount(this.books, this.reading, acting(scope), input, options);
   }
 
   async addTransactionEvent(
     scope: Scope,
-    input: AddTransactionEventInput,
-    options: RequestOptions = {},
-  ): Promise<Created<Transaction>> {
+    input: port.AddTransactionEventInput,
+    options: port.RequestOptions = {},
+  ): Promise<port.Created<port.Transaction>> {
     await requireSandbox(this.database);
     return addTransactionEvent(this.books, this.reading, acting(scope), input, options);
   }
 
-  listEvents(scope: Scope, query: EventQuery = {}): Promise<EventPage> {
+  listEvents(scope: Scope, query: port.EventQuery = {}): Promise<port.EventPage> {
     return listEvents(this.reading, this.eventWaits, required(scope.workspaceId), query, scope.signal);
   }
 
-  getEvent(scope: Scope, { eventId }: { eventId: EventId }): Promise<Event> {
+  getEvent(scope: Scope, { eventId }: { eventId: port.EventId }): Promise<port.Event> {
     return getEvent(this.reading, required(scope.workspaceId), eventId);
   }
 
-  async moveClock(scope: Scope, change: ClockChange): Promise<SandboxClock> {
+  async moveClock(scope: Scope, change: port.ClockChange): Promise<port.SandboxClock> {
     await requireSandbox(this.database);
     return moveClock(this.database, acting(scope), change);
   }

@@ -40,14 +40,13 @@ const CHANGES = {
     ),
   ),
   'libs/operations/src/ledger-banking-service.ts': adds(
-    imported('@banking/domain', ({ pascal }) => [`type ${pascal}`, `type ${pascal}Id`]),
     afterLast(
       IMPORT,
       ({ pascal, kebab, manyKebab }) => `import { get${pascal} } from './${manyKebab}/get-${kebab}.js';`,
     ),
     inClass(
       (names) => `
-  get${names.pascal}(${parameters(names)}): Promise<${names.pascal}> {
+  get${names.pascal}(${parameters(names, 'port.')}): Promise<port.${names.pascal}> {
     return get${names.pascal}(this.reading, required(scope.workspaceId), ${names.camel}Id);
   }
 `,
@@ -101,7 +100,8 @@ const CHANGES = {
   ),
 };
 
-const parameters = ({ pascal, camel }) => `scope: Scope, { ${camel}Id }: { readonly ${camel}Id: ${pascal}Id }`;
+const parameters = ({ pascal, camel }, from = '') =>
+  `scope: Scope, { ${camel}Id }: { readonly ${camel}Id: ${from}${pascal}Id }`;
 
 /** @param steps each takes the text, the spellings and the path, and returns the new text */
 function adds(...steps) {

@@ -1,0 +1,20 @@
+import type { EventPage, EventQuery } from './event-query.js';
+import type { EventId } from './ids.js';
+import type { Event } from './resources/event.js';
+import type { Scope } from './scope.js';
+
+/** The part of the port that tells what happened. */
+export abstract class RecordService {
+  /**
+   * GET /events: the events of the workspace, oldest first. A reader who follows `next` misses none. With `wait`, a call that finds
+   * none waits for one. An abort of `scope.signal` ends the wait early.
+   *
+   * @throws Refusal `parameter_invalid` for an unknown type, for a `resourceId` without `resourceType`, and for another `wait`.
+   * @throws Refusal `id_malformed`, `limit_invalid`, `cursor_invalid`, `timestamp_invalid`.
+   * @throws Refusal `route_not_found` from an upstream without events.
+   */
+  abstract listEvents(scope: Scope, query?: EventQuery): Promise<EventPage>;
+
+  /** GET /events/{eventId}. @throws Refusal `event_not_found`; `route_not_found` as `listEvents` */
+  abstract getEvent(scope: Scope, query: { readonly eventId: EventId }): Promise<Event>;
+}
