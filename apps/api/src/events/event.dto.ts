@@ -19,11 +19,11 @@ class EventResourceDto {
 class EventStatusDto {
   @Field('ours', {
     type: 'string',
-    nullable: true,
-    description: 'The status before the change. `null` for a new resource.',
+    description: 'The status before the change. Missing for a new resource.',
     example: 'active',
+    required: false,
   })
-  readonly before!: string | null;
+  readonly before?: string;
 
   @Field('ours', { type: 'string', description: 'The status after the change.', example: 'completed' })
   readonly after!: string;

@@ -22,8 +22,8 @@ export type EventActorType = 'user' | 'service' | 'operator' | 'network' | 'syst
 
 /** The ids of what belongs to the resource, and its status before and after. It has no amounts, names, account codes or texts. */
 export interface EventChanges {
-  /** `before` is null for a new resource. */
-  readonly status?: { readonly before: string | null; readonly after: string };
+  /** `before` is missing for a new resource. */
+  readonly status?: { readonly before?: string; readonly after: string };
   readonly accountId?: AccountId;
   readonly recipientId?: RecipientId;
   readonly quoteId?: QuoteId;
