@@ -10,6 +10,7 @@ const ROWS = [
   [],
   [{ status: 'submitted', payouts: 5, seconds: 90 }],
   [{ finding_count: 4 }],
+  [{ rows: 7, seconds: 1.5 }],
 ];
 
 let pipeline: jest.Mock;
@@ -34,7 +35,7 @@ function collect(
 }
 
 describe('the metrics that are read from the database', () => {
-  const VALUES = /^banking_(work_due|work_oldest|work_parked|payouts_|verification_findings)/;
+  const VALUES = /^banking_(work_due|work_oldest|work_parked|payouts_|verification_findings|events_)/;
   const valuesOf = (scraped: Readonly<Record<string, number>>) =>
     Object.fromEntries(Object.entries(scraped).filter(([series]) => VALUES.test(series)));
 
@@ -62,6 +63,8 @@ describe('the metrics that are read from the database', () => {
       'banking_payouts_oldest_seconds{status="parked"}': 0,
       banking_payouts_stopped: 1,
       banking_verification_findings: 4,
+      banking_events_unrecorded: 7,
+      banking_events_oldest_unrecorded_seconds: 1.5,
     });
     expect(valuesOf(second)).toEqual(valuesOf(first));
     expect(pipeline).toHaveBeenCalledTimes(1);
@@ -87,7 +90,7 @@ describe('the metrics that are read from the database', () => {
       expect(await scrape()).toMatchObject({ banking_database_values_up: 0 });
       now.mockReturnValue(5_001);
       expect(await scrape()).toMatchObject({ banking_database_values_up: 1, banking_payouts_stopped: 1 });
-      pipeline.mockResolvedValue([[], [], [], [], []]);
+      pipeline.mockResolvedValue([[], [], [], [], [], []]);
       now.mockReturnValue(10_003);
       expect(await scrape()).toMatchObject({ banking_payouts_stopped: 0, 'banking_work_parked{kind="execution"}': 0 });
       pipeline.mockRejectedValue(new Refusal('unavailable'));
@@ -116,7 +119,7 @@ describe('the metrics that are read from several databases', () => {
         ? [[SLOT, { ...SLOT, cell: 'c', is_active: false, is_lost: true, behind: null, retained: null }]]
         : ROWS,
     );
-    const inB = jest.fn(async () => [[{ kind: 'payout', due: 8, seconds: 2 }], [], [], [], []]);
+    const inB = jest.fn(async () => [[{ kind: 'payout', due: 8, seconds: 2 }], [], [], [], [], []]);
     let cells = [
       { cell: 'home', database: { pipeline: atHome } as never },
       { cell: 'b', database: { pipeline: inB } as never },

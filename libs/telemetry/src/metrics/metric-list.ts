@@ -1,4 +1,5 @@
 import { CELL_METRICS } from './cell-metric-list.js';
+import { EVENT_METRICS } from './event-metric-list.js';
 import { counter, gauge, histogram, ofRuntime, type Metric } from './metric.js';
 
 const REQUEST_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15];
@@ -156,6 +157,8 @@ export const METRICS = {
     WORK_S,
     'Time of a call of the payment network. The outcome is ok, failed or timeout.',
   ),
+
+  ...EVENT_METRICS,
 
   banking_verification_runs_total: counter(
     'Verification',

@@ -2,7 +2,16 @@
 export type Where = 'api' | 'books' | 'work' | 'gateway' | 'all';
 
 export type Group =
-  'HTTP' | 'Orders' | 'Database' | 'Due work' | 'Verification' | 'Cells' | 'Exchange rates' | 'Gateway' | 'Process';
+  | 'HTTP'
+  | 'Orders'
+  | 'Database'
+  | 'Due work'
+  | 'Events'
+  | 'Verification'
+  | 'Cells'
+  | 'Exchange rates'
+  | 'Gateway'
+  | 'Process';
 
 /** One metric. Its unit is the end of its name, as Prometheus recommends. */
 export interface Metric {
