@@ -1,4 +1,4 @@
-import { Controller, Get, Module } from '@nestjs/common';
+import { Controller, Get, Module, Req } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
@@ -7,7 +7,7 @@ import { Directory, Refusal, type DirectoryUser, type RoleName, type Subject } f
 import { Operation } from '../access/operation.decorator.js';
 import { RefusalFilter } from '../http/refusal.filter.js';
 import { AccessCheck } from './access-check.js';
-import { CalledBy, type Caller } from './caller.js';
+import { CalledBy, type CalledRequest, type Caller, confirmAccess } from './caller.js';
 import { RoleLookup } from './role-lookup.js';
 import { RateLimit } from './rate-limit.js';
 import { CredentialError } from './token-verifier.js';
@@ -52,6 +52,14 @@ class Routes {
     return [];
   }
 
+  @Get('held')
+  @Operation('listEvents', { ...text, isHeld: true })
+  async held(@Req() request: CalledRequest) {
+    directory.grants = grantsMeanwhile ?? directory.grants;
+    await confirmAccess(request);
+    return { held: 'confirmed' };
+  }
+
   @Get('transfer')
   @Operation('getTransfer', text)
   transfer(@CalledBy() caller: Caller) {
@@ -69,6 +77,8 @@ class Grants extends Directory {
 }
 
 const directory = new Grants();
+/** The grants that replace the others while a request is held. */
+let grantsMeanwhile: DirectoryUser['grants'] | undefined;
 const verifier = {
   async subjectOf(token: string): Promise<Subject> {
     if (token === 'away') throw new Refusal('unavailable');
@@ -178,6 +188,15 @@ describe('AccessCheck', () => {
 
     expect(await get('/opening', named)).toMatchObject({ status: 403, body: { reason: 'role_insufficient' } });
     expect(await get('/transfer', named)).toMatchObject({ status: 200, body: { role: 'member' } });
+  });
+
+  it('checks a held request again in the directory, and not in the cache', async () => {
+    directory.grants = granted('member');
+    const named = { ...ada, 'workspace-id': '7' };
+    expect(await get('/held', named)).toMatchObject({ status: 200, body: { held: 'confirmed' } });
+    grantsMeanwhile = [];
+    expect(await get('/held', named)).toMatchObject({ status: 403, body: { reason: 'workspace_forbidden' } });
+    grantsMeanwhile = undefined;
   });
 
   it.each([

@@ -31,6 +31,11 @@ export function boundHandlers(server: FastifyInstance, limits: HandlerLimits): v
     held.delete(reply);
     withdrawable.delete(reply);
   };
+  const respond = (reply: FastifyReply) => {
+    close(reply);
+    // A response that has begun is not touched: a second one would end the process. A caller who disconnects leaves such a response.
+    if (!reply.raw.headersSent) reply.send(refusalOf(reply.request));
+  };
   server.addHook('onRequest', (request: FastifyRequest & RequestContext, reply, done) => {
     (request.routeOptions.config.holdMs === undefined ? open : held).add(reply);
     if (!READS.includes(request.method)) {
@@ -45,19 +50,19 @@ export function boundHandlers(server: FastifyInstance, limits: HandlerLimits): v
     done();
   });
   const check = setInterval(() => {
-    // All are in order of arrival, so the first entry below the limit ends the loop.
+    // The first two are in order of arrival, so the first entry below the limit ends the loop.
     for (const [reply, controller] of withdrawable) {
       if (reply.elapsedTime < limits.withdrawAfterMs) break;
       withdrawable.delete(reply);
       controller.abort(new Refusal('unavailable', WITHDRAWN, { retryAfterSeconds: 1 }));
     }
-    for (const replies of [open, held]) {
-      for (const reply of replies) {
-        if (reply.elapsedTime < limits.respondAfterMs + (reply.request.routeOptions.config.holdMs ?? 0)) break;
-        close(reply);
-        // A response that has begun is not touched: a second one would end the process. A caller who disconnects leaves such a response.
-        if (!reply.raw.headersSent) reply.send(refusalOf(reply.request));
-      }
+    for (const reply of open) {
+      if (reply.elapsedTime < limits.respondAfterMs) break;
+      respond(reply);
+    }
+    for (const reply of held) {
+      const { holdMs = 0 } = reply.request.routeOptions.config;
+      if (reply.elapsedTime >= limits.respondAfterMs + holdMs) respond(reply);
     }
   }, limits.checkEveryMs ?? 1_000);
   check.unref();

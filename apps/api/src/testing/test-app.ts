@@ -20,6 +20,7 @@ export async function openTestApp(
   resource: Type | DynamicModule,
   banking: object,
   config: Partial<ApiConfig> = {},
+  confirmAccess: () => Promise<void> = async () => undefined,
 ): Promise<TestApp> {
   const globals = [
     { provide: BankingService, useValue: banking },
@@ -39,6 +40,7 @@ export async function openTestApp(
   setPublicPath(server, 'https://bank.example/payments');
   server.addHook('onRequest', async (request: FastifyRequest & CalledRequest) => {
     request.caller = ADA;
+    request.confirmAccess = confirmAccess;
   });
   const app = testing.createNestApplication<NestFastifyApplication>(adapter, { logger: false });
   await app.init();
