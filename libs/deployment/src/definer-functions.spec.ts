@@ -3,31 +3,21 @@ import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
 
 const PINNED = 'search_path=banking, pg_temp';
 const NESTED_LOOPS = ['enable_seqscan=off', 'enable_sort=off', 'enable_hashjoin=off', 'enable_mergejoin=off'];
+const BY_INDEX = ['enable_seqscan=off', 'enable_bitmapscan=off', ...NESTED_LOOPS.slice(1)];
 
 /** Functions that run with the rights of the owner: their settings, and the roles that may call them or make triggers of them. */
 const DEFINER_FUNCTIONS = [
   { name: 'analyze_next_table', settings: [PINNED, 'lock_timeout=50ms'], executableBy: [APP_ROLE] },
   { name: 'bind_subject', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'change_reference_version', settings: [PINNED], executableBy: [] },
-  {
-    name: 'delete_old_events',
-    settings: [
-      PINNED,
-      'enable_seqscan=off',
-      'enable_bitmapscan=off',
-      'enable_sort=off',
-      'enable_hashjoin=off',
-      'enable_mergejoin=off',
-    ],
-    executableBy: [APP_ROLE],
-  },
+  { name: 'delete_old_events', settings: [PINNED, ...BY_INDEX], executableBy: [APP_ROLE] },
   { name: 'lock_role', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'move_balances', settings: [PINNED, ...NESTED_LOOPS], executableBy: [] },
   { name: 'note_account', settings: [PINNED], executableBy: [] },
   { name: 'note_insertions', settings: [PINNED], executableBy: [] },
   { name: 'note_unverified', settings: [PINNED], executableBy: [] },
   { name: 'note_updates', settings: [PINNED, 'enable_nestloop=off', 'enable_mergejoin=off'], executableBy: [] },
-  { name: 'record_changes', settings: [PINNED], executableBy: [APP_ROLE] },
+  { name: 'record_changes', settings: [PINNED, ...BY_INDEX], executableBy: [APP_ROLE] },
   { name: 'trail_account', settings: [PINNED], executableBy: [] },
   { name: 'trail_directory', settings: [PINNED], executableBy: [] },
   { name: 'trail_order', settings: [PINNED], executableBy: [] },

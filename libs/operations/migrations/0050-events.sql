@@ -37,7 +37,20 @@ create table change_outbox (
   id bigint primary key default nextval('change_outbox_id_seq'),
   xact xid8 not null default pg_current_xact_id(),
   -- For each event: workspace, type, id of the resource, changes, and the user if it is not that of the database transaction.
-  changes jsonb not null check (jsonb_typeof(changes) = 'array'),
+  changes jsonb check (jsonb_typeof(changes) = 'array'),
+  -- New rows of the tables that a posting writes, as arrays of their columns: a batch of orders writes hundreds of them, and the recorder
+  -- makes the events. The ids belong to: transfer: account, transaction, recipient; transaction: the one that it returns;
+  -- order: account, recipient, quote; execution: order, transaction.
+  resource_type text check (resource_type in ('transfer', 'transaction', 'order', 'execution')),
+  workspace_ids bigint[],
+  resource_ids bigint[],
+  statuses text[],
+  first_ids bigint[],
+  second_ids bigint[],
+  third_ids bigint[],
+  user_ids bigint[],
+  check (num_nonnulls(changes, resource_type) = 1),
+  check (num_nulls(resource_type, workspace_ids, resource_ids) in (0, 3)),
   user_id bigint default nullif(current_setting('app.user', true), '')::bigint,
   -- Null for a user, and for a worker.
   actor_type text default coalesce(nullif(current_setting('app.actor_type', true), ''),
@@ -58,39 +71,26 @@ begin
     raise exception 'note_insertions runs after an INSERT only' using errcode = 'BK013';
   end if;
   if tg_relid = 'banking.transfer'::regclass then
-    insert into change_outbox (changes)
-    select jsonb_agg(jsonb_build_array(workspace_id, 'transfer.booked', id, jsonb_build_object(
-             'accountId', account_id, 'transactionId', transaction_id, 'recipientId', recipient_id)))
+    insert into change_outbox (resource_type, workspace_ids, resource_ids, first_ids, second_ids, third_ids)
+    select 'transfer', array_agg(workspace_id), array_agg(id), array_agg(account_id), array_agg(transaction_id), array_agg(recipient_id)
     from fresh where account_version is not null having count(*) > 0;
   elsif tg_relid = 'banking.transaction'::regclass then
-    insert into change_outbox (changes)
-    select jsonb_agg(change)
-    from (select jsonb_build_array(workspace_id, case status when 'pending' then 'transaction.created' else 'transaction.' || status end, id,
-                   jsonb_build_object('status', jsonb_build_object('before', null, 'after', status), 'transactionId', return_of)) as change
-          from fresh
-          union all
-          select jsonb_build_array(workspace_id, 'transaction.returned', return_of, jsonb_build_object('transactionId', id))
-          from fresh where return_of is not null) c
-    having count(*) > 0;
+    insert into change_outbox (resource_type, workspace_ids, resource_ids, statuses, first_ids)
+    select 'transaction', array_agg(workspace_id), array_agg(id), array_agg(status), array_agg(return_of)
+    from fresh having count(*) > 0;
   elsif tg_relid = 'banking.customer_order'::regclass then
-    -- An order that is paid at once is placed and completed in one step.
-    insert into change_outbox (changes)
-    select jsonb_agg(jsonb_build_array(f.workspace_id, 'order.' || s.step, f.id, jsonb_build_object(
-             'status', jsonb_build_object('before', s.before, 'after', s.after),
-             'accountId', f.account_id, 'recipientId', f.recipient_id, 'quoteId', f.quote_id), f.placed_by))
-    from fresh f cross join lateral (
-      select 'placed' as step, null as before, 'active' as after union all select f.status, 'active', f.status where f.status <> 'active') s
-    having count(*) > 0;
+    insert into change_outbox (resource_type, workspace_ids, resource_ids, statuses, first_ids, second_ids, third_ids, user_ids)
+    select 'order', array_agg(workspace_id), array_agg(id), array_agg(status),
+           array_agg(account_id), array_agg(recipient_id), array_agg(quote_id), array_agg(placed_by)
+    from fresh having count(*) > 0;
   elsif tg_relid = 'banking.execution'::regclass then
     -- The recorder finds the user of an order that is paid at once. The placer of a later one may change before that. The order is looked
     -- up as a range of one value in the order of the key: without statistics, the plan of an equality may read all orders.
-    insert into change_outbox (changes)
-    select jsonb_agg(jsonb_build_array(workspace_id, case status when 'pending' then 'execution.started' else 'execution.' || status end, id,
-             jsonb_build_object('status', jsonb_build_object('before', null, 'after', status),
-               'orderId', order_id, 'transactionId', transaction_id),
-             case when status = 'scheduled' and sequence = 1 then (
-               select o.placed_by from customer_order o
-               where o.workspace_id = fresh.workspace_id and o.id >= fresh.order_id and o.id <= fresh.order_id order by o.id limit 1) end))
+    insert into change_outbox (resource_type, workspace_ids, resource_ids, statuses, first_ids, second_ids, user_ids)
+    select 'execution', array_agg(workspace_id), array_agg(id), array_agg(status), array_agg(order_id), array_agg(transaction_id),
+           array_agg(case when status = 'scheduled' and sequence = 1 then (
+             select o.placed_by from customer_order o
+             where o.workspace_id = fresh.workspace_id and o.id >= fresh.order_id and o.id <= fresh.order_id order by o.id limit 1) end)
     from fresh having count(*) > 0;
   elsif tg_relid = 'banking.account'::regclass then
     insert into change_outbox (changes)
@@ -179,8 +179,10 @@ end $$;
 
 -- Moves at most so many events of the outbox into `event`, in the order of the changes of each resource, and the rest of the statement
 -- that made the last one. Returns how many; null if another session is recording.
+-- The plan stays with the connection while the tables grow, so it is one of nested loops over indexes.
 create function record_changes(events_max integer) returns integer
-  language plpgsql security definer set search_path = banking, pg_temp as $$
+  language plpgsql security definer set search_path = banking, pg_temp
+  set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   scope text := coalesce(current_setting('app.workspaces', true), '');
   taken bigint[];
@@ -192,28 +194,62 @@ begin
   end if;
   select array_agg(t.id) into taken
   from (select o.id, sum(o.length) over (order by o.id) - o.length as before
-        from (select c.id, jsonb_array_length(c.changes) as length from change_outbox c order by c.id limit events_max) o) t
+        from (select c.id, coalesce(cardinality(c.workspace_ids), jsonb_array_length(c.changes)) as length
+              from change_outbox c order by c.id limit events_max) o) t
   where t.before < events_max;
   if taken is null then
     return 0;
   end if;
   perform set_config('app.workspaces', (
-    select array_agg(distinct (e.change ->> 0)::bigint)::text
-    from change_outbox o cross join lateral jsonb_array_elements(o.changes) e (change) where o.id = any(taken)), true);
+    select array_agg(distinct w.id)::text
+    from change_outbox o cross join lateral (
+      select unnest(o.workspace_ids)
+      union all select (e.change ->> 0)::bigint from jsonb_array_elements(o.changes) e (change)) w (id)
+    where o.id = any(taken)), true);
 
   with noted as materialized (
-    select o.id as outbox_id, e.position, (e.change ->> 0)::bigint as workspace_id, e.change ->> 1 as type,
-           split_part(e.change ->> 1, '.', 1) as resource_type, (e.change ->> 2)::bigint as resource_id,
-           jsonb_strip_nulls((e.change -> 3) - 'status')
-             || case when (e.change -> 3) ? 'status' then jsonb_build_object('status', e.change -> 3 -> 'status') else '{}' end as changes,
-           coalesce((e.change ->> 4)::bigint, o.user_id) as user_id, o.actor_type, o.created_at
+    select o.id as outbox_id, e.position, (e.change ->> 0)::bigint as workspace_id, e.change ->> 1 as type, (e.change ->> 2)::bigint as resource_id,
+           (e.change -> 3) -> 'status' as status, (e.change -> 3) - 'status' as ids, (e.change ->> 4)::bigint as user_id
     from change_outbox o cross join lateral jsonb_array_elements(o.changes) with ordinality e (change, position)
+    where o.id = any(taken)
+    union all
+    select o.id, 2 * n.position + s.part, n.workspace_id, o.resource_type || '.' || s.step, coalesce(s.other, n.id),
+           case when s.after is not null then jsonb_build_object('before', s.before, 'after', s.after) end, s.ids, n.user_id
+    from change_outbox o
+    cross join lateral unnest(o.workspace_ids, o.resource_ids, o.statuses, o.first_ids, o.second_ids, o.third_ids, o.user_ids)
+      with ordinality n (workspace_id, id, status, first, second, third, user_id, position)
+    cross join lateral (
+      select 0 as part, 'booked' as step, null::bigint as other, null as before, null as after,
+             jsonb_build_object('accountId', n.first, 'transactionId', n.second, 'recipientId', n.third) as ids
+      where o.resource_type = 'transfer'
+      union all
+      select 0, case n.status when 'pending' then 'created' else n.status end, null, null, n.status, jsonb_build_object('transactionId', n.first)
+      where o.resource_type = 'transaction'
+      union all
+      select 1, 'returned', n.first, null, null, jsonb_build_object('transactionId', n.id)
+      where o.resource_type = 'transaction' and n.first is not null
+      union all
+      select 0, 'placed', null, null, 'active', jsonb_build_object('accountId', n.first, 'recipientId', n.second, 'quoteId', n.third)
+      where o.resource_type = 'order'
+      -- An order that is paid at once is placed and completed in one step.
+      union all
+      select 1, n.status, null, 'active', n.status, jsonb_build_object('accountId', n.first, 'recipientId', n.second, 'quoteId', n.third)
+      where o.resource_type = 'order' and n.status <> 'active'
+      union all
+      select 0, case n.status when 'pending' then 'started' else n.status end, null, null, n.status,
+             jsonb_build_object('orderId', n.first, 'transactionId', n.second)
+      where o.resource_type = 'execution') s
     where o.id = any(taken)),
+  made as (
+    select n.outbox_id, n.position, n.workspace_id, n.type, split_part(n.type, '.', 1) as resource_type, n.resource_id,
+           jsonb_strip_nulls(n.ids) || case when n.status is not null then jsonb_build_object('status', n.status) else '{}' end as changes,
+           coalesce(n.user_id, o.user_id) as user_id, o.actor_type, o.created_at
+    from noted n join change_outbox o on o.id = n.outbox_id),
   -- What an order that is paid at once has written belongs to its placer: one database transaction places orders of many users.
   attributed as (
     select n.*, coalesce(n.user_id, p.placed_by) as by_user,
            row_number() over (partition by n.workspace_id, n.resource_type, n.resource_id order by n.outbox_id, n.position) as step
-    from noted n
+    from made n
     left join lateral (
       select o.placed_by
       from (select coalesce((n.changes ->> 'orderId')::bigint, (

@@ -30,8 +30,9 @@ export async function untilRecorded(
 async function hasChanges(source: AdminSession, workspaceId: number): Promise<boolean> {
   const [row] = await source.query<{ exists: boolean }>(
     `select exists (
-       select from ${SCHEMA}.change_outbox o cross join lateral jsonb_array_elements(o.changes) e (change)
-       where (e.change ->> 0)::bigint = $1) as exists`,
+       select from ${SCHEMA}.change_outbox o
+       where $1 = any(o.workspace_ids)
+         or exists (select from jsonb_array_elements(o.changes) e (change) where (e.change ->> 0)::bigint = $1)) as exists`,
     [workspaceId],
   );
   return row?.exists === true;

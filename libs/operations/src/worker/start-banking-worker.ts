@@ -32,7 +32,7 @@ export interface WorkSettings {
   readonly onPayoutStop?: (stop: PayoutStop) => void;
   /** The name of the database, where there are several; for metrics. */
   readonly cell?: string | undefined;
-  /** How long events are listed. Default: `EVENTS_KEPT_DAYS`. */
+  /** How long events are listed. Default: 30 days. */
   readonly eventsKeptDays?: number | undefined;
 }
 
