@@ -1,5 +1,6 @@
 import { APP_ROLE, OWNER_ROLE, PROVISIONING_ROLE, SCHEMA, RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
 import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
+import { ATTACKS } from './testing/trigger-attacks.js';
 
 const PINNED = 'search_path=banking, pg_temp';
 const NESTED_LOOPS = ['enable_seqscan=off', 'enable_sort=off', 'enable_hashjoin=off', 'enable_mergejoin=off'];
@@ -123,63 +124,6 @@ describe('the functions of the schema', () => {
     expect(rows.find(({ name }) => name === 'added')?.executableBy).toEqual([]);
   });
 });
-
-const ATTACHED = 'execute function banking';
-
-/** The SQL by which a role could attach a trigger function to its own table. */
-const ATTACKS: Readonly<Record<string, (table: string) => readonly string[]>> = {
-  change_reference_version: (table) => [
-    `create table ${table} (id bigint)`,
-    `create trigger attack after insert on ${table} for each row ${ATTACHED}.change_reference_version()`,
-    `insert into ${table} values (1)`,
-  ],
-  move_balances: (table) => [
-    `create table ${table} (workspace_id bigint, id bigint, transaction_id bigint, account_id bigint, currency_id integer, direction text,
-                            amount bigint, type text, account_version bigint, balance_after bigint, created_at timestamptz)`,
-    `create trigger attack after insert on ${table} referencing new table as fresh for each statement ${ATTACHED}.move_balances()`,
-    `insert into ${table} values (1, 1, 1, 1, 978, 'credit', 999, 'funding', 1, 999, now()),
-      (1, 2, 1, 2, 978, 'debit', 999, 'funding', null, null, now())`,
-  ],
-  note_account: (table) => [
-    `create table ${table} (workspace_id bigint, id bigint, alias text, status text)`,
-    `create trigger attack after update on ${table} for each row ${ATTACHED}.note_account()`,
-    `insert into ${table} values (1, 1, 'a', 'enabled')`,
-    `update ${table} set alias = 'b'`,
-  ],
-  note_insertions: (table) => [
-    `create table ${table} (workspace_id bigint, id bigint)`,
-    `create trigger attack after insert on ${table} referencing new table as fresh for each statement ${ATTACHED}.note_insertions()`,
-    `insert into ${table} values (1, 1)`,
-  ],
-  note_unverified: (table) => [
-    `create table ${table} (workspace_id bigint, transaction_id bigint, id bigint)`,
-    `create trigger attack after insert on ${table} referencing new table as fresh for each statement ${ATTACHED}.note_unverified()`,
-    `insert into ${table} values (1, 1, 1)`,
-  ],
-  note_updates: (table) => [
-    `create table ${table} (workspace_id bigint, id bigint, status text)`,
-    `create trigger attack after update on ${table} referencing old table as former new table as fresh for each statement ${ATTACHED}.note_updates()`,
-    `insert into ${table} values (1, 1, 'active')`,
-    `update ${table} set status = 'failed'`,
-  ],
-  trail_account: (table) => [
-    `create table ${table} (workspace_id bigint, id bigint, alias text, status text)`,
-    `create trigger attack after update on ${table} for each row ${ATTACHED}.trail_account()`,
-    `insert into ${table} values (1, 1, 'a', 'enabled')`,
-    `update ${table} set alias = 'b'`,
-  ],
-  trail_directory: (table) => [
-    `create table ${table} (id bigint)`,
-    `create trigger attack after insert on ${table} for each row ${ATTACHED}.trail_directory()`,
-    `insert into ${table} values (1)`,
-  ],
-  trail_order: (table) => [
-    `create table ${table} (workspace_id bigint, id bigint, status text, pause_reason text, placed_by bigint)`,
-    `create trigger attack after update on ${table} for each row ${ATTACHED}.trail_order()`,
-    `insert into ${table} values (1, 1, 'active', null, 1)`,
-    `update ${table} set placed_by = 2`,
-  ],
-};
 
 describe.each([APP_ROLE, PROVISIONING_ROLE])('an attacker with the rights of %s', (role) => {
   const allow = async (right: string) => {

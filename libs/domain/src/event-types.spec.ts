@@ -1,5 +1,5 @@
 import { EVENT_TYPES, FINAL_EVENT_TYPES, isEventType } from './event-types.js';
-import { EVENT_RESOURCE_TYPES, type EventResourceType } from './resources/event.js';
+import { EVENT_RESOURCE_TYPES, type EventResourceType } from './event-resource-types.js';
 import { ACCOUNT_STEPS, EXECUTION_STEPS, ORDER_STEPS, type Steps, TRANSACTION_STEPS } from './states.js';
 
 /** The state tables of the resources that have events. */

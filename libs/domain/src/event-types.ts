@@ -1,4 +1,4 @@
-import type { EventResourceType } from './resources/event.js';
+import type { EventResourceType } from './event-resource-types.js';
 
 /** A type of event, and what it stands for. */
 interface EventTypeRow {

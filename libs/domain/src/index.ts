@@ -26,6 +26,7 @@ export * from './resources/user.js';
 // Values and inputs
 export * from './email.js';
 export * from './event-query.js';
+export * from './event-resource-types.js';
 export * from './event-types.js';
 export * from './free-text.js';
 export * from './ids.js';

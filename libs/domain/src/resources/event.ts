@@ -1,21 +1,8 @@
+import type { EventResourceType } from '../event-resource-types.js';
 import type { EventType } from '../event-types.js';
 import type { AccountId, EventId, ExecutionId, OrderId, QuoteId, RecipientId, TransactionId, UserId } from '../ids.js';
 import type { Open } from '../open.js';
 import type { Timestamp } from '../timestamp.js';
-
-/** The kinds of resources that have events. The id of a payout is that of its transaction. */
-export const EVENT_RESOURCE_TYPES = [
-  'order',
-  'execution',
-  'transaction',
-  'transfer',
-  'account',
-  'recipient',
-  'quote',
-  'payout',
-  'webhookEndpoint',
-] as const;
-export type EventResourceType = (typeof EVENT_RESOURCE_TYPES)[number];
 
 /** Who made a change: a user, another service, an operator, the network of payouts, or the service itself. */
 export type EventActorType = 'user' | 'service' | 'operator' | 'network' | 'system';
