@@ -3,7 +3,7 @@ import type { RecipientId, WorkspaceId } from '@banking/domain';
 import { openBooks, verifyBooks } from '@banking/ledger';
 import { recordEvent } from '@banking/payouts';
 import { APP_ROLE, Database, SCHEMA } from '@banking/postgres';
-import { LedgerBankingService } from '@banking/operations';
+import { LedgerBankingService, recordChanges } from '@banking/operations';
 import { makeDemoData } from './make-demo-data.js';
 import { findStep, readDemoIds } from './demo-steps.js';
 import { emptyDatabase, type TestDatabase } from '@banking/operations/testing';
@@ -168,6 +168,7 @@ describe('the demo data of an older version', () => {
   it('get the missing steps, and nothing else changes', async () => {
     await makeDemoData(world);
     await changeDemoData();
+    while ((await recordChanges(world.database)) > 0);
     const whole = await content();
     await removeGateway();
     const before = await everyRow();

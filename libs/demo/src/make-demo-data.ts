@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Books } from '@banking/ledger';
+import { recordChanges } from '@banking/operations';
 import { bind, sqlStatement, type Database } from '@banking/postgres';
 import { makeMoney } from './money.js';
 import { type DemoCells, oneDatabase } from './demo-cells.js';
@@ -60,5 +61,7 @@ export async function makeDemoData(target: DemoTarget): Promise<boolean> {
 async function makeAll(books: Books, provisioning: Database, cells: DemoCells): Promise<void> {
   if (await isComplete(books.database)) return;
   await makeMoney(books, await makePeople(books, provisioning, cells), cells);
+  // At once, so that the events of the demo data are there without a worker. The worker records those of other databases.
+  while ((await recordChanges(books.database)) > 0);
   await markComplete(books.database);
 }
