@@ -53,6 +53,24 @@ const MATRIX: readonly Case[] = [
   },
   { operation: 'getTransfer', path: transfer, expected: [400, 400, 400, 400, 401, 401] },
   {
+    operation: 'listEvents',
+    path: () => '/events?limit=1',
+    workspace: 'Northwind Trading',
+    expected: [200, 200, 403, 403, 401, 401],
+  },
+  {
+    operation: 'listEvents',
+    path: () => '/events?limit=1',
+    workspace: 'Southwind Imports',
+    expected: [403, 403, 403, 200, 401, 401],
+  },
+  {
+    operation: 'getEvent',
+    path: () => `/events/${Number.MAX_SAFE_INTEGER}`,
+    workspace: 'Northwind Trading',
+    expected: [404, 404, 403, 403, 401, 401],
+  },
+  {
     operation: 'listTransfers',
     path: () => '/transfers',
     workspace: 'Northwind Trading',

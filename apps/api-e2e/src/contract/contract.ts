@@ -4,6 +4,7 @@ import { accountsContract } from './accounts.js';
 import { appUsersContract } from './app-users.js';
 import { corridorsContract } from './corridors.js';
 import { errorsContract } from './errors.js';
+import { eventsContract } from './events.js';
 import { fundingsContract } from './fundings.js';
 import { healthContract } from './health.js';
 import { httpContract } from './http.js';
@@ -55,6 +56,7 @@ export function contract(name: string, provide: () => Service): void {
       sandboxEventsContract,
       sandboxClockContract,
       transactionLinksContract,
+      eventsContract,
       errorsContract,
       httpContract,
       healthContract,

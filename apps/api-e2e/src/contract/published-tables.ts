@@ -77,6 +77,16 @@ const SHAPES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'edges.recipient': 'Recipient?',
     'edges.targetCurrency': 'Currency',
   },
+  /** Ours. */
+  Event: {
+    id: 'id',
+    type: 'string',
+    createdAt: 'time',
+    sequence: 'integer',
+    resource: 'object',
+    changes: 'object',
+    actor: 'object',
+  },
   Order: {
     id: 'id',
     amount: 'amount',

@@ -8,6 +8,8 @@ const KINDS: Readonly<Record<string, string>> = {
   quoteID: 'quote',
   transferId: 'transfer',
   transactionId: 'transaction',
+  eventId: 'event',
+  resourceId: 'order',
   cursor: 'cursor',
 };
 
@@ -18,6 +20,7 @@ const RETURNED: readonly (readonly [RegExp, string])[] = [
   [/Quote$/, 'quote'],
   [/Order$|Orders$/, 'order'],
   [/Transfer$|Transfers$/, 'transfer'],
+  [/Event$|Events$/, 'event'],
 ];
 
 /** The ids that the responses of a sequence contained. */

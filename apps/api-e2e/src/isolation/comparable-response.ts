@@ -7,6 +7,11 @@ export const withoutRequestId = (text: string): string => text.replace(/"request
 
 /** A response as text, without the parts that differ between two equal responses. */
 export function comparable({ status, headers, text }: HttpResponse): string {
-  const lines = [...headers].filter(([name]) => !CHANGING.includes(name)).map((header) => header.join(': '));
+  const lines = [...headers]
+    .filter(([name]) => !CHANGING.includes(name))
+    .map(([name, value]) => `${name}: ${name === 'link' ? withoutRequest(value) : value}`);
   return [status, ...lines.sort(), withoutRequestId(text)].join('\n');
 }
+
+/** A link repeats the filters of its request, and its cursor is signed with them. */
+export const withoutRequest = (link: string): string => link.replace(/([?&](?:cursor|resourceId)=)[^&>]*/g, '$1');

@@ -52,6 +52,7 @@ export class Holdings {
       storedReference,
       order: paid.id,
       quote: 0,
+      event: 0,
     });
     return holdings.with('order').then((made) => made.with('quote'));
   }
@@ -60,6 +61,13 @@ export class Holdings {
   async with(kind: Kind): Promise<Holdings> {
     const id = await this.makeNew(kind);
     return new Holdings(this.view, this.caller, this.account, { ...this.ids, [kind]: id });
+  }
+
+  /** The same, with the first event of the workspace. It exists after the changes were recorded. */
+  async withEvent(): Promise<Holdings> {
+    const [event] = (await this.view.events.listPage({ limit: 1 })).items;
+    if (!event) throw new Error('the workspace has no event');
+    return new Holdings(this.view, this.caller, this.account, { ...this.ids, event: event.id });
   }
 
   private async makeNew(kind: Kind): Promise<number> {

@@ -4,7 +4,7 @@ import { type Case, describeCase, kindOf, type Plan } from './cases.js';
 import { KINDS, type Kind } from './classification.js';
 import type { Holdings } from './holdings.js';
 import { type IdentifierSource, ownIdentifiers, unknownIdentifiers, chosenIdentifiers } from './identifier-sources.js';
-import { comparable } from './comparable-response.js';
+import { comparable, withoutRequest } from './comparable-response.js';
 import type { Rows } from './stored-rows.js';
 import { sendWith } from './send-with.js';
 import type { World } from './world.js';
@@ -105,7 +105,8 @@ export class Matrix {
 
   /** The texts of the other workspace in a response. */
   private disclosed({ text, headers }: HttpResponse, sent: readonly string[]): string | undefined {
-    const received = `${text}\n${[...headers].map((header) => header.join(': ')).join('\n')}`;
+    const lines = [...headers].map(([name, value]) => `${name}: ${name === 'link' ? withoutRequest(value) : value}`);
+    const received = [text, ...lines].join('\n');
     const cleaned = sent.reduce((rest, value) => rest.replaceAll(value, ''), received);
     const found = this.world.canaries.filter((canary) => cleaned.toLowerCase().includes(canary.toLowerCase()));
     return found.length === 0 ? undefined : `discloses ${found.join(', ')}: ${received}`;

@@ -26,6 +26,8 @@ const VALUES: Readonly<Record<string, readonly Readonly<Record<string, string>>[
     { 'query from': '2000-01-01T00:00:00Z', 'query to': '2100-01-01T00:00:00Z' },
     { 'query from': '2000-01-01', 'query to': '2100-01-01' },
   ],
+  // A resource is named by its type and its id.
+  listEvents: [{ 'query resourceType': 'order' }],
   // A final status would be accepted once only.
   addTransactionEvent: [{ 'body status': 'ACSP', 'body reasonCode': 'G001' }],
 };

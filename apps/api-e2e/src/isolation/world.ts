@@ -25,6 +25,8 @@ export interface World {
 const ADD_RUN = `insert into execution (workspace_id, order_id, sequence, status, scheduled_at)
   values ($1, $2, 2, 'cancelled', '2099-02-28T09:00:00Z')`;
 
+const RECORD_CHANGES = sql('select record_changes(1000)');
+
 /** The colleague and the sharer act in the workspace of the neighbour. */
 const homeOf = (caller: keyof Callers) => (caller === 'owner' || caller === 'stranger' ? caller : 'neighbour');
 
@@ -51,6 +53,11 @@ export async function makeWorld(
   const publicCode = String(holdings.owner.ids.accountCode);
   await holdings.stranger.pay(publicCode);
   await holdings.neighbour.pay(publicCode);
+  for (const name of ['owner', 'stranger', 'neighbour'] as const) {
+    // No worker runs here. One call records the changes of all workspaces of a database.
+    await rows.send([callers[name].workspaceId], RECORD_CHANGES);
+    holdings[name] = await holdings[name].withEvent();
+  }
   const cursors = {
     owner: await readCursors(service, callers.owner, holdings.owner, routes),
     stranger: await readCursors(service, callers.stranger, holdings.stranger, routes),
