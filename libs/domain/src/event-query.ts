@@ -1,6 +1,7 @@
 import type { EventType } from './event-types.js';
 import type { Page, PageQuery } from './lists.js';
-import type { Event, EventResourceType } from './resources/event.js';
+import type { EventResourceType } from './event-resource-types.js';
+import type { Event } from './resources/event.js';
 
 /** The longest time that a request for events is held, in seconds. */
 export const EVENT_WAIT_MAX_S = 20;

@@ -13,6 +13,7 @@ export { EXECUTION } from './orders/order-statements.js';
 export { recordedFact } from './orders/order-record.js';
 export { runTime } from './orders/next-run.js';
 export { COUNT_UNRECORDED } from './events/count-unrecorded.js';
+export { recordChanges } from './events/record-changes.js';
 export { refreshStatistics } from './worker/refresh-statistics.js';
 export { startBankingWorker } from './worker/start-banking-worker.js';
 export { ContinuousVerification } from './worker/verify-continuously.js';

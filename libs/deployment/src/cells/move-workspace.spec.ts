@@ -113,9 +113,8 @@ describe('a workspace that is moved to another database and back', () => {
        select ${northwind}, 'many', n::text, sha256(n::text::bytea), '{}' from generate_series(1, 12000) n`,
     );
     const [archived] = await archiveWorkspace(world.command(northwind));
-    expect(archived!.rows).toBeGreaterThan(12_000);
 
-    expect(archived).toMatchObject({ cell: 'home' });
+    expect([archived?.cell, archived!.rows > 12_000]).toEqual(['home', true]);
     expect(rowCount(await world.rowsOf('home', northwind))).toBe(0);
     expect(rowCount(await world.rowsOf('home', quiet))).toBeGreaterThan(0);
     expect(await world.leftovers('home')).toEqual([]);
