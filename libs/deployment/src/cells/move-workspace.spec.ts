@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { makeDemoData } from '@banking/demo';
-import { type Order, type TransferAmount, type WorkspaceId } from '@banking/domain';
+import type { Order, TransferAmount, WorkspaceId } from '@banking/domain';
 import { openBooks, verifyBooks } from '@banking/ledger';
-import { Database, PROVISIONING_ROLE, RULE_VIOLATION, SCHEMA, isUnavailable } from '@banking/postgres';
+import { Database, isUnavailable, PROVISIONING_ROLE, RULE_VIOLATION, SCHEMA } from '@banking/postgres';
 import { reasonOf, sql } from '@banking/postgres/testing';
 import { addApp, addWorkspace, removeWorkspace } from '@banking/provisioning';
 import { type CellProcess, payerOf, startProcess } from '../testing/cell-world.js';
@@ -17,7 +17,6 @@ let world: MoveWorld;
 let process: CellProcess;
 /** One with the demo data, in home. */
 let northwind: WorkspaceId;
-/** Another one in home. */
 let quiet: WorkspaceId;
 
 beforeAll(async () => {
