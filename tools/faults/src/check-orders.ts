@@ -22,6 +22,7 @@ export type CheckName =
   | 'floor'
   | 'books'
   | 'append-only'
+  | 'events'
   | 'outcome'
   | 'processes'
   | 'deadlocks'

@@ -3,6 +3,7 @@ import { minorUnits } from '@banking/domain';
 import { checkIds } from './cells/check-ids.js';
 import { checkAppendOnly } from './check-append-only.js';
 import { checkMoney } from './check-books.js';
+import { checkEvents } from './check-events.js';
 import { checkOrders, checkOwnedBalances, checkPayouts, checkReads } from './check-orders.js';
 import { checkPages } from './check-pages.js';
 import { searchSecrets } from './check-secrets.js';
@@ -59,6 +60,7 @@ export async function compareWithLog(context: RunContext, { owned = [], feeOf, c
 export async function proveBooks({ cluster, tally, prefix, onProgress }: RunContext): Promise<void> {
   onProgress('running banking verify');
   for (const database of cluster.databases) tally.addViolations(await checkMoney(database));
+  for (const database of cluster.databases) tally.addViolations(await checkEvents(database));
   const { exitCode, output } = await cluster.verify();
   if (exitCode !== 0) tally.addViolations([{ check: 'books', detail: `banking verify: ${output.slice(-2_000)}` }]);
   for (const database of cluster.databases) tally.addViolations(await checkPages(database));

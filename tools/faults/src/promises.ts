@@ -117,8 +117,9 @@ export const SCENARIOS: readonly Scenario[] = [
 
 const ORDERS = ['acknowledged', 'refused', 'stray-orders', 'one-order-per-key', 'same-response', 'balances'] as const;
 const BOOKS = ['money', 'floor', 'books', 'append-only'] as const;
+const EVENTS = ['events'] as const;
 /** What must hold in every run under faults. */
-const ALL = [...ORDERS, ...BOOKS, 'reads', 'payouts', 'outcome', 'processes', 'secrets'] as const;
+const ALL = [...ORDERS, ...BOOKS, ...EVENTS, 'reads', 'payouts', 'outcome', 'processes', 'secrets'] as const;
 
 /** What must hold in every run that moves workspaces. */
 const CELLS = ['crossings', 'moves', 'old-cell', 'ids'] as const;
@@ -169,6 +170,13 @@ export const PROMISES: readonly ServicePromise[] = [
     'payouts',
     ...ORDERS,
   ]),
+  promise(
+    'P18',
+    'A reader who follows the events misses none',
+    'service-crashes',
+    { kills: 10, events: 20_000 },
+    EVENTS,
+  ),
   promise('P26', 'A stop loses no request', 'stops', { stops: 20, requests: 2_000 }, ['stops', ...ORDERS]),
   promise('P29', 'Slow clients do not delay others', 'slow-clients', { sockets: 500 }, ['starvation', 'response-time']),
   promise('P30', 'Jumps of the clock change no result', 'clock-jumps', { faults: 20, keys: 8, tokens: 50 }, [

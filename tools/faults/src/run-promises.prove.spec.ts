@@ -78,7 +78,7 @@ describe('run under faults', () => {
   );
 
   it(
-    'reports an order that is lost, an order that is there twice, and money from nowhere',
+    'reports an order that is lost, an order that is there twice, money from nowhere, and an event that is lost',
     async () => {
       const scenario = planted('same-key', async (database, [lost, doubled]) => {
         await database.query(
@@ -94,6 +94,8 @@ describe('run under faults', () => {
         );
         await database.query(`with moved as (select set_config('session_replication_role', 'replica', false))
           update account set balance = balance + 1 where id = 1 and (select count(*) from moved) = 1`);
+        await database.query(`with moved as (select set_config('session_replication_role', 'replica', false))
+          delete from event where id = (select min(id) from event where type = 'order.completed') and (select count(*) from moved) = 1`);
       });
       const promises = PROMISES.filter(({ id }) => id === 'P6').map((one) => ({ ...one, goals: { keys: 3 } }));
 
@@ -101,7 +103,7 @@ describe('run under faults', () => {
 
       expect(error).toBeUndefined();
       const checks = new Set(violations.map(({ check }) => check));
-      expect([...checks].sort()).toEqual(['acknowledged', 'books', 'money', 'one-order-per-key']);
+      expect([...checks].sort()).toEqual(['acknowledged', 'books', 'events', 'money', 'one-order-per-key']);
     },
     RUN_MS,
   );

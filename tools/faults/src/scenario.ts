@@ -31,7 +31,8 @@ export type Figure =
   | 'searched'
   | 'tokens'
   | 'sockets'
-  | 'ids';
+  | 'ids'
+  | 'events';
 
 export type Figures = Partial<Record<Figure, number>>;
 

@@ -112,6 +112,7 @@ const UNITS: Readonly<Record<Figure, string>> = {
   tokens: 'tokens',
   sockets: 'slow connections',
   ids: 'ids',
+  events: 'events',
 };
 
 function reachedText({ goals }: ServicePromise, { figures }: ScenarioResult): string {

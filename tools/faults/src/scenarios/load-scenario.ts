@@ -9,6 +9,7 @@ import { checkFinalState } from '../final-state.js';
 import type { Phase, RunContext, Scenario } from '../scenario.js';
 import { type FaultTimes, planFaults, type PlannedKind } from '../schedule.js';
 import { watchMoney } from '../check-books.js';
+import { EventReader } from '../check-events.js';
 import { checkDeadlocks, countDeadlocks } from '../check-deadlocks.js';
 import { plantCanaries } from '../plant-canaries.js';
 import { growthOf, type ResourceSample, sampleResources } from '../process-resources.js';
@@ -63,10 +64,12 @@ export function loadScenario({
       const startedAt = new Date();
       onProgress(`${CLIENTS} clients${faults.length === 0 ? '' : `, faults: ${faults.join(', ')}`}`);
       const deadlocks = await countDeadlocks(cluster);
+      const events = new EventReader(cluster.database);
       const plan = faults.length === 0 ? [] : planFaults(random.fork('faults'), faults, times);
       const [money, samples] = await Promise.all([
         watchMoney(cluster.database, signal, () => tally.count('snapshots')),
         isSoak ? watchResources(context) : [],
+        events.follow(signal, (count) => tally.count('events', count)),
         injectFaults(cluster, plan, log, signal, {
           onFault: (kind) => tally.countFault(kind),
           report: (violations) => tally.addViolations(violations),
@@ -91,7 +94,7 @@ export function loadScenario({
       }
       const feeOf = ({ recipientId, workspaceId }: SentOrder) =>
         recipientId === world.payoutRecipient(workspaceId) ? PAYOUT_FEE : minorUnits(0n);
-      await checkFinalState(context, { owned: world.owned, startedAt, feeOf });
+      await checkFinalState(context, { owned: world.owned, startedAt, feeOf, check: () => events.compare() });
     },
   };
 }
