@@ -349,17 +349,18 @@ create trigger append_only_truncate before truncate on event for each statement 
 create trigger append_only before update on change_outbox for each row execute function refuse_change();
 create trigger append_only_truncate before truncate on change_outbox for each statement execute function refuse_change();
 
--- In the order in which a posting locks the tables, so that the migration and a posting wait for each other and do not deadlock.
-create trigger note_insertions after insert on account
-  referencing new table as fresh for each statement execute function note_insertions();
-create trigger note_account after update of alias, status on account for each row
-  when (old.alias is distinct from new.alias or old.status is distinct from new.status) execute function note_account();
+-- In the order in which a posting writes the tables, so that the migration and a posting wait for each other and do not deadlock. A
+-- posting updates accounts after its transfers.
 create trigger note_insertions after insert on transaction
   referencing new table as fresh for each statement execute function note_insertions();
 create trigger note_updates after update on transaction
   referencing old table as former new table as fresh for each statement execute function note_updates();
 create trigger note_insertions after insert on transfer
   referencing new table as fresh for each statement execute function note_insertions();
+create trigger note_insertions after insert on account
+  referencing new table as fresh for each statement execute function note_insertions();
+create trigger note_account after update of alias, status on account for each row
+  when (old.alias is distinct from new.alias or old.status is distinct from new.status) execute function note_account();
 create trigger note_insertions after insert on customer_order
   referencing new table as fresh for each statement execute function note_insertions();
 create trigger note_updates after update on customer_order
