@@ -74,7 +74,7 @@ const withoutName = (call: Attempt): Attempt => {
 
 /** A query parameter with an enumeration. */
 const choiceOf = ({ operation }: Route): string =>
-  ['payoutMethod', 'saved', 'direction', 'status'].find((name) =>
+  ['payoutMethod', 'saved', 'direction', 'status', 'resourceType'].find((name) =>
     operation.parameters.some((parameter) => parameter.name === name),
   ) ?? '';
 
@@ -84,7 +84,8 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   header_repeated: withHeader('Accept', '*/*\r\nAccept: application/json'),
   not_authenticated: (call) => ({ ...call, needsToken: false }),
   not_acceptable: withHeader('Accept', 'text/html'),
-  id_malformed: inPathOrQuery('accountId', '1.5'),
+  id_malformed: (call, route) =>
+    inPathOrQuery(route.path === '/events' ? 'resourceId' : 'accountId', '1.5')(call, route),
   parameter_unknown: withParameter('colour', 'blue'),
   parameter_invalid: (call, route) => withParameter(choiceOf(route), 'sideways')(call, route),
   limit_invalid: (call, route) =>
@@ -142,6 +143,7 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   app_not_found: pathWith('999999'),
   transfer_not_found: pathWith('999999'),
   transaction_not_found: pathWith('999999'),
+  event_not_found: pathWith('999999'),
   clock_invalid: withField('now', '2020-01-01T00:00:00Z'),
   country_unknown: pathWith('ZZ'),
   corridor_not_found: withParameter('currencyCode', 'CHF'),

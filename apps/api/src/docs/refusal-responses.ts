@@ -1,4 +1,4 @@
-import { ORDER_STEPS, Refusal, type RefusalReason, REFUSALS } from '@banking/domain';
+import { EVENT_RESOURCE_TYPES, ORDER_STEPS, Refusal, type RefusalReason, REFUSALS } from '@banking/domain';
 import { bodyOf } from '../http/error-response.js';
 import { malformedId } from '../http/id.pipe.js';
 import { refusalOf, unknownMessage } from '../input/input.pipe.js';
@@ -40,7 +40,7 @@ function sentenceOf(reason: RefusalReason): string {
 function exampleOf(reason: RefusalReason, path: string): Refusal {
   switch (reason) {
     case 'id_malformed':
-      return malformedId(/\{(\w+Id)\}/.exec(path)?.[1] ?? 'accountId');
+      return malformedId(/\{(\w+Id)\}/.exec(path)?.[1] ?? (path === '/events' ? 'resourceId' : 'accountId'));
     case 'parameter_unknown':
       return refusalOf([{ path: 'colour', reason, message: unknownMessage('colour') }], reason);
     case 'parameter_invalid':
@@ -114,6 +114,7 @@ function parameterRefused(path: string): Refusal {
   if (path === '/recipients') return ofParameter(reason, 'saved', PARAMETER_RULES.boolean);
   if (path === '/orders') return ofParameter(reason, 'status', `one of ${Object.keys(ORDER_STEPS).join(', ')}`);
   if (path === '/transfers') return ofParameter(reason, 'direction', 'one of debit, credit');
+  if (path === '/events') return ofParameter(reason, 'resourceType', `one of ${EVENT_RESOURCE_TYPES.join(', ')}`);
   return ofParameter(reason, 'payoutMethod', 'one of LOCAL, SWIFT');
 }
 

@@ -1,5 +1,15 @@
-import { type App, type AppId, Refusal, type Scope, type User } from '@banking/domain';
-import { BankingClient, type BankingClientOptions } from '@banking/client';
+import {
+  type App,
+  type AppId,
+  type Event,
+  type EventId,
+  type EventPage,
+  type EventQuery,
+  Refusal,
+  type Scope,
+  type User,
+} from '@banking/domain';
+import { BankingClient, type BankingClientOptions, ServiceError } from '@banking/client';
 import type { AppUsers, UserLists } from './users/user-lists.js';
 import { visibleUsers } from './users/visible-users.js';
 
@@ -30,4 +40,26 @@ export class UpstreamBankingService extends BankingClient {
     if (visible.length === 0) throw new Refusal('app_not_found');
     return visible;
   }
+
+  /** @throws Refusal `route_not_found` if the upstream has no events */
+  override listEvents(scope: Scope, query?: EventQuery): Promise<EventPage> {
+    return ofOurInterface(super.listEvents(scope, query));
+  }
+
+  /** @throws Refusal `route_not_found` if the upstream has no events */
+  override getEvent(scope: Scope, query: { readonly eventId: EventId }): Promise<Event> {
+    return ofOurInterface(super.getEvent(scope, query));
+  }
+}
+
+/**
+ * The response to an operation that the published interface does not have. A deployment that has the operation sends a reason with a 404,
+ * so a 404 without one means that it has no such route.
+ */
+function ofOurInterface<T>(response: Promise<T>): Promise<T> {
+  return response.catch((error: unknown) => {
+    throw error instanceof ServiceError && error.status === 404
+      ? new Refusal('route_not_found', 'The upstream service does not have this operation.', { cause: error })
+      : error;
+  });
 }

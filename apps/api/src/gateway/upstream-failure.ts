@@ -48,9 +48,6 @@ const NOT_FOUND: Readonly<Partial<Record<string, RefusalReason>>> = {
   resumeOrder: 'order_not_found',
   getTransfer: 'transfer_not_found',
   addTransactionEvent: 'transaction_not_found',
-  // A deployment that has events sends reasons.
-  listEvents: 'route_not_found',
-  getEvent: 'route_not_found',
 } satisfies Partial<Record<OperationId, RefusalReason>>;
 
 /**
