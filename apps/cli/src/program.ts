@@ -13,6 +13,7 @@ import { addCellCommands } from './cells.js';
 import { addDemoCommand } from './demo.js';
 import { Interrupted } from './deployment.js';
 import { addDiscrepancyCommands } from './discrepancy.js';
+import { addEventCommands } from './events.js';
 import { addExportCommand } from './export.js';
 import { addFundCommand } from './fund.js';
 import { addGrantCommands } from './grants.js';
@@ -87,6 +88,7 @@ function banking(): Command {
   addWorkCommands(program);
   addDiscrepancyCommands(program);
   addOrderCommands(program);
+  addEventCommands(program);
   addPayoutsCommands(program);
   addExportCommand(program);
   addAnchorCommand(program);

@@ -38,12 +38,13 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['discrepancy', 'list'],
   ['discrepancy', 'resolve', '1', '--workspace', '1', '--return'],
   ['order', 'resume', '12', '--workspace', '1'],
+  ['events', 'tail', '--workspace', '1'],
   ['payouts', 'resume'],
   ['work', 'list'],
   ['work', 'retry', 'payout', '26', '--workspace', '1'],
   ['work', 'reconcile'],
 ];
-const GROUPS = ['app', 'user', 'workspace', 'cell', 'grant', 'discrepancy', 'order', 'payouts', 'work'];
+const GROUPS = ['app', 'user', 'workspace', 'cell', 'grant', 'discrepancy', 'order', 'events', 'payouts', 'work'];
 const PATHS = [
   [],
   ...GROUPS.map((group) => [group]),

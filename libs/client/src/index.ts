@@ -3,6 +3,8 @@ export * from './banking-client.js';
 export type { CreationResult } from './calls.js';
 export type { Credential, CredentialOption } from './credentials.js';
 export * from './errors.js';
+export type { EventMethods } from './event-methods.js';
+export type { FollowOptions } from './follow-events.js';
 export type { Attempt, AttemptEnd, Hooks, Retry } from './hooks.js';
 export type { Inspect, Success } from './read-response.js';
 export type { TraceContext, TraceContextSource } from './trace-context.js';
@@ -16,3 +18,4 @@ export type {
   Transport,
 } from './transport.js';
 export type { ListMethods, WorkspaceView } from './workspace-view.js';
+export type { NamedOrder, OrderWaitOptions } from './wait-for-order.js';

@@ -30,6 +30,9 @@ export { orderBatchChannel, orderChannel } from './orders/order-channels.js';
 export { verificationChannel, type VerificationMessage } from './worker/verification-channel.js';
 
 // For operators and the demo data
+export { composeEvent } from './events/compose-event.js';
+export { EventWaits } from './events/event-waits.js';
+export { positionNow, readEvents } from './events/read-events.js';
 export { newAccountCode } from './accounts/account-code.js';
 export { resume } from './orders/resume-order.js';
 export { digestOfConversion, digestOfOrder, digestOfRecipient } from './payments/hashed-details.js';

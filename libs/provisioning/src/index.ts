@@ -1,4 +1,5 @@
 export * from './apps.js';
+export * from './events.js';
 export * from './fundings.js';
 export * from './grants.js';
 export * from './moves.js';

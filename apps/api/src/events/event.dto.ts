@@ -65,7 +65,7 @@ class EventActorDto {
     description:
       'Who made the change: `user`, `service` (another service), `operator`, `network` (the network of payouts) or `system`. ' +
       'New values may be added.',
-    example: 'user',
+    example: 'system',
   })
   readonly type!: Event['actor']['type'];
 
@@ -76,7 +76,7 @@ class EventActorDto {
 
 export class EventDto implements Event {
   @Ours()
-  @IdField('The event. Later events of the workspace have greater ids.', 640)
+  @IdField('The event. Later events of the workspace have greater ids.', 48)
   readonly id!: Event['id'];
 
   @Field('ours', {

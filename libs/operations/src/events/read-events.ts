@@ -107,3 +107,13 @@ export async function positionAt(database: Database, workspaceId: WorkspaceId, i
   const [rows] = await database.readPipeline({ workspaces: [workspaceId] }, [bound]);
   return rows[0]?.position ?? 0n;
 }
+
+const LAST_EVENT = sqlStatement<{ id: bigint }>(
+  'last_event',
+  'select e.id from event e where e.workspace_id = $1 order by e.id desc limit 1',
+);
+
+/** The position behind all events that are recorded now. */
+export async function positionNow(database: Database, workspaceId: WorkspaceId): Promise<bigint> {
+  return (await database.read({ workspaces: [workspaceId] }, bind(LAST_EVENT, workspaceId)))?.id ?? 0n;
+}

@@ -1,0 +1,81 @@
+import { BankingClient, RemoteRefusal } from './index.js';
+import {
+  dies,
+  refuses,
+  responds,
+  type ScriptedService,
+  scriptedService,
+  type Step,
+} from './testing/scripted-service.js';
+
+let service: ScriptedService;
+beforeEach(async () => {
+  service = await scriptedService();
+});
+afterEach(() => service.close());
+
+const NAME = { accountId: 1, orderId: 2 };
+const orders = () => new BankingClient({ baseUrl: service.url, token: 'token', retries: 0 }).workspace(7).orders;
+const order = (status: string, ...executions: readonly string[]) => ({
+  id: 2,
+  status,
+  edges: { account: { id: 1 }, executions: executions.map((of, index) => ({ id: 30 + index, status: of })) },
+});
+const shows = (status: string, ...executions: readonly string[]) => responds(200, order(status, ...executions));
+const position = (next: string): Step => responds(200, [], { link: `</events?cursor=${next}>; rel="next"` });
+const calls = () => service.received.map(({ url }) => url);
+
+describe('orders.waitFor', () => {
+  it('returns an order that is settled without waiting', async () => {
+    service.script(shows('completed', 'completed', 'failed'));
+    expect(await orders().waitFor(order('active') as never)).toMatchObject({ status: 'completed' });
+    expect(calls()).toEqual(['/accounts/1/orders/2']);
+  });
+
+  it('follows the pending execution, and reads the order after each event', async () => {
+    service.script(
+      shows('completed', 'failed', 'pending'),
+      position('a'),
+      shows('completed', 'failed', 'pending'),
+      position('b'),
+      shows('completed', 'failed', 'completed'),
+    );
+    expect(await orders().waitFor(NAME, { until: 'settled' })).toMatchObject({ status: 'completed' });
+    const execution = '/events?resourceType=execution&resourceId=31';
+    const read = '/accounts/1/orders/2';
+    expect(calls()).toEqual([read, `${execution}&wait=0`, read, `${execution}&cursor=a&wait=20`, read]);
+  });
+
+  it('follows the order itself while no execution is pending', async () => {
+    service.script(shows('active', 'scheduled'), position('a'), shows('cancelled', 'cancelled'));
+    expect(await orders().waitFor(NAME)).toMatchObject({ status: 'cancelled' });
+    expect(calls()[1]).toBe('/events?resourceType=order&resourceId=2&wait=0');
+  });
+
+  it.each<[string, Step]>([
+    ['a lost connection', dies],
+    ['a 503', refuses(503, 'unavailable', { 'Retry-After': '0' })],
+    ['a service without events', refuses(404, 'route_not_found')],
+  ])('goes on after %s', async (_, step) => {
+    service.script(shows('completed', 'pending'), step, shows('completed', 'completed'));
+    expect(await orders().waitFor(NAME)).toMatchObject({ status: 'completed' });
+  });
+
+  it('ends with a failure that a retry cannot change', async () => {
+    service.script(refuses(404, 'order_not_found'));
+    await expect(orders().waitFor(NAME)).rejects.toThrow(RemoteRefusal);
+    await expect(orders().waitFor({ edges: {} } as never)).rejects.toMatchObject({ reason: 'id_malformed' });
+  });
+
+  it('ends after its time, and when its signal is aborted', async () => {
+    service.script(shows('completed', 'pending'), position('a'), shows('completed', 'pending'), () => undefined);
+    await expect(orders().waitFor(NAME, { timeoutMs: 200 })).rejects.toMatchObject({ name: 'TimeoutError' });
+
+    const controller = new AbortController();
+    service.script(shows('completed', 'pending'), position('a'), shows('completed', 'pending'), () =>
+      controller.abort(new Error('enough')),
+    );
+    await expect(orders().waitFor(NAME, { signal: controller.signal })).rejects.toThrow('enough');
+    await expect(orders().waitFor(NAME, { signal: controller.signal })).rejects.toThrow('enough');
+  });
+});
