@@ -128,7 +128,8 @@ function cellService(
     banking,
     // Only home can bind a subject; the others have copies.
     directory: new LedgerDirectory(database, { bindsByEmail: database === home && config.bindsByEmail }),
-    startWork: () => (work ??= startWork(deployment, banking, { sandbox, eventsKeptDays, log, cell, crossings: others, chores })),
+    startWork: () =>
+      (work ??= startWork(deployment, banking, { sandbox, eventsKeptDays, log, cell, crossings: others, chores })),
     work: () => work,
     stop: async () => work?.stop(),
   };

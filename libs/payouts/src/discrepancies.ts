@@ -118,29 +118,32 @@ export async function resolveDiscrepancy(books: Books, input: ResolveDiscrepancy
       : await preparePosting(books, [
           { entries: [await returnEntry(database, workspaceId, Number(position.latestId))] },
         ]);
-  return database.transaction({ workspaces: [workspaceId], actorType: 'operator' }, async (tx): Promise<ResolveOutcome> => {
-    const [[held], [now], [latest]] = await tx.pipeline([
-      lockTransactions(payout),
-      find,
-      findPositions(payout),
-    ] as const);
-    if (!held || !now || !latest) throw new Error(`transaction ${transactionId} has no remittance`);
-    if (!now.is_open) return 'already_resolved';
-    if (!posting) {
-      await tx.commit([resolve()]);
-      return { transactionId: undefined };
-    }
-    const isBack = resolution === 'reclaimed';
-    const isMoved = latest.latestId !== position.latestId;
-    if (held.status === 'pending' || isMoved || latest.isBack !== isBack || !fits(now.kind, resolution))
-      return 'not_applicable';
+  return database.transaction(
+    { workspaces: [workspaceId], actorType: 'operator' },
+    async (tx): Promise<ResolveOutcome> => {
+      const [[held], [now], [latest]] = await tx.pipeline([
+        lockTransactions(payout),
+        find,
+        findPositions(payout),
+      ] as const);
+      if (!held || !now || !latest) throw new Error(`transaction ${transactionId} has no remittance`);
+      if (!now.is_open) return 'already_resolved';
+      if (!posting) {
+        await tx.commit([resolve()]);
+        return { transactionId: undefined };
+      }
+      const isBack = resolution === 'reclaimed';
+      const isMoved = latest.latestId !== position.latestId;
+      if (held.status === 'pending' || isMoved || latest.isBack !== isBack || !fits(now.kind, resolution))
+        return 'not_applicable';
 
-    const { context } = await lockAndRead(tx, posting);
-    const posted = posting.proposals.flatMap((proposal) => requirePosted(decide(context, proposal)));
-    const postedId = posted[0]?.id;
-    await write(tx, posted, [resolve(postedId)]);
-    return { transactionId: postedId };
-  });
+      const { context } = await lockAndRead(tx, posting);
+      const posted = posting.proposals.flatMap((proposal) => requirePosted(decide(context, proposal)));
+      const postedId = posted[0]?.id;
+      await write(tx, posted, [resolve(postedId)]);
+      return { transactionId: postedId };
+    },
+  );
 }
 
 const fits = (kind: DiscrepancyKind, resolution: Resolution): boolean =>
