@@ -1,5 +1,5 @@
 import type { TransferAmount } from './amount.js';
-import type { AccountId, OrderId, QuoteId, RecipientId } from './ids.js';
+import type { AccountId, OrderId, QuoteId, RecipientId, UserId } from './ids.js';
 import type { PagedRecord, PageQuery } from './lists.js';
 import type { Order, OrderType, RepeatUnit } from './resources/order.js';
 import type { OrderStatus } from './states.js';
@@ -37,6 +37,8 @@ export interface OrderQuery extends PageQuery {
   readonly type?: OrderType | undefined;
   readonly accountId?: AccountId | undefined;
   readonly recipientId?: RecipientId | undefined;
+  /** The user for whom the order runs. */
+  readonly placedBy?: UserId | undefined;
   /** Matches at most one order. */
   readonly externalReference?: string | undefined;
   /** RFC 3339 with an offset, inclusive. */

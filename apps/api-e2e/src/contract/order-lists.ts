@@ -1,5 +1,5 @@
 import type { Order, OrderQuery } from '@banking/domain';
-import type { Service } from '../service.js';
+import { ADA, type Service } from '../service.js';
 import { idOf } from '../world.js';
 import { Payer } from './paying.js';
 import { scheduledOrderInputs } from './scheduled-order-inputs.js';
@@ -68,6 +68,22 @@ export function orderListsContract(provide: () => Service): void {
       });
     });
 
+    it('filters by the user who placed an order', async () => {
+      const of = await ada.account();
+      const order = (await ada.send(of.id, monthly())).body as Order;
+      const { placedBy } = order;
+      const accountId = of.id;
+      expect(placedBy).toBe(idOf(service.world, 'users', ADA));
+
+      expect(await walk({ accountId, placedBy })).toEqual([order.id]);
+      expect((await walk({ placedBy, type: 'recurring', limit: 2 })).includes(order.id)).toBe(true);
+      expect(await walk({ placedBy: 999_999_999 as never })).toEqual([]);
+      expect(((await cancel(order, of.id)).body as Order).cancelledBy).toBe(placedBy);
+      expect(await ada.view.orders.get(of.id, order.id)).toMatchObject({ placedBy, cancelledBy: placedBy });
+      const { items } = await ada.view.orders.listPage({ accountId, placedBy });
+      expect(items).toMatchObject([{ placedBy, cancelledBy: placedBy }]);
+    });
+
     it('matches the reference of an order exactly', async () => {
       const of = await ada.account();
       const references = [`Ünïcode ${of.id}`, `  two spaces ${of.id} `, `a+b&c=d#e/${of.id}?%20`, `Case ${of.id}`];
@@ -92,6 +108,7 @@ export function orderListsContract(provide: () => Service): void {
       [`externalReference=${'x'.repeat(141)}`, 400, 'parameter_invalid'],
       ['type=spot', 400, 'parameter_invalid'],
       ['accountId=1.5', 400, 'id_malformed'],
+      ['placedBy=ada', 400, 'id_malformed'],
       ['createdFrom=2026-13-45', 400, 'timestamp_invalid'],
       ['createdFrom=2026-02-02T00:00:00Z&createdTo=2026-02-01T00:00:00Z', 400, 'timestamp_invalid'],
       ['limit=501', 400, 'limit_invalid'],

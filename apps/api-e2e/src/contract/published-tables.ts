@@ -103,6 +103,8 @@ const SHAPES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     quoteID: 'id?', // ours
     externalReference: 'string?', // ours
     metadata: 'object?', // ours
+    placedBy: 'id?', // ours
+    cancelledBy: 'id?', // ours
     createdAt: 'time?',
     updatedAt: 'time?',
     'edges.account': 'Account?',

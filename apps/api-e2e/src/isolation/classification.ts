@@ -12,6 +12,8 @@ export const KINDS = {
   recipient: 'absent',
   quote: 'absent',
   order: 'absent',
+  /** A filter by a user, which returns an empty list. */
+  user: 'absent',
   transfer: 'absent',
   transaction: 'absent',
   event: 'absent',
@@ -40,6 +42,7 @@ export const IDENTIFIERS: Readonly<Record<string, Kind>> = {
   'query accountId': 'account',
   'query recipientId': 'recipient',
   'query resourceId': 'order',
+  'query placedBy': 'user',
   'query externalReference': 'storedReference',
   'query cursor': 'cursor',
   'body accountID': 'account',

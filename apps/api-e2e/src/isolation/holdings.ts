@@ -51,6 +51,7 @@ export class Holdings {
       reference: `${mark} reference`,
       storedReference,
       order: paid.id,
+      user: paid.placedBy ?? 0,
       quote: 0,
       event: 0,
     });

@@ -90,6 +90,9 @@ export class OrderQueryDto extends PageQueryDto implements OrderQuery {
   @IdParameter('ours', 'Orders to this recipient.')
   readonly recipientId?: NonNullable<OrderQuery['recipientId']>;
 
+  @IdParameter('ours', 'Orders of this user: the `placedBy` of the order.')
+  readonly placedBy?: NonNullable<OrderQuery['placedBy']>;
+
   @TextParameter('ours', 140, 'The order with this reference, at most one.')
   readonly externalReference?: string;
 

@@ -177,6 +177,28 @@ export class OrderDto implements Order {
   } as never)
   readonly metadata?: Readonly<Record<string, string>>;
 
+  @Field('ours', {
+    type: 'integer',
+    format: 'int64',
+    minimum: 1,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: 'The user for whom the order runs: the user who placed it, or the administrator who resumed it.',
+    example: 1,
+    required: false,
+  })
+  readonly placedBy?: NonNullable<Order['placedBy']>;
+
+  @Field('ours', {
+    type: 'integer',
+    format: 'int64',
+    minimum: 1,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: 'The user who cancelled the order.',
+    example: 1,
+    required: false,
+  })
+  readonly cancelledBy?: NonNullable<Order['cancelledBy']>;
+
   @Ours()
   @TimeField('Time of the order.')
   readonly createdAt?: NonNullable<Order['createdAt']>;

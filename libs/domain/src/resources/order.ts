@@ -1,5 +1,5 @@
 import type { TransferAmount } from '../amount.js';
-import type { ExecutionId, OrderId, QuoteId } from '../ids.js';
+import type { ExecutionId, OrderId, QuoteId, UserId } from '../ids.js';
 import type { Open } from '../open.js';
 import type { ExecutionStatus, OrderStatus } from '../states.js';
 import type { Timestamp } from '../timestamp.js';
@@ -38,6 +38,10 @@ export interface Order {
   /** The payer's reference of the order, permanently unique in the workspace. */
   readonly externalReference?: string;
   readonly metadata?: Readonly<Record<string, string>>;
+  /** The user for whom the order runs: the user who placed it, or the user who resumed it. Missing if the service itself placed it. */
+  readonly placedBy?: UserId;
+  /** The user who cancelled it. */
+  readonly cancelledBy?: UserId;
   readonly createdAt?: Timestamp;
   readonly updatedAt?: Timestamp;
   readonly edges: {

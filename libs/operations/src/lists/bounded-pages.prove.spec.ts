@@ -55,6 +55,11 @@ const QUERIES: readonly (readonly [List, (aged: AgedWorkspace) => readonly Query
         ],
         aged,
       ) as OrderQuery[]),
+      ...[aged.placerId, 999_999 as typeof aged.placerId].flatMap((placedBy) =>
+        [{}, { status: 'failed' }, { type: 'recurring' }, { createdTo: '2019-12-02T00:00:00Z' }].map(
+          (filter) => ({ ...filter, placedBy }) as OrderQuery,
+        ),
+      ),
     ],
   ],
   ['listRecipients', () => [{}, { saved: true }, { saved: false }]],

@@ -111,6 +111,7 @@ describe('a filtered list', () => {
           type: ['instant', 'scheduled', 'recurring'],
           accountId: [...new Set(all.map(({ edges }) => edges.account!.id))],
           recipientId: [...new Set(all.map(({ edges }) => edges.recipient!.id))],
+          placedBy: [world.payers.placerId, 999_999 as typeof world.payers.placerId],
           externalReference: [references[0]!, references.at(-1)!, 'nothing has this one', ''],
           createdFrom: times,
           createdTo: times,
@@ -123,9 +124,10 @@ describe('a filtered list', () => {
           const walked = await walk((page) => service.listOrders(scope, page), query);
           expect(walked).toEqual(
             all.filter(
-              ({ status, type, externalReference, createdAt, edges: { account, recipient } }) =>
+              ({ status, type, placedBy, externalReference, createdAt, edges: { account, recipient } }) =>
                 is(query.status, status as typeof query.status) &&
                 is(query.type, type as typeof query.type) &&
+                is(query.placedBy, placedBy) &&
                 is(query.externalReference, externalReference) &&
                 is(query.accountId, account?.id) &&
                 is(query.recipientId, recipient?.id) &&

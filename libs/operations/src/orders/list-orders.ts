@@ -13,12 +13,14 @@ const ORDERS: PagedList<OrderPageFacts, Order> = {
   indexes: [
     { filter: 'recipientId', where: 'l.amount > 0' },
     { filter: 'accountId', where: 'l.amount > 0' },
+    { filter: 'placedBy', where: 'l.placed_by is not null' },
     { where: 'l.amount >= 1' },
   ],
   classes: { status: 'text', type: 'text' },
   filters: {
     accountId: (id) => `l.account_id = ${id}::bigint`,
     recipientId: (id) => `l.recipient_id = ${id}::bigint`,
+    placedBy: (id) => `l.placed_by = ${id}::bigint`,
     createdFrom: (from) => `l.created_at >= ${from}::timestamptz`,
     createdTo: (to) => `l.created_at < ${to}::timestamptz`,
   },

@@ -120,6 +120,13 @@ describe('the record of a response', () => {
     expect(JSON.stringify(await responseOf(reference, JSON.stringify(RESPONSE)))).toBe(JSON.stringify(RESPONSE));
   });
 
+  it('has the placer of the order if it was written with one', async () => {
+    const [version, referenceVersion, values] = JSON.parse(RECORD) as [number, number, unknown[]];
+    const record = JSON.stringify([version, referenceVersion, [...values, 4, null]]);
+
+    expect(await responseOf(reference, record)).toEqual({ ...RESPONSE, placedBy: 4 });
+  });
+
   it('of a version to come is not read', async () => {
     await expect(responseOf(reference, '[3,7,[]]')).rejects.toThrow('a record of a response has the unknown version 3');
   });

@@ -9,7 +9,10 @@ import type { ReferenceData } from '../reference/reference-data.js';
  */
 const VERSION = 2;
 
-/** The facts in the order of a record. It never changes; another order or another fact is another version. */
+/**
+ * The facts in the order of a record, which never changes. A new fact is appended: records from before lack it, and programs from before
+ * do not read it.
+ */
 const NAMES = [
   ...['orderId', 'orderAmount', 'orderStatus', 'orderType', 'orderDescription', 'purposeCode', 'repeatUnit'],
   ...['repeatValue', 'startAt', 'stopAt', 'pausedAt', 'pauseReason', 'quoteId', 'externalReference', 'metadata'],
@@ -19,6 +22,7 @@ const NAMES = [
   ...['recipientId', 'recipientName', 'recipientAccountCode', 'recipientAlias', 'recipientSaved', 'recipientCreatedAt'],
   ...['recipientUpdatedAt', 'recipientCurrencyId', 'recipientShowsCurrency', 'bankId'],
   ...['beneficiaryId', 'beneficiaryData', 'beneficiaryCreatedAt', 'beneficiaryUpdatedAt'],
+  ...['placedBy', 'cancelledBy'],
 ] as const satisfies readonly (keyof OrderFacts)[];
 
 const valuesOf = packingNames<OrderFacts>(NAMES);

@@ -53,6 +53,8 @@ export function placedOrderFacts(
     quoteId: row.quoteId ?? null,
     externalReference: row.externalReference ?? null,
     metadata: row.metadata ? asStored(row.metadata) : null,
+    placedBy: row.placedBy ?? null,
+    cancelledBy: null,
     orderCreatedAt: row.at,
     orderUpdatedAt: row.at,
     executions: [

@@ -109,7 +109,8 @@ describe('a scheduled order', () => {
     const cancelled = await service.cancelOrder(ada, { accountId: from, orderId: order.id });
     await run(order);
 
-    expect(cancelled.status).toBe('cancelled');
+    expect(cancelled).toMatchObject({ status: 'cancelled', placedBy: ada.actor, cancelledBy: ada.actor });
+    expect(order).not.toHaveProperty('cancelledBy');
     expect(statesOf(await read())).toEqual([[1, 'cancelled']]);
     expect(await balanceOf(from)).toBe(1_000);
     expect(await reasonOf(service.cancelOrder(ada, { accountId: from, orderId: order.id }))).toBe(

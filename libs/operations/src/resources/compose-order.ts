@@ -9,6 +9,7 @@ import {
   type Recipient,
   type Transaction,
   type TransferAmount,
+  type UserId,
 } from '@banking/domain';
 import type { Reference } from '../reference/reference.js';
 import { composeAccount } from './compose-account.js';
@@ -44,6 +45,9 @@ export interface OrderRow {
   readonly quoteId: bigint | number | null;
   readonly externalReference: string | null;
   readonly metadata: Readonly<Record<string, string>> | null;
+  /** Missing in a stored response from before the field. */
+  readonly placedBy?: bigint | number | null;
+  readonly cancelledBy?: bigint | number | null;
   readonly orderCreatedAt: string;
   readonly orderUpdatedAt: string;
 }
@@ -58,6 +62,13 @@ export interface ExecutionRow {
   readonly failureMessage: string | null;
 }
 export type OrderFacts = OrderRow & PartiesRow & { readonly executions: readonly (readonly unknown[])[] | null };
+
+/** The user who cancelled an order, from its trail. An operator who cancels one is no user. */
+const cancelledBy = (order: string): string =>
+  `case when ${order}.status = 'cancelled' then (
+     select l.user_id from order_change l
+     where l.workspace_id = ${order}.workspace_id and l.order_id = ${order}.id and l.after ->> 'status' = 'cancelled'
+     order by l.id desc limit 1) end`;
 
 export const ORDER_COLUMNS: Columns<OrderRow> = {
   orderId: column('id'),
@@ -75,6 +86,8 @@ export const ORDER_COLUMNS: Columns<OrderRow> = {
   quoteId: column('quote_id'),
   externalReference: column('external_reference'),
   metadata: column('metadata'),
+  placedBy: column('placed_by'),
+  cancelledBy,
   orderCreatedAt: column('created_at'),
   orderUpdatedAt: column('updated_at'),
 };
@@ -137,6 +150,7 @@ export const orderWith = (executions: Executions): Composed<OrderFacts, Order> =
 /** A placed order, with the latest page of its executions. */
 export const ORDER = orderWith({ latest: String(LIMIT_DEFAULT) });
 
+const userOrNull = (id: bigint | number | null | undefined) => (id == null ? null : (Number(id) as UserId));
 const timeOrNull = (text: string | null) => (text === null ? null : timestampOf(text));
 
 function composeWholeOrder(reference: Reference, row: OrderFacts): Order {
@@ -171,6 +185,8 @@ export function composeOrder(row: OrderRow, edges: OrderEdges): Order {
     quoteID: row.quoteId === null ? null : (Number(row.quoteId) as QuoteId),
     externalReference: row.externalReference,
     metadata: row.metadata,
+    placedBy: userOrNull(row.placedBy),
+    cancelledBy: userOrNull(row.cancelledBy),
     createdAt: timestampOf(row.orderCreatedAt),
     updatedAt: timestampOf(row.orderUpdatedAt),
     edges: withoutNulls<Order['edges']>({ ...edges }),

@@ -1,4 +1,4 @@
-import type { AccountId, RecipientId, WorkspaceId } from '@banking/domain';
+import type { AccountId, RecipientId, UserId, WorkspaceId } from '@banking/domain';
 import { demoDatabase } from './test-databases.js';
 
 /** A workspace with very many rows of one kind, newer than a few rows of each other kind. */
@@ -6,6 +6,8 @@ export interface AgedWorkspace {
   readonly workspaceId: WorkspaceId;
   readonly accountId: AccountId;
   readonly recipientId: RecipientId;
+  /** Placed all orders but those of one kind, which have no placer. */
+  readonly placerId: UserId;
 }
 
 /** The values that most rows of a workspace share. */
@@ -41,11 +43,12 @@ export async function agedWorkspaces(
   for (const table of ['transfer', 'transaction', 'customer_order', 'execution', 'recipient']) {
     await world.owner.query(`alter table ${table} set (autovacuum_enabled = false)`);
   }
-  const { workspaces, accounts, recipients } = world.demo;
+  const { workspaces, accounts, recipients, users } = world.demo;
   const aged = (name: string, account: string): AgedWorkspace => ({
     workspaceId: workspaces[name] as WorkspaceId,
     accountId: accounts[account] as AccountId,
     recipientId: recipients['international'] as RecipientId,
+    placerId: users['ada@northwind.example'] as UserId,
   });
   const payers = aged('Northwind Trading', 'Northwind Trading USD');
   const collectors = aged('Southwind Imports', 'Southwind Imports USD');
@@ -128,20 +131,28 @@ export async function addTransfers(
 
 async function addOrders(
   { owner }: Owner,
-  { workspaceId, accountId, recipientId }: AgedWorkspace,
+  { workspaceId, accountId, recipientId, placerId }: AgedWorkspace,
   kinds: readonly (readonly string[])[],
   from: string,
   count: number,
 ): Promise<void> {
   await owner.query(
     `insert into customer_order (workspace_id, account_id, recipient_id, amount, type, status, external_reference, created_at,
-                                 start_at, anchor, repeat_unit, repeat_value)
+                                 start_at, anchor, repeat_unit, repeat_value, placed_by)
      select $1, $2, $3, 1, k.type, k.status, format('%s %s %s', k.type, k.status, ${from} + n * interval '1 second'),
             ${from} + n * interval '1 second',
             case when k.type <> 'instant' then ${from} end, case when k.type <> 'instant' then '2020-01-01T00:00:00Z' end,
-            case when k.type = 'recurring' then 'daily' end, case when k.type = 'recurring' then 1 end
-     from unnest($4::text[], $5::text[]) k(type, status), generate_series(1, $6::int) n`,
-    [workspaceId, accountId, recipientId, kinds.map(([type]) => type), kinds.map(([, status]) => status), count],
+            case when k.type = 'recurring' then 'daily' end, case when k.type = 'recurring' then 1 end, case when k.place <> 11 then $7::bigint end
+     from unnest($4::text[], $5::text[]) with ordinality k(type, status, place), generate_series(1, $6::int) n`,
+    [
+      workspaceId,
+      accountId,
+      recipientId,
+      kinds.map(([type]) => type),
+      kinds.map(([, status]) => status),
+      count,
+      placerId,
+    ],
   );
 }
 
