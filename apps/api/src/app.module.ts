@@ -5,6 +5,7 @@ import type { Logger as Pino } from 'pino';
 import type { Tracing } from '@banking/telemetry/tracing';
 import { AccountsModule } from './accounts/accounts.module.js';
 import { AppsModule } from './apps/apps.module.js';
+import { AuditEventsModule } from './audit-events/audit-events.module.js';
 import { BankingModule, type Implementation } from './banking.module.js';
 import type { ApiConfig } from './config.js';
 import { ConfigModule } from './config.module.js';
@@ -45,6 +46,7 @@ export const resourceModules = (
   OrdersModule,
   TransfersModule,
   events,
+  AuditEventsModule,
   health,
   ...(sandbox ? [SandboxModule] : []),
 ];

@@ -8,6 +8,7 @@ import {
   isTrustworthy,
   type MetricsConfig,
   type RatesConfig,
+  readAuditKeptDays,
   readDeployment,
   readerOf,
   readIssuer,
@@ -41,6 +42,8 @@ export abstract class ApiConfig extends LimitConfig {
   abstract readonly quotes: QuoteConfig;
   /** Whether this process also does due work, such as payouts. */
   abstract readonly worker: boolean;
+  /** How long that work keeps entries of the audit trail, in days. */
+  abstract readonly auditKeptDays: number;
   /** The deployment behind a gateway. A gateway has no database. */
   abstract readonly upstream?: UpstreamConfig | undefined;
   abstract readonly corsOrigins: readonly string[];
@@ -99,6 +102,7 @@ export function readConfig(
     sandbox: deployment.isSandbox,
     quotes: readQuotes(reader),
     worker: flag('WORKER', !isGateway && given('DATABASE_URL') === undefined),
+    auditKeptDays: readAuditKeptDays(reader),
     upstream: readUpstream(reader, { host, port }),
     corsOrigins: readCorsOrigins(reader),
     metrics: readMetrics(reader),

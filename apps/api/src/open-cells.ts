@@ -110,7 +110,7 @@ function cellService(
   config: ApiConfig,
   log: Logger,
 ): CellService {
-  const { quotes, openQuotesMax: openMax, sandbox } = config;
+  const { quotes, openQuotesMax: openMax, sandbox, auditKeptDays } = config;
   const { eventsKeptDays } = config.deployment;
   const { database, books } = deployment;
   const rates = chooseRates({ rates: quotes.rates, sandbox }, database, (line) => log.warn(line));
@@ -129,7 +129,9 @@ function cellService(
     // Only home can bind a subject; the others have copies.
     directory: new LedgerDirectory(database, { bindsByEmail: database === home && config.bindsByEmail }),
     startWork: () =>
-      (work ??= startWork(deployment, banking, { sandbox, eventsKeptDays, log, cell, crossings: others, chores })),
+      (work ??= startWork(deployment, banking, {
+        ...{ sandbox, eventsKeptDays, auditKeptDays, log, cell, crossings: others, chores },
+      })),
     work: () => work,
     stop: async () => work?.stop(),
   };

@@ -39,7 +39,8 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
     refusals: [],
     async onListening() {
       if (!config.worker) return;
-      work = startWork(deployment, banking, { sandbox, eventsKeptDays: config.deployment.eventsKeptDays, log });
+      const { eventsKeptDays } = config.deployment;
+      work = startWork(deployment, banking, { sandbox, eventsKeptDays, auditKeptDays: config.auditKeptDays, log });
     },
     async close() {
       await work?.stop();

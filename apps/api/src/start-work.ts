@@ -14,6 +14,7 @@ interface CellOfWork {
 interface WorkOfDatabase extends CellOfWork {
   readonly sandbox: boolean;
   readonly eventsKeptDays: number;
+  readonly auditKeptDays: number;
   readonly log: Logger;
 }
 
@@ -21,7 +22,7 @@ interface WorkOfDatabase extends CellOfWork {
 export function startWork(
   deployment: Deployment,
   { orders }: LedgerBankingService,
-  { sandbox, eventsKeptDays, log, cell, crossings, chores }: WorkOfDatabase,
+  { sandbox, eventsKeptDays, auditKeptDays, log, cell, crossings, chores }: WorkOfDatabase,
 ): ReturnType<typeof startBankingWorker> {
   return startBankingWorker(deployment, {
     orders,
@@ -29,6 +30,7 @@ export function startWork(
     eventsKeptDays,
     crossings,
     chores,
+    auditKeptDays,
     cell,
     onError: (error, failed) => {
       const { workspaceId, kind, subjectId, tries, chore } = failed ?? {};

@@ -39,6 +39,7 @@ Configuration, by environment; docs/configuration.md explains each:
   QUOTE_VALID_S                                            how long a quote is valid, in seconds (300)
   EVENTS_KEPT_DAYS                                         days after which events are deleted (30)
   WORKER                                                   on or off: do due work, such as payouts, in this process
+  AUDIT_KEPT_DAYS                                          how long such work keeps the audit trail, in days (3650)
   OTEL_EXPORTER_OTLP_ENDPOINT                              the address of a collector of traces (no traces)
   OTEL_EXPORTER_OTLP_PROTOCOL, OTEL_EXPORTER_OTLP_HEADERS  http/json, and headers for it
   OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG             which traces are recorded (parentbased_always_on)

@@ -24,7 +24,7 @@ export function addAnchorCommand(program: Command): void {
     .command('anchor')
     .summary('write a signed statement of the heads of all accounts')
     .description(
-      'Writes the latest hash of every customer account, signed with an Ed25519 key. Keep the file where no operator of the ' +
+      'Writes the latest hash of every customer account and of every audit trail, signed with an Ed25519 key. Keep the file where no operator of the ' +
         'database can change it. banking prove --since shows later that nothing before it was changed or cut.\n\n' +
         'The heads are of one instant. Changes nothing and may run beside the service. An existing file is not replaced.',
     )

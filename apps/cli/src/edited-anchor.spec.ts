@@ -13,6 +13,11 @@ const path = (name: string) => books.path(name);
 const since = (anchor: string, ...files: readonly string[]) => books.since(anchor, ...files);
 
 describe('an anchor that was edited', () => {
+  const otherAudit = `{"audit":{"hash":"${'a'.repeat(64)}","id":9}}`;
+  const doubledAudit = (lines: string[]) => {
+    const at = lines.findIndex((line) => line.startsWith('{"audit"'));
+    return lines.toSpliced(at, 0, lines[at]!);
+  };
   const original = () => readFileSync(path('anchor.jsonl'), 'utf8').trimEnd().split('\n');
   const last = (lines: readonly string[]) => JSON.parse(lines.at(-1)!) as { signature: Record<string, string> };
 
@@ -31,6 +36,12 @@ describe('an anchor that was edited', () => {
       (lines) => lines.toSpliced(1, lines.findIndex((line, at) => at > 1 && line.includes('"workspace"')) - 1),
       /signs other lines/,
     ],
+    [
+      'another end of the audit trail',
+      (lines) => lines.map((line) => (line.startsWith('{"audit"') ? otherAudit : line)),
+      /signs other lines/,
+    ],
+    ['the end of an audit trail twice', doubledAudit, /has the audit trail of workspace 1 twice/],
     ['a head twice', (lines) => lines.toSpliced(2, 0, lines[2]!), /has account \d+ twice/],
     ['no signature', (lines) => lines.slice(0, -1), /the signature is missing: the anchor was cut short/],
     ['a line after the signature', (lines) => [...lines, lines[1]!], /follows the signature/],
@@ -118,9 +129,9 @@ describe('a program of a stranger, without our packages', () => {
       2,
       anchor.findIndex((line, at) => at > 1 && line.includes('"workspace"')),
     );
-    const heads = ofFirst.map(
-      (line) => (JSON.parse(line) as { head: { accountId: number; version: number; hash: string } }).head,
-    );
+    const heads = ofFirst
+      .filter((line) => line.startsWith('{"head"'))
+      .map((line) => (JSON.parse(line) as { head: { accountId: number; version: number; hash: string } }).head);
     expect(heads.length).toBeGreaterThan(5);
     for (const { accountId, version, hash } of heads) {
       expect(hashes.get(`${accountId} ${version}`) ?? '').toBe(hash);

@@ -3,14 +3,13 @@ import { addFunding } from '@banking/provisioning';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { withDeployment } from './deployment.js';
 import { examples } from './help.js';
-import { jsonOption, nameOption, parseIdOf } from './inputs.js';
+import { asOption, type ChangeOptions, jsonOption, nameOption, operatorOf, parseIdOf } from './inputs.js';
 import { print, printJson } from './print.js';
 import { Refused } from './refused.js';
 
-interface FundOptions {
+interface FundOptions extends ChangeOptions {
   readonly reference?: string;
   readonly key?: string;
-  readonly json?: boolean;
 }
 
 /** The limit of the description of an order. */
@@ -28,6 +27,7 @@ export function addFundCommand(program: Command): void {
     .addArgument(new Argument('<amount>', 'decimal amount in the currency of the account, such as 1250.00'))
     .addOption(nameOption('--reference <text>', 'reference of the sender, stored as the description of the transfer'))
     .addOption(new Option('--key <key>', 'idempotency key, such as the id on a bank statement').argParser(parseKey))
+    .addOption(asOption())
     .addOption(jsonOption())
     .addHelpText(
       'after',
@@ -38,7 +38,10 @@ export function addFundCommand(program: Command): void {
       if (reference !== undefined && reference.length > REFERENCE_MAX) {
         throw new Refused(`The reference has ${reference.length} characters. At most ${REFERENCE_MAX} are allowed.`);
       }
-      const booked = await withDeployment(({ books }) => addFunding(books, { accountId, amount, reference, key }));
+      const operator = operatorOf(options);
+      const booked = await withDeployment(({ books }) =>
+        addFunding(books, { accountId, amount, reference, key, operator }),
+      );
       if (json) return printJson(booked);
       const { transfer, currency, workspace, workspaceId, isReplay } = booked;
       const moved = toDecimal(parseTransferAmount(transfer.amount), currency);

@@ -59,6 +59,11 @@ export function actorOf({ as }: ChangeOptions): string {
   return as ?? `cli:${osUserName()}`;
 }
 
+/** The operator of a change in the audit trail of a workspace. */
+export function operatorOf(options: ChangeOptions): { readonly name: string; readonly operatingSystemUser: string } {
+  return { name: actorOf(options), operatingSystemUser: osUserName() };
+}
+
 /** The name, or the id if it has no name, as in some containers. */
 function osUserName(): string {
   try {

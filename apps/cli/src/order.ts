@@ -4,7 +4,15 @@ import { Argument, type Command } from 'commander';
 import { withDeployment } from './deployment.js';
 import { inCellOf } from './each-cell.js';
 import { examples } from './help.js';
-import { actorOf, asOption, type ChangeOptions, jsonOption, nameOption, parseIdOf, workspaceOption } from './inputs.js';
+import {
+  asOption,
+  type ChangeOptions,
+  jsonOption,
+  nameOption,
+  operatorOf,
+  parseIdOf,
+  workspaceOption,
+} from './inputs.js';
 import { print, printJson } from './print.js';
 
 interface ResumeOptions extends ChangeOptions {
@@ -45,7 +53,7 @@ export function addOrderCommands(program: Command): void {
     .action(async (orderId: OrderId, options: ResumeOptions) => {
       const { workspace: workspaceId, placer, json } = options;
       await withDeployment(
-        ({ database }) => resumePausedOrder(database, actorOf(options), { workspaceId, orderId, placer }),
+        ({ database }) => resumePausedOrder(database, operatorOf(options), { workspaceId, orderId, placer }),
         await inCellOf(workspaceId),
       );
       if (json) printJson({ workspaceId, id: orderId });

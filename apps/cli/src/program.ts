@@ -20,6 +20,7 @@ import { addGrantCommands } from './grants.js';
 import { onRequest } from './help.js';
 import { refuseRepeatedOptions } from './inputs.js';
 import { addMigrateCommand } from './migrate.js';
+import { addAuditCommands } from './audit.js';
 import { addOrderCommands } from './order.js';
 import { addPayoutsCommands } from './payouts.js';
 import { addProveCommand } from './prove.js';
@@ -89,6 +90,7 @@ function banking(): Command {
   addDiscrepancyCommands(program);
   addOrderCommands(program);
   addEventCommands(program);
+  addAuditCommands(program);
   addPayoutsCommands(program);
   addExportCommand(program);
   addAnchorCommand(program);

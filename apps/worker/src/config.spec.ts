@@ -20,6 +20,7 @@ describe('the configuration of a worker', () => {
         deployment: expect.objectContaining({ dataDir: resolve('.data'), databaseUrl: undefined, isSandbox: true }),
         logging: { logLevel: 'info', logPretty: false },
         rates: undefined,
+        auditKeptDays: 3_650,
         health: undefined,
       });
     },
@@ -38,6 +39,11 @@ describe('the configuration of a worker', () => {
     expect(mistakesOf({ DATABASE_URL, OIDC_ISSUER: 'https://login.example' })).toEqual([
       expect.stringMatching(/^SANDBOX is not set\./),
     ]);
+  });
+
+  it('keeps the audit trail for a year at least', () => {
+    expect(readConfig({ AUDIT_KEPT_DAYS: '365' }).auditKeptDays).toBe(365);
+    expect(mistakesOf({ AUDIT_KEPT_DAYS: '364' })).toEqual([expect.stringMatching(/^AUDIT_KEPT_DAYS /)]);
   });
 
   it.each(['https://rates.example/eur.json', 'http://127.0.0.1:8080', 'http://[::1]/', 'http://localhost/'])(

@@ -5,6 +5,7 @@ import {
   type LogConfig,
   type MetricsConfig,
   type RatesConfig,
+  readAuditKeptDays,
   readLogging,
   readMetrics,
   readDeployment,
@@ -20,6 +21,8 @@ export interface Config {
   readonly logging: LogConfig;
   /** The source of exchange rates, if configured. */
   readonly rates?: RatesConfig | undefined;
+  /** How long entries of the audit trail are kept, in days. */
+  readonly auditKeptDays: number;
   /** The address of the health server, if configured. */
   readonly health?: { readonly host: string; readonly port: number } | undefined;
   /** The listener of the metrics, if configured. */
@@ -41,6 +44,7 @@ export function readConfig(environment: Environment = process.env, isTerminal = 
     deployment: readDeployment(reader),
     logging: readLogging(reader, isTerminal),
     rates: readRates(reader),
+    auditKeptDays: readAuditKeptDays(reader),
     tracing: readTracing(reader, 'banking-worker'),
     health: healthPort === undefined ? undefined : { host: text('HEALTH_HOST') ?? '127.0.0.1', port: healthPort },
     metrics: readMetrics(reader),

@@ -44,11 +44,17 @@ export interface CellStop extends PayoutStop {
 export interface WorkersSettings {
   readonly deployment: DeploymentConfig;
   readonly rates: RatesConfig | undefined;
+  readonly auditKeptDays: number;
   readonly log: Logger;
 }
 
 /** Opens the databases. A database that is away, where there are several, stops its own loop only. */
-export async function openWorkers({ deployment: config, rates, log }: WorkersSettings): Promise<Workers> {
+export async function openWorkers({
+  deployment: config,
+  rates,
+  auditKeptDays,
+  log,
+}: WorkersSettings): Promise<Workers> {
   const warn = (line: string) => log.warn(line);
   const settings = {
     ...config,
@@ -60,7 +66,7 @@ export async function openWorkers({ deployment: config, rates, log }: WorkersSet
     log: (line: string) => log.info(line),
     warn,
   };
-  const start: Start = (deployment, cell) => startOne(deployment, { rates, config, log, ...cell });
+  const start: Start = (deployment, cell) => startOne(deployment, { rates, config, auditKeptDays, log, ...cell });
   const cells = settings.cells?.map((cell) => ({ ...cell, ownerUrl: undefined }));
   return cells === undefined
     ? openOne(await openDeployment(settings), start)
@@ -148,11 +154,12 @@ function startOne(
   {
     rates,
     config: { isSandbox, eventsKeptDays },
+    auditKeptDays,
     log,
     cell,
     crossings,
     chores,
-  }: { rates: RatesConfig | undefined; config: DeploymentConfig; log: Logger } & CellOfWork,
+  }: { rates: RatesConfig | undefined; config: DeploymentConfig; auditKeptDays: number; log: Logger } & CellOfWork,
 ): Worker {
   const source = chooseRates({ rates, sandbox: isSandbox }, deployment.database, (line) => log.warn(line));
   return startBankingWorker(deployment, {
@@ -161,6 +168,7 @@ function startOne(
     eventsKeptDays,
     crossings,
     chores,
+    auditKeptDays,
     cell,
     onError: (error, failed) => {
       const { workspaceId, kind, subjectId, tries, chore } = failed ?? {};

@@ -23,6 +23,7 @@ Environment variables (default in parentheses; docs/configuration.md explains ea
   RATES_URL, RATES_MAX_AGE_S                     source of exchange rates, and their validity (demo rates in a sandbox; 3600)
   RATES_URL_FILE                                 file with this URL, read at the start
   EVENTS_KEPT_DAYS                               days after which events are deleted (30)
+  AUDIT_KEPT_DAYS                                how long the audit trail is kept, in days (3650)
   HEALTH_PORT, HEALTH_HOST                       address of GET /health/live and /health/ready (no server; 127.0.0.1)
   METRICS_PORT, METRICS_HOST, BUILD_COMMIT       address of GET /metrics (no server; 127.0.0.1), and a commit to name there
   OTEL_EXPORTER_OTLP_ENDPOINT                    address of a collector of traces (no traces)

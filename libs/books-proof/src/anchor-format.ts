@@ -2,12 +2,22 @@ import type { Timestamp } from '@banking/domain';
 import { canonicalJson, type CanonicalValue } from '@banking/domain/proof';
 
 export const ANCHOR_FORMAT = 'banking-anchor';
-export const ANCHOR_VERSION = 1;
+/** Anchors of version 1 have no ends of audit trails. They are read as before. */
+export const ANCHOR_VERSION = 2;
+export const ANCHOR_VERSIONS: readonly unknown[] = [1, ANCHOR_VERSION];
 
 /** The head of a customer account in an anchor. */
 export interface AnchoredHead {
   readonly version: number;
   /** `''` at version 0. */
+  readonly hash: string;
+}
+
+/** The last entry of the audit trail of a workspace. */
+export interface AnchoredAudit {
+  /** 0 for a workspace without entries. */
+  readonly id: number;
+  /** `''` without entries. */
   readonly hash: string;
 }
 
@@ -26,6 +36,7 @@ export type AnchorLine =
   | { readonly anchor: { readonly anchoredAt: Timestamp } }
   | { readonly workspace: { readonly id: number; readonly accounts: number } }
   | { readonly head: AnchoredHead & { readonly accountId: number } }
+  | { readonly audit: AnchoredAudit }
   | {
       readonly signature: {
         readonly keyId: string;
@@ -36,19 +47,20 @@ export type AnchorLine =
       };
     };
 
-const VERSIONED = { format: ANCHOR_FORMAT, formatVersion: ANCHOR_VERSION };
+const versioned = (formatVersion: number) => ({ format: ANCHOR_FORMAT, formatVersion });
 
 /** Writes a line of an anchor in its only form, RFC 8785 JSON, with the line feed. */
-export function anchorLine(line: AnchorLine): string {
-  if ('anchor' in line) return written({ anchor: { ...line.anchor, ...VERSIONED } });
+export function anchorLine(line: AnchorLine, version = ANCHOR_VERSION): string {
+  if ('anchor' in line) return written({ anchor: { ...line.anchor, ...versioned(version) } });
   if ('signature' in line) return written({ signature: { ...line.signature, algorithm: 'Ed25519' } });
   if ('workspace' in line) return written({ workspace: { ...line.workspace } });
+  if ('audit' in line) return written({ audit: { ...line.audit } });
   return written({ head: { ...line.head } });
 }
 
 /** The text of a statement that is signed: RFC 8785 JSON. */
-export function statementText(statement: AnchorStatement): string {
-  return canonicalJson({ ...statement, ...VERSIONED });
+export function statementText(statement: AnchorStatement, version = ANCHOR_VERSION): string {
+  return canonicalJson({ ...statement, ...versioned(version) });
 }
 
 const written = (line: CanonicalValue) => `${canonicalJson(line)}\n`;

@@ -1,6 +1,14 @@
 import { createHash, type KeyObject, verify } from 'node:crypto';
 import { isTimestamp, type Timestamp } from '@banking/domain';
-import { ANCHOR_FORMAT, ANCHOR_VERSION, anchorLine, type AnchoredHead, statementText } from './anchor-format.js';
+import {
+  ANCHOR_FORMAT,
+  ANCHOR_VERSION,
+  ANCHOR_VERSIONS,
+  type AnchoredAudit,
+  anchorLine,
+  type AnchoredHead,
+  statementText,
+} from './anchor-format.js';
 import { keyIdOf } from './anchor-key.js';
 
 /** A verified anchor. */
@@ -9,6 +17,8 @@ export interface Anchor {
   readonly keyId: string;
   /** The heads of each workspace, by account. */
   readonly workspaces: ReadonlyMap<number, ReadonlyMap<number, AnchoredHead>>;
+  /** The end of the audit trail of each workspace. Empty for an anchor of version 1. */
+  readonly audits: ReadonlyMap<number, AnchoredAudit>;
 }
 
 /** A file is not a valid anchor. */
@@ -45,6 +55,8 @@ export async function readAnchor(lines: AsyncIterable<string>, publicKey: KeyObj
 class AnchorReader {
   private readonly digest = createHash('sha256');
   private readonly workspaces = new Map<number, Map<number, AnchoredHead>>();
+  private readonly audits = new Map<number, AnchoredAudit>();
+  private version = ANCHOR_VERSION;
   private anchoredAt: Timestamp | undefined;
   private last:
     { readonly id: number; readonly accounts: number; readonly heads: Map<number, AnchoredHead> } | undefined;
@@ -58,6 +70,7 @@ class AnchorReader {
     const line = parsed(text);
     if (this.anchoredAt === undefined) this.takeFirst(text, members(line['anchor']));
     else if ('workspace' in line) this.takeWorkspace(text, members(line['workspace']));
+    else if ('audit' in line) this.takeAudit(text, members(line['audit']));
     else if ('head' in line) this.takeHead(text, members(line['head']));
     else this.takeSignature(text, members(line['signature']));
     this.digest.update(`${text}\n`);
@@ -67,15 +80,17 @@ class AnchorReader {
     if (!this.isSigned || this.anchoredAt === undefined) {
       throw new AnchorFault('the signature is missing: the anchor was cut short');
     }
-    return { anchoredAt: this.anchoredAt, keyId: keyIdOf(this.publicKey), workspaces: this.workspaces };
+    const { anchoredAt, workspaces, audits } = this;
+    return { anchoredAt, keyId: keyIdOf(this.publicKey), workspaces, audits };
   }
 
   private takeFirst(text: string, { format, formatVersion, anchoredAt }: Members): void {
-    if (format !== ANCHOR_FORMAT || formatVersion !== ANCHOR_VERSION) {
-      throw new AnchorFault(`is not the first line of ${ANCHOR_FORMAT} version ${ANCHOR_VERSION}`);
+    if (format !== ANCHOR_FORMAT || !ANCHOR_VERSIONS.includes(formatVersion)) {
+      throw new AnchorFault(`is not the first line of ${ANCHOR_FORMAT} version ${ANCHOR_VERSIONS.join(' or ')}`);
     }
     if (typeof anchoredAt !== 'string' || !isTimestamp(anchoredAt)) throw malformed();
-    expectForm(text, anchorLine({ anchor: { anchoredAt } }));
+    this.version = formatVersion as number;
+    expectForm(text, anchorLine({ anchor: { anchoredAt } }, this.version));
     this.anchoredAt = anchoredAt;
   }
 
@@ -99,6 +114,16 @@ class AnchorReader {
     this.accounts += 1;
   }
 
+  /** It follows the heads of its workspace. */
+  private takeAudit(text: string, { id, hash }: Members): void {
+    if (!isCount(id) || typeof hash !== 'string' || (id === 0 ? hash !== '' : !HASH.test(hash))) throw malformed();
+    expectForm(text, anchorLine({ audit: { id, hash } }));
+    this.expectWhole();
+    if (!this.last || this.version === 1) throw new AnchorFault('has an audit trail in a wrong place');
+    if (this.audits.has(this.last.id)) throw new AnchorFault(`has the audit trail of workspace ${this.last.id} twice`);
+    this.audits.set(this.last.id, { id, hash });
+  }
+
   /** The key comes from the caller, never from the file. The statement is built from what was read, so that it covers every line. */
   private takeSignature(text: string, { keyId, statement, value }: Members): void {
     if (typeof keyId !== 'string' || typeof statement !== 'string' || typeof value !== 'string') throw malformed();
@@ -115,7 +140,7 @@ class AnchorReader {
     const { size: workspaces } = this.workspaces;
     const sha256 = this.digest.copy().digest('hex');
     const read = { anchoredAt: this.anchoredAt!, keyId, workspaces, accounts: this.accounts, sha256 };
-    if (statement !== statementText(read)) {
+    if (statement !== statementText(read, this.version)) {
       throw new AnchorFault('signs other lines than those before it: the anchor was changed');
     }
     this.isSigned = true;

@@ -35,6 +35,8 @@ const KEYS = {
   quote_use: rangeKey('quote_use', 'quote_id'),
   crossing: rangeKey('crossing', 'transaction_id'),
   arrival: rangeKey('arrival', 'transaction_id'),
+  audit_event: rangeKey('audit_event'),
+  audit_head: rangeKey('audit_head'),
 } as const;
 
 type CheckedTable = keyof typeof KEYS;

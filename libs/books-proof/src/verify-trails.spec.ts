@@ -87,11 +87,15 @@ describe('the audit trail of an order that was paused and given to another user'
     await world.database.pipeline({ workspaces: [northwind] }, [
       sql(`update customer_order set paused_at = now(), pause_reason = 'placer_without_role' where id = $1`, orderId),
     ]);
-    await resumePausedOrder(world.database, 'ops', {
-      workspaceId: northwind,
-      orderId,
-      placer: 'ada@northwind.example',
-    });
+    await resumePausedOrder(
+      world.database,
+      { name: 'ops' },
+      {
+        workspaceId: northwind,
+        orderId,
+        placer: 'ada@northwind.example',
+      },
+    );
   });
 
   it('has no finding if it is unchanged', async () => {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Timestamp } from '@banking/domain';
 import { type AccountHead, headsAt } from '@banking/ledger';
-import type { Database } from '@banking/postgres';
-import { anchorLine, type AnchorStatement, statementText } from './anchor-format.js';
+import { bind, type Database, sqlStatement } from '@banking/postgres';
+import { type AnchoredAudit, anchorLine, type AnchorStatement, statementText } from './anchor-format.js';
 
 /** Signs texts with an Ed25519 key. */
 export interface AnchorSigner {
@@ -16,7 +16,8 @@ export interface AnchorSigner {
 const BATCH_LINES = 10_000;
 
 /**
- * Writes an anchor: the heads of all customer accounts of some workspaces in one snapshot, and a signed statement about them.
+ * Writes an anchor: the heads of all customer accounts of some workspaces in one snapshot, the ends of their audit trails, and a signed
+ * statement about them.
  *
  * `SinceAnchor` compares it with a later export. A transaction that was changed has another hash, and one that was cut has none.
  *
@@ -35,7 +36,7 @@ export async function writeAnchor(
     for (const head of some) heads.get(head.workspaceId)?.push(head);
   });
 
-  const lines = [...linesOf(anchoredAt, heads)];
+  const lines = [...linesOf(anchoredAt, heads, await auditHeads(database, workspaceIds))];
   const digest = createHash('sha256');
   for (const line of lines) digest.update(line);
   const statement: AnchorStatement = {
@@ -54,10 +55,33 @@ export async function writeAnchor(
   return statement;
 }
 
-function* linesOf(anchoredAt: Timestamp, heads: ReadonlyMap<number, readonly AccountHead[]>): Generator<string> {
+const AUDIT_HEADS = sqlStatement<{ workspace_id: bigint; id: bigint; hash: string }>(
+  'audit_heads',
+  'select workspace_id, id, hash from audit_head where workspace_id = any($1::bigint[])',
+);
+
+/** The ends of the audit trails. They are read after the heads of the accounts, and contain more rather than less. */
+async function auditHeads(
+  database: Database,
+  workspaceIds: readonly number[],
+): Promise<ReadonlyMap<number, AnchoredAudit>> {
+  const [rows] = await database.pipeline({ workspaces: workspaceIds }, [bind(AUDIT_HEADS, workspaceIds)] as const);
+  return new Map(
+    rows.map(({ workspace_id: workspaceId, id, hash }) => [Number(workspaceId), { id: Number(id), hash }]),
+  );
+}
+
+const NO_AUDIT: AnchoredAudit = { id: 0, hash: '' };
+
+function* linesOf(
+  anchoredAt: Timestamp,
+  heads: ReadonlyMap<number, readonly AccountHead[]>,
+  audits: ReadonlyMap<number, AnchoredAudit>,
+): Generator<string> {
   yield anchorLine({ anchor: { anchoredAt } });
   for (const [id, accounts] of heads) {
     yield anchorLine({ workspace: { id, accounts: accounts.length } });
     for (const { accountId, version, hash } of accounts) yield anchorLine({ head: { accountId, version, hash } });
+    yield anchorLine({ audit: audits.get(id) ?? NO_AUDIT });
   }
 }

@@ -1,4 +1,4 @@
-import { parseId, Refusal } from '@banking/domain';
+import { type OrderName, parseId, Refusal } from '@banking/domain';
 
 /** The query string of the defined members, in which a list repeats its name, or an empty string. */
 export function search(query: object): string {
@@ -16,6 +16,9 @@ export function digits(id: number, reason: 'id_malformed' | 'workspace_id_invali
   if (typeof id !== 'number' || parseId(text) === undefined) throw new Refusal(reason);
   return text;
 }
+
+export const orderPath = ({ accountId, orderId }: OrderName): string =>
+  `accounts/${digits(accountId)}/orders/${digits(orderId)}`;
 
 /** A country as one segment of a path. An empty text, dots and lone surrogates are refused: they would change the path. */
 export function segment(country: string): string {

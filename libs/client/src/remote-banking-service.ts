@@ -5,6 +5,8 @@ import {
   type OpenAccountInput,
   type App,
   type AppId,
+  type AuditEvent,
+  type AuditQuery,
   type ClockChange,
   type Corridor,
   type CorridorQuery,
@@ -40,7 +42,7 @@ import {
   type User,
 } from '@banking/domain';
 import { HttpTransport, type HttpTransportOptions } from './http-transport.js';
-import { digits, search, segment } from './call-arguments.js';
+import { digits, orderPath, search, segment } from './call-arguments.js';
 import { Calls, withoutWorkspace, inWorkspace, type CreationResult } from './calls.js';
 import { RemoteRecordService } from './remote-record-service.js';
 import type { CallOptions, CreationOptions } from './transport.js';
@@ -161,6 +163,10 @@ export class RemoteBankingService extends RemoteRecordService {
     return this.#calls.page('listOrders', inWorkspace(scope), `orders${search(query)}`, options);
   }
 
+  async listAuditEvents(scope: Scope, query: AuditQuery = {}, options?: CallOptions): Promise<Page<AuditEvent>> {
+    return this.#calls.page('listAuditEvents', inWorkspace(scope), `audit-events${search(query)}`, options);
+  }
+
   async getOrderPage(scope: Scope, query: OrderPageQuery, options?: CallOptions): Promise<OrderPage> {
     const { limit, cursor, orderId } = query;
     const path = `${orderPath(query)}${search({ limit, cursor })}`;
@@ -229,13 +235,8 @@ export class RemoteBankingService extends RemoteRecordService {
     { accountId, amount }: FundAccountInput,
     options?: CreationOptions,
   ): Promise<CreationResult<Transfer>> {
-    return this.#calls.create(
-      'fundAccount',
-      scope,
-      `sandbox/accounts/${digits(accountId)}/fundings`,
-      { amount },
-      options,
-    );
+    const path = `sandbox/accounts/${digits(accountId)}/fundings`;
+    return this.#calls.create('fundAccount', scope, path, { amount }, options);
   }
 
   async addTransactionEvent(
@@ -251,5 +252,3 @@ export class RemoteBankingService extends RemoteRecordService {
     return this.#calls.change('moveClock', scope, 'POST', 'sandbox/clock', { body: change }, options);
   }
 }
-
-const orderPath = ({ accountId, orderId }: OrderName) => `accounts/${digits(accountId)}/orders/${digits(orderId)}`;

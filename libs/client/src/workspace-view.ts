@@ -2,6 +2,8 @@ import type {
   Account,
   AccountChange,
   AccountId,
+  AuditEvent,
+  AuditQuery,
   OpenAccountInput,
   ClockChange,
   Execution,
@@ -93,6 +95,8 @@ export interface WorkspaceView {
     create(input: CreateQuoteInput, options?: CreationOptions): Promise<CreationResult<Quote>>;
     get(quoteId: QuoteId | PlainNumber, options?: CallOptions): Promise<Quote>;
   };
+  /** The audit trail, for administrators of the workspace. */
+  readonly auditEvents: ListMethods<AuditEvent, AuditQuery>;
   readonly orders: ListMethods<Order, OrderQuery> & {
     /** Places an order, which pays. Two calls without a key are two payments. */
     place(input: PlaceOrderInput, options?: CreationOptions): Promise<CreationResult<Order>>;
@@ -178,6 +182,9 @@ export function viewOf(client: RemoteBankingService, scope: Scope): WorkspaceVie
         create: (input, options) => client.createQuote(scope, input, options),
         get: (id, options) => client.getQuote(scope, { quoteId: id as QuoteId }, options),
       };
+    },
+    get auditEvents(): WorkspaceView['auditEvents'] {
+      return listMethods<AuditEvent, AuditQuery>((query, options) => client.listAuditEvents(scope, query, options));
     },
     get orders(): WorkspaceView['orders'] {
       const getPage: WorkspaceView['orders']['getPage'] = (accountId, orderId, query, options) =>

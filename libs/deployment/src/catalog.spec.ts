@@ -41,6 +41,7 @@ const OVER_ALL_WORKSPACES: Readonly<Record<string, string>> = {
 const KEYS_OF_THEIR_OWN: Readonly<Record<string, string>> = {
   account_code_pkey: 'finds the workspace of a code: the one thing a workspace may learn of another',
   account_place_pkey: 'the same over all databases',
+  audit_outbox_by_id: 'finds what is not recorded, of every workspace',
   idempotency_by_age: 'finds what has expired, of every workspace',
   work_by_claim: 'finds what is due, whose ever it is',
   work_by_parking: 'finds what is parked, whose ever it is',
@@ -131,6 +132,8 @@ describe('a table of the schema', () => {
       [
         'account_code readable',
         'account_place readable',
+        // Finds what is not recorded, whose ever it is: for the owner alone.
+        'audit_outbox found_by_recorder',
         // Restrict the times of rows.
         ...['customer_order', 'remittance', 'transaction', 'transfer'].map((table) => `${table} written_now`),
         // Of the roles in a workspace, the entries are for that workspace alone.

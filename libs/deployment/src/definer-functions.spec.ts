@@ -1,6 +1,7 @@
 import { APP_ROLE, OWNER_ROLE, PROVISIONING_ROLE, SCHEMA, RULE_VIOLATION, SQLSTATE } from '@banking/postgres';
 import { freshDatabase, type FreshDatabase } from '@banking/postgres/testing';
 import { ATTACKS } from './testing/trigger-attacks.js';
+import { type CatalogFunction, FUNCTIONS } from './testing/catalog-functions.js';
 
 const PINNED = 'search_path=banking, pg_temp';
 const NESTED_LOOPS = ['enable_seqscan=off', 'enable_sort=off', 'enable_hashjoin=off', 'enable_mergejoin=off'];
@@ -12,6 +13,7 @@ const DEFINER_FUNCTIONS = [
   { name: 'bind_subject', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'change_reference_version', settings: [PINNED], executableBy: [] },
   { name: 'delete_old_events', settings: [PINNED, ...BY_INDEX], executableBy: [APP_ROLE] },
+  { name: 'delete_audit_events', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'lock_role', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'move_balances', settings: [PINNED, ...NESTED_LOOPS], executableBy: [] },
   { name: 'note_account', settings: [PINNED], executableBy: [] },
@@ -19,41 +21,29 @@ const DEFINER_FUNCTIONS = [
   { name: 'note_unverified', settings: [PINNED], executableBy: [] },
   { name: 'note_updates', settings: [PINNED, 'enable_nestloop=off', 'enable_mergejoin=off'], executableBy: [] },
   { name: 'record_changes', settings: [PINNED, ...BY_INDEX], executableBy: [APP_ROLE] },
+  { name: 'record_audit', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'trail_account', settings: [PINNED], executableBy: [] },
   { name: 'trail_directory', settings: [PINNED], executableBy: [] },
   { name: 'trail_order', settings: [PINNED], executableBy: [] },
+  { name: 'workspaces_to_audit', settings: [PINNED], executableBy: [APP_ROLE] },
 ];
 
 /** Functions with the rights of their caller that a role calls. All others are functions of triggers, which need no right to run. */
 const CALLED: Readonly<Record<string, readonly string[]>> = {
+  'audit_content(bigint,bigint,text,text,text,integer,text,bigint,bigint,jsonb,text,text,timestamp with time zone)': [
+    APP_ROLE,
+  ],
   'has_forbidden_character(jsonb)': [APP_ROLE, PROVISIONING_ROLE],
   'has_forbidden_character(text)': [APP_ROLE, PROVISIONING_ROLE],
   'has_role(bigint,bigint)': [APP_ROLE],
   'hold_work(bigint,text,bigint,bigint)': [APP_ROLE],
+  'next_audit_hash(text,text,jsonb)': [APP_ROLE],
   'pause_required(bigint,bigint)': [APP_ROLE],
   'rejected_three_in_a_row(bigint,bigint,timestamp with time zone)': [APP_ROLE],
   'require_open_workspaces(text)': [APP_ROLE],
   'rfc3339(timestamp with time zone)': [APP_ROLE, PROVISIONING_ROLE],
   'workspace_lock_key(bigint)': [APP_ROLE],
 };
-
-const FUNCTIONS = `
-  select p.proname as name, p.oid::regprocedure::text as signature, p.prosecdef as "isDefiner", p.proowner::regrole::text as owner, p.proconfig as settings,
-         p.prorettype = 'trigger'::regtype as "isTrigger",
-         array(select case when x.grantee = 0 then 'public' else x.grantee::regrole::text end
-                 from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) x where x.grantee <> p.proowner
-                order by 1) as "executableBy"
-    from pg_proc p where p.pronamespace = '${SCHEMA}'::regnamespace order by p.proname`;
-
-interface CatalogFunction {
-  readonly name: string;
-  readonly signature: string;
-  readonly isDefiner: boolean;
-  readonly owner: string;
-  readonly settings: readonly string[] | null;
-  readonly isTrigger: boolean;
-  readonly executableBy: readonly string[];
-}
 
 let world: FreshDatabase;
 let functions: readonly CatalogFunction[];

@@ -18,6 +18,10 @@ const RIGHTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     app_user: 'select',
     arrival:
       'insert (account_code, amount, currency_id, key_nonce, origin_transaction_id, origin_workspace_id, outcome, transaction_id, workspace_id), select',
+    audit_event: 'select',
+    audit_head: 'select',
+    audit_outbox: 'insert (entries, workspace_id)',
+    audit_outbox_id_seq: 'usage',
     back_valued_total: 'select',
     bank: 'insert, select, update (country_code, name, swift_code, updated_at)',
     beneficiary: 'insert, select',

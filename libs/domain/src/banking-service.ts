@@ -1,5 +1,6 @@
 import type { AccountId, AppId, QuoteId, RecipientId, TransferId } from './ids.js';
 import type { AccountChange, OpenAccountInput, StatementQuery } from './account-input.js';
+import type { AuditQuery } from './audit-query.js';
 import type { Page, PageQuery } from './lists.js';
 import type { CreateQuoteInput } from './quote-input.js';
 import type {
@@ -16,6 +17,7 @@ import { RecordService } from './record-service.js';
 import type { Scope } from './scope.js';
 import type { Account } from './resources/account.js';
 import type { App } from './resources/app.js';
+import type { AuditEvent } from './resources/audit-event.js';
 import type { Corridor } from './resources/corridor.js';
 import type { Order } from './resources/order.js';
 import type { Product } from './resources/product.js';
@@ -70,11 +72,7 @@ export abstract class BankingService extends RecordService {
    */
   abstract listRecipientSchemas(scope: Scope, query: CorridorQuery): Promise<readonly RecipientSchema[]>;
 
-  /**
-   * GET /recipients: the recipients of the workspace, newest first, without deleted ones.
-   *
-   * @throws Refusal `limit_invalid`, `cursor_invalid`.
-   */
+  /** GET /recipients: the recipients of the workspace, newest first, without deleted ones. @throws Refusal as `listAccounts` */
   abstract listRecipients(scope: Scope, query?: RecipientQuery): Promise<Page<Recipient>>;
 
   /** GET /recipients/{recipientId}. @throws Refusal `recipient_not_found`, also for a deleted one */
@@ -107,11 +105,7 @@ export abstract class BankingService extends RecordService {
   /** PATCH /recipients/{recipientId}: omitted fields stay. @throws Refusal `recipient_not_found` */
   abstract changeRecipient(scope: Scope, change: RecipientChange): Promise<Recipient>;
 
-  /**
-   * DELETE /recipients/{recipientId}: deletes a recipient permanently. Past transfers keep theirs.
-   *
-   * @throws Refusal `recipient_not_found`, also for one that was deleted before.
-   */
+  /** DELETE /recipients/{recipientId}: permanently. Past transfers keep theirs. @throws Refusal `recipient_not_found`, also if repeated */
   abstract deleteRecipient(scope: Scope, query: { readonly recipientId: RecipientId }): Promise<void>;
 
   /** GET /orders/purposes: the texts of the purpose codes, by code. */
@@ -256,4 +250,11 @@ export abstract class BankingService extends RecordService {
    * @throws Refusal `order_not_found`, `order_not_paused`.
    */
   abstract resumeOrder(scope: Scope, name: OrderName): Promise<Order>;
+
+  /**
+   * GET /audit-events: the audit trail of the workspace, newest first. An entry appears shortly after its change.
+   *
+   * @throws Refusal `limit_invalid`, `cursor_invalid`, `timestamp_invalid`; `route_not_found` from an upstream without an audit trail.
+   */
+  abstract listAuditEvents(scope: Scope, query?: AuditQuery): Promise<Page<AuditEvent>>;
 }

@@ -9,6 +9,7 @@ export * from './display.js';
 // Resources on the wire
 export * from './resources/account.js';
 export * from './resources/app.js';
+export * from './resources/audit-event.js';
 export * from './resources/corridor.js';
 export * from './resources/currency.js';
 export * from './resources/event.js';
@@ -24,6 +25,7 @@ export * from './resources/transfer.js';
 export * from './resources/user.js';
 
 // Values and inputs
+export * from './audit-query.js';
 export * from './email.js';
 export * from './event-query.js';
 export * from './event-resource-types.js';

@@ -5,6 +5,21 @@ type PlatformSignal = typeof globalThis extends { readonly AbortSignal: { readon
   ? Signal
   : { readonly aborted: boolean };
 
+/** Where a call comes from, for the audit trail. It decides nothing. */
+export interface Origin {
+  /** The issuer of the credential, and the subject that it names. */
+  readonly issuer?: string | undefined;
+  readonly subject?: string | undefined;
+  /** The `jti` of the token. */
+  readonly tokenId?: string | undefined;
+  /** The client of the token: its `client_id`, or else its `azp`. */
+  readonly clientId?: string | undefined;
+  /** The address that the request came from. */
+  readonly sourceAddress?: string | undefined;
+  /** An operator who acts without a token: the name that was given, and the account of the operating system. */
+  readonly operator?: { readonly name: string; readonly operatingSystemUser?: string | undefined } | undefined;
+}
+
 /** The workspace and the actor of a call. Access is checked before a scope is created. */
 export interface Scope {
   /** Required by every operation that belongs to a workspace. */
@@ -13,6 +28,8 @@ export interface Scope {
   readonly actor?: UserId | undefined;
   /** The id of the request in the log of the service: 1 to 128 letters, digits, dots, dashes and underscores. */
   readonly requestId?: string | undefined;
+  /** Where the call comes from. It is not sent over HTTP. */
+  readonly origin?: Origin | undefined;
   /**
    * Aborted when the caller's deadline passes. Work that has not begun is withdrawn and refused as `unavailable`. A write that has
    * begun is finished.

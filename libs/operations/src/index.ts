@@ -10,6 +10,8 @@ export { OrderService, type OrderSubmitter } from './orders/order-service.js';
 export { placeOrder } from './orders/place-order.js';
 export { postOrders } from './orders/post-orders.js';
 export { EXECUTION } from './orders/order-statements.js';
+export { listAuditEvents } from './audit/list-audit-events.js';
+export { recordAudit } from './audit/record-audit.js';
 export { recordedFact } from './orders/order-record.js';
 export { runTime } from './orders/next-run.js';
 export { COUNT_UNRECORDED } from './events/count-unrecorded.js';

@@ -26,6 +26,7 @@ import { newAccountCode } from './accounts/account-code.js';
 import type { AccountCodes } from './accounts/account-codes.js';
 import { openAccount } from './accounts/open-account.js';
 import { listAppUsers } from './apps/list-app-users.js';
+import { listAuditEvents } from './audit/list-audit-events.js';
 import { listApps } from './apps/list-apps.js';
 import { listCorridors } from './corridors/list-corridors.js';
 import { listEvents } from './events/list-events.js';
@@ -37,6 +38,7 @@ import { listRecipients } from './recipients/list-recipients.js';
 import { listTransfers } from './transfers/list-transfers.js';
 import { resumeOrder } from './orders/resume-order.js';
 import type { Reading } from './resources/reading.js';
+import { acting, required } from './acting-scope.js';
 import { OrderService } from './orders/order-service.js';
 import { placeOrder } from './orders/place-order.js';
 import { NO_RATES, type RateSource } from '@banking/rates';
@@ -159,6 +161,10 @@ export class LedgerBankingService extends BankingService {
     return resumeOrder(this.reading, acting(scope), name);
   }
 
+  listAuditEvents(scope: Scope, query: port.AuditQuery = {}): Promise<port.Page<port.AuditEvent>> {
+    return listAuditEvents(this.reading, required(scope.workspaceId), query);
+  }
+
   listAccounts(scope: Scope, query: port.PageQuery = {}): Promise<port.Page<port.Account>> {
     return listAccounts(this.reading, required(scope.workspaceId), query);
   }
@@ -231,11 +237,3 @@ export class LedgerBankingService extends BankingService {
     return moveClock(this.database, acting(scope), change);
   }
 }
-
-/** A missing part of the scope is a programming error of the caller. */
-function required<T>(part: T | undefined): T {
-  if (part === undefined) throw new Error('the scope lacks a workspace or an actor');
-  return part;
-}
-
-const acting = ({ workspaceId, actor, signal }: Scope) => ({ workspaceId: required(workspaceId), actor, signal });

@@ -2,7 +2,7 @@ import { parseAmount, toTransferAmount, type AccountId, type Transfer, type Work
 import type { Books } from '@banking/ledger';
 import { bind, sqlStatement } from '@banking/postgres';
 import { fundAccount, openReading } from '@banking/operations';
-import { ProvisioningError } from './trail.js';
+import { type Operator, ProvisioningError } from './trail.js';
 import { workspacesHere } from './workspaces.js';
 
 /** The list of workspaces makes the index usable: the key begins with the workspace. */
@@ -26,6 +26,7 @@ export interface FundingRow {
  *
  * @param funding.amount as people write it, in the currency of the account: `1250.00`
  * @param funding.reference the sender's reference, stored as the description of the transfer
+ * @param funding.operator for the audit trail
  * @param funding.key idempotency key: repeated calls with it book once
  * @throws ProvisioningError if the account does not exist, or the amount is not above zero
  * @throws Refusal `amount_malformed`, `amount_too_precise`, `amount_out_of_range`, `account_disabled`, `balance_limit_exceeded`, and
@@ -38,9 +39,10 @@ export async function addFunding(
     readonly amount: string;
     readonly reference?: string | undefined;
     readonly key?: string | undefined;
+    readonly operator?: Operator | undefined;
   },
 ): Promise<FundingRow> {
-  const { accountId, amount: text, reference: description, key: idempotencyKey } = funding;
+  const { accountId, amount: text, reference: description, key: idempotencyKey, operator } = funding;
   const workspaces = await workspacesHere(books.database);
   const ids = workspaces.map(({ id }) => id);
   const account = await books.database.read({ workspaces: ids }, bind(FIND_WORKSPACE, ids, accountId));
@@ -52,7 +54,7 @@ export async function addFunding(
   const { resource, isReplay } = await fundAccount(
     books,
     openReading(books.database),
-    { workspaceId, actor: undefined },
+    { workspaceId, actor: undefined, ...(operator && { origin: { operator } }) },
     { accountId, amount: toTransferAmount(amount), description },
     { idempotencyKey },
   );

@@ -1,6 +1,7 @@
+import type { UserId, WorkspaceId } from '@banking/domain';
 import { bind, sqlStatement, type Database } from '@banking/postgres';
 import { resume } from '@banking/operations';
-import { actAs, emailOf, ProvisioningError } from './trail.js';
+import { actAs, emailOf, type Operator, ProvisioningError } from './trail.js';
 
 export interface OrderResumption {
   readonly workspaceId: number;
@@ -19,15 +20,16 @@ const FIND_USER = sqlStatement<{ id: bigint }>('find_user_by_email', 'select id 
  */
 export async function resumePausedOrder(
   database: Database,
-  actor: string,
+  operator: Operator,
   { workspaceId, orderId, placer }: OrderResumption,
 ): Promise<void> {
+  const caller = { workspaceId: workspaceId as WorkspaceId, actor: undefined, origin: { operator } };
   const email = placer === undefined ? undefined : emailOf(placer);
   const name = `order ${orderId} of workspace ${workspaceId}`;
   await database.transaction({ workspaces: [workspaceId] }, async (tx) => {
-    const [, [user]] = await tx.pipeline([actAs(actor), bind(FIND_USER, email)] as const);
+    const [, [user]] = await tx.pipeline([actAs(operator.name), bind(FIND_USER, email)] as const);
     if (email !== undefined && !user) throw new ProvisioningError(`There is no user ${email}. See banking user list.`);
-    const { order, isResumed } = await resume(tx, { workspaceId, orderId, placerId: user && Number(user.id) });
+    const { order, isResumed } = await resume(tx, { caller, orderId, placerId: user && (Number(user.id) as UserId) });
     if (!order) throw new ProvisioningError(`There is no ${name}.`);
     if (!order.is_paused) throw new ProvisioningError(`The ${name} is not paused.`);
     if (!isResumed) throw new ProvisioningError(withoutRole(name, workspaceId, email, order.placer));

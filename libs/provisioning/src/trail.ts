@@ -1,10 +1,13 @@
-import { foldEmail } from '@banking/domain';
+import { foldEmail, type Origin } from '@banking/domain';
 import { bind, DatabaseError, sqlStatement, type BoundStatement, SQLSTATE } from '@banking/postgres';
 
 /** A request of an operator that cannot be carried out. Its message states what to change. */
 export class ProvisioningError extends Error {
   override readonly name = 'ProvisioningError';
 }
+
+/** The operator of a change: the name that was given, and the account of the operating system. */
+export type Operator = NonNullable<Origin['operator']>;
 
 const ACT_AS = sqlStatement('act_as', `select set_config('app.actor', $1, true)`);
 

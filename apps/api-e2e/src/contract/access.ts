@@ -125,6 +125,18 @@ const MATRIX: readonly Case[] = [
     expected: [403, 403, 403, 404, 401, 401],
   },
   {
+    operation: 'listAuditEvents',
+    path: () => '/audit-events',
+    workspace: 'Northwind Trading',
+    expected: [200, 403, 403, 403, 401, 401],
+  },
+  {
+    operation: 'listAuditEvents',
+    path: () => '/audit-events',
+    workspace: 'Southwind Imports',
+    expected: [403, 403, 403, 200, 401, 401],
+  },
+  {
     operation: 'getStatement',
     path: (service) => `${account(service)}/statement?from=2026-01-01&to=2026-01-02`,
     workspace: 'Northwind Trading',

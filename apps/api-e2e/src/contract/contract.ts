@@ -1,6 +1,7 @@
 import type { Service } from '../service.js';
 import { accessContract } from './access.js';
 import { accountsContract } from './accounts.js';
+import { auditEventsContract } from './audit-events.js';
 import { appUsersContract } from './app-users.js';
 import { corridorsContract } from './corridors.js';
 import { errorsContract } from './errors.js';
@@ -57,6 +58,7 @@ export function contract(name: string, provide: () => Service): void {
       sandboxClockContract,
       transactionLinksContract,
       eventsContract,
+      auditEventsContract,
       errorsContract,
       httpContract,
       healthContract,

@@ -78,6 +78,8 @@ const choiceOf = ({ operation }: Route): string =>
     operation.parameters.some((parameter) => parameter.name === name),
   ) ?? '';
 
+const isOfAudit = ({ path }: Route): boolean => path === '/audit-events';
+
 /** The change that makes a valid call refused, by the reason. */
 export const CHANGES: Readonly<Record<string, Change>> = {
   request_malformed: withHeader('not a header', ''),
@@ -85,16 +87,22 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   not_authenticated: (call) => ({ ...call, needsToken: false }),
   not_acceptable: withHeader('Accept', 'text/html'),
   id_malformed: (call, route) =>
-    inPathOrQuery(route.path === '/events' ? 'resourceId' : 'accountId', '1.5')(call, route),
+    isOfAudit(route)
+      ? withParameter('actor', '1.5')(call, route)
+      : inPathOrQuery(route.path === '/events' ? 'resourceId' : 'accountId', '1.5')(call, route),
   parameter_unknown: withParameter('colour', 'blue'),
-  parameter_invalid: (call, route) => withParameter(choiceOf(route), 'sideways')(call, route),
+  parameter_invalid: (call, route) =>
+    isOfAudit(route)
+      ? withParameter('operation', ' ')(call, route)
+      : withParameter(choiceOf(route), 'sideways')(call, route),
   limit_invalid: (call, route) =>
     withParameter('limit', route.path.endsWith('/statement') ? '10001' : '501')(call, route),
   cursor_invalid: withParameter('cursor', 'AAAA'),
   timestamp_invalid: (call, route) => {
     if (route.path.endsWith('/clock')) return withField('now', '2026-11-31')(call, route);
     if (route.method === 'POST') return withField('startAt', '2026-11-31')(call, route);
-    return withParameter(route.path.endsWith('/statement') ? 'from' : 'createdFrom', '2026-11-31')(call, route);
+    const isFrom = route.path.endsWith('/statement') || isOfAudit(route);
+    return withParameter(isFrom ? 'from' : 'createdFrom', '2026-11-31')(call, route);
   },
   account_not_found: inPathQueryOrBody('accountId', 999_999),
   recipient_not_found: inPathOrQuery('recipientId', '999999'),

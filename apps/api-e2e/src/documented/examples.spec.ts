@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { isCi } from '../config.js';
 import { ADA } from '../service.js';
 import { callOf, examplesOf, isOnce, requestOf, type Route, routesOf, successOf } from './document.js';
+import { untilAudited } from './until-audited.js';
 import { freshService, type FreshService } from './fresh-service.js';
 import { masked } from './masked.js';
 import { faultsInHeaders } from './sent-headers.js';
@@ -24,6 +25,7 @@ describe('examples of the document', () => {
   beforeAll(async () => {
     service = await freshService();
     routes = routesOf(service.document);
+    await untilAudited(service.url, await service.tokenOf(ADA), 'openAccount');
   }, 180_000);
   afterAll(() => service?.stop());
 
@@ -72,6 +74,22 @@ describe('examples of the document', () => {
         }
       }
     });
+  });
+
+  it('leave an entry in the audit trail for each operation that writes', async () => {
+    const token = await service.tokenOf(ADA);
+    const writing = routes.filter(({ method }) => method !== 'GET').map(({ operation }) => operation.operationId);
+    for (const operation of new Set(writing)) {
+      const event = await untilAudited(service.url, token, operation, 'user');
+      expect(event).toMatchObject({
+        operation,
+        outcome: 'done',
+        actor: { type: 'user', userId: 1, issuer: expect.any(String) as string, subject: ADA },
+        requestId: expect.any(String) as string,
+        sourceAddress: '127.0.0.1',
+      });
+    }
+    expect(writing.length).toBeGreaterThan(10);
   });
 
   it('return 304 without a body for a matching ETag', async () => {

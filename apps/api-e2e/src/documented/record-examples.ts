@@ -5,6 +5,7 @@ import { newDataDir, RunningService } from '../running-service.js';
 import { ADA, localToken } from '../service.js';
 import { callOf, type Document, examplesInTurn, requestOf, routesOf, successOf } from './document.js';
 import { masked } from './masked.js';
+import { untilAudited } from './until-audited.js';
 
 const EXAMPLES = join(__dirname, '..', '..', '..', 'api', 'examples');
 /** Written by hand, unlike the responses beside it. */
@@ -34,6 +35,7 @@ async function record(): Promise<void> {
   const service = await RunningService.start({ dataDir: folder.path });
   try {
     const authorization = `Bearer ${await localToken(folder.path, ADA)}`;
+    await untilAudited(service.url, authorization.slice('Bearer '.length), 'openAccount');
     const document = (await (await fetch(`${service.url}/openapi.json`)).json()) as Document;
     const written = new Set<string>();
     const current = routesOf(document).filter(({ operation }) => !operation.deprecated);

@@ -109,7 +109,7 @@ describe(`gateway with mutated upstream responses (seed ${seed})`, () => {
         fc.array(change, { maxLength: 3 }),
         fc.boolean(),
         async ({ route, name, value }, changes, wantsTable) => {
-          const isTable = wantsTable && route.operation.operationId === 'getStatement';
+          const isTable = wantsTable && ['getStatement', 'listAuditEvents'].includes(route.operation.operationId);
           const given = changes.reduce((sofar, { at, to }) => {
             const paths = pathsIn(sofar);
             return changed(sofar, paths[at % paths.length] ?? [], to);

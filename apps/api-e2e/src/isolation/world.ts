@@ -26,6 +26,7 @@ const ADD_RUN = `insert into execution (workspace_id, order_id, sequence, status
   values ($1, $2, 2, 'cancelled', '2099-02-28T09:00:00Z')`;
 
 const RECORD_CHANGES = sql('select record_changes(1000)');
+const RECORD_AUDIT = sql('select record_audit(100000)');
 
 /** The colleague and the sharer act in the workspace of the neighbour. */
 const homeOf = (caller: keyof Callers) => (caller === 'owner' || caller === 'stranger' ? caller : 'neighbour');
@@ -56,6 +57,7 @@ export async function makeWorld(
   for (const name of ['owner', 'stranger', 'neighbour'] as const) {
     // No worker runs here. One call records the changes of all workspaces of a database.
     await rows.send([callers[name].workspaceId], RECORD_CHANGES);
+    await rows.send([callers[name].workspaceId], RECORD_AUDIT);
     holdings[name] = await holdings[name].withEvent();
   }
   const cursors = {

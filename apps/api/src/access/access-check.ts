@@ -7,7 +7,7 @@ import { bearerToken } from './credentials.js';
 import { ACCESS, isRole, type OperationId, suffices } from './access-matrix.js';
 import type { RateLimit } from './rate-limit.js';
 import { type GrantedRole, grantedRole, type RoleLookup } from './role-lookup.js';
-import { CredentialError, type TokenVerifier } from './token-verifier.js';
+import { CredentialError, type TokenOrigin, type TokenVerifier } from './token-verifier.js';
 
 /** The declaration of a route that is not an operation: the documentation page and the OpenAPI document, which are public. */
 export const PUBLIC_PAGE = 'page';
@@ -22,7 +22,7 @@ declare module 'fastify' {
 }
 
 interface AccessCheckDependencies {
-  readonly verifier: Pick<TokenVerifier, 'subjectOf'> & Partial<Pick<TokenVerifier, 'verifiedSubject'>>;
+  readonly verifier: Pick<TokenVerifier, 'subjectOf'> & Partial<Pick<TokenVerifier, 'verifiedSubject' | 'originOf'>>;
   readonly roles: RoleLookup;
   readonly rateLimit: RateLimit;
 }
@@ -53,7 +53,7 @@ export class AccessCheck {
     if (access === 'public') return;
 
     request.operation = operation;
-    const { subject, user } = await this.authenticate(request);
+    const { subject, user, origin } = await this.authenticate(request);
     request.userId = user.id;
     const named = isRole(access) ? headerLines(request, 'workspace-id') : undefined;
     this.dependencies.rateLimit.take(reply, rateKeyOf(user, named?.[0]));
@@ -71,11 +71,14 @@ export class AccessCheck {
       }
     }
     // The only place that makes a Caller.
-    request.caller = { ...scope, requestId: request.id, signal: request.deadline } as Caller;
+    const from = { ...origin, sourceAddress: request.ip };
+    request.caller = { ...scope, requestId: request.id, origin: from, signal: request.deadline } as Caller;
   }
 
   /** @throws Refusal `not_authenticated`, whose reason goes to the log only */
-  private async authenticate(request: Request): Promise<{ subject: Subject; user: DirectoryUser }> {
+  private async authenticate(
+    request: Request,
+  ): Promise<{ subject: Subject; user: DirectoryUser; origin: TokenOrigin | undefined }> {
     const { verifier, roles } = this.dependencies;
     try {
       const token = bearerToken(request);
@@ -88,7 +91,7 @@ export class AccessCheck {
           'unknown_user',
         );
       }
-      return { subject, user };
+      return { subject, user, origin: verifier.originOf?.(token) };
     } catch (error) {
       if (!(error instanceof CredentialError)) throw error;
       request.why = error.message;

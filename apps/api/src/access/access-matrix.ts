@@ -27,6 +27,7 @@ export const ACCESS = {
   placeOrder: 'member',
   cancelOrder: 'member',
   resumeOrder: 'admin',
+  listAuditEvents: 'admin',
   listAccounts: 'member',
   getAccount: 'member',
   openAccount: 'admin',

@@ -34,6 +34,7 @@ interface Sent {
   readonly before?: Readonly<Record<string, unknown>>;
 }
 
+const ORIGIN = { sourceAddress: '192.0.2.7' };
 const SIGNAL = new AbortController().signal;
 
 /** Admits a request of Ada, with the headers of its response, or returns the error. */
@@ -45,6 +46,7 @@ function checkWith(rateLimit = new RateLimit()) {
       id: 'request-1',
       deadline: SIGNAL,
       method: 'GET',
+      ip: '192.0.2.7',
       headers: { accept },
       raw: { rawHeaders: [...(token === '' ? [] : ['Authorization', `Bearer ${token}`]), ...headers] },
       routeOptions: { url: '/path', config: { operation, mediaTypes } },
@@ -71,7 +73,7 @@ describe('an admitted request', () => {
     expect(await check({ operation: 'listApps' })).toEqual({
       operation: 'listApps',
       userId: 1,
-      caller: { actor: 1, requestId: 'request-1', signal: SIGNAL },
+      caller: { actor: 1, requestId: 'request-1', origin: ORIGIN, signal: SIGNAL },
       sent: {},
     });
   });
@@ -80,7 +82,7 @@ describe('an admitted request', () => {
     expect(await check({ operation: 'getTransfer', workspaceIds: ['8'] })).toEqual({
       operation: 'getTransfer',
       userId: 1,
-      caller: { actor: 1, workspaceId: 8, role: 'member', requestId: 'request-1', signal: SIGNAL },
+      caller: { actor: 1, workspaceId: 8, role: 'member', requestId: 'request-1', origin: ORIGIN, signal: SIGNAL },
       sent: {},
     });
   });

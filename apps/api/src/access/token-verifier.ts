@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createLocalJWKSet, errors, jwtVerify, type JSONWebKeySet, type JWTPayload, type JWTVerifyGetKey } from 'jose';
-import { foldEmail, Refusal, type Subject } from '@banking/domain';
+import { foldEmail, type Origin, Refusal, type Subject } from '@banking/domain';
 import { LOCAL_ISSUER, LocalIssuer } from '@banking/local-issuer';
 import { ConfigError, ExpiringCache, ResponseTooLargeError } from '@banking/process';
 import type { TokenConfig } from '../config.js';
@@ -40,8 +40,12 @@ export class CredentialError extends Error {
   }
 }
 
+/** What a token says of itself, for the audit trail. */
+export type TokenOrigin = Pick<Origin, 'issuer' | 'subject' | 'tokenId' | 'clientId'>;
+
 interface Verified {
   readonly subject: Subject;
+  readonly origin: TokenOrigin;
   readonly expiresAtMs: number;
 }
 
@@ -93,6 +97,11 @@ export class TokenVerifier {
     return this.verified.peek(keyOf(token))?.subject;
   }
 
+  /** What a token that was just verified says of itself. */
+  originOf(token: string): TokenOrigin | undefined {
+    return this.verified.peek(keyOf(token))?.origin;
+  }
+
   private async verify(token: string): Promise<Verified> {
     try {
       const { payload } = await jwtVerify(token, this.keys, {
@@ -113,13 +122,21 @@ export class TokenVerifier {
     }
   }
 
-  private accepted({ sub, exp, email, email_verified: verified }: JWTPayload): Verified {
+  private accepted(payload: JWTPayload): Verified {
+    const { sub, exp, jti, email, email_verified: verified } = payload;
     if (typeof sub !== 'string' || sub === '') throw new CredentialError('the subject is empty', 'claim');
     if (!Number.isSafeInteger(exp)) throw new CredentialError('"exp" is not a whole number of seconds', 'claim');
     const verifiedEmail = typeof email === 'string' && verified === true ? foldEmail(email) : undefined;
-    return { subject: { issuer: this.issuer, subject: sub, email: verifiedEmail }, expiresAtMs: Number(exp) * 1000 };
+    const { issuer } = this;
+    return {
+      subject: { issuer, subject: sub, email: verifiedEmail },
+      origin: { issuer, subject: sub, tokenId: textOf(jti), clientId: textOf(payload['client_id'] ?? payload['azp']) },
+      expiresAtMs: Number(exp) * 1000,
+    };
   }
 }
+
+const textOf = (claim: unknown): string | undefined => (typeof claim === 'string' ? claim : undefined);
 
 /** Tokens are not kept in memory. */
 const keyOf = (token: string) => hash('sha256', token);

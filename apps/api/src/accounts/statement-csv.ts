@@ -8,12 +8,7 @@ import {
   type Movement,
   type Statement,
 } from '@banking/domain';
-
-/** CSV of RFC 4180 in UTF-8, with a row of column names. */
-export const CSV_TYPE = 'text/csv; charset=utf-8; header=present';
-
-/** Spreadsheets recognize UTF-8 by it. */
-const BYTE_ORDER_MARK = '\ufeff';
+import { csvTable, Numeral } from '../http/csv.js';
 
 const COLUMNS = [
   'line',
@@ -104,8 +99,10 @@ function tableOf(statement: Statement, { isFirst, isLast }: PagePlace): string {
     ...(isLast ? [last] : []),
   ];
   const common = { accountCode: account.code ?? '', accountAlias: account.alias ?? '', currency };
-  const lines = rows.map((row) => COLUMNS.map((column) => cell({ ...common, ...row }[column])).join(','));
-  return `${BYTE_ORDER_MARK}${[COLUMNS.join(','), ...lines].join('\r\n')}\r\n`;
+  return csvTable(
+    COLUMNS,
+    rows.map((row) => ({ ...common, ...row })),
+  );
 }
 
 /** The values of a movement besides its amounts. Other fields of an upstream have no column. */
@@ -138,29 +135,7 @@ export function statementFileName({ from, to, edges: { account } }: Statement): 
   return `statement-${code}-${from}-${to}.csv`.replaceAll(':', '').replace(/[^A-Za-z0-9.+-]/g, '_');
 }
 
-/** Digits that we wrote ourselves: a leading minus sign is not escaped. */
-class Numeral {
-  constructor(readonly digits: string) {}
-}
-
 function signed({ direction, amount }: Movement): MinorUnits {
   const value = parseTransferAmount(amount);
   return direction === 'credit' ? value : minorUnits(-value);
-}
-
-function cell(value: string | number | Numeral | undefined): string {
-  if (value === undefined) return '';
-  if (value instanceof Numeral) return value.digits;
-  const text = typeof value === 'number' ? String(value) : escaped(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
-/**
- * Prevents a spreadsheet from reading text as a formula. An apostrophe goes before `=`, `+`, `-`, `@` and their wide forms at the begin
- * of a cell, and before a tab or a line break at the begin of a cell. Programs that split at `;` or at tabs ignore our quotes, so a cell
- * can also begin after these characters and after a line break.
- */
-function escaped(text: string): string {
-  const inside = text.replace(/(^|[;\t\r\n])(?=[ "]*[=+\-@＝＋－＠])/g, "$1'");
-  return /^[\t\r\n]/.test(inside) ? `'${inside}` : inside;
 }

@@ -4,13 +4,14 @@ import type { FastifyReply } from 'fastify';
 import { BankingService, type AccountId, type Statement } from '@banking/domain';
 import { CalledBy, type Caller } from '../access/caller.js';
 import { preferredType } from '../http/accept.js';
+import { CSV_TYPE } from '../http/csv.js';
 import { ApiIdParam, IdPipe } from '../http/id.pipe.js';
 import { Operation } from '../access/operation.decorator.js';
 import { queryPipe } from '../input/input.pipe.js';
 import { linkNext } from '../input/page.js';
 import { ACCOUNT_ID } from './accounts.docs.js';
 import * as docs from './statements.docs.js';
-import { CSV_TYPE, statementCsv, statementFileName } from './statement-csv.js';
+import { statementCsv, statementFileName } from './statement-csv.js';
 import { StatementQueryDto } from './statement-query.dto.js';
 import { StatementDto } from './statement.dto.js';
 

@@ -1,6 +1,7 @@
 import type { PendingDocumentation } from '../access/operation.decorator.js';
-import type { Statement } from '@banking/domain';
+import type { AuditEvent, Statement } from '@banking/domain';
 import { statementCsv } from '../accounts/statement-csv.js';
+import { auditCsv } from '../audit-events/audit-csv.js';
 import { responseHeaders } from './response-headers.js';
 import {
   commandOf,
@@ -128,11 +129,14 @@ function withExamples(
   );
 }
 
-/** Writes recorded JSON responses as the tables of the same operation. Only statements have tables. */
+/** Writes recorded JSON responses as the tables of the same operation: entries of the audit trail, or a statement. */
 function asTables(examples: Recorded) {
   const tables = Object.entries(examples).map(([name, { value, ...example }]) => [
     name,
-    { ...example, ...(value !== undefined && { value: statementCsv(value as Statement) }) },
+    { ...example, ...(value !== undefined && { value: tableOfRecorded(value) }) },
   ]);
   return Object.fromEntries(tables) as object;
 }
+
+const tableOfRecorded = (value: unknown): string =>
+  Array.isArray(value) ? auditCsv(value as readonly AuditEvent[]) : statementCsv(value as Statement);

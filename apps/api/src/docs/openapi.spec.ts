@@ -152,14 +152,17 @@ describe('the OpenAPI document', () => {
     expect(amounts.length).toBeGreaterThan(10);
   });
 
-  it('shows every example of a statement as a table too', () => {
+  it('shows every example of a statement and of the audit trail as a table too', () => {
     const tables = operations().flatMap(({ operation }) =>
       Object.values(successOf(operation).content?.['text/csv']?.examples ?? {}),
     );
 
     expect(tables.length).toBeGreaterThan(0);
     for (const { summary, value } of tables)
-      expect([summary, value]).toEqual([expect.any(String), expect.stringMatching(/^\ufeffline,.*\r\nopening,/)]);
+      expect([summary, value]).toEqual([
+        expect.any(String),
+        expect.stringMatching(/^\ufeff(?:line,.*\r\nopening|id,createdAt,.*\r\n[0-9]+),/),
+      ]);
   });
 
   it('marks the deprecated path', () => {

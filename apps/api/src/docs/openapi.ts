@@ -43,6 +43,7 @@ export function createDocument(
     .addTag('Orders', 'Payment instructions: instant, scheduled and recurring.')
     .addTag('Transfers', 'Movements of money, with balances and tracking.')
     .addTag('Events', 'What happened in the workspace, in order, for programs that follow it.')
+    .addTag('Audit trail', 'Who changed what, for administrators.')
     .addTag('Sandbox', 'Only in a sandbox (`SANDBOX=on`): create money and events of the network.')
     .addTag('Health', 'For supervisors and load balancers.')
     .addBearerAuth({

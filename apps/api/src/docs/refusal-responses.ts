@@ -3,8 +3,11 @@ import { bodyOf } from '../http/error-response.js';
 import { malformedId } from '../http/id.pipe.js';
 import { refusalOf, unknownMessage } from '../input/input.pipe.js';
 import { AMOUNT_RULES, CURRENCY_RULE, INSTANT_RULE } from '../input/body-field.decorator.js';
-import { mustBe, PARAMETER_RULES } from '../input/parameter.decorator.js';
+import { freeTextRule, mustBe, PARAMETER_RULES } from '../input/parameter.decorator.js';
 
+const AUDIT = '/audit-events';
+/** The filters by an id in operations without an id in their path. */
+const ID_FILTERS: Readonly<Record<string, string>> = { '/events': 'resourceId', [AUDIT]: 'actor' };
 const REQUEST_ID = '0c1d8a52-6b5e-4f4e-9c1c-3f0f7e6f1a2b';
 
 /** One response for each status, with an example for each reason of this operation. */
@@ -40,7 +43,7 @@ function sentenceOf(reason: RefusalReason): string {
 function exampleOf(reason: RefusalReason, path: string): Refusal {
   switch (reason) {
     case 'id_malformed':
-      return malformedId(/\{(\w+Id)\}/.exec(path)?.[1] ?? (path === '/events' ? 'resourceId' : 'accountId'));
+      return malformedId(/\{(\w+Id)\}/.exec(path)?.[1] ?? ID_FILTERS[path] ?? 'accountId');
     case 'parameter_unknown':
       return refusalOf([{ path: 'colour', reason, message: unknownMessage('colour') }], reason);
     case 'parameter_invalid':
@@ -106,11 +109,12 @@ function timeRefused(path: string): Refusal {
   if (path.endsWith('/statement')) return ofParameter(reason, 'from', PARAMETER_RULES.instantOrDay);
   if (path.endsWith('/clock')) return ofField(reason, '/now', reason, mustBe('now', INSTANT_RULE));
   if (path.endsWith('/{accountId}/orders')) return ofField(reason, '/startAt', reason, mustBe('startAt', INSTANT_RULE));
-  return ofParameter(reason, 'createdFrom', PARAMETER_RULES.instant);
+  return ofParameter(reason, path === AUDIT ? 'from' : 'createdFrom', PARAMETER_RULES.instant);
 }
 
 function parameterRefused(path: string): Refusal {
   const reason = 'parameter_invalid';
+  if (path === AUDIT) return ofParameter(reason, 'operation', freeTextRule(64));
   if (path === '/recipients') return ofParameter(reason, 'saved', PARAMETER_RULES.boolean);
   if (path === '/orders') return ofParameter(reason, 'status', `one of ${Object.keys(ORDER_STEPS).join(', ')}`);
   if (path === '/transfers') return ofParameter(reason, 'direction', 'one of debit, credit');

@@ -47,6 +47,7 @@ const NOT_FOUND: Readonly<Partial<Record<string, RefusalReason>>> = {
   cancelOrder: 'order_not_found',
   resumeOrder: 'order_not_found',
   getTransfer: 'transfer_not_found',
+  listAuditEvents: 'route_not_found',
   addTransactionEvent: 'transaction_not_found',
 } satisfies Partial<Record<OperationId, RefusalReason>>;
 

@@ -80,6 +80,9 @@ export class CellsBankingService extends BankingService {
   resumeOrder(scope: Scope, name: port.OrderName): Promise<port.Order> {
     return this.inCell(scope, (banking) => banking.resumeOrder(scope, name));
   }
+  listAuditEvents(scope: Scope, query?: port.AuditQuery): Promise<port.Page<port.AuditEvent>> {
+    return this.inCell(scope, (banking) => banking.listAuditEvents(scope, query));
+  }
   listAccounts(scope: Scope, query?: port.PageQuery): Promise<port.Page<port.Account>> {
     return this.inCell(scope, (banking) => banking.listAccounts(scope, query));
   }

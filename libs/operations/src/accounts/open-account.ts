@@ -4,11 +4,11 @@ import {
   type OpenAccountInput,
   type Created,
   type RequestOptions,
-  type UserId,
   type WorkspaceId,
 } from '@banking/domain';
 import { openAccount as openInBooks } from '@banking/ledger';
 import { bind, DatabaseError, sqlStatement } from '@banking/postgres';
+import type { AuditedCall } from '../audit/audited-call.js';
 import type { Reading } from '../resources/reading.js';
 import { accountQuery } from './get-account.js';
 import { createOnce } from '../idempotency/create-once.js';
@@ -32,11 +32,6 @@ const CODE_TRIES = 3;
 /** Makes a code that no account has. Several databases need a round trip to the one that has all codes. */
 export type NewAccountCode = (workspaceId: WorkspaceId) => string | Promise<string>;
 
-interface Opener {
-  readonly workspaceId: WorkspaceId;
-  readonly actor: UserId | undefined;
-}
-
 /**
  * Opens an account under a new code, and under another code if that one is in use.
  *
@@ -44,7 +39,7 @@ interface Opener {
  */
 export async function openAccount(
   reading: Reading,
-  opener: Opener,
+  opener: AuditedCall,
   input: OpenAccountInput,
   options: RequestOptions,
   newCode: NewAccountCode,
@@ -61,12 +56,13 @@ export async function openAccount(
 function openUnder(
   code: string,
   reading: Reading,
-  { workspaceId, actor }: Opener,
+  caller: AuditedCall,
   { productID, alias }: OpenAccountInput,
   options: RequestOptions,
 ): Promise<Created<Account>> {
+  const { workspaceId } = caller;
   const content = { productID, ...(alias !== undefined && { alias }) };
-  return createOnce(reading, { workspaceId, operation: 'openAccount', content }, options, actor, async (tx) => {
+  return createOnce(reading, { workspaceId, operation: 'openAccount', content }, options, caller, async (tx) => {
     const [[prepared]] = await tx.pipeline([bind(PREPARE_ACCOUNT, productID, workspaceId)] as const);
     if (!prepared) throw new Refusal('product_unavailable');
     const id = Number(prepared.id);
@@ -76,6 +72,7 @@ function openUnder(
         openInBooks({ ...account, ...(alias !== undefined && { alias }), type: TYPE, code }),
         bind(LIST_CODE, code, workspaceId, id, prepared.currency_id),
       ],
+      audited: { type: 'account', id },
       resource: accountQuery(workspaceId, id),
     };
   });

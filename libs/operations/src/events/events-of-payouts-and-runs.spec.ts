@@ -172,7 +172,7 @@ describe('the events of an order for later', () => {
       await given.work();
     });
     const resumed = await given.eventsOf(() =>
-      resumePausedOrder(world.database, 'olga', {
+      resumePausedOrder(world.database, { name: 'olga' }, {
         workspaceId,
         orderId: order.id,
         placer: 'ada@northwind.example',

@@ -1,3 +1,4 @@
+import type { UserId, WorkspaceId } from '@banking/domain';
 import { once } from 'node:events';
 import { bind, sqlStatement } from '@banking/postgres';
 import { reasonOf } from '@banking/postgres/testing';
@@ -15,6 +16,7 @@ const SCOPE = sqlStatement<{ workspaces: string; user: string }>(
 
 const creation: Creation<{ id: number }, { id: number }> = {
   writes: [],
+  audited: { type: 'account', id: 7 },
   resource: { bound: bind(RESOURCE), compose: (_reference, { id }) => ({ id }) },
 };
 
@@ -27,9 +29,10 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
+const caller = (actor?: number) => ({ workspaceId: workspaceId as WorkspaceId, actor: actor as UserId | undefined });
 const create = (idempotencyKey: string, decide: () => Promise<typeof creation>) => {
   const request = { workspaceId, operation: 'openAccount', content: {} };
-  return createOnce(openReading(world.database), request, { idempotencyKey }, undefined, decide);
+  return createOnce(openReading(world.database), request, { idempotencyKey }, caller(), decide);
 };
 
 describe('a creation with a key', () => {
@@ -73,9 +76,10 @@ describe('a creation with a key', () => {
   it('is made in the workspace, as the user of the request if there is one', async () => {
     const scopeOf = async (actor: number | undefined) => {
       const request = { workspaceId, operation: 'openAccount', content: {} };
-      const { resource } = await createOnce(openReading(world.database), request, {}, actor, () =>
+      const { resource } = await createOnce(openReading(world.database), request, {}, caller(actor), () =>
         Promise.resolve({
           writes: [],
+          audited: { type: 'account', id: 7 },
           resource: { bound: bind(SCOPE), compose: (_reference: unknown, row: unknown) => row },
         }),
       );
@@ -103,7 +107,7 @@ describe('findReplay', () => {
       openReading(world.database),
       { ...request, workspaceId },
       { idempotencyKey: 'found' },
-      undefined,
+      caller(),
       decide,
     );
 

@@ -8,6 +8,8 @@ import {
   type Database,
   type DbTransaction,
 } from '@banking/postgres';
+import { type AuditedCall, callerOf } from '../audit/audited-call.js';
+import { auditEntry, type AuditedResource, noteAudit } from '../audit/note-audit.js';
 import { findStoredResponses, type StoredResponse } from './find-stored-responses.js';
 import { type CreationRequest, type IdempotencyKey, keyOf } from './idempotency-key.js';
 import { keyConflict } from './key-conflict.js';
@@ -31,6 +33,8 @@ export interface Creation<Row, T> {
   /** Transactions of the books, if money moves. */
   readonly posted?: readonly PostedTransaction[];
   readonly writes: readonly BoundStatement<unknown>[];
+  /** The resource in the audit trail. */
+  readonly audited: AuditedResource;
   /** Reads the created resource after the writes. */
   readonly resource: ResourceQuery<Row, T>;
 }
@@ -56,6 +60,7 @@ export async function findReplay<T>(
  * Creates a resource at most once for a key. The resource and its response are committed together. A refusal stores nothing and leaves
  * the key free.
  *
+ * @param caller for the audit trail, which gets an entry with the resource
  * @param create decides and returns the writes; it may read in `tx`, and it may refuse
  * @throws Refusal `idempotency_key_invalid`, `idempotency_in_progress`, `idempotency_key_reused`, and refusals of `create`
  * @throws Refusal `outcome_unknown` if the connection is lost around the commit and the key does not tell the outcome
@@ -64,24 +69,26 @@ export async function createOnce<Row, T>(
   { database, reference }: Pick<Reading, 'database' | 'reference'>,
   request: CreationRequest,
   { idempotencyKey }: RequestOptions,
-  actor: number | undefined,
+  caller: AuditedCall,
   create: (tx: DbTransaction) => Promise<Creation<Row, T>>,
 ): Promise<Created<T>> {
   const key = keyOf(request, idempotencyKey);
-  const scope = { workspaces: [request.workspaceId], ...(actor !== undefined && { user: actor }) };
+  const scope = { workspaces: [request.workspaceId], ...(caller.actor !== undefined && { user: caller.actor }) };
   const composeCreated = await reference.beforeChange();
   try {
     return await database.transaction(scope, async (tx) => {
       const replay = key && (await lockAndFind<T>(tx, key));
       if (replay) return replay;
-      const { posted = [], writes, resource } = await create(tx);
+      const { posted = [], writes, audited, resource } = await create(tx);
       const { bound, compose } = resource;
       const composeRow = (rows: readonly unknown[][]) => {
         const row = rows.at(-1)?.[0] as Row | undefined;
         if (row === undefined) throw new Error(`${request.operation} created a resource that cannot be read`);
         return composeCreated((current) => compose(current, row));
       };
-      const statements = [...writes, bound];
+      const [operation = ''] = request.operation.split('/');
+      const entry = auditEntry(request.workspaceId, { operation, resource: audited }, callerOf(caller));
+      const statements = [...writes, noteAudit([entry]), bound];
       if (!key) return { resource: await composeRow(await write(tx, posted, statements)), isReplay: false };
       let created: T | undefined;
       await write(tx, posted, statements, async (rows) => {

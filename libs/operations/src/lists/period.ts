@@ -6,16 +6,22 @@ export interface Period {
   readonly createdTo?: string | undefined;
 }
 
-/** @throws Refusal `timestamp_invalid` if a limit is not an instant, or if the period ends before it begins */
-export function checkPeriod({ createdFrom, createdTo }: Period): void {
+/**
+ * @param names the parameters of the period
+ * @throws Refusal `timestamp_invalid` if a limit is not an instant, or if the period ends before it begins
+ */
+export function checkPeriod(
+  { createdFrom, createdTo }: Period,
+  [from, to]: readonly [string, string] = ['createdFrom', 'createdTo'],
+): void {
   for (const instant of [createdFrom, createdTo]) {
     if (instant !== undefined && !isInstant(instant)) throw new Refusal('timestamp_invalid');
   }
   if (createdFrom === undefined || createdTo === undefined) return;
   // `Date.parse` reads milliseconds: a smaller difference is accepted as an empty period.
   if (Date.parse(createdFrom) <= Date.parse(createdTo)) return;
-  const message = 'createdFrom must not be after createdTo.';
+  const message = `${from} must not be after ${to}.`;
   throw new Refusal('timestamp_invalid', message, {
-    details: [{ path: 'createdFrom', reason: 'timestamp_invalid', message }],
+    details: [{ path: from, reason: 'timestamp_invalid', message }],
   });
 }

@@ -1,23 +1,23 @@
-import { Refusal, type Order, type OrderName, type UserId, type WorkspaceId } from '@banking/domain';
+import { Refusal, type Order, type OrderName } from '@banking/domain';
 import type { Claim } from '@banking/work-queue';
 import { bind, sqlStatement, type BoundStatement } from '@banking/postgres';
+import type { AuditedCall } from '../audit/audited-call.js';
+import { entriesOf } from '../audit/note-audit.js';
 import type { Reading } from '../resources/reading.js';
 import { orderQuery } from './get-order.js';
 import { PLAN_BY_ORDER } from '../lists/plan-by-order.js';
 import { IN_DOUBT_POLICIES, retryInDoubt } from '../idempotency/retry-in-doubt.js';
 import { EXECUTION } from './order-statements.js';
 
-interface CancellingScope {
-  readonly workspaceId: WorkspaceId;
-  readonly actor: UserId | undefined;
-}
-
 /** Comes first, as it does in a run: the lock of the order's row decides between a cancellation and a run. */
 const CANCEL_ORDER = sqlStatement<{ id: bigint }>(
   'cancel_order',
-  `update customer_order set status = 'cancelled', paused_at = null, pause_reason = null, updated_at = statement_timestamp()
-   where workspace_id = $1 and account_id = $2 and id = $3 and status = 'active'
-   returning id`,
+  `with cancelled as (
+     update customer_order set status = 'cancelled', paused_at = null, pause_reason = null, updated_at = statement_timestamp()
+     where workspace_id = $1 and account_id = $2 and id = $3 and status = 'active'
+     returning id),
+   noted as (insert into audit_outbox (workspace_id, entries) select $1, $4::jsonb from cancelled)
+   select id from cancelled`,
 );
 /** A query of its own, so that it reads a run that was committed while this session waited for the order. */
 const CANCEL_RUNS = sqlStatement(
@@ -59,23 +59,25 @@ export const deleteIfCancelled = ({ workspaceId, subjectId }: Claim): BoundState
  *
  * @throws Refusal `order_not_found`, `order_not_cancellable`, and `outcome_unknown` if the retry fails as well
  */
-export async function cancelOrder(reading: Reading, scope: CancellingScope, name: OrderName): Promise<Order> {
-  return retryInDoubt((isRetry) => cancel(reading, scope, name, isRetry), IN_DOUBT_POLICIES.change);
+export async function cancelOrder(reading: Reading, caller: AuditedCall, name: OrderName): Promise<Order> {
+  return retryInDoubt((isRetry) => cancel(reading, caller, name, isRetry), IN_DOUBT_POLICIES.change);
 }
 
 async function cancel(
   { database, reference }: Reading,
-  { workspaceId, actor }: CancellingScope,
+  caller: AuditedCall,
   name: OrderName,
   isRetry: boolean,
 ): Promise<Order> {
+  const { workspaceId, actor } = caller;
   const { accountId, orderId } = name;
+  const audited = { operation: 'cancelOrder', resource: { type: 'order', id: orderId } };
   const scope = { workspaces: [workspaceId], ...(actor !== undefined && { user: actor }) };
   const composeChanged = await reference.beforeChange();
   const { bound, compose } = orderQuery(workspaceId, name);
   const [cancelled, , , , [row]] = await database.transaction(scope, (tx) =>
     tx.commit([
-      bind(CANCEL_ORDER, workspaceId, accountId, orderId),
+      bind(CANCEL_ORDER, workspaceId, accountId, orderId, entriesOf(caller, audited)),
       bind(CANCEL_RUNS, workspaceId, orderId),
       bind(DELETE_PARKED_RUNS, workspaceId, orderId),
       PLAN_BY_ORDER,

@@ -6,13 +6,12 @@ import {
   Refusal,
   type RefusalDetail,
   type Timestamp,
-  type UserId,
-  type WorkspaceId,
 } from '@banking/domain';
 import type { HashedOrder } from '@banking/domain/proof';
 import { PURPOSES } from '@banking/reference';
 import type { RateSource } from '@banking/rates';
 import { isServedElsewhere } from '@banking/postgres';
+import type { AuditedCall } from '../audit/audited-call.js';
 import { keyOf } from '../idempotency/idempotency-key.js';
 import { recipientOf } from '../payments/hashed-details.js';
 import { paymentEntries } from '../payments/payment-entries.js';
@@ -21,12 +20,10 @@ import { type PaymentTerms, termsOf } from '../payments/payment-terms.js';
 import { scheduleFaults } from './check-schedule.js';
 import type { OrderService } from './order-service.js';
 import { type OrderDraft, parseOrderInput, requestOf } from './parse-order-input.js';
-import type { OrderIds } from './prepared-order.js';
+import type { Placement } from './prepared-order.js';
 
 /** The workspace and user that place an order, and how long it may wait. */
-interface PlacingScope {
-  readonly workspaceId: WorkspaceId;
-  readonly actor: UserId | undefined;
+interface PlacingScope extends AuditedCall {
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -37,10 +34,12 @@ interface PlacingScope {
  */
 export async function placeOrder(
   orders: OrderService,
-  { workspaceId, actor, signal }: PlacingScope,
+  scope: PlacingScope,
   input: PlaceOrderInput,
   { idempotencyKey }: RequestOptions,
 ): Promise<Created<Order>> {
+  const { workspaceId, actor, signal } = scope;
+  const { signal: _, ...caller } = scope;
   const draft = parseOrderInput(input);
   const key = keyOf(requestOf(workspaceId, input), idempotencyKey);
   const { accountId, recipientID: recipientId, quoteID: quoteId, externalReference } = input;
@@ -50,7 +49,7 @@ export async function placeOrder(
   const mayRecall = draft.type === 'instant' && quoteId === undefined;
 
   const submit = async (facts: PaymentFacts, remembered?: PaymentFacts) => {
-    const prepared = await preparePlacement(draft, ids, facts, orders.rates);
+    const prepared = await preparePlacement({ draft, ids, caller }, facts, orders.rates);
     return orders.submit({ ...prepared, key, remembered }, signal);
   };
   const remembered = mayRecall ? orders.remembered.recall(payment) : undefined;
@@ -73,10 +72,14 @@ function noneIfElsewhere(error: unknown): undefined {
  *
  * A later order is priced too, so that an order that can never run is refused when it is placed. It is priced again when it runs.
  */
-async function preparePlacement(draft: OrderDraft, ids: OrderIds, facts: PaymentFacts, rates: RateSource) {
+async function preparePlacement(
+  { draft, ids, caller }: Pick<Placement, 'draft' | 'ids' | 'caller'>,
+  facts: PaymentFacts,
+  rates: RateSource,
+) {
   const { workspaceId } = ids;
   const accountId = facts.payer_currency_id === null ? undefined : draft.accountId;
-  const placement = { kind: 'placement', workspaceId, accountId, draft, ids, recipient: facts } as const;
+  const placement = { kind: 'placement', workspaceId, accountId, draft, ids, caller, recipient: facts } as const;
   try {
     if (facts.reference_is_taken) throw new Refusal('external_reference_reused');
     const terms = await termsOf({ ...draft, recipientId: draft.recipientID, quoteId: draft.quoteID }, facts, rates);

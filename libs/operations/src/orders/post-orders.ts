@@ -7,6 +7,8 @@ import type { IdempotencyKey } from '../idempotency/idempotency-key.js';
 import { storeResponses } from '../idempotency/store-responses.js';
 import type { ReferenceData } from '../reference/reference-data.js';
 import { ORDER, type OrderFacts } from '../resources/compose-order.js';
+import { noteAudit } from '../audit/note-audit.js';
+import { auditEntriesOf } from './audited-orders.js';
 import { orderRecord, responseOf } from './order-record.js';
 import { orderStatements } from './order-statements.js';
 import { writesOf } from './order-writes.js';
@@ -107,7 +109,12 @@ async function writeDecisions(
     answers.forEach(({ decision }, index) => responses.set(decision, resources[index]!));
     const keyed = answers.flatMap(({ key, facts }) => (key ? [{ key, answer: orderRecord(version, facts) }] : []));
     setImmediate(onDecided);
-    return [...orderStatements(writes), ...(keyed.length === 0 ? [] : [storeResponses(keyed)])];
+    const entries = auditEntriesOf(decisions);
+    return [
+      ...orderStatements(writes),
+      ...(keyed.length === 0 ? [] : [storeResponses(keyed)]),
+      ...(entries.length === 0 ? [] : [noteAudit(entries)]),
+    ];
   });
   return { decisions, resources: responses };
 }

@@ -1,6 +1,7 @@
 import type { Created, Order, Refusal } from '@banking/domain';
 import type { Entry, Proposal } from '@banking/ledger';
 import type { Claim } from '@banking/work-queue';
+import type { AuditedCall } from '../audit/audited-call.js';
 import type { IdempotencyKey } from '../idempotency/idempotency-key.js';
 import type { PaymentFacts } from '../payments/payment-facts.js';
 import type { PaymentTerms } from '../payments/payment-terms.js';
@@ -43,6 +44,8 @@ export interface Placement extends Common {
   readonly kind: 'placement';
   readonly draft: OrderDraft;
   readonly ids: OrderIds;
+  /** For the audit trail. */
+  readonly caller: AuditedCall;
   /** The recipient as it was when the order was prepared. */
   readonly recipient: RecipientFacts;
   /** The remembered facts that the order was prepared of, if it was. They are compared behind the locks. */

@@ -22,7 +22,7 @@ describe('an order that is paused because its placer has no role', () => {
     await removeGrant(world.provisioning, 'ops', { workspaceId, email: placer.email });
     expect(await order.day(1)).toMatchObject(PAUSED);
     const resume = (email?: string) =>
-      reasonOf(resumePausedOrder(world.db, 'Rosa', { workspaceId, orderId: order.orderId, placer: email }));
+      reasonOf(resumePausedOrder(world.db, { name: 'Rosa' }, { workspaceId, orderId: order.orderId, placer: email }));
     return { ...order, placer, /** The message of a refusal; undefined when it was resumed. */ resume };
   };
 

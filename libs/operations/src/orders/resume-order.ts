@@ -1,19 +1,17 @@
-import { Refusal, type Order, type OrderName, type UserId, type WorkspaceId } from '@banking/domain';
+import { Refusal, type Order, type OrderName } from '@banking/domain';
 import { bind, sqlStatement, type DbTransaction } from '@banking/postgres';
+import type { AuditedCall } from '../audit/audited-call.js';
+import { entriesOf } from '../audit/note-audit.js';
 import type { Reading } from '../resources/reading.js';
 import { orderQuery } from './get-order.js';
 import { PLAN_BY_ORDER } from '../lists/plan-by-order.js';
 import { IN_DOUBT_POLICIES, retryInDoubt } from '../idempotency/retry-in-doubt.js';
 import { EXECUTION } from './order-statements.js';
 
-interface ResumingScope {
-  readonly workspaceId: WorkspaceId;
-  readonly actor: UserId | undefined;
-}
-
 /** An order to resume, and its new placer. Without one, it stays with the user who placed it. */
 interface Resumption {
-  readonly workspaceId: number;
+  /** For the audit trail. */
+  readonly caller: AuditedCall;
   readonly orderId: number;
   readonly accountId?: number;
   readonly placerId?: number | undefined;
@@ -36,12 +34,15 @@ const LOCK_ORDER = sqlStatement<LockedOrder>(
 /** Requires a placer with a role. Without one the order would be paused again at once. */
 const RESUME_ORDER = sqlStatement<{ id: bigint }>(
   'resume_order',
-  `update customer_order
-   set paused_at = null, pause_reason = null, resumed_at = statement_timestamp(), updated_at = statement_timestamp(),
-     placed_by = coalesce($4, placed_by)
-   where workspace_id = $1 and id = $2 and account_id = coalesce($3, account_id) and paused_at is not null
-     and (coalesce($4, placed_by) is null or has_role(coalesce($4, placed_by), workspace_id))
-   returning id`,
+  `with resumed as (
+     update customer_order
+     set paused_at = null, pause_reason = null, resumed_at = statement_timestamp(), updated_at = statement_timestamp(),
+       placed_by = coalesce($4, placed_by)
+     where workspace_id = $1 and id = $2 and account_id = coalesce($3, account_id) and paused_at is not null
+       and (coalesce($4, placed_by) is null or has_role(coalesce($4, placed_by), workspace_id))
+     returning id),
+   noted as (insert into audit_outbox (workspace_id, entries) select $1, $5::jsonb from resumed)
+   select id from resumed`,
 );
 const RELEASE_RUN = sqlStatement(
   'release_run',
@@ -54,11 +55,13 @@ const RELEASE_RUN = sqlStatement(
 /** Resumes a paused order under the lock of its row and makes its latest missed run due. The caller commits. */
 export async function resume(
   tx: DbTransaction,
-  { workspaceId, orderId, accountId, placerId }: Resumption,
+  { caller, orderId, accountId, placerId }: Resumption,
 ): Promise<{ readonly order: LockedOrder | undefined; readonly isResumed: boolean }> {
+  const { workspaceId } = caller;
+  const audited = { operation: 'resumeOrder', resource: { type: 'order', id: orderId } };
   const [[order], [resumed]] = await tx.pipeline([
     bind(LOCK_ORDER, workspaceId, orderId, accountId),
-    bind(RESUME_ORDER, workspaceId, orderId, accountId, placerId),
+    bind(RESUME_ORDER, workspaceId, orderId, accountId, placerId, entriesOf(caller, audited)),
   ] as const);
   if (resumed) await tx.pipeline([bind(RELEASE_RUN, workspaceId, orderId)]);
   return { order, isResumed: resumed !== undefined };
@@ -71,21 +74,22 @@ export async function resume(
  * @throws Refusal `order_not_found`, `order_not_paused`, `workspace_forbidden` if the administrator has just lost the role, and
  *   `outcome_unknown` if the retry fails as well
  */
-export async function resumeOrder(reading: Reading, scope: ResumingScope, name: OrderName): Promise<Order> {
-  return retryInDoubt((isRetry) => resumeFor(reading, scope, name, isRetry), IN_DOUBT_POLICIES.change);
+export async function resumeOrder(reading: Reading, caller: AuditedCall, name: OrderName): Promise<Order> {
+  return retryInDoubt((isRetry) => resumeFor(reading, caller, name, isRetry), IN_DOUBT_POLICIES.change);
 }
 
 async function resumeFor(
   { database, reference }: Reading,
-  { workspaceId, actor }: ResumingScope,
+  caller: AuditedCall,
   name: OrderName,
   isRetry: boolean,
 ): Promise<Order> {
+  const { workspaceId, actor } = caller;
   const scope = { workspaces: [workspaceId], ...(actor !== undefined && { user: actor }) };
   const composeChanged = await reference.beforeChange();
   const { bound, compose } = orderQuery(workspaceId, name);
   const row = await database.transaction(scope, async (tx) => {
-    const { order, isResumed } = await resume(tx, { workspaceId, ...name, placerId: actor });
+    const { order, isResumed } = await resume(tx, { caller, ...name, placerId: actor });
     if (!order) throw new Refusal('order_not_found');
     const isDone = isResumed || (isRetry && !order.is_paused && Number(order.placer_id) === actor);
     if (!isDone) throw new Refusal(order.is_paused ? 'workspace_forbidden' : 'order_not_paused');

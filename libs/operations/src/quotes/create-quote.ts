@@ -8,8 +8,6 @@ import {
   type RequestOptions,
   type Quote,
   type CreateQuoteInput,
-  type UserId,
-  type WorkspaceId,
 } from '@banking/domain';
 import { bind, sqlStatement } from '@banking/postgres';
 import { createOnce, findReplay } from '../idempotency/create-once.js';
@@ -18,6 +16,7 @@ import { partiesOf, payerOf, type PaymentParties } from '../payments/payment-par
 import type { FixedAmount } from '../payments/fixed-amount.js';
 import { CONVERSION_ROUNDING } from '../payments/rounding.js';
 import { pricePayment } from '../payments/price-payment.js';
+import type { AuditedCall } from '../audit/audited-call.js';
 import type { Reading } from '../resources/reading.js';
 import { quoteQuery } from './get-quote.js';
 import { checkOpenQuotes } from './open-quote-limit.js';
@@ -42,7 +41,7 @@ const ADD_QUOTE = sqlStatement(
  */
 export async function createQuote(
   reading: Reading,
-  { workspaceId, actor }: { readonly workspaceId: WorkspaceId; readonly actor: UserId | undefined },
+  caller: AuditedCall,
   { accountID, amount, targetAmount, recipientID, targetCurrency }: CreateQuoteInput,
   options: RequestOptions,
   {
@@ -52,6 +51,7 @@ export async function createQuote(
   }: { readonly rates: RateSource; readonly validS: number; readonly openMax?: number | undefined },
 ): Promise<Created<Quote>> {
   if ((recipientID === undefined) === (targetCurrency === undefined)) throw notOneOf('recipientID', 'targetCurrency');
+  const { workspaceId } = caller;
   const fixed = fixedAmountOf(amount, targetAmount);
   const named = targetCurrency === undefined ? undefined : payable(targetCurrency);
 
@@ -70,7 +70,7 @@ export async function createQuote(
   if (!facts) throw new Error('no facts were read for the payment');
   const parties: PaymentParties = named ? { from: payerOf(facts).from, to: named } : partiesOf(facts, accountID);
   const price = await pricePayment(parties, fixed, rates);
-  return createOnce(reading, request, options, actor, async (tx) => {
+  return createOnce(reading, request, options, caller, async (tx) => {
     if (openMax !== undefined) await checkOpenQuotes(tx, workspaceId, openMax);
     const [[next]] = await tx.pipeline([bind(NEXT_QUOTE)] as const);
     const id = Number(next!.id);
@@ -79,6 +79,7 @@ export async function createQuote(
     const rounding = [CONVERSION_ROUNDING, price.fixedSide, remainder.numerator, remainder.denominator, validS];
     return {
       writes: [bind(ADD_QUOTE, workspaceId, id, accountID, recipientID, parties.to, ...terms, ...rounding)],
+      audited: { type: 'quote', id },
       resource: quoteQuery(workspaceId, id),
     };
   });

@@ -4,10 +4,9 @@ import {
   type Created,
   type RequestOptions,
   type Recipient,
-  type UserId,
-  type WorkspaceId,
 } from '@banking/domain';
 import { bind, sqlStatement } from '@banking/postgres';
+import type { AuditedCall } from '../audit/audited-call.js';
 import type { Reading } from '../resources/reading.js';
 import { recipientQuery } from './get-recipient.js';
 import { createOnce } from '../idempotency/create-once.js';
@@ -31,33 +30,34 @@ export type CurrencyElsewhere = (accountCode: string) => Promise<number | undefi
  */
 export async function addInternalRecipient(
   reading: Reading,
-  scope: { readonly workspaceId: WorkspaceId; readonly actor: UserId | undefined },
+  caller: AuditedCall,
   input: AddInternalRecipientInput,
   options: RequestOptions,
   currencyElsewhere?: CurrencyElsewhere,
 ): Promise<Created<Recipient>> {
   try {
-    return await addWithCurrency(reading, scope, input, options);
+    return await addWithCurrency(reading, caller, input, options);
   } catch (error) {
     if (!currencyElsewhere || !isUnknownCode(error)) throw error;
     const currencyId = await currencyElsewhere(input.accountCode);
     if (currencyId === undefined) throw error;
-    return addWithCurrency(reading, scope, input, options, currencyId);
+    return addWithCurrency(reading, caller, input, options, currencyId);
   }
 }
 
 /** @param currencyElsewhere the currency if the account is in another database */
 function addWithCurrency(
   reading: Reading,
-  { workspaceId, actor }: { readonly workspaceId: WorkspaceId; readonly actor: UserId | undefined },
+  caller: AuditedCall,
   { accountCode, name, alias, saved }: AddInternalRecipientInput,
   options: RequestOptions,
   currencyElsewhere?: number,
 ): Promise<Created<Recipient>> {
+  const { workspaceId } = caller;
   const note = { ...(alias !== undefined && { alias }), ...(saved !== undefined && { saved }) };
   const content = { accountCode, ...(name !== undefined && { name }), ...note };
   const request = { workspaceId, operation: 'addInternalRecipient', content };
-  return createOnce(reading, request, options, actor, async (tx) => {
+  return createOnce(reading, request, options, caller, async (tx) => {
     const [[account], [next]] = await tx.pipeline([bind(FIND_CODE, accountCode), nextRecipient] as const);
     const currencyId = account?.currency_id ?? currencyElsewhere;
     if (currencyId === undefined) throw unknownCode();
@@ -65,6 +65,7 @@ function addWithCurrency(
     const shown = { name: name ?? alias ?? accountCode, accountCode, ...note };
     return {
       writes: recordRecipient({ workspaceId, id, ...shown, currencyId }),
+      audited: { type: 'recipient', id },
       resource: recipientQuery(workspaceId, id),
     };
   });

@@ -5,11 +5,10 @@ import {
   type RequestOptions,
   type Recipient,
   type RefusalDetail,
-  type UserId,
-  type WorkspaceId,
 } from '@banking/domain';
 import { bankOf, checkBeneficiaryTexts, checkRecipient } from '@banking/reference';
 import { corridorChoice, corridorsRead, schemasOf } from './corridor-schemas.js';
+import type { AuditedCall } from '../audit/audited-call.js';
 import type { Reading } from '../resources/reading.js';
 import { recipientQuery } from './get-recipient.js';
 import { createOnce } from '../idempotency/create-once.js';
@@ -23,15 +22,16 @@ import { nextRecipient, recordRecipient } from './insert-recipient.js';
  */
 export async function addInternationalRecipient(
   reading: Reading,
-  { workspaceId, actor }: { readonly workspaceId: WorkspaceId; readonly actor: UserId | undefined },
+  caller: AuditedCall,
   { countryCode, currencyCode, payoutMethod, data, alias, saved }: AddInternationalRecipientInput,
   options: RequestOptions,
 ): Promise<Created<Recipient>> {
   refuseFaults(checkBeneficiaryTexts(data));
+  const { workspaceId } = caller;
   const query = { countryCode, currencyCode, payoutMethod };
   const note = { ...(alias !== undefined && { alias }), ...(saved !== undefined && { saved }) };
   const request = { workspaceId, operation: 'addInternationalRecipient', content: { ...query, data, ...note } };
-  return createOnce(reading, request, options, actor, async (tx) => {
+  return createOnce(reading, request, options, caller, async (tx) => {
     const choice = corridorChoice(query);
     if (!choice) throw new Refusal('corridor_not_found');
     const [corridors, [next]] = await tx.pipeline([corridorsRead(choice), nextRecipient] as const);
@@ -46,6 +46,7 @@ export async function addInternationalRecipient(
     const currencyId = corridor.destination_currency_id;
     return {
       writes: recordRecipient({ workspaceId, id, name, accountCode, ...note, currencyId, abroad }),
+      audited: { type: 'recipient', id },
       resource: recipientQuery(workspaceId, id),
     };
   });

@@ -5,13 +5,12 @@ import {
   type RequestOptions,
   type Transaction,
   type AddTransactionEventInput,
-  type UserId,
-  type WorkspaceId,
 } from '@banking/domain';
 import type { Books } from '@banking/ledger';
 import { decideRailEvents, prepareRailEvents, sandboxMessage } from '@banking/payouts';
 import { bind, sqlStatement } from '@banking/postgres';
 import { TRANSACTION, type TransactionFacts } from '../resources/compose-transaction.js';
+import type { AuditedCall } from '../audit/audited-call.js';
 import type { Reading } from '../resources/reading.js';
 import { createOnce } from '../idempotency/create-once.js';
 
@@ -36,10 +35,11 @@ const GET_TRANSACTION = sqlStatement<TransactionFacts>(
 export async function addTransactionEvent(
   books: Books,
   reading: Reading,
-  { workspaceId, actor }: { readonly workspaceId: WorkspaceId; readonly actor: UserId | undefined },
+  caller: AuditedCall,
   { transactionId, status, reasonCode }: AddTransactionEventInput,
   options: RequestOptions,
 ): Promise<Created<Transaction>> {
+  const { workspaceId } = caller;
   const { database } = books;
   const payout = await database.read({ workspaces: [workspaceId] }, bind(FIND_PAYOUT, workspaceId, transactionId));
   if (!payout) throw new Refusal('transaction_not_found');
@@ -48,10 +48,10 @@ export async function addTransactionEvent(
   const event = { ...content, message: sandboxMessage(status, reasonCode), providerEvent: `asked-${randomUUID()}` };
   const prepared = await prepareRailEvents(books, [{ workspaceId, transactionId, event }]);
   const request = { workspaceId, operation: `addTransactionEvent/${transactionId}`, content };
-  return createOnce(reading, request, options, actor, async (tx) => {
+  return createOnce(reading, request, options, caller, async (tx) => {
     const { effects, posted, statements } = await decideRailEvents(tx, prepared);
     if (effects[0] instanceof Error) throw effects[0];
     const resource = { bound: bind(GET_TRANSACTION, workspaceId, transactionId), compose: TRANSACTION.compose };
-    return { posted, writes: statements, resource };
+    return { posted, writes: statements, audited: { type: 'transaction', id: transactionId }, resource };
   });
 }

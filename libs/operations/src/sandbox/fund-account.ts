@@ -5,11 +5,10 @@ import {
   type FundAccountInput,
   type RequestOptions,
   type Transfer,
-  type UserId,
-  type WorkspaceId,
 } from '@banking/domain';
 import { decide, lockAndRead, preparePosting, requirePosted, type Books, type Proposal } from '@banking/ledger';
 import { bind, sqlStatement } from '@banking/postgres';
+import type { AuditedCall } from '../audit/audited-call.js';
 import type { Reading } from '../resources/reading.js';
 import { transferQuery } from '../transfers/get-transfer.js';
 import { createOnce } from '../idempotency/create-once.js';
@@ -35,10 +34,11 @@ export interface Funding extends FundAccountInput {
 export async function fundAccount(
   books: Books,
   reading: Reading,
-  { workspaceId, actor }: { readonly workspaceId: WorkspaceId; readonly actor: UserId | undefined },
+  caller: AuditedCall,
   { accountId, amount: digits, description }: Funding,
   options: RequestOptions,
 ): Promise<Created<Transfer>> {
+  const { workspaceId } = caller;
   const amount = parseTransferAmount(digits);
   if (amount === 0n) throw new Refusal('amount_malformed', 'The amount must be at least 1.');
   const prepared = await books.database.read(
@@ -64,9 +64,10 @@ export async function fundAccount(
   const content = { amount: digits, ...(description !== undefined && { description }) };
   const request = { workspaceId, operation: `fundAccount/${accountId}`, content };
   const posting = await preparePosting(books, [proposal]);
-  return createOnce(reading, request, options, actor, async (tx) => {
+  return createOnce(reading, request, options, caller, async (tx) => {
     const { context } = await lockAndRead(tx, posting);
     const posted = requirePosted(decide(context, proposal));
-    return { posted, writes: [], resource: transferQuery(workspaceId, posted[0]!.transfers[0]!.id) };
+    const { id } = posted[0]!.transfers[0]!;
+    return { posted, writes: [], audited: { type: 'transfer', id }, resource: transferQuery(workspaceId, id) };
   });
 }

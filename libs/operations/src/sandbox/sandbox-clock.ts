@@ -1,23 +1,21 @@
-import {
-  isInstant,
-  Refusal,
-  type ClockChange,
-  type SandboxClock,
-  type UserId,
-  type WorkspaceId,
-} from '@banking/domain';
+import { isInstant, Refusal, type ClockChange, type SandboxClock } from '@banking/domain';
 import { bind, sqlStatement, type Database } from '@banking/postgres';
+import type { AuditedCall } from '../audit/audited-call.js';
+import { entriesOf } from '../audit/note-audit.js';
 import { EXECUTION } from '../orders/order-statements.js';
 
 /** Returns no row if the clock would move back, or beyond the latest time of an order. */
 const MOVE_CLOCK = sqlStatement<{ resource: SandboxClock }>(
   'move_clock',
-  `insert into sandbox_clock as c (workspace_id, now, moved_by)
-   select $1::bigint, $2::timestamptz, $3::bigint
-   where $2::timestamptz between statement_timestamp() and statement_timestamp() + interval '100 years'
-   on conflict (workspace_id) do update
-     set now = excluded.now, moved_by = excluded.moved_by, moved_at = statement_timestamp() where c.now <= excluded.now
-   returning json_build_object('now', rfc3339(now)) as resource`,
+  `with moved as (
+     insert into sandbox_clock as c (workspace_id, now, moved_by)
+     select $1::bigint, $2::timestamptz, $3::bigint
+     where $2::timestamptz between statement_timestamp() and statement_timestamp() + interval '100 years'
+     on conflict (workspace_id) do update
+       set now = excluded.now, moved_by = excluded.moved_by, moved_at = statement_timestamp() where c.now <= excluded.now
+     returning json_build_object('now', rfc3339(now)) as resource),
+   noted as (insert into audit_outbox (workspace_id, entries) select $1::bigint, $4::jsonb from moved)
+   select resource from moved`,
 );
 /**
  * Makes runs due that are due by the clock, under the lock of the clock's row. A concurrently placed order may be missed until the clock
@@ -38,15 +36,12 @@ const MAKE_RUNS_DUE = sqlStatement(
 );
 
 /** @throws Refusal `timestamp_invalid`, `clock_invalid` */
-export async function moveClock(
-  database: Database,
-  { workspaceId, actor }: { readonly workspaceId: WorkspaceId; readonly actor: UserId | undefined },
-  { now }: ClockChange,
-): Promise<SandboxClock> {
+export async function moveClock(database: Database, caller: AuditedCall, { now }: ClockChange): Promise<SandboxClock> {
   if (!isInstant(now)) throw new Refusal('timestamp_invalid');
+  const { workspaceId, actor } = caller;
   const scope = { workspaces: [workspaceId], ...(actor !== undefined && { user: actor }) };
   const [[moved]] = await database.write(scope, [
-    bind(MOVE_CLOCK, workspaceId, now, actor ?? null),
+    bind(MOVE_CLOCK, workspaceId, now, actor ?? null, entriesOf(caller, { operation: 'moveClock' })),
     bind(MAKE_RUNS_DUE, workspaceId),
   ] as const);
   if (!moved) throw new Refusal('clock_invalid');

@@ -9,7 +9,7 @@ const refusal = new Refusal('account_not_found');
 /** @param payee an account of the same workspace */
 export const order = (workspaceId: number, accountId = 1, payee?: number): PreparedOrder => {
   const entries = payee === undefined ? [] : [{ workspaceId, legs: [{ account: accountId }, { account: payee }] }];
-  const unread = { draft: {} as never, ids: {} as never, recipient: {} as never };
+  const unread = { draft: {} as never, ids: {} as never, recipient: {} as never, caller: {} as never };
   return { kind: 'placement', workspaceId, accountId, ...unread, refusal, entries: entries as never };
 };
 export const range = (length: number) => Array.from({ length }, (_, index) => index);

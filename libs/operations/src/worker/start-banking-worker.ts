@@ -2,6 +2,8 @@ import type { Books } from '@banking/ledger';
 import type { Database } from '@banking/postgres';
 import { EVENTS_MAX, payoutHandler, type PayoutStop, receiveRailEvents, PAYOUT, SandboxRail } from '@banking/payouts';
 import { startWorker, type Chore, type Worker, type WorkerOptions, type WorkHandler } from '@banking/work-queue';
+import { OldAuditEvents } from '../audit/delete-old-audit-events.js';
+import { recordAudit } from '../audit/record-audit.js';
 import type { CrossingPort } from '../crossings/crossing-port.js';
 import { CROSSING } from '../crossings/open-crossings.js';
 import { crossingHandler } from '../crossings/settle-crossing.js';
@@ -30,6 +32,8 @@ export interface WorkSettings {
   readonly onError?: WorkerOptions['onError'];
   /** Called once for each stop of payouts that a verification of the books caused, also after a restart; for the log. */
   readonly onPayoutStop?: (stop: PayoutStop) => void;
+  /** How long entries of the audit trail are kept, in days: at least 365. Default 3,650. */
+  readonly auditKeptDays?: number | undefined;
   /** The name of the database, where there are several; for metrics. */
   readonly cell?: string | undefined;
   /** How long events are listed. Default: 30 days. */
@@ -45,6 +49,9 @@ const VERIFY_NEW_MS = 60_000;
 const VERIFY_BACKLOG_MS = 1_000;
 const VERIFY_NEXT_MS = 5_000;
 const STATISTICS_MS = 2_000;
+const AUDIT_IDLE_MS = 200;
+const OLD_AUDIT_IDLE_MS = 60 * 60_000;
+const AUDIT_KEPT_DAYS = 3_650;
 
 /** An open database with its books. */
 interface OpenBooks {
@@ -61,7 +68,17 @@ export function startBankingWorker(deployment: OpenBooks, settings: WorkSettings
  * and events. */
 export function workOf(
   { database, books }: OpenBooks,
-  { orders, sandbox, crossings, chores: more = [], onError, onPayoutStop, cell, eventsKeptDays }: WorkSettings,
+  {
+    orders,
+    sandbox,
+    crossings,
+    chores: more = [],
+    onError,
+    onPayoutStop,
+    auditKeptDays = AUDIT_KEPT_DAYS,
+    eventsKeptDays,
+    cell,
+  }: WorkSettings,
 ): WorkerOptions {
   const run: WorkHandler = {
     async run(claim) {
@@ -81,11 +98,14 @@ export function workOf(
     idleMs: EXPIRED_KEYS_IDLE_MS,
   };
   const oldEvents = new OldEvents(database, eventsKeptDays);
+  const oldAudit = new OldAuditEvents(database, auditKeptDays);
   const verification = new ContinuousVerification(database, onPayoutStop, cell);
   const chores: readonly Chore[] = [
     { name: 'events', run: () => recordChanges(database), idleMs: RECORD_IDLE_MS, fullBatch: RECORDED_MAX },
     { name: 'old-events', run: () => oldEvents.deleteBatch(), idleMs: OLD_EVENTS_IDLE_MS },
     deleting,
+    { name: 'audit', run: () => recordAudit(database), idleMs: AUDIT_IDLE_MS },
+    { name: 'old-audit-events', run: () => oldAudit.deleteBatch(), idleMs: OLD_AUDIT_IDLE_MS },
     { name: 'verification', run: paced(() => verification.verifyNew(), VERIFY_NEW_MS), idleMs: VERIFY_BACKLOG_MS },
     { name: 'repeated-verification', run: () => verification.verifyNext(), idleMs: VERIFY_NEXT_MS },
     { name: 'statistics', run: paced(() => analyzeTables(database), STATISTICS_MS), idleMs: STATISTICS_MS },

@@ -1,0 +1,72 @@
+import type { AuditEvent, WorkspaceId } from '@banking/domain';
+import { auditPages } from '@banking/provisioning';
+import type { Command } from 'commander';
+import { withDeployment } from './deployment.js';
+import { inCellOf } from './each-cell.js';
+import { examples } from './help.js';
+import { lookupOption, workspaceOption } from './inputs.js';
+import { createFile } from './new-file.js';
+import { print, reportProgress } from './print.js';
+import { toStandardOutput, unlessPipeClosed } from './standard-output.js';
+import { chosenWorkspaces } from './workspaces.js';
+
+type Write = (text: string) => Promise<void>;
+
+interface ExportOptions {
+  readonly workspace: WorkspaceId;
+  readonly from?: string;
+  readonly to?: string;
+  readonly out?: string;
+}
+
+export function addAuditCommands(program: Command): void {
+  const audit = program
+    .command('audit')
+    .summary('export the audit trail of a workspace')
+    .description(
+      'The audit trail of a workspace has each change with its user or operator, credential, request and address. ' +
+        'banking verify verifies its chain of hashes, and banking anchor signs its end.',
+    )
+    .addHelpText('after', examples('banking audit export --workspace 1 --out audit.jsonl'));
+
+  audit
+    .command('export')
+    .summary('write the audit trail as JSON lines')
+    .description(
+      'Writes the entries of a workspace, newest first, one line of JSON each, as GET /audit-events returns them. ' +
+        'An existing file is not replaced.',
+    )
+    .addOption(workspaceOption('id of the workspace').makeOptionMandatory())
+    .addOption(lookupOption('--from <instant>', 'only entries at this instant or later, such as 2026-11-01T00:00:00Z'))
+    .addOption(lookupOption('--to <instant>', 'only entries before this instant'))
+    .addOption(lookupOption('--out <file>', 'new file, readable by its owner only (standard output)'))
+    .addHelpText(
+      'after',
+      examples(
+        'banking audit export --workspace 1 --out audit.jsonl',
+        'banking audit export --workspace 1 --from 2026-11-01T00:00:00Z --to 2026-12-01T00:00:00Z',
+      ),
+    )
+    .action(async ({ out, ...options }: ExportOptions) => {
+      if (out !== undefined) return print(await createFile(out, (write) => exported(options, write)));
+      reportProgress(await exported(options, toStandardOutput).catch(unlessPipeClosed));
+    });
+}
+
+/** @returns the report of the export, a sentence */
+async function exported({ workspace: workspaceId, from, to }: ExportOptions, write: Write): Promise<string> {
+  return withDeployment(
+    async ({ database }) => {
+      const [workspace] = await chosenWorkspaces(database, workspaceId);
+      let count = 0;
+      for await (const page of auditPages(database, workspaceId, { from, to })) {
+        await write(page.map(lineOf).join(''));
+        count += page.length;
+      }
+      return `Wrote ${count} entries of the audit trail of workspace ${workspaceId}, ${workspace!.name}.`;
+    },
+    { ...(await inCellOf(workspaceId)), changesNothing: true },
+  );
+}
+
+const lineOf = (event: AuditEvent): string => `${JSON.stringify(event)}\n`;
