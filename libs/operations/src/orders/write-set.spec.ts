@@ -75,7 +75,7 @@ describe('an instant order to a recipient abroad, with a fee', () => {
     expect(writes).toEqual({
       account: [1, 0, 0],
       change_outbox: [4, 4, 0],
-      customer_order: [1, 4, 0],
+      customer_order: [1, 5, 0],
       execution: [1, 3, 0],
       idempotency: [1, 2, 1],
       payout: [1, 1, 0],
@@ -85,7 +85,7 @@ describe('an instant order to a recipient abroad, with a fee', () => {
       unverified_posting: [1, 1, 0],
       work: [1, 2, 0],
     });
-    expect(sumOf(writes)).toEqual([17, 34, 1]);
+    expect(sumOf(writes)).toEqual([17, 35, 1]);
   });
 
   it('also writes those of a conversion if the currencies differ', async () => {
