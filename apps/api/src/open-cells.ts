@@ -1,8 +1,9 @@
 import type { Logger } from 'pino';
 import { chooseRates } from '@banking/rates';
-import { LedgerBankingService, LedgerDirectory } from '@banking/operations';
+import { LedgerBankingService, LedgerDirectory, noteRefusals } from '@banking/operations';
 import { type DemoCells, makeDemoData } from '@banking/demo';
 import {
+  callCell,
   accountCodes,
   Cells,
   CellsBankingService,
@@ -20,6 +21,7 @@ import {
 } from '@banking/deployment';
 import type { Database } from '@banking/postgres';
 import type { CellConfig } from '@banking/process';
+import { RefusalNotes } from './audit-events/note-refusals.js';
 import type { Implementation } from './banking.module.js';
 import type { ApiConfig } from './config.js';
 import { startWork } from './start-work.js';
@@ -76,6 +78,11 @@ export async function openCells(
     await cells.close();
     throw explainFailure(error, { url: config.deployment.databaseUrl });
   }
+  const notes = new RefusalNotes(
+    (workspaceId, entries) =>
+      callCell(places, workspaceId, (number) => noteRefusals(cells.get(number).database, workspaceId, entries)),
+    (context, message) => log.warn(context, message),
+  );
   const atHome = cells.get(0);
   return {
     banking: new CellsBankingService(
@@ -88,11 +95,13 @@ export async function openCells(
     directory: new CellsDirectory(new HomeOrCopies(atHome.directory, () => copies().map(({ directory }) => directory))),
     readiness: { check: () => anyAnswers(open()), work: async () => readWork(open()) },
     refusals: [],
+    watch: notes.watch,
     async onListening() {
+      notes.start();
       isWorking = config.worker;
       if (isWorking) for (const service of open()) service.startWork();
     },
-    close: () => cells.close(),
+    close: () => notes.stop().finally(() => cells.close()),
   };
 }
 

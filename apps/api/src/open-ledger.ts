@@ -1,8 +1,9 @@
 import type { Logger } from 'pino';
 import { chooseRates } from '@banking/rates';
-import { LedgerBankingService, LedgerDirectory } from '@banking/operations';
+import { LedgerBankingService, LedgerDirectory, noteRefusals } from '@banking/operations';
 import { makeDemoData } from '@banking/demo';
 import { explainFailure, openDeployment } from '@banking/deployment';
+import { RefusalNotes } from './audit-events/note-refusals.js';
 import type { Implementation } from './banking.module.js';
 import type { ApiConfig } from './config.js';
 import { startWork } from './start-work.js';
@@ -30,6 +31,10 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
     rates: chooseRates({ rates: quotes.rates, sandbox }, database, warn),
   };
   const banking = new LedgerBankingService(database, books, terms, sandbox);
+  const notes = new RefusalNotes(
+    (workspaceId, entries) => noteRefusals(database, workspaceId, entries),
+    (context, message) => log.warn(context, message),
+  );
   let work: ReturnType<typeof startWork> | undefined;
   return {
     banking,
@@ -37,12 +42,15 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
     directory: new LedgerDirectory(database, { bindsByEmail: config.bindsByEmail }),
     readiness: { check: () => database.ping(), work: async () => work?.readStatus() },
     refusals: [],
+    watch: notes.watch,
     async onListening() {
+      notes.start();
       if (!config.worker) return;
       const { eventsKeptDays } = config.deployment;
       work = startWork(deployment, banking, { sandbox, eventsKeptDays, auditKeptDays: config.auditKeptDays, log });
     },
     async close() {
+      await notes.stop();
       await work?.stop();
       await deployment.close();
     },

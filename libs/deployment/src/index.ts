@@ -5,6 +5,7 @@ export { explainFailure } from './explain-failure.js';
 export { RELEASE } from './release.js';
 export { isOperatorError } from './operator-errors.js';
 export { addCell } from './cells/add-cell.js';
+export { callCell } from './cells/call-cell.js';
 export { abandonMove, moveWorkspace } from './cells/move-workspace.js';
 export { archiveWorkspace } from './cells/archive-workspace.js';
 export type { CellAccess } from './cells/move-settings.js';

@@ -11,6 +11,7 @@ export { placeOrder } from './orders/place-order.js';
 export { postOrders } from './orders/post-orders.js';
 export { EXECUTION } from './orders/order-statements.js';
 export { listAuditEvents } from './audit/list-audit-events.js';
+export { noteRefusals, RefusedRequests, type WriteRefusals } from './audit/refused-requests.js';
 export { recordAudit } from './audit/record-audit.js';
 export { recordedFact } from './orders/order-record.js';
 export { runTime } from './orders/next-run.js';

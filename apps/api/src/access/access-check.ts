@@ -55,6 +55,7 @@ export class AccessCheck {
     request.operation = operation;
     const { subject, user, origin } = await this.authenticate(request);
     request.userId = user.id;
+    request.origin = { ...origin, sourceAddress: request.ip };
     const named = isRole(access) ? headerLines(request, 'workspace-id') : undefined;
     this.dependencies.rateLimit.take(reply, rateKeyOf(user, named?.[0]));
     if (mediaTypes) varyByAccept(reply);
@@ -71,7 +72,7 @@ export class AccessCheck {
       }
     }
     // The only place that makes a Caller.
-    const from = { ...origin, sourceAddress: request.ip };
+    const { origin: from } = request;
     request.caller = { ...scope, requestId: request.id, origin: from, signal: request.deadline } as Caller;
   }
 

@@ -1,4 +1,4 @@
-import type { Scope, UserId } from '@banking/domain';
+import type { Origin, Scope, UserId } from '@banking/domain';
 import type { RequestTrace } from '@banking/telemetry/tracing';
 import type { HeaderLines } from './header-lines.js';
 
@@ -19,6 +19,8 @@ export interface RequestContext {
   idempotencyKey?: string;
   /** Set when the credential is verified, also if the call is refused afterwards. */
   userId?: UserId;
+  /** Where the request comes from, set with the user. */
+  origin?: Origin;
   /** Why a credential was refused: for the log, not for the caller. */
   why?: string;
   /** The same as a code, for metrics. */

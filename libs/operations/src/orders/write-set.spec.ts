@@ -74,6 +74,7 @@ describe('an instant order to a recipient abroad, with a fee', () => {
 
     expect(writes).toEqual({
       account: [1, 0, 0],
+      audit_outbox: [1, 2, 0],
       change_outbox: [4, 4, 0],
       customer_order: [1, 5, 0],
       execution: [1, 3, 0],
@@ -85,7 +86,7 @@ describe('an instant order to a recipient abroad, with a fee', () => {
       unverified_posting: [1, 1, 0],
       work: [1, 2, 0],
     });
-    expect(sumOf(writes)).toEqual([17, 35, 1]);
+    expect(sumOf(writes)).toEqual([18, 37, 1]);
   });
 
   it('also writes those of a conversion if the currencies differ', async () => {
