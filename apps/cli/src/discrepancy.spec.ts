@@ -91,6 +91,15 @@ describe('banking discrepancy', () => {
     ]);
     const { exitCode: verified, stdout: proof } = await world.run(['verify']);
     expect([verified, proof]).toEqual([0, expect.stringContaining('The books are in order.')]);
+    expect(
+      await world.query(
+        `select e -> 'actor' ->> 'name' as name, (e ->> 'resourceId')::int as id
+         from audit_outbox cross join jsonb_array_elements(entries) e where e ->> 'operation' = 'resolveDiscrepancy'`,
+      ),
+    ).toEqual([
+      { name: 'ada', id: credited.id },
+      { name: expect.stringMatching(/^cli:/) as string, id: rejected.id },
+    ]);
   });
 
   it('refuses a discrepancy of another workspace and an unknown one', async () => {

@@ -4,7 +4,17 @@ import { Argument, type Command, Option } from 'commander';
 import { withDeployment } from './deployment.js';
 import { cellHead, inCellOf, onEachCell, rowsOf } from './each-cell.js';
 import { examples } from './help.js';
-import { actorOf, asOption, type ChangeOptions, jsonOption, nameOption, parseIdOf, workspaceOption } from './inputs.js';
+import { notesOf } from '@banking/provisioning';
+import {
+  actorOf,
+  asOption,
+  type ChangeOptions,
+  jsonOption,
+  nameOption,
+  operatorOf,
+  parseIdOf,
+  workspaceOption,
+} from './inputs.js';
 import { print, printJson, printTable } from './print.js';
 import { Refused } from './refused.js';
 import { shownAmount } from './shown-amount.js';
@@ -134,7 +144,14 @@ export function addDiscrepancyCommands(program: Command): void {
     .action(async (discrepancyId: number, options: ResolveOptions) => {
       const { workspace: workspaceId, note, json } = options;
       const resolution = resolutionOf(options);
-      const resolving = { workspaceId, discrepancyId, resolution, by: actorOf(options), note };
+      const resolving = {
+        workspaceId,
+        discrepancyId,
+        resolution,
+        by: actorOf(options),
+        note,
+        noteChanges: notesOf(operatorOf(options)),
+      };
       const outcome = await withDeployment(
         ({ books }) => resolveDiscrepancy(books, resolving),
         await inCellOf(workspaceId),

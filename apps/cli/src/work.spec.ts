@@ -58,6 +58,13 @@ describe('banking work', () => {
     expect(await world.json('work', 'list')).toContainEqual(expect.objectContaining(released));
     expect(await world.query('select status from payout where transaction_id = $1', id)).toEqual([{ status: 'due' }]);
     expect((await world.run(['verify'])).exitCode).toBe(0);
+    expect(
+      await world.query(
+        `select e ->> 'operation' as operation, e ->> 'resourceType' as type, e -> 'actor' ->> 'type' as actor,
+           (e -> 'actor') ? 'operatingSystemUser' as has_account
+         from audit_outbox cross join jsonb_array_elements(entries) e where e ->> 'operation' = 'releaseWork'`,
+      ),
+    ).toEqual([{ operation: 'releaseWork', type: 'payout', actor: 'operator', has_account: true }]);
   });
 
   it.each([

@@ -1,13 +1,13 @@
 import type { WorkspaceId } from '@banking/domain';
 import { listDiscrepancies, readPayoutStop, releaseAllParkedWork, releaseParkedWork } from '@banking/payouts';
 import { listWork, type QueuedWork, TRIES_MAX } from '@banking/work-queue';
-import { workspacesHere } from '@banking/provisioning';
+import { notesOf, workspacesHere } from '@banking/provisioning';
 import type { Database } from '@banking/postgres';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { withDeployment } from './deployment.js';
 import { cellHead, inCellOf, onEachCell, rowsOf } from './each-cell.js';
 import { examples } from './help.js';
-import { jsonOption, workspaceOption } from './inputs.js';
+import { asOption, type ChangeOptions, jsonOption, operatorOf, workspaceOption } from './inputs.js';
 import { print, printJson, printTable } from './print.js';
 import { addReconcileCommand } from './reconcile.js';
 import { Refused } from './refused.js';
@@ -17,11 +17,10 @@ interface ListOptions {
   readonly json?: boolean;
 }
 
-interface RetryOptions {
+interface RetryOptions extends ChangeOptions {
   readonly workspace?: WorkspaceId;
   readonly all?: boolean;
   readonly kind?: string;
-  readonly json?: boolean;
 }
 
 export function addWorkCommands(program: Command): void {
@@ -78,6 +77,7 @@ export function addWorkCommands(program: Command): void {
     .addOption(new Option('--all', 'all parked work'))
     .addOption(new Option('--kind <kind>', 'with --all: only work of this kind'))
     .addOption(workspaceOption('id of its workspace; with --all: only work of this workspace'))
+    .addOption(asOption())
     .addOption(jsonOption())
     .addHelpText(
       'after',
@@ -86,12 +86,13 @@ export function addWorkCommands(program: Command): void {
     .action(
       async (kind: string | undefined, subjectId: number | undefined, options: RetryOptions, command: Command) => {
         const { workspace: workspaceId, all, json } = options;
+        const notes = notesOf(operatorOf(options));
         if (all) {
           if (kind !== undefined)
             command.error("error: option '--all' takes no arguments. To release one kind, add '--kind <kind>'");
           const filter = { workspaceId, kind: options.kind };
           const use = await inCellOf(workspaceId);
-          const read = await onEachCell(({ database }) => releaseAllParkedWork(database, filter), use);
+          const read = await onEachCell(({ database }) => releaseAllParkedWork(database, filter, notes), use);
           const released = read.results.reduce((sum, { result }) => sum + result, 0);
           if (json) printJson({ released });
           else print(released === 0 ? 'No work is parked.' : `Released ${released} pieces of work, at 100 a second.`);
@@ -103,7 +104,7 @@ export function addWorkCommands(program: Command): void {
         if (workspaceId === undefined) command.error("error: required option '--workspace <id>' not specified");
         const ref = { workspaceId, kind, subjectId };
         const use = await inCellOf(workspaceId);
-        const isReleased = await withDeployment(({ database }) => releaseParkedWork(database, ref), use);
+        const isReleased = await withDeployment(({ database }) => releaseParkedWork(database, ref, notes), use);
         if (!isReleased) {
           throw new Refused(
             `The ${kind} ${subjectId} of workspace ${workspaceId} is not parked. See banking work list.`,

@@ -1,4 +1,5 @@
 import { decide, lockAndRead, preparePosting, requirePosted, returnEntry, write, type Books } from '@banking/ledger';
+import type { NoteChanges } from './note-changes.js';
 import { bind, sqlStatement, type Database } from '@banking/postgres';
 import { findPositions, lockTransactions } from './money-position.js';
 
@@ -86,6 +87,8 @@ export interface ResolveDiscrepancyInput {
   readonly by: string;
   /** Required where the discrepancy is dismissed. */
   readonly note?: string | undefined;
+  /** Writes the resolution to the audit trail. */
+  readonly noteChanges?: NoteChanges | undefined;
 }
 
 /** `not_applicable`: this resolution does not fit the kind, or the money is already where it would move it. */
@@ -100,14 +103,17 @@ export type ResolveOutcome =
  *   amount exceeds the limit. Nothing was written.
  */
 export async function resolveDiscrepancy(books: Books, input: ResolveDiscrepancyInput): Promise<ResolveOutcome> {
-  const { workspaceId, discrepancyId, resolution, by, note } = input;
+  const { workspaceId, discrepancyId, resolution, by, note, noteChanges } = input;
   const { database } = books;
   const find = bind(FIND_DISCREPANCY, workspaceId, discrepancyId);
   const found = await database.read({ workspaces: [workspaceId] }, find);
   if (!found) return 'not_found';
   const transactionId = Number(found.transaction_id);
-  const resolve = (postedId?: number) =>
-    bind(RESOLVE_DISCREPANCY, workspaceId, discrepancyId, resolution, by, note ?? null, postedId ?? null);
+  const resource = { type: 'discrepancy', id: discrepancyId };
+  const resolve = (postedId?: number) => [
+    bind(RESOLVE_DISCREPANCY, workspaceId, discrepancyId, resolution, by, note ?? null, postedId ?? null),
+    ...(noteChanges ? [noteChanges([{ workspaceId, operation: 'resolveDiscrepancy', resource }])] : []),
+  ];
 
   const payout = [{ workspaceId, transactionId }];
   const position = await database.read({ workspaces: [workspaceId] }, findPositions(payout));
@@ -129,7 +135,7 @@ export async function resolveDiscrepancy(books: Books, input: ResolveDiscrepancy
       if (!held || !now || !latest) throw new Error(`transaction ${transactionId} has no remittance`);
       if (!now.is_open) return 'already_resolved';
       if (!posting) {
-        await tx.commit([resolve()]);
+        await tx.commit(resolve());
         return { transactionId: undefined };
       }
       const isBack = resolution === 'reclaimed';
@@ -140,7 +146,7 @@ export async function resolveDiscrepancy(books: Books, input: ResolveDiscrepancy
       const { context } = await lockAndRead(tx, posting);
       const posted = posting.proposals.flatMap((proposal) => requirePosted(decide(context, proposal)));
       const postedId = posted[0]?.id;
-      await write(tx, posted, [resolve(postedId)]);
+      await write(tx, posted, resolve(postedId));
       return { transactionId: postedId };
     },
   );

@@ -1,5 +1,6 @@
 import { bind, sqlStatement, type Database } from '@banking/postgres';
 import { COUNT_PARKED, LIST_PARKED_BATCH, releaseWork, type WorkKey } from '@banking/work-queue';
+import type { NoteChanges, NotedChange } from './note-changes.js';
 import { PAYOUT } from './open-payouts.js';
 
 /** The parked work to release. Without a filter: all of it. */
@@ -17,8 +18,8 @@ const RELEASE_PAYOUTS = sqlStatement(
 );
 
 /** Releases one piece of parked work of any kind, due now and with all its tries. Returns whether it was parked. */
-export async function releaseParkedWork(database: Database, work: WorkKey): Promise<boolean> {
-  return (await release(database, [work], 0)) > 0;
+export async function releaseParkedWork(database: Database, work: WorkKey, note?: NoteChanges): Promise<boolean> {
+  return (await release(database, [work], 0, note)) > 0;
 }
 
 /**
@@ -28,6 +29,7 @@ export async function releaseParkedWork(database: Database, work: WorkKey): Prom
 export async function releaseAllParkedWork(
   database: Database,
   { kind, workspaceId }: ParkedFilter = {},
+  note?: NoteChanges,
 ): Promise<number> {
   const [parked, [began]] = await database.pipeline({}, [bind(COUNT_PARKED), bind(NOW)] as const);
   let released = 0;
@@ -40,23 +42,39 @@ export async function releaseAllParkedWork(
         kind: one,
         subjectId: Number(row.subject_id),
       }));
-      released += await release(database, batch, released);
+      released += await release(database, batch, released, note);
     }
   }
   return released;
 }
 
 /** A payout and its work are released together. */
-async function release(database: Database, batch: readonly WorkKey[], releasedBefore: number): Promise<number> {
+async function release(
+  database: Database,
+  batch: readonly WorkKey[],
+  releasedBefore: number,
+  note: NoteChanges | undefined,
+): Promise<number> {
   const payouts = batch.filter(({ kind }) => kind === PAYOUT);
   const workspaces = [...new Set(batch.map(({ workspaceId }) => workspaceId))];
-  const [released] = await database.pipeline({ workspaces, actorType: 'operator' }, [
-    releaseWork(batch, releasedBefore),
-    bind(
-      RELEASE_PAYOUTS,
-      payouts.map(({ workspaceId }) => workspaceId),
-      payouts.map(({ subjectId }) => subjectId),
-    ),
-  ] as const);
-  return released.length;
+  return database.transaction({ workspaces, actorType: 'operator' }, async (tx) => {
+    const [released] = await tx.pipeline([
+      releaseWork(batch, releasedBefore),
+      bind(
+        RELEASE_PAYOUTS,
+        payouts.map(({ workspaceId }) => workspaceId),
+        payouts.map(({ subjectId }) => subjectId),
+      ),
+    ] as const);
+    const ids = new Set(released.map((row) => Number(row.subject_id)));
+    const changes = batch.filter(({ subjectId }) => ids.has(subjectId)).map(changeOf);
+    await tx.commit(note && changes.length > 0 ? [note(changes)] : []);
+    return released.length;
+  });
 }
+
+const changeOf = ({ workspaceId, kind, subjectId: id }: WorkKey): NotedChange => ({
+  workspaceId,
+  operation: 'releaseWork',
+  resource: { type: kind, id },
+});

@@ -1,6 +1,25 @@
 import type { AuditEvent, AuditQuery, WorkspaceId } from '@banking/domain';
-import { listAuditEvents, openReading } from '@banking/operations';
-import type { Database } from '@banking/postgres';
+import { auditEntry, callerOf, listAuditEvents, noteAudit, openReading } from '@banking/operations';
+import type { BoundStatement, Database } from '@banking/postgres';
+import type { Operator } from './trail.js';
+
+/** What an operator has changed in a workspace. */
+interface OperatorChange {
+  readonly workspaceId: number;
+  readonly operation: string;
+  readonly resource: { readonly type: string; readonly id: number };
+}
+
+/** Writes changes of an operator to the audit trails of their workspaces, in the database transaction of the changes. */
+export const notesOf =
+  (operator: Operator) =>
+  (changes: readonly OperatorChange[]): BoundStatement<unknown> =>
+    noteAudit(
+      changes.map(({ workspaceId, ...change }) => {
+        const caller = { workspaceId: workspaceId as WorkspaceId, actor: undefined, origin: { operator } };
+        return auditEntry(workspaceId, change, callerOf(caller));
+      }),
+    );
 
 const PAGE = 500;
 
