@@ -20,4 +20,3 @@ export { networkChannel } from './network-channel.js';
 
 export * from './payout-stop.js';
 export * from './release-parked-work.js';
-export type { NoteChanges } from './note-changes.js';

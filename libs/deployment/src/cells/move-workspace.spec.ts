@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
+import { verifyPayments } from '@banking/books-proof';
 import { makeDemoData } from '@banking/demo';
 import type { Order, TransferAmount, WorkspaceId } from '@banking/domain';
 import { openBooks, verifyBooks } from '@banking/ledger';
 import { Database, isUnavailable, PROVISIONING_ROLE, RULE_VIOLATION, SCHEMA } from '@banking/postgres';
 import { reasonOf, sql } from '@banking/postgres/testing';
+import { recordAudit } from '@banking/operations';
 import { addApp, addWorkspace, removeWorkspace } from '@banking/provisioning';
 import { type CellProcess, payerOf, startProcess } from '../testing/cell-world.js';
 import { type MoveWorld, moveWorld } from '../testing/move-world.js';
@@ -197,6 +199,16 @@ describe('orders during a move', () => {
       `select count(*)::int from customer_order where external_reference ~ '^[abc]-[0-9]+$'`,
     );
     expect(stored!.count).toBe(placed.size);
+    // Entries that the source had not recorded have moved too.
+    while ((await recordAudit(process.cells.get(1).database)) > 0);
+    const [audited] = await world.query<{ count: number }>(
+      'b',
+      `select count(*)::int from audit_event e join customer_order o on o.workspace_id = e.workspace_id and o.id = e.resource_id
+       where e.operation = 'placeOrder' and o.external_reference ~ '^[abc]-[0-9]+$'`,
+    );
+    expect(audited!.count).toBe(placed.size);
+    const findings = await verifyPayments(process.cells.get(1).database, [northwind]);
+    expect(findings.filter(({ check }) => check.includes('one chain of hashes'))).toEqual([]);
     const some = [...placed].filter((_, index) => index % 10 === 0);
     for (const [key, order] of some) expect(JSON.stringify(await place(key))).toBe(JSON.stringify(order));
     expect(await moving.balance()).toBe(before - debited);
