@@ -1,3 +1,4 @@
+import type { BlockList } from 'node:net';
 import { resolve } from 'node:path';
 import {
   ConfigError,
@@ -19,6 +20,7 @@ import {
   type TracingConfig,
 } from '@banking/process';
 import { readBinding } from './access/read-binding.js';
+import { readTrustedProxies } from './http/source-address.js';
 import { readPublicUrl } from './http/public-url.js';
 import { LimitConfig, readLimits } from './read-limits.js';
 import { readUpstream, type UpstreamConfig } from './gateway/upstream-config.js';
@@ -29,6 +31,8 @@ export abstract class ApiConfig extends LimitConfig {
   abstract readonly port: number;
   /** The address under which callers reach the service, if it differs from the one it listens on. */
   abstract readonly publicUrl?: string | undefined;
+  /** The proxies whose `X-Forwarded-For` is read. */
+  abstract readonly trustedProxies: BlockList;
   /** The database of our own books. A gateway uses `dataDir` alone, for the key that signs local tokens. */
   abstract readonly deployment: DeploymentConfig;
   abstract readonly tokens: TokenConfig;
@@ -94,6 +98,7 @@ export function readConfig(
     host,
     port,
     publicUrl: readPublicUrl(reader),
+    trustedProxies: readTrustedProxies(reader),
     deployment,
     tokens: readTokens(reader, host),
     bindsByEmail: readBinding(reader),

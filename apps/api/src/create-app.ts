@@ -16,10 +16,11 @@ import { traceRequests } from './http/trace-requests.js';
 /** Creates the application, ready to listen. */
 export async function createApp(dependencies: AppDependencies): Promise<NestFastifyApplication> {
   const { config, implementation, log, draining, tracing } = dependencies;
-  const { connectionsPerAddress, corsOrigins, publicUrl, rateLimit } = config;
+  const { connectionsPerAddress, corsOrigins, publicUrl, rateLimit, trustedProxies } = config;
   const access = new AccessCheck({
     verifier: await TokenVerifier.open({ tokens: config.tokens, dataDir: config.deployment.dataDir }),
     roles: new RoleLookup(implementation.directory),
+    trustedProxies,
     rateLimit: new RateLimit(rateLimit && requestLimit(rateLimit.perSecond)),
   });
   const adapter = createServer(log);

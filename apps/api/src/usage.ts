@@ -29,6 +29,7 @@ Configuration, by environment; docs/configuration.md explains each:
   METRICS_PORT, METRICS_HOST, BUILD_COMMIT                 address of GET /metrics (no server; 127.0.0.1), and a commit to name there
   LOG_LEVEL, LOG_FORMAT                                    info; json, or pretty on a terminal
   PUBLIC_URL                                               the address under which callers reach the service
+  TRUSTED_PROXIES                                          proxies whose X-Forwarded-For is read for the audit trail (none)
   DOCS, CORS_ORIGINS                                       the docs page (on), and origins that may call (none)
   RATE_LIMIT_PER_SECOND, ORDER_LIMIT_PER_MINUTE            limits of a user and of a workspace (50, 60; sandbox: off)
   OPEN_QUOTES_PER_WORKSPACE                                quotes neither used nor expired (100; sandbox: off)
