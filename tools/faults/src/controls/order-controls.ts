@@ -43,8 +43,13 @@ export const ORDER_CONTROLS: readonly Control[] = [
       },
       {
         file: POST,
-        from: '    return [...orderStatements(writes), ...(keyed.length === 0 ? [] : [storeResponses(keyed)])];',
-        to: '    unstored.set(decisions, keyed);\n    return orderStatements(writes);',
+        from: '      ...(keyed.length === 0 ? [] : [storeResponses(keyed)]),\n',
+        to: '',
+      },
+      {
+        file: POST,
+        from: '    const entries = auditEntriesOf(decisions);',
+        to: '    unstored.set(decisions, keyed);\n    const entries = auditEntriesOf(decisions);',
       },
       {
         file: POST,
