@@ -1,7 +1,7 @@
 import { bind, isServedElsewhere, sqlStatement, type Database } from '@banking/postgres';
 
 /** How many rows of the outbox one database transaction records. A row has the entries of one batch of orders at most. */
-const ROWS_MAX = 200;
+export const AUDIT_ROWS_MAX = 200;
 
 const WORKSPACES_TO_AUDIT = sqlStatement<{ id: bigint }>('workspaces_to_audit', 'select workspaces_to_audit($1) as id');
 const RECORD_AUDIT = sqlStatement<{ recorded: number | null }>('record_audit', 'select record_audit($1) as recorded');
@@ -14,11 +14,11 @@ const RECORD_AUDIT = sqlStatement<{ recorded: number | null }>('record_audit', '
  * @throws Refusal `unavailable`
  */
 export async function recordAudit(database: Database): Promise<number> {
-  const [rows] = await database.pipeline({}, [bind(WORKSPACES_TO_AUDIT, ROWS_MAX)] as const);
+  const [rows] = await database.pipeline({}, [bind(WORKSPACES_TO_AUDIT, AUDIT_ROWS_MAX)] as const);
   if (rows.length === 0) return 0;
   const workspaces = rows.map(({ id }) => Number(id));
   try {
-    const row = await database.read({ workspaces }, bind(RECORD_AUDIT, ROWS_MAX));
+    const row = await database.read({ workspaces }, bind(RECORD_AUDIT, AUDIT_ROWS_MAX));
     return row?.recorded ?? 0;
   } catch (error) {
     // A workspace has left this database meanwhile. The next run leaves it out.

@@ -3,7 +3,7 @@ import type { Database } from '@banking/postgres';
 import { EVENTS_MAX, payoutHandler, type PayoutStop, receiveRailEvents, PAYOUT, SandboxRail } from '@banking/payouts';
 import { startWorker, type Chore, type Worker, type WorkerOptions, type WorkHandler } from '@banking/work-queue';
 import { OldAuditEvents } from '../audit/delete-old-audit-events.js';
-import { recordAudit } from '../audit/record-audit.js';
+import { AUDIT_ROWS_MAX, recordAudit } from '../audit/record-audit.js';
 import type { CrossingPort } from '../crossings/crossing-port.js';
 import { CROSSING } from '../crossings/open-crossings.js';
 import { crossingHandler } from '../crossings/settle-crossing.js';
@@ -104,7 +104,7 @@ export function workOf(
     { name: 'events', run: () => recordChanges(database), idleMs: RECORD_IDLE_MS, fullBatch: RECORDED_MAX },
     { name: 'old-events', run: () => oldEvents.deleteBatch(), idleMs: OLD_EVENTS_IDLE_MS },
     deleting,
-    { name: 'audit', run: () => recordAudit(database), idleMs: AUDIT_IDLE_MS },
+    { name: 'audit', run: () => recordAudit(database), idleMs: AUDIT_IDLE_MS, fullBatch: AUDIT_ROWS_MAX },
     { name: 'old-audit-events', run: () => oldAudit.deleteBatch(), idleMs: OLD_AUDIT_IDLE_MS },
     { name: 'verification', run: paced(() => verification.verifyNew(), VERIFY_NEW_MS), idleMs: VERIFY_BACKLOG_MS },
     { name: 'repeated-verification', run: () => verification.verifyNext(), idleMs: VERIFY_NEXT_MS },
