@@ -314,6 +314,14 @@ begin
       after_time := '-infinity';
       after_id := 0;
     end if;
+    -- A workspace that is being moved keeps its rows as they are, in both cells. The lock is that of a scope, and the state is read behind it.
+    perform pg_advisory_xact_lock_shared(workspace_lock_key(after_workspace));
+    if exists (select from cell_identity)
+       and not exists (select from cell_workspace c where c.workspace_id = after_workspace and c.state = 'open') then
+      after_time := null;
+      workspaces_left := workspaces_left - 1;
+      continue;
+    end if;
     perform set_config('app.workspaces', format('{%s}', after_workspace), true);
     -- The lock keeps the `ctid` of a row as it is. The last event of a resource is found as the end of a range of the key.
     with old as materialized (

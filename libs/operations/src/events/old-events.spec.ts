@@ -102,6 +102,31 @@ describe('old events', () => {
   });
 });
 
+describe('old events of a workspace that is being moved to another cell', () => {
+  const setState = (state: string) =>
+    world.owner.query('update cell_workspace set state = $2 where workspace_id = $1', [ada.workspaceId, state]);
+
+  it('stay, and those of others are deleted', async () => {
+    await world.owner.query(`insert into cell_identity (number, name) values (0, 'home') on conflict do nothing`);
+    await world.owner.query(
+      'insert into cell_workspace (workspace_id) select id from workspace on conflict do nothing',
+    );
+    const recipientId = await addRecipient();
+    await service.deleteRecipient(ada, { recipientId });
+    const elsewhere = await given.near(await given.account(1, '0', given.eve), given.eve, given.eve);
+    await service.deleteRecipient(given.eve, { recipientId: elsewhere });
+    await age(31);
+    await setState('moving');
+    await deletePass();
+    expect(await eventsOf('recipient', recipientId)).toHaveLength(2);
+    expect(await eventsOf('recipient', elsewhere)).toEqual([]);
+
+    await setState('open');
+    await deletePass();
+    expect(await eventsOf('recipient', recipientId)).toEqual([]);
+  });
+});
+
 describe('an event', () => {
   const as = async (text: string) => {
     await world.owner.query('begin');
