@@ -172,11 +172,15 @@ describe('the events of an order for later', () => {
       await given.work();
     });
     const resumed = await given.eventsOf(() =>
-      resumePausedOrder(world.database, { name: 'olga' }, {
-        workspaceId,
-        orderId: order.id,
-        placer: 'ada@northwind.example',
-      }),
+      resumePausedOrder(
+        world.database,
+        { name: 'olga' },
+        {
+          workspaceId,
+          orderId: order.id,
+          placer: 'ada@northwind.example',
+        },
+      ),
     );
 
     expect(stepsOf(paused)).toEqual(['order.paused']);
