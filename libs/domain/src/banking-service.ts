@@ -1,6 +1,5 @@
 import type { AccountId, AppId, QuoteId, RecipientId, TransferId } from './ids.js';
 import type { AccountChange, OpenAccountInput, StatementQuery } from './account-input.js';
-import type { AuditQuery } from './audit-query.js';
 import type { Page, PageQuery } from './lists.js';
 import type { CreateQuoteInput } from './quote-input.js';
 import type {
@@ -17,7 +16,6 @@ import { RecordService } from './record-service.js';
 import type { Scope } from './scope.js';
 import type { Account } from './resources/account.js';
 import type { App } from './resources/app.js';
-import type { AuditEvent } from './resources/audit-event.js';
 import type { Corridor } from './resources/corridor.js';
 import type { Order } from './resources/order.js';
 import type { Product } from './resources/product.js';
@@ -250,11 +248,4 @@ export abstract class BankingService extends RecordService {
    * @throws Refusal `order_not_found`, `order_not_paused`.
    */
   abstract resumeOrder(scope: Scope, name: OrderName): Promise<Order>;
-
-  /**
-   * GET /audit-events: the audit trail of the workspace, newest first. An entry appears shortly after its change.
-   *
-   * @throws Refusal `limit_invalid`, `cursor_invalid`, `timestamp_invalid`; `route_not_found` from an upstream without an audit trail.
-   */
-  abstract listAuditEvents(scope: Scope, query?: AuditQuery): Promise<Page<AuditEvent>>;
 }

@@ -1,5 +1,8 @@
+import type { AuditQuery } from './audit-query.js';
 import type { EventPage, EventQuery } from './event-query.js';
 import type { EventId } from './ids.js';
+import type { Page } from './lists.js';
+import type { AuditEvent } from './resources/audit-event.js';
 import type { Event } from './resources/event.js';
 import type { Scope } from './scope.js';
 
@@ -17,4 +20,11 @@ export abstract class RecordService {
 
   /** GET /events/{eventId}. @throws Refusal `event_not_found`; `route_not_found` as `listEvents` */
   abstract getEvent(scope: Scope, query: { readonly eventId: EventId }): Promise<Event>;
+
+  /**
+   * GET /audit-events: the audit trail of the workspace, newest first. An entry appears shortly after its change.
+   *
+   * @throws Refusal `limit_invalid`, `cursor_invalid`, `timestamp_invalid`; `route_not_found` from an upstream without an audit trail.
+   */
+  abstract listAuditEvents(scope: Scope, query?: AuditQuery): Promise<Page<AuditEvent>>;
 }

@@ -4,6 +4,7 @@ import { idOf } from '../world.js';
 import { type Case, PEOPLE, type Person, STRANGER } from './access-case.js';
 import { ORDER_ACCESS } from './order-access.js';
 import { QUOTE_ACCESS } from './quote-access.js';
+import { RECORD_ACCESS } from './record-access.js';
 import { SANDBOX_ACCESS } from './sandbox-access.js';
 
 const transfer = ({ world }: Service) => `/transfers/${idOf(world, 'transfers', 'internal')}`;
@@ -52,24 +53,6 @@ const MATRIX: readonly Case[] = [
     expected: [403, 403, 403, 404, 401, 401],
   },
   { operation: 'getTransfer', path: transfer, expected: [400, 400, 400, 400, 401, 401] },
-  {
-    operation: 'listEvents',
-    path: () => '/events?limit=1',
-    workspace: 'Northwind Trading',
-    expected: [200, 200, 403, 403, 401, 401],
-  },
-  {
-    operation: 'listEvents',
-    path: () => '/events?limit=1',
-    workspace: 'Southwind Imports',
-    expected: [403, 403, 403, 200, 401, 401],
-  },
-  {
-    operation: 'getEvent',
-    path: () => `/events/${Number.MAX_SAFE_INTEGER}`,
-    workspace: 'Northwind Trading',
-    expected: [404, 404, 403, 403, 401, 401],
-  },
   {
     operation: 'listTransfers',
     path: () => '/transfers',
@@ -123,18 +106,6 @@ const MATRIX: readonly Case[] = [
     workspace: 'Southwind Imports',
     body: { amount: '1' },
     expected: [403, 403, 403, 404, 401, 401],
-  },
-  {
-    operation: 'listAuditEvents',
-    path: () => '/audit-events',
-    workspace: 'Northwind Trading',
-    expected: [200, 403, 403, 403, 401, 401],
-  },
-  {
-    operation: 'listAuditEvents',
-    path: () => '/audit-events',
-    workspace: 'Southwind Imports',
-    expected: [403, 403, 403, 200, 401, 401],
   },
   {
     operation: 'getStatement',
@@ -213,6 +184,7 @@ const MATRIX: readonly Case[] = [
   ...QUOTE_ACCESS,
   ...ORDER_ACCESS,
   ...SANDBOX_ACCESS,
+  ...RECORD_ACCESS,
   { operation: 'listTransfers', path: () => '/transfers', expected: [400, 400, 400, 400, 401, 401] },
   { operation: 'getLiveness', path: () => '/health/live', expected: [200, 200, 200, 200, 200, 200] },
   { operation: 'getReadiness', path: () => '/health/ready', expected: [200, 200, 200, 200, 200, 200] },

@@ -9,6 +9,7 @@ import { reasonOf, sql } from '@banking/postgres/testing';
 import { recordAudit } from '@banking/operations';
 import { addApp, addWorkspace, removeWorkspace } from '@banking/provisioning';
 import { type CellProcess, payerOf, startProcess } from '../testing/cell-world.js';
+import { eventsOf, sequencesWithGap } from '../testing/events-of-cell.js';
 import { type MoveWorld, moveWorld } from '../testing/move-world.js';
 import { archiveWorkspace } from './archive-workspace.js';
 import { abandonMove, moveWorkspace } from './move-workspace.js';
@@ -47,13 +48,6 @@ async function until(isDone: () => Promise<boolean>): Promise<void> {
 /** Makes events of all changes, as a worker does: the outbox does not move. */
 const record = (cell: string) =>
   until(async () => (await world.query<{ left: number }>(cell, 'select record_changes(1000) as left'))[0]?.left === 0);
-
-/** The events of a workspace by id: the resource and the sequence. */
-const eventsOf = (cell: string, workspaceId: WorkspaceId) =>
-  world.query<{ id: bigint; resource: string; sequence: number }>(
-    cell,
-    `select id, resource_type || ' ' || resource_id as resource, sequence from event where workspace_id = ${workspaceId} order by id`,
-  );
 
 /** A digest of everything that a caller can read of a workspace. */
 async function answers(workspaceId: WorkspaceId): Promise<string> {
@@ -106,7 +100,6 @@ describe('a workspace that is moved to another database and back', () => {
       /^The cell "home" still has rows of workspace \d+, from before it left\. Run banking cell archive/,
     );
 
-    // More than two batches of one table.
     await world.query(
       'home',
       `set session_replication_role = replica;
@@ -155,7 +148,7 @@ describe('orders during a move', () => {
     };
     const before = await moving.balance();
     await record('home');
-    const known = await eventsOf('home', northwind);
+    const known = await eventsOf(world, 'home', northwind);
     const placed = new Map<string, Order>();
     let [isOver, refused] = [false, 0];
     /** Repeats each order until it has an answer. */
@@ -215,15 +208,10 @@ describe('orders during a move', () => {
     expect((await verifyBooks(process.cells.get(1).database, [northwind])).findings).toEqual([]);
 
     await record('b');
-    const events = await eventsOf('b', northwind);
+    const events = await eventsOf(world, 'b', northwind);
     expect(events.slice(0, known.length)).toEqual(known);
-    // Six events of each order, also of those that were placed at the new place: two of the order, one of its run and its transaction, and
-    // two of transfers.
-    const sequences = new Map<string, number>();
-    for (const { resource, sequence } of events) {
-      expect([resource, sequence]).toEqual([resource, (sequences.get(resource) ?? 0) + 1]);
-      sequences.set(resource, sequence);
-    }
+    // Six events of each order: two of the order, one of its run and its transaction, and two of transfers.
+    expect(sequencesWithGap(events)).toEqual([]);
     expect(events.length - known.length).toBe(6 * placed.size);
     expect(events.at(-1)!.id % BigInt(CELLS_MAX)).toBe(1n);
   });
