@@ -105,8 +105,8 @@ export const CELL_CONTROLS: readonly Control[] = [
     changes: [
       {
         file: 'libs/deployment/src/cells/move-workspace.ts',
-        from: '    await withCell(options, move.source, (source) => reopenWorkspace(source, workspaceId));\n',
-        to: '    await withCell(options, move.source, () => Promise.resolve());\n',
+        from: '  await withCell(options, move.source, (source) => reopenWorkspace(source, move.workspaceId));\n',
+        to: '  await withCell(options, move.source, () => Promise.resolve());\n',
       },
     ],
     caughtBy: [{ spec: MOVES, test: 'is abandoned without a trace' }],
