@@ -161,7 +161,9 @@ describe('a database that falls silent while the workspace is closed', () => {
     };
     const command = { ...world.command(workspaceId), to: there, log: (line: string) => void lines.push(line) };
 
-    await moveWorkspace({ ...command, windowMs: 1, onClosed }).catch(() => undefined);
+    await expect(moveWorkspace({ ...command, windowMs: 1, onClosed })).rejects.toThrow(
+      /could not be switched within 1 ms/,
+    );
     expect((await states())[here]).toBe('open');
     await moveWorkspace(command);
 
