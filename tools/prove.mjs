@@ -5,10 +5,12 @@ import { compile } from './compile.mjs';
 import { ROOT, run } from './programs.mjs';
 import { Tally } from './tally.mjs';
 
-const USAGE = `Usage: npm run prove
+const USAGE = `Usage: npm run prove [-- benches]
 
-Runs the long checks that npm test omits (*.prove.spec.ts), such as the published packages under other versions of Node, each
-benchmark once, and random tests with many runs. No result comes from a cache.
+Runs the long checks that npm test omits (*.prove.spec.ts), such as the published packages under other versions of Node, and random
+tests with many runs. No result comes from a cache.
+
+With benches, runs each benchmark once instead (*.bench.spec.ts), with the smallest sizes.
 
 Lists the ten slowest spec files. The last line is "N passed, N failed", with ", N skipped" if tests were skipped.
 
@@ -37,15 +39,16 @@ function countsOf({ name, status, startTime, endTime, assertionResults }) {
 }
 
 async function main(args) {
-  const usageExit = exitCodeOf(args, USAGE);
+  const usageExit = exitCodeOf(args, USAGE, ['benches']);
   if (usageExit !== undefined) return usageExit;
 
   const tally = new Tally();
   if ((await compile()) !== 0) tally.addFailure('types and build');
   mkdirSync(dirname(RESULTS), { recursive: true });
   rmSync(RESULTS, { force: true });
+  const specs = args.length > 0 ? '*.bench.spec.ts' : '*.prove.spec.ts';
   const results = ['--json', `--outputFile=${RESULTS}`, '--reporters=default'];
-  const exitCode = await run('jest/bin/jest.js', [...results, '--testMatch=<rootDir>/src/**/*.prove.spec.ts']);
+  const exitCode = await run('jest/bin/jest.js', [...results, `--testMatch=<rootDir>/src/**/${specs}`]);
   for (const file of specFiles()) tally.addTests(relative(ROOT, file.name), countsOf(file));
   if (exitCode !== 0 && tally.failed === 0) tally.addFailure('jest did not complete');
   if (tally.passed === 0) tally.addFailure('no test ran');
