@@ -8,10 +8,13 @@ const SANDBOX = { 'banking.sandbox': 'on' };
 
 /** As `npm run specs:in-a-cell` sets it. */
 const isInCell = process.env.BANKING_TEST_IN_A_CELL === 'on';
-/** What makes a migrated database a cell, and what the scope of each call passes through there. */
+/** What makes a migrated database a cell, and `SCOPE_CHECK` of libs/operations. */
 const CELL = {
   sql: readFileSync(join(__dirname, 'make-cell.sql'), 'utf8'),
-  scopeFunction: 'require_open_workspaces',
+  scopeCheck: {
+    listFunction: 'require_open_workspaces',
+    isReadable: `exists (select from cell_workspace c where c.workspace_id = $1 and c.state = 'open')`,
+  },
 };
 
 /**

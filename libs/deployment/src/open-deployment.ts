@@ -22,7 +22,7 @@ import { explainFailure } from './explain-failure.js';
 import { explainLogin } from './explain-login.js';
 import { needsOwnConnection } from './needs-own-connection.js';
 import { checkServedMode, type DeploymentMode } from './deployment-mode.js';
-import { loadReference, refreshStatistics } from '@banking/operations';
+import { loadReference, refreshStatistics, SCOPE_CHECK } from '@banking/operations';
 import { migrateDeployment, missingMigrations } from './migrate-deployment.js';
 import { RELEASE } from './release.js';
 import { checkServedSchema } from './served-schema.js';
@@ -95,7 +95,7 @@ export async function openDeployment(settings: DeploymentSettings): Promise<Depl
       schema: SCHEMA,
       applicationName: applicationNameOf(RELEASE, cellName !== undefined),
       // What is written for a workspace that is in another cell would be lost.
-      ...(cellName !== undefined && !mayReadElsewhere && { scopeFunction: 'require_open_workspaces' }),
+      ...(cellName !== undefined && !mayReadElsewhere && { scopeCheck: SCOPE_CHECK }),
       ...(isService && !isSandbox && { forbiddenRoles: [OWNER_ROLE, PROVISIONING_ROLE] }),
       ...(poolSize !== undefined && { poolSize }),
       ...(nameStatements !== undefined && { nameStatements }),

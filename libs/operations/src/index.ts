@@ -45,3 +45,4 @@ export { readRecipientDigest } from './payments/read-recipient-digest.js';
 export { openReading } from './resources/reading.js';
 export { fundAccount } from './sandbox/fund-account.js';
 export { type DirectorySlot, READ_SLOTS, SLOT_NAME } from './cells/directory-slots.js';
+export { SCOPE_CHECK } from './cells/scope-check.js';

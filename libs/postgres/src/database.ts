@@ -1,6 +1,6 @@
 import { asCommitInDoubt } from './failures.js';
 import type { ConnectionOptions } from './hosts.js';
-import { type BindScope, type RlsScope, scopeBinder } from './rls-scope.js';
+import { type BindScope, type RlsScope, type ScopeCheck, scopeBinder } from './rls-scope.js';
 import { ReplicaReads, type ReplicaOptions } from './replica-reads.js';
 import { retryConflicts } from './retry-conflicts.js';
 import { CoalescedReads } from './coalesced-reads.js';
@@ -21,8 +21,8 @@ export interface DatabaseOptions {
   readonly role?: string;
   /** Where unqualified names are looked up. */
   readonly schema?: string;
-  /** A function of the schema that the list of workspaces of each scope passes through, and that may refuse it. Default: none. */
-  readonly scopeFunction?: string;
+  /** Lets the database refuse workspaces of a scope. Default: row-level security alone. */
+  readonly scopeCheck?: ScopeCheck;
   /** Roles with more rights, which the login must not be able to take on. Without it the login may have any rights. */
   readonly forbiddenRoles?: readonly string[];
   /** Connections at most; more than eight to ten make a hot account slower. Default 8. */
@@ -89,7 +89,7 @@ export class Database {
       onError: options.onError ?? (() => undefined),
     };
     const pool = new SessionPool({ ...settings, connection: options.connection });
-    const bindScope = scopeBinder(options.scopeFunction);
+    const bindScope = scopeBinder(options.scopeCheck);
     const replicaReads = options.replica && openReplicaReads(pool, settings, bindScope, options.replica);
     const database = new Database(pool, bindScope, replicaReads);
     try {
@@ -141,8 +141,9 @@ export class Database {
     scope: RlsScope,
     bound: T,
   ): Promise<RowsOfEach<T>> {
-    const rows = await this.replicaReads?.read(scope, bound);
-    return rows === undefined ? this.pipeline(scope, bound) : (rows as RowsOfEach<T>);
+    const reading = { ...scope, isRead: true };
+    const rows = await this.replicaReads?.read(reading, bound);
+    return rows === undefined ? this.pipeline(reading, bound) : (rows as RowsOfEach<T>);
   }
 
   /** Sends one statement as `pipeline` does. Returns its first row, if there is one. */
@@ -156,7 +157,7 @@ export class Database {
    * each waits for the others.
    */
   async readCoalesced<Row>(scope: RlsScope, bound: BoundStatement<Row>): Promise<Row | undefined> {
-    const [row] = await this.coalescedReads.read(scope, bound);
+    const [row] = await this.coalescedReads.read({ ...scope, isRead: true }, bound);
     return row as Row | undefined;
   }
 

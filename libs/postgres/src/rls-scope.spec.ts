@@ -1,6 +1,6 @@
 import { SQLSTATE } from './sqlstate.js';
 import { APP_ROLE, SCHEMA } from './names.js';
-import { bindScope } from './rls-scope.js';
+import { bindScope, type RlsScope, scopeBinder } from './rls-scope.js';
 import type { Session } from './session.js';
 import { SessionPool } from './session-pool.js';
 import { bind, sqlStatement } from './sql-statement.js';
@@ -78,5 +78,17 @@ describe('a scope', () => {
 
     expect(during.rows).toEqual([[{ workspaces: '{7,8}', user: '3' }]]);
     expect(after.rows).toEqual([[{ workspaces: '', user: '' }]]);
+  });
+
+  it('of a read calls the function only for what the condition does not allow', async () => {
+    const bindChecked = scopeBinder({ listFunction: 'quote_literal', isReadable: '$1 = 7' });
+    const shownFor = async (scope: RlsScope) =>
+      (await session.send([bindChecked({ ...scope, isRead: true }), showScope])).rows[1];
+
+    expect(await shownFor({ workspaces: [7] })).toEqual([{ workspaces: '{7}', user: '' }]);
+    expect(await shownFor({ workspaces: [8] })).toEqual([{ workspaces: `'{8}'`, user: '' }]);
+    expect(await shownFor({ workspaces: [7, 8] })).toEqual([{ workspaces: `'{7,8}'`, user: '' }]);
+    expect(await shownFor({ workspaces: [7], user: 3 })).toEqual([{ workspaces: `'{7}'`, user: '3' }]);
+    expect(() => bindChecked({ workspaces: [0], isRead: true })).toThrow('not an id');
   });
 });

@@ -8,33 +8,40 @@ export interface RlsScope {
   readonly user?: number;
   /** Setting `app.actor_type`: who makes the changes, if neither a user nor the service itself. For trails. */
   readonly actorType?: 'operator' | 'network' | 'service';
+  /** Whether nothing is changed. The check of a single workspace then takes no lock and runs no function. */
+  readonly isRead?: boolean;
 }
 
 /** The statement that sets a scope. @throws Error when an id is not a positive whole number: an error of the calling code. */
 export type BindScope = (scope: RlsScope) => BoundStatement<unknown>;
 
-/** A plain name, because it becomes a part of the SQL text. */
-const FUNCTION_NAME = /^[a-z_]+$/;
+/** Lets the database refuse workspaces of a scope. Both are parts of the SQL text. */
+export interface ScopeCheck {
+  /** A function of the schema that receives the list of workspaces as text and returns it. It may raise an error instead. */
+  readonly listFunction: string;
+  /** A condition on the only workspace `$1` of a scope that reads. The function is called if it does not hold. */
+  readonly isReadable: string;
+}
 
-/**
- * @param listFunction a function of the schema that receives the list of workspaces as text and returns it. It may raise an error instead.
- *   Without it the list is set as it is.
- */
-export function scopeBinder(listFunction?: string): BindScope {
-  if (listFunction !== undefined && !FUNCTION_NAME.test(listFunction)) throw new Error('not the name of a function');
-  const list = listFunction === undefined ? '$1' : `${listFunction}($1)`;
+/** @param check Without it the list is set as it is. */
+export function scopeBinder(check?: ScopeCheck): BindScope {
+  const list = check === undefined ? '$1' : `${check.listFunction}($1)`;
   const setScope = sqlStatement(
-    listFunction === undefined ? 'scope' : 'checked_scope',
+    check === undefined ? 'scope' : 'checked_scope',
     `select set_config('app.workspaces', ${list}, true), set_config('app.user', $2, true)`,
   );
   // A statement of its own, so that other scopes cost no more.
   const setScopeOfActor = sqlStatement(
-    listFunction === undefined ? 'scope_of_actor' : 'checked_scope_of_actor',
+    check === undefined ? 'scope_of_actor' : 'checked_scope_of_actor',
     `select set_config('app.workspaces', ${list}, true), set_config('app.user', $2, true), set_config('app.actor_type', $3, true)`,
   );
-  return ({ workspaces, user, actorType }) => {
+  const setScopeOfRead = check && sqlStatement('checked_read_scope', readScopeOf(check));
+  return ({ workspaces, user, actorType, isRead }) => {
     workspaces?.forEach(expectId);
     if (user !== undefined) expectId(user);
+    if (isRead && setScopeOfRead && workspaces?.length === 1 && user === undefined && actorType === undefined) {
+      return bind(setScopeOfRead, ...workspaces);
+    }
     const values = [
       workspaces === undefined ? '' : `{${workspaces.join(',')}}`,
       user === undefined ? '' : user,
@@ -44,6 +51,10 @@ export function scopeBinder(listFunction?: string): BindScope {
 }
 
 export const bindScope = scopeBinder();
+
+const readScopeOf = ({ listFunction, isReadable }: ScopeCheck): string =>
+  `select set_config('app.workspaces', case when ${isReadable} then '{' || $1::bigint || '}' else ${listFunction}('{' || $1::bigint || '}') end, true),
+          set_config('app.user', '', true)`;
 
 function expectId(id: number): void {
   if (!Number.isSafeInteger(id) || id < 1) throw new Error(`not an id: ${id}`);

@@ -15,8 +15,8 @@ beforeAll(async () => {
   queue = await openQueue();
   const { connection, owner } = queue.world;
   const limits = { acquireTimeoutMs: 20_000, statementTimeoutMs: 20_000 };
-  const scopeFunction = 'require_open_workspaces';
-  database = await Database.open({ connection, role: APP_ROLE, schema: SCHEMA, scopeFunction, ...limits });
+  const scopeCheck = { listFunction: 'require_open_workspaces', isReadable: 'false' };
+  database = await Database.open({ connection, role: APP_ROLE, schema: SCHEMA, scopeCheck, ...limits });
   await owner.query('insert into cell_workspace (workspace_id) values ($1), ($2) on conflict do nothing', [
     NORTH,
     SOUTH,

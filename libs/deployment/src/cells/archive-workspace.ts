@@ -3,6 +3,7 @@ import { DeploymentError } from '../deployment-error.js';
 import { endMove, placeOf, readMove } from './move-record.js';
 import { withCell, withHome } from './move-sessions.js';
 import type { MoveSettings } from './move-settings.js';
+import { untilReadsEnded } from './close-workspace.js';
 import { removeRows } from './remove-rows.js';
 import { leaveTarget } from './take-over.js';
 
@@ -67,6 +68,7 @@ async function archiveIn(
     shown = removed;
     log(`Removed ${removed} rows from the cell ${cell}.`);
   };
+  await untilReadsEnded(session, signal);
   const rows = await removeRows(session, workspaceId, onProgress, signal);
   await leaveTarget(session, workspaceId);
   return rows;

@@ -55,3 +55,21 @@ const holders = (source: AdminSession, workspaceId: number) =>
        and (l.classid::bigint << 32) | l.objid::bigint = ${SCHEMA}.workspace_lock_key($1)`,
     [workspaceId],
   );
+
+/**
+ * Waits for the database transactions that began before, and may have seen the workspace open. A read of a caller holds no lock. It ends
+ * within its time limits.
+ */
+export async function untilReadsEnded(source: AdminSession, signal?: AbortSignal): Promise<void> {
+  const [now] = await source.query<{ at: string }>('select clock_timestamp()::text as at');
+  for (;;) {
+    signal?.throwIfAborted();
+    const [read] = await source.query(
+      `select from pg_stat_activity
+       where datname = current_database() and pid <> pg_backend_pid() and application_name like 'banking %' and xact_start < $1 limit 1`,
+      [now!.at],
+    );
+    if (read === undefined) return;
+    await pause(POLL_MS);
+  }
+}

@@ -1,4 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
+import { applicationNameOf } from '@banking/postgres';
+import { administer } from '@banking/postgres/testing';
 import type { AccountId, ProductId, RecipientId, TransferAmount, WorkspaceId } from '@banking/domain';
 import { addWorkspaces, type CellProcess, payerOf, startProcess } from '../testing/cell-world.js';
 import { type MoveWorld, moveWorld } from '../testing/move-world.js';
@@ -125,5 +127,26 @@ describe('a payment to an account of a workspace that has moved', () => {
 
     await until(async () => (await payee.balance()) === before + 300n);
     expect(await payer.balance()).toBe(10_000n - 300n);
+  });
+});
+
+describe('rows of a workspace that has moved', () => {
+  it('stay while a read runs that may have seen it open', async () => {
+    const rows = () => count('home', `account where workspace_id = ${ids.get('home')}`);
+    const before = await rows();
+    expect(before).toBeGreaterThan(0);
+    const connection = { ...world.connectionOf('home'), application_name: applicationNameOf('1.0.0', true) };
+    await administer(connection, async (reading) => {
+      await reading.query('begin');
+      await reading.query('select 1');
+      const archived = archiveWorkspace(world.command(ids.get('home')!));
+      const waits = `pg_stat_activity where application_name = 'banking-admin' and query like '%xact_start < $1%'`;
+      await until(async () => (await count('home', waits)) === 1);
+
+      expect(await rows()).toBe(before);
+      await reading.query('commit');
+      await archived;
+      expect(await rows()).toBe(0);
+    });
   });
 });

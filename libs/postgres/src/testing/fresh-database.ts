@@ -84,7 +84,7 @@ async function connect(run: Published, name: string, options: Partial<DatabaseOp
     owner.on('error', () => undefined);
     await owner.query(`set search_path = ${quoted(SCHEMA)}, public`);
     const { cell } = testDatabase();
-    const inCell = cell && { scopeFunction: cell.scopeFunction };
+    const inCell = cell && { scopeCheck: cell.scopeCheck };
     const settings = { connection, role: APP_ROLE, schema: SCHEMA, ...LIMITS_OF_SPECS, ...inCell, ...options };
     database = await Database.open(settings);
     return { database, connection, owner, disconnect };

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { escapeIdentifier as quoted, type Client } from 'pg';
 import { migrate } from '../migrate.js';
+import type { ScopeCheck } from '../rls-scope.js';
 import { APP_ROLE, OWNER_ROLE, PROVISIONING_ROLE, SCHEMA } from '../names.js';
 import { administer, dropDatabase, inDatabase, type Published } from './published.js';
 
@@ -10,8 +11,8 @@ interface TestDatabase {
   readonly folders: readonly string[];
   /** What the migrations read with `current_setting`. */
   readonly parameters: Readonly<Record<string, string>>;
-  /** SQL that makes the migrated database a cell, and the `scopeFunction` of its clients. Default: the database is no cell. */
-  readonly cell?: { readonly sql: string; readonly scopeFunction: string };
+  /** SQL that makes the migrated database a cell, and the check of the scopes of its clients. Default: the database is no cell. */
+  readonly cell?: { readonly sql: string; readonly scopeCheck: ScopeCheck };
 }
 
 /** @throws Error when jest.config.cjs of the project describes no database. */

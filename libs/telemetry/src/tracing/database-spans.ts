@@ -4,7 +4,7 @@ import { fail, typeOf } from './failures.js';
 import type { Spans } from './spans.js';
 
 /** The statements that set the scope of a pipeline, with one database and with several. Every pipeline has one of them. */
-const SCOPES: readonly string[] = ['scope', 'checked_scope'];
+const SCOPES: readonly string[] = ['scope', 'checked_scope', 'checked_read_scope'];
 /** The longest `db.query.summary` of the semantic conventions. */
 const SUMMARY_MAX = 255;
 
