@@ -1,4 +1,5 @@
 import type { CellsFigure } from './cells.js';
+import type { CellsThroughput } from './cells-throughput.js';
 import type { SizingResult } from './sizing.js';
 import { bench } from './testing/bench-process.js';
 
@@ -171,6 +172,17 @@ describe('each bench', () => {
       expect(cells.median).toBeGreaterThan(0);
       expect(one.median).toBeGreaterThan(0);
     }
+  }, 240_000);
+
+  it('measures orders over one, two and three databases', () => {
+    const little = ['--seconds', '1', '--connections', '2', '--accounts', '4'];
+
+    const { status, stdout, stderr } = bench('cells-throughput', ...little, '--json');
+
+    expect({ status, stderr: status === 0 ? '' : stderr }).toEqual({ status: 0, stderr: '' });
+    const figures = JSON.parse(stdout) as CellsThroughput[];
+    expect(figures.map(({ cells }) => cells)).toEqual([1, 2, 3]);
+    for (const { perSecond } of figures) expect(perSecond).toBeGreaterThan(0);
   }, 240_000);
 
   it('measures the processor time, the bytes and the log of an order', () => {

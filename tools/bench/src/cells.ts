@@ -8,7 +8,7 @@ import { inPairs, ratiosOf, spreadOf, type Spread } from './comparison.js';
 import { sampleTransfers } from './fill-books.js';
 import { orderRequest } from './orders.js';
 import { makePayers, type Payer } from './payers.js';
-import { processorTime } from './processor-time.js';
+import { processorTime, type ProcessorTime } from './processor-time.js';
 import { type BenchTarget, startService } from './service.js';
 import { analyzeWorld, inWorkshop, type Workshop } from './world.js';
 
@@ -96,7 +96,7 @@ async function sideOf(
 }
 
 /** The process of the server of a data folder that runs. The folder of its database may be another one. */
-async function postmasterIn(dataDir: string): Promise<number> {
+export async function postmasterIn(dataDir: string): Promise<number> {
   const server = await attachEmbeddedServer({ dataDir });
   const client = new Client(server.connection);
   try {
@@ -115,22 +115,23 @@ async function microsPerRequest(
   requests: readonly autocannon.Request[],
   { requests: sent, connections }: CellsOptions,
 ): Promise<number> {
-  const before = microsOf(pid, postmasters);
+  const before = processorMicros(pid, postmasters);
   const { statusCodeStats } = await autocannon({
     ...{ url, connections, amount: sent, headers, requests },
     sampleInt: SAMPLE_MS,
   });
-  const micros = microsOf(pid, postmasters) - before;
+  const after = processorMicros(pid, postmasters);
+  const micros = after.service - before.service + after.database - before.database;
   const answered = statusCodeStats['200']?.count ?? 0;
   if (answered !== sent) throw new Error(`${sent - answered} of ${sent} responses were not 200`);
   return micros / sent;
 }
 
-const microsOf = (pid: number, postmasters: readonly number[]): number =>
-  postmasters.reduce(
-    (sum, postmaster) => sum + processorTime(pid, postmaster).database,
-    processorTime(pid, postmasters[0] ?? 0).service,
-  );
+/** The processor time of a process so far, and of all servers. */
+export function processorMicros(pid: number, postmasters: readonly number[]): ProcessorTime {
+  const times = postmasters.map((postmaster) => processorTime(pid, postmaster));
+  return { service: times[0]?.service ?? 0, database: times.reduce((sum, { database }) => sum + database, 0) };
+}
 
 /** The figures as text. */
 export function reportCells(figures: readonly CellsFigure[]): string {

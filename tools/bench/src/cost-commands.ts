@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { benchCells, reportCells } from './cells.js';
+import { benchCellsThroughput, reportCellsThroughput } from './cells-throughput.js';
 import { count, onProgress, print } from './command-options.js';
 import { benchMemory } from './memory.js';
 import { benchMetrics, reportMetrics } from './metrics.js';
@@ -87,6 +88,22 @@ export function addCosts(program: Command): void {
     .action(async ({ json, ...options }) => {
       const figures = await benchCells({ ...options, onProgress });
       process.stdout.write(`${json ? JSON.stringify(figures, null, 2) : reportCells(figures)}\n`);
+    });
+
+  program
+    .command('cells-throughput')
+    .summary('orders over one, two and three databases')
+    .description(
+      'Places orders over HTTP in workspaces of one, two and three databases on this machine. Prints orders per second and the processor ' +
+        'time of an order, which shows whether the databases share anything but the machine. Linux only.',
+    )
+    .addOption(count('--seconds', 'seconds of placing orders', 20))
+    .addOption(count('--connections', 'concurrent connections for each database', 64))
+    .addOption(count('--accounts', 'accounts of each database', 200))
+    .option('--json', 'print the measurement as JSON')
+    .action(async ({ json, ...options }) => {
+      const figures = await benchCellsThroughput({ ...options, onProgress });
+      process.stdout.write(`${json ? JSON.stringify(figures, null, 2) : reportCellsThroughput(figures)}\n`);
     });
 
   program

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type {
   AccountId,
+  BankingService,
   PlaceOrderInput,
   ProductId,
   RecipientId,
@@ -103,9 +104,10 @@ export async function makePayers(dataDir: string, { accounts, workspaces, placin
   }
 }
 
-async function openAccounts(
-  banking: LedgerBankingService,
-  scope: { readonly workspaceId: WorkspaceId; readonly actor: UserId },
+/** Accounts with funds in one workspace, which share a recipient. */
+export async function openAccounts(
+  banking: BankingService,
+  scope: { readonly workspaceId: WorkspaceId; readonly actor?: UserId },
   productID: ProductId,
   count: number,
 ): Promise<Payer[]> {
