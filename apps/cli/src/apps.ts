@@ -2,7 +2,7 @@ import { addApp, allApps, removeApp, renameApp } from '@banking/provisioning';
 import type { Command } from 'commander';
 import { withDirectory } from './deployment.js';
 import { examples } from './help.js';
-import { actorOf, asOption, type ChangeOptions, jsonOption, lookupArgument, nameArgument } from './inputs.js';
+import { operatorOf, asOption, type ChangeOptions, jsonOption, lookupArgument, nameArgument } from './inputs.js';
 import { print, printJson, printTable } from './print.js';
 
 export function addAppCommands(program: Command): void {
@@ -29,7 +29,7 @@ export function addAppCommands(program: Command): void {
     .addHelpText('after', examples('banking app add "Harbour Treasury"'))
     .action(async (name: string, options: ChangeOptions) => {
       const added = await withDirectory(async (database) => {
-        const id = await addApp(database, actorOf(options), name);
+        const id = await addApp(database, operatorOf(options), name);
         return (await allApps(database)).find((row) => row.id === id);
       });
       if (options.json) printJson(added);
@@ -63,7 +63,7 @@ export function addAppCommands(program: Command): void {
     .addHelpText('after', examples('banking app rename "Harbour Treasury" "Harbour Finance"'))
     .action(async (name: string, to: string, options: ChangeOptions) => {
       const renamed = await withDirectory(async (database) => {
-        await renameApp(database, actorOf(options), name, to);
+        await renameApp(database, operatorOf(options), name, to);
         return (await allApps(database)).find((row) => row.name === to);
       });
       if (options.json) printJson(renamed);
@@ -79,7 +79,7 @@ export function addAppCommands(program: Command): void {
     .addOption(jsonOption())
     .addHelpText('after', examples('banking app remove "Harbour Treasury"'))
     .action(async (name: string, options: ChangeOptions) => {
-      await withDirectory((database) => removeApp(database, actorOf(options), name));
+      await withDirectory((database) => removeApp(database, operatorOf(options), name));
       if (options.json) printJson({ removed: name });
       else print(`Removed app ${name}.`);
     });

@@ -1,10 +1,10 @@
 import type { AuditEvent, WorkspaceId } from '@banking/domain';
-import { auditPages } from '@banking/provisioning';
+import { auditPages, noteExport } from '@banking/provisioning';
 import type { Command } from 'commander';
 import { withDeployment } from './deployment.js';
 import { inCellOf } from './each-cell.js';
 import { examples } from './help.js';
-import { lookupOption, workspaceOption } from './inputs.js';
+import { asOption, type ChangeOptions, lookupOption, operatorOf, workspaceOption } from './inputs.js';
 import { createFile } from './new-file.js';
 import { print, reportProgress } from './print.js';
 import { toStandardOutput, unlessPipeClosed } from './standard-output.js';
@@ -12,7 +12,7 @@ import { chosenWorkspaces } from './workspaces.js';
 
 type Write = (text: string) => Promise<void>;
 
-interface ExportOptions {
+interface ExportOptions extends ChangeOptions {
   readonly workspace: WorkspaceId;
   readonly from?: string;
   readonly to?: string;
@@ -40,6 +40,7 @@ export function addAuditCommands(program: Command): void {
     .addOption(lookupOption('--from <instant>', 'only entries at this instant or later, such as 2026-11-01T00:00:00Z'))
     .addOption(lookupOption('--to <instant>', 'only entries before this instant'))
     .addOption(lookupOption('--out <file>', 'new file, readable by its owner only (standard output)'))
+    .addOption(asOption())
     .addHelpText(
       'after',
       examples(
@@ -54,10 +55,12 @@ export function addAuditCommands(program: Command): void {
 }
 
 /** @returns the report of the export, a sentence */
-async function exported({ workspace: workspaceId, from, to }: ExportOptions, write: Write): Promise<string> {
+async function exported(options: ExportOptions, write: Write): Promise<string> {
+  const { workspace: workspaceId, from, to } = options;
   return withDeployment(
     async ({ database }) => {
       const [workspace] = await chosenWorkspaces(database, workspaceId);
+      await noteExport(database, operatorOf(options), 'exportAuditTrail', workspaceId);
       let count = 0;
       for await (const page of auditPages(database, workspaceId, { from, to })) {
         await write(page.map(lineOf).join(''));

@@ -1,9 +1,10 @@
 import type { WorkspaceId } from '@banking/domain';
 import { exportBooks } from '@banking/books-proof';
+import { noteExport } from '@banking/provisioning';
 import type { Command } from 'commander';
 import { withDeployment } from './deployment.js';
 import { examples } from './help.js';
-import { lookupOption, workspaceOption } from './inputs.js';
+import { asOption, type ChangeOptions, lookupOption, operatorOf, workspaceOption } from './inputs.js';
 import { createFile } from './new-file.js';
 import { print, reportProgress } from './print.js';
 import { toStandardOutput, unlessPipeClosed } from './standard-output.js';
@@ -12,6 +13,11 @@ import { chosenWorkspaces } from './workspaces.js';
 
 type Write = (text: string) => Promise<void>;
 
+interface ExportOptions extends ChangeOptions {
+  readonly workspace: WorkspaceId;
+  readonly out?: string;
+}
+
 export function addExportCommand(program: Command): void {
   program
     .command('export')
@@ -19,11 +25,12 @@ export function addExportCommand(program: Command): void {
     .description(
       'Writes the books of a workspace as lines of JSON. banking prove and @banking/domain/proof recompute every balance and ' +
         'every hash from them, without the database.\n\n' +
-        'The export is of one instant, except that a transaction has its status at the time it is read. Changes nothing and may ' +
+        'The export is of one instant, except that a transaction has its status at the time it is read. Changes nothing but the audit trail, and may ' +
         'run beside the service. An existing file is not replaced.',
     )
     .addOption(workspaceOption('workspace to export').makeOptionMandatory())
     .addOption(lookupOption('--out <file>', 'new file, readable by its owner only (standard output)'))
+    .addOption(asOption())
     .addHelpText(
       'after',
       examples(
@@ -31,17 +38,19 @@ export function addExportCommand(program: Command): void {
         'banking export --workspace 1 | gzip > books.jsonl.gz',
       ),
     )
-    .action(async ({ workspace, out }: { workspace: WorkspaceId; out?: string }) => {
-      if (out !== undefined) return print(await createFile(out, (write) => exported(workspace, write)));
-      reportProgress(await exported(workspace, toStandardOutput).catch(unlessPipeClosed));
+    .action(async ({ out, ...options }: ExportOptions) => {
+      if (out !== undefined) return print(await createFile(out, (write) => exported(options, write)));
+      reportProgress(await exported(options, toStandardOutput).catch(unlessPipeClosed));
     });
 }
 
 /** @returns the report of the export, a sentence */
-async function exported(workspaceId: WorkspaceId, write: Write): Promise<string> {
+async function exported(options: ExportOptions, write: Write): Promise<string> {
+  const { workspace: workspaceId } = options;
   const use = { changesNothing: true, readsBooks: true };
   return withDeployment(async ({ database }) => {
     const [workspace] = await chosenWorkspaces(database, workspaceId);
+    await noteExport(database, operatorOf(options), 'exportBooks', workspaceId);
     const written = await exportBooks(database, workspace!, write, { onRange: reportRanges() });
     const { accounts, transactions, transfers } = written;
     const whose = `workspace ${workspaceId}, ${workspace!.name}`;

@@ -3,7 +3,7 @@ import { addGrant, allGrants, removeGrant } from '@banking/provisioning';
 import { type Command, Option } from 'commander';
 import { withDirectory } from './deployment.js';
 import { examples } from './help.js';
-import { actorOf, asOption, type ChangeOptions, jsonOption, nameArgument, workspaceOption } from './inputs.js';
+import { operatorOf, asOption, type ChangeOptions, jsonOption, nameArgument, workspaceOption } from './inputs.js';
 import { print, printJson, printTable } from './print.js';
 import { chosenWorkspaces } from './workspaces.js';
 
@@ -44,7 +44,7 @@ export function addGrantCommands(program: Command): void {
     .action(async (email: string, options: AddOptions) => {
       const { workspace: workspaceId, role } = options;
       const added = await withDirectory(async (database) => {
-        const id = await addGrant(database, actorOf(options), { workspaceId, email, role });
+        const id = await addGrant(database, operatorOf(options), { workspaceId, email, role });
         return (await allGrants(database)).find((row) => row.id === id);
       });
       if (options.json) printJson(added);
@@ -82,7 +82,7 @@ export function addGrantCommands(program: Command): void {
     .addHelpText('after', examples('banking grant remove mia@harbour.example --workspace 4'))
     .action(async (email: string, options: RemoveOptions) => {
       const { workspace: workspaceId } = options;
-      await withDirectory((database) => removeGrant(database, actorOf(options), { workspaceId, email }));
+      await withDirectory((database) => removeGrant(database, operatorOf(options), { workspaceId, email }));
       if (options.json) printJson({ removed: { email: foldEmail(email), workspaceId } });
       else print(`Removed the role of ${foldEmail(email)} in workspace ${workspaceId}.`);
     });

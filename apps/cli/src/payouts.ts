@@ -8,7 +8,7 @@ import { verifyBetween } from './between-cells.js';
 import { readConfig } from './config.js';
 import { onEachCell } from './each-cell.js';
 import { examples } from './help.js';
-import { actorOf, asOption, type ChangeOptions, jsonOption } from './inputs.js';
+import { asOption, type ChangeOptions, jsonOption, operatorOf } from './inputs.js';
 import { print, printJson, reportProgress } from './print.js';
 import { Refused } from './refused.js';
 import { reportRanges } from './verify-progress.js';
@@ -78,7 +78,10 @@ async function resumeIn(
   await requireProvenBooks(database, stop);
   if (otherCells !== undefined) await requireProvenPayments([HOME_CELL, ...otherCells]);
   const provisioning = await openProvisioning();
-  const isResumed = await resumePayouts(provisioning, stop.id, actorOf(options)).finally(() => provisioning.end());
+  const { name, operatingSystemUser } = operatorOf(options);
+  const isResumed = await resumePayouts(provisioning, stop.id, name, operatingSystemUser).finally(() =>
+    provisioning.end(),
+  );
   return isResumed ? { resumed: stop.id, stoppedAt: stop.stoppedAt } : undefined;
 }
 

@@ -1,18 +1,17 @@
 import { minorUnits } from '@banking/domain';
 import { type PaymentDifferenceKind, type Reconciliation, reconcilePayouts, SandboxRail } from '@banking/payouts';
-import { allWorkspaces } from '@banking/provisioning';
+import { allWorkspaces, notesOf } from '@banking/provisioning';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { withDeployment } from './deployment.js';
 import { examples } from './help.js';
-import { jsonOption } from './inputs.js';
+import { asOption, type ChangeOptions, jsonOption, operatorOf } from './inputs.js';
 import { print, printJson, printTable } from './print.js';
 import { Refused } from './refused.js';
 import { shownAmount } from './shown-amount.js';
 
-interface ReconcileOptions {
+interface ReconcileOptions extends ChangeOptions {
   readonly since?: string;
   readonly apply?: boolean;
-  readonly json?: boolean;
 }
 
 const DIFFERENCES: Readonly<Record<PaymentDifferenceKind, string>> = {
@@ -41,11 +40,12 @@ export function addReconcileCommand(work: Command): void {
       ).argParser(parseTime),
     )
     .addOption(new Option('--apply', 'record what the network reports, and park work that could pay twice'))
+    .addOption(asOption())
     .addOption(jsonOption())
     .addHelpText('after', examples('banking work reconcile', 'banking work reconcile --apply --json'))
-    .action(async ({ since, apply = false, json }: ReconcileOptions) => {
-      const result = await reconcile(since, apply);
-      if (json) printJson(result);
+    .action(async (options: ReconcileOptions) => {
+      const result = await reconcile(options);
+      if (options.json) printJson(result);
       else printResult(result);
       const { length } = result.differences;
       if (length > 0)
@@ -53,13 +53,15 @@ export function addReconcileCommand(work: Command): void {
     });
 }
 
-function reconcile(since: string | undefined, isApplied: boolean): Promise<Reconciliation> {
+function reconcile(options: ReconcileOptions): Promise<Reconciliation> {
+  const { since, apply: isApplied = false } = options;
+  const noteChanges = notesOf(operatorOf(options));
   return withDeployment(
     async ({ database, books }, { deployment }) => {
       if (!deployment.isSandbox)
         throw new Refused('This deployment has no payment network. There is nothing to compare.');
       const workspaceIds = (await allWorkspaces(database)).map(({ id }) => id);
-      return reconcilePayouts({ books, rail: new SandboxRail(database), workspaceIds, since, isApplied });
+      return reconcilePayouts({ books, rail: new SandboxRail(database), workspaceIds, since, isApplied, noteChanges });
     },
     { changesNothing: true, readsBooks: true },
   );

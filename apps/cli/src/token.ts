@@ -1,13 +1,13 @@
 import { foldEmail } from '@banking/domain';
 import { LocalIssuer } from '@banking/local-issuer';
-import { allUsers } from '@banking/provisioning';
+import { allUsers, noteToken, type UserRow } from '@banking/provisioning';
 import { readDemoIds } from '@banking/demo';
 import { type Deployment } from '@banking/deployment';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { readConfig } from './config.js';
 import { withDeployment } from './deployment.js';
 import { examples } from './help.js';
-import { nameArgument } from './inputs.js';
+import { asOption, type ChangeOptions, nameArgument, operatorOf } from './inputs.js';
 import { print } from './print.js';
 import { Refused } from './refused.js';
 
@@ -15,6 +15,10 @@ const SECONDS_PER = { s: 1, m: 60, h: 3600 } as const;
 
 /** The limit of the service. */
 const LIFETIME_SECONDS_MAX = 24 * 3600;
+
+interface TokenOptions extends ChangeOptions {
+  readonly lifetime: number;
+}
 
 export function addTokenCommand(program: Command): void {
   program
@@ -30,6 +34,7 @@ export function addTokenCommand(program: Command): void {
         .argParser(parseLifetime)
         .default(8 * SECONDS_PER.h, '8h'),
     )
+    .addOption(asOption())
     .addHelpText(
       'after',
       examples(
@@ -38,27 +43,29 @@ export function addTokenCommand(program: Command): void {
         'curl -H "Authorization: Bearer $(npm run -s token -- ada@northwind.example)" http://127.0.0.1:3000/apps',
       ),
     )
-    .action(async (email: string, { lifetime }: { lifetime: number }) => {
-      print(await tokenFor(email, lifetime));
+    .action(async (email: string, options: TokenOptions) => {
+      print(await tokenFor(email, options));
     });
 }
 
-async function tokenFor(requested: string, lifetimeSeconds: number): Promise<string> {
+async function tokenFor(requested: string, options: TokenOptions): Promise<string> {
   const config = readConfig();
   if (config.issuer !== undefined) {
     throw new Refused(`The identity provider ${config.issuer} issues the tokens (OIDC_ISSUER). Get a token from it.`);
   }
   return withDeployment(async (deployment) => {
-    const email = await storedEmail(deployment, requested);
+    const { id, email } = await storedUser(deployment, requested);
     const issuer = await LocalIssuer.open(config.deployment.dataDir);
-    return issuer.sign({ email, audience: config.audience, lifetimeSeconds });
+    const token = await issuer.sign({ email, audience: config.audience, lifetimeSeconds: options.lifetime });
+    await noteToken(deployment.database, operatorOf(options), id);
+    return token;
   });
 }
 
-/** The e-mail as the directory spells it. */
-async function storedEmail({ database }: Deployment, requested: string): Promise<string> {
+/** The user as the directory has it. */
+async function storedUser({ database }: Deployment, requested: string): Promise<UserRow> {
   const user = (await allUsers(database)).find(({ email }) => email === foldEmail(requested));
-  if (user) return user.email;
+  if (user) return user;
   const demo = Object.keys((await readDemoIds(database))?.users ?? {});
   const hint = demo.length > 0 ? ` Users of the demo data: ${demo.join(', ')}.` : '';
   throw new Refused(`There is no user ${requested}. See banking user list.${hint}`);

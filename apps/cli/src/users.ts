@@ -15,7 +15,7 @@ import { type Command, Option } from 'commander';
 import { withDirectory } from './deployment.js';
 import { examples } from './help.js';
 import {
-  actorOf,
+  operatorOf,
   asOption,
   type ChangeOptions,
   jsonOption,
@@ -125,7 +125,7 @@ export function addUserCommands(program: Command): void {
     .action(async (email: string, options: BindOptions) => {
       const { issuer, subject } = options;
       const bound = await withDirectory(async (database) => {
-        await bindUser(database, actorOf(options), email, { issuer, subject });
+        await bindUser(database, operatorOf(options), email, { issuer, subject });
         return find(database, email);
       });
       if (options.json) printJson(bound);
@@ -148,7 +148,7 @@ export function addUserCommands(program: Command): void {
     .addHelpText('after', examples('banking user rename mia@harbour.example mia.stone@harbour.example'))
     .action(async (email: string, to: string, options: ChangeOptions) => {
       const renamed = await withDirectory(async (database) => {
-        await renameUser(database, actorOf(options), email, to);
+        await renameUser(database, operatorOf(options), email, to);
         return find(database, to);
       });
       if (options.json) printJson(renamed);
@@ -164,7 +164,7 @@ export function addUserCommands(program: Command): void {
     .addOption(jsonOption())
     .addHelpText('after', examples('banking user remove mia@harbour.example'))
     .action(async (email: string, options: ChangeOptions) => {
-      await withDirectory((database) => removeUser(database, actorOf(options), email));
+      await withDirectory((database) => removeUser(database, operatorOf(options), email));
       if (options.json) printJson({ removed: foldEmail(email) });
       else print(`Removed user ${foldEmail(email)}.`);
     });
@@ -215,7 +215,7 @@ function addStatusCommand(user: Command, { name, summary, description, change }:
     .addHelpText('after', examples(`banking user ${name} mia@harbour.example`))
     .action(async (email: string, options: ChangeOptions) => {
       const changed = await withDirectory(async (database) => {
-        await change(database, actorOf(options), email);
+        await change(database, operatorOf(options), email);
         return find(database, email);
       });
       if (options.json) printJson(changed);
@@ -239,6 +239,6 @@ async function add(database: Database, email: string, options: AddOptions): Prom
     );
   }
   const identity = issuer !== undefined && subject !== undefined ? { issuer, subject } : undefined;
-  const id = await addUser(database, actorOf(options), { email, app, status, userType, identity });
+  const id = await addUser(database, operatorOf(options), { email, app, status, userType, identity });
   return (await allUsers(database)).find((row) => row.id === id);
 }

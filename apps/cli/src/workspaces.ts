@@ -12,7 +12,7 @@ import type { Command } from 'commander';
 import { withDirectory } from './deployment.js';
 import { examples } from './help.js';
 import {
-  actorOf,
+  operatorOf,
   asOption,
   type ChangeOptions,
   jsonOption,
@@ -62,7 +62,7 @@ export function addWorkspaceCommands(program: Command): void {
     .action(async (name: string, options: AddOptions) => {
       const { app, type, cell } = options;
       const added = await withDirectory(async (database) => {
-        const id = await addWorkspace(database, actorOf(options), { app, name, type, cell });
+        const id = await addWorkspace(database, operatorOf(options), { app, name, type, cell });
         return (await allWorkspaces(database)).find((row) => row.id === id);
       });
       if (options.json) printJson(added);
@@ -101,7 +101,7 @@ export function addWorkspaceCommands(program: Command): void {
     .addHelpText('after', examples('banking workspace rename 4 "Harbour Logistics"'))
     .action(async (id: WorkspaceId, name: string, options: ChangeOptions) => {
       const renamed = await withDirectory(async (database) => {
-        await renameWorkspace(database, actorOf(options), id, name);
+        await renameWorkspace(database, operatorOf(options), id, name);
         return (await allWorkspaces(database)).find((row) => row.id === id);
       });
       if (options.json) printJson(renamed);
@@ -119,7 +119,7 @@ export function addWorkspaceCommands(program: Command): void {
     .addOption(jsonOption())
     .addHelpText('after', examples('banking workspace remove 4'))
     .action(async (id: WorkspaceId, options: ChangeOptions) => {
-      await withDirectory((database) => removeWorkspace(database, actorOf(options), id));
+      await withDirectory((database) => removeWorkspace(database, operatorOf(options), id));
       if (options.json) printJson({ removed: id });
       else print(`Removed workspace ${id}.`);
     });

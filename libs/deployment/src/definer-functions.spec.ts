@@ -12,6 +12,7 @@ const DEFINER_FUNCTIONS = [
   { name: 'analyze_next_table', settings: [PINNED, 'lock_timeout=50ms'], executableBy: [APP_ROLE] },
   { name: 'bind_subject', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'change_reference_version', settings: [PINNED], executableBy: [] },
+  { name: 'count_unrecorded_audit', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'delete_audit_events', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'delete_old_events', settings: [PINNED, ...BY_INDEX], executableBy: [APP_ROLE] },
   { name: 'lock_role', settings: [PINNED], executableBy: [APP_ROLE] },
@@ -25,11 +26,13 @@ const DEFINER_FUNCTIONS = [
   { name: 'trail_account', settings: [PINNED], executableBy: [] },
   { name: 'trail_directory', settings: [PINNED], executableBy: [] },
   { name: 'trail_order', settings: [PINNED], executableBy: [] },
+  { name: 'trail_payout_stop', settings: [PINNED], executableBy: [] },
   { name: 'workspaces_to_audit', settings: [PINNED], executableBy: [APP_ROLE] },
 ];
 
 /** Functions with the rights of their caller that a role calls. All others are functions of triggers, which need no right to run. */
 const CALLED: Readonly<Record<string, readonly string[]>> = {
+  'are_audit_entries(jsonb)': [APP_ROLE],
   'audit_content(bigint,bigint,text,text,text,integer,text,bigint,bigint,jsonb,text,text,timestamp with time zone)': [
     APP_ROLE,
   ],

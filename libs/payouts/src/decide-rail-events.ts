@@ -71,6 +71,8 @@ export interface DecidedRailEvents {
   readonly effects: readonly (RailEventEffect | Error)[];
   /** The returns. */
   readonly posted: readonly PostedTransaction[];
+  /** The events that are written. */
+  readonly recorded: readonly RecordedEvent[];
   readonly statements: readonly BoundStatement<unknown>[];
 }
 
@@ -126,7 +128,7 @@ export async function decideRailEvents(
       return error instanceof Error ? error : new Error('the event cannot be recorded', { cause: error });
     }
   });
-  return { effects, posted, statements: eventWrites(recorded) };
+  return { effects, posted, recorded, statements: eventWrites(recorded) };
 }
 
 /** The state of a payout under its lock. */

@@ -1,5 +1,6 @@
 import { bind, sqlStatement, type Database } from '@banking/postgres';
 import type { WorkKey } from '@banking/work-queue';
+import type { NoteChanges, NotedChange } from './note-changes.js';
 import { PAYOUT } from './open-payouts.js';
 
 interface WorkRow {
@@ -35,20 +36,41 @@ const PARK_LATE_WORK = sqlStatement<WorkRow>(
 /**
  * Parks work that was due before a payment which the books do not have, such as the run of a monthly order. The lost books may have done
  * it, and then the network would pay twice. Unless it is applied, only lists the work.
+ *
+ * @param note writes the parked work to the audit trail, in the database transaction of the change
  */
 export async function holdLateWork(
   database: Database,
   lost: readonly LostPayment[],
   isApplied: boolean,
+  note?: NoteChanges,
 ): Promise<readonly WorkKey[]> {
   const last = new Map<number, string>();
   for (const { workspaceId, acceptedAt = '' } of lost) {
     if (acceptedAt > (last.get(workspaceId) ?? '')) last.set(workspaceId, acceptedAt);
   }
   if (last.size === 0) return [];
-  const statement = isApplied ? PARK_LATE_WORK : LIST_LATE_WORK;
-  const [rows] = await database.pipeline({}, [bind(statement, [...last.keys()], [...last.values()])] as const);
-  return rows.map(({ workspace_id, kind, subject_id }) => {
-    return { workspaceId: Number(workspace_id), kind, subjectId: Number(subject_id) };
+  const columns = [[...last.keys()], [...last.values()]] as const;
+  if (!isApplied) {
+    const [rows] = await database.pipeline({}, [bind(LIST_LATE_WORK, ...columns)] as const);
+    return rows.map(keyOf);
+  }
+  return database.transaction({ workspaces: [...last.keys()], actorType: 'operator' }, async (tx) => {
+    const [rows] = await tx.pipeline([bind(PARK_LATE_WORK, ...columns)] as const);
+    const held = rows.map(keyOf);
+    await tx.commit(note && held.length > 0 ? [note(held.map(changeOf))] : []);
+    return held;
   });
 }
+
+const keyOf = ({ workspace_id, kind, subject_id }: WorkRow): WorkKey => ({
+  workspaceId: Number(workspace_id),
+  kind,
+  subjectId: Number(subject_id),
+});
+
+const changeOf = ({ workspaceId, kind, subjectId: id }: WorkKey): NotedChange => ({
+  workspaceId,
+  operation: 'parkWork',
+  resource: { type: kind, id },
+});

@@ -27,7 +27,7 @@ export interface RecordedEvent extends PayoutEvent {
 
 /**
  * One event for each payout. Opens the discrepancies together with the events; one that is open already stays the only one of its kind.
- * An exact repeat records nothing, so it opens nothing either.
+ * An exact repeat records nothing, so it opens nothing either. The audit trail gets an entry for each opened discrepancy.
  */
 const RECORD_EVENTS = sqlStatement(
   'record_remittance_events',
@@ -47,6 +47,12 @@ const RECORD_EVENTS = sqlStatement(
      join remittance m on (m.workspace_id, m.transaction_id) = (d.workspace_id, d.transaction_id)
      join recorded r on (r.workspace_id, r.remittance_id) = (m.workspace_id, m.id)
      on conflict (workspace_id, transaction_id, kind) where resolved_at is null do nothing
+     returning workspace_id, id
+   ), noted as (
+     insert into audit_outbox (workspace_id, entries)
+     select o.workspace_id, jsonb_agg(jsonb_build_object('operation', 'openDiscrepancy', 'outcome', 'done', 'resourceType', 'discrepancy',
+              'resourceId', o.id, 'actor', jsonb_build_object('type', 'network')) order by o.id)
+     from opened o group by o.workspace_id order by o.workspace_id
    )
    update remittance m set updated_at = statement_timestamp() from recorded r
    where (m.workspace_id, m.id) = (r.workspace_id, r.remittance_id)`,

@@ -9,6 +9,7 @@ import {
   type BookedPayout,
 } from './booked-payouts.js';
 import { holdLateWork } from './hold-late-work.js';
+import type { NoteChanges } from './note-changes.js';
 import { PAYOUT } from './open-payouts.js';
 import { parsePayoutKey } from './payout-key.js';
 import type { Rail, SubmittedPayment } from './rail.js';
@@ -76,6 +77,8 @@ export interface ReconcileOptions {
   readonly since?: string | undefined;
   /** Whether to record the events. Default: nothing is changed. */
   readonly isApplied?: boolean | undefined;
+  /** Writes the parked work to the audit trail. */
+  readonly noteChanges?: NoteChanges | undefined;
   /** Aborts a call to the network. Default: after 10 s. */
   readonly deadline?: (() => AbortSignal) | undefined;
 }
@@ -119,7 +122,7 @@ export async function reconcilePayouts(options: ReconcileOptions): Promise<Recon
   await run.compareOpen();
   const { lagging, differences } = run;
   const lost = differences.filter(({ kind }) => kind === 'payment_not_in_books');
-  const heldWork = await holdLateWork(books.database, lost, isApplied);
+  const heldWork = await holdLateWork(books.database, lost, isApplied, options.noteChanges);
   return { since, isApplied, ...run.counts, lagging, differences, heldWork };
 }
 

@@ -3,6 +3,7 @@ import { bisect } from '@banking/postgres';
 import { isTransientFailure } from '@banking/work-queue';
 import { decideRailEvents, LockedAccountError, prepareRailEvents, type RailEventEffect } from './decide-rail-events.js';
 import { nameOfOutgoing } from './money-position.js';
+import { noteStatuses } from './note-statuses.js';
 import type { PayoutEvent, RailEvent } from './rail-event-writes.js';
 
 /**
@@ -82,8 +83,8 @@ async function recordBatch(
   const prepared = await prepareRailEvents(books, events);
   const workspaces = [...new Set(events.map(({ workspaceId }) => workspaceId))];
   return books.database.transaction({ workspaces, actorType: 'network' }, async (tx) => {
-    const { effects, posted, statements } = await decideRailEvents(tx, prepared, { skipsLocked });
-    await write(tx, posted, statements);
+    const { effects, posted, recorded, statements } = await decideRailEvents(tx, prepared, { skipsLocked });
+    await write(tx, posted, [...statements, ...noteStatuses(recorded)]);
     return effects;
   });
 }

@@ -1,5 +1,5 @@
 import { bind, sqlStatement, type Database } from '@banking/postgres';
-import { actAs, provisioned, ProvisioningError } from './trail.js';
+import { type Actor, actAs, provisioned, ProvisioningError } from './trail.js';
 
 export interface AppRow {
   readonly id: number;
@@ -25,7 +25,7 @@ const ALL_APPS = sqlStatement<{ app: AppRow }>(
 );
 
 /** @throws ProvisioningError if an app has the name */
-export async function addApp(database: Database, actor: string, name: string): Promise<number> {
+export async function addApp(database: Database, actor: Actor, name: string): Promise<number> {
   const adding = database.write({}, [actAs(actor), bind(ADD_APP, name)] as const);
   const [, [app]] = await provisioned(adding, { taken: `There is an app named ${name} already.` });
   return Number(app!.id);
@@ -37,7 +37,7 @@ export async function allApps(database: Database): Promise<readonly AppRow[]> {
 }
 
 /** @throws ProvisioningError if the app does not exist, or if it has users or workspaces */
-export async function removeApp(database: Database, actor: string, name: string): Promise<void> {
+export async function removeApp(database: Database, actor: Actor, name: string): Promise<void> {
   const removing = database.write({}, [actAs(actor), bind(REMOVE_APP, name)] as const);
   const [, removed] = await provisioned(removing, {
     inUse: `The app ${name} still has users or workspaces. Remove those first: banking user list, banking workspace list.`,
@@ -46,7 +46,7 @@ export async function removeApp(database: Database, actor: string, name: string)
 }
 
 /** @throws ProvisioningError if the app does not exist, or another app has the new name */
-export async function renameApp(database: Database, actor: string, name: string, to: string): Promise<void> {
+export async function renameApp(database: Database, actor: Actor, name: string, to: string): Promise<void> {
   const renaming = database.write({}, [actAs(actor), bind(RENAME_APP, name, to)] as const);
   const [, renamed] = await provisioned(renaming, { taken: `There is an app named ${to} already.` });
   if (renamed.length === 0) throw new ProvisioningError(`There is no app named ${name}. See banking app list.`);

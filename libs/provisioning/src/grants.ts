@@ -1,6 +1,6 @@
 import type { RoleName } from '@banking/domain';
 import { bind, sqlStatement, type Database } from '@banking/postgres';
-import { actAs, emailOf, ProvisioningError } from './trail.js';
+import { type Actor, actAs, emailOf, ProvisioningError } from './trail.js';
 import { allWorkspaces } from './workspaces.js';
 
 export interface GrantRow {
@@ -40,7 +40,7 @@ const ALL_GRANTS = sqlStatement<{ grant: GrantRow }>(
 /** @throws ProvisioningError if the workspace does not exist, or the user does not belong to its app */
 export async function addGrant(
   database: Database,
-  actor: string,
+  actor: Actor,
   { workspaceId, email, role }: { workspaceId: number; email: string; role: RoleName },
 ): Promise<number> {
   const scope = { workspaces: [workspaceId] };
@@ -64,7 +64,7 @@ export async function allGrants(database: Database): Promise<readonly GrantRow[]
 
 export async function removeGrant(
   database: Database,
-  actor: string,
+  actor: Actor,
   { workspaceId, email }: { workspaceId: number; email: string },
 ): Promise<void> {
   const scope = { workspaces: [workspaceId] };

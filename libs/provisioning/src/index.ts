@@ -1,4 +1,4 @@
-export { auditPages, notesOf } from './audit.js';
+export { auditPages, noteExport, notesOf, noteToken } from './audit.js';
 export * from './apps.js';
 export * from './events.js';
 export * from './fundings.js';

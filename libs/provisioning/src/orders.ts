@@ -27,7 +27,7 @@ export async function resumePausedOrder(
   const email = placer === undefined ? undefined : emailOf(placer);
   const name = `order ${orderId} of workspace ${workspaceId}`;
   await database.transaction({ workspaces: [workspaceId] }, async (tx) => {
-    const [, [user]] = await tx.pipeline([actAs(operator.name), bind(FIND_USER, email)] as const);
+    const [, [user]] = await tx.pipeline([actAs(operator), bind(FIND_USER, email)] as const);
     if (email !== undefined && !user) throw new ProvisioningError(`There is no user ${email}. See banking user list.`);
     const { order, isResumed } = await resume(tx, { caller, orderId, placerId: user && (Number(user.id) as UserId) });
     if (!order) throw new ProvisioningError(`There is no ${name}.`);

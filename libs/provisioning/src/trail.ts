@@ -9,10 +9,19 @@ export class ProvisioningError extends Error {
 /** The operator of a change: the name that was given, and the account of the operating system. */
 export type Operator = NonNullable<Origin['operator']>;
 
-const ACT_AS = sqlStatement('act_as', `select set_config('app.actor', $1, true)`);
+/** Who changes the directory: an operator, or the name of a program. */
+export type Actor = string | Operator;
 
-/** Sets the actor of this database transaction, for the audit trail that triggers write. */
-export const actAs = (actor: string): BoundStatement<unknown> => bind(ACT_AS, actor);
+const ACT_AS = sqlStatement(
+  'act_as',
+  `select set_config('app.actor', $1, true), set_config('app.operating_system_user', $2, true)`,
+);
+
+/** Sets the actor of this database transaction, for the audit trails that triggers write. */
+export function actAs(actor: Actor): BoundStatement<unknown> {
+  const { name, operatingSystemUser = '' } = typeof actor === 'string' ? { name: actor } : actor;
+  return bind(ACT_AS, name, operatingSystemUser);
+}
 
 /** The messages for a unique violation and for a foreign key violation. */
 interface Messages {

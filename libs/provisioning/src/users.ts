@@ -1,6 +1,6 @@
 import type { UserStatus } from '@banking/domain';
 import { bind, sqlStatement, type Database } from '@banking/postgres';
-import { actAs, emailOf, provisioned, ProvisioningError } from './trail.js';
+import { type Actor, actAs, emailOf, provisioned, ProvisioningError } from './trail.js';
 
 export interface NewUser {
   readonly email: string;
@@ -68,7 +68,7 @@ const ALL_USERS = sqlStatement<{ user: UserRow }>(
 );
 
 /** @throws ProvisioningError if the e-mail is invalid, the app is unknown, or the user or the subject exists */
-export async function addUser(database: Database, actor: string, user: NewUser): Promise<number> {
+export async function addUser(database: Database, actor: Actor, user: NewUser): Promise<number> {
   const { app, status = 'completed', userType = 'business', identity } = user;
   const email = emailOf(user.email);
   return provisioned(
@@ -93,7 +93,7 @@ export async function addUser(database: Database, actor: string, user: NewUser):
  */
 export async function bindUser(
   database: Database,
-  actor: string,
+  actor: Actor,
   wanted: string,
   { issuer, subject }: Identity,
 ): Promise<void> {
@@ -110,7 +110,7 @@ export async function allUsers(database: Database): Promise<readonly UserRow[]> 
 }
 
 /** Removes the user with memberships, subjects and roles. Bookings stay. */
-export async function removeUser(database: Database, actor: string, email: string): Promise<void> {
+export async function removeUser(database: Database, actor: Actor, email: string): Promise<void> {
   const [, removed] = await database.write({}, [actAs(actor), bind(REMOVE_USER, emailOf(email))] as const);
   if (removed.length === 0) throw new ProvisioningError(`There is no user ${email}. See banking user list.`);
 }
@@ -130,7 +130,7 @@ const ADVICE: Readonly<Record<string, string>> = {
 
 async function changeStatus(
   database: Database,
-  actor: string,
+  actor: Actor,
   wanted: string,
   change: keyof typeof STATUS_CHANGES,
 ): Promise<void> {
@@ -148,15 +148,15 @@ async function changeStatus(
 }
 
 /** Ends the sign-up of a pending user. From then on, the grants count. @throws ProvisioningError */
-export const completeUser = (database: Database, actor: string, email: string): Promise<void> =>
+export const completeUser = (database: Database, actor: Actor, email: string): Promise<void> =>
   changeStatus(database, actor, email, 'complete');
 
 /** Disables the grants of a user and keeps them. The user can still sign in. @throws ProvisioningError */
-export const suspendUser = (database: Database, actor: string, email: string): Promise<void> =>
+export const suspendUser = (database: Database, actor: Actor, email: string): Promise<void> =>
   changeStatus(database, actor, email, 'suspend');
 
 /** Enables the grants of a suspended user. @throws ProvisioningError */
-export const resumeUser = (database: Database, actor: string, email: string): Promise<void> =>
+export const resumeUser = (database: Database, actor: Actor, email: string): Promise<void> =>
   changeStatus(database, actor, email, 'resume');
 
 /**
@@ -164,7 +164,7 @@ export const resumeUser = (database: Database, actor: string, email: string): Pr
  *
  * @throws ProvisioningError if the user does not exist, or another user has the new e-mail
  */
-export async function renameUser(database: Database, actor: string, email: string, to: string): Promise<void> {
+export async function renameUser(database: Database, actor: Actor, email: string, to: string): Promise<void> {
   const [before, after] = [emailOf(email), emailOf(to)];
   const renaming = database.write({}, [actAs(actor), bind(RENAME_USER, before, after)] as const);
   const [, renamed] = await provisioned(renaming, { taken: `${after} is a user already. See banking user list.` });

@@ -1,5 +1,5 @@
 import { bind, sqlStatement, type Database } from '@banking/postgres';
-import { actAs, provisioned, ProvisioningError } from './trail.js';
+import { type Actor, actAs, provisioned, ProvisioningError } from './trail.js';
 
 export interface WorkspaceRow {
   readonly id: number;
@@ -71,7 +71,7 @@ interface NewWorkspace {
 /** @throws ProvisioningError if the app is unknown or has a workspace of that name, or the cell is unknown */
 export async function addWorkspace(
   database: Database,
-  actor: string,
+  actor: Actor,
   { app, name, type = 'business', cell = 'home' }: NewWorkspace,
 ): Promise<number> {
   if (cell !== 'home' && !(await allCells(database)).some((known) => known.name === cell)) {
@@ -102,7 +102,7 @@ export async function allCells(database: Database): Promise<readonly CellRow[]> 
 }
 
 /** @throws ProvisioningError if the workspace does not exist, or if it has roles, recipients or accounts */
-export async function removeWorkspace(database: Database, actor: string, workspaceId: number): Promise<void> {
+export async function removeWorkspace(database: Database, actor: Actor, workspaceId: number): Promise<void> {
   const scope = { workspaces: [workspaceId] };
   const [, , removed] = await provisioned(
     database.write(scope, [
@@ -122,7 +122,7 @@ export async function removeWorkspace(database: Database, actor: string, workspa
 /** @throws ProvisioningError if the workspace does not exist, or if its app has another one of the new name */
 export async function renameWorkspace(
   database: Database,
-  actor: string,
+  actor: Actor,
   workspaceId: number,
   name: string,
 ): Promise<void> {

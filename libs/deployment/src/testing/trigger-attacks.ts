@@ -53,4 +53,9 @@ export const ATTACKS: Readonly<Record<string, (table: string) => readonly string
     `insert into ${table} values (1, 1, 'active', null, 1)`,
     `update ${table} set placed_by = 2`,
   ],
+  trail_payout_stop: (table) => [
+    `create table ${table} (id bigint, workspace_ids bigint[], resumed_by text)`,
+    `create trigger attack after insert on ${table} for each row ${ATTACHED}.trail_payout_stop()`,
+    `insert into ${table} values (1, '{1}', 'mallory')`,
+  ],
 };
