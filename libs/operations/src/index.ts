@@ -11,6 +11,7 @@ export { placeOrder } from './orders/place-order.js';
 export { postOrders } from './orders/post-orders.js';
 export { EXECUTION } from './orders/order-statements.js';
 export { callerOf } from './audit/audited-call.js';
+export { COUNT_UNRECORDED_AUDIT } from './audit/count-unrecorded-audit.js';
 export { listAuditEvents } from './audit/list-audit-events.js';
 export { auditEntry, noteAudit } from './audit/note-audit.js';
 export { noteRefusals, RefusedRequests, type WriteRefusals } from './audit/refused-requests.js';

@@ -1,7 +1,8 @@
-import { SQLSTATE } from '@banking/postgres';
+import { bind, SQLSTATE } from '@banking/postgres';
 import { emptyDatabase, type TestDatabase } from '../testing/test-databases.js';
 import { auditEntry, noteAudit } from './note-audit.js';
 import { BY_SYSTEM } from './audited-call.js';
+import { COUNT_UNRECORDED_AUDIT } from './count-unrecorded-audit.js';
 import { recordAudit } from './record-audit.js';
 
 let world: TestDatabase;
@@ -20,6 +21,8 @@ const insert = (entries: unknown) =>
     WORKSPACE,
     JSON.stringify(entries),
   ]);
+
+const unrecorded = () => world.database.read({}, bind(COUNT_UNRECORDED_AUDIT));
 
 describe('the outbox of the audit trail', () => {
   it.each<[string, unknown]>([
@@ -66,6 +69,12 @@ describe('the outbox of the audit trail', () => {
     ];
     await world.database.pipeline({ workspaces: [WORKSPACE] }, [noteAudit(entries)]);
     await insert([{ ...GOOD, operation: 'x'.repeat(100), userId: 7, requestId: 'é'.repeat(3000) }]);
+    await world.owner.query(
+      `insert into audit_outbox (workspace_id, entries, created_at) values ($1, '[]', now() - interval '5 minutes')`,
+      [WORKSPACE],
+    );
+    // With the row of the new workspace.
+    expect(await unrecorded()).toEqual({ waiting: 4, seconds: expect.closeTo(300, -2) as number });
     while ((await recordAudit(world.database)) > 0);
 
     const { rows } = await world.owner.query('select outcome, count from audit_event order by id desc limit 3');
@@ -74,6 +83,6 @@ describe('the outbox of the audit trail', () => {
       { outcome: 'refused', count: 3 },
       { outcome: 'done', count: 1 },
     ]);
-    expect(await recordAudit(world.database)).toBe(0);
+    expect(await unrecorded()).toEqual({ waiting: 0, seconds: 0 });
   });
 });

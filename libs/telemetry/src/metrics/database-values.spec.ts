@@ -11,6 +11,7 @@ const ROWS = [
   [{ status: 'submitted', payouts: 5, seconds: 90 }],
   [{ finding_count: 4 }],
   [{ rows: 7, seconds: 1.5 }],
+  [{ waiting: 9, seconds: 2.5 }],
 ];
 
 let pipeline: jest.Mock;
@@ -35,7 +36,7 @@ function collect(
 }
 
 describe('the metrics that are read from the database', () => {
-  const VALUES = /^banking_(work_due|work_oldest|work_parked|payouts_|verification_findings|events_)/;
+  const VALUES = /^banking_(work_due|work_oldest|work_parked|payouts_|verification_findings|events_|audit_)/;
   const valuesOf = (scraped: Readonly<Record<string, number>>) =>
     Object.fromEntries(Object.entries(scraped).filter(([series]) => VALUES.test(series)));
 
@@ -65,6 +66,8 @@ describe('the metrics that are read from the database', () => {
       banking_verification_findings: 4,
       banking_events_unrecorded: 7,
       banking_events_oldest_unrecorded_seconds: 1.5,
+      banking_audit_unrecorded: 9,
+      banking_audit_oldest_unrecorded_seconds: 2.5,
     });
     expect(valuesOf(second)).toEqual(valuesOf(first));
     expect(pipeline).toHaveBeenCalledTimes(1);
@@ -90,7 +93,7 @@ describe('the metrics that are read from the database', () => {
       expect(await scrape()).toMatchObject({ banking_database_values_up: 0 });
       now.mockReturnValue(5_001);
       expect(await scrape()).toMatchObject({ banking_database_values_up: 1, banking_payouts_stopped: 1 });
-      pipeline.mockResolvedValue([[], [], [], [], [], []]);
+      pipeline.mockResolvedValue([[], [], [], [], [], [], []]);
       now.mockReturnValue(10_003);
       expect(await scrape()).toMatchObject({ banking_payouts_stopped: 0, 'banking_work_parked{kind="execution"}': 0 });
       pipeline.mockRejectedValue(new Refusal('unavailable'));
@@ -119,7 +122,7 @@ describe('the metrics that are read from several databases', () => {
         ? [[SLOT, { ...SLOT, cell: 'c', is_active: false, is_lost: true, behind: null, retained: null }]]
         : ROWS,
     );
-    const inB = jest.fn(async () => [[{ kind: 'payout', due: 8, seconds: 2 }], [], [], [], [], []]);
+    const inB = jest.fn(async () => [[{ kind: 'payout', due: 8, seconds: 2 }], [], [], [], [], [], []]);
     let cells = [
       { cell: 'home', database: { pipeline: atHome } as never },
       { cell: 'b', database: { pipeline: inB } as never },

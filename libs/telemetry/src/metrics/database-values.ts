@@ -2,7 +2,14 @@ import { ExpiringCache } from '@banking/process';
 import { COUNT_OPEN_PAYOUTS, PAYOUT, READ_STOP, SCOPE_OPEN_PAYOUTS } from '@banking/payouts';
 import { bind, type Database } from '@banking/postgres';
 import { COUNT_DUE, COUNT_PARKED } from '@banking/work-queue';
-import { COUNT_UNRECORDED, CROSSING, type DirectorySlot, EXECUTION, READ_SLOTS } from '@banking/operations';
+import {
+  COUNT_UNRECORDED,
+  COUNT_UNRECORDED_AUDIT,
+  CROSSING,
+  type DirectorySlot,
+  EXECUTION,
+  READ_SLOTS,
+} from '@banking/operations';
 import { labelOf, type MeasuredCell } from './measured-cell.js';
 import type { Metrics } from './metrics.js';
 
@@ -20,19 +27,21 @@ interface Values {
   readonly payouts: readonly { readonly status: string; readonly payouts: number; readonly seconds: number }[];
   readonly stop: { readonly finding_count: number } | undefined;
   readonly unrecorded: { readonly rows: number; readonly seconds: number } | undefined;
+  readonly audit: { readonly waiting: number; readonly seconds: number } | undefined;
 }
 
 /** The state of the queue and of payouts, over all workspaces. Each statement reads a bounded number of rows. */
 async function readValues(database: Pick<Database, 'pipeline'>): Promise<Values> {
-  const [due, parked, , payouts, [stop], [unrecorded]] = await database.pipeline({}, [
+  const [due, parked, , payouts, [stop], [unrecorded], [audit]] = await database.pipeline({}, [
     bind(COUNT_DUE),
     bind(COUNT_PARKED),
     bind(SCOPE_OPEN_PAYOUTS),
     bind(COUNT_OPEN_PAYOUTS),
     bind(READ_STOP),
     bind(COUNT_UNRECORDED),
+    bind(COUNT_UNRECORDED_AUDIT),
   ] as const);
-  return { due, parked, payouts, stop, unrecorded };
+  return { due, parked, payouts, stop, unrecorded, audit };
 }
 
 /** The copies of the directory, which home knows. */
@@ -70,6 +79,8 @@ export class DatabaseValues {
       findings: metrics.gauge('banking_verification_findings', update),
       unrecorded: metrics.gauge('banking_events_unrecorded', update),
       oldestUnrecorded: metrics.gauge('banking_events_oldest_unrecorded_seconds', update),
+      unrecordedAudit: metrics.gauge('banking_audit_unrecorded', update),
+      oldestAudit: metrics.gauge('banking_audit_oldest_unrecorded_seconds', update),
       copyConnected: metrics.gauge('banking_directory_copy_connected', update),
       copyBehind: metrics.gauge('banking_directory_copy_behind_bytes', update),
       slotRetained: metrics.gauge('banking_directory_slot_retained_bytes', update),
@@ -97,7 +108,7 @@ export class DatabaseValues {
 
   private setValues(label: { readonly cell?: string }, values: Values | undefined): void {
     const { up, due, oldestDue, parked, payouts, oldestPayout, stopped, findings } = this.gauges;
-    const { unrecorded, oldestUnrecorded } = this.gauges;
+    const { unrecorded, oldestUnrecorded, unrecordedAudit, oldestAudit } = this.gauges;
     up.set(label, values === undefined ? 0 : 1);
     if (values === undefined) return;
     for (const kind of KINDS) {
@@ -119,6 +130,8 @@ export class DatabaseValues {
     findings.set(label, values.stop?.finding_count ?? 0);
     unrecorded.set(label, values.unrecorded?.rows ?? 0);
     oldestUnrecorded.set(label, values.unrecorded?.seconds ?? 0);
+    unrecordedAudit.set(label, values.audit?.waiting ?? 0);
+    oldestAudit.set(label, values.audit?.seconds ?? 0);
   }
 
   private setSlot({ cell, is_active: isActive, is_lost: isLost, behind, retained }: DirectorySlot): void {

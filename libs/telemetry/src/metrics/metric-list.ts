@@ -1,3 +1,4 @@
+import { AUDIT_METRICS } from './audit-metric-list.js';
 import { CELL_METRICS } from './cell-metric-list.js';
 import { EVENT_METRICS } from './event-metric-list.js';
 import { counter, gauge, histogram, ofRuntime, type Metric } from './metric.js';
@@ -159,6 +160,8 @@ export const METRICS = {
   ),
 
   ...EVENT_METRICS,
+
+  ...AUDIT_METRICS,
 
   banking_verification_runs_total: counter(
     'Verification',

@@ -7,6 +7,7 @@ export type Group =
   | 'Database'
   | 'Due work'
   | 'Events'
+  | 'Audit'
   | 'Verification'
   | 'Cells'
   | 'Exchange rates'
