@@ -119,6 +119,38 @@ describe('the audit trail of a workspace', () => {
   });
 });
 
+describe('the audit trail of a workspace of several databases', () => {
+  beforeEach(async () => {
+    await world.owner.query(`
+      insert into cell_identity (number, name) values (0, 'home');
+      insert into cell (number, name) values (0, 'home'), (1, 'b');
+      insert into workspace_place (workspace_id, cell_number) values (${one}, 0), (${two}, 1)`);
+  });
+
+  it('has a change of the directory if home serves the workspace', async () => {
+    await completeUser(db(), ROSA, EMAIL);
+    await noteToken(world.database, ROSA, userId);
+    await noteExport(world.database, ROSA, 'exportBooks', two as WorkspaceId);
+    await addGrant(db(), ROSA, { workspaceId: two, email: EMAIL, role: 'admin' });
+
+    expect((await noted()).map(({ workspaceId, operation }) => [workspaceId, operation])).toEqual([
+      [one, 'completeUser'],
+      [one, 'issueToken'],
+    ]);
+  });
+
+  it('has its addition at home, and none in another cell or while it is moved', async () => {
+    const four = await addWorkspace(db(), ROSA, { app: APP, name: 'Four' });
+    await addWorkspace(db(), ROSA, { app: APP, name: 'Five', cell: 'b' });
+    await world.owner.query(`update cell_workspace set state = 'moving' where workspace_id = ${one}`);
+    await renameWorkspace(db(), ROSA, one, 'First');
+
+    expect((await noted()).map(({ workspaceId, operation }) => [workspaceId, operation])).toEqual([
+      [four, 'addWorkspace'],
+    ]);
+  });
+});
+
 describe('the trail of the directory', () => {
   it('has both names of the operator', async () => {
     await renameApp(db(), ROSA, APP, 'House');

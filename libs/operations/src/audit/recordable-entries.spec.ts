@@ -85,4 +85,17 @@ describe('the outbox of the audit trail', () => {
     ]);
     expect(await unrecorded()).toEqual({ waiting: 0, seconds: 0 });
   });
+
+  it('gives rows of a workspace that is moved no place of others, and does not count them', async () => {
+    await world.owner.query(`
+      insert into cell_identity (number, name) values (0, 'home');
+      insert into workspace (id, app_id, name) values (2, 1, 'Two');
+      insert into cell_workspace (workspace_id, state) values (${WORKSPACE}, 'open'), (2, 'moving');
+      delete from audit_outbox;
+      insert into audit_outbox (workspace_id, entries) values (2, '[]'), (2, '[]'), (${WORKSPACE}, '[]')`);
+
+    const { rows } = await world.owner.query('select workspaces_to_audit(1)::int as id');
+    expect(rows).toEqual([{ id: WORKSPACE }]);
+    expect(await unrecorded()).toMatchObject({ waiting: 1 });
+  });
 });
