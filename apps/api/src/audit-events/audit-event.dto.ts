@@ -62,7 +62,10 @@ export class AuditEventDto implements AuditEvent {
   readonly createdAt!: AuditEvent['createdAt'];
 
   @Ours()
-  @TextField('The operation, as this document names it, or `runOrder` for a run of an order.', 'openAccount')
+  @TextField(
+    'The operation, as this document names it, or a name of the service for what no caller requests, such as `runOrder`.',
+    'openAccount',
+  )
   readonly operation!: string;
 
   @Ours()

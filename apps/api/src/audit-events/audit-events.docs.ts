@@ -9,7 +9,7 @@ export const AUDIT_TYPES = ['application/json', 'text/csv'] as const;
 export const listAuditEvents: OperationText = {
   summary: 'List the audit trail',
   description: paragraphs(
-    'Lists who changed what in the workspace, newest first: users, operators, the service itself.',
+    'Lists who changed what in the workspace, newest first: users, operators, the payment network, the service itself.',
     'An entry appears within a few seconds after its change. It is listed if it matches all filters.',
     '',
     '`hash` covers the entry and the hash before it, so a changed or missing entry breaks the chain.',
