@@ -92,6 +92,16 @@ describe('examples of the document', () => {
     expect(writing.length).toBeGreaterThan(10);
   });
 
+  it.each([
+    ['a role that was given', 'addGrant', 'operator'],
+    ['a payment that has arrived', 'completeTransaction', 'network'],
+    ['a payment that was rejected', 'failTransaction', 'network'],
+  ])('leave an entry in the audit trail for %s without a request', async (_, operation, actorType) => {
+    const event = await untilAudited(service.url, await service.tokenOf(ADA), operation, actorType);
+
+    expect(event).toMatchObject({ outcome: 'done', resource: { id: expect.any(Number) as number } });
+  });
+
   it('return 304 without a body for a matching ETag', async () => {
     const authorization = `Bearer ${await service.tokenOf(ADA)}`;
     const tagged = routes.filter(({ operation }) => operation.responses['304']);

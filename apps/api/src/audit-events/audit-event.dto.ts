@@ -54,7 +54,7 @@ class AuditedResourceDto {
 
 export class AuditEventDto implements AuditEvent {
   @Ours()
-  @IdField('Number of the entry in the workspace, from 1 and without gaps.', 3)
+  @IdField('Number of the entry in the workspace, from 1 and without gaps.', 7)
   readonly id!: AuditEvent['id'];
 
   @Ours()
