@@ -43,6 +43,7 @@ const RIGHTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
       'insert (event_id, kind, transaction_id, workspace_id), select, update (note, resolution, resolution_transaction_id, resolved_at, resolved_by)',
     discrepancy_id_seq: 'usage',
     event: 'select',
+    event_deletion: 'select',
     execution: 'insert, select, update (executed_at, failure_code, failure_message, status, transaction_id)',
     execution_id_seq: 'usage',
     idempotency: 'delete, insert, select, update (answer, created_at, fingerprint)',

@@ -14,6 +14,7 @@ export abstract class RecordService {
    *
    * @throws Refusal `parameter_invalid` for an unknown type, for a `resourceId` without `resourceType`, and for another `wait`.
    * @throws Refusal `id_malformed`, `limit_invalid`, `cursor_invalid`, `timestamp_invalid`.
+   * @throws Refusal `cursor_expired` if events behind the cursor were deleted because of their age.
    * @throws Refusal `route_not_found` from an upstream without events.
    */
   abstract listEvents(scope: Scope, query?: EventQuery): Promise<EventPage>;

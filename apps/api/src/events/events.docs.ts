@@ -21,9 +21,10 @@ export const listEvents: OperationText = {
     'At most 50 requests of a workspace are held at a time; another one is refused with `rate_limited`.',
     '',
     'Events are kept for 30 days, unless the deployment keeps them for another time.',
+    'A cursor is refused with `cursor_expired` if events behind it were deleted. Without a cursor, the list begins with the events that are left.',
   ),
   provenance: 'ours',
-  refusals: ['parameter_invalid', 'id_malformed', 'timestamp_invalid'],
+  refusals: ['parameter_invalid', 'id_malformed', 'timestamp_invalid', 'cursor_expired'],
   isPaged: true,
   isHeld: true,
 };

@@ -17,6 +17,11 @@ export const PROTOCOL = {
     message: 'The request did not arrive completely in time.',
     action: 'Send the request again, on a new connection.',
   },
+  cursor_expired: {
+    status: 410,
+    message: 'Events behind the cursor were deleted because of their age, so the reader has missed some.',
+    action: 'Read the resources that you store, then list the events again without a cursor.',
+  },
   precondition_failed: {
     status: 412,
     message: 'A condition in a header of the request, such as If-Match, is not met.',

@@ -14,7 +14,7 @@ import type { CursorScope } from '../lists/sign-cursor.js';
 import type { Reading } from '../resources/reading.js';
 import { composeEvent } from './compose-event.js';
 import type { EventWaits } from './event-waits.js';
-import { type EventFilters, positionAt, readEvents } from './read-events.js';
+import { type EventFilters, positionAt, type ReadEvents, readEvents } from './read-events.js';
 
 /** @throws Refusal as the port's `listEvents` states */
 export async function listEvents(
@@ -31,19 +31,35 @@ export async function listEvents(
   }
   const endsAtMs = performance.now() + wait * 1_000;
   const scope: CursorScope = { list: 'list_events', workspaceId, filters };
-  const read = (after: bigint) => readEvents(database, workspaceId, { after, limit: most, filters });
-
-  let page = await read(
+  const { after, deletedBefore } =
     cursor === undefined
-      ? await startOf(filters, (instant) => positionAt(database, workspaceId, instant))
-      : BigInt(await cursors.verifyText(scope, cursor)),
-  );
+      ? { after: await startOf(filters, (instant) => positionAt(database, workspaceId, instant)) }
+      : readPosition(await cursors.verifyText(scope, cursor));
+  const read = (from: bigint) => readEvents(database, workspaceId, { after: from, limit: most, filters });
+
+  let page = await read(after);
+  // A reader without a cursor begins with the events that are left.
+  const known = deletedBefore ?? page.deletedTo;
+  if (page.deletedTo > after && page.deletedTo > known) throw new Refusal('cursor_expired');
   while (page.rows.length === 0 && !page.isCut) {
     if (!(await waits.until(workspaceId, page.position, endsAtMs - performance.now(), signal))) break;
     page = await read(page.position);
   }
-  return { items: page.rows.map(composeEvent), next: await cursors.signText(scope, String(page.position)) };
+  return { items: page.rows.map(composeEvent), next: await cursors.signText(scope, positionText(page, known)) };
 }
+
+/**
+ * The position of a cursor, and up to which id events were deleted when the reader began without one. Such a reader lists what is left of
+ * those, and is told when an event behind them is deleted.
+ */
+function readPosition(text: string): { readonly after: bigint; readonly deletedBefore: bigint } {
+  const [after = '', deletedBefore = '0'] = text.split(' ');
+  return { after: BigInt(after), deletedBefore: BigInt(deletedBefore) };
+}
+
+/** What was deleted before the beginning is of no account behind it. */
+const positionText = ({ position }: ReadEvents, deletedBefore: bigint): string =>
+  position >= deletedBefore ? `${position}` : `${position} ${deletedBefore}`;
 
 async function startOf({ createdFrom }: EventFilters, at: (instant: string) => Promise<bigint>): Promise<bigint> {
   return createdFrom === undefined ? 0n : at(createdFrom);

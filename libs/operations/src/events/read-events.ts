@@ -15,6 +15,8 @@ export interface ReadEvents {
   readonly position: bigint;
   /** Whether the query ended at a limit, so that more events may match. */
   readonly isCut: boolean;
+  /** The greatest id of a deleted event of the workspace; 0 if none was deleted. */
+  readonly deletedTo: bigint;
 }
 
 /** A row of a page, or without its columns the position of a page without rows. */
@@ -53,6 +55,11 @@ const READ_OF_RESOURCE = sqlStatement<ReadRow>(
    order by p.id`,
 );
 
+const LAST_DELETED = sqlStatement<{ id: bigint }>(
+  'last_deleted_event',
+  'select d.last_id as id from event_deletion d where d.workspace_id = $1',
+);
+
 /** Reads the events of a workspace behind a position, by id. */
 export async function readEvents(
   database: Database,
@@ -61,22 +68,26 @@ export async function readEvents(
 ): Promise<ReadEvents> {
   const send = async <Row>(statement: SqlStatement<Row>, ...more: unknown[]) => {
     const bound = bind(statement, workspaceId, after, limit, ...more);
-    return (await database.readPipeline({ workspaces: [workspaceId] }, [PLAN_PAGES_ONCE, bound]))[1];
+    // Behind the events: a deletion between the two is seen by the second, so a reader may be told too early and never too late.
+    const deletion = bind(LAST_DELETED, workspaceId);
+    const pipeline = [PLAN_PAGES_ONCE, bound, deletion] as const;
+    const [, rows, [deleted]] = await database.readPipeline({ workspaces: [workspaceId] }, pipeline);
+    return { rows, deletedTo: deleted?.id ?? 0n };
   };
   const { type, resourceType, resourceId, createdFrom, createdTo } = filters;
   if (Object.values(filters).every((value) => value === undefined)) {
-    const rows = await send(READ_ALL);
-    return { rows, position: rows.at(-1)?.id ?? after, isCut: rows.length === limit };
+    const { rows, deletedTo } = await send(READ_ALL);
+    return { rows, position: rows.at(-1)?.id ?? after, isCut: rows.length === limit, deletedTo };
   }
   const others = [type ?? null, createdFrom ?? null, createdTo ?? null, resourceType ?? null];
-  const found =
+  const { rows: found, deletedTo } =
     resourceId === undefined
       ? await send(READ_FILTERED, ...others)
       : await send(READ_OF_RESOURCE, ...others, resourceId);
   const rows = found.filter((row): row is ReadRow & EventRow => row.id !== null);
-  if (rows.length === limit) return { rows, position: rows.at(-1)!.id, isCut: true };
+  if (rows.length === limit) return { rows, position: rows.at(-1)!.id, isCut: true, deletedTo };
   const { last = null, isCut = false } = found[0] ?? {};
-  return { rows, position: last === null || last < after ? after : last, isCut };
+  return { rows, position: last === null || last < after ? after : last, isCut, deletedTo };
 }
 
 /**
