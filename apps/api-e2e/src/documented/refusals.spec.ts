@@ -7,6 +7,7 @@ import type { RawResponse } from '../hostile/raw-request.js';
 import { RunningService } from '../running-service.js';
 import { ADA, CY, EVE } from '../service.js';
 import { type Attempt, CHANGES, REFUSED, withField } from './changed-calls.js';
+import { CIRCUMSTANCES, ELSEWHERE } from './circumstances.js';
 import { callOf, examplesOf, reasonsOf, type Route, routesOf } from './document.js';
 import { ServiceBehindWire } from './cut-at-commit.js';
 import { freshService, type FreshService } from './fresh-service.js';
@@ -20,36 +21,6 @@ const LIMIT_PER_SECOND = 50;
 
 const without = (name: string, headers: Attempt['headers']) =>
   Object.fromEntries(Object.entries(headers).filter(([other]) => other !== name));
-
-/** Refusals whose cause is not in the call. */
-const CIRCUMSTANCES = [
-  'rate_limited',
-  'unavailable',
-  'outcome_unknown',
-  'internal_error',
-  'idempotency_in_progress',
-  'idempotency_key_reused',
-  'account_disabled',
-  'corridor_disabled',
-];
-
-/**
- * Rows that no operation documents, because they come before routing or from a library without HTTP. Each has the spec that
- * provokes it, and words of that spec.
- */
-const ELSEWHERE: Readonly<Record<string, readonly [spec: string, word: string]>> = {
-  route_not_found: ['apps/api-e2e/src/hostile/path-requests.ts', "reason: 'route_not_found'"],
-  method_not_allowed: ['apps/api-e2e/src/hostile/requests.ts', "reason: 'method_not_allowed'"],
-  uri_too_long: ['apps/api-e2e/src/hostile/path-requests.ts', "reason: 'uri_too_long'"],
-  headers_too_large: ['apps/api-e2e/src/hostile/requests.ts', "reason: 'headers_too_large'"],
-  precondition_failed: ['apps/api-e2e/src/hostile/public-routes.spec.ts', "'precondition_failed'"],
-  // Node responds without a body.
-  request_timeout: ['apps/api-e2e/src/hostile/framing.spec.ts', '408'],
-  // Of a gateway only.
-  upstream_error: ['apps/api/src/gateway/upstream-failure.spec.ts', "reason: 'upstream_error'"],
-  upstream_timeout: ['apps/api/src/gateway/invalid-responses.spec.ts', "reason: 'upstream_timeout'"],
-  amount_too_precise: ['libs/domain/src/display.spec.ts', "'amount_too_precise'"],
-};
 
 describe('documented errors', () => {
   let service: FreshService;
@@ -183,6 +154,20 @@ describe('documented errors', () => {
     }
 
     await owner.pipeline({}, [bind(turn, true)]);
+  });
+
+  it('match the refusal of a cursor whose events were deleted', async () => {
+    const deletion = sqlStatement(
+      'delete_event',
+      'insert into banking.event_deletion (workspace_id, last_id) select workspace_id, max(id) + 1 from banking.event group by workspace_id',
+    );
+    for (const route of refusing('cursor_expired')) {
+      const { headers } = await sendRequest({ ...callOf(route), path: `${route.path}?limit=1` }, ADA);
+      await owner.pipeline({ workspaces: [1] }, [bind(deletion)]);
+      const [, path = ''] = /^<([^>]+)>/.exec(headers.get('link') ?? '') ?? [];
+
+      expectDocumented(route, 'cursor_expired', await sendRequest({ ...callOf(route), path }, ADA));
+    }
   });
 
   it('match the refusal of a key that is in use', async () => {
