@@ -23,8 +23,18 @@ export function refusesHostile(name: string, provide: () => Service): void {
         other: await service.tokenOf(EVE),
         workspace: String(idOf(service.world, 'workspaces', 'Northwind Trading')),
         transfer: String(idOf(service.world, 'transfers', 'internal')),
+        cursor: await cursorOf('/events', ADA, 'Northwind Trading'),
+        foreign: await cursorOf('/events', EVE, 'Southwind Imports'),
+        transfers: await cursorOf('/transfers', ADA, 'Northwind Trading'),
       };
     });
+
+    /** The cursor behind the first item of a list. */
+    const cursorOf = async (list: string, as: string, workspace: string): Promise<string> => {
+      const caller = { as, workspace: idOf(service.world, 'workspaces', workspace) };
+      const { headers } = await sendRequest(service, `${list}?limit=1`, caller);
+      return /[?&]cursor=([^&>]+)/.exec(headers.get('link') ?? '')?.[1] ?? '';
+    };
 
     afterEach(async () => {
       const alive = await sendRequest(service, '/health/live');
@@ -74,4 +84,4 @@ function requestOf(hostile: HostileCase, words: Readonly<Record<string, string>>
 }
 
 const fill = (text: string, words: Readonly<Record<string, string>>) =>
-  text.replace(/\{(token|other|workspace|transfer)\}/g, (_, word: string) => words[word] ?? '');
+  text.replace(/\{(\w+)\}/g, (_, word: string) => words[word] ?? '');

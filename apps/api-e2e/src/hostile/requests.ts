@@ -1,5 +1,6 @@
 import { CANARY } from '../log-lines.js';
 import { CREDENTIALS, WORKSPACE_IDS } from './credential-requests.js';
+import { EVENTS } from './event-requests.js';
 import { type HostileCase, TRANSFER } from './hostile-case.js';
 import { PATHS } from './path-requests.js';
 
@@ -112,6 +113,7 @@ export const HOSTILE: Readonly<Record<string, readonly HostileCase[]>> = {
   'a credential that is none': CREDENTIALS,
   'a Workspace-ID that is none': WORKSPACE_IDS,
   'a path that leads nowhere': PATHS,
+  'a query of events that selects none': EVENTS,
   'an unsupported method': METHODS,
   'headers out of order': HEADERS,
 };
