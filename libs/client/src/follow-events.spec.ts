@@ -1,6 +1,7 @@
 import { BankingClient, type FollowOptions, RemoteRefusal } from './index.js';
 import {
   dies,
+  hangs,
   refuses,
   responds,
   type ScriptedService,
@@ -64,9 +65,15 @@ describe('events.follow', () => {
     expect(queries().slice(1)).toEqual(Array.from({ length: 3 }, () => 'cursor=a&wait=20'));
   });
 
-  it('ends with a failure that a retry cannot change', async () => {
-    service.script(page('a', 1), refuses(403, 'workspace_forbidden'));
-    await expect(follow(2)).rejects.toThrow(RemoteRefusal);
+  it.each([
+    ['the role was removed', 403, 'workspace_forbidden'],
+    ['events behind the cursor were deleted', 410, 'cursor_expired'],
+  ])('ends with a failure that a retry cannot change: %s', async (_, status, reason) => {
+    service.script(page('a', 1), refuses(status, reason));
+    const ended = follow(2);
+    await expect(ended).rejects.toThrow(RemoteRefusal);
+    await expect(ended).rejects.toMatchObject({ status, reason });
+    expect(service.received).toHaveLength(2);
   });
 
   it('ends without an error when its signal is aborted, also while a request is held', async () => {
@@ -81,16 +88,26 @@ describe('events.follow', () => {
 
   it('pauses after a response without events that is early', async () => {
     service.script(page('a', 1), page('a'), page('b', 2));
-    const startedAtMs = performance.now();
+    const timers = jest.spyOn(globalThis, 'setTimeout');
     await follow(2);
-    expect(performance.now() - startedAtMs).toBeGreaterThan(900);
+    expect(timers.mock.calls.filter(([, ms]) => ms === 1_000)).toHaveLength(1);
+    timers.mockRestore();
   });
 
   it('waits for a held response longer than for others', async () => {
     const client = new BankingClient({ baseUrl: service.url, token: 'token', retries: 0, timeoutMs: 100 });
-    service.script((response, request) => void setTimeout(() => page('a', 1)(response, request), 600));
-    await expect(client.workspace(7).events.listPage({ wait: 20 })).resolves.toMatchObject({ next: 'a' });
+    let release = () => {};
+    const received = new Promise<void>((isReceived) => {
+      service.script((response, request) => {
+        release = () => page('a', 1)(response, request);
+        isReceived();
+      }, hangs);
+    });
+    const held = client.workspace(7).events.listPage({ wait: 20 });
+    await received;
     await expect(client.workspace(7).events.listPage({})).rejects.toMatchObject({ timedOut: true });
+    release();
+    await expect(held).resolves.toMatchObject({ next: 'a' });
   });
 });
 

@@ -31,20 +31,17 @@ const send = async (call: string) => {
   return { status: response.status, link: response.headers.get('link'), body: (await response.json()) as unknown };
 };
 
-/** The requests for events with a wait, which the upstream holds. */
-function holdWaiting() {
+/** The requests for events with a wait, which the upstream holds until they are released. `counted` resolves when there are so many. */
+function holdWaiting(count: number) {
   const held: (() => void)[] = [];
+  let isCounted = () => {};
+  const counted = new Promise<void>((resolve) => (isCounted = resolve));
   upstream.says('GET /events', ({ url = '' }, response) => {
     const end = (body: string) => response.writeHead(200, { 'content-type': 'application/json', ...NEXT }).end(body);
-    if (url.includes('wait=')) held.push(() => end(JSON.stringify([EVENT])));
-    else end('[]');
+    if (!url.includes('wait=')) return end('[]');
+    if (held.push(() => end(JSON.stringify([EVENT]))) === count) isCounted();
   });
-  return held;
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  const endsAtMs = performance.now() + 15_000;
-  while (!isSo() && performance.now() < endsAtMs) await new Promise((resolve) => setTimeout(resolve, 10));
+  return { counted, release: () => held.forEach((end) => end()) };
 }
 
 describe('events behind a gateway', () => {
@@ -75,6 +72,11 @@ describe('events behind a gateway', () => {
     expect(await send('GET /events/65')).toMatchObject({ status: 404, body: { reason: 'event_not_found' } });
   });
 
+  it('are refused as the upstream refuses a cursor whose events were deleted', async () => {
+    upstream.says('GET /events', { status: 410, body: { ...NOT_FOUND, reason: 'cursor_expired' } });
+    expect(await send('GET /events?cursor=old')).toMatchObject({ status: 410, body: { reason: 'cursor_expired' } });
+  });
+
   it.each<[string, Script]>([
     ['has no link to continue from', { status: 200, body: [EVENT] }],
     ['has an event without a type', { status: 200, body: [{ ...EVENT, type: undefined }], headers: NEXT }],
@@ -85,28 +87,28 @@ describe('events behind a gateway', () => {
   });
 
   it('are held by the upstream, and leave the places of other requests free', async () => {
-    const held = holdWaiting();
+    const held = holdWaiting(32);
     upstream.says('GET /accounts', { status: 200, body: [] });
     const waiting = Array.from({ length: 32 }, () => send('GET /events?wait=20'));
-    await until(() => held.length === 32);
+    await held.counted;
 
     // One caller alone gets half of the 64 places of each kind.
     expect(
       (await Promise.all(Array.from({ length: 40 }, () => send('GET /accounts')))).map(({ status }) => status),
     ).toEqual(Array.from({ length: 40 }, () => 200));
-    held.forEach((end) => end());
+    held.release();
     for (const { status, body } of await Promise.all(waiting)) expect([status, body]).toEqual([200, [EVENT]]);
   });
 
   it('have the time of the wait besides the time of a request', async () => {
     const slow = await gatewayOf(upstream.url, { UPSTREAM_TIMEOUT_MS: '1000' });
-    const held = holdWaiting();
+    const held = holdWaiting(1);
     const response = slow.send('GET /events?wait=20');
-    await until(() => held.length === 1);
+    await held.counted;
     // A request without a wait has only its own time.
     upstream.says('GET /accounts', () => undefined);
     expect((await slow.send('GET /accounts')).status).toBe(504);
-    held.forEach((end) => end());
+    held.release();
     expect((await response).status).toBe(200);
     await slow.close();
   });

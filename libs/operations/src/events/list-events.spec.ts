@@ -195,8 +195,16 @@ describe('a call that waits for events', () => {
   });
 
   it('sends one query for all waiting workspaces, and none when no caller waits', async () => {
-    const pipeline = jest.spyOn(orders.world.database, 'pipeline');
+    const { database } = orders.world;
+    const send = database.pipeline.bind(database);
+    const pipeline = jest.spyOn(database, 'pipeline');
     const polls = () => pipeline.mock.calls.filter(([, [bound]]) => bound?.statement.name === 'last_events');
+    const polled = new Promise<void>((isPolled) =>
+      pipeline.mockImplementation((...call: Parameters<typeof send>) => {
+        if (polls().length === 3) isPolled();
+        return send(...call);
+      }),
+    );
     const { next: ofEve } = await list({ limit: 500 }, eve);
     const controller = new AbortController();
     const { signal } = controller;
@@ -204,7 +212,7 @@ describe('a call that waits for events', () => {
       ...Array.from({ length: 5 }, () => list({ ...LONG, cursor: next }, { ...ada, signal })),
       list({ ...LONG, cursor: ofEve }, { ...eve, signal }),
     ];
-    while (polls().length < 3) await new Promise((resolve) => setTimeout(resolve, 20));
+    await polled;
     const both = [ada.workspaceId, eve.workspaceId].sort();
     expect(polls().at(-1)?.[0].workspaces?.toSorted()).toEqual(both);
 
