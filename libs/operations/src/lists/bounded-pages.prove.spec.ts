@@ -1,4 +1,4 @@
-import type { OrderQuery, RecipientQuery, Scope, TransferQuery } from '@banking/domain';
+import type { AuditQuery, OrderQuery, RecipientQuery, Scope, TransferQuery } from '@banking/domain';
 import { SCHEMA, type BoundStatement } from '@banking/postgres';
 import { analyzeTables } from '@banking/postgres/testing';
 import { LedgerBankingService } from '../ledger-banking-service.js';
@@ -10,8 +10,8 @@ const COUNT = 60_000;
 const LIMIT = 10;
 const MOST = { rows: 3_000, buffers: 3_000 };
 
-type Query = TransferQuery | OrderQuery | RecipientQuery;
-type List = 'listTransfers' | 'listOrders' | 'listRecipients';
+type Query = TransferQuery | OrderQuery | RecipientQuery | AuditQuery;
+type List = 'listTransfers' | 'listOrders' | 'listRecipients' | 'listAuditEvents';
 
 const PARTIES = (aged: AgedWorkspace) => [{}, { accountId: aged.accountId }, { recipientId: aged.recipientId }];
 const withParties = (filters: readonly object[], aged: AgedWorkspace) =>
@@ -63,6 +63,27 @@ const QUERIES: readonly (readonly [List, (aged: AgedWorkspace) => readonly Query
     ],
   ],
   ['listRecipients', () => [{}, { saved: true }, { saved: false }]],
+  // A type of resources alone is a filter without an index: its page may read the whole trail.
+  [
+    'listAuditEvents',
+    (aged) =>
+      [
+        {},
+        ...named('operation', ['placeOrder', 'changeAccount', 'createQuote', 'of another service', 'unknown']),
+      ].flatMap((operation) =>
+        [
+          {},
+          { actor: aged.placerId },
+          { actor: 999_999 },
+          { resourceType: 'account', resourceId: 1 },
+          { resourceType: 'order', resourceId: 1 },
+          { resourceType: 'order', resourceId: 999_999 },
+          { resourceType: 'order', resourceId: 2, actor: 999_999 },
+          { to: '2019-12-02T00:00:00Z' },
+          { from: '2019-12-01T00:00:00Z', to: '2020-01-01T00:00:00Z' },
+        ].map((filter) => ({ ...filter, ...operation }) as AuditQuery),
+      ),
+  ],
 ];
 
 interface Asked {

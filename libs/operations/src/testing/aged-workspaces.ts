@@ -15,6 +15,7 @@ interface Majority {
   readonly transfer: readonly [type: string, direction: string, status: string];
   readonly order: readonly [type: string, status: string];
   readonly isSaved: boolean;
+  readonly operation: string;
 }
 
 const TRANSFERS = ['payout', 'spot', 'internal', 'funding', 'return', 'fee', 'of another service'].flatMap((type) =>
@@ -22,6 +23,7 @@ const TRANSFERS = ['payout', 'spot', 'internal', 'funding', 'return', 'fee', 'of
     ['completed', 'pending', 'failed'].map((status) => [type, direction, status]),
   ),
 );
+const OPERATIONS = ['placeOrder', 'changeAccount', 'addInternalRecipient', 'createQuote', 'of another service'];
 const ORDERS = ['instant', 'scheduled', 'recurring'].flatMap((type) =>
   ['active', 'completed', 'cancelled', 'failed'].map((status) => [type, status]),
 );
@@ -40,7 +42,7 @@ export async function agedWorkspaces(
   beforehand: (world: AgedWorld) => Promise<void> = async () => undefined,
 ) {
   const world = await demoDatabase();
-  for (const table of ['transfer', 'transaction', 'customer_order', 'execution', 'recipient']) {
+  for (const table of ['transfer', 'transaction', 'customer_order', 'execution', 'recipient', 'audit_event']) {
     await world.owner.query(`alter table ${table} set (autovacuum_enabled = false)`);
   }
   const { workspaces, accounts, recipients, users } = world.demo;
@@ -63,11 +65,13 @@ export async function agedWorkspaces(
     transfer: ['payout', 'debit', 'completed'],
     order: ['instant', 'completed'],
     isSaved: true,
+    operation: 'placeOrder',
   });
   await fill(world, collectors, count, {
     transfer: ['funding', 'credit', 'completed'],
     order: ['recurring', 'active'],
     isSaved: false,
+    operation: 'changeAccount',
   });
   await world.owner.query('set session_replication_role = origin');
   return { ...world, payers, collectors };
@@ -89,6 +93,8 @@ async function fill(world: Owner, of: AgedWorkspace, count: number, most: Majori
   await linkTransactions(world, of);
   await addRecipients(world, of, !most.isSaved, `timestamptz '2019-12-01Z'`, 2);
   await addRecipients(world, of, most.isSaved, `timestamptz '2020-01-01Z'`, count);
+  await addAuditEvents(world, of, OPERATIONS, `timestamptz '2019-12-01Z'`, 2);
+  await addAuditEvents(world, of, [most.operation], `timestamptz '2020-01-01Z'`, count);
 }
 
 /** As many transactions of each kind, with a transfer each. */
@@ -188,5 +194,24 @@ async function addRecipients(
     `insert into recipient (workspace_id, kind, name, account_code, saved, currency_id, created_at)
      select $1, 'internal', 'Recipient', 'CODE', $2, 840, ${from} + n * interval '1 second' from generate_series(1, $3::int) n`,
     [workspaceId, isSaved, count],
+  );
+}
+
+/** Entries of each operation, each of another resource. All are of one user, but for those of the last of several operations. */
+async function addAuditEvents(
+  { owner }: Owner,
+  { workspaceId, placerId }: AgedWorkspace,
+  operations: readonly string[],
+  from: string,
+  count: number,
+): Promise<void> {
+  await owner.query(
+    `insert into audit_event (workspace_id, id, operation, outcome, count, resource_type, resource_id, user_id, actor, created_at, hash)
+     select $1, l.id + row_number() over (order by n, o.place), o.name, 'done', 1, case when o.place < 5 then 'order' else 'account' end,
+            n, case when o.place < 5 then $2::bigint end, '{"type": "user"}',
+            ${from} + n * interval '1 second', repeat('0', 64)
+     from unnest($3::text[]) with ordinality o(name, place), generate_series(1, $4::int) n,
+          (select coalesce(max(id), 0) as id from audit_event where workspace_id = $1) l`,
+    [workspaceId, placerId, operations, count],
   );
 }
