@@ -7,11 +7,13 @@ import { exitCodeOf } from './arguments.mjs';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const FILE = 'apps/api/openapi.json';
+const IMAGES = 'docs/images';
 
 const USAGE = `Usage: npm run openapi
 
 Writes ${FILE} from the declared routes. Review the difference before you commit it, because integrators
-generate code from this file. A test compares it with the service.
+generate code from this file. Writes the diagrams of states in ${IMAGES} from the state tables. Tests compare
+the files with the service.
 
 Options:
   -h, --help  print this help
@@ -27,6 +29,12 @@ if (exitCode === undefined) {
   const { offlineDocument } = require(join(ROOT, 'apps/api/dist/docs/offline-document.js'));
   writeFileSync(join(ROOT, FILE), `${JSON.stringify(await offlineDocument(), null, 2)}\n`);
   process.stdout.write(`Wrote ${FILE}.\n`);
+  const { STATE_DIAGRAMS } = require(join(ROOT, 'apps/api/dist/docs/state-diagrams/state-diagrams.js'));
+  const { drawDiagram } = require(join(ROOT, 'apps/api/dist/docs/state-diagrams/draw-diagram.js'));
+  for (const diagram of STATE_DIAGRAMS) {
+    writeFileSync(join(ROOT, IMAGES, `${diagram.name}.svg`), drawDiagram(diagram));
+    process.stdout.write(`Wrote ${IMAGES}/${diagram.name}.svg.\n`);
+  }
 } else {
   process.exitCode = exitCode;
 }

@@ -1,4 +1,4 @@
-/* global crypto, document, localStorage, location, window, SwaggerUIBundle */
+/* global crypto, DOMParser, document, fetch, localStorage, location, window, SwaggerUIBundle */
 
 /** The address of the service as this browser reached it, also behind a proxy that removes a prefix. */
 const baseUrl = new URL('.', location.href).href.replace(/\/$/, '');
@@ -76,6 +76,27 @@ const inputWithoutHistory = ({ React }) => ({
   },
 });
 
+/**
+ * Puts each diagram of states into the page instead of its picture, so that its text can be selected and searched. The style of the picture
+ * stays out: the page has one, and permits no other.
+ */
+async function inlineDiagrams() {
+  for (const picture of document.querySelectorAll('.info img[src$="-states.svg"]')) {
+    const response = await fetch(picture.src);
+    if (!response.ok) continue;
+    const diagram = new DOMParser().parseFromString(await response.text(), 'image/svg+xml').documentElement;
+    diagram.querySelector('style').remove();
+    const frame = document.createElement('div');
+    frame.className = 'diagram';
+    // A diagram that is wider than a phone is scrolled, also with the keyboard.
+    frame.tabIndex = 0;
+    frame.setAttribute('role', 'group');
+    frame.setAttribute('aria-label', picture.alt);
+    frame.append(document.importNode(diagram, true));
+    (picture.closest('p') ?? picture).replaceWith(frame);
+  }
+}
+
 window.ui = SwaggerUIBundle({
   url: 'openapi.json',
   dom_id: '#swagger-ui',
@@ -89,6 +110,7 @@ window.ui = SwaggerUIBundle({
   defaultModelExpandDepth: 3,
   docExpansion: 'list',
   validatorUrl: null,
+  onComplete: inlineDiagrams,
   plugins: [marks, foldedHeaders, inputWithoutHistory],
   requestInterceptor: (request) => {
     if (request.headers['Idempotency-Key'] === NEW_KEY) request.headers['Idempotency-Key'] = newKey();

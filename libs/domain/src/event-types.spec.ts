@@ -1,6 +1,14 @@
 import { EVENT_TYPES, FINAL_EVENT_TYPES, isEventType } from './event-types.js';
 import { EVENT_RESOURCE_TYPES, type EventResourceType } from './event-resource-types.js';
-import { ACCOUNT_STEPS, EXECUTION_STEPS, ORDER_STEPS, type Steps, TRANSACTION_STEPS } from './states.js';
+import {
+  ACCOUNT_STEPS,
+  EXECUTION_STEPS,
+  isLegalStep,
+  ORDER_STEPS,
+  PAYOUT_STEPS,
+  type Steps,
+  TRANSACTION_STEPS,
+} from './states.js';
 
 /** The state tables of the resources that have events. */
 const TABLES: readonly (readonly [EventResourceType, Steps])[] = [
@@ -41,6 +49,17 @@ describe.each(TABLES)('the events of each %s', (resource, table) => {
     expect(begun.length).toBeGreaterThan(0);
     expect(new Set(begun).size).toBe(begun.length);
     expect(Object.keys(table)).toEqual(expect.arrayContaining(begun));
+  });
+});
+
+describe('the events of each payout', () => {
+  it('have steps of the state table only', () => {
+    const steps = EVENT_TYPES.filter(({ resource }) => resource === 'payout').flatMap(
+      (row): readonly (readonly [string | null, string])[] => row.steps,
+    );
+
+    expect(steps.length).toBeGreaterThan(0);
+    expect(steps.filter(([from, to]) => from === null || !isLegalStep(PAYOUT_STEPS, from, to))).toEqual([]);
   });
 });
 

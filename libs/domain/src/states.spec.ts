@@ -3,6 +3,7 @@ import {
   ACCOUNT_STEPS,
   EXECUTION_STEPS,
   ORDER_STEPS,
+  PAYOUT_STEPS,
   type Steps,
   TRANSACTION_STEPS,
   USER_STEPS,
@@ -15,6 +16,7 @@ const TABLES: readonly (readonly [string, Steps])[] = [
   ['accounts', ACCOUNT_STEPS],
   ['orders', ORDER_STEPS],
   ['executions', EXECUTION_STEPS],
+  ['payouts', PAYOUT_STEPS],
   ['users', USER_STEPS],
 ];
 

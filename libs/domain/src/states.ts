@@ -37,6 +37,19 @@ export const EXECUTION_STEPS = {
   cancelled: [],
 } as const satisfies Steps<'scheduled' | 'pending' | 'completed' | 'failed' | 'cancelled'>;
 
+/**
+ * The delivery of one transaction over a rail. The final status of the rail ends it from any state: it may be received before the result of
+ * the submission. A parked payout waits for an operator, who releases it.
+ */
+export const PAYOUT_STEPS = {
+  due: ['submitting', 'settled', 'failed'],
+  submitting: ['submitted', 'parked', 'settled', 'failed'],
+  submitted: ['parked', 'settled', 'failed'],
+  parked: ['due', 'settled', 'failed'],
+  settled: [],
+  failed: [],
+} as const satisfies Steps<'due' | 'submitting' | 'submitted' | 'parked' | 'settled' | 'failed'>;
+
 /** A user is pending until the sign-up is complete. An operator can suspend and resume a user. Only a completed user has roles. */
 export const USER_STEPS = {
   pending: ['completed'],
@@ -48,6 +61,7 @@ export type TransactionStatus = keyof typeof TRANSACTION_STEPS;
 export type AccountStatus = keyof typeof ACCOUNT_STEPS;
 export type OrderStatus = keyof typeof ORDER_STEPS;
 export type ExecutionStatus = keyof typeof EXECUTION_STEPS;
+export type PayoutStatus = keyof typeof PAYOUT_STEPS;
 export type UserStatus = keyof typeof USER_STEPS;
 
 /** Whether a table allows a step between two states. Staying in a state is not a step. An unknown state has no steps. */

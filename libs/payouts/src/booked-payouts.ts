@@ -1,4 +1,4 @@
-import { minorUnits, type MinorUnits } from '@banking/domain';
+import { minorUnits, type MinorUnits, type PayoutStatus } from '@banking/domain';
 import { bind, sqlStatement, type Database } from '@banking/postgres';
 import { PAYOUT } from './open-payouts.js';
 import { payoutKey, type PayoutName } from './payout-key.js';
@@ -8,7 +8,7 @@ export interface BookedPayout {
   readonly key: string;
   readonly workspaceId: number;
   readonly transactionId: number;
-  readonly status: 'due' | 'submitting' | 'submitted' | 'settled' | 'failed' | 'parked';
+  readonly status: PayoutStatus;
   /** The amount that arrives. */
   readonly amount: MinorUnits;
   /** ISO 4217. */

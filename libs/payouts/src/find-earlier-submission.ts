@@ -1,10 +1,11 @@
+import type { PayoutStatus } from '@banking/domain';
 import { WorkError } from '@banking/work-queue';
 import type { Rail } from './rail.js';
 import type { RailEvent } from './rail-event-writes.js';
 
 /** A payout at the start of a try. `tries` includes this one, except of a payout that is `submitted` already. */
 export interface PayoutAttempt {
-  readonly status: 'due' | 'submitting' | 'submitted' | 'settled' | 'failed' | 'parked';
+  readonly status: PayoutStatus;
   readonly tries: number;
   /** Of the key; null for a payout from before migration 0035. */
   readonly keyNonce: string | null;

@@ -4,6 +4,8 @@ import fastifyStatic from '@fastify/static';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { PUBLIC_PAGE } from '../access/access-check.js';
+import { drawDiagram } from './state-diagrams/draw-diagram.js';
+import { STATE_DIAGRAMS } from './state-diagrams/state-diagrams.js';
 import { createDocument, type Deployment } from './openapi.js';
 
 /** The page loads nothing from other hosts and has no inline script. */
@@ -29,6 +31,7 @@ const ASSETS = {
   'page.css': PAGE,
   'operations.css': PAGE,
   'schemas.css': PAGE,
+  'diagrams.css': PAGE,
   'phone.css': PAGE,
   'page.js': PAGE,
 };
@@ -53,6 +56,12 @@ export async function serveDocs(
   const page = pageOf(deployment);
   server.get('/docs', PUBLIC, async (_request, reply) => forPage(reply).type('text/html; charset=utf-8').send(page));
   server.get('/docs/', PUBLIC, async (_request, reply) => reply.redirect('../docs', 308));
+  for (const diagram of STATE_DIAGRAMS) {
+    const svg = drawDiagram(diagram);
+    server.get(`/docs/${diagram.name}.svg`, PUBLIC, async (_request, reply) =>
+      forPage(reply).type('image/svg+xml').send(svg),
+    );
+  }
   for (const [asset, folder] of Object.entries(ASSETS)) {
     server.get(`/docs/${asset}`, PUBLIC, async (_request, reply) => forPage(reply).sendFile(asset, folder));
   }

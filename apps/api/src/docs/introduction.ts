@@ -1,5 +1,6 @@
 import { Refusal, type RefusalReason, REFUSALS } from '@banking/domain';
 import { paragraphs } from '../http/paragraphs.js';
+import { eventsSection } from './events-section.js';
 
 /** Refusals before the operation is known, and of the files of the documentation page. */
 const OUTSIDE_OPERATIONS: readonly RefusalReason[] = [
@@ -21,6 +22,7 @@ export function introduction(reasons: ReadonlySet<RefusalReason>, baseUrl = 'htt
   const sections = [
     section('Money: all amounts in one table', MONEY, true),
     section('Payments: quote, order, transaction', PAYMENTS),
+    section('Events: states and types', eventsSection()),
     section('Times, ids and empty fields', VALUES),
     section('Errors: reasons and what to do', errors(reasons)),
     section('Request ids, limits and retries', REQUESTS),

@@ -1,0 +1,20 @@
+import { EVENT_TYPES } from '@banking/domain';
+import { paragraphs } from '../http/paragraphs.js';
+import { STATE_DIAGRAMS } from './state-diagrams/state-diagrams.js';
+
+/** The section of events in the introduction: the diagrams of states, whose steps are events, and all types of events. */
+export function eventsSection(): string {
+  return paragraphs(
+    '`GET /events` lists what happened in a workspace, oldest first. Follow the `Link` with the relation `next`, and store its cursor.',
+    'With `wait=20`, the service responds as soon as there is an event.',
+    '',
+    'Each arrow is a step, with the type of its event. A green state is final. The dot is a resource that is new.',
+    '',
+    ...STATE_DIAGRAMS.flatMap(({ name, title }) => [`![${title}](docs/${name}.svg)`, '']),
+    'A payout ends together with its transaction, whose event tells it. It may end before its submission is known to have succeeded.',
+    '',
+    '| Type | Meaning |',
+    '|---|---|',
+    ...EVENT_TYPES.map(({ type, description }) => `| \`${type}\` | ${description} |`),
+  );
+}
