@@ -84,8 +84,8 @@ async function inlineDiagrams() {
   for (const picture of document.querySelectorAll('.info img[src$="-states.svg"]')) {
     const response = await fetch(picture.src);
     if (!response.ok) continue;
-    const diagram = new DOMParser().parseFromString(await response.text(), 'image/svg+xml').documentElement;
-    diagram.querySelector('style').remove();
+    const text = (await response.text()).replace(/<style>.*?<\/style>/s, '');
+    const diagram = new DOMParser().parseFromString(text, 'image/svg+xml').documentElement;
     const frame = document.createElement('div');
     frame.className = 'diagram';
     // A diagram that is wider than a phone is scrolled, also with the keyboard.

@@ -61,6 +61,29 @@ describe('docs page in a browser', () => {
     await page.context().close();
   });
 
+  itInBrowser.each(WIDTHS)('shows the states of resources as text to select at %i pixels', async (width) => {
+    const { page, complaints } = await openPage(browser, service.url, width);
+    const section = page.locator('.info details').filter({ hasText: 'Events: states and types' }).last();
+
+    await section.locator('summary').click();
+    await section.locator('.diagram svg').nth(3).waitFor();
+    await section.screenshot({ path: join(SCREENSHOTS, `docs-events-${width}.png`) });
+    const labels = await section.locator('.diagram .event text').allTextContents();
+    const isWiderThanWindow = await page.evaluate('document.documentElement.scrollWidth > window.innerWidth');
+    const sizes = await section
+      .locator('.diagram text')
+      .evaluateAll((texts: { getBoundingClientRect(): { height: number } }[]) =>
+        texts.map((text) => text.getBoundingClientRect().height),
+      );
+
+    expect(labels).toEqual(expect.arrayContaining(['order.placed', 'execution.cancelled', 'payout.released']));
+    expect(Math.min(...sizes)).toBeGreaterThan(12);
+    expect(await section.locator('img').count()).toBe(0);
+    expect(isWiderThanWindow).toBe(false);
+    expect(complaints).toEqual({ console: [], foreign: [] });
+    await page.context().close();
+  });
+
   itInBrowser('marks the origin of each operation, and shows commands with the address of the page', async () => {
     const { page } = await openPage(browser, service.url, 1280);
     const document = (await (await fetch(`${service.url}/openapi.json`)).json()) as Document;

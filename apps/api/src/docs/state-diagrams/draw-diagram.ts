@@ -24,7 +24,7 @@ const STYLE = `
     svg { --paper: #0d1117; --ink: #f0f6fc; --faint: #9198a1; --line: #656c76; --state: #121d2f; --edge: #4493f8; --final: #12261e; --end: #3fb950 }
   }
   text { font: 13px system-ui, -apple-system, 'Segoe UI', 'Liberation Sans', sans-serif; fill: var(--ink) }
-  .title { font-size: 16px; font-weight: 600 }
+  .heading { font-size: 16px; font-weight: 600 }
   .state text { font-weight: 600; text-anchor: middle }
   .event text { font-size: 12px; text-anchor: middle }
   .note { font-size: 12px; fill: var(--faint) }
@@ -54,7 +54,7 @@ export function drawDiagram(diagram: StateDiagram): string {
     `<desc id="${ids.description}">${describe(diagram)}</desc>`,
     `<style>${STYLE}\n</style>`,
     `<rect class="paper" width="${width}" height="${height}"/>`,
-    `<text class="title" x="${MARGIN}" y="28">${diagram.title}</text>`,
+    `<text class="heading" x="${MARGIN}" y="28">${diagram.title}</text>`,
     ...placement.forward.map(({ transition, row }) => drawForward(geometry, transition, row)),
     ...placement.back.map((transition, index) => drawBack(geometry, transition, index)),
     drawStart(geometry),
