@@ -4,14 +4,16 @@ import { sendRawRequest, faultsInError, type RawResponse, sendRaw } from './raw-
 const service = serviceOfTheRun();
 const { host } = new URL(service.url);
 
-const ASSETS = [
-  '/docs/page.js',
-  '/docs/page.css',
-  '/docs/swagger-ui.css',
-  '/docs/favicon-32x32.png',
+const ASSETS = ['/docs/page.js', '/docs/page.css', '/docs/swagger-ui.css', '/docs/favicon-32x32.png'];
+const ROUTES = [
+  ...ASSETS,
+  '/docs',
+  '/docs/',
   '/docs/order-states.svg',
+  '/openapi.json',
+  '/health/live',
+  '/health/ready',
 ];
-const ROUTES = [...ASSETS, '/docs', '/docs/', '/openapi.json', '/health/live', '/health/ready'];
 
 const LONG_AGO = 'Sun, 06 Nov 1994 08:49:37 GMT';
 
