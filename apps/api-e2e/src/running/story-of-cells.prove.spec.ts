@@ -20,6 +20,12 @@ describe('story --cells on a terminal', () => {
       expect(comesBack).toMatch(
         /transaction (\d+) is pending\n.+transaction \1 is failed\n.+the money has come back\.\n/,
       );
+      for (const type of ['recipient.added', 'order.placed', 'transaction.completed']) {
+        expect(arrives).toMatch(new RegExp(`^ {2}event {7}${type} +\\S+ \\d+, sequence \\d+$`, 'm'));
+      }
+      expect(arrives).toMatch(/^ {2}payee event +transfer\.booked +transfer \d+, sequence 1$/m);
+      expect(comesBack).toMatch(/^ {2}payee event +account\.disabled +account \d+, sequence 2$/m);
+      expect(comesBack).toMatch(/^ {2}event +transaction\.returned +transaction \d+, sequence \d+$/m);
       expect(balances(comesBack)).toEqual([payerAfter, 0n, payerAfter, 0n]);
       expect(played).toContain('The books of home, b, c and the payments between them are verified: in order.');
       expect(await readdir(folder)).toEqual([]);

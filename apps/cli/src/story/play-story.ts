@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { WorkspaceView } from '@banking/client';
 import {
   type AccountId,
+  type Execution,
   fromBalanceAmount,
   minorUnits,
   type MinorUnits,
@@ -13,12 +14,14 @@ import {
   toTransferAmount,
 } from '@banking/domain';
 import { Refused } from '../refused.js';
+import type { StoryEvents } from './story-events.js';
 
 /** The client, the paying account, and the printer of the story. */
 export interface Stage {
   readonly workspace: WorkspaceView;
   readonly accountId: AccountId;
   readonly print: (line: string) => void;
+  readonly events: StoryEvents;
 }
 
 /** A payment to one recipient. The last digits of the account number choose the outcome in the sandbox. */
@@ -41,7 +44,7 @@ const TIMEOUT_MS = 60_000;
 
 /** Makes one payment: recipient, quote, order, and the events until its final status. */
 export async function playPart(stage: Stage, part: Part): Promise<void> {
-  const { workspace, accountId, print } = stage;
+  const { workspace, accountId, print, events } = stage;
   print(`\n${part.title}`);
   await printBalance(stage);
 
@@ -51,12 +54,14 @@ export async function playPart(stage: Stage, part: Part): Promise<void> {
     saved: false,
   });
   print(`  recipient   ${recipient.name}, account ${recipient.accountCode}`);
+  await events.printUntil('recipient.added', { type: 'recipient', id: recipient.id });
   const { resource: quote } = await workspace.quotes.create({
     accountID: accountId,
     recipientID: recipient.id,
     amount: AMOUNT,
   });
   print(`  quote       ${describeQuote(quote)}`);
+  await events.printUntil('quote.created', { type: 'quote', id: quote.id });
   const { resource: order } = await workspace.orders.place(
     {
       accountId,
@@ -93,12 +98,13 @@ function describeQuote({ amount, rate, targetAmount, feeAmount, edges }: Quote):
 }
 
 /** Prints each event once, with the seconds since the order, until the final status. */
-async function follow({ workspace, accountId, print }: Stage, placed: Order): Promise<void> {
+async function follow({ workspace, accountId, print, events }: Stage, placed: Order): Promise<void> {
   const began = performance.now();
   const line = (what: string) =>
     print(`  ${`+${((performance.now() - began) / 1_000).toFixed(1)} s`.padEnd(12)}${what}`);
   const printed = new Set<number>();
   line(`order ${placed.id} is placed`);
+  await events.printUntil('order.placed', { type: 'order', id: placed.id });
   for (let order = placed; ; order = await workspace.orders.get(accountId, placed.id)) {
     const [execution] = order.edges.executions ?? [];
     const transaction = execution?.edges.transaction;
@@ -109,6 +115,7 @@ async function follow({ workspace, accountId, print }: Stage, placed: Order): Pr
     if (execution && execution.status !== 'pending') {
       line(`transaction ${transaction?.id ?? ''} is ${transaction?.status ?? execution.status}`);
       if (execution.failureMessage !== undefined) line(execution.failureMessage);
+      await printEnd(events, execution);
       return;
     }
     if (performance.now() - began > TIMEOUT_MS) {
@@ -120,12 +127,21 @@ async function follow({ workspace, accountId, print }: Stage, placed: Order): Pr
   }
 }
 
+/** Prints the events of a run that has its final status. Returned money is the last of them. */
+export async function printEnd(events: StoryEvents, { id, status }: Execution): Promise<void> {
+  const isReturned = status === 'failed';
+  await events.printUntil(isReturned ? 'execution.failed' : 'execution.completed', { type: 'execution', id });
+}
+
 const MEANINGS: Readonly<Record<string, string>> = { ACSP: 'on its way', ACCC: 'credited', RJCT: 'rejected' };
 
 const describeEvent = ({ status, reasonCode = '' }: RemittanceEvent) =>
   `${`${status} ${reasonCode}`.padEnd(10)}${MEANINGS[status] ?? ''}`.trimEnd();
 
-export async function printBalance({ workspace, accountId, print }: Stage, name = 'balance'): Promise<void> {
+export async function printBalance(
+  { workspace, accountId, print }: Omit<Stage, 'events'>,
+  name = 'balance',
+): Promise<void> {
   const { edges } = await workspace.accounts.get(accountId);
   const [balance] = edges.balances;
   if (balance) print(`  ${name.padEnd(12)}${money(fromBalanceAmount(balance.amount), edges.currency.code)}`);

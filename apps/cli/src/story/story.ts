@@ -10,6 +10,7 @@ import { Refused } from '../refused.js';
 import { startOwnService } from './own-service.js';
 import { playCells } from './play-cells.js';
 import { PARTS, playPart, type Stage } from './play-story.js';
+import { StoryEvents } from './story-events.js';
 
 const ADA = 'ada@northwind.example';
 const NORTHWIND = 'Northwind Trading';
@@ -25,7 +26,7 @@ export function addStoryCommand(program: Command): void {
     .summary('make two payments that show how they end')
     .description(
       'Makes two international payments with the demo data, as a client of a running service. Prints recipient, quote, order, the ' +
-        'statuses of the network, and the balance before and after. The first payment is credited; the second is returned.\n\n' +
+        'statuses of the network, the events of each step, and the balance before and after. The first payment is credited; the second is returned.\n\n' +
         'The service must use this DATA_DIR and SANDBOX=on. The payments move demo money and leave two orders.\n\n' +
         'With --cells, starts a service with three databases in a temporary folder instead, pays twice between two of them, verifies the ' +
         'books, and removes all. The first payment arrives; the second comes back.',
@@ -45,7 +46,8 @@ export function addStoryCommand(program: Command): void {
       const stage = await openStage(url);
       print(`Ada of ${NORTHWIND} makes two payments to India, on ${url.origin}.`);
       try {
-        for (const part of PARTS) await playPart(stage, part);
+        const events = await StoryEvents.open(stage);
+        for (const part of PARTS) await playPart({ ...stage, events }, part);
       } catch (error) {
         throw explainError(error, url);
       }
@@ -68,7 +70,9 @@ async function playBetweenCells(signal: AbortSignal): Promise<void> {
       print(`Ada of ${NORTHWIND} pays Eve of ${SOUTHWIND}.`);
       const [workspace, payee] = [await viewOf(ADA, NORTHWIND), await viewOf(EVE, SOUTHWIND)];
       const accountId = demo.accounts[`${NORTHWIND} USD`] as AccountId;
-      await playCells({ workspace, payee, accountId, print });
+      const events = await StoryEvents.open({ workspace, print });
+      const payeeEvents = await StoryEvents.open({ workspace: payee, print, name: 'payee event' });
+      await playCells({ workspace, payee, accountId, print, events, payeeEvents });
       // It fails if there is a finding.
       const { cells } = JSON.parse(await service.banking('verify', '--json')) as { readonly cells: object };
       print(`\nThe books of ${Object.keys(cells).join(', ')} and the payments between them are verified: in order.`);
@@ -79,7 +83,7 @@ async function playBetweenCells(signal: AbortSignal): Promise<void> {
 }
 
 /** Reads the account and signs the token. The payments then use the HTTP interface only. */
-async function openStage(url: URL): Promise<Stage> {
+async function openStage(url: URL): Promise<Omit<Stage, 'events'>> {
   return withDeployment(async ({ database }, { issuer, deployment: { dataDir }, audience }) => {
     if (issuer !== undefined) {
       throw new Refused(
