@@ -96,12 +96,18 @@ describe('the cells of a deployment', () => {
   });
 
   it.each([
-    [/^CELLS_FILE is set without DATABASE_URL/, { CELLS_FILE: '/nowhere' }],
+    [/^CELLS_FILE is set besides CELLS/, { CELLS: '3', CELLS_FILE: '/nowhere' }],
     [/^CELLS is for embedded databases/, { ...HOME, CELLS: '3' }],
     [/^CELLS is "99"\. Set a whole number from 1 to 8/, { CELLS: '99' }],
     [/^CELLS_FILE cannot be read \(ENOENT\)/, { ...HOME, CELLS_FILE: '/nowhere' }],
   ])('report the mistake %s', (message, environment) => {
     expect(read(environment).mistakes).toContainEqual(expect.stringMatching(message));
+  });
+
+  it('name only the missing DATABASE_URL where CELLS_FILE is set without it', () => {
+    expect(read({ CELLS_FILE: '/nowhere' }).mistakes).toEqual([
+      expect.stringMatching(/^CELLS_FILE is set without DATABASE_URL/),
+    ]);
   });
 
   it('are not read from a file that other users can write', () => {

@@ -35,7 +35,12 @@ export function readCells(
   const count = reader.whole('CELLS', 1, EMBEDDED_MAX);
   if (file === undefined && text('CELLS') === undefined) return undefined;
   if (file !== undefined && isEmbedded) {
-    mistakes.push('CELLS_FILE is set without DATABASE_URL, which is home. Set both, or CELLS for embedded databases.');
+    mistakes.push(
+      text('CELLS') === undefined
+        ? 'CELLS_FILE is set without DATABASE_URL, which is home. Set both, or CELLS for embedded databases.'
+        : 'CELLS_FILE is set besides CELLS, which is for embedded databases. Remove CELLS_FILE, or replace CELLS by DATABASE_URL.',
+    );
+    return [];
   }
   if (text('CELLS') !== undefined && !isEmbedded) {
     mistakes.push('CELLS is for embedded databases. With DATABASE_URL, list the other cells in CELLS_FILE.');
