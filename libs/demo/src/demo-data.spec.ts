@@ -184,6 +184,7 @@ describe('the demo data of an older version', () => {
       app_user: 1,
       app_membership: 2,
       workspace_role: 3,
+      audit_outbox: 3,
       directory_change: 6,
       demo_step: 6,
     });
