@@ -1,4 +1,4 @@
-/* global crypto, DOMParser, document, fetch, localStorage, location, window, SwaggerUIBundle */
+/* global crypto, DOMParser, document, localStorage, location, window, SwaggerUIBundle */
 
 /** The address of the service as this browser reached it, also behind a proxy that removes a prefix. */
 const baseUrl = new URL('.', location.href).href.replace(/\/$/, '');

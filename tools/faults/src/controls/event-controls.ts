@@ -65,4 +65,22 @@ export const EVENT_CONTROLS: readonly Control[] = [
       },
     ],
   },
+  {
+    name: 'deletion-untold',
+    promise: 'P18',
+    plants: 'A reader whose events were deleted gets the rest of them, and does not learn that some are missing.',
+    changes: [
+      {
+        file: 'libs/operations/src/events/list-events.ts',
+        from: "  if (page.deletedTo > after && page.deletedTo > known) throw new Refusal('cursor_expired');\n",
+        to: '',
+      },
+    ],
+    caughtBy: [
+      {
+        spec: 'libs/operations/src/events/expired-cursors.spec.ts',
+        test: 'is refused if events behind it were deleted',
+      },
+    ],
+  },
 ];

@@ -13,7 +13,7 @@ export interface Placement {
   readonly back: readonly Transition[];
 }
 
-export interface Place {
+interface Place {
   readonly column: number;
   readonly row: number;
 }
