@@ -8,6 +8,7 @@ import {
   PAYOUT_STEPS,
   type Steps,
   TRANSACTION_STEPS,
+  WEBHOOK_ENDPOINT_STEPS,
 } from './states.js';
 
 /** The state tables of the resources that have events. */
@@ -16,6 +17,7 @@ const TABLES: readonly (readonly [EventResourceType, Steps])[] = [
   ['execution', EXECUTION_STEPS],
   ['transaction', TRANSACTION_STEPS],
   ['account', ACCOUNT_STEPS],
+  ['webhookEndpoint', WEBHOOK_ENDPOINT_STEPS],
 ];
 
 /** The types whose steps include one. */
@@ -71,7 +73,7 @@ describe('the types of events', () => {
     for (const { type, resource } of EVENT_TYPES) expect(type).toMatch(new RegExp(`^${resource}[.][a-z]+$`));
   });
 
-  it.each(EVENT_RESOURCE_TYPES.filter((resource) => resource !== 'payout' && resource !== 'webhookEndpoint'))(
+  it.each(EVENT_RESOURCE_TYPES.filter((resource) => resource !== 'payout'))(
     'include the creation of each %s',
     (resource) => {
       expect(EVENT_TYPES.filter((row) => row.resource === resource && 'isCreation' in row)).not.toEqual([]);

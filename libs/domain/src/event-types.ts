@@ -13,7 +13,7 @@ interface EventTypeRow {
   readonly description: string;
 }
 
-/** Every type of event. The triggers in `0050-events.sql` make them. */
+/** Every type of event. The triggers in `0050-events.sql` and `0055-webhooks.sql` make them. */
 export const EVENT_TYPES = [
   {
     type: 'order.placed',
@@ -198,6 +198,50 @@ export const EVENT_TYPES = [
     resource: 'payout',
     steps: [['parked', 'due']],
     description: 'An operator released a parked payout.',
+  },
+  {
+    type: 'webhookEndpoint.created',
+    resource: 'webhookEndpoint',
+    isCreation: true,
+    steps: [[null, 'enabled']],
+    description: 'A webhook endpoint was created.',
+  },
+  {
+    type: 'webhookEndpoint.changed',
+    resource: 'webhookEndpoint',
+    steps: [],
+    description: 'The address, types, description or secret of a webhook endpoint changed.',
+  },
+  {
+    type: 'webhookEndpoint.failing',
+    resource: 'webhookEndpoint',
+    steps: [['enabled', 'failing']],
+    description: 'Several deliveries in a row failed. Later events wait.',
+  },
+  {
+    type: 'webhookEndpoint.disabled',
+    resource: 'webhookEndpoint',
+    steps: [
+      ['enabled', 'disabled'],
+      ['failing', 'disabled'],
+    ],
+    description: 'A webhook endpoint receives nothing until an administrator enables it.',
+  },
+  {
+    type: 'webhookEndpoint.enabled',
+    resource: 'webhookEndpoint',
+    steps: [
+      ['failing', 'enabled'],
+      ['disabled', 'enabled'],
+    ],
+    description: 'A webhook endpoint receives events again.',
+  },
+  {
+    type: 'webhookEndpoint.deleted',
+    resource: 'webhookEndpoint',
+    steps: [],
+    isFinal: true,
+    description: 'A webhook endpoint was deleted.',
   },
 ] as const satisfies readonly EventTypeRow[];
 

@@ -26,6 +26,8 @@ export type ExecutionId = Id<'Execution'>;
 export type QuoteId = Id<'Quote'>;
 export type EventId = Id<'Event'>;
 export type AuditEventId = Id<'AuditEvent'>;
+export type WebhookEndpointId = Id<'WebhookEndpoint'>;
+export type WebhookDeliveryId = Id<'WebhookDelivery'>;
 
 /** A plain number as an argument for an id, which is checked at run time. The id of another kind does not compile. */
 export type PlainNumber = number & { readonly [kind]?: never };

@@ -23,6 +23,8 @@ export * from './resources/statement.js';
 export * from './resources/transaction.js';
 export * from './resources/transfer.js';
 export * from './resources/user.js';
+export * from './resources/webhook-delivery.js';
+export * from './resources/webhook-endpoint.js';
 
 // Values and inputs
 export * from './audit-query.js';
@@ -52,3 +54,4 @@ export * from './quote-input.js';
 export * from './recipient-input.js';
 export * from './sandbox-input.js';
 export * from './directory.js';
+export * from './webhook-input.js';

@@ -7,6 +7,7 @@ import {
   type Steps,
   TRANSACTION_STEPS,
   USER_STEPS,
+  WEBHOOK_ENDPOINT_STEPS,
   isFinal,
   isLegalStep,
 } from './states.js';
@@ -18,6 +19,7 @@ const TABLES: readonly (readonly [string, Steps])[] = [
   ['executions', EXECUTION_STEPS],
   ['payouts', PAYOUT_STEPS],
   ['users', USER_STEPS],
+  ['webhook endpoints', WEBHOOK_ENDPOINT_STEPS],
 ];
 
 describe.each(TABLES)('the states of %s', (_name, table) => {
@@ -78,6 +80,16 @@ describe('the published steps', () => {
 
   it('complete a user once, and suspend and resume it', () => {
     expect(steps(USER_STEPS)).toEqual(['pending>completed', 'completed>suspended', 'suspended>completed']);
+  });
+
+  it('let a webhook endpoint fail, recover, be disabled and be enabled', () => {
+    expect(steps(WEBHOOK_ENDPOINT_STEPS)).toEqual([
+      'enabled>failing',
+      'enabled>disabled',
+      'failing>enabled',
+      'failing>disabled',
+      'disabled>enabled',
+    ]);
   });
 });
 

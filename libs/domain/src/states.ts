@@ -57,12 +57,23 @@ export const USER_STEPS = {
   suspended: ['completed'],
 } as const satisfies Steps<'pending' | 'completed' | 'suspended'>;
 
+/**
+ * A webhook endpoint fails after several failed deliveries in a row, and is enabled again by a success. An administrator or the worker
+ * disables it, and an administrator enables it.
+ */
+export const WEBHOOK_ENDPOINT_STEPS = {
+  enabled: ['failing', 'disabled'],
+  failing: ['enabled', 'disabled'],
+  disabled: ['enabled'],
+} as const satisfies Steps<'enabled' | 'failing' | 'disabled'>;
+
 export type TransactionStatus = keyof typeof TRANSACTION_STEPS;
 export type AccountStatus = keyof typeof ACCOUNT_STEPS;
 export type OrderStatus = keyof typeof ORDER_STEPS;
 export type ExecutionStatus = keyof typeof EXECUTION_STEPS;
 export type PayoutStatus = keyof typeof PAYOUT_STEPS;
 export type UserStatus = keyof typeof USER_STEPS;
+export type WebhookEndpointStatus = keyof typeof WEBHOOK_ENDPOINT_STEPS;
 
 /** Whether a table allows a step between two states. Staying in a state is not a step. An unknown state has no steps. */
 export function isLegalStep(table: Steps, from: string, to: string): boolean {

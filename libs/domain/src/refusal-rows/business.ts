@@ -102,6 +102,36 @@ export const BUSINESS = {
     message: 'The order is not paused.',
     action: 'Read the order: only a paused order can be resumed.',
   },
+  webhook_url_refused: {
+    status: 422,
+    message: 'The service does not deliver to this address.',
+    action: 'Use an https address of a public host, without credentials and fragment.',
+  },
+  webhook_endpoint_limit: {
+    status: 422,
+    message: 'The workspace has 20 webhook endpoints, which is the limit.',
+    action: 'Delete an endpoint, or add the types of events to an existing one.',
+  },
+  webhook_endpoint_disabled: {
+    status: 422,
+    message: 'The webhook endpoint is disabled.',
+    action: 'Enable the endpoint, then send the request again.',
+  },
+  webhook_replay_limit: {
+    status: 422,
+    message: 'The period has more than 10000 events of the webhook endpoint.',
+    action: 'Divide the period, and send one request for each part.',
+  },
+  webhook_delivered: {
+    status: 409,
+    message: 'The delivery has arrived.',
+    action: 'Replay the events of a period to receive them again.',
+  },
+  webhooks_unavailable: {
+    status: 422,
+    message: 'The deployment has no key for the secrets of webhooks.',
+    action: 'Ask the operator of the deployment to configure WEBHOOK_KEY.',
+  },
   clock_invalid: {
     status: 422,
     message: 'The clock of a workspace only moves forward, and to at most 100 years ahead.',

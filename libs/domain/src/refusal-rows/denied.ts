@@ -58,6 +58,16 @@ export const DENIED = {
     action:
       'Check the event id and the Workspace-ID. Events are deleted after the time that the deployment keeps them.',
   },
+  webhook_endpoint_not_found: {
+    status: 404,
+    message: 'The workspace has no webhook endpoint with this id.',
+    action: 'Use an id from the list of webhook endpoints, and check the Workspace-ID.',
+  },
+  webhook_delivery_not_found: {
+    status: 404,
+    message: 'The webhook endpoint has no delivery with this id.',
+    action: 'Use an id from the list of deliveries of the endpoint.',
+  },
   country_unknown: {
     status: 404,
     message: 'No country has this code.',

@@ -25,7 +25,8 @@ const RESOURCES = `
   union all select 'account', workspace_id, id, status from account where kind = 'customer'
   union all select 'transfer', workspace_id, id, null from transfer where account_version is not null
   union all select 'recipient', workspace_id, id, null from recipient
-  union all select 'quote', workspace_id, id, null from quote`;
+  union all select 'quote', workspace_id, id, null from quote
+  union all select 'webhookEndpoint', workspace_id, id, status from webhook_endpoint`;
 
 /** Records all changes that are committed. */
 export async function recordAll(database: Database): Promise<void> {

@@ -1,0 +1,43 @@
+import type { EventType } from '../event-types.js';
+import type { EventId, WebhookDeliveryId } from '../ids.js';
+import type { Open } from '../open.js';
+import type { Timestamp } from '../timestamp.js';
+
+/** Whether an event is delivered for the first time, again by request, or as a test without an event. */
+export type WebhookDeliveryKind = 'event' | 'test' | 'replay';
+
+/** A delivery is pending until a response with a status 2xx, or until its last attempt has failed. */
+export type WebhookDeliveryStatus = 'pending' | 'delivered' | 'failed';
+
+/** Why an attempt has no response, or why the service did not read it. */
+export type WebhookAttemptError =
+  'timeout' | 'connection_failed' | 'address_refused' | 'tls_failed' | 'response_too_large';
+
+/** One request to an endpoint, and its result. */
+export interface WebhookAttempt {
+  readonly at: Timestamp;
+  /** In milliseconds. */
+  readonly durationMs: number;
+  /** The status of HTTP. */
+  readonly responseStatus?: number;
+  /** The first 1,024 characters of the response at most, without control characters. */
+  readonly response?: string;
+  readonly error?: Open<WebhookAttemptError>;
+}
+
+/** The delivery of an event to an endpoint, with its last attempt. */
+export interface WebhookDelivery {
+  readonly id: WebhookDeliveryId;
+  /** Missing for a test. */
+  readonly eventId?: EventId;
+  /** `webhook.test` for a test. */
+  readonly eventType: Open<EventType | 'webhook.test'>;
+  readonly kind: Open<WebhookDeliveryKind>;
+  readonly status: Open<WebhookDeliveryStatus>;
+  /** How many requests were sent. */
+  readonly attempts: number;
+  /** Of a pending delivery. */
+  readonly nextAttemptAt?: Timestamp;
+  readonly lastAttempt?: WebhookAttempt;
+  readonly createdAt: Timestamp;
+}
