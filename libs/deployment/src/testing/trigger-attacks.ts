@@ -36,6 +36,11 @@ export const ATTACKS: Readonly<Record<string, (table: string) => readonly string
     `insert into ${table} values (1, 1, 'active')`,
     `update ${table} set status = 'failed'`,
   ],
+  note_webhook_endpoint: (table) => [
+    `create table ${table} (workspace_id bigint, id bigint, status text)`,
+    `create trigger attack after insert on ${table} for each row ${ATTACHED}.note_webhook_endpoint()`,
+    `insert into ${table} values (1, 1, 'enabled')`,
+  ],
   trail_account: (table) => [
     `create table ${table} (workspace_id bigint, id bigint, alias text, status text)`,
     `create trigger attack after update on ${table} for each row ${ATTACHED}.trail_account()`,
