@@ -29,6 +29,7 @@ const LIBRARIES = [
   'postgres',
   'ledger',
   'work-queue',
+  'webhooks',
   'payouts',
   'operations',
   'provisioning',

@@ -1,0 +1,3 @@
+export { type AddressPolicy, networksOf } from './address-policy.js';
+export { SealError, secretSealer, type SealContext, type SecretSealer } from './secret-sealer.js';
+export { refusedUrl, type UrlRefusal } from './url-policy.js';
