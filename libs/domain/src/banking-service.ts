@@ -12,7 +12,6 @@ import type {
 import type { Created, RequestOptions } from './idempotency.js';
 import type { OrderName, OrderPage, OrderPageQuery, OrderQuery, PlaceOrderInput } from './order-input.js';
 import type { ClockChange, FundAccountInput, AddTransactionEventInput } from './sandbox-input.js';
-import { RecordService } from './record-service.js';
 import type { Scope } from './scope.js';
 import type { Account } from './resources/account.js';
 import type { App } from './resources/app.js';
@@ -28,6 +27,7 @@ import type { Transaction } from './resources/transaction.js';
 import type { Transfer } from './resources/transfer.js';
 import type { User } from './resources/user.js';
 import type { TransferQuery } from './transfer-query.js';
+import { WebhookService } from './webhook-service.js';
 
 /**
  * The port: the published interface, one method for each operation.
@@ -39,7 +39,7 @@ import type { TransferQuery } from './transfer-query.js';
  * method that writes may refuse with `outcome_unknown`: it may have been executed. Any error that is not a Refusal is
  * unexpected.
  */
-export abstract class BankingService extends RecordService {
+export abstract class BankingService extends WebhookService {
   /** GET /apps: all apps of the actor. */
   abstract listApps(scope: Scope): Promise<readonly App[]>;
 

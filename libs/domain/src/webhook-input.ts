@@ -6,7 +6,7 @@ import type { WebhookSignature } from './resources/webhook-endpoint.js';
 
 /** The maximum number of webhook endpoints of a workspace. */
 export const WEBHOOK_ENDPOINTS_MAX = 20;
-/** The maximum number of events that one replay delivers again. */
+/** The maximum number of events of a period that is delivered again, of all types. */
 export const WEBHOOK_REPLAY_MAX = 10_000;
 /** The maximum length of the address of an endpoint, in characters. */
 export const WEBHOOK_URL_MAX = 2_048;

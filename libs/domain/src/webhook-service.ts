@@ -38,7 +38,7 @@ export abstract class WebhookService extends RecordService {
    * PATCH /webhook-endpoints/{webhookEndpointId}: changes the address, types or description, or disables or enables the endpoint.
    * Omitted fields stay.
    *
-   * @throws Refusal `webhook_endpoint_not_found`, `webhook_url_refused`.
+   * @throws Refusal `webhook_endpoint_not_found`; `webhook_url_refused`, `webhooks_unavailable` for an address.
    */
   abstract changeWebhookEndpoint(scope: Scope, change: WebhookEndpointChange): Promise<WebhookEndpoint>;
 
@@ -67,7 +67,7 @@ export abstract class WebhookService extends RecordService {
    * POST /webhook-endpoints/{webhookEndpointId}/replay: delivers the events of a period again that the endpoint has a type of.
    *
    * @throws Refusal `webhook_endpoint_not_found`, `webhook_endpoint_disabled`, `timestamp_invalid`.
-   * @throws Refusal `webhook_replay_limit` for more than 10,000 events.
+   * @throws Refusal `webhook_replay_limit` for a period with more than 10,000 events of all types.
    */
   abstract replayWebhookEvents(scope: Scope, input: WebhookReplayInput): Promise<WebhookReplay>;
 

@@ -1,5 +1,5 @@
 import type * as port from '@banking/domain';
-import { BankingService, type Scope } from '@banking/domain';
+import type { Scope } from '@banking/domain';
 import { openBooks, type Books } from '@banking/ledger';
 import type { Database } from '@banking/postgres';
 import { addInternalRecipient } from './recipients/add-internal-recipient.js';
@@ -41,6 +41,8 @@ import type { Reading } from './resources/reading.js';
 import { acting, required } from './acting-scope.js';
 import { OrderService } from './orders/order-service.js';
 import { placeOrder } from './orders/place-order.js';
+import { LedgerWebhookService } from './webhooks/ledger-webhook-service.js';
+import type { WebhookTerms } from './webhooks/webhook-terms.js';
 import { NO_RATES, type RateSource } from '@banking/rates';
 
 export interface QuoteTerms {
@@ -53,8 +55,8 @@ export interface QuoteTerms {
 }
 
 /** The implementation of the port on our own books. Each operation is a file of its name. */
-export class LedgerBankingService extends BankingService {
-  private readonly reading: Reading;
+export class LedgerBankingService extends LedgerWebhookService {
+  protected readonly reading: Reading;
   private readonly eventWaits: EventWaits;
   /** Batches the orders of this process. A worker in the same process uses it too. */
   readonly orders: OrderService;
@@ -63,6 +65,7 @@ export class LedgerBankingService extends BankingService {
    * @param books the open books of this database; they hold reserved ids
    * @param isSandbox whether orders run by the clocks of their workspaces, which can be moved
    * @param accountCodes of a deployment with several databases
+   * @param webhookTerms of a deployment with a key for secrets
    */
   constructor(
     private readonly database: Database,
@@ -70,6 +73,7 @@ export class LedgerBankingService extends BankingService {
     private readonly quoteTerms: QuoteTerms = {},
     isSandbox = false,
     private readonly accountCodes?: AccountCodes,
+    protected readonly webhookTerms?: WebhookTerms,
   ) {
     super();
     this.orders = new OrderService(books, quoteTerms.rates ?? NO_RATES, { isSandbox });

@@ -119,7 +119,7 @@ export const BUSINESS = {
   },
   webhook_replay_limit: {
     status: 422,
-    message: 'The period has more than 10000 events of the webhook endpoint.',
+    message: 'The period has more than 10000 events.',
     action: 'Divide the period, and send one request for each part.',
   },
   webhook_delivered: {
