@@ -54,17 +54,23 @@ export async function createWebhookEndpoint(
   const request = { workspaceId, operation: 'createWebhookEndpoint', content };
   const { plain, secret, publicKey } = newSecret(signature);
   let createdId: number | undefined;
-  const created = await createOnce<WebhookEndpointRow, WebhookEndpoint>(reading, request, options, caller, async (tx) => {
-    const endpointId = await nextEndpoint(tx, workspaceId);
-    createdId = endpointId;
-    const sealed = terms.sealer.seal(plain, { workspaceId, endpointId });
-    const fields = [url, [...types], description, signature, sealed, publicKey, actor];
-    return {
-      writes: [bind(ADD_ENDPOINT, workspaceId, endpointId, ...fields)],
-      audited: { type: 'webhookEndpoint', id: endpointId },
-      resource: webhookEndpointQuery(workspaceId, endpointId),
-    };
-  });
+  const created = await createOnce<WebhookEndpointRow, WebhookEndpoint>(
+    reading,
+    request,
+    options,
+    caller,
+    async (tx) => {
+      const endpointId = await nextEndpoint(tx, workspaceId);
+      createdId = endpointId;
+      const sealed = terms.sealer.seal(plain, { workspaceId, endpointId });
+      const fields = [url, [...types], description, signature, sealed, publicKey, actor];
+      return {
+        writes: [bind(ADD_ENDPOINT, workspaceId, endpointId, ...fields)],
+        audited: { type: 'webhookEndpoint', id: endpointId },
+        resource: webhookEndpointQuery(workspaceId, endpointId),
+      };
+    },
+  );
   const { resource, isReplay } = created;
   // After a lost connection, the endpoint of the key may be that of another request.
   const isOurs = !isReplay && resource.id === createdId && secret !== undefined;

@@ -1,0 +1,178 @@
+import type { WebhookDelivery, WebhookEndpoint } from '@banking/domain';
+import { recordAudit } from '../audit/record-audit.js';
+import { outcomeOf, webhookWorld } from '../testing/webhook-world.js';
+
+let given: Awaited<ReturnType<typeof webhookWorld>>;
+let { world, service, ada } = {} as typeof given;
+let endpoint: WebhookEndpoint;
+
+beforeAll(async () => {
+  given = await webhookWorld();
+  ({ world, service, ada } = given);
+}, 60_000);
+afterAll(() => world.close());
+beforeEach(async () => {
+  endpoint = await given.endpoint({ types: ['account.opened'] });
+});
+afterEach(() => service.deleteWebhookEndpoint(ada, named()));
+
+const named = () => ({ webhookEndpointId: endpoint.id });
+const ALL = { createdFrom: '2020-01-01T00:00:00Z', createdTo: '2090-01-01T00:00:00Z' };
+const listed = async (query: object = {}) => (await service.listWebhookDeliveries(ada, { ...named(), ...query })).items;
+const disable = () => service.changeWebhookEndpoint(ada, { ...named(), status: 'disabled' });
+/** The result of an attempt, as the worker records it. */
+const finish = ({ id }: WebhookDelivery, status: string) =>
+  world.owner.query(
+    `update webhook_delivery set status = $2, next_attempt_at = null, attempts = 1, last_attempt_at = now(), last_duration_ms = 12,
+       last_response_status = 500, last_response = 'no', last_error = null where id = $1`,
+    [id, status],
+  );
+
+describe('a test of a webhook endpoint', () => {
+  it('is a delivery without an event, which is due at once', async () => {
+    const delivery = await service.testWebhookEndpoint(ada, named());
+
+    expect(delivery).toEqual({
+      id: delivery.id,
+      eventType: 'webhook.test',
+      kind: 'test',
+      status: 'pending',
+      attempts: 0,
+      nextAttemptAt: expect.stringMatching(/Z$/) as string,
+      createdAt: expect.stringMatching(/Z$/) as string,
+    });
+    expect(await listed()).toEqual([delivery]);
+  });
+
+  it('is refused for a disabled endpoint', async () => {
+    await disable();
+    expect(await outcomeOf(service.testWebhookEndpoint(ada, named()))).toBe('webhook_endpoint_disabled');
+    expect(await listed()).toEqual([]);
+  });
+});
+
+describe('a replay', () => {
+  it('delivers the events of the period and of the types of the endpoint, oldest first', async () => {
+    const events = await given.eventsOf(async () => {
+      for (let count = 0; count < 3; count += 1) await given.account(1, '100');
+    });
+    const opened = events.filter(({ type }) => type === 'account.opened');
+    const [first, , last] = opened.map(({ id }) => Number(id));
+    const from = await service.getEvent(ada, { eventId: first as never });
+    const to = await service.getEvent(ada, { eventId: last as never });
+
+    const period = { createdFrom: from.createdAt, createdTo: to.createdAt };
+    expect(await service.replayWebhookEvents(ada, { ...named(), ...period })).toEqual({ deliveries: 2 });
+    const deliveries = [...(await listed())].reverse();
+    expect(deliveries.map(({ eventId, kind, eventType }) => [eventId, kind, eventType])).toEqual(
+      opened.slice(0, 2).map(({ id }) => [Number(id), 'replay', 'account.opened']),
+    );
+  });
+
+  it('delivers all types to an endpoint without types', async () => {
+    await service.changeWebhookEndpoint(ada, { ...named(), types: [] });
+    const { rows } = await world.owner.query<{ count: number }>(
+      'select count(*)::int as count from event where workspace_id = $1',
+      [ada.workspaceId],
+    );
+
+    expect(await service.replayWebhookEvents(ada, { ...named(), ...ALL })).toEqual({ deliveries: rows[0]!.count });
+  });
+
+  it('is refused beyond 10,000 events, for a disabled endpoint, and for a period that ends before it begins', async () => {
+    await world.owner.query(
+      `insert into event (workspace_id, type, resource_type, resource_id, sequence, changes, actor, created_at)
+       select $1, 'quote.created', 'quote', 1e9::bigint + n, 1, '{}', '{"type": "system"}', '2025-01-01T00:00:00Z'
+       from generate_series(1, 10001) n`,
+      [ada.workspaceId],
+    );
+    const replay = (period: object) => outcomeOf(service.replayWebhookEvents(ada, { ...named(), ...ALL, ...period }));
+
+    expect(await replay({ createdTo: '2025-06-01T00:00:00Z' })).toBe('webhook_replay_limit');
+    expect(await listed()).toEqual([]);
+    expect(await replay({ createdFrom: '2025-06-01T00:00:00Z', createdTo: '2025-01-01T00:00:00Z' })).toBe(
+      'timestamp_invalid',
+    );
+    await disable();
+    expect(await replay({ createdFrom: '2025-06-01T00:00:00Z' })).toBe('webhook_endpoint_disabled');
+  });
+});
+
+describe('the deliveries of a webhook endpoint', () => {
+  it('are listed newest first, by page and by status, with the last attempt', async () => {
+    const made: WebhookDelivery[] = [];
+    for (let count = 0; count < 5; count += 1) made.unshift(await service.testWebhookEndpoint(ada, named()));
+    await finish(made[1]!, 'failed');
+    await finish(made[3]!, 'delivered');
+
+    const first = await service.listWebhookDeliveries(ada, { ...named(), limit: 3 });
+    const rest = await service.listWebhookDeliveries(ada, { ...named(), limit: 3, cursor: first.next });
+    expect([...first.items, ...rest.items].map(({ id }) => id)).toEqual(made.map(({ id }) => id));
+    expect(rest.next).toBeUndefined();
+    expect(await listed({ status: 'failed' })).toEqual([
+      {
+        ...made[1]!,
+        status: 'failed',
+        attempts: 1,
+        nextAttemptAt: undefined,
+        lastAttempt: { at: expect.any(String) as string, durationMs: 12, responseStatus: 500, response: 'no' },
+      },
+    ]);
+    const other = await given.endpoint();
+    const otherPage = { webhookEndpointId: other.id, limit: 3, cursor: first.next };
+    expect(await outcomeOf(service.listWebhookDeliveries(ada, otherPage))).toBe('cursor_invalid');
+  });
+});
+
+describe('a retry', () => {
+  const retry = ({ id }: { readonly id: number }) =>
+    service.retryWebhookDelivery(ada, { ...named(), webhookDeliveryId: id as never });
+
+  it('makes a failed delivery due, and leaves an entry in the audit trail', async () => {
+    const delivery = await service.testWebhookEndpoint(ada, named());
+    await finish(delivery, 'failed');
+
+    expect(await retry(delivery)).toMatchObject({
+      id: delivery.id,
+      status: 'pending',
+      attempts: 1,
+      nextAttemptAt: expect.any(String) as string,
+    });
+    while ((await recordAudit(world.database)) > 0);
+    const resource = { resourceType: 'webhookDelivery', resourceId: delivery.id };
+    const { items } = await service.listAuditEvents(ada, resource);
+    expect(items.map(({ operation }) => operation)).toEqual(['retryWebhookDelivery']);
+  });
+
+  it('is refused for a delivery that arrived, one of another endpoint, and one of a disabled endpoint', async () => {
+    const [arrived, failed] = [
+      await service.testWebhookEndpoint(ada, named()),
+      await service.testWebhookEndpoint(ada, named()),
+    ];
+    await finish(arrived, 'delivered');
+    await finish(failed, 'failed');
+    const other = await given.endpoint();
+    const elsewhere = await service.testWebhookEndpoint(ada, { webhookEndpointId: other.id });
+
+    expect(await outcomeOf(retry(arrived))).toBe('webhook_delivered');
+    expect(await outcomeOf(retry(elsewhere))).toBe('webhook_delivery_not_found');
+    expect(await outcomeOf(retry({ id: 999_999_999 }))).toBe('webhook_delivery_not_found');
+    await disable();
+    expect(await outcomeOf(retry(failed))).toBe('webhook_endpoint_disabled');
+  });
+
+  it('is refused if the event is not kept any more', async () => {
+    const [event] = (await given.eventsOf(() => given.account(1, '0'))).filter(({ type }) => type === 'account.opened');
+    const { createdAt } = await service.getEvent(ada, { eventId: Number(event!.id) as never });
+    await service.replayWebhookEvents(ada, { ...named(), createdFrom: createdAt, createdTo: ALL.createdTo });
+    const [delivery] = await listed();
+    await finish(delivery!, 'failed');
+    expect(await outcomeOf(retry(delivery!))).toBe('done');
+    await finish(delivery!, 'failed');
+    await world.owner.query(
+      `begin; set local session_replication_role = replica; delete from event where id = ${event!.id}; commit`,
+    );
+
+    expect(await outcomeOf(retry(delivery!))).toBe('event_not_found');
+  });
+});
