@@ -78,7 +78,7 @@ export class Calls {
     scope: Scope,
     method: 'POST' | 'PATCH',
     path: string,
-    parts: Pick<Call, 'body' | 'id'>,
+    parts: Pick<Call, 'body' | 'id' | 'isDeferred'>,
     options?: CallOptions,
   ): Promise<T> {
     const call: Call = { operation, method, path, ...inWorkspace(scope), ...parts };

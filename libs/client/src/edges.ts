@@ -11,7 +11,12 @@ const WITH_EDGES = [
 ];
 
 /** Operations whose response has no `edges`. */
-const WITHOUT_EDGES = ['getEvent', 'listApps', 'listEvents', 'listPurposes', 'listRecipientSchemas', 'moveClock'];
+const WITHOUT_EDGES = [
+  ...['getEvent', 'listApps', 'listEvents', 'listPurposes', 'listRecipientSchemas', 'moveClock'],
+  ...['createWebhookEndpoint', 'listWebhookEndpoints', 'getWebhookEndpoint', 'changeWebhookEndpoint'],
+  ...['rotateWebhookSecret', 'testWebhookEndpoint', 'replayWebhookEvents', 'listWebhookDeliveries'],
+  'retryWebhookDelivery',
+];
 
 /**
  * Adds `edges: {}` to every record that another deployment sent without it, or with `null`, at every level. Our types

@@ -17,5 +17,6 @@ export type {
   SignableRequest,
   Transport,
 } from './transport.js';
+export type { WebhookMethods } from './webhook-methods.js';
 export type { ListMethods, WorkspaceView } from './workspace-view.js';
 export type { NamedOrder, OrderWaitOptions } from './wait-for-order.js';

@@ -43,7 +43,8 @@ const JSON_TYPE = /^application\/([\w.+-]+\+)?json[\t ]*(;|$)/i;
 export function readResponse(received: ReceivedResponse, shape: 'array' | 'object'): unknown {
   const { call, response } = received;
   const { status } = response;
-  if (status !== 200 && status !== 201) throw failureOf(received);
+  const isSuccess = call.isDeferred === true ? status === 202 : status === 200 || status === 201;
+  if (!isSuccess) throw failureOf(received);
 
   if (!isJson(response)) throw invalid(received, 'its Content-Type is not JSON');
   const text = strictText(received.bytes);

@@ -44,11 +44,11 @@ import {
 import { HttpTransport, type HttpTransportOptions } from './http-transport.js';
 import { digits, orderPath, search, segment } from './call-arguments.js';
 import { Calls, withoutWorkspace, inWorkspace, type CreationResult } from './calls.js';
-import { RemoteRecordService } from './remote-record-service.js';
+import { RemoteWebhookService } from './remote-webhook-service.js';
 import type { CallOptions, CreationOptions } from './transport.js';
 
 /** The operations of the port over HTTP, each with options for one call. See `BankingClient` for deadlines, retries and errors. */
-export class RemoteBankingService extends RemoteRecordService {
+export class RemoteBankingService extends RemoteWebhookService {
   readonly #calls: Calls;
 
   /** @throws TypeError for an invalid base URL, token, timeout or number of retries. */

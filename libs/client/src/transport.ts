@@ -69,6 +69,8 @@ export interface Call extends Pick<Scope, 'workspaceId' | 'requestId' | 'actor'>
   readonly holdMs?: number | undefined;
   /** The id of the requested resource. A response with another id is an error. */
   readonly id?: number | undefined;
+  /** Whether the service acts after the response, whose status is 202. */
+  readonly isDeferred?: boolean;
 }
 
 /** Names a call in messages and logs, without the query, because filters name people's accounts. */

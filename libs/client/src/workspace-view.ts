@@ -43,6 +43,7 @@ import { type EventMethods, eventMethods } from './event-methods.js';
 import { iteratePages } from './pages.js';
 import type { RemoteBankingService } from './remote-banking-service.js';
 import type { CallOptions, CreationOptions } from './transport.js';
+import { type WebhookMethods, webhookMethods } from './webhook-methods.js';
 import { type NamedOrder, type OrderWaitOptions, waitForOrder } from './wait-for-order.js';
 
 /** The methods of a list of one workspace, newest first. */
@@ -126,6 +127,8 @@ export interface WorkspaceView {
   readonly transfers: ListMethods<Transfer, TransferQuery> & {
     get(transferId: TransferId | PlainNumber, options?: CallOptions): Promise<Transfer>;
   };
+  /** The webhook endpoints, for administrators of the workspace. */
+  readonly webhookEndpoints: WebhookMethods;
   /** Available in a sandbox only. */
   readonly sandbox: {
     fund(input: FundAccountInput, options?: CreationOptions): Promise<CreationResult<Transfer>>;
@@ -222,6 +225,9 @@ export function viewOf(client: RemoteBankingService, scope: Scope): WorkspaceVie
         ...listMethods<Transfer, TransferQuery>((query, options) => client.listTransfers(scope, query, options)),
         get: (id, options) => client.getTransfer(scope, { transferId: id as TransferId }, options),
       };
+    },
+    get webhookEndpoints(): WorkspaceView['webhookEndpoints'] {
+      return webhookMethods(client, scope);
     },
     get sandbox(): WorkspaceView['sandbox'] {
       return {

@@ -48,6 +48,16 @@ const NOT_FOUND: Readonly<Partial<Record<string, RefusalReason>>> = {
   resumeOrder: 'order_not_found',
   getTransfer: 'transfer_not_found',
   listAuditEvents: 'route_not_found',
+  createWebhookEndpoint: 'route_not_found',
+  listWebhookEndpoints: 'route_not_found',
+  getWebhookEndpoint: 'route_not_found',
+  changeWebhookEndpoint: 'route_not_found',
+  deleteWebhookEndpoint: 'route_not_found',
+  rotateWebhookSecret: 'route_not_found',
+  testWebhookEndpoint: 'route_not_found',
+  replayWebhookEvents: 'route_not_found',
+  listWebhookDeliveries: 'route_not_found',
+  retryWebhookDelivery: 'route_not_found',
   addTransactionEvent: 'transaction_not_found',
 } satisfies Partial<Record<OperationId, RefusalReason>>;
 

@@ -41,6 +41,11 @@ const ONLY_OURS = [
   'StatementAccount',
   'StatementAccountEdges',
   'StatementEdges',
+  'WebhookAttempt',
+  'WebhookDelivery',
+  'WebhookEndpoint',
+  'WebhookEndpointWithSecret',
+  'WebhookReplay',
 ];
 
 interface Schema {
@@ -111,7 +116,7 @@ const mapped = <T, U>(entries: readonly (readonly [string, T])[], change: (value
   Object.fromEntries(entries.map(([name, value]) => [name, change(value, name)]));
 
 function successOf({ responses }: DocumentedOperation): Schema | undefined {
-  return (responses['200'] ?? responses['201'])?.content?.['application/json']?.schema;
+  return (responses['200'] ?? responses['201'] ?? responses['202'])?.content?.['application/json']?.schema;
 }
 
 /** A schema without descriptions, and without rules that another deployment need not follow. */

@@ -1,14 +1,15 @@
-import * as port from '@banking/domain';
-import { BankingService, type Scope } from '@banking/domain';
+import type * as port from '@banking/domain';
+import type { BankingService, Scope } from '@banking/domain';
 import { callCell } from './call-cell.js';
 import type { HomeOrCopies } from './cells-directory.js';
+import { CellsWebhookService } from './cells-webhook-service.js';
 import type { Places } from './places.js';
 
 type Options = port.RequestOptions;
 type Made<T> = Promise<port.Created<T>>;
 
 /** The implementation of the port on several databases: each call goes to the cell of its workspace, other calls go to home. */
-export class CellsBankingService extends BankingService {
+export class CellsBankingService extends CellsWebhookService {
   /** @param bankingOf the implementation on the database of a cell, by its number; throws `unavailable` while it is away */
   constructor(
     private readonly home: HomeOrCopies<BankingService>,
@@ -120,7 +121,7 @@ export class CellsBankingService extends BankingService {
     return this.inCell(scope, (banking) => banking.moveClock(scope, change));
   }
 
-  private async inCell<T>({ workspaceId }: Scope, call: (banking: BankingService) => Promise<T>): Promise<T> {
+  protected async inCell<T>({ workspaceId }: Scope, call: (banking: BankingService) => Promise<T>): Promise<T> {
     if (workspaceId === undefined) throw new Error('the scope lacks a workspace');
     return callCell(this.places, workspaceId, async (cellNumber) => call(this.bankingOf(cellNumber)));
   }
