@@ -18,6 +18,7 @@ const SECRETS: ReadonlySet<string> = new Set([
   'DATABASE_OWNER_URL',
   'DATABASE_REPLICA_URL',
   'RATES_URL',
+  'WEBHOOK_KEY',
 ]);
 
 /** Typed readers of environment variables. A mistake is added to `mistakes`, and reading continues with the fallback. */

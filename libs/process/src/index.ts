@@ -15,4 +15,5 @@ export { readAuditKeptDays } from './audit-config.js';
 export { readRates, type RatesConfig } from './rates-config.js';
 export { readTracing, type TracingConfig } from './tracing-config.js';
 export { EXIT, runService, type RunningService } from './run-service.js';
+export { readWebhooks, type WebhooksConfig } from './webhooks-config.js';
 export { isLoopback, isTrustworthy } from './trustworthy-url.js';

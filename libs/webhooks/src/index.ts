@@ -1,3 +1,4 @@
 export { type AddressPolicy, networksOf } from './address-policy.js';
+export { openSealer, type SealerSettings } from './open-sealer.js';
 export { SealError, secretSealer, type SealContext, type SecretSealer } from './secret-sealer.js';
 export { refusedUrl, type UrlRefusal } from './url-policy.js';

@@ -1,0 +1,73 @@
+import { randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import { link, mkdir, open, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { SealError, secretSealer, type SecretSealer } from './secret-sealer.js';
+
+/** Where the keys of a deployment are. */
+export interface SealerSettings {
+  /** From WEBHOOK_KEY. */
+  readonly keys: readonly Uint8Array[];
+  readonly isSandbox: boolean;
+  /** Where a sandbox keeps its key if none is configured. */
+  readonly dataDir: string;
+}
+
+const FILE = 'webhook-key';
+const KEY_BYTES = 32;
+
+/**
+ * The sealer of a deployment: of the configured keys. A sandbox without any creates a key in its data folder. Undefined for a live
+ * deployment without keys, which has no webhooks.
+ *
+ * @throws SealError if the file of the key cannot be used
+ */
+export async function openSealer({ keys, isSandbox, dataDir }: SealerSettings): Promise<SecretSealer | undefined> {
+  if (keys.length > 0) return secretSealer(keys);
+  if (!isSandbox) return undefined;
+  const file = join(dataDir, FILE);
+  return secretSealer([(await readKey(dataDir, file)) ?? (await createKey(dataDir, file))]);
+}
+
+/** Undefined without a file. Only its owner may read it, because who can read it can sign webhooks. */
+async function readKey(dataDir: string, file: string): Promise<Uint8Array | undefined> {
+  try {
+    const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW);
+    try {
+      const [key, folder] = [await handle.stat(), await stat(dataDir)];
+      const isOurs = key.uid === process.getuid?.() || key.uid === folder.uid;
+      const isPrivate = key.isFile() && isOurs && (key.mode & 0o077) === 0;
+      const bytes = Buffer.from(isPrivate && key.size <= 64 ? await handle.readFile('utf8') : '', 'base64');
+      if (bytes.length === KEY_BYTES) return bytes;
+      throw new SealError(`The key of webhooks ${file} is not private, or not a key. Remove it, or set WEBHOOK_KEY.`);
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw asSealError(error, `The key of webhooks ${file} cannot be read`);
+  }
+}
+
+/** Writes the key to a draft and links it to its place. The first link wins, and all processes use that key. */
+async function createKey(dataDir: string, file: string): Promise<Uint8Array> {
+  const key = randomBytes(KEY_BYTES);
+  const draft = `${file}.${process.pid}.${crypto.randomUUID()}`;
+  try {
+    await mkdir(dataDir, { recursive: true, mode: 0o700 });
+    await writeFile(draft, key.toString('base64'), { mode: 0o600, flag: 'wx' });
+    await link(draft, file);
+    return key;
+  } catch (error) {
+    const existing = (error as NodeJS.ErrnoException).code === 'EEXIST' ? await readKey(dataDir, file) : undefined;
+    if (existing !== undefined) return existing;
+    throw asSealError(error, `The key of webhooks ${file} cannot be written`);
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+const asSealError = (error: unknown, text: string) =>
+  error instanceof SealError
+    ? error
+    : new SealError(`${text} (${(error as NodeJS.ErrnoException).code}). Set WEBHOOK_KEY.`, { cause: error });
