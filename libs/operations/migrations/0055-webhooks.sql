@@ -70,8 +70,10 @@ create table webhook_delivery (
 create unique index webhook_delivery_of_event on webhook_delivery (workspace_id, endpoint_id, event_id) where kind = 'event';
 -- As the indexes of other lists (0019): the condition holds for every row.
 create index webhook_delivery_by_class on webhook_delivery (workspace_id, endpoint_id, status, created_at desc, id desc) where id >= 1;
--- Finds what is due, of every workspace.
-create index webhook_delivery_due on webhook_delivery (next_attempt_at) where status = 'pending';
+-- Finds what is due for an endpoint.
+create index webhook_delivery_due on webhook_delivery (workspace_id, endpoint_id, next_attempt_at) where status = 'pending';
+-- Finds the events that are still to be delivered, which are not deleted.
+create index webhook_delivery_of_pending on webhook_delivery (workspace_id, event_id) where status = 'pending';
 alter table webhook_delivery set (
   autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
 
