@@ -54,7 +54,7 @@ export const PROJECTS = {
     type: 'app',
     mayImport: [
       ...['domain', 'client', 'process', 'postgres', 'operations', 'rates', 'demo', 'deployment', 'local-issuer'],
-      'telemetry',
+      ...['telemetry', 'webhooks'],
     ],
   },
   cli: {

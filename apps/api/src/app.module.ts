@@ -20,6 +20,7 @@ import { QuotesModule } from './quotes/quotes.module.js';
 import { RecipientsModule } from './recipients/recipients.module.js';
 import { SandboxModule } from './sandbox/sandbox.module.js';
 import { TransfersModule } from './transfers/transfers.module.js';
+import { WebhookEndpointsModule } from './webhook-endpoints/webhook-endpoints.module.js';
 
 /** The objects that the modules need. */
 export interface AppDependencies {
@@ -46,6 +47,7 @@ export const resourceModules = (
   OrdersModule,
   TransfersModule,
   events,
+  WebhookEndpointsModule,
   AuditEventsModule,
   health,
   ...(sandbox ? [SandboxModule] : []),

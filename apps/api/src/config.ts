@@ -17,7 +17,9 @@ import {
   readMetrics,
   readRates,
   readTracing,
+  readWebhooks,
   type TracingConfig,
+  type WebhooksConfig,
 } from '@banking/process';
 import { readBinding } from './access/read-binding.js';
 import { readTrustedProxies } from './http/source-address.js';
@@ -48,6 +50,8 @@ export abstract class ApiConfig extends LimitConfig {
   abstract readonly worker: boolean;
   /** How long that work keeps entries of the audit trail, in days. */
   abstract readonly auditKeptDays: number;
+  /** The keys that encrypt the secrets of webhook endpoints, and the private networks that endpoints may be in. */
+  abstract readonly webhooks: WebhooksConfig;
   /** The deployment behind a gateway. A gateway has no database. */
   abstract readonly upstream?: UpstreamConfig | undefined;
   abstract readonly corsOrigins: readonly string[];
@@ -108,6 +112,7 @@ export function readConfig(
     quotes: readQuotes(reader),
     worker: flag('WORKER', !isGateway && given('DATABASE_URL') === undefined),
     auditKeptDays: readAuditKeptDays(reader),
+    webhooks: readWebhooks(reader),
     upstream: readUpstream(reader, { host, port }),
     corsOrigins: readCorsOrigins(reader),
     metrics: readMetrics(reader),

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { chooseRates } from '@banking/rates';
-import { LedgerBankingService, LedgerDirectory, noteRefusals } from '@banking/operations';
+import { LedgerBankingService, LedgerDirectory, noteRefusals, type WebhookTerms } from '@banking/operations';
 import { type DemoCells, makeDemoData } from '@banking/demo';
 import {
   callCell,
@@ -24,6 +24,7 @@ import type { CellConfig } from '@banking/process';
 import { RefusalNotes } from './audit-events/note-refusals.js';
 import type { Implementation } from './banking.module.js';
 import type { ApiConfig } from './config.js';
+import { openWebhookTerms } from './open-webhook-terms.js';
 import { startWork } from './start-work.js';
 
 /** The implementation of the port on one database of several. */
@@ -52,6 +53,7 @@ export async function openCells(
     log: (line: string) => log.info(line),
     warn,
   };
+  const webhookTerms = await openWebhookTerms(config);
   const leave = await ensureEmbeddedCells(settings);
   let isWorking = false;
   let cells: Cells<CellService>;
@@ -61,7 +63,7 @@ export async function openCells(
   try {
     cells = await Cells.open<CellService>(settings, (deployment, { number, name }, home, others) => {
       const chores = number === 0 ? [verification] : [];
-      const service = cellService(deployment, name, { home, others, chores }, config, log);
+      const service = cellService(deployment, name, { home, others, chores, webhookTerms }, config, log);
       if (isWorking) service.startWork();
       return service;
     });
@@ -110,12 +112,13 @@ interface CellContext {
   readonly others: OtherCells;
   /** Of the due work of home. */
   readonly chores: readonly VerificationOverCells[];
+  readonly webhookTerms: WebhookTerms | undefined;
 }
 
 function cellService(
   deployment: Deployment,
   cell: string,
-  { home, others, chores }: CellContext,
+  { home, others, chores, webhookTerms }: CellContext,
   config: ApiConfig,
   log: Logger,
 ): CellService {
@@ -129,6 +132,7 @@ function cellService(
     { validS: quotes.validS, openMax, rates },
     sandbox,
     accountCodes(home, others),
+    webhookTerms,
   );
   let work: ReturnType<typeof startWork> | undefined;
   return {

@@ -6,12 +6,14 @@ import { explainFailure, openDeployment } from '@banking/deployment';
 import { RefusalNotes } from './audit-events/note-refusals.js';
 import type { Implementation } from './banking.module.js';
 import type { ApiConfig } from './config.js';
+import { openWebhookTerms } from './open-webhook-terms.js';
 import { startWork } from './start-work.js';
 
 /** Opens our own books in PostgreSQL. With `WORKER=on`, this process also does due work. */
 export async function openLedger(config: ApiConfig, log: Logger): Promise<Implementation> {
   const { quotes, openQuotesMax: openMax, sandbox } = config;
   const warn = (line: string) => log.warn(line);
+  const webhookTerms = await openWebhookTerms(config);
   const deployment = await openDeployment({
     ...config.deployment,
     isService: true,
@@ -30,7 +32,7 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
     openMax,
     rates: chooseRates({ rates: quotes.rates, sandbox }, database, warn),
   };
-  const banking = new LedgerBankingService(database, books, terms, sandbox);
+  const banking = new LedgerBankingService(database, books, terms, sandbox, undefined, webhookTerms);
   const notes = new RefusalNotes(
     (workspaceId, entries) => noteRefusals(database, workspaceId, entries),
     (context, message) => log.warn(context, message),

@@ -43,7 +43,6 @@ const KEYS_OF_THEIR_OWN: Readonly<Record<string, string>> = {
   account_place_pkey: 'the same over all databases',
   audit_outbox_by_id: 'finds what is not recorded, of every workspace',
   idempotency_by_age: 'finds what has expired, of every workspace',
-  webhook_delivery_due: 'finds what is due, of every workspace',
   work_by_claim: 'finds what is due, whose ever it is',
   work_by_parking: 'finds what is parked, whose ever it is',
   role_of_user: 'finds the workspaces of a user, which is how a scope comes about',

@@ -136,6 +136,29 @@ const choiceField =
 export const ChoiceField = choiceField(false);
 export const RequiredChoiceField = choiceField(true);
 
+/** A list of different choices, which may be empty. */
+export const ChoicesField = (
+  provenance: Provenance,
+  choices: readonly string[],
+  description: string,
+): PropertyDecorator =>
+  BodyField({
+    provenance,
+    isRequired: false,
+    schema: {
+      type: 'array',
+      items: { type: 'string', enum: [...choices] },
+      uniqueItems: true,
+      description,
+      example: [choices[0]],
+    },
+    must: `a list of different values, each one of ${choices.join(', ')}`,
+    isValid: (value) =>
+      Array.isArray(value) &&
+      new Set(value).size === value.length &&
+      value.every((one: unknown) => choices.includes(one as string)),
+  });
+
 const instantField =
   (isRequired: boolean) =>
   (provenance: Provenance, description: string, example: string): PropertyDecorator =>
