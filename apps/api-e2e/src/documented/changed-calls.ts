@@ -1,6 +1,6 @@
 import { BOB } from '../service.js';
 import type { Call, Route } from './document.js';
-import { EXPIRED_QUOTE, NO_WAY_BACK, PAID_IN_GEL } from './more-world.js';
+import { DELIVERED, EXPIRED_QUOTE, FULL_OF_ENDPOINTS, NO_WAY_BACK, PAID_IN_GEL, WITHOUT_EVENT } from './more-world.js';
 
 /** A call with a body that may be no JSON. */
 export interface Attempt extends Call {
@@ -49,6 +49,11 @@ const withFields =
 const withOrder =
   (orderId: number): Change =>
   (call) => ({ ...call, path: call.path.replace(/\/orders\/\d+/, `/orders/${orderId}`) });
+
+/** Changes the delivery, and keeps the endpoint of the call. */
+const withDelivery =
+  (deliveryId: number): Change =>
+  (call) => ({ ...call, path: call.path.replace(/\/deliveries\/\d+/, `/deliveries/${deliveryId}`) });
 
 /** Changes the field of the body of a POST, else the path or the filter of a list. */
 const inPathQueryOrBody =
@@ -100,6 +105,7 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   cursor_invalid: withParameter('cursor', 'AAAA'),
   timestamp_invalid: (call, route) => {
     if (route.path.endsWith('/clock')) return withField('now', '2026-11-31')(call, route);
+    if (route.path.endsWith('/replay')) return withField('createdFrom', '2026-11-31')(call, route);
     if (route.method === 'POST') return withField('startAt', '2026-11-31')(call, route);
     const isFrom = route.path.endsWith('/statement') || isOfAudit(route);
     return withParameter(isFrom ? 'from' : 'createdFrom', '2026-11-31')(call, route);
@@ -151,7 +157,16 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   app_not_found: pathWith('999999'),
   transfer_not_found: pathWith('999999'),
   transaction_not_found: pathWith('999999'),
-  event_not_found: pathWith('999999'),
+  event_not_found: (call, route) =>
+    (route.path.startsWith('/events') ? pathWith('999999') : withDelivery(WITHOUT_EVENT))(call, route),
+  webhook_endpoint_not_found: pathWith('999999'),
+  webhook_delivery_not_found: withDelivery(999_999),
+  webhook_delivered: withDelivery(DELIVERED),
+  // The disabled endpoint.
+  webhook_endpoint_disabled: pathWith('2'),
+  webhook_endpoint_limit: withHeader('Workspace-ID', String(FULL_OF_ENDPOINTS)),
+  webhook_replay_limit: withFields({ createdFrom: '2001-01-01T00:00:00Z', createdTo: '2001-01-02T00:00:00Z' }),
+  webhook_url_refused: withField('url', 'http://hooks.northwind.example/banking'),
   clock_invalid: withField('now', '2020-01-01T00:00:00Z'),
   country_unknown: pathWith('ZZ'),
   corridor_not_found: withParameter('currencyCode', 'CHF'),

@@ -99,7 +99,7 @@ export interface Call {
 
 /** The documented status of success. */
 export function successOf({ operation }: Pick<Route, 'operation'>): number {
-  return [201, 204].find((status) => operation.responses[String(status)]) ?? 200;
+  return [201, 202, 204].find((status) => operation.responses[String(status)]) ?? 200;
 }
 
 /** Whether an operation creates a resource, once for each idempotency key. */
@@ -145,6 +145,12 @@ export function requestOf({ method, headers, needsToken, body }: Call, authoriza
 export const isOnce = ({ method, operation }: Route): boolean => method === 'POST' && !operation.requestBody;
 
 /**
+ * Whether an operation is of a webhook endpoint. The demo data has none, because its worker would call it: `makeEndpoints` makes what
+ * the examples name.
+ */
+export const isOfWebhooks = ({ path }: Pick<Route, 'path'>): boolean => path.startsWith('/webhook-endpoints');
+
+/**
  * The examples in the order of the specs, by route and name. The reads come first, because they show nothing that a creation adds.
  * Then comes the first example of each change, and then all of them, because a replayed request may use ids.
  */
@@ -154,7 +160,7 @@ export function examplesInTurn(routes: readonly Route[]): readonly (readonly [Ro
   const reads = routes.filter(({ method }) => method === 'GET');
   const others = routes.filter(({ method }) => method !== 'GET');
   return [
-    ...reads.flatMap(named),
+    ...[...reads.filter((route) => !isOfWebhooks(route)), ...reads.filter(isOfWebhooks)].flatMap(named),
     ...others.flatMap((route) => named(route).slice(0, 1)),
     ...others.flatMap((route) => named(route).slice(isOnce(route) ? 1 : 0)),
   ];

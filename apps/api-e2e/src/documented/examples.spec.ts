@@ -2,7 +2,8 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { isCi } from '../config.js';
 import { ADA } from '../service.js';
-import { callOf, examplesOf, isOnce, requestOf, type Route, routesOf, successOf } from './document.js';
+import { callOf, examplesOf, isOfWebhooks, isOnce, requestOf, type Route, routesOf, successOf } from './document.js';
+import { makeEndpoints } from './make-endpoints.js';
 import { untilAudited } from './until-audited.js';
 import { freshService, type FreshService } from './fresh-service.js';
 import { masked } from './masked.js';
@@ -37,9 +38,14 @@ describe('examples of the document', () => {
 
   // The creations come last, because the reads show the demo data without a change.
   describe.each([
-    ['reads', (route: Route) => route.method === 'GET'],
+    ['reads', (route: Route) => route.method === 'GET' && !isOfWebhooks(route)],
+    ['reads webhooks', (route: Route) => route.method === 'GET' && isOfWebhooks(route)],
     ['makes or changes something', (route: Route) => route.method !== 'GET'],
-  ])('of an operation that %s', (_, isMeant) => {
+  ])('of an operation that %s', (what, isMeant) => {
+    beforeAll(async () => {
+      if (what === 'reads webhooks') await makeEndpoints(service.url, await service.tokenOf(ADA));
+    });
+
     itWithCurl('print the first example when the command runs in a shell', async () => {
       const variables = { BASE_URL: service.url, TOKEN: await service.tokenOf(ADA) };
       for (const route of routes.filter(isMeant)) {

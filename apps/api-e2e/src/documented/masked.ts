@@ -3,23 +3,31 @@ const DAY = /^\d{4}-\d\d-\d\d$/;
 const HASH = /^[0-9a-f]{64}$/;
 /** Account codes are random, except for those of the demo data. */
 const NEW_CODE = /^BA\d{16}$/;
+/** A worker may have attempted a delivery meanwhile. A secret is shown once, and not in a replay. */
+const ATTEMPTED = ['attempts', 'lastAttempt', 'secret'];
+const PUBLIC_KEY = /^whpk_[A-Za-z0-9+/]{43}=$/;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
  * A response without the parts that differ between two databases with demo data: times, the age of due work, the
- * hashes, which cover the day, the codes of new accounts, and the request id. Each is replaced by its format, and is not
+ * hashes, which cover the day, the codes of new accounts, new keys, and the request id. The attempts of a worker and secrets are left out. Each is replaced by its format, and is not
  * replaced if it does not have that format.
  */
 export function masked(value: unknown, key = ''): unknown {
   if (Array.isArray(value)) return value.map((item) => masked(item));
   if (typeof value === 'object' && value !== null) {
-    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, masked(inner, name)]));
+    const shown = Object.entries(value).filter(([name]) => !ATTEMPTED.includes(name));
+    return Object.fromEntries(shown.map(([name, inner]) => [name, masked(inner, name)]));
   }
   if (key === 'oldestDueSeconds' && typeof value === 'number') return 'seconds';
   if (typeof value !== 'string') return value;
-  if (/^(createdAt|updatedAt|lastUpdatedAt|expiresAt|scheduledAt|executedAt)$/.test(key) && TIME.test(value))
+  if (
+    /^(createdAt|updatedAt|lastUpdatedAt|expiresAt|scheduledAt|executedAt|nextAttemptAt)$/.test(key) &&
+    TIME.test(value)
+  )
     return 'a time';
   if (key === 'valueDate' && DAY.test(value)) return 'a day';
+  if (key === 'publicKey' && PUBLIC_KEY.test(value)) return 'a public key';
   if (key === 'hash' && HASH.test(value)) return 'a hash';
   if (key === 'code' && NEW_CODE.test(value)) return 'a new account code';
   if (key === 'requestId' && UUID.test(value)) return 'a request id';

@@ -1,12 +1,19 @@
 import { bind, type Database, sqlStatement } from '@banking/postgres';
 import { DATA } from '../contract/recipients.js';
 import type { FreshService } from './fresh-service.js';
+import { makeEndpoints } from './make-endpoints.js';
 
 /** Resources that refusals need and the demo data does not have. They have the next ids. */
 export const PAID_IN_GEL = 4;
 export const EXPIRED_QUOTE = 2;
 /** A transaction whose return would exceed the balance limit of its account. */
 export const NO_WAY_BACK = 15;
+
+/** A workspace with as many webhook endpoints as the limit. */
+export const FULL_OF_ENDPOINTS = 2;
+/** Deliveries of the first webhook endpoint: one that arrived, and one whose event was deleted. */
+export const DELIVERED = 2;
+export const WITHOUT_EVENT = 3;
 
 /** No product and no demo rate is in lari. */
 const SELL_LARI = sqlStatement<{ id: bigint }>(
@@ -24,9 +31,34 @@ const QUOTE_AGAIN = sqlStatement<{ id: bigint }>(
    from banking.quote where id = 1 returning id`,
 );
 
+const ADD_ENDPOINTS = sqlStatement(
+  'add_endpoints',
+  `insert into banking.webhook_endpoint (workspace_id, url, sealed_secret, cursor_event_id, status, disabled_reason)
+   select $1, 'https://hooks.northwind.example', 'sealed', 0, 'disabled', 'user' from generate_series(1, 20)`,
+);
+const ADD_DELIVERIES = sqlStatement(
+  'add_deliveries',
+  `insert into banking.webhook_delivery (workspace_id, endpoint_id, event_id, event_type, kind, status, attempts, last_attempt_at, last_duration_ms)
+   select 1, 1, 999999999, 'payout.parked', 'replay', status, 1, statement_timestamp(), 12
+   from unnest(array['delivered', 'failed']) with ordinality d (status, position) order by position`,
+);
+/** More than a replay delivers. */
+const ADD_EVENTS = sqlStatement(
+  'add_events',
+  `insert into banking.event (workspace_id, type, resource_type, resource_id, sequence, changes, actor, created_at)
+   select 1, 'quote.created', 'quote', 1000000000 + n, 1, '{}', '{"type": "system"}', '2001-01-01T00:00:00Z' from generate_series(1, 10001) n`,
+);
+
 /** @throws Error if the ids differ */
 export async function makeMore(owner: Database, { url }: Pick<FreshService, 'url'>, token: string): Promise<void> {
   const [[product], [quote]] = await owner.pipeline({ workspaces: [1] }, [bind(SELL_LARI), bind(QUOTE_AGAIN)] as const);
+  await makeEndpoints(url, token);
+  const workspaces = [1, FULL_OF_ENDPOINTS];
+  await owner.pipeline({ workspaces }, [
+    bind(ADD_ENDPOINTS, FULL_OF_ENDPOINTS),
+    bind(ADD_DELIVERIES),
+    bind(ADD_EVENTS),
+  ] as const);
   const post = async (path: string, body: unknown) => {
     const headers = { authorization: `Bearer ${token}`, 'workspace-id': '1', 'content-type': 'application/json' };
     const response = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });

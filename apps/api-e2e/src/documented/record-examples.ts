@@ -3,7 +3,8 @@ import { basename, dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { newDataDir, RunningService } from '../running-service.js';
 import { ADA, localToken } from '../service.js';
-import { callOf, type Document, examplesInTurn, requestOf, routesOf, successOf } from './document.js';
+import { callOf, type Document, examplesInTurn, isOfWebhooks, requestOf, routesOf, successOf } from './document.js';
+import { makeEndpoints } from './make-endpoints.js';
 import { masked } from './masked.js';
 import { untilAudited } from './until-audited.js';
 
@@ -39,7 +40,10 @@ async function record(): Promise<void> {
     const document = (await (await fetch(`${service.url}/openapi.json`)).json()) as Document;
     const written = new Set<string>();
     const current = routesOf(document).filter(({ operation }) => !operation.deprecated);
-    for (const [route, name] of examplesInTurn(current)) {
+    const inTurn = examplesInTurn(current);
+    const [firstOfWebhooks] = inTurn.find(([route]) => isOfWebhooks(route)) ?? [];
+    for (const [route, name] of inTurn) {
+      if (route === firstOfWebhooks) await makeEndpoints(service.url, authorization.slice('Bearer '.length));
       const call = callOf(route, name);
       const { path, method } = call;
       const response = await fetch(`${service.url}${path}`, requestOf(call, authorization));

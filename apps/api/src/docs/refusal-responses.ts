@@ -60,6 +60,8 @@ function exampleOf(reason: RefusalReason, path: string): Refusal {
       return new Refusal(reason, 'The body is not JSON in UTF-8.');
     case 'field_unknown':
       return refusalOf([{ path: '/colour', reason, message: unknownMessage('colour') }], reason);
+    case 'webhook_url_refused':
+      return ofField(reason, '/url', reason, 'url must begin with https://.');
     case 'recipient_invalid':
       return recipientRefused(path);
     case 'purpose_code_required':
@@ -107,6 +109,7 @@ function recipientRefused(path: string): Refusal {
 function timeRefused(path: string): Refusal {
   const reason = 'timestamp_invalid';
   if (path.endsWith('/statement')) return ofParameter(reason, 'from', PARAMETER_RULES.instantOrDay);
+  if (path.endsWith('/replay')) return ofField(reason, '/createdFrom', reason, mustBe('createdFrom', INSTANT_RULE));
   if (path.endsWith('/clock')) return ofField(reason, '/now', reason, mustBe('now', INSTANT_RULE));
   if (path.endsWith('/{accountId}/orders')) return ofField(reason, '/startAt', reason, mustBe('startAt', INSTANT_RULE));
   return ofParameter(reason, path === AUDIT ? 'from' : 'createdFrom', PARAMETER_RULES.instant);
@@ -115,6 +118,7 @@ function timeRefused(path: string): Refusal {
 function parameterRefused(path: string): Refusal {
   const reason = 'parameter_invalid';
   if (path === AUDIT) return ofParameter(reason, 'operation', freeTextRule(64));
+  if (path.endsWith('/deliveries')) return ofParameter(reason, 'status', 'one of pending, delivered, failed');
   if (path === '/recipients') return ofParameter(reason, 'saved', PARAMETER_RULES.boolean);
   if (path === '/orders') return ofParameter(reason, 'status', `one of ${Object.keys(ORDER_STEPS).join(', ')}`);
   if (path === '/transfers') return ofParameter(reason, 'direction', 'one of debit, credit');

@@ -50,7 +50,7 @@ export async function retryWebhookDelivery(
   ] as const);
   if (!row) throw new Refusal('webhook_endpoint_not_found');
   if (row.id !== null) return composeWebhookDelivery(row);
-  if (row.deliveryStatus === null) throw new Refusal('webhook_delivery_not_found');
   if (row.endpointStatus === 'disabled') throw new Refusal('webhook_endpoint_disabled');
+  if (row.deliveryStatus === null) throw new Refusal('webhook_delivery_not_found');
   throw new Refusal(row.deliveryStatus === 'delivered' ? 'webhook_delivered' : 'event_not_found');
 }
