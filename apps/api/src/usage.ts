@@ -39,6 +39,8 @@ Configuration, by environment; docs/configuration.md explains each:
   RATES_URL_FILE                                           a file with this URL, read at the start
   QUOTE_VALID_S                                            how long a quote is valid, in seconds (300)
   EVENTS_KEPT_DAYS                                         days after which events are deleted (30)
+  WEBHOOK_KEY, WEBHOOK_KEY_FILE                            the keys that encrypt the secrets of webhooks, or a file with them
+  WEBHOOK_ALLOWED_NETWORKS                                 private networks that may receive webhooks (none)
   WORKER                                                   on or off: do due work, such as payouts, in this process
   AUDIT_KEPT_DAYS                                          how long such work keeps the audit trail, in days (3650)
   OTEL_EXPORTER_OTLP_ENDPOINT                              the address of a collector of traces (no traces)

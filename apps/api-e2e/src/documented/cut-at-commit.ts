@@ -3,7 +3,12 @@ import { Wire } from '@banking/postgres/testing';
 import { RunningService } from '../running-service.js';
 
 /** The statements, besides COMMIT, by which a request changes something. */
-const CHANGES = /\0(commit|change_account|change_recipient|delete_recipient|move_clock)\0/;
+const CHANGES = new RegExp(
+  `\\0(${[
+    ...['commit', 'change_account', 'change_recipient', 'delete_recipient', 'move_clock', 'change_webhook_endpoint'],
+    ...['delete_webhook_endpoint', 'test_webhook_endpoint', 'replay_webhook_events', 'retry_webhook_delivery'],
+  ].join('|')})\\0`,
+);
 
 /** Another process on the books of a service, whose connection to the database can be lost at a commit. */
 export class ServiceBehindWire {

@@ -40,11 +40,15 @@ const NAMED: Readonly<Record<string, string>> = {
   recipientID: 'Recipient',
   transactionId: 'Transaction',
   transferId: 'Transfer',
+  webhookDeliveryId: 'WebhookDelivery',
+  webhookEndpointId: 'WebhookEndpoint',
   'Workspace-ID': 'Workspace',
 };
 
 /** Fields that differ in each deployment. */
-const VOLATILE = /^(hash|valueDate|\w+At)$/;
+const VOLATILE = /^(hash|valueDate|publicKey|\w+At)$/;
+
+const WITH_SECRET = 'WebhookEndpointWithSecret';
 
 describe('the examples of the document', () => {
   let schemas: Readonly<Record<string, Schema>>;
@@ -66,7 +70,7 @@ describe('the examples of the document', () => {
   }
 
   const responsesOf = ({ responses }: Operation) =>
-    ['200', '201'].flatMap((status) => {
+    ['200', '201', '202'].flatMap((status) => {
       const { schema = {}, examples = {} } = responses[status]?.content?.['application/json'] ?? {};
       return Object.entries(examples).map(([name, { value }]) => ({ name, schema, value }));
     });
@@ -82,7 +86,8 @@ describe('the examples of the document', () => {
     schemas = components?.schemas as typeof schemas;
     operations = Object.values(paths).flatMap((item) => Object.values(item as Record<string, Operation>));
     for (const operation of operations) for (const { schema, value } of responsesOf(operation)) collect(schema, value);
-    // The transfers of a transaction are transfers.
+    // The transfers of a transaction are transfers, and an endpoint with its secret is an endpoint.
+    shown.set('WebhookEndpoint', [...(shown.get('WebhookEndpoint') ?? []), ...(shown.get(WITH_SECRET) ?? [])]);
     shown.set('Transfer', [...(shown.get('Transfer') ?? []), ...(shown.get('ExecutedTransfer') ?? [])]);
   });
 
@@ -106,7 +111,7 @@ describe('the examples of the document', () => {
   it('give the fields of a schema the values of a record in a recorded response', () => {
     const compared = Object.entries(schemas).flatMap(([name, { properties = {} }]) => {
       const id = properties['id']?.examples?.[0];
-      if (id === undefined || name === 'ExecutedTransfer') return [];
+      if (id === undefined || name === 'ExecutedTransfer' || name === WITH_SECRET) return [];
       const instances = shown.get(name) ?? [];
       const record = instances.find((one) => one['id'] === id);
       return Object.entries(properties)

@@ -55,14 +55,14 @@ export class WebhookDeliveryDto implements WebhookDelivery {
   @Field('ours', {
     type: 'string',
     description: 'The type of the event, or `webhook.test`.',
-    example: 'order.completed',
+    example: 'webhook.test',
   })
   readonly eventType!: WebhookDelivery['eventType'];
 
   @Field('ours', {
     type: 'string',
     description: '`event`, `test`, or `replay`: an event that is delivered again by request. New values may be added.',
-    example: 'event',
+    example: 'test',
   })
   readonly kind!: WebhookDelivery['kind'];
 
@@ -70,7 +70,7 @@ export class WebhookDeliveryDto implements WebhookDelivery {
     type: 'string',
     description:
       '`pending`, `delivered` (the response was 2xx), or `failed` (no attempt is left). New values may be added.',
-    example: 'delivered',
+    example: 'pending',
   })
   readonly status!: WebhookDelivery['status'];
 
@@ -79,7 +79,7 @@ export class WebhookDeliveryDto implements WebhookDelivery {
     format: 'int32',
     minimum: 0,
     description: 'How many requests were sent.',
-    example: 1,
+    example: 0,
   })
   readonly attempts!: number;
 

@@ -1,4 +1,4 @@
-import { EVENT_TYPES, type WebhookEndpoint, type WebhookEndpointWithSecret, type WebhookReplay } from '@banking/domain';
+import type { WebhookEndpoint, WebhookEndpointWithSecret, WebhookReplay } from '@banking/domain';
 import { Field, IdField, Ours, TimeField } from '../http/field.decorator.js';
 
 export class WebhookEndpointDto implements WebhookEndpoint {
@@ -17,7 +17,7 @@ export class WebhookEndpointDto implements WebhookEndpoint {
     type: 'array',
     items: { type: 'string' },
     description: 'The types of events that are delivered. Empty for all types.',
-    example: [EVENT_TYPES[1].type],
+    example: ['payout.parked'],
   })
   readonly types!: WebhookEndpoint['types'];
 
