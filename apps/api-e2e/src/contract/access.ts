@@ -6,6 +6,7 @@ import { ORDER_ACCESS } from './order-access.js';
 import { QUOTE_ACCESS } from './quote-access.js';
 import { RECORD_ACCESS } from './record-access.js';
 import { SANDBOX_ACCESS } from './sandbox-access.js';
+import { WEBHOOK_ACCESS } from './webhook-access.js';
 
 const transfer = ({ world }: Service) => `/transfers/${idOf(world, 'transfers', 'internal')}`;
 const account = ({ world }: Service) => `/accounts/${idOf(world, 'accounts', 'Northwind Trading EUR')}`;
@@ -185,6 +186,7 @@ const MATRIX: readonly Case[] = [
   ...ORDER_ACCESS,
   ...SANDBOX_ACCESS,
   ...RECORD_ACCESS,
+  ...WEBHOOK_ACCESS,
   { operation: 'listTransfers', path: () => '/transfers', expected: [400, 400, 400, 400, 401, 401] },
   { operation: 'getLiveness', path: () => '/health/live', expected: [200, 200, 200, 200, 200, 200] },
   { operation: 'getReadiness', path: () => '/health/ready', expected: [200, 200, 200, 200, 200, 200] },

@@ -26,6 +26,7 @@ import { quotesContract } from './quotes.js';
 import { listsContract } from './lists.js';
 import { transactionLinksContract } from './transaction-links.js';
 import { transfersContract } from './transfers.js';
+import { webhookEndpointsContract } from './webhook-endpoints.js';
 
 /**
  * The interface of a service as a caller observes it, with its own books or behind a gateway.
@@ -59,6 +60,7 @@ export function contract(name: string, provide: () => Service): void {
       transactionLinksContract,
       eventsContract,
       auditEventsContract,
+      webhookEndpointsContract,
       errorsContract,
       httpContract,
       healthContract,

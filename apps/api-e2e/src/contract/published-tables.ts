@@ -87,6 +87,23 @@ const SHAPES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     changes: 'object',
     actor: 'object',
   },
+  // Ours
+  WebhookEndpoint: {
+    id: 'id',
+    url: 'string',
+    types: 'string[]',
+    description: 'string?',
+    status: 'string',
+    disabledReason: 'string?',
+    signature: 'string',
+    publicKey: 'string?',
+    failingSince: 'time?',
+    createdAt: 'time',
+  },
+  WebhookDelivery: {
+    ...{ id: 'id', eventId: 'id?', eventType: 'string', kind: 'string', status: 'string', attempts: 'integer' },
+    ...{ nextAttemptAt: 'time?', lastAttempt: 'object?', createdAt: 'time' },
+  },
   Order: {
     id: 'id',
     amount: 'amount',

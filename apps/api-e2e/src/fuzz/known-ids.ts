@@ -10,6 +10,8 @@ const KINDS: Readonly<Record<string, string>> = {
   transactionId: 'transaction',
   eventId: 'event',
   resourceId: 'order',
+  webhookEndpointId: 'webhookEndpoint',
+  webhookDeliveryId: 'webhookDelivery',
   cursor: 'cursor',
 };
 
@@ -20,6 +22,8 @@ const RETURNED: readonly (readonly [RegExp, string])[] = [
   [/Quote$/, 'quote'],
   [/Order$|Orders$/, 'order'],
   [/Transfer$|Transfers$/, 'transfer'],
+  [/WebhookEndpoint$|WebhookEndpoints$/, 'webhookEndpoint'],
+  [/WebhookDelivery$|WebhookDeliveries$/, 'webhookDelivery'],
   [/Event$|Events$/, 'event'],
 ];
 

@@ -121,6 +121,17 @@ const FLOWS: readonly (readonly string[])[] = [
     'getOrder',
     'cancelOrder',
   ],
+  [
+    'createWebhookEndpoint',
+    'replayWebhookEvents',
+    'changeWebhookEndpoint',
+    'testWebhookEndpoint',
+    'retryWebhookDelivery',
+    'listWebhookDeliveries',
+    'rotateWebhookSecret',
+    'deleteWebhookEndpoint',
+    'getWebhookEndpoint',
+  ],
 ];
 const STEPS_MAX = 16;
 

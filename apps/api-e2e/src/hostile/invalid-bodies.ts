@@ -80,6 +80,7 @@ export const isRight = (name: string, type: string | undefined, isRequired: bool
   (name === 'true' && type === 'boolean') ||
   (name === 'a number' && type === 'integer') ||
   (name === 'true as a word' && type === 'string') ||
+  (name === 'a list' && type === 'array') ||
   // An optional object may be empty. A required object may not.
   (name === 'an object' && type === 'object' && !isRequired);
 

@@ -40,6 +40,10 @@ export class Holdings {
     const abroad = { recipientID: asha.id, amount: '250000' as TransferAmount, purposeCode: 'IR002' };
     const payout = await place({ ...abroad, type: 'instant', description: `${mark} payout` });
     const [transfer] = (await view.transfers.listPage({ recipientId: recipient })).items;
+    const webhookEndpoint = await addWebhookEndpoint(view, mark);
+    await addWebhookEndpoint(view, mark);
+    const { id: webhookDelivery } = await view.webhookEndpoints.test(webhookEndpoint);
+    await view.webhookEndpoints.test(webhookEndpoint);
     const holdings = new Holdings(view, caller, account, {
       workspace: caller.workspaceId,
       app: caller.appId,
@@ -54,6 +58,8 @@ export class Holdings {
       user: paid.placedBy ?? 0,
       quote: 0,
       event: 0,
+      webhookEndpoint,
+      webhookDelivery,
     });
     return holdings.with('order').then((made) => made.with('quote'));
   }
@@ -81,6 +87,7 @@ export class Holdings {
     if (kind === 'quote') {
       return (await view.quotes.create({ accountID: account.id, recipientID, amount: AMOUNT })).resource.id;
     }
+    if (kind === 'webhookEndpoint') return addWebhookEndpoint(view, caller.mark);
     if (kind !== 'order') throw new Error(`no operation uses up a resource of the kind ${kind}`);
     const monthly = {
       type: 'recurring',
@@ -107,6 +114,11 @@ async function placeOrder(
 ): Promise<Order> {
   const order = { accountId, amount: AMOUNT, recipientID, ...input } as PlaceOrderInput;
   return (await view.orders.place(order)).resource;
+}
+
+async function addWebhookEndpoint(view: WorkspaceView, mark: string): Promise<number> {
+  const input = { url: 'https://hooks.example', description: `${mark} endpoint` };
+  return (await view.webhookEndpoints.create(input)).resource.id;
 }
 
 function transactionOf({ edges }: Order): number {

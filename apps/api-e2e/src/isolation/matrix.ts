@@ -17,6 +17,7 @@ const USES_UP: Readonly<Record<string, Kind>> = {
   deleteRecipient: 'recipient',
   cancelOrder: 'order',
   placeOrder: 'quote',
+  deleteWebhookEndpoint: 'webhookEndpoint',
 };
 
 /** Begins the fault of a case that was not tried. */
