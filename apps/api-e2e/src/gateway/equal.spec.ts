@@ -22,10 +22,11 @@ import { StackedServices } from './stacked-services.js';
 
 const namesOf = (route: Route) => Object.keys(examplesOf(route.operation, successOf(route)));
 
-/** The header that marks a replayed response. */
-const withoutReplayed = ({ headers, ...response }: Comparable) => ({
+/** A response without the header that marks a replay, and without the secret that the first response alone has. */
+const withoutReplayed = ({ headers, body, ...response }: Comparable) => ({
   ...response,
-  headers: headers.filter(([name]) => name !== 'idempotent-replayed'),
+  body: body.replace(/,"secret":"[^"]*"/, ''),
+  headers: headers.filter(([name]) => name !== 'idempotent-replayed' && name !== 'content-length'),
 });
 const isSuccess = ({ status }: Comparable) => status === 200 || status === 201;
 const isReplayed = ({ headers }: Comparable) => headers.some(([name]) => name === 'idempotent-replayed');
@@ -135,7 +136,7 @@ describe('demo data, called directly and through a gateway', () => {
       const response = await requestAt(first, call, key);
       const repeated = await requestAt(second, call, key);
 
-      expect({ call, response: withoutReplayed(repeated) }).toEqual({ call, response });
+      expect({ call, response: withoutReplayed(repeated) }).toEqual({ call, response: withoutReplayed(response) });
       expect([call.path, isReplayed(repeated)]).toEqual([call.path, isSuccess(response)]);
       if (isSuccess(response)) made += 1;
     }
@@ -165,13 +166,13 @@ describe('demo data, called directly and through a gateway', () => {
 
   it('gives the same response to a change', async () => {
     const changes = callsOf((route) => !takesKey(route) && ['PATCH', 'POST'].includes(route.method));
-    for (const [{ operation }, call] of changes) {
+    for (const [route, call] of changes) {
       const one = await requestAt(stacked, call);
       const other = await requestAt(direct, call);
-      const name = operation.operationId;
+      const name = route.operation.operationId;
 
-      expect([name, one.status]).toEqual([name, 200]);
-      if (other.status === 200) {
+      expect([name, one.status]).toEqual([name, successOf(route)]);
+      if (other.status === one.status) {
         expect([name, withoutTimes(other)]).toEqual([name, withoutTimes(one)]);
       }
     }
@@ -181,7 +182,8 @@ describe('demo data, called directly and through a gateway', () => {
 
 const withoutTimes = ({ headers, body }: Comparable) => ({
   headers: headers.filter(([name]) => name !== 'content-length'),
-  body: body.replace(/"updatedAt":"[^"]*"/g, ''),
+  // Each test of a webhook endpoint is another delivery, and each rotation makes another secret.
+  body: body.replace(/"(updatedAt|createdAt|nextAttemptAt|secret)":"[^"]*"|"id":\d+(?=,"eventType")/g, ''),
 });
 
 const GATEWAY_STATUSES = ['502', '504'];
