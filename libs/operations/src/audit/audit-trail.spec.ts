@@ -4,6 +4,7 @@ import { DEMO_RATES } from '@banking/rates';
 import { LedgerBankingService } from '../ledger-banking-service.js';
 import { demoDatabase } from '../testing/test-databases.js';
 import { workOf } from '../worker/start-banking-worker.js';
+import { releaseParkedWork } from '@banking/payouts';
 import { recordAudit } from './record-audit.js';
 
 let world: Awaited<ReturnType<typeof demoDatabase>>;
@@ -137,6 +138,33 @@ describe('the audit trail', () => {
       resource: { type: 'order', id: order.id },
       actor: { type: 'system' },
     });
+  });
+
+  it('has the pause of an order by the worker, once', async () => {
+    const { resource: account } = await service.openAccount(ada, { productID: 1 as never });
+    const { resource: order } = await service.placeOrder(ada, {
+      ...orderInput(account.id),
+      type: 'scheduled',
+      startAt: new Date(Date.now() + 86_400_000).toISOString(),
+    });
+    const setStatus = (status: string) =>
+      world.owner.query('update app_user set status = $2 where id = $1', [ada.actor, status]);
+    const executionId = order.edges.executions!.at(-1)!.id;
+    const worker = new Worker(workOf(world, { orders: service.orders, sandbox: true }));
+    const run = async () => {
+      await world.owner.query('update work set due_at = now() where subject_id = $1', [executionId]);
+      while ((await worker.step()) > 0);
+    };
+    await setStatus('suspended');
+    await run();
+    const work = { workspaceId: ada.workspaceId, kind: 'execution', subjectId: executionId };
+    expect(await releaseParkedWork(world.database, work)).toBe(true);
+    await run();
+    await setStatus('completed');
+
+    expect((await recorded()).filter(({ operation }) => operation === 'pauseOrder')).toMatchObject([
+      { outcome: 'done', resource: { type: 'order', id: order.id }, actor: { type: 'system' } },
+    ]);
   });
 
   it('filters by user, operation, resource and time', async () => {

@@ -1,4 +1,5 @@
 import type { Account, Order, RecipientId } from '@banking/domain';
+import { recordAudit } from '../audit/record-audit.js';
 import { amountOf, crossingWorld, type CrossingWorld } from '../testing/crossing-world.js';
 import type { CrossingPort } from './crossing-port.js';
 
@@ -82,6 +83,23 @@ describe('a payment to an account of another database', () => {
     expect((await movementsOf(from, at.paying))[0]).toEqual(['credit 100', 'return', 'Returned: Invoice 8']);
     expect(await movementsOf(to)).toEqual([]);
     expect((await at.crossings()).at(-1)).toMatchObject({ status: 'returned', arrivals: ['refused'] });
+  });
+
+  it('has an entry of the service in the audit trail, whether it arrives or comes back', async () => {
+    const arrived = await at.order(from.id, recipient);
+    await at.settle();
+    const returned = await at.order(from.id, recipient);
+    await setStatus('disabled');
+    await at.settle();
+    await setStatus('enabled');
+    while ((await recordAudit(at.payers.world.database)) > 0);
+
+    const { items } = await at.paying.listAuditEvents(at.scope, { resourceType: 'transaction' });
+    const idOf = ({ edges }: Order) => edges.executions![0]!.edges.transaction!.id;
+    expect(items.slice(0, 2)).toMatchObject([
+      { operation: 'failTransaction', resource: { id: idOf(returned) }, actor: { type: 'system' } },
+      { operation: 'completeTransaction', resource: { id: idOf(arrived) }, actor: { type: 'system' } },
+    ]);
   });
 
   it('comes back to an account that was disabled', async () => {

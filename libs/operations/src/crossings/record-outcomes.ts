@@ -11,6 +11,8 @@ import {
 } from '@banking/ledger';
 import { BatchedCalls, bind, sqlStatement, type BoundStatement } from '@banking/postgres';
 import { lockClaims, LostClaimError, type Claim } from '@banking/work-queue';
+import { BY_SYSTEM } from '../audit/audited-call.js';
+import { auditEntry, noteAudit } from '../audit/note-audit.js';
 import type { ArrivalOutcome } from './crossing-port.js';
 
 /** `locked`: another session has locked the account, and nothing was written. */
@@ -106,5 +108,13 @@ function stepsTo(
 ): BoundStatement<unknown>[] {
   if (claims.length === 0) return [];
   const columns = [claims.map(({ workspaceId }) => workspaceId), claims.map(({ subjectId }) => subjectId)] as const;
-  return [bind(STEP_CROSSINGS, ...columns, crossing), bind(STEP_TRANSACTIONS, ...columns, transaction)];
+  const operation = transaction === 'completed' ? 'completeTransaction' : 'failTransaction';
+  const entries = claims.map(({ workspaceId, subjectId: id }) =>
+    auditEntry(workspaceId, { operation, resource: { type: 'transaction', id } }, BY_SYSTEM),
+  );
+  return [
+    bind(STEP_CROSSINGS, ...columns, crossing),
+    bind(STEP_TRANSACTIONS, ...columns, transaction),
+    noteAudit(entries),
+  ];
 }

@@ -1,4 +1,6 @@
 import type { PauseReason } from '@banking/domain';
+import { BY_SYSTEM } from '../audit/audited-call.js';
+import { auditEntry, noteAudit } from '../audit/note-audit.js';
 import { holdWork, parkWork, type Claim } from '@banking/work-queue';
 import { bind, DatabaseError, sqlStatement, type Database, RULE_VIOLATION } from '@banking/postgres';
 
@@ -8,14 +10,14 @@ const LOCK_ORDER = sqlStatement(
   'select from customer_order where workspace_id = $1 and id = $2 for no key update',
 );
 /** Runs under the lock of the order, which may have been resumed or cancelled since its run was read. */
-const PAUSE_ORDER = sqlStatement<{ pause_reason: PauseReason }>(
+const PAUSE_ORDER = sqlStatement<{ pause_reason: PauseReason; is_new: boolean }>(
   'pause_order',
   `update customer_order o
    set paused_at = coalesce(o.paused_at, statement_timestamp()), updated_at = statement_timestamp(),
      pause_reason = coalesce(o.pause_reason, pause_required(o.workspace_id, o.id))
    where o.workspace_id = $1 and o.id = $2 and o.status = 'active'
      and (o.paused_at is not null or pause_required(o.workspace_id, o.id) is not null)
-   returning o.pause_reason`,
+   returning o.pause_reason, o.paused_at = statement_timestamp() as is_new`,
 );
 
 /** Shown to the operator with the parked work. */
@@ -41,7 +43,11 @@ export async function pauseOrder(database: Database, claim: Claim, orderId: numb
       bind(PAUSE_ORDER, workspaceId, orderId),
     ] as const);
     if (!paused) return false;
-    await tx.commit(parkWork(claim, `order ${orderId} ${CAUSES[paused.pause_reason]}; see banking order resume`));
+    const change = { operation: 'pauseOrder', resource: { type: 'order', id: orderId } };
+    await tx.commit([
+      ...parkWork(claim, `order ${orderId} ${CAUSES[paused.pause_reason]}; see banking order resume`),
+      ...(paused.is_new ? [noteAudit([auditEntry(workspaceId, change, BY_SYSTEM)])] : []),
+    ]);
     return true;
   });
 }
