@@ -15,7 +15,7 @@ export const PROJECTS = {
   reference: { type: 'lib', mayImport: ['domain'] },
   'work-queue': { type: 'lib', mayImport: ['domain', 'postgres'] },
   payouts: { type: 'lib', mayImport: ['domain', 'postgres', 'ledger', 'work-queue'] },
-  webhooks: { type: 'lib', mayImport: ['domain', 'postgres'] },
+  webhooks: { type: 'lib', mayImport: ['domain', 'postgres'], specsMayImport: ['operations'] },
   rates: {
     type: 'lib',
     mayImport: ['domain', 'process', 'postgres', 'reference'],

@@ -1,0 +1,195 @@
+import type { Event, EventChanges } from '@banking/domain';
+import { bind, type Database, isServedElsewhere, sqlStatement } from '@banking/postgres';
+import type { AttemptResult } from './outbound-request.js';
+
+/** An endpoint that this worker delivers to for the time of its lease. */
+export interface ClaimedEndpoint {
+  readonly workspaceId: bigint;
+  readonly id: bigint;
+  /** Higher than that of every claim before. */
+  readonly token: bigint;
+  readonly url: string;
+  /** The types of events to deliver; empty for all. */
+  readonly types: readonly string[];
+  readonly status: string;
+  readonly signature: string;
+  readonly sealedSecret: Uint8Array;
+  /** Signs too. */
+  readonly previousSealedSecret: Uint8Array | null;
+  readonly previousValidUntil: string | null;
+  /** The last event that was taken for it. */
+  readonly cursor: bigint;
+  readonly consecutiveFailures: number;
+}
+
+/** An event as it is stored. */
+export interface StoredEvent {
+  readonly id: bigint;
+  readonly type: string;
+  readonly resourceType: string;
+  readonly resourceId: bigint;
+  readonly sequence: number;
+  readonly changes: Omit<EventChanges, 'status'> & {
+    readonly status?: { readonly before: string | null; readonly after: string };
+  };
+  readonly actor: Event['actor'];
+  readonly createdAt: string;
+}
+
+/** A delivery that is due again, a test, or a replay. */
+export interface DueDelivery {
+  readonly deliveryId: bigint;
+  readonly kind: string;
+  readonly attempts: number;
+  readonly deliveryCreatedAt: string;
+}
+
+type Missing<Row> = { readonly [Key in keyof Row]: null };
+export type DueRow = DueDelivery & (StoredEvent | Missing<StoredEvent>);
+
+/** What became of one item. */
+export interface Outcome {
+  /** Undefined for the first attempt of an event. */
+  readonly deliveryId?: bigint | undefined;
+  readonly eventId?: bigint | undefined;
+  readonly eventType?: string | undefined;
+  /** `probe` for an event that stays behind the cursor of a failing endpoint, `missing` for one that was deleted. */
+  readonly outcome: 'delivered' | 'failed' | 'probe' | 'missing';
+  /** When the attempt began, by `performance.now()`. */
+  readonly startedMs: number;
+  readonly result?: AttemptResult;
+  /** Undefined if it was the last attempt. */
+  readonly retryAfterMs?: number | undefined;
+}
+
+/** The state of an endpoint after results were recorded. */
+export interface EndpointState {
+  readonly status: string;
+  readonly url: string;
+  readonly types: readonly string[];
+  readonly previousValidUntil: string | null;
+  readonly consecutiveFailures: number;
+}
+
+const EVENT_COLUMNS = `e.id, e.type, e.resource_type as "resourceType", e.resource_id as "resourceId", e.sequence, e.changes, e.actor,
+  e.created_at as "createdAt"`;
+
+const ENDPOINTS_DUE = sqlStatement<{ workspaceId: bigint; id: bigint }>(
+  'webhook_endpoints_due',
+  'select workspace_id as "workspaceId", id from webhook_endpoints_due($1)',
+);
+const CLAIM = sqlStatement<ClaimedEndpoint>(
+  'claim_webhook_endpoints',
+  `select workspace_id as "workspaceId", id, token, url, types, status, signature, sealed_secret as "sealedSecret",
+     previous_sealed_secret as "previousSealedSecret", previous_valid_until as "previousValidUntil", cursor_event_id as cursor,
+     consecutive_failures as "consecutiveFailures"
+   from claim_webhook_endpoints($1, $2, $3)`,
+);
+/**
+ * The next events, in one snapshot with the last id that was read. What an earlier worker has delivered behind the cursor has a row.
+ */
+const NEXT_EVENTS = sqlStatement<(StoredEvent | Missing<StoredEvent>) & { readTo: bigint | null; events: number }>(
+  'next_events_of_webhook',
+  `with next as materialized (
+     select * from event where workspace_id = $1 and id > $3 order by workspace_id, id limit $5
+   ), wanted as (
+     select * from next n
+     where (cardinality($4::text[]) = 0 or n.type = any($4))
+       and (select d.id from webhook_delivery d
+            where d.workspace_id = $1 and d.endpoint_id = $2 and d.event_id = n.id and d.kind = 'event' limit 1) is null
+   )
+   select r.read_to as "readTo", r.events, ${EVENT_COLUMNS}
+   from (select max(id) as read_to, count(*)::int as events from next) r left join wanted e on true order by e.id`,
+);
+const DUE_DELIVERIES = sqlStatement<DueRow>(
+  'due_webhook_deliveries',
+  `select d.id as "deliveryId", d.kind, d.attempts, d.created_at as "deliveryCreatedAt", ${EVENT_COLUMNS}
+   from (select * from webhook_delivery
+         where workspace_id = $1 and endpoint_id = $2 and status = 'pending' and next_attempt_at <= statement_timestamp()
+         order by next_attempt_at, id limit $3) d
+   left join lateral (select * from event v where v.workspace_id = $1 and v.id = d.event_id) e on true
+   order by d.next_attempt_at, d.id`,
+);
+const RECORD = sqlStatement<EndpointState>(
+  'record_webhook_attempts',
+  `select status, url, types, previous_valid_until as "previousValidUntil", consecutive_failures as "consecutiveFailures"
+   from record_webhook_attempts($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+);
+
+type EndpointName = Pick<ClaimedEndpoint, 'workspaceId' | 'id'>;
+const scopeOf = ({ workspaceId }: EndpointName) => ({ workspaces: [Number(workspaceId)] });
+
+/** Takes the leases of endpoints that have something to deliver, at most so many. @throws Refusal `unavailable` */
+export async function claimEndpoints(
+  database: Database,
+  endpointsMax: number,
+  leaseMs: number,
+): Promise<readonly ClaimedEndpoint[]> {
+  const [due] = await database.pipeline({}, [bind(ENDPOINTS_DUE, endpointsMax)] as const);
+  if (due.length === 0) return [];
+  const workspaces = [...new Set(due.map(({ workspaceId }) => Number(workspaceId)))];
+  const names = [due.map(({ workspaceId }) => workspaceId), due.map(({ id }) => id)];
+  try {
+    const [claimed] = await database.pipeline({ workspaces }, [bind(CLAIM, ...names, leaseMs)] as const);
+    return claimed;
+  } catch (error) {
+    // A workspace has left this database meanwhile. The next run leaves it out.
+    if (isServedElsewhere(error)) return [];
+    throw error;
+  }
+}
+
+/** The next events after an id, of the types of the endpoint. `events` counts those of other types too. @throws Refusal `unavailable` */
+export async function readNextEvents(
+  database: Database,
+  endpoint: ClaimedEndpoint,
+  after: bigint,
+  eventsMax: number,
+): Promise<{ readonly readTo: bigint; readonly events: number; readonly wanted: readonly StoredEvent[] }> {
+  const { workspaceId, id, types } = endpoint;
+  const [rows] = await database.pipeline(scopeOf(endpoint), [
+    bind(NEXT_EVENTS, workspaceId, id, after, types, eventsMax),
+  ] as const);
+  const wanted = rows.flatMap((row) => (row.id === null ? [] : [row]));
+  return { readTo: rows[0]?.readTo ?? after, events: rows[0]?.events ?? 0, wanted };
+}
+
+/** @throws Refusal `unavailable` */
+export async function readDueDeliveries(
+  database: Database,
+  endpoint: EndpointName,
+  rowsMax: number,
+): Promise<readonly DueRow[]> {
+  const { workspaceId, id } = endpoint;
+  const [rows] = await database.pipeline(scopeOf(endpoint), [bind(DUE_DELIVERIES, workspaceId, id, rowsMax)] as const);
+  return rows;
+}
+
+/** Undefined if another worker has the lease or the endpoint was deleted: then nothing was recorded. @throws Refusal `unavailable` */
+export async function recordOutcomes(
+  database: Database,
+  endpoint: ClaimedEndpoint,
+  outcomes: readonly Outcome[],
+  { cursor, leaseMs, failuresMax }: { readonly cursor: bigint; readonly leaseMs: number; readonly failuresMax: number },
+): Promise<EndpointState | undefined> {
+  const nowMs = performance.now();
+  const column = <T>(read: (outcome: Outcome) => T | undefined) => outcomes.map((outcome) => read(outcome) ?? null);
+  const { workspaceId, id, token } = endpoint;
+  const [rows] = await database.pipeline(scopeOf(endpoint), [
+    bind(
+      RECORD,
+      ...[workspaceId, id, token, cursor, leaseMs, failuresMax],
+      column(({ deliveryId }) => deliveryId),
+      column(({ eventId }) => eventId),
+      column(({ eventType }) => eventType),
+      column(({ outcome }) => outcome),
+      column(({ startedMs }) => Math.round(nowMs - startedMs)),
+      column(({ result }) => result?.durationMs ?? 0),
+      column(({ result }) => result?.responseStatus),
+      column(({ result }) => result?.response),
+      column(({ result }) => result?.error),
+      column(({ retryAfterMs }) => retryAfterMs),
+    ),
+  ] as const);
+  return rows[0];
+}

@@ -1,0 +1,267 @@
+import type { Event } from '@banking/domain';
+import type { Database } from '@banking/postgres';
+import {
+  type ClaimedEndpoint,
+  type DueRow,
+  type EndpointState,
+  type Outcome,
+  readDueDeliveries,
+  readNextEvents,
+  recordOutcomes,
+  type StoredEvent,
+} from './delivery-store.js';
+import { type AttemptResult, type Outbound, RequestAbortedError } from './outbound-request.js';
+import { ResourceQueue } from './resource-queue.js';
+import { FAILURES_MAX, probeAfterMs, retryAfterMs } from './retry-schedule.js';
+import type { Signer } from './sign.js';
+import { webhookChannel } from './webhook-channels.js';
+import { headersOf, messageOf, testMessage, type WebhookMessage } from './webhook-message.js';
+
+/** What a session needs besides its endpoint. */
+export interface SessionOptions {
+  readonly database: Database;
+  readonly outbound: Outbound;
+  readonly sign: Signer;
+  /** The event as the interface shows it. */
+  readonly composeEvent: (event: StoredEvent) => Event;
+  /** From 0 to below 1. */
+  readonly random: () => number;
+}
+
+/** Until another worker may take the endpoint over after a crash. The lease is renewed after a third of it. */
+export const LEASE_MS = 30_000;
+const RENEW_MS = 10_000;
+/** Requests to one endpoint at a time. */
+const CONCURRENCY = 16;
+/** Events that are read at a time, of any type, and due deliveries. */
+const EVENTS_MAX = 500;
+const DUE_MAX = 200;
+/** More are read while fewer than these wait. */
+const WAITING_MIN = 100;
+/** After this time the endpoint is claimed again, with its present secrets. */
+const SESSION_MS = 10 * 60_000;
+
+/** A delivery in memory. */
+interface Item {
+  /** The resource whose events are sent one after another. */
+  readonly resource: string;
+  readonly message: WebhookMessage;
+  readonly kind: string;
+  /** Undefined for the first attempt of an event. */
+  readonly deliveryId?: bigint;
+  readonly eventId?: bigint;
+  readonly eventType?: string;
+  /** That were made before. */
+  readonly attempts: number;
+}
+
+/**
+ * Delivers to one endpoint while its lease is held: first due retries, then the events behind its cursor. Results are recorded in sets.
+ * The cursor stays before the first event whose result is not recorded, so a crash repeats requests and loses none.
+ */
+export class EndpointSession {
+  private readonly queue = new ResourceQueue<Item>();
+  /** Events behind the cursor whose result is not recorded, in the order of their ids. */
+  private readonly open = new Set<bigint>();
+  private readonly running = new Map<Item, AbortController>();
+  private readonly outcomes: Outcome[] = [];
+  private readTo: bigint;
+  private status: string;
+  private failures: number;
+  /** Due deliveries in memory. */
+  private dueOpen = 0;
+  private hasMore = true;
+  private isEnding = false;
+  /** Another worker has the lease, or the endpoint was deleted. */
+  private isLost = false;
+  private renewedMs = performance.now();
+  private readonly startedMs = performance.now();
+  private onChange: () => void = () => undefined;
+
+  constructor(
+    private readonly endpoint: ClaimedEndpoint,
+    private readonly options: SessionOptions,
+  ) {
+    this.readTo = endpoint.cursor;
+    this.status = endpoint.status;
+    this.failures = endpoint.consecutiveFailures;
+  }
+
+  /** Resolves when there is nothing left to send, and the lease is given back. @throws Refusal `unavailable` */
+  async run(): Promise<void> {
+    try {
+      while (!this.isLost) {
+        await this.fill();
+        this.dispatch();
+        const isOver = this.running.size === 0 && (this.isEnding || (this.queue.waiting === 0 && !this.hasMore));
+        if (isOver) return await this.release();
+        const isRenewalDue = performance.now() - this.renewedMs > RENEW_MS;
+        if (this.outcomes.length > 0 || isRenewalDue) await this.record(LEASE_MS);
+        else await this.changed();
+      }
+    } finally {
+      this.abort();
+    }
+  }
+
+  /** Looks for more to send, and renews the lease if it is time. */
+  poke(): void {
+    this.hasMore = true;
+    if (performance.now() - this.startedMs > SESSION_MS) this.isEnding = true;
+    this.onChange();
+  }
+
+  /** Sends nothing more. Requests in progress continue. */
+  end(): void {
+    this.isEnding = true;
+    this.onChange();
+  }
+
+  /** Ends the requests in progress. Their deliveries stay as they were. */
+  abort(): void {
+    this.isEnding = true;
+    for (const control of this.running.values()) control.abort();
+  }
+
+  private changed(): Promise<void> {
+    return new Promise((resolve) => void (this.onChange = resolve));
+  }
+
+  private async fill(): Promise<void> {
+    if (!this.hasMore || this.isEnding || this.queue.waiting >= WAITING_MIN) return;
+    const { database } = this.options;
+    const isProbe = this.status === 'failing';
+    // A probe is one request.
+    if (isProbe && this.running.size + this.queue.waiting > 0) return;
+    this.hasMore = false;
+    if (this.dueOpen === 0) {
+      const rows = await readDueDeliveries(database, this.endpoint, isProbe ? 1 : DUE_MAX);
+      for (const row of rows) this.addDue(row);
+      this.hasMore = rows.length === DUE_MAX;
+      if (isProbe && rows.length > 0) return;
+    }
+    if (isProbe && this.open.size > 0) return;
+    const { readTo, events, wanted } = await readNextEvents(database, this.endpoint, this.readTo, EVENTS_MAX);
+    this.hasMore ||= events === EVENTS_MAX;
+    const [probe] = wanted;
+    // The other events stay behind the cursor.
+    const added = isProbe && probe ? [probe] : wanted;
+    this.readTo = isProbe && probe ? probe.id : readTo;
+    for (const event of added) this.addEvent(event);
+  }
+
+  private addEvent(event: StoredEvent): void {
+    this.open.add(event.id);
+    const { id: eventId, type: eventType } = event;
+    this.queue.add({ ...this.itemOf(event), kind: 'event', eventId, eventType, attempts: 0 });
+  }
+
+  private addDue(row: DueRow): void {
+    const { deliveryId, kind, attempts, deliveryCreatedAt } = row;
+    const { workspaceId } = this.endpoint;
+    const due = { deliveryId, kind, attempts };
+    this.dueOpen += 1;
+    if (kind === 'test') {
+      const message = testMessage(workspaceId, deliveryId, deliveryCreatedAt);
+      this.queue.add({ ...due, resource: `test ${deliveryId}`, message });
+    } else if (row.id === null) {
+      this.outcomes.push({ deliveryId, outcome: 'missing', startedMs: performance.now() });
+    } else {
+      this.queue.add({ ...due, ...this.itemOf(row) });
+    }
+  }
+
+  private itemOf(event: StoredEvent) {
+    const { resourceType, resourceId } = event;
+    const message = messageOf(this.endpoint.workspaceId, this.options.composeEvent(event));
+    return { resource: `${resourceType} ${resourceId}`, message };
+  }
+
+  private dispatch(): void {
+    const concurrency = this.status === 'failing' ? 1 : CONCURRENCY;
+    while (!this.isEnding && this.running.size < concurrency) {
+      const item = this.queue.take();
+      if (!item) return;
+      const control = new AbortController();
+      this.running.set(item, control);
+      void this.send(item, control.signal);
+    }
+  }
+
+  private async send(item: Item, signal: AbortSignal): Promise<void> {
+    const startedMs = performance.now();
+    const { outbound, sign } = this.options;
+    const { message } = item;
+    try {
+      const result = await outbound.post({
+        url: this.endpoint.url,
+        headers: headersOf(message, sign),
+        body: message.body,
+        signal,
+      });
+      this.finish(item, startedMs, result);
+    } catch (error) {
+      // A request that was aborted has no result: it is made again.
+      if (!(error instanceof RequestAbortedError))
+        this.finish(item, startedMs, { durationMs: 0, error: 'connection_failed' });
+    } finally {
+      this.running.delete(item);
+      this.queue.finish(item);
+      if (!this.isLost) this.dispatch();
+      this.onChange();
+    }
+  }
+
+  private finish(item: Item, startedMs: number, result: AttemptResult): void {
+    const { deliveryId, eventId, eventType, attempts, kind } = item;
+    const isDelivered = result.error === undefined && isSuccess(result.responseStatus);
+    this.failures = isDelivered ? 0 : this.failures + 1;
+    const isProbe = this.status === 'failing' && deliveryId === undefined && !isDelivered;
+    const retries = kind === 'test' ? undefined : retryAfterMs(attempts + 1, this.options.random());
+    const outcome = isDelivered ? 'delivered' : isProbe ? 'probe' : 'failed';
+    this.outcomes.push({ deliveryId, eventId, eventType, outcome, startedMs, result, retryAfterMs: retries });
+    const isFailing = this.failures >= FAILURES_MAX || (this.status === 'failing' && !isDelivered);
+    if (isFailing || result.responseStatus === 410) this.isEnding = true;
+    if (webhookChannel.hasSubscribers) {
+      webhookChannel.publish({ outcome: isDelivered ? 'delivered' : 'failed', seconds: result.durationMs / 1_000 });
+    }
+  }
+
+  /** Gives the lease back, or keeps it without a holder until the next request to a failing endpoint is due. */
+  private async release(): Promise<void> {
+    const isFailing = this.failures >= FAILURES_MAX || (this.status === 'failing' && this.failures > 0);
+    await this.record(isFailing ? probeAfterMs(this.failures) : 0);
+  }
+
+  private async record(leaseMs: number): Promise<void> {
+    const recorded = this.outcomes.splice(0);
+    const ended = recorded.filter(({ outcome }) => outcome !== 'probe');
+    for (const { eventId } of ended) if (eventId !== undefined) this.open.delete(eventId);
+    const [first] = this.open;
+    const cursor = first === undefined ? this.readTo : first - 1n;
+    const { database } = this.options;
+    const limits = { cursor, leaseMs, failuresMax: FAILURES_MAX };
+    const state = await recordOutcomes(database, this.endpoint, recorded, limits);
+    this.dueOpen -= recorded.filter(({ deliveryId }) => deliveryId !== undefined).length;
+    this.renewedMs = performance.now();
+    if (state === undefined) return this.lose();
+    this.status = state.status;
+    if (state.status === 'disabled' || this.hasChanged(state)) this.isEnding = true;
+  }
+
+  private lose(): void {
+    this.isLost = true;
+    this.abort();
+  }
+
+  private hasChanged({ url, types, previousValidUntil }: EndpointState): boolean {
+    const { endpoint } = this;
+    return (
+      url !== endpoint.url ||
+      types.join() !== endpoint.types.join() ||
+      previousValidUntil !== endpoint.previousValidUntil
+    );
+  }
+}
+
+const isSuccess = (status = 0) => status >= 200 && status < 300;

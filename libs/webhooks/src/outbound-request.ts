@@ -1,0 +1,188 @@
+import { type LookupAddress, lookup as lookupName, type LookupOptions } from 'node:dns';
+import http from 'node:http';
+import https from 'node:https';
+import { isIP, type LookupFunction } from 'node:net';
+import type { WebhookAttemptError } from '@banking/domain';
+import { type AddressPolicy, isRefusedAddress } from './address-policy.js';
+import { textOf } from './response-text.js';
+
+/** The result of one request. */
+export interface AttemptResult {
+  readonly durationMs: number;
+  /** Missing without a response. */
+  readonly responseStatus?: number;
+  /** The begin of the response. */
+  readonly response?: string;
+  /** Why there is no response, or why it was not read to its end. */
+  readonly error?: WebhookAttemptError;
+}
+
+export interface OutboundRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** Ends the request, which then counts as not made. */
+  readonly signal: AbortSignal;
+}
+
+export interface OutboundOptions extends AddressPolicy {
+  /** For the connection. Default 2,000. */
+  readonly connectMs?: number | undefined;
+  /** For the whole request. Default 15,000. */
+  readonly timeoutMs?: number | undefined;
+  /** Resolves names. Default: that of the system. */
+  readonly lookup?: typeof lookupName | undefined;
+  /** Certificates that are trusted besides those of Node, in PEM. */
+  readonly ca?: string | undefined;
+}
+
+const RESPONSE_BYTES_MAX = 16_384;
+const SHOWN_BYTES = 1_024;
+/** Connections to one origin that stay open while idle, and for how long. */
+const IDLE_SOCKETS_MAX = 32;
+const IDLE_MS = 10_000;
+
+/** The request was ended by its signal. */
+export class RequestAbortedError extends Error {
+  override readonly name = 'RequestAbortedError';
+}
+
+class AddressRefusedError extends Error {
+  readonly code = 'ADDRESS_REFUSED';
+}
+
+/**
+ * Sends webhooks. The addresses of a host are checked when its connection is made, because a name may resolve to another address than at an
+ * earlier check. Follows no redirects, and reads no variables of proxies.
+ */
+export class Outbound {
+  private readonly agents: Readonly<
+    Record<string, { readonly agent: http.Agent; readonly send: typeof https.request }>
+  >;
+  private readonly timeoutMs: number;
+  private readonly connectMs: number;
+
+  constructor(private readonly options: OutboundOptions) {
+    this.timeoutMs = options.timeoutMs ?? 15_000;
+    this.connectMs = options.connectMs ?? 2_000;
+    const keep = {
+      keepAlive: true,
+      maxFreeSockets: IDLE_SOCKETS_MAX,
+      timeout: IDLE_MS,
+      lookup: checkedLookup(options),
+    };
+    this.agents = {
+      'http:': { agent: new http.Agent(keep), send: http.request as typeof https.request },
+      'https:': { agent: new https.Agent({ ...keep, ca: options.ca }), send: https.request },
+    };
+  }
+
+  /** Sends a POST. Never rejects because of the receiver. @throws RequestAbortedError */
+  async post(request: OutboundRequest): Promise<AttemptResult> {
+    const startedMs = performance.now();
+    const result = await this.exchange(request, startedMs);
+    return { durationMs: Math.round(performance.now() - startedMs), ...result };
+  }
+
+  /** Closes the idle connections. */
+  close(): void {
+    for (const { agent } of Object.values(this.agents)) agent.destroy();
+  }
+
+  private async exchange(request: OutboundRequest, startedMs: number): Promise<Omit<AttemptResult, 'durationMs'>> {
+    const url = new URL(request.url);
+    const address = url.hostname.replace(/^\[(.*)\]$/, '$1');
+    // The lookup of a connection is not called for an address.
+    if (isIP(address) !== 0 && isRefusedAddress(address, this.options)) return { error: 'address_refused' };
+    for (;;) {
+      const { isStale, ...result } = await this.send(url, request, this.timeoutMs - (performance.now() - startedMs));
+      // A receiver closes idle connections, at times just as a request is sent. It is sent again on another one.
+      if (!isStale) return result;
+    }
+  }
+
+  private send(
+    url: URL,
+    { headers, body, signal }: OutboundRequest,
+    leftMs: number,
+  ): Promise<Omit<AttemptResult, 'durationMs'> & { readonly isStale?: boolean }> {
+    const transport = this.agents[url.protocol];
+    if (transport === undefined) return Promise.resolve({ error: 'connection_failed' });
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(new RequestAbortedError());
+      const length = { 'Content-Length': String(Buffer.byteLength(body)) };
+      const { agent, send } = transport;
+      const request = send(url, { method: 'POST', agent, headers: { ...headers, ...length } });
+      let response: http.IncomingMessage | undefined;
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      let connecting: NodeJS.Timeout | undefined;
+      const read = () =>
+        response && { responseStatus: response.statusCode ?? 0, response: textOf(Buffer.concat(chunks), SHOWN_BYTES) };
+      const finish = (settle: () => void) => {
+        clearTimeout(connecting);
+        clearTimeout(deadline);
+        signal.removeEventListener('abort', abort);
+        settle();
+      };
+      const fail = (error: WebhookAttemptError) => {
+        finish(() => resolve({ ...read(), error }));
+        request.destroy();
+      };
+      const abort = () => {
+        finish(() => reject(new RequestAbortedError()));
+        request.destroy();
+      };
+      const deadline = setTimeout(() => fail('timeout'), Math.max(leftMs, 0));
+      signal.addEventListener('abort', abort);
+      request.on('socket', (socket) => {
+        if (!socket.connecting) return;
+        connecting = setTimeout(() => fail('timeout'), this.connectMs);
+        socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => clearTimeout(connecting));
+      });
+      request.on('response', (incoming) => {
+        response = incoming;
+        incoming.on('data', (chunk: Buffer) => {
+          bytes += chunk.length;
+          if (bytes > RESPONSE_BYTES_MAX) return fail('response_too_large');
+          if (bytes - chunk.length < SHOWN_BYTES) chunks.push(chunk);
+        });
+        incoming.on('end', () => finish(() => resolve({ ...read() })));
+        incoming.on('error', () => fail('connection_failed'));
+      });
+      request.on('error', (error: NodeJS.ErrnoException) => {
+        const isStale = request.reusedSocket && response === undefined && isReset(error);
+        finish(() => resolve(isStale ? { isStale } : { ...read(), error: errorOf(error) }));
+      });
+      // Such as after a response 101, for which there is no listener.
+      request.on('close', () => finish(() => resolve({ ...read(), error: 'connection_failed' })));
+      request.end(body);
+    });
+  }
+}
+
+const isReset = ({ code }: NodeJS.ErrnoException) => code === 'ECONNRESET' || code === 'EPIPE';
+
+function errorOf(error: NodeJS.ErrnoException): WebhookAttemptError {
+  const { code = '' } = error;
+  if (code === 'ADDRESS_REFUSED') return 'address_refused';
+  if (code === 'ETIMEDOUT') return 'timeout';
+  return /^(?:ERR_TLS|ERR_SSL|CERT_|DEPTH_|SELF_|UNABLE_|EPROTO|HOSTNAME_)/.test(code)
+    ? 'tls_failed'
+    : 'connection_failed';
+}
+
+/** Resolves a name, and fails if any of its addresses is refused: an attacker may mix them. */
+function checkedLookup({ lookup = lookupName, ...policy }: OutboundOptions): LookupFunction {
+  return (hostname, options, callback) => {
+    const all: LookupOptions & { all: true } = { ...options, family: options.family ?? 0, all: true };
+    lookup(hostname, all, (error, addresses: LookupAddress[]) => {
+      if (error) return callback(error, '', 0);
+      const [first] = addresses;
+      if (first === undefined || addresses.some(({ address }) => isRefusedAddress(address, policy))) {
+        return callback(new AddressRefusedError('The address of the host is refused.'), '', 0);
+      }
+      return options.all ? callback(null, addresses) : callback(null, first.address, first.family);
+    });
+  };
+}

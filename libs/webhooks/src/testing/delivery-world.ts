@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto';
+import { composeEvent } from '@banking/operations';
+import { emptyDatabase } from '@banking/operations/testing';
+import { networksOf } from '../address-policy.js';
+import { secretSealer } from '../secret-sealer.js';
+import { WebhookDelivery, type WebhookDeliveryOptions } from '../webhook-delivery.js';
+
+const WORKSPACE = 1;
+
+/** A database with endpoints and events, and the workers that deliver them. */
+export async function deliveryWorld() {
+  const world = await emptyDatabase();
+  const { database, owner } = world;
+  const sealer = secretSealer([randomBytes(32)]);
+  const errors: unknown[] = [];
+  const workers: WebhookDelivery[] = [];
+  let resources = 0;
+
+  const read = async <Row extends object>(sql: string, ...values: unknown[]): Promise<Row[]> =>
+    (await owner.query<Row>(sql, values)).rows;
+
+  return {
+    world,
+    sealer,
+    errors,
+    read,
+    workspaceId: WORKSPACE,
+    worker(more: Partial<WebhookDeliveryOptions> = {}): WebhookDelivery {
+      const worker = new WebhookDelivery({
+        ...{ database, sealer, composeEvent, onError: (error) => errors.push(error), random: () => 0.5 },
+        outbound: { isSandbox: true, allowedNetworks: networksOf([]) },
+        ...more,
+      });
+      workers.push(worker);
+      return worker;
+    },
+    /** An endpoint behind the last event, with its secret. */
+    async endpoint(
+      url: string,
+      { types = [] as string[], signature = 'v1', secret = randomBytes(32) as Uint8Array } = {},
+    ) {
+      const [next] = await read<{ id: bigint }>(`select nextval('webhook_endpoint_id_seq') as id`);
+      const id = Number(next?.id);
+      const sealed = sealer.seal(secret, { workspaceId: WORKSPACE, endpointId: id });
+      await read(
+        `insert into webhook_endpoint (workspace_id, id, url, types, signature, public_key, sealed_secret, cursor_event_id)
+         values ($1, $2, $3, $4, $5, case when $5 = 'v1a' then 'whpk_' end, $6, coalesce((select max(id) from event), 0))`,
+        ...[WORKSPACE, id, url, types, signature, Buffer.from(sealed)],
+      );
+      return { id, secret };
+    },
+    /** Events of new resources, so many of each, in turns. Returns their ids. */
+    async events(count: number, { each = 1, type = 'order.placed', daysAgo = 0 } = {}): Promise<number[]> {
+      const from = resources + 1;
+      resources += count;
+      const rows = await read<{ id: bigint }>(
+        `insert into event (workspace_id, type, resource_type, resource_id, sequence, changes, actor, created_at)
+         select $1, $2, split_part($2, '.', 1), resource, turn, '{"status": {"before": null, "after": "active"}}', '{"type": "system"}',
+           statement_timestamp() - $6 * interval '1 day'
+         from generate_series(1, $5) turn cross join generate_series($3::bigint, $4::bigint) resource order by turn, resource
+         returning id`,
+        ...[WORKSPACE, type, from, resources, each, daysAgo],
+      );
+      return rows.map(({ id }) => Number(id));
+    },
+    endpointRow: async (id: number) =>
+      (await read<Record<string, unknown>>('select * from webhook_endpoint where id = $1', id))[0] ?? {},
+    deliveries: (endpointId: number) =>
+      read<Record<string, unknown>>('select * from webhook_delivery where endpoint_id = $1 order by id', endpointId),
+    /** Makes retries due, and pauses of failing endpoints end. */
+    async passTime(): Promise<void> {
+      await read(`update webhook_delivery set next_attempt_at = statement_timestamp() where status = 'pending'`);
+      await read('update webhook_endpoint set lease_until = null');
+    },
+    async close(): Promise<void> {
+      for (const worker of workers) await worker.stop();
+      await world.close();
+    },
+  };
+}

@@ -1,0 +1,62 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A request that a receiver has read. */
+export interface Received {
+  readonly id: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+}
+
+/** Responds to a request. */
+export type Respond = (response: ServerResponse, received: Received) => void;
+
+/** A receiver of webhooks on a loopback address. */
+export async function startReceiver(host = '127.0.0.1') {
+  const received: Received[] = [];
+  const waiting = new Set<() => void>();
+  let respond: Respond = (response) => response.writeHead(204).end();
+  let connections = 0;
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const { headers } = request;
+      const one = { id: String(headers['webhook-id']), headers, body: Buffer.concat(chunks).toString() };
+      received.push(one);
+      respond(response, one);
+      for (const check of waiting) check();
+    });
+  });
+  server.on('connection', () => void (connections += 1));
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    url: `http://127.0.0.1:${port}/hook`,
+    received,
+    connections: () => connections,
+    respondWith: (next: Respond) => void (respond = next),
+    /** Resolves when so many requests were read in all. */
+    async until(count: number): Promise<void> {
+      if (received.length >= count) return;
+      await new Promise<void>((resolve) => {
+        const check = () => {
+          if (received.length < count) return;
+          waiting.delete(check);
+          resolve();
+        };
+        waiting.add(check);
+      });
+    },
+    async close(): Promise<void> {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+export const status =
+  (code: number, text = ''): Respond =>
+  (response) =>
+    response.writeHead(code).end(text);

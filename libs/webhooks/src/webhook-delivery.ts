@@ -1,0 +1,85 @@
+import type { Event } from '@banking/domain';
+import type { Database } from '@banking/postgres';
+import { claimEndpoints, type ClaimedEndpoint, type StoredEvent } from './delivery-store.js';
+import { EndpointSession, LEASE_MS } from './endpoint-session.js';
+import { Outbound, type OutboundOptions } from './outbound-request.js';
+import type { SecretSealer } from './secret-sealer.js';
+import { ed25519Signer, hmacSigner, type Signer } from './sign.js';
+
+export interface WebhookDeliveryOptions {
+  readonly database: Database;
+  readonly sealer: SecretSealer;
+  readonly outbound: OutboundOptions;
+  /** The event as the interface shows it. */
+  readonly composeEvent: (event: StoredEvent) => Event;
+  readonly onError?: ((error: unknown) => void) | undefined;
+  /** From 0 to below 1. Default `Math.random`. */
+  readonly random?: (() => number) | undefined;
+}
+
+/** Endpoints at a time. One that hangs takes one of them. */
+const SESSIONS_MAX = 256;
+/** How late an event is at most because of the pause between two claims. */
+const IDLE_MS = 100;
+/** How long requests in progress may take after the stop began. */
+const DRAIN_MS = 5_000;
+
+/** Delivers events to the endpoints of a database: a chore of the worker. Any number of workers may run. */
+export class WebhookDelivery {
+  readonly name = 'webhooks';
+  readonly idleMs = IDLE_MS;
+  private readonly sessions = new Map<EndpointSession, Promise<void>>();
+  private readonly outbound: Outbound;
+  private isStopping = false;
+
+  constructor(private readonly options: WebhookDeliveryOptions) {
+    this.outbound = new Outbound(options.outbound);
+  }
+
+  /** Claims endpoints that have something to deliver and starts their sessions. Returns 0, so that a pause follows. @throws Refusal `unavailable` */
+  async run(): Promise<number> {
+    for (const session of this.sessions.keys()) session.poke();
+    const free = SESSIONS_MAX - this.sessions.size;
+    if (free <= 0 || this.isStopping) return 0;
+    for (const endpoint of await claimEndpoints(this.options.database, free, LEASE_MS)) this.start(endpoint);
+    return 0;
+  }
+
+  /** Resolves when the sessions that run now have ended. */
+  async finished(): Promise<void> {
+    await Promise.all(this.sessions.values());
+  }
+
+  /** Starts no more requests and waits for those in progress, at most 5 s. The others are made again by the next worker. */
+  async stop(): Promise<void> {
+    this.isStopping = true;
+    for (const session of this.sessions.keys()) session.end();
+    const timer = setTimeout(() => this.sessions.forEach((_, session) => session.abort()), DRAIN_MS);
+    await this.finished();
+    clearTimeout(timer);
+    this.outbound.close();
+  }
+
+  private start(endpoint: ClaimedEndpoint): void {
+    const { database, composeEvent, random = Math.random, onError = () => undefined } = this.options;
+    try {
+      const sign = this.signerOf(endpoint);
+      const session = new EndpointSession(endpoint, { database, outbound: this.outbound, sign, composeEvent, random });
+      const running = session
+        .run()
+        .catch(onError)
+        .finally(() => this.sessions.delete(session));
+      this.sessions.set(session, running);
+    } catch (error) {
+      // The lease stays, so that an endpoint whose secret cannot be opened is tried again when it ends.
+      onError(error);
+    }
+  }
+
+  /** @throws SealError */
+  private signerOf({ workspaceId, id: endpointId, signature, ...endpoint }: ClaimedEndpoint): Signer {
+    const sealed = [endpoint.sealedSecret, ...(endpoint.previousSealedSecret ? [endpoint.previousSealedSecret] : [])];
+    const secrets = sealed.map((secret) => this.options.sealer.open(secret, { workspaceId, endpointId }));
+    return signature === 'v1a' ? ed25519Signer(secrets) : hmacSigner(secrets);
+  }
+}

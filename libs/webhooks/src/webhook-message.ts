@@ -1,0 +1,35 @@
+import type { Event } from '@banking/domain';
+import type { Signer } from './sign.js';
+
+/** What is sent for an event or a test, the same in each attempt. */
+export interface WebhookMessage {
+  /** The value of `webhook-id`. */
+  readonly id: string;
+  readonly body: string;
+}
+
+const TEST = 'webhook.test';
+
+/** @param workspaceId of the event */
+export function messageOf(workspaceId: bigint, event: Event): WebhookMessage {
+  const { id, type, createdAt } = event;
+  return { id: `evt_${workspaceId}_${id}`, body: JSON.stringify({ type, timestamp: createdAt, data: event }) };
+}
+
+/** A message without an event, by which a receiver is tried. */
+export function testMessage(workspaceId: bigint, deliveryId: bigint, createdAt: string): WebhookMessage {
+  const timestamp = new Date(createdAt).toISOString();
+  return { id: `tst_${workspaceId}_${deliveryId}`, body: JSON.stringify({ type: TEST, timestamp, data: {} }) };
+}
+
+/** The headers of Standard Webhooks. The time is that of the attempt. */
+export function headersOf({ id, body }: WebhookMessage, sign: Signer): Readonly<Record<string, string>> {
+  const timestamp = Math.floor(Date.now() / 1_000);
+  return {
+    'Content-Type': 'application/json',
+    'User-Agent': 'banking-webhooks/1',
+    'webhook-id': id,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': sign(id, timestamp, body),
+  };
+}
