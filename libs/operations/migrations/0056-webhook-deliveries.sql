@@ -42,7 +42,7 @@ create function claim_webhook_endpoints(workspace_ids bigint[], endpoint_ids big
 $$;
 
 -- Records the results of attempts in the order in which they ended, advances the cursor, and renews or ends the lease: it lasts for so many
--- milliseconds from now. A result without the id of a delivery is that of the first attempt for an event. A result `probe` is that of a
+-- milliseconds from now, and 0 ends it. A result without the id of a delivery is that of the first attempt for an event. A result `probe` is that of a
 -- failed request for an event that stays behind the cursor, and `missing` that of a delivery whose event was deleted. Returns no row if another worker has the lease, or the endpoint was deleted: then nothing is recorded.
 create function record_webhook_attempts(
     workspace bigint, endpoint bigint, held_token bigint, cursor_to bigint, lease_ms integer, failures_max integer,
@@ -95,12 +95,7 @@ begin
   select count(*) into failures from unnest(outcomes) with ordinality r (outcome, position)
   where r.outcome in ('failed', 'probe') and r.position > coalesce(success, 0);
 
-  update webhook_endpoint e
-  set cursor_event_id = greatest(e.cursor_event_id, cursor_to), lease_until = clock_timestamp() + lease_ms * interval '1 ms',
-      consecutive_failures = failures + case when success is null then e.consecutive_failures else 0 end
-  where e.workspace_id = workspace and e.id = endpoint
-  returning e.consecutive_failures into consecutive_failures;
-
+  consecutive_failures := failures + case when success is null then former.consecutive_failures else 0 end;
   next_status := case
     when former.status = 'disabled' then 'disabled'
     when is_gone then 'disabled'
@@ -109,6 +104,14 @@ begin
     when consecutive_failures >= failures_max then 'failing'
     when success is not null then 'enabled'
     else former.status end;
+  update webhook_endpoint e
+  set cursor_event_id = greatest(e.cursor_event_id, cursor_to), consecutive_failures = record_webhook_attempts.consecutive_failures,
+      lease_until = clock_timestamp() + case
+        -- The pause before the next request to an endpoint that fails doubles, from a second to five minutes.
+        when lease_ms = 0 and next_status = 'failing' and failures > 0 then least(greatest(
+          clock_timestamp() - coalesce(former.failing_since, clock_timestamp()), interval '1 second'), interval '5 minutes')
+        else lease_ms * interval '1 ms' end
+  where e.workspace_id = workspace and e.id = endpoint;
   -- An update of the status runs the trigger of the events.
   if next_status <> former.status then
     update webhook_endpoint e

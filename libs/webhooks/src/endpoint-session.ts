@@ -1,5 +1,6 @@
 import type { Event } from '@banking/domain';
 import type { Database } from '@banking/postgres';
+import { type DeliveryItem, DeliveryItems } from './delivery-item.js';
 import {
   type ClaimedEndpoint,
   type DueRow,
@@ -12,10 +13,10 @@ import {
 } from './delivery-store.js';
 import { type AttemptResult, type Outbound, RequestAbortedError } from './outbound-request.js';
 import { ResourceQueue } from './resource-queue.js';
-import { FAILURES_MAX, probeAfterMs, retryAfterMs } from './retry-schedule.js';
+import { FAILURES_MAX, retryAfterMs } from './retry-schedule.js';
 import type { Signer } from './sign.js';
 import { webhookChannel } from './webhook-channels.js';
-import { headersOf, messageOf, testMessage, type WebhookMessage } from './webhook-message.js';
+import { headersOf } from './webhook-message.js';
 
 /** What a session needs besides its endpoint. */
 export interface SessionOptions {
@@ -41,18 +42,12 @@ const WAITING_MIN = 100;
 /** After this time the endpoint is claimed again, with its present secrets. */
 const SESSION_MS = 10 * 60_000;
 
-/** A delivery in memory. */
-interface Item {
-  /** The resource whose events are sent one after another. */
-  readonly resource: string;
-  readonly message: WebhookMessage;
-  readonly kind: string;
-  /** Undefined for the first attempt of an event. */
-  readonly deliveryId?: bigint;
-  readonly eventId?: bigint;
-  readonly eventType?: string;
-  /** That were made before. */
-  readonly attempts: number;
+/** A request that has ended. */
+interface Attempt {
+  readonly startedMs: number;
+  /** Whether a failure leaves its event behind the cursor. */
+  readonly isProbe: boolean;
+  readonly result: AttemptResult;
 }
 
 /**
@@ -60,11 +55,12 @@ interface Item {
  * The cursor stays before the first event whose result is not recorded, so a crash repeats requests and loses none.
  */
 export class EndpointSession {
-  private readonly queue = new ResourceQueue<Item>();
+  private readonly queue = new ResourceQueue<DeliveryItem>();
   /** Events behind the cursor whose result is not recorded, in the order of their ids. */
   private readonly open = new Set<bigint>();
-  private readonly running = new Map<Item, AbortController>();
+  private readonly running = new Map<DeliveryItem, AbortController>();
   private readonly outcomes: Outcome[] = [];
+  private readonly items: DeliveryItems;
   private readTo: bigint;
   private status: string;
   private failures: number;
@@ -82,6 +78,7 @@ export class EndpointSession {
     private readonly endpoint: ClaimedEndpoint,
     private readonly options: SessionOptions,
   ) {
+    this.items = new DeliveryItems(endpoint.workspaceId, options.composeEvent);
     this.readTo = endpoint.cursor;
     this.status = endpoint.status;
     this.failures = endpoint.consecutiveFailures;
@@ -94,7 +91,7 @@ export class EndpointSession {
         await this.fill();
         this.dispatch();
         const isOver = this.running.size === 0 && (this.isEnding || (this.queue.waiting === 0 && !this.hasMore));
-        if (isOver) return await this.release();
+        if (isOver) return await this.record(0);
         const isRenewalDue = performance.now() - this.renewedMs > RENEW_MS;
         if (this.outcomes.length > 0 || isRenewalDue) await this.record(LEASE_MS);
         else await this.changed();
@@ -147,34 +144,18 @@ export class EndpointSession {
     // The other events stay behind the cursor.
     const added = isProbe && probe ? [probe] : wanted;
     this.readTo = isProbe && probe ? probe.id : readTo;
-    for (const event of added) this.addEvent(event);
-  }
-
-  private addEvent(event: StoredEvent): void {
-    this.open.add(event.id);
-    const { id: eventId, type: eventType } = event;
-    this.queue.add({ ...this.itemOf(event), kind: 'event', eventId, eventType, attempts: 0 });
-  }
-
-  private addDue(row: DueRow): void {
-    const { deliveryId, kind, attempts, deliveryCreatedAt } = row;
-    const { workspaceId } = this.endpoint;
-    const due = { deliveryId, kind, attempts };
-    this.dueOpen += 1;
-    if (kind === 'test') {
-      const message = testMessage(workspaceId, deliveryId, deliveryCreatedAt);
-      this.queue.add({ ...due, resource: `test ${deliveryId}`, message });
-    } else if (row.id === null) {
-      this.outcomes.push({ deliveryId, outcome: 'missing', startedMs: performance.now() });
-    } else {
-      this.queue.add({ ...due, ...this.itemOf(row) });
+    for (const event of added) {
+      this.open.add(event.id);
+      this.queue.add(this.items.ofEvent(event));
     }
   }
 
-  private itemOf(event: StoredEvent) {
-    const { resourceType, resourceId } = event;
-    const message = messageOf(this.endpoint.workspaceId, this.options.composeEvent(event));
-    return { resource: `${resourceType} ${resourceId}`, message };
+  private addDue(row: DueRow): void {
+    this.dueOpen += 1;
+    const item = this.items.ofDue(row);
+    if (item) return this.queue.add(item);
+    const { deliveryId } = row;
+    this.outcomes.push({ deliveryId, outcome: 'missing', startedMs: performance.now() });
   }
 
   private dispatch(): void {
@@ -188,10 +169,11 @@ export class EndpointSession {
     }
   }
 
-  private async send(item: Item, signal: AbortSignal): Promise<void> {
+  private async send(item: DeliveryItem, signal: AbortSignal): Promise<void> {
     const startedMs = performance.now();
     const { outbound, sign } = this.options;
     const { message } = item;
+    const isProbe = this.status === 'failing' && item.deliveryId === undefined;
     try {
       const result = await outbound.post({
         url: this.endpoint.url,
@@ -199,11 +181,11 @@ export class EndpointSession {
         body: message.body,
         signal,
       });
-      this.finish(item, startedMs, result);
+      this.finish(item, { startedMs, isProbe, result });
     } catch (error) {
       // A request that was aborted has no result: it is made again.
       if (!(error instanceof RequestAbortedError))
-        this.finish(item, startedMs, { durationMs: 0, error: 'connection_failed' });
+        this.finish(item, { startedMs, isProbe, result: { durationMs: 0, error: 'connection_failed' } });
     } finally {
       this.running.delete(item);
       this.queue.finish(item);
@@ -212,11 +194,10 @@ export class EndpointSession {
     }
   }
 
-  private finish(item: Item, startedMs: number, result: AttemptResult): void {
+  private finish(item: DeliveryItem, { startedMs, isProbe, result }: Attempt): void {
     const { deliveryId, eventId, eventType, attempts, kind } = item;
     const isDelivered = result.error === undefined && isSuccess(result.responseStatus);
     this.failures = isDelivered ? 0 : this.failures + 1;
-    const isProbe = this.status === 'failing' && deliveryId === undefined && !isDelivered;
     const retries = kind === 'test' ? undefined : retryAfterMs(attempts + 1, this.options.random());
     const outcome = isDelivered ? 'delivered' : isProbe ? 'probe' : 'failed';
     this.outcomes.push({ deliveryId, eventId, eventType, outcome, startedMs, result, retryAfterMs: retries });
@@ -227,12 +208,7 @@ export class EndpointSession {
     }
   }
 
-  /** Gives the lease back, or keeps it without a holder until the next request to a failing endpoint is due. */
-  private async release(): Promise<void> {
-    const isFailing = this.failures >= FAILURES_MAX || (this.status === 'failing' && this.failures > 0);
-    await this.record(isFailing ? probeAfterMs(this.failures) : 0);
-  }
-
+  /** @param leaseMs 0 gives the lease back */
   private async record(leaseMs: number): Promise<void> {
     const recorded = this.outcomes.splice(0);
     const ended = recorded.filter(({ outcome }) => outcome !== 'probe');

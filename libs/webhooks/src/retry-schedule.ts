@@ -12,8 +12,6 @@ const JITTER = 0.2;
 
 /** Consecutive failed attempts after which an endpoint counts as failing. */
 export const FAILURES_MAX = 10;
-const PROBE_MIN_MS = SECOND;
-const PROBE_MAX_MS = 5 * MINUTE;
 
 /**
  * The delay after a failed attempt, in milliseconds; undefined after the last one.
@@ -24,10 +22,4 @@ const PROBE_MAX_MS = 5 * MINUTE;
 export function retryAfterMs(attempts: number, random: number): number | undefined {
   const delay = RETRIES_MS[attempts - 1];
   return delay === undefined ? undefined : Math.round(delay * (1 - JITTER + 2 * JITTER * random));
-}
-
-/** The pause before the next request to a failing endpoint, in milliseconds: doubled with each failure, up to five minutes. */
-export function probeAfterMs(consecutiveFailures: number): number {
-  const doublings = Math.min(Math.max(consecutiveFailures - FAILURES_MAX, 0), 20);
-  return Math.min(PROBE_MIN_MS * 2 ** doublings, PROBE_MAX_MS);
 }

@@ -12,6 +12,7 @@ export async function deliveryWorld() {
   const world = await emptyDatabase();
   const { database, owner } = world;
   const sealer = secretSealer([randomBytes(32)]);
+  const outbound = { isSandbox: true, allowedNetworks: networksOf([]) };
   const errors: unknown[] = [];
   const workers: WebhookDelivery[] = [];
   let resources = 0;
@@ -22,13 +23,14 @@ export async function deliveryWorld() {
   return {
     world,
     sealer,
+    outbound,
     errors,
     read,
     workspaceId: WORKSPACE,
     worker(more: Partial<WebhookDeliveryOptions> = {}): WebhookDelivery {
       const worker = new WebhookDelivery({
         ...{ database, sealer, composeEvent, onError: (error) => errors.push(error), random: () => 0.5 },
-        outbound: { isSandbox: true, allowedNetworks: networksOf([]) },
+        outbound,
         ...more,
       });
       workers.push(worker);

@@ -1,0 +1,193 @@
+import { deliveryWorld } from './testing/delivery-world.js';
+import { startReceiver, status } from './testing/receiver.js';
+
+let given: Awaited<ReturnType<typeof deliveryWorld>>;
+let receiver: Awaited<ReturnType<typeof startReceiver>>;
+
+beforeAll(async () => void (given = await deliveryWorld()), 60_000);
+afterAll(() => given.close());
+beforeEach(async () => void (receiver = await startReceiver()));
+afterEach(async () => {
+  await receiver.close();
+  await given.read('update webhook_endpoint set sealed_secret = null, deleted_at = now() where deleted_at is null');
+  expect(given.errors).toEqual([]);
+});
+
+/** Claims and sends until nothing is due. */
+async function deliver(worker = given.worker()) {
+  await worker.run();
+  await worker.finished();
+}
+
+describe('an endpoint that fails', () => {
+  it('is failing after ten failures, and its backlog waits behind the cursor', async () => {
+    receiver.respondWith(status(503));
+    const { id } = await given.endpoint(receiver.url);
+    const events = await given.events(200);
+    await deliver();
+
+    const rows = await given.deliveries(id);
+    expect(rows.length).toBeGreaterThanOrEqual(10);
+    expect(rows.length).toBeLessThanOrEqual(26);
+    const row = await given.endpointRow(id);
+    expect(row).toMatchObject({ status: 'failing', consecutive_failures: rows.length });
+    expect(Number(row.cursor_event_id)).toBeLessThan(events[30] ?? 0);
+  });
+
+  it('is tried with one request at a time, after a pause that grows', async () => {
+    receiver.respondWith(status(503));
+    const { id } = await given.endpoint(receiver.url);
+    await given.events(100);
+    await deliver();
+    await given.read(`update webhook_delivery set next_attempt_at = now() + interval '1 day' where status = 'pending'`);
+    const [before, deliveries] = [await given.endpointRow(id), await given.deliveries(id)];
+    const sent = receiver.received.length;
+    await deliver();
+    expect(receiver.received).toHaveLength(sent);
+    const pauses: number[] = [];
+    for (const seconds of [0, 60, 3_600]) {
+      await given.read(
+        `update webhook_endpoint set lease_until = null, failing_since = now() - $2 * interval '1 second' where id = $1`,
+        ...[id, seconds],
+      );
+      await deliver();
+      const [row] = await given.read<{ seconds: number }>(
+        'select extract(epoch from lease_until - now())::float8 as seconds from webhook_endpoint where id = $1',
+        id,
+      );
+      pauses.push(Math.round(row?.seconds ?? 0));
+    }
+    expect(receiver.received).toHaveLength(sent + 3);
+    expect(pauses).toEqual([1, 60, 300]);
+    expect(new Set(receiver.received.slice(sent).map((one) => one.id)).size).toBe(1);
+    // The event of the probe stays behind the cursor and has no delivery yet.
+    expect(await given.deliveries(id)).toEqual(deliveries);
+    expect((await given.endpointRow(id)).cursor_event_id).toBe(before.cursor_event_id);
+  });
+
+  it('gets everything after its first success', async () => {
+    receiver.respondWith(status(503));
+    const { id } = await given.endpoint(receiver.url);
+    const events = await given.events(100);
+    await deliver();
+    receiver.respondWith(status(200));
+    await given.passTime();
+    await deliver();
+    await deliver();
+    const rows = await given.deliveries(id);
+    expect(rows.map((row) => row.status)).toEqual(events.map(() => 'delivered'));
+    expect(await given.endpointRow(id)).toMatchObject({
+      status: 'enabled',
+      consecutive_failures: 0,
+      failing_since: null,
+    });
+  });
+
+  it('is disabled after five days', async () => {
+    receiver.respondWith(status(503));
+    const { id } = await given.endpoint(receiver.url);
+    await given.events(100);
+    await deliver();
+    const age = (days: number) =>
+      given.read(`update webhook_endpoint set failing_since = now() - $2 * interval '1 day' where id = $1`, id, days);
+    await age(4.9);
+    await given.passTime();
+    await deliver();
+    expect(await given.endpointRow(id)).toMatchObject({ status: 'failing' });
+    await age(5.1);
+    await given.passTime();
+    await deliver();
+    expect(await given.endpointRow(id)).toMatchObject({ status: 'disabled', disabled_reason: 'failing' });
+    const sent = receiver.received.length;
+    await given.passTime();
+    await deliver();
+    expect(receiver.received).toHaveLength(sent);
+  });
+
+  it('does not delay another one', async () => {
+    const healthy = await startReceiver();
+    receiver.respondWith(() => undefined);
+    const { id } = await given.endpoint(receiver.url);
+    await given.endpoint(healthy.url);
+    await given.events(50);
+    const worker = given.worker({ outbound: { ...given.outbound, timeoutMs: 60_000 } });
+    await worker.run();
+    await healthy.until(50);
+    expect(receiver.received).toHaveLength(16);
+    expect(await given.deliveries(id)).toEqual([]);
+    receiver.respondWith(status(200));
+    await receiver.close();
+    await worker.finished();
+    await healthy.close();
+  });
+});
+
+describe('the lease of an endpoint', () => {
+  it('is that of one worker', async () => {
+    await given.endpoint(receiver.url);
+    const events = await given.events(300);
+    const workers = [given.worker(), given.worker(), given.worker()];
+    await Promise.all(workers.map((worker) => deliver(worker)));
+    expect(receiver.received).toHaveLength(events.length);
+  });
+
+  it('lets a worker that lost it record nothing', async () => {
+    const { id } = await given.endpoint(receiver.url);
+    const [event] = await given.events(1);
+    const held: (() => void)[] = [];
+    receiver.respondWith((response) => void held.push(() => response.writeHead(500).end()));
+    const stalled = given.worker();
+    await stalled.run();
+    await receiver.until(1);
+    await given.read('update webhook_endpoint set lease_until = null');
+    receiver.respondWith(status(200));
+    await deliver();
+    const delivered = await given.deliveries(id);
+    expect(delivered).toMatchObject([{ event_id: BigInt(event ?? 0), status: 'delivered' }]);
+    const row = await given.endpointRow(id);
+    held.forEach((respond) => respond());
+    await stalled.finished();
+    expect(await given.deliveries(id)).toEqual(delivered);
+    expect(await given.endpointRow(id)).toEqual(row);
+    expect(receiver.received.map((one) => one.id)).toEqual([`evt_1_${event}`, `evt_1_${event}`]);
+  });
+
+  it('leaves events whose request has not ended to the next worker', async () => {
+    const { id } = await given.endpoint(receiver.url);
+    const events = await given.events(40);
+    const first = `evt_1_${events[0]}`;
+    receiver.respondWith((response, { id: webhookId }) => {
+      if (webhookId !== first) response.writeHead(200).end();
+    });
+    const killed = given.worker();
+    await killed.run();
+    await receiver.until(40);
+    // What was recorded behind the open request is not sent again. Its results are recorded by a poll at the latest.
+    while ((await given.deliveries(id)).length < 39) await killed.run();
+    expect(Number((await given.endpointRow(id)).cursor_event_id)).toBeLessThan(events[0] ?? 0);
+    await given.read('update webhook_endpoint set lease_until = null, lease_token = lease_token + 1');
+    receiver.respondWith(status(200));
+    await deliver();
+    expect(receiver.received).toHaveLength(41);
+    expect(receiver.received.at(-1)?.id).toBe(first);
+    expect((await given.deliveries(id)).map((row) => row.status)).toEqual(events.map(() => 'delivered'));
+    await receiver.close();
+    await killed.finished();
+  });
+
+  it('ends when the endpoint is changed', async () => {
+    const other = await startReceiver();
+    const { id } = await given.endpoint(receiver.url);
+    await given.events(100);
+    let changing: Promise<unknown> | undefined;
+    receiver.respondWith((response) => {
+      changing ??= given.read('update webhook_endpoint set url = $2 where id = $1', id, other.url);
+      void changing.then(() => response.writeHead(200).end());
+    });
+    await deliver();
+    await deliver();
+    expect(receiver.received.length).toBeLessThan(100);
+    expect(receiver.received.length + other.received.length).toBe(100);
+    await other.close();
+  });
+});

@@ -1,0 +1,241 @@
+import { execFileSync } from 'node:child_process';
+import { lookup as lookupName } from 'node:dns';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import https from 'node:https';
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { networksOf } from './address-policy.js';
+import { Outbound, type OutboundOptions, RequestAbortedError } from './outbound-request.js';
+import { startReceiver, status } from './testing/receiver.js';
+
+const LIVE: OutboundOptions = { isSandbox: false, allowedNetworks: networksOf([]) };
+const SANDBOX: OutboundOptions = { ...LIVE, isSandbox: true };
+
+let receiver: Awaited<ReturnType<typeof startReceiver>>;
+const opened: { close(): unknown }[] = [];
+beforeEach(async () => void (receiver = await startReceiver()));
+afterEach(async () => {
+  for (const one of opened.splice(0)) await one.close();
+  await receiver.close();
+});
+
+const outbound = (options: Partial<OutboundOptions> = {}) => {
+  const made = new Outbound({ ...SANDBOX, ...options });
+  opened.push(made);
+  return made;
+};
+const post = (one: Outbound, url = receiver.url, signal = new AbortController().signal) =>
+  one.post({ url, headers: { 'webhook-id': 'evt_1_1' }, body: '{"a":"€"}', signal });
+
+/** A server that does something with each connection. */
+async function tcp(onSocket: (socket: Socket) => void): Promise<string> {
+  const sockets = new Set<Socket>();
+  const server: Server = createTcpServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    onSocket(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  opened.push({
+    close: () => {
+      sockets.forEach((socket) => socket.destroy());
+      return new Promise((resolve) => server.close(resolve));
+    },
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+}
+
+/** Resolves names to these addresses, one list after another. */
+const resolving = (...answers: string[][]) => {
+  let calls = 0;
+  const lookup = ((_name: string, _options: object, callback: (error: null, addresses: object[]) => void) => {
+    const answer = answers[Math.min(calls, answers.length - 1)] ?? [];
+    calls += 1;
+    callback(
+      null,
+      answer.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
+    );
+  }) as unknown as typeof lookupName;
+  return { lookup, calls: () => calls };
+};
+
+describe('a request to an endpoint', () => {
+  it('has the body and the headers, over a connection that stays open', async () => {
+    receiver.respondWith(status(200, 'thanks'));
+    const one = outbound();
+    for (let count = 0; count < 3; count += 1) {
+      expect(await post(one)).toEqual({
+        durationMs: expect.any(Number) as number,
+        responseStatus: 200,
+        response: 'thanks',
+      });
+    }
+    expect(receiver.received[0]).toMatchObject({
+      body: '{"a":"€"}',
+      headers: { 'webhook-id': 'evt_1_1', 'content-length': '11' },
+    });
+    expect(receiver.connections()).toBe(1);
+  });
+
+  it('follows no redirect', async () => {
+    receiver.respondWith((response) => response.writeHead(307, { Location: `${receiver.url}/next` }).end());
+    expect(await post(outbound())).toMatchObject({ responseStatus: 307 });
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  it('uses no proxy of the environment', async () => {
+    const proxy = await startReceiver();
+    const names = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'NODE_USE_ENV_PROXY'];
+    const former = names.map((name) => process.env[name]);
+    names.forEach(
+      (name) => (process.env[name] = name === 'NODE_USE_ENV_PROXY' ? '1' : `http://127.0.0.1:${proxy.port}`),
+    );
+    await post(outbound());
+    names.forEach((name, index) => {
+      const value = former[index];
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    });
+    expect([receiver.received.length, proxy.received.length]).toEqual([1, 0]);
+    await proxy.close();
+  });
+
+  it('keeps 1 KiB of the response, as text without control characters and half characters', async () => {
+    receiver.respondWith((response) =>
+      response.writeHead(200).end(`\u0000\u001b${'a'.repeat(1_021)}€${'b'.repeat(5_000)}`),
+    );
+    const { response } = await post(outbound());
+    expect(response).toBe(`  ${'a'.repeat(1_021)}`);
+    receiver.respondWith((made) => made.writeHead(200).end(Buffer.from([0xff, 0x61])));
+    expect((await post(outbound())).response).toBe('\ufffda');
+  });
+
+  it('reads 16 KiB at most', async () => {
+    receiver.respondWith(status(200, 'a'.repeat(16_384)));
+    expect(await post(outbound())).toMatchObject({ responseStatus: 200 });
+    receiver.respondWith(status(200, 'a'.repeat(16_385)));
+    expect(await post(outbound())).toMatchObject({ responseStatus: 200, error: 'response_too_large' });
+    receiver.respondWith((response) => {
+      const write = () => response.write('a'.repeat(1_000), (error) => void (error ?? write()));
+      response.writeHead(200);
+      write();
+    });
+    expect(await post(outbound())).toMatchObject({ error: 'response_too_large' });
+  });
+
+  it('ends in time if the receiver hangs, also in the middle of a response', async () => {
+    receiver.respondWith(() => undefined);
+    expect(await post(outbound({ timeoutMs: 50 }))).toMatchObject({ error: 'timeout' });
+    receiver.respondWith((response) => response.writeHead(200).write('begun'));
+    expect(await post(outbound({ timeoutMs: 50 }))).toMatchObject({ error: 'timeout', responseStatus: 200 });
+  });
+
+  it('fails if the connection is refused, reset or ended early, or if the response is no HTTP', async () => {
+    const reset = await tcp((socket) => socket.once('data', () => socket.resetAndDestroy()));
+    const noHttp = await tcp((socket) => socket.once('data', () => socket.end('hello\r\n\r\n')));
+    const half = await tcp((socket) =>
+      socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc')),
+    );
+    const upgrade = await tcp((socket) =>
+      socket.once('data', () => socket.write('HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: a\r\n\r\n')),
+    );
+    for (const url of ['http://127.0.0.1:1/', reset, noHttp, half, upgrade]) {
+      expect(await post(outbound(), url)).toMatchObject({ error: 'connection_failed' });
+    }
+  });
+
+  it('is sent again if an idle connection was closed meanwhile', async () => {
+    let requests = 0;
+    const url = await tcp((socket) =>
+      socket.on('data', () => {
+        requests += 1;
+        // The second request on a connection gets a reset.
+        if (socket.bytesWritten > 0) return socket.resetAndDestroy();
+        return socket.write('HTTP/1.1 204 No Content\r\n\r\n');
+      }),
+    );
+    const one = outbound();
+    await post(one, url);
+    expect(await post(one, url)).toMatchObject({ responseStatus: 204 });
+    expect(requests).toBe(3);
+  });
+
+  it('can be aborted', async () => {
+    receiver.respondWith(() => control.abort());
+    const control = new AbortController();
+    await expect(post(outbound(), receiver.url, control.signal)).rejects.toThrow(RequestAbortedError);
+    await expect(post(outbound(), receiver.url, control.signal)).rejects.toThrow(RequestAbortedError);
+    expect(receiver.received).toHaveLength(1);
+  });
+});
+
+describe('the address of a request', () => {
+  const named = () => `http://receiver.example:${receiver.port}/hook`;
+
+  it.each([['127.0.0.1'], ['::1'], ['::ffff:127.0.0.1'], ['10.0.0.1'], ['169.254.169.254'], ['0.0.0.0']])(
+    'is not %s, whatever the name',
+    async (address) => {
+      const { lookup } = resolving([address]);
+      expect(await post(outbound({ ...LIVE, lookup }), named())).toMatchObject({ error: 'address_refused' });
+      expect(receiver.connections()).toBe(0);
+    },
+  );
+
+  it('is not one of the URL', async () => {
+    for (const url of [receiver.url, 'http://[::1]/', 'http://[::ffff:7f00:1]/', 'http://2130706433/']) {
+      expect(await post(outbound(LIVE), url)).toMatchObject({ error: 'address_refused' });
+    }
+    expect(receiver.connections()).toBe(0);
+  });
+
+  it('is not a private one among public ones', async () => {
+    const { lookup } = resolving(['1.1.1.1', '127.0.0.1']);
+    expect(await post(outbound({ ...LIVE, lookup }), named())).toMatchObject({ error: 'address_refused' });
+    expect(receiver.connections()).toBe(0);
+  });
+
+  it('is checked for the connection that is made, so that a name that resolves anew gains nothing', async () => {
+    // A check before the request would have got the public address.
+    const { lookup, calls } = resolving(['1.1.1.1'], ['127.0.0.1']);
+    const before: unknown[] = [];
+    lookup('receiver.example', { all: true }, (_error, addresses) => before.push(addresses));
+    expect(await post(outbound({ ...LIVE, lookup }), named())).toMatchObject({ error: 'address_refused' });
+    expect(calls()).toBe(2);
+    expect(receiver.connections()).toBe(0);
+  });
+
+  it('may be loopback in a sandbox, or in a network that is allowed', async () => {
+    const { lookup } = resolving(['127.0.0.1']);
+    expect(await post(outbound({ lookup }), named())).toMatchObject({ responseStatus: 204 });
+    const allowedNetworks = networksOf(['127.0.0.0/8']);
+    expect(await post(outbound({ ...LIVE, allowedNetworks, lookup }), named())).toMatchObject({ responseStatus: 204 });
+  });
+});
+
+describe('TLS', () => {
+  it('is verified', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'webhook-tls-'));
+    const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')];
+    const subject = ['-subj', '/CN=receiver.example', '-addext', 'subjectAltName=DNS:receiver.example'];
+    const made = ['-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out', certificate, '-days', '2'];
+    execFileSync('openssl', ['req', '-x509', ...made, ...subject], { stdio: 'ignore' });
+    const tls = { key: readFileSync(key), cert: readFileSync(certificate) };
+    rmSync(folder, { recursive: true });
+    const server = https.createServer(tls, (_request, response) => response.writeHead(204).end());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    opened.push({ close: () => server.close() }, { close: () => server.closeAllConnections() });
+    const { port } = server.address() as AddressInfo;
+    const { lookup } = resolving(['127.0.0.1']);
+    const trusting = { lookup, ca: tls.cert.toString() };
+
+    expect(await post(outbound({ lookup }), `https://receiver.example:${port}/`)).toMatchObject({
+      error: 'tls_failed',
+    });
+    expect(await post(outbound(trusting), `https://other.example:${port}/`)).toMatchObject({ error: 'tls_failed' });
+    expect(await post(outbound(trusting), `https://receiver.example:${port}/`)).toMatchObject({ responseStatus: 204 });
+    expect(await post(outbound(trusting), receiver.url.replace('http:', 'https:'))).toMatchObject({
+      error: 'tls_failed',
+    });
+  });
+});
