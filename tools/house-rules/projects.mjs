@@ -23,7 +23,7 @@ export const PROJECTS = {
   },
   operations: {
     type: 'lib',
-    mayImport: ['domain', 'process', 'postgres', 'ledger', 'work-queue', 'payouts', 'rates', 'reference'],
+    mayImport: ['domain', 'process', 'postgres', 'ledger', 'work-queue', 'payouts', 'webhooks', 'rates', 'reference'],
     specsMayImport: ['provisioning', 'books-proof', 'demo'],
   },
   provisioning: {
@@ -66,7 +66,7 @@ export const PROJECTS = {
   },
   worker: {
     type: 'app',
-    mayImport: ['postgres', 'operations', 'rates', 'deployment', 'process', 'telemetry'],
+    mayImport: ['postgres', 'operations', 'webhooks', 'rates', 'deployment', 'process', 'telemetry'],
     specsMayImport: ['embedded-postgres'],
   },
   'api-e2e': { type: 'app', mayImport: ['domain', 'client', 'embedded-postgres', 'postgres', 'local-issuer'] },

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { chooseRates } from '@banking/rates';
-import { LedgerBankingService, LedgerDirectory, noteRefusals, type WebhookTerms } from '@banking/operations';
+import { LedgerBankingService, LedgerDirectory, noteRefusals } from '@banking/operations';
 import { type DemoCells, makeDemoData } from '@banking/demo';
 import {
   callCell,
@@ -112,7 +112,7 @@ interface CellContext {
   readonly others: OtherCells;
   /** Of the due work of home. */
   readonly chores: readonly VerificationOverCells[];
-  readonly webhookTerms: WebhookTerms | undefined;
+  readonly webhookTerms: Awaited<ReturnType<typeof openWebhookTerms>>;
 }
 
 function cellService(
@@ -143,7 +143,7 @@ function cellService(
     directory: new LedgerDirectory(database, { bindsByEmail: database === home && config.bindsByEmail }),
     startWork: () =>
       (work ??= startWork(deployment, banking, {
-        ...{ sandbox, eventsKeptDays, auditKeptDays, log, cell, crossings: others, chores },
+        ...{ sandbox, eventsKeptDays, auditKeptDays, log, cell, crossings: others, chores, webhooks: webhookTerms },
       })),
     work: () => work,
     stop: async () => work?.stop(),

@@ -49,7 +49,9 @@ export async function openLedger(config: ApiConfig, log: Logger): Promise<Implem
       notes.start();
       if (!config.worker) return;
       const { eventsKeptDays } = config.deployment;
-      work = startWork(deployment, banking, { sandbox, eventsKeptDays, auditKeptDays: config.auditKeptDays, log });
+      const { auditKeptDays } = config;
+      const webhooks = webhookTerms;
+      work = startWork(deployment, banking, { sandbox, eventsKeptDays, auditKeptDays, webhooks, log });
     },
     async close() {
       await notes.stop();

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Deployment, VerificationOverCells } from '@banking/deployment';
 import { type CrossingPort, type LedgerBankingService, startBankingWorker } from '@banking/operations';
+import type { OpenWebhooks } from '@banking/webhooks';
 
 /** The database whose work is done, where there are several. */
 interface CellOfWork {
@@ -15,6 +16,7 @@ interface WorkOfDatabase extends CellOfWork {
   readonly sandbox: boolean;
   readonly eventsKeptDays: number;
   readonly auditKeptDays: number;
+  readonly webhooks: OpenWebhooks | undefined;
   readonly log: Logger;
 }
 
@@ -22,7 +24,7 @@ interface WorkOfDatabase extends CellOfWork {
 export function startWork(
   deployment: Deployment,
   { orders }: LedgerBankingService,
-  { sandbox, eventsKeptDays, auditKeptDays, log, cell, crossings, chores }: WorkOfDatabase,
+  { sandbox, eventsKeptDays, auditKeptDays, webhooks, log, cell, crossings, chores }: WorkOfDatabase,
 ): ReturnType<typeof startBankingWorker> {
   return startBankingWorker(deployment, {
     orders,
@@ -31,6 +33,7 @@ export function startWork(
     crossings,
     chores,
     auditKeptDays,
+    webhooks,
     cell,
     onError: (error, failed) => {
       const { workspaceId, kind, subjectId, tries, chore } = failed ?? {};

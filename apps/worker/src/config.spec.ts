@@ -21,6 +21,7 @@ describe('the configuration of a worker', () => {
         logging: { logLevel: 'info', logPretty: false },
         rates: undefined,
         auditKeptDays: 3_650,
+        webhooks: { keys: [], allowedNetworks: [] },
         health: undefined,
       });
     },

@@ -12,7 +12,9 @@ import {
   readerOf,
   readRates,
   readTracing,
+  readWebhooks,
   type TracingConfig,
+  type WebhooksConfig,
 } from '@banking/process';
 
 /** The deployment that the worker works on, its log and its health server. */
@@ -23,6 +25,8 @@ export interface Config {
   readonly rates?: RatesConfig | undefined;
   /** How long entries of the audit trail are kept, in days. */
   readonly auditKeptDays: number;
+  /** The keys that encrypt the secrets of webhook endpoints, and the private networks that endpoints may be in. */
+  readonly webhooks: WebhooksConfig;
   /** The address of the health server, if configured. */
   readonly health?: { readonly host: string; readonly port: number } | undefined;
   /** The listener of the metrics, if configured. */
@@ -45,6 +49,7 @@ export function readConfig(environment: Environment = process.env, isTerminal = 
     logging: readLogging(reader, isTerminal),
     rates: readRates(reader),
     auditKeptDays: readAuditKeptDays(reader),
+    webhooks: readWebhooks(reader),
     tracing: readTracing(reader, 'banking-worker'),
     health: healthPort === undefined ? undefined : { host: text('HEALTH_HOST') ?? '127.0.0.1', port: healthPort },
     metrics: readMetrics(reader),

@@ -14,8 +14,15 @@ import {
   startBankingWorker,
 } from '@banking/operations';
 import type { Database } from '@banking/postgres';
-import type { createLogger, DeploymentConfig, RatesConfig } from '@banking/process';
+import {
+  ConfigError,
+  type createLogger,
+  type DeploymentConfig,
+  type RatesConfig,
+  type WebhooksConfig,
+} from '@banking/process';
 import { chooseRates } from '@banking/rates';
+import { type OpenWebhooks, openWebhooks, SealError } from '@banking/webhooks';
 
 type Logger = ReturnType<typeof createLogger>;
 type Worker = ReturnType<typeof startBankingWorker>;
@@ -45,6 +52,7 @@ export interface WorkersSettings {
   readonly deployment: DeploymentConfig;
   readonly rates: RatesConfig | undefined;
   readonly auditKeptDays: number;
+  readonly webhooks: WebhooksConfig;
   readonly log: Logger;
 }
 
@@ -53,8 +61,10 @@ export async function openWorkers({
   deployment: config,
   rates,
   auditKeptDays,
+  webhooks: webhooksConfig,
   log,
 }: WorkersSettings): Promise<Workers> {
+  const webhooks = await openWebhooks({ ...webhooksConfig, ...config }).catch(explainKey);
   const warn = (line: string) => log.warn(line);
   const settings = {
     ...config,
@@ -66,11 +76,16 @@ export async function openWorkers({
     log: (line: string) => log.info(line),
     warn,
   };
-  const start: Start = (deployment, cell) => startOne(deployment, { rates, config, auditKeptDays, log, ...cell });
+  const start: Start = (deployment, cell) =>
+    startOne(deployment, { rates, config, auditKeptDays, webhooks, log, ...cell });
   const cells = settings.cells?.map((cell) => ({ ...cell, ownerUrl: undefined }));
   return cells === undefined
     ? openOne(await openDeployment(settings), start)
     : openSeveral({ ...settings, cells }, start);
+}
+
+function explainKey(error: unknown): never {
+  throw error instanceof SealError ? new ConfigError([error.message]) : error;
 }
 
 /** The status of a database that is away. */
@@ -82,6 +97,15 @@ interface CellOfWork {
   readonly crossings?: CrossingPort;
   /** Of the loop of home only. */
   readonly chores?: readonly VerificationOverCells[];
+}
+
+/** The settings of a loop. */
+interface WorkOfDatabase {
+  readonly rates: RatesConfig | undefined;
+  readonly config: DeploymentConfig;
+  readonly auditKeptDays: number;
+  readonly webhooks: OpenWebhooks | undefined;
+  readonly log: Logger;
 }
 
 type Start = (deployment: Deployment, cell?: CellOfWork) => Worker;
@@ -155,11 +179,12 @@ function startOne(
     rates,
     config: { isSandbox, eventsKeptDays },
     auditKeptDays,
+    webhooks,
     log,
     cell,
     crossings,
     chores,
-  }: { rates: RatesConfig | undefined; config: DeploymentConfig; auditKeptDays: number; log: Logger } & CellOfWork,
+  }: WorkOfDatabase & CellOfWork,
 ): Worker {
   const source = chooseRates({ rates, sandbox: isSandbox }, deployment.database, (line) => log.warn(line));
   return startBankingWorker(deployment, {
@@ -169,6 +194,7 @@ function startOne(
     crossings,
     chores,
     auditKeptDays,
+    webhooks,
     cell,
     onError: (error, failed) => {
       const { workspaceId, kind, subjectId, tries, chore } = failed ?? {};

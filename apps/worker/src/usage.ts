@@ -24,6 +24,8 @@ Environment variables (default in parentheses; docs/configuration.md explains ea
   RATES_URL_FILE                                 file with this URL, read at the start
   EVENTS_KEPT_DAYS                               days after which events are deleted (30)
   AUDIT_KEPT_DAYS                                how long the audit trail is kept, in days (3650)
+  WEBHOOK_KEY, WEBHOOK_KEY_FILE                  keys that encrypt secrets of webhooks (a sandbox: a file of DATA_DIR), or their file
+  WEBHOOK_ALLOWED_NETWORKS                       private networks that may receive webhooks (none)
   HEALTH_PORT, HEALTH_HOST                       address of GET /health/live and /health/ready (no server; 127.0.0.1)
   METRICS_PORT, METRICS_HOST, BUILD_COMMIT       address of GET /metrics (no server; 127.0.0.1), and a commit to name there
   OTEL_EXPORTER_OTLP_ENDPOINT                    address of a collector of traces (no traces)

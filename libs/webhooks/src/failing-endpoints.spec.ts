@@ -110,7 +110,7 @@ describe('an endpoint that fails', () => {
     const { id } = await given.endpoint(receiver.url);
     await given.endpoint(healthy.url);
     await given.events(50);
-    const worker = given.worker({ outbound: { ...given.outbound, timeoutMs: 60_000 } });
+    const worker = given.worker({ outbound: { timeoutMs: 60_000 } });
     await worker.run();
     await healthy.until(50);
     expect(receiver.received).toHaveLength(16);

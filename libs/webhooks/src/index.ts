@@ -1,6 +1,6 @@
-export { type AddressPolicy, networksOf } from './address-policy.js';
-export { openSealer, type SealerSettings } from './open-sealer.js';
-export { SealError, secretSealer, type SealContext, type SecretSealer } from './secret-sealer.js';
-export { refusedUrl, type UrlRefusal } from './url-policy.js';
+export { type OpenWebhooks, openWebhooks } from './open-webhooks.js';
+export { deleteOldDeliveries } from './old-deliveries.js';
+export { SealError, type SecretSealer } from './secret-sealer.js';
+export { refusedUrl } from './url-policy.js';
 export { WebhookDelivery, type WebhookDeliveryOptions } from './webhook-delivery.js';
 export { type WebhookAttemptMessage, webhookChannel } from './webhook-channels.js';

@@ -1,15 +1,16 @@
 import type { Event } from '@banking/domain';
 import type { Database } from '@banking/postgres';
+import type { AddressPolicy } from './address-policy.js';
 import { claimEndpoints, type ClaimedEndpoint, type StoredEvent } from './delivery-store.js';
 import { EndpointSession, LEASE_MS } from './endpoint-session.js';
+import type { OpenWebhooks } from './open-webhooks.js';
 import { Outbound, type OutboundOptions } from './outbound-request.js';
-import type { SecretSealer } from './secret-sealer.js';
 import { ed25519Signer, hmacSigner, type Signer } from './sign.js';
 
-export interface WebhookDeliveryOptions {
+export interface WebhookDeliveryOptions extends OpenWebhooks {
   readonly database: Database;
-  readonly sealer: SecretSealer;
-  readonly outbound: OutboundOptions;
+  /** In which requests differ from the default. */
+  readonly outbound?: Omit<OutboundOptions, keyof AddressPolicy> | undefined;
   /** The event as the interface shows it. */
   readonly composeEvent: (event: StoredEvent) => Event;
   readonly onError?: ((error: unknown) => void) | undefined;
@@ -33,7 +34,7 @@ export class WebhookDelivery {
   private isStopping = false;
 
   constructor(private readonly options: WebhookDeliveryOptions) {
-    this.outbound = new Outbound(options.outbound);
+    this.outbound = new Outbound({ ...options.outbound, ...options.policy });
   }
 
   /** Claims endpoints that have something to deliver and starts their sessions. Returns 0, so that a pause follows. @throws Refusal `unavailable` */

@@ -2,7 +2,7 @@ import { FINAL_EVENT_TYPES } from '@banking/domain';
 import { bind, sqlStatement, type Database } from '@banking/postgres';
 
 /** How long events are listed, in days, if the setting is absent. */
-const EVENTS_KEPT_DAYS = 30;
+export const EVENTS_KEPT_DAYS = 30;
 
 /** The bound of how many events one database transaction reads. */
 const BATCH_MAX = 1_000;

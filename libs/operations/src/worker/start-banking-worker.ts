@@ -2,12 +2,14 @@ import type { Books } from '@banking/ledger';
 import type { Database } from '@banking/postgres';
 import { EVENTS_MAX, payoutHandler, type PayoutStop, receiveRailEvents, PAYOUT, SandboxRail } from '@banking/payouts';
 import { startWorker, type Chore, type Worker, type WorkerOptions, type WorkHandler } from '@banking/work-queue';
+import { deleteOldDeliveries, type OpenWebhooks, WebhookDelivery } from '@banking/webhooks';
 import { OldAuditEvents } from '../audit/delete-old-audit-events.js';
 import { AUDIT_ROWS_MAX, recordAudit } from '../audit/record-audit.js';
 import type { CrossingPort } from '../crossings/crossing-port.js';
 import { CROSSING } from '../crossings/open-crossings.js';
 import { crossingHandler } from '../crossings/settle-crossing.js';
-import { OldEvents } from '../events/old-events.js';
+import { composeEvent } from '../events/compose-event.js';
+import { EVENTS_KEPT_DAYS, OldEvents } from '../events/old-events.js';
 import { RECORDED_MAX, recordChanges } from '../events/record-changes.js';
 import { deleteIfCancelled } from '../orders/cancel-order.js';
 import { ExpiredKeys } from '../idempotency/delete-expired-keys.js';
@@ -36,8 +38,10 @@ export interface WorkSettings {
   readonly auditKeptDays?: number | undefined;
   /** The name of the database, where there are several; for metrics. */
   readonly cell?: string | undefined;
-  /** How long events are listed. Default: 30 days. */
+  /** How long events and deliveries of webhooks are listed. Default: 30 days. */
   readonly eventsKeptDays?: number | undefined;
+  /** What delivers to webhook endpoints. Without it, none is delivered to. */
+  readonly webhooks?: OpenWebhooks | undefined;
 }
 
 const EXPIRED_KEYS_IDLE_MS = 5 * 60_000;
@@ -76,7 +80,8 @@ export function workOf(
     onError,
     onPayoutStop,
     auditKeptDays = AUDIT_KEPT_DAYS,
-    eventsKeptDays,
+    eventsKeptDays = EVENTS_KEPT_DAYS,
+    webhooks,
     cell,
   }: WorkSettings,
 ): WorkerOptions {
@@ -103,12 +108,14 @@ export function workOf(
   const chores: readonly Chore[] = [
     { name: 'events', run: () => recordChanges(database), idleMs: RECORD_IDLE_MS, fullBatch: RECORDED_MAX },
     { name: 'old-events', run: () => oldEvents.deleteBatch(), idleMs: OLD_EVENTS_IDLE_MS },
+    { name: 'old-deliveries', run: () => deleteOldDeliveries(database, eventsKeptDays), idleMs: OLD_EVENTS_IDLE_MS },
     deleting,
     { name: 'audit', run: () => recordAudit(database), idleMs: AUDIT_IDLE_MS, fullBatch: AUDIT_ROWS_MAX },
     { name: 'old-audit-events', run: () => oldAudit.deleteBatch(), idleMs: OLD_AUDIT_IDLE_MS },
     { name: 'verification', run: paced(() => verification.verifyNew(), VERIFY_NEW_MS), idleMs: VERIFY_BACKLOG_MS },
     { name: 'repeated-verification', run: () => verification.verifyNext(), idleMs: VERIFY_NEXT_MS },
     { name: 'statistics', run: paced(() => analyzeTables(database), STATISTICS_MS), idleMs: STATISTICS_MS },
+    ...(webhooks ? [new WebhookDelivery({ database, ...webhooks, composeEvent, onError })] : []),
     ...more,
   ];
   if (!sandbox) return { database, handlers, chores, onError };

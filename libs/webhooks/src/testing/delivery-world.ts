@@ -12,7 +12,7 @@ export async function deliveryWorld() {
   const world = await emptyDatabase();
   const { database, owner } = world;
   const sealer = secretSealer([randomBytes(32)]);
-  const outbound = { isSandbox: true, allowedNetworks: networksOf([]) };
+  const policy = { isSandbox: true, allowedNetworks: networksOf([]) };
   const errors: unknown[] = [];
   const workers: WebhookDelivery[] = [];
   let resources = 0;
@@ -23,14 +23,13 @@ export async function deliveryWorld() {
   return {
     world,
     sealer,
-    outbound,
     errors,
     read,
     workspaceId: WORKSPACE,
     worker(more: Partial<WebhookDeliveryOptions> = {}): WebhookDelivery {
       const worker = new WebhookDelivery({
         ...{ database, sealer, composeEvent, onError: (error) => errors.push(error), random: () => 0.5 },
-        outbound,
+        policy,
         ...more,
       });
       workers.push(worker);
