@@ -139,6 +139,8 @@ describe('a table of the schema', () => {
         // Of the roles in a workspace, the entries are for that workspace alone.
         'directory_change readable',
         // Narrower than the list, because valid records stay.
+        // Find what is to be delivered, whose ever it is: for the owner alone.
+        ...['event', 'webhook_delivery', 'webhook_endpoint'].map((table) => `${table} found_by_worker`),
         'idempotency forgotten_when_expired',
         'idempotency renewed_when_expired',
         'workspace_role workspaces',

@@ -12,8 +12,10 @@ const DEFINER_FUNCTIONS = [
   { name: 'analyze_next_table', settings: [PINNED, 'lock_timeout=50ms'], executableBy: [APP_ROLE] },
   { name: 'bind_subject', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'change_reference_version', settings: [PINNED], executableBy: [] },
+  { name: 'claim_webhook_endpoints', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'count_unrecorded_audit', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'delete_audit_events', settings: [PINNED], executableBy: [APP_ROLE] },
+  { name: 'delete_old_deliveries', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'delete_old_events', settings: [PINNED, ...BY_INDEX], executableBy: [APP_ROLE] },
   { name: 'lock_role', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'move_balances', settings: [PINNED, ...NESTED_LOOPS], executableBy: [] },
@@ -24,12 +26,16 @@ const DEFINER_FUNCTIONS = [
   { name: 'note_webhook_endpoint', settings: [PINNED], executableBy: [] },
   { name: 'record_audit', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'record_changes', settings: [PINNED, ...BY_INDEX], executableBy: [APP_ROLE] },
+  { name: 'record_webhook_attempts', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'rotate_webhook_secret', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'trail_account', settings: [PINNED], executableBy: [] },
   { name: 'trail_directory', settings: [PINNED], executableBy: [] },
   { name: 'trail_order', settings: [PINNED], executableBy: [] },
   { name: 'trail_payout_stop', settings: [PINNED], executableBy: [] },
+  { name: 'webhook_backlog', settings: [PINNED], executableBy: [APP_ROLE] },
+  { name: 'webhook_endpoints_due', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'workspaces_to_audit', settings: [PINNED], executableBy: [APP_ROLE] },
+  { name: 'workspaces_with_old_deliveries', settings: [PINNED], executableBy: [APP_ROLE] },
 ];
 
 /** Functions with the rights of their caller that a role calls. All others are functions of triggers, which need no right to run. */

@@ -39,6 +39,7 @@ export type { SecretSealer, WebhookTerms } from './webhooks/webhook-terms.js';
 
 // For operators and the demo data
 export { composeEvent } from './events/compose-event.js';
+export { OldEvents } from './events/old-events.js';
 export { EventWaits } from './events/event-waits.js';
 export { positionNow, readEvents } from './events/read-events.js';
 export { newAccountCode } from './accounts/account-code.js';
