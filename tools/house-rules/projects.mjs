@@ -48,7 +48,7 @@ export const PROJECTS = {
   'local-issuer': { type: 'lib', mayImport: [] },
   telemetry: {
     type: 'lib',
-    mayImport: ['domain', 'process', 'postgres', 'work-queue', 'payouts', 'rates', 'operations'],
+    mayImport: ['domain', 'process', 'postgres', 'work-queue', 'payouts', 'webhooks', 'rates', 'operations'],
   },
   api: {
     type: 'app',

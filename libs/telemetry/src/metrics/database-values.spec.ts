@@ -12,6 +12,7 @@ const ROWS = [
   [{ finding_count: 4 }],
   [{ rows: 7, seconds: 1.5 }],
   [{ waiting: 9, seconds: 2.5 }],
+  [{ enabled: 4, failing: 1, disabled: 2, due: 9, seconds: 6.5 }],
 ];
 
 let pipeline: jest.Mock;
@@ -36,7 +37,7 @@ function collect(
 }
 
 describe('the metrics that are read from the database', () => {
-  const VALUES = /^banking_(work_due|work_oldest|work_parked|payouts_|verification_findings|events_|audit_)/;
+  const VALUES = /^banking_(work_due|work_oldest|work_parked|payouts_|verification_findings|events_|audit_|webhook_)/;
   const valuesOf = (scraped: Readonly<Record<string, number>>) =>
     Object.fromEntries(Object.entries(scraped).filter(([series]) => VALUES.test(series)));
 
@@ -68,6 +69,11 @@ describe('the metrics that are read from the database', () => {
       banking_events_oldest_unrecorded_seconds: 1.5,
       banking_audit_unrecorded: 9,
       banking_audit_oldest_unrecorded_seconds: 2.5,
+      'banking_webhook_endpoints{status="enabled"}': 4,
+      'banking_webhook_endpoints{status="failing"}': 1,
+      'banking_webhook_endpoints{status="disabled"}': 2,
+      banking_webhook_deliveries_due: 9,
+      banking_webhook_oldest_undelivered_seconds: 6.5,
     });
     expect(valuesOf(second)).toEqual(valuesOf(first));
     expect(pipeline).toHaveBeenCalledTimes(1);

@@ -10,6 +10,7 @@ import {
   EXECUTION,
   READ_SLOTS,
 } from '@banking/operations';
+import { COUNT_BACKLOG, type WebhookBacklog } from '@banking/webhooks';
 import { labelOf, type MeasuredCell } from './measured-cell.js';
 import type { Metrics } from './metrics.js';
 
@@ -28,11 +29,12 @@ interface Values {
   readonly stop: { readonly finding_count: number } | undefined;
   readonly unrecorded: { readonly rows: number; readonly seconds: number } | undefined;
   readonly audit: { readonly waiting: number; readonly seconds: number } | undefined;
+  readonly webhooks: WebhookBacklog | undefined;
 }
 
 /** The state of the queue and of payouts, over all workspaces. Each statement reads a bounded number of rows. */
 async function readValues(database: Pick<Database, 'pipeline'>): Promise<Values> {
-  const [due, parked, , payouts, [stop], [unrecorded], [audit]] = await database.pipeline({}, [
+  const [due, parked, , payouts, [stop], [unrecorded], [audit], [webhooks]] = await database.pipeline({}, [
     bind(COUNT_DUE),
     bind(COUNT_PARKED),
     bind(SCOPE_OPEN_PAYOUTS),
@@ -40,8 +42,9 @@ async function readValues(database: Pick<Database, 'pipeline'>): Promise<Values>
     bind(READ_STOP),
     bind(COUNT_UNRECORDED),
     bind(COUNT_UNRECORDED_AUDIT),
+    bind(COUNT_BACKLOG),
   ] as const);
-  return { due, parked, payouts, stop, unrecorded, audit };
+  return { due, parked, payouts, stop, unrecorded, audit, webhooks };
 }
 
 /** The copies of the directory, which home knows. */
@@ -81,6 +84,9 @@ export class DatabaseValues {
       oldestUnrecorded: metrics.gauge('banking_events_oldest_unrecorded_seconds', update),
       unrecordedAudit: metrics.gauge('banking_audit_unrecorded', update),
       oldestAudit: metrics.gauge('banking_audit_oldest_unrecorded_seconds', update),
+      endpoints: metrics.gauge('banking_webhook_endpoints', update),
+      webhooksDue: metrics.gauge('banking_webhook_deliveries_due', update),
+      oldestUndelivered: metrics.gauge('banking_webhook_oldest_undelivered_seconds', update),
       copyConnected: metrics.gauge('banking_directory_copy_connected', update),
       copyBehind: metrics.gauge('banking_directory_copy_behind_bytes', update),
       slotRetained: metrics.gauge('banking_directory_slot_retained_bytes', update),
@@ -132,6 +138,16 @@ export class DatabaseValues {
     oldestUnrecorded.set(label, values.unrecorded?.seconds ?? 0);
     unrecordedAudit.set(label, values.audit?.waiting ?? 0);
     oldestAudit.set(label, values.audit?.seconds ?? 0);
+    this.setWebhooks(label, values.webhooks);
+  }
+
+  private setWebhooks(label: { readonly cell?: string }, backlog: WebhookBacklog | undefined): void {
+    const { endpoints, webhooksDue, oldestUndelivered } = this.gauges;
+    for (const status of ['enabled', 'failing', 'disabled'] as const) {
+      endpoints.set({ status, ...label }, backlog?.[status] ?? 0);
+    }
+    webhooksDue.set(label, backlog?.due ?? 0);
+    oldestUndelivered.set(label, backlog?.seconds ?? 0);
   }
 
   private setSlot({ cell, is_active: isActive, is_lost: isLost, behind, retained }: DirectorySlot): void {

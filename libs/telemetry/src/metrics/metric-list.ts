@@ -2,6 +2,7 @@ import { AUDIT_METRICS } from './audit-metric-list.js';
 import { CELL_METRICS } from './cell-metric-list.js';
 import { EVENT_METRICS } from './event-metric-list.js';
 import { counter, gauge, histogram, ofRuntime, type Metric } from './metric.js';
+import { WEBHOOK_METRICS } from './webhook-metric-list.js';
 
 const REQUEST_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15];
 const STATEMENT_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5];
@@ -160,6 +161,7 @@ export const METRICS = {
   ),
 
   ...EVENT_METRICS,
+  ...WEBHOOK_METRICS,
 
   ...AUDIT_METRICS,
 

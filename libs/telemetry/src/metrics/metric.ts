@@ -8,6 +8,7 @@ export type Group =
   | 'Due work'
   | 'Events'
   | 'Audit'
+  | 'Webhooks'
   | 'Verification'
   | 'Cells'
   | 'Exchange rates'

@@ -2,6 +2,7 @@ import { verificationChannel } from '@banking/operations';
 import { networkChannel } from '@banking/payouts';
 import { ratesChannel } from '@banking/rates';
 import { choreChannel, workChannel } from '@banking/work-queue';
+import { webhookChannel } from '@banking/webhooks';
 import { labelOf } from './measured-cell.js';
 import type { Metrics } from './metrics.js';
 import { onEnd, onMessage, type Unsubscribe } from './subscriptions.js';
@@ -13,6 +14,7 @@ export function collectWork(metrics: Metrics): readonly Unsubscribe[] {
   const calls = metrics.histogram('banking_network_request_duration_seconds');
   const runs = metrics.counter('banking_verification_runs_total');
   const rows = metrics.counter('banking_verification_rows_total');
+  const webhooks = metrics.histogram('banking_webhook_request_duration_seconds');
   const lastSuccess = metrics.gauge('banking_verification_last_success_timestamp_seconds');
   return [
     onEnd(workChannel, ({ kind, outcome = 'lost' }, seconds) => tries.observe(seconds, kind, outcome)),
@@ -23,6 +25,7 @@ export function collectWork(metrics: Metrics): readonly Unsubscribe[] {
       const failure = signal?.aborted === true ? 'timeout' : 'failed';
       calls.observe(seconds, operation, error === undefined ? 'ok' : failure);
     }),
+    onMessage(webhookChannel, ({ outcome, seconds }) => webhooks.observe(seconds, outcome)),
     onMessage(verificationChannel, ({ subject, outcome, rows: count, cell }) => {
       runs.inc({ subject, outcome });
       if (outcome !== 'proven') return;

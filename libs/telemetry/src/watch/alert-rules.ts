@@ -3,6 +3,7 @@ import { AUDIT_ALERTS } from './audit-alerts.js';
 import { CELL_ALERTS } from './cell-alerts.js';
 import { EVENT_ALERTS } from './event-alerts.js';
 import { SERVICE_ALERTS } from './service-alerts.js';
+import { WEBHOOK_ALERTS } from './webhook-alerts.js';
 import { WORK_ALERTS } from './work-alerts.js';
 
 /** The alerts of a deployment whose jobs in Prometheus begin with `banking-`. */
@@ -11,5 +12,6 @@ export const ALERT_RULES: readonly AlertRule[] = [
   ...WORK_ALERTS,
   ...EVENT_ALERTS,
   ...AUDIT_ALERTS,
+  ...WEBHOOK_ALERTS,
   ...CELL_ALERTS,
 ];
