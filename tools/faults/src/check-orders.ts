@@ -38,7 +38,8 @@ export type CheckName =
   | 'ids'
   | 'crossings'
   | 'moves'
-  | 'old-cell';
+  | 'old-cell'
+  | 'webhooks';
 
 /** Compares what the clients know with the final state of the database. */
 export function checkOrders(operations: readonly Operation[], books: BooksState): Violation[] {

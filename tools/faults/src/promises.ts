@@ -17,6 +17,8 @@ import { sameKey } from './scenarios/same-key.js';
 import { slowClients } from './scenarios/slow-clients.js';
 import { spend } from './scenarios/spend.js';
 import { stops } from './scenarios/stops.js';
+import { hangingEndpoint } from './scenarios/hanging-endpoint.js';
+import { webhooks } from './scenarios/webhooks.js';
 import { whyNoDisk } from './small-disk.js';
 
 /** One promise of the service and how it is proved. */
@@ -82,6 +84,8 @@ export const SCENARIOS: readonly Scenario[] = [
   slowClients,
   gateway,
   stops,
+  webhooks,
+  hangingEndpoint,
   cellAway,
   homeAway,
   crossingCrash,
@@ -177,6 +181,14 @@ export const PROMISES: readonly ServicePromise[] = [
     { kills: 10, events: 20_000 },
     EVENTS,
   ),
+  promise(
+    'P19',
+    'Webhooks arrive at least once, in order of a resource and signed',
+    'webhooks',
+    { kills: 10, deliveries: 6_000 },
+    ['webhooks', 'processes'],
+  ),
+  promise('P20', 'An endpoint that hangs delays no other', 'hanging-endpoint', { deliveries: 5_000 }, ['webhooks']),
   promise('P26', 'A stop loses no request', 'stops', { stops: 20, requests: 2_000 }, ['stops', ...ORDERS]),
   promise('P29', 'Slow clients do not delay others', 'slow-clients', { sockets: 500 }, ['starvation', 'response-time']),
   promise('P30', 'Jumps of the clock change no result', 'clock-jumps', { faults: 20, keys: 8, tokens: 50 }, [

@@ -32,7 +32,8 @@ export type Figure =
   | 'tokens'
   | 'sockets'
   | 'ids'
-  | 'events';
+  | 'events'
+  | 'deliveries';
 
 export type Figures = Partial<Record<Figure, number>>;
 

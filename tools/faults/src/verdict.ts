@@ -113,6 +113,7 @@ const UNITS: Readonly<Record<Figure, string>> = {
   sockets: 'slow connections',
   ids: 'ids',
   events: 'events',
+  deliveries: 'deliveries of webhooks',
 };
 
 function reachedText({ goals }: ServicePromise, { figures }: ScenarioResult): string {
