@@ -25,6 +25,7 @@ const SCRIPT = `
   import { Refusal, add, compare, formatAmount, fromBalanceAmount, parseAmount, parseTransferAmount, toTransferAmount } from '@banking/domain';
   import { DETAILS, exportLine, linesOf, proveExport, transactionHash } from '@banking/domain/proof';
   import { SignatureError, ed25519Signer, importEd25519Key, verifyEd25519 } from '@banking/client/signing';
+  import { signWebhook, verifyWebhook } from '@banking/client/webhooks';
 
   /** The books of a workspace in which nothing has happened yet, and the same cut short. */
   const bytesOf = (lines) => new Blob([lines.map((line) => line + '\\n').join('')]).stream();
@@ -48,6 +49,15 @@ const SCRIPT = `
     }));
   };
 
+  /** A webhook signed and verified here, and the same with another body. */
+  const verifyTwice = async () => {
+    const webhook = { type: 'webhook.test', timestamp: '2026-11-23T12:00:00.000000Z', data: {} };
+    const secret = 'whsec_' + btoa('x'.repeat(32));
+    const { headers, body } = await signWebhook(webhook, secret, { id: 'evt_1_1', timestamp: new Date() });
+    const other = await verifyWebhook(headers, body + ' ', secret).catch((error) => error);
+    return [(await verifyWebhook(new Headers(headers), body, secret)).type, other.reason];
+  };
+
   globalThis.show = async ({ url, token, transferId, signing }) => {
     const workspace = new BankingClient({ baseUrl: url, token }).workspace(1);
     const transfer = await workspace.transfers.get(transferId);
@@ -64,6 +74,7 @@ const SCRIPT = `
       typed: [typed instanceof Refusal, typed.reason],
       proven: (await proveExport(linesOf(bytesOf(lines)))).workspace.name,
       signed: await signAll(signing),
+      webhooks: await verifyTwice(),
       unproven: await proveExport(linesOf(bytesOf(lines.slice(0, 1)))).catch((error) => error.message),
       hash: await transactionHash({ workspaceId: 1, transactionId: 2, valueDate: '2026-11-21', transfers: [], previous: [] }),
     };
@@ -104,6 +115,7 @@ const IMPORT_MAP = {
     '@banking/client': '/node_modules/@banking/client/esm/dist/index.js',
     '@banking/client/session': '/node_modules/@banking/client/esm/dist/session.js',
     '@banking/client/signing': '/node_modules/@banking/client/esm/dist/signing.js',
+    '@banking/client/webhooks': '/node_modules/@banking/client/esm/dist/webhooks.js',
     '@banking/domain': '/node_modules/@banking/domain/esm/dist/index.js',
     '@banking/domain/proof': '/node_modules/@banking/domain/esm/dist/proof.js',
   },
@@ -163,6 +175,7 @@ inABrowser('page of another origin in a browser', () => {
         typed: [true, 'amount_too_precise'],
         proven: 'Northwind',
         signed: vectors.map(({ headers }) => ({ headers, verified: { keyId, created, nonce }, refused: true })),
+        webhooks: ['webhook.test', 'signature_mismatch'],
         unproven: 'line 2 is missing: the export was cut short',
         hash: expect.stringMatching(/^[0-9a-f]{64}$/),
       });

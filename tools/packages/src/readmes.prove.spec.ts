@@ -17,7 +17,8 @@ const READERS: Readonly<Record<string, Reader>> = {
       const currentToken = () => Promise.resolve(${JSON.stringify(service.token)});
       const vectors = import.meta.resolve('@banking/client/package.json').replace('package.json', 'test-vectors/');
       const { key } = JSON.parse(readFileSync(new URL('ed25519-signing.json', vectors), 'utf8'));
-      const readSecret = (_name: string) => Promise.resolve(JSON.stringify(key));
+      const SECRETS = { webhooks: 'whsec_' + 'A'.repeat(44), 'payments-2026': JSON.stringify(key) };
+      const readSecret = (name: keyof typeof SECRETS) => Promise.resolve(SECRETS[name]);
 
       import { once } from 'node:events';
       import { createServer } from 'node:http';

@@ -74,7 +74,7 @@ describe('bundler with the export condition of the workspace', () => {
   it('bundles the sources of the package to the same page', async () => {
     const page = `export { add, formatAmount } from '@banking/domain'; export * from '@banking/domain/prose';
       export * from '@banking/client'; export * from '@banking/client/session';
-      export * from '@banking/client/signing'`;
+      export * from '@banking/client/signing'; export * from '@banking/client/webhooks'`;
     const [built, fromSources] = [await bundle(page), await bundle(page, ['@banking/source'])];
 
     expect(fromSources.text).toContain('Afghani');
@@ -89,6 +89,7 @@ describe('bundle of everything', () => {
   const proof = "export * from '@banking/domain/proof';";
   const session = "export * from '@banking/client/session';";
   const signing = "export * from '@banking/client/signing';";
+  const webhooks = "export * from '@banking/client/webhooks';";
 
   it.each([
     { what: 'domain', page: domain, bound: 9_000 },
@@ -99,6 +100,7 @@ describe('bundle of everything', () => {
     { what: 'the proof of an export', page: proof, bound: 7_000 },
     { what: 'session', page: session, bound: 2_400 },
     { what: 'signing', page: signing, bound: 2_500 },
+    { what: 'webhooks', page: webhooks, bound: 2_200 },
   ])('is at most $bound bytes gzipped for $what', async ({ what, page, bound }) => {
     const { bytes, gzipped } = await bundle(page);
     process.stdout.write(`${what}: ${bytes} bytes minified, ${gzipped} gzipped\n`);
@@ -106,9 +108,9 @@ describe('bundle of everything', () => {
     expect(gzipped).toBeLessThanOrEqual(bound);
   });
 
-  it('contains for the client neither sessions nor signing', async () => {
-    expect((await bundle(session + signing)).text).toMatch(/sessions\/tokens.*Ed25519/s);
-    expect((await bundle(client)).text).not.toMatch(/sessions\/tokens|Ed25519/);
+  it('contains for the client neither sessions nor signing nor webhooks', async () => {
+    expect((await bundle(session + signing + webhooks)).text).toMatch(/sessions\/tokens.*Ed25519.*webhook-id/s);
+    expect((await bundle(client)).text).not.toMatch(/sessions\/tokens|Ed25519|webhook-id/);
   });
 
   it('contains for the client with domain no prose', async () => {

@@ -10,7 +10,7 @@ const tool = (name: string, args: readonly string[]) =>
   command(join(ROOT, 'node_modules/.bin', name), args, { cwd: consumer });
 
 /** What can be imported of each, beside its package.json. */
-const ENTRIES = { domain: ['index', 'prose', 'proof'], client: ['index', 'session', 'signing'] } as const;
+const ENTRIES = { domain: ['index', 'prose', 'proof'], client: ['index', 'session', 'signing', 'webhooks'] } as const;
 
 /** What no module loads. */
 const DATA = { domain: [], client: ['test-vectors/ed25519-signing.json'] } as const;

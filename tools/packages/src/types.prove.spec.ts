@@ -10,6 +10,7 @@ const FOLDER = join(run().consumer, 'types');
 const USE = `
 import { type BankingClient, RemoteRefusal, ServiceError } from '@banking/client';
 import { type RequestSigner, SignatureError, ed25519Signer, importEd25519Key, verifyEd25519 } from '@banking/client/signing';
+import { type WebhookFault, type WebhookHeaders, WebhookVerificationError, verifyWebhook } from '@banking/client/webhooks';
 import { type AccountId, type Balance, Refusal, type RefusalReason, REFUSALS, type Transfer, add, compare, formatAmount,
   fromBalanceAmount, parseTransferAmount } from '@banking/domain';
 import { CURRENCY_NAMES } from '@banking/domain/prose';
@@ -56,6 +57,16 @@ export async function ageOf(url: URL, headers: Record<string, string>, jwk: { kt
   return typeof verified === 'object' ? Date.now() / 1000 - verified.created : verified;
 }
 
+export async function orderOf(headers: WebhookHeaders, body: string, secrets: string[]): Promise<number | WebhookFault | undefined> {
+  try {
+    const webhook = await verifyWebhook(headers, body, secrets);
+    return webhook.type === 'webhook.test' ? undefined : webhook.data.changes.orderId;
+  } catch (error) {
+    if (error instanceof WebhookVerificationError) return error.reason;
+    throw error;
+  }
+}
+
 export async function mistakes(banking: BankingClient, transfer: Transfer, balance: Balance, accountId: AccountId) {
   // @ts-expect-error two spellings do not add up
   transfer.amount + balance.amount;
@@ -69,6 +80,8 @@ export async function mistakes(banking: BankingClient, transfer: Transfer, balan
   await banking.workspace(1).transfers.get(accountId);
   // @ts-expect-error a currency that is gone has no name
   CURRENCY_NAMES.BGN;
+  // @ts-expect-error a parsed body has another signature
+  await verifyWebhook({}, { type: 'order.placed' }, 'whsec_');
   // @ts-expect-error a resource is not changed
   transfer.description = '';
 }
