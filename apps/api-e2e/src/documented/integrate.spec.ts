@@ -95,6 +95,11 @@ const OPTIONS: ts.CompilerOptions = {
   types: [],
   strict: true,
   noEmit: true,
+  // As Nest projects have them.
+  experimentalDecorators: true,
+  emitDecoratorMetadata: true,
+  // Declarations of the frameworks that a receiver uses.
+  skipLibCheck: true,
 };
 
 /** Writes a program with the two variables it expects, in a folder that resolves the published libraries. */
