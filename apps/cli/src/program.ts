@@ -29,6 +29,7 @@ import { addStoryCommand } from './story/story.js';
 import { addTokenCommand } from './token.js';
 import { addUserCommands } from './users.js';
 import { addVerifyCommand } from './verify.js';
+import { addWebhookCommands } from './webhooks.js';
 import { addWorkCommands } from './work.js';
 import { addWorkspaceCommands } from './workspaces.js';
 
@@ -90,6 +91,7 @@ function banking(): Command {
   addDiscrepancyCommands(program);
   addOrderCommands(program);
   addEventCommands(program);
+  addWebhookCommands(program);
   addAuditCommands(program);
   addPayoutsCommands(program);
   addExportCommand(program);

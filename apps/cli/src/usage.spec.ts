@@ -39,12 +39,25 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['discrepancy', 'resolve', '1', '--workspace', '1', '--return'],
   ['order', 'resume', '12', '--workspace', '1'],
   ['events', 'tail', '--workspace', '1'],
+  ['webhooks', 'listen', '--workspace', '1', '--forward', 'http://127.0.0.1:9000/hook'],
   ['payouts', 'resume'],
   ['work', 'list'],
   ['work', 'retry', 'payout', '26', '--workspace', '1'],
   ['work', 'reconcile'],
 ];
-const GROUPS = ['app', 'user', 'workspace', 'cell', 'grant', 'discrepancy', 'order', 'events', 'payouts', 'work'];
+const GROUPS = [
+  'app',
+  'user',
+  'workspace',
+  'cell',
+  'grant',
+  'discrepancy',
+  'order',
+  'events',
+  'webhooks',
+  'payouts',
+  'work',
+];
 const PATHS = [
   [],
   ...GROUPS.map((group) => [group]),
@@ -76,6 +89,7 @@ describe('the help of banking', () => {
 
 describe('a mistake in the command line', () => {
   const GRANT = ['grant', 'add', 'mia@harbour.example'];
+  const LISTEN = ['webhooks', 'listen', '--workspace', '1', '--forward', 'http://127.0.0.1:9000/hook'];
   const USER = ['user', 'add', 'mia@harbour.example', '--app', 'Southwind'];
 
   it.each<[string, readonly string[]]>([
@@ -118,6 +132,17 @@ describe('a mistake in the command line', () => {
     ...['0h', '25h', '1441m', '86401s', '8', 'h', '1d', '1.5h', '-1h', '8H'].map(
       (lifetime): [string, readonly string[]] => ['at most 24h', ['token', 'a@b', `--lifetime=${lifetime}`]],
     ),
+    ...['hook', 'ftp://127.0.0.1/hook', 'http://user:secret@127.0.0.1/hook', ''].map(
+      (url): [string, readonly string[]] => [
+        'Write an http or https URL without a user name',
+        ['webhooks', 'listen', '--workspace', '1', '--forward', url],
+      ],
+    ),
+    [
+      "option '--secret <secret>' cannot be used with option '--secret-file <file>'",
+      [...LISTEN, '--secret', 'a', '--secret-file', 'b'],
+    ],
+    ["required option '--forward <url>' not specified", ['webhooks', 'listen', '--workspace', '1']],
     ['must not be empty', ['app', 'add', '']],
     ['must not begin or end with a space', ['workspace', 'rename', '1', ' Logistics']],
     ['must not be empty', ['export', '--workspace', '1', '--out', '']],
