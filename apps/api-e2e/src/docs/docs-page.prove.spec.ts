@@ -84,6 +84,28 @@ describe('docs page in a browser', () => {
     await page.context().close();
   });
 
+  itInBrowser.each(WIDTHS)('shows webhooks with their headers at %i pixels, and nothing to execute', async (width) => {
+    const { page, complaints } = await openPage(browser, service.url, width);
+    const webhooks = page.locator('.webhooks');
+
+    expect(await webhooks.locator('.opblock .opblock-summary-path').allInnerTexts()).toEqual(['event', 'test']);
+    for (const operationId of ['receiveEvent', 'receiveTest']) {
+      await webhooks.locator(`.opblock[id$="-${operationId}"] .opblock-summary-control`).click();
+    }
+    await webhooks.locator('.responses-table').nth(1).waitFor();
+    await webhooks.screenshot({ path: join(SCREENSHOTS, `docs-webhooks-${width}.png`) });
+    const shown = await webhooks.innerText();
+    for (const name of ['webhook-id', 'webhook-timestamp', 'webhook-signature']) expect(shown).toContain(name);
+    expect(shown).toMatch(/: v1,\S{44}/);
+    expect(await webhooks.locator('input, button.execute, button.try-out__btn').filter({ visible: true }).count()).toBe(
+      0,
+    );
+    expect(await page.evaluate('document.documentElement.scrollWidth > window.innerWidth')).toBe(false);
+    expect(await paleText(page)).toEqual([]);
+    expect(complaints).toEqual({ console: [], foreign: [] });
+    await page.context().close();
+  });
+
   itInBrowser('marks the origin of each operation, and shows commands with the address of the page', async () => {
     const { page } = await openPage(browser, service.url, 1280);
     const document = (await (await fetch(`${service.url}/openapi.json`)).json()) as Document;

@@ -11,6 +11,8 @@ import { asOpenApi31 } from './openapi-3-1.js';
 import { documentedOperation } from './documented-operation.js';
 import type { OperationObject } from './examples.js';
 import { introduction } from './introduction.js';
+import { WebhookEventDto, WebhookTestDto } from './webhook.dto.js';
+import { webhooks } from './webhooks.js';
 
 /** The version of the package. docs/interface-changes.md lists the changes of each version. */
 const VERSION = (JSON.parse(readFileSync(join(__dirname, '..', '..', 'package.json'), 'utf8')) as { version: string })
@@ -54,12 +56,12 @@ export function createDocument(
         'An access token of your identity provider, without the word Bearer. In a demo deployment: `npm run -s token -- ada@northwind.example`.',
     })
     .build();
-  const options = { autoTagControllers: false, extraModels: [ErrorDto] };
+  const options = { autoTagControllers: false, extraModels: [ErrorDto, WebhookEventDto, WebhookTestDto] };
   const document = withUsedTags(withPublishedNames(SwaggerModule.createDocument(app, outline, options)));
   const operations = completeOperations(document, refusalsOfAll);
   document.components = { ...document.components, headers: usedHeaders(document) };
   document.info.description = introduction(new Set(operations.flatMap(({ refusals }) => refusals)), publicUrl);
-  return asOpenApi31(document);
+  return { ...asOpenApi31(document), webhooks: webhooks() as unknown as NonNullable<OpenAPIObject['webhooks']> };
 }
 
 /** Removes the tags of operations that this deployment does not have. */
