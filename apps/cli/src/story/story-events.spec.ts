@@ -49,6 +49,8 @@ describe('the events of the story', () => {
       [
         eventOf('order.placed', 1),
         eventOf('order.placed', 2),
+        eventOf('transfer.booked', 8, { transactionId: 6 as never }),
+        eventOf('transaction.completed', 6, { transactionId: 3 as never }),
         eventOf('execution.started', 9, { orderId: 1 as never, transactionId: 3 as never }),
       ],
     );
@@ -58,6 +60,8 @@ describe('the events of the story', () => {
       'transaction.created transaction 3,',
       'transfer.booked transfer 5,',
       'order.placed order 1,',
+      'transfer.booked transfer 8,',
+      'transaction.completed transaction 6,',
       'execution.started execution 9,',
     ]);
   });
