@@ -30,10 +30,10 @@ export interface SessionOptions {
 }
 
 /** Until another worker may take the endpoint over after a crash. The lease is renewed after a third of it. */
-export const LEASE_MS = 30_000;
-const RENEW_MS = 10_000;
+export const LEASE_MS = 15_000;
+const RENEW_MS = 5_000;
 /** Requests to one endpoint at a time. */
-const CONCURRENCY = 16;
+const CONCURRENCY = 32;
 /** Events that are read at a time, of any type, and due deliveries. */
 const EVENTS_MAX = 500;
 const DUE_MAX = 200;

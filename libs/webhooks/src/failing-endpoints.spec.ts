@@ -28,10 +28,10 @@ describe('an endpoint that fails', () => {
 
     const rows = await given.deliveries(id);
     expect(rows.length).toBeGreaterThanOrEqual(10);
-    expect(rows.length).toBeLessThanOrEqual(26);
+    expect(rows.length).toBeLessThanOrEqual(42);
     const row = await given.endpointRow(id);
     expect(row).toMatchObject({ status: 'failing', consecutive_failures: rows.length });
-    expect(Number(row.cursor_event_id)).toBeLessThan(events[30] ?? 0);
+    expect(Number(row.cursor_event_id)).toBeLessThan(events[50] ?? 0);
   });
 
   it('is tried with one request at a time, after a pause that grows', async () => {
@@ -113,7 +113,7 @@ describe('an endpoint that fails', () => {
     const worker = given.worker({ outbound: { timeoutMs: 60_000 } });
     await worker.run();
     await healthy.until(50);
-    expect(receiver.received).toHaveLength(16);
+    expect(receiver.received).toHaveLength(32);
     expect(await given.deliveries(id)).toEqual([]);
     receiver.respondWith(status(200));
     await receiver.close();

@@ -87,7 +87,7 @@ describe('the delivery of webhooks', () => {
     });
     await deliver();
     expect([...orders.values()]).toEqual(Array.from({ length: 40 }, () => [1, 2, 3]));
-    expect(receiver.connections()).toBeLessThanOrEqual(16);
+    expect(receiver.connections()).toBeLessThanOrEqual(32);
   });
 
   it('signs with the former secret too, while it is valid', async () => {

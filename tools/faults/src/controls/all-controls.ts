@@ -6,6 +6,7 @@ import { EVENT_CONTROLS } from './event-controls.js';
 import { ORDER_CONTROLS } from './order-controls.js';
 import { PAYOUT_CONTROLS } from './payout-controls.js';
 import { REPLICA_CONTROLS } from './replica-controls.js';
+import { WEBHOOK_CONTROLS } from './webhook-controls.js';
 
 /** All controls. */
 export const CONTROLS: readonly Control[] = [
@@ -16,4 +17,5 @@ export const CONTROLS: readonly Control[] = [
   ...REPLICA_CONTROLS,
   ...CELL_CONTROLS,
   ...EVENT_CONTROLS,
+  ...WEBHOOK_CONTROLS,
 ];
