@@ -40,6 +40,8 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['order', 'resume', '12', '--workspace', '1'],
   ['events', 'tail', '--workspace', '1'],
   ['webhooks', 'listen', '--workspace', '1', '--forward', 'http://127.0.0.1:9000/hook'],
+  ['webhooks', 'deliveries', '--workspace', '1', '--endpoint', '3'],
+  ['webhooks', 'retry', '--workspace', '1', '--endpoint', '3', '--delivery', '9'],
   ['payouts', 'resume'],
   ['work', 'list'],
   ['work', 'retry', 'payout', '26', '--workspace', '1'],
@@ -89,6 +91,7 @@ describe('the help of banking', () => {
 
 describe('a mistake in the command line', () => {
   const GRANT = ['grant', 'add', 'mia@harbour.example'];
+  const DELIVERIES = ['webhooks', 'deliveries', '--workspace', '1', '--endpoint', '3'];
   const LISTEN = ['webhooks', 'listen', '--workspace', '1', '--forward', 'http://127.0.0.1:9000/hook'];
   const USER = ['user', 'add', 'mia@harbour.example', '--app', 'Southwind'];
 
@@ -142,6 +145,9 @@ describe('a mistake in the command line', () => {
       "option '--secret <secret>' cannot be used with option '--secret-file <file>'",
       [...LISTEN, '--secret', 'a', '--secret-file', 'b'],
     ],
+    ["required option '--endpoint <id>' not specified", ['webhooks', 'deliveries', '--workspace', '1']],
+    ["required option '--delivery <id>' not specified", ['webhooks', 'retry', '--workspace', '1', '--endpoint', '3']],
+    ['Allowed choices are pending, delivered, failed', [...DELIVERIES, '--status', 'lost']],
     ["required option '--forward <url>' not specified", ['webhooks', 'listen', '--workspace', '1']],
     ['must not be empty', ['app', 'add', '']],
     ['must not begin or end with a space', ['workspace', 'rename', '1', ' Logistics']],

@@ -48,5 +48,7 @@ export { digestOfConversion, digestOfOrder, digestOfRecipient } from './payments
 export { readRecipientDigest } from './payments/read-recipient-digest.js';
 export { openReading } from './resources/reading.js';
 export { fundAccount } from './sandbox/fund-account.js';
+export { listWebhookDeliveries } from './webhooks/list-webhook-deliveries.js';
+export { retryWebhookDelivery } from './webhooks/retry-webhook-delivery.js';
 export { type DirectorySlot, READ_SLOTS, SLOT_NAME } from './cells/directory-slots.js';
 export { SCOPE_CHECK } from './cells/scope-check.js';

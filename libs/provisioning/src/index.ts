@@ -7,4 +7,5 @@ export * from './moves.js';
 export * from './orders.js';
 export { ProvisioningError } from './trail.js';
 export * from './users.js';
+export * from './webhooks.js';
 export * from './workspaces.js';
