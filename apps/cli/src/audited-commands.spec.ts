@@ -21,6 +21,11 @@ beforeAll(async () => {
   );
   await world.query(`update customer_order set paused_at = now(), pause_reason = 'payouts_rejected'
     where id = (select min(id) from customer_order where type = 'recurring' and status = 'active')`);
+  await world.query(`
+    with endpoint as (
+      insert into webhook_endpoint (workspace_id, url, sealed_secret, cursor_event_id) values (1, 'https://hooks.example', '', 0) returning *)
+    insert into webhook_delivery (workspace_id, endpoint_id, event_type, kind, status)
+    select workspace_id, id, 'webhook.test', 'test', 'failed' from endpoint`);
   await world.query(`insert into payout_stop (finding_count, workspace_ids, findings) values (1, '{1}', '[]')`);
 });
 afterAll(() => world.close());
@@ -68,6 +73,15 @@ const AUDITED: readonly (readonly [
   ['work retry', 'releaseWork', () => ['other', '5', ...IN_ONE]],
   ['work reconcile', 'parkWork', () => ['--apply']],
   ['payouts resume', 'resumePayouts', () => []],
+  [
+    'webhooks retry',
+    'retryWebhookDelivery',
+    async () => [
+      ...IN_ONE,
+      ...['--endpoint', await idOf('select id::int from webhook_endpoint')],
+      ...['--delivery', await idOf('select id::int from webhook_delivery')],
+    ],
+  ],
 ];
 
 /** Commands whose changes belong to no workspace, before and after those above, and the change in the trail of the directory. */
@@ -104,6 +118,8 @@ const WITHOUT_ENTRY: Readonly<Record<string, string>> = {
       'discrepancy list',
       'work list',
       'events tail',
+      'webhooks deliveries',
+      'webhooks listen',
     ]
       .concat('verify', 'anchor', 'prove')
       .map((command) => [command, 'only reads']),
