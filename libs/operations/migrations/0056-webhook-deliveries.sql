@@ -41,11 +41,11 @@ create function claim_webhook_endpoints(workspace_ids bigint[], endpoint_ids big
     e.consecutive_failures
 $$;
 
--- Records the results of attempts in the order in which they ended, advances the cursor, and renews or ends the lease: it lasts for so many
+-- Records the results of attempts and the failures since the last success, advances the cursor, and renews or ends the lease: it lasts for so many
 -- milliseconds from now, and 0 ends it. A result without the id of a delivery is that of the first attempt for an event. A result `probe` is that of a
 -- failed request for an event that stays behind the cursor, and `missing` that of a delivery whose event was deleted. Returns no row if another worker has the lease, or the endpoint was deleted: then nothing is recorded.
 create function record_webhook_attempts(
-    workspace bigint, endpoint bigint, held_token bigint, cursor_to bigint, lease_ms integer, failures_max integer,
+    workspace bigint, endpoint bigint, held_token bigint, cursor_to bigint, lease_ms integer, failures_in_a_row integer, failures_max integer,
     delivery_ids bigint[], event_ids bigint[], event_types text[], outcomes text[], started_ms_ago integer[], durations integer[],
     response_statuses integer[], responses text[], errors text[], retries_after_ms bigint[])
   returns table (status text, url text, types text[], previous_valid_until timestamptz, consecutive_failures integer)
@@ -53,7 +53,7 @@ create function record_webhook_attempts(
 #variable_conflict use_column
 declare
   former webhook_endpoint;
-  success bigint;
+  is_success boolean;
   failures integer;
   is_gone boolean;
   next_status text;
@@ -89,20 +89,19 @@ begin
     r (id, outcome, ago, duration, response_status, response, error, retry_ms)
   where d.workspace_id = workspace and d.id = r.id and d.endpoint_id = endpoint and d.status = 'pending';
 
-  select max(r.position) filter (where r.outcome = 'delivered'), coalesce(bool_or(r.response_status = 410), false)
-  into success, is_gone
-  from unnest(outcomes, response_statuses) with ordinality r (outcome, response_status, position);
-  select count(*) into failures from unnest(outcomes) with ordinality r (outcome, position)
-  where r.outcome in ('failed', 'probe') and r.position > coalesce(success, 0);
+  select coalesce(bool_or(r.outcome = 'delivered'), false), coalesce(bool_or(r.response_status = 410), false)
+  into is_success, is_gone
+  from unnest(outcomes, response_statuses) r (outcome, response_status);
+  select count(*) into failures from unnest(outcomes) r (outcome) where r.outcome in ('failed', 'probe');
 
-  consecutive_failures := failures + case when success is null then former.consecutive_failures else 0 end;
+  consecutive_failures := failures_in_a_row;
   next_status := case
     when former.status = 'disabled' then 'disabled'
     when is_gone then 'disabled'
-    when former.status = 'failing' and success is null and failures > 0 and former.failing_since < clock_timestamp() - interval '5 days'
+    when former.status = 'failing' and not is_success and failures > 0 and former.failing_since < clock_timestamp() - interval '5 days'
       then 'disabled'
     when consecutive_failures >= failures_max then 'failing'
-    when success is not null then 'enabled'
+    when is_success then 'enabled'
     else former.status end;
   update webhook_endpoint e
   set cursor_event_id = greatest(e.cursor_event_id, cursor_to), consecutive_failures = record_webhook_attempts.consecutive_failures,
@@ -262,10 +261,10 @@ create policy found_by_worker on webhook_delivery for select to banking_owner us
 create policy found_by_worker on event for select to banking_owner using (true);
 
 revoke execute on function webhook_endpoints_due(integer), claim_webhook_endpoints(bigint[], bigint[], integer),
-  record_webhook_attempts(bigint, bigint, bigint, bigint, integer, integer, bigint[], bigint[], text[], text[], integer[], integer[], integer[],
+  record_webhook_attempts(bigint, bigint, bigint, bigint, integer, integer, integer, bigint[], bigint[], text[], text[], integer[], integer[], integer[],
     text[], text[], bigint[]),
   workspaces_with_old_deliveries(integer, integer), delete_old_deliveries(integer, integer), webhook_backlog() from public;
 grant execute on function webhook_endpoints_due(integer), claim_webhook_endpoints(bigint[], bigint[], integer),
-  record_webhook_attempts(bigint, bigint, bigint, bigint, integer, integer, bigint[], bigint[], text[], text[], integer[], integer[], integer[],
+  record_webhook_attempts(bigint, bigint, bigint, bigint, integer, integer, integer, bigint[], bigint[], text[], text[], integer[], integer[], integer[],
     text[], text[], bigint[]),
   workspaces_with_old_deliveries(integer, integer), delete_old_deliveries(integer, integer), webhook_backlog() to banking_app;

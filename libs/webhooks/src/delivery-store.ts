@@ -113,7 +113,7 @@ const DUE_DELIVERIES = sqlStatement<DueRow>(
 const RECORD = sqlStatement<EndpointState>(
   'record_webhook_attempts',
   `select status, url, types, previous_valid_until as "previousValidUntil", consecutive_failures as "consecutiveFailures"
-   from record_webhook_attempts($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+   from record_webhook_attempts($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
 );
 
 type EndpointName = Pick<ClaimedEndpoint, 'workspaceId' | 'id'>;
@@ -165,12 +165,22 @@ export async function readDueDeliveries(
   return rows;
 }
 
+/** What is recorded with the results. */
+interface RecordedState {
+  readonly cursor: bigint;
+  /** From now; 0 gives the lease back. */
+  readonly leaseMs: number;
+  /** Failed attempts since the last success, and how many make an endpoint fail. */
+  readonly failures: number;
+  readonly failuresMax: number;
+}
+
 /** Undefined if another worker has the lease or the endpoint was deleted: then nothing was recorded. @throws Refusal `unavailable` */
 export async function recordOutcomes(
   database: Database,
   endpoint: ClaimedEndpoint,
   outcomes: readonly Outcome[],
-  { cursor, leaseMs, failuresMax }: { readonly cursor: bigint; readonly leaseMs: number; readonly failuresMax: number },
+  { cursor, leaseMs, failures, failuresMax }: RecordedState,
 ): Promise<EndpointState | undefined> {
   const nowMs = performance.now();
   const column = <T>(read: (outcome: Outcome) => T | undefined) => outcomes.map((outcome) => read(outcome) ?? null);
@@ -178,7 +188,7 @@ export async function recordOutcomes(
   const [rows] = await database.pipeline(scopeOf(endpoint), [
     bind(
       RECORD,
-      ...[workspaceId, id, token, cursor, leaseMs, failuresMax],
+      ...[workspaceId, id, token, cursor, leaseMs, failures, failuresMax],
       column(({ deliveryId }) => deliveryId),
       column(({ eventId }) => eventId),
       column(({ eventType }) => eventType),

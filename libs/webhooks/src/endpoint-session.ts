@@ -63,7 +63,9 @@ export class EndpointSession {
   private readonly items: DeliveryItems;
   private readTo: bigint;
   private status: string;
+  /** Failed requests that began after the last success. */
   private failures: number;
+  private successMs = 0;
   /** Due deliveries in memory. */
   private dueOpen = 0;
   private hasMore = true;
@@ -197,7 +199,13 @@ export class EndpointSession {
   private finish(item: DeliveryItem, { startedMs, isProbe, result }: Attempt): void {
     const { deliveryId, eventId, eventType, attempts, kind } = item;
     const isDelivered = result.error === undefined && isSuccess(result.responseStatus);
-    this.failures = isDelivered ? 0 : this.failures + 1;
+    if (isDelivered) {
+      this.failures = 0;
+      this.successMs = performance.now();
+    } else if (startedMs > this.successMs) {
+      // A request that began before the last success may have been slow, while the endpoint works.
+      this.failures += 1;
+    }
     const retries = kind === 'test' ? undefined : retryAfterMs(attempts + 1, this.options.random());
     const outcome = isDelivered ? 'delivered' : isProbe ? 'probe' : 'failed';
     this.outcomes.push({ deliveryId, eventId, eventType, outcome, startedMs, result, retryAfterMs: retries });
@@ -216,7 +224,7 @@ export class EndpointSession {
     const [first] = this.open;
     const cursor = first === undefined ? this.readTo : first - 1n;
     const { database } = this.options;
-    const limits = { cursor, leaseMs, failuresMax: FAILURES_MAX };
+    const limits = { cursor, leaseMs, failures: this.failures, failuresMax: FAILURES_MAX };
     const state = await recordOutcomes(database, this.endpoint, recorded, limits);
     this.dueOpen -= recorded.filter(({ deliveryId }) => deliveryId !== undefined).length;
     this.renewedMs = performance.now();

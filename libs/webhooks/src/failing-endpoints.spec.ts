@@ -34,6 +34,20 @@ describe('an endpoint that fails', () => {
     expect(Number(row.cursor_event_id)).toBeLessThan(events[50] ?? 0);
   });
 
+  it('is not failing because of slow requests that began before a success', async () => {
+    const held: (() => void)[] = [];
+    receiver.respondWith((response) => {
+      if (receiver.received.length <= 12) held.push(() => response.writeHead(500).end());
+      else response.writeHead(200).end();
+      if (receiver.received.length === 40) held.forEach((respond) => respond());
+    });
+    const { id } = await given.endpoint(receiver.url);
+    await given.events(40);
+    await deliver();
+    expect((await given.deliveries(id)).filter((row) => row.status === 'pending')).toHaveLength(12);
+    expect(await given.endpointRow(id)).toMatchObject({ status: 'enabled' });
+  });
+
   it('is tried with one request at a time, after a pause that grows', async () => {
     receiver.respondWith(status(503));
     const { id } = await given.endpoint(receiver.url);

@@ -111,10 +111,10 @@ describe('the functions of a worker', () => {
     expect(await call('select * from claim_webhook_endpoints(array[1], array[$1::bigint], 30000)', [id])).toEqual([]);
     const [claimed] = await claimEndpoints(database, 10, 30_000);
     expect(claimed).toMatchObject({ id: BigInt(id), workspaceId: 1n });
-    const record = `select * from record_webhook_attempts(1, $1, $2, 99, 0, 10, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')`;
+    const record = `select * from record_webhook_attempts(1, $1, $2, 99, 0, 0, 10, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')`;
     expect(await call(record, [id, claimed?.token])).toEqual([]);
     if (!claimed) throw new Error('nothing was claimed');
-    const limits = { cursor: claimed.cursor, leaseMs: 0, failuresMax: 10 };
+    const limits = { cursor: claimed.cursor, leaseMs: 0, failures: 0, failuresMax: 10 };
     expect(await recordOutcomes(database, { ...claimed, token: claimed.token - 1n }, [], limits)).toBeUndefined();
     expect(await recordOutcomes(database, claimed, [], limits)).toMatchObject({ status: 'enabled' });
   });
