@@ -6,6 +6,7 @@ export interface AuditQuery extends PageQuery {
   /** The user who acted. */
   readonly actor?: UserId | undefined;
   readonly operation?: string | undefined;
+  /** Together with `resourceId`. */
   readonly resourceType?: string | undefined;
   readonly resourceId?: number | undefined;
   /** RFC 3339 with an offset, inclusive. */

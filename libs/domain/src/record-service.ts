@@ -25,6 +25,7 @@ export abstract class RecordService {
   /**
    * GET /audit-events: the audit trail of the workspace, newest first. An entry appears shortly after its change.
    *
+   * @throws Refusal `parameter_invalid` for a `resourceType` without `resourceId`.
    * @throws Refusal `limit_invalid`, `cursor_invalid`, `timestamp_invalid`; `route_not_found` from an upstream without an audit trail.
    */
   abstract listAuditEvents(scope: Scope, query?: AuditQuery): Promise<Page<AuditEvent>>;

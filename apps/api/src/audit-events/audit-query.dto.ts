@@ -10,7 +10,7 @@ export class AuditQueryDto extends PageQueryDto implements AuditQuery {
   @TextParameter('ours', 64, 'Entries of this operation, such as `placeOrder`.')
   readonly operation?: string;
 
-  @TextParameter('ours', 32, 'Entries of resources of this type, such as `order`. Faster with `resourceId`.')
+  @TextParameter('ours', 32, 'Entries of resources of this type, such as `order`. It needs `resourceId`.')
   readonly resourceType?: string;
 
   @IdParameter('ours', 'Entries of resources with this id.')

@@ -181,6 +181,7 @@ describe('the audit trail', () => {
     expect(await listed({ resourceType: 'account', resourceId: accountId })).toMatchObject([
       { operation: 'openAccount', resource: { id: accountId } },
     ]);
+    await expect(listed({ resourceType: 'account' })).rejects.toMatchObject({ reason: 'parameter_invalid' });
     expect(await listed({ from: newest!.createdAt })).toContainEqual(newest);
     expect(await listed({ to: newest!.createdAt })).not.toContainEqual(newest);
     await expect(listed({ from: newest!.createdAt, to: '2020-01-01T00:00:00Z' })).rejects.toMatchObject({

@@ -1,4 +1,4 @@
-import type { AuditEvent, AuditQuery, Page, WorkspaceId } from '@banking/domain';
+import { type AuditEvent, type AuditQuery, type Page, Refusal, type WorkspaceId } from '@banking/domain';
 import { AUDIT_EVENT_PAGE } from '../resources/compose-audit-event.js';
 import type { RowFacts } from '../resources/compose-page.js';
 import type { Reading } from '../resources/reading.js';
@@ -33,6 +33,14 @@ export function listAuditEvents(
   workspaceId: WorkspaceId,
   { limit, cursor, from: createdFrom, to: createdTo, ...filters }: AuditQuery,
 ): Promise<Page<AuditEvent>> {
+  // No index finds the entries of a type: operations say as much.
+  if (filters.resourceType !== undefined && filters.resourceId === undefined) {
+    const message =
+      'resourceType needs resourceId. To list the entries of all resources of a type, filter by operation.';
+    throw new Refusal('parameter_invalid', message, {
+      details: [{ path: 'resourceType', reason: 'parameter_invalid', message }],
+    });
+  }
   checkPeriod({ createdFrom, createdTo }, ['from', 'to']);
   return listPage(reading, AUDIT_EVENTS, {
     workspaceId,

@@ -63,7 +63,6 @@ const QUERIES: readonly (readonly [List, (aged: AgedWorkspace) => readonly Query
     ],
   ],
   ['listRecipients', () => [{}, { saved: true }, { saved: false }]],
-  // A type of resources alone is a filter without an index: its page may read the whole trail.
   [
     'listAuditEvents',
     (aged) =>
