@@ -2,6 +2,7 @@ import { bind, Database, OWNER_ROLE, sqlStatement } from '@banking/postgres';
 import { attachEmbeddedServer, type EmbeddedServer } from '@banking/embedded-postgres';
 import { proveDocumented } from '../responses.js';
 import { callOf, type Route, routesOf, takesKey } from '../documented/document.js';
+import { untilAudited } from '../documented/until-audited.js';
 import { demoDataDir } from '../running-service.js';
 import { freshService, type FreshService } from '../documented/fresh-service.js';
 import { ADA } from '../service.js';
@@ -27,8 +28,9 @@ describe('bodies of operations', () => {
     server = await attachEmbeddedServer({ dataDir: service.dataDir });
     owner = await Database.open({ connection: server.connection, role: OWNER_ROLE });
     token = await service.tokenOf(ADA);
-    // The first request of a user binds the subject, which changes a row.
+    // The first request of a user binds the subject, which changes a row. Its audit entry follows.
     expect((await fetch(`${service.url}/apps`, { headers: { authorization: `Bearer ${token}` } })).status).toBe(200);
+    await untilAudited(service.url, token, 'bindUser');
     routes = routesOf(service.document).filter(({ operation }) => operation.requestBody);
     expect(routes.length).toBeGreaterThanOrEqual(6);
   }, 180_000);
