@@ -192,16 +192,24 @@ describe('the lease of an endpoint', () => {
   it('ends when the endpoint is changed', async () => {
     const other = await startReceiver();
     const { id } = await given.endpoint(receiver.url);
-    await given.events(100);
+    await given.events(300);
+    const held: (() => void)[] = [];
     let changing: Promise<unknown> | undefined;
     receiver.respondWith((response) => {
-      changing ??= given.read('update webhook_endpoint set url = $2 where id = $1', id, other.url);
+      if (changing) return void held.push(() => response.writeHead(200).end());
+      changing = given.read('update webhook_endpoint set url = $2 where id = $1', id, other.url);
       void changing.then(() => response.writeHead(200).end());
     });
+    const worker = given.worker();
+    await worker.run();
+    await receiver.until(32);
+    while ((await given.deliveries(id)).length === 0) await worker.run();
+    receiver.respondWith(status(200));
+    held.forEach((respond) => respond());
+    await worker.finished();
     await deliver();
-    await deliver();
-    expect(receiver.received.length).toBeLessThan(100);
-    expect(receiver.received.length + other.received.length).toBe(100);
+    expect(receiver.received.length).toBeLessThan(300);
+    expect(receiver.received.length + other.received.length).toBe(300);
     await other.close();
   });
 });
