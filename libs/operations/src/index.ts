@@ -35,7 +35,7 @@ export type { AccountCodes } from './accounts/account-codes.js';
 export { orderBatchChannel, orderChannel } from './orders/order-channels.js';
 export { verificationChannel, type VerificationMessage } from './worker/verification-channel.js';
 
-export type { SecretSealer, WebhookTerms } from './webhooks/webhook-terms.js';
+export type { WebhookTerms } from './webhooks/webhook-terms.js';
 
 // For operators and the demo data
 export { composeEvent } from './events/compose-event.js';

@@ -37,7 +37,7 @@ export interface StoredEvent {
 }
 
 /** A delivery that is due again, a test, or a replay. */
-export interface DueDelivery {
+interface DueDelivery {
   readonly deliveryId: bigint;
   readonly kind: string;
   readonly attempts: number;

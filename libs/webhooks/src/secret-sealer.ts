@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 
 /** The endpoint that a secret belongs to. A sealed secret is not opened for another one. */
-export interface SealContext {
+interface SealContext {
   readonly workspaceId: number | bigint;
   readonly endpointId: number | bigint;
 }

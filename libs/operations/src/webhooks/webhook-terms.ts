@@ -1,7 +1,7 @@
 import { Refusal } from '@banking/domain';
 
 /** Encrypts the secret of an endpoint for the database. */
-export interface SecretSealer {
+interface SecretSealer {
   seal(plain: Uint8Array, context: { readonly workspaceId: number; readonly endpointId: number }): Uint8Array;
 }
 

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 
 /** A request that a receiver has read. */
-export interface Received {
+interface Received {
   readonly id: string;
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
