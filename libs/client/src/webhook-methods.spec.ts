@@ -82,7 +82,7 @@ describe('the webhook endpoints of a workspace', () => {
       DELIVERY,
       'POST /webhook-endpoints/3/deliveries/9/retry',
     ],
-  ])('%s', async (_, step, call, result, request, body) => {
+  ])('%s', async (_, step, call, result, ...[request, body]) => {
     service.script(step);
 
     expect(await call()).toMatchObject(result as object);

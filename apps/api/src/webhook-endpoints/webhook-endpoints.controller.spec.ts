@@ -70,7 +70,7 @@ describe('the controllers of webhook endpoints', () => {
       DELIVERY,
       { ...NAMED, webhookDeliveryId: 9 },
     ],
-  ])('%s calls %s', async (call, method, status, result, passed, body) => {
+  ])('%s calls %s', async (call, method, status, result, ...[passed, body]) => {
     banking[method].mockResolvedValue(result);
 
     const response = await app.send(call, body);
@@ -105,7 +105,7 @@ describe('the controllers of webhook endpoints', () => {
     ['POST /webhook-endpoints/3/replay', 'timestamp_invalid', { ...PERIOD, createdTo: '2026-11-21' }],
     ['POST /webhook-endpoints/3/deliveries/x/retry', 'id_malformed'],
     ['GET /webhook-endpoints/3/deliveries?status=late', 'parameter_invalid'],
-  ])('refuse %s with %s: %j', async (call, reason, body) => {
+  ])('refuse %s with %s: %j', async (call, ...[reason, body]) => {
     expect(await app.send(call, body)).toMatchObject({ status: 400, body: { reason } });
     for (const method of Object.values(banking)) expect(method).not.toHaveBeenCalled();
   });
