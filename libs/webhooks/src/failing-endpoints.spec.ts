@@ -3,12 +3,14 @@ import { startReceiver, status } from './testing/receiver.js';
 
 let given: Awaited<ReturnType<typeof deliveryWorld>>;
 let receiver: Awaited<ReturnType<typeof startReceiver>>;
+/** Receivers besides that one. */
+const others: (typeof receiver)[] = [];
 
 beforeAll(async () => void (given = await deliveryWorld()), 60_000);
 afterAll(() => given.close());
 beforeEach(async () => void (receiver = await startReceiver()));
 afterEach(async () => {
-  await receiver.close();
+  for (const one of [receiver, ...others.splice(0)]) await one.close();
   await given.read('update webhook_endpoint set sealed_secret = null, deleted_at = now() where deleted_at is null');
   expect(given.errors).toEqual([]);
 });
@@ -120,6 +122,7 @@ describe('an endpoint that fails', () => {
 
   it('does not delay another one', async () => {
     const healthy = await startReceiver();
+    others.push(healthy);
     receiver.respondWith(() => undefined);
     const { id } = await given.endpoint(receiver.url);
     await given.endpoint(healthy.url);
@@ -132,7 +135,6 @@ describe('an endpoint that fails', () => {
     receiver.respondWith(status(200));
     await receiver.close();
     await worker.finished();
-    await healthy.close();
   });
 });
 
@@ -191,6 +193,7 @@ describe('the lease of an endpoint', () => {
 
   it('ends when the endpoint is changed', async () => {
     const other = await startReceiver();
+    others.push(other);
     const { id } = await given.endpoint(receiver.url);
     await given.events(300);
     const held: (() => void)[] = [];
@@ -210,6 +213,5 @@ describe('the lease of an endpoint', () => {
     await deliver();
     expect(receiver.received.length).toBeLessThan(300);
     expect(receiver.received.length + other.received.length).toBe(300);
-    await other.close();
   });
 });

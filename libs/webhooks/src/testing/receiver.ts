@@ -51,7 +51,7 @@ export async function startReceiver(host = '127.0.0.1') {
     },
     async close(): Promise<void> {
       server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      if (server.listening) await new Promise((resolve) => server.close(resolve));
     },
   };
 }
