@@ -27,6 +27,7 @@ const DEFINER_FUNCTIONS = [
   { name: 'record_audit', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'record_changes', settings: [PINNED, ...BY_INDEX], executableBy: [APP_ROLE] },
   { name: 'record_webhook_attempts', settings: [PINNED], executableBy: [APP_ROLE] },
+  { name: 'reseal_webhook_secret', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'rotate_webhook_secret', settings: [PINNED], executableBy: [APP_ROLE] },
   { name: 'trail_account', settings: [PINNED], executableBy: [] },
   { name: 'trail_directory', settings: [PINNED], executableBy: [] },

@@ -126,6 +126,16 @@ begin
   return next;
 end $$;
 
+-- Replaces a sealed secret of the scope by the same one under another key, unless it was replaced meanwhile.
+create function reseal_webhook_secret(workspace bigint, endpoint bigint, former bytea, sealed bytea) returns void
+  language sql security definer set search_path = banking, pg_temp as $$
+  update webhook_endpoint
+  set sealed_secret = case when sealed_secret = former then sealed else sealed_secret end,
+      previous_sealed_secret = case when previous_sealed_secret = former then sealed else previous_sealed_secret end
+  where workspace_id = workspace and workspace = any(nullif(current_setting('app.workspaces', true), '')::bigint[])
+    and id = endpoint and deleted_at is null and (sealed_secret = former or previous_sealed_secret = former)
+$$;
+
 -- The workspaces that have deliveries which are older than the kept time and ended, or whose endpoint was deleted: at most so many.
 create function workspaces_with_old_deliveries(kept_days integer, workspaces_max integer) returns setof bigint
   language sql stable security definer set search_path = banking, pg_temp as $$
@@ -263,8 +273,8 @@ create policy found_by_worker on event for select to banking_owner using (true);
 revoke execute on function webhook_endpoints_due(integer), claim_webhook_endpoints(bigint[], bigint[], integer),
   record_webhook_attempts(bigint, bigint, bigint, bigint, integer, integer, integer, bigint[], bigint[], text[], text[], integer[], integer[], integer[],
     text[], text[], bigint[]),
-  workspaces_with_old_deliveries(integer, integer), delete_old_deliveries(integer, integer), webhook_backlog() from public;
+  reseal_webhook_secret(bigint, bigint, bytea, bytea), workspaces_with_old_deliveries(integer, integer), delete_old_deliveries(integer, integer), webhook_backlog() from public;
 grant execute on function webhook_endpoints_due(integer), claim_webhook_endpoints(bigint[], bigint[], integer),
   record_webhook_attempts(bigint, bigint, bigint, bigint, integer, integer, integer, bigint[], bigint[], text[], text[], integer[], integer[], integer[],
     text[], text[], bigint[]),
-  workspaces_with_old_deliveries(integer, integer), delete_old_deliveries(integer, integer), webhook_backlog() to banking_app;
+  reseal_webhook_secret(bigint, bigint, bytea, bytea), workspaces_with_old_deliveries(integer, integer), delete_old_deliveries(integer, integer), webhook_backlog() to banking_app;

@@ -116,6 +116,8 @@ const RECORD = sqlStatement<EndpointState>(
    from record_webhook_attempts($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
 );
 
+const RESEAL = sqlStatement('reseal_webhook_secret', 'select reseal_webhook_secret($1, $2, $3, $4)');
+
 type EndpointName = Pick<ClaimedEndpoint, 'workspaceId' | 'id'>;
 const scopeOf = ({ workspaceId }: EndpointName) => ({ workspaces: [Number(workspaceId)] });
 
@@ -202,4 +204,15 @@ export async function recordOutcomes(
     ),
   ] as const);
   return rows[0];
+}
+
+/** Replaces a sealed secret by the same one under another key, unless it was replaced meanwhile. @throws Refusal `unavailable` */
+export async function storeResealed(
+  database: Database,
+  endpoint: EndpointName,
+  former: Uint8Array,
+  sealed: Uint8Array,
+): Promise<void> {
+  const { workspaceId, id } = endpoint;
+  await database.pipeline(scopeOf(endpoint), [bind(RESEAL, workspaceId, id, former, sealed)] as const);
 }

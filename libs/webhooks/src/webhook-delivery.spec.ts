@@ -1,5 +1,6 @@
 import { generateKeyPairSync, verify } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
+import { secretSealer } from './secret-sealer.js';
 import { deliveryWorld } from './testing/delivery-world.js';
 import { startReceiver, status } from './testing/receiver.js';
 
@@ -110,6 +111,19 @@ describe('the delivery of webhooks', () => {
     expect(() => webhook.verify(both?.body ?? '', both?.headers as Record<string, string>)).not.toThrow();
     expect(String(both?.headers['webhook-signature']).split(' ')).toHaveLength(2);
     expect(String(one?.headers['webhook-signature']).split(' ')).toHaveLength(1);
+  });
+
+  it('seals a secret with the first key, so that another one can be removed', async () => {
+    const { id, secret } = await given.endpoint(receiver.url);
+    const [oldKey, newKey] = [given.key, Buffer.alloc(32, 9)];
+    await given.events(1);
+    await deliver(given.worker({ sealer: secretSealer([newKey, oldKey]) }));
+    const { sealed_secret: sealed } = await given.endpointRow(id);
+    const opened = secretSealer([newKey]).open(sealed as Buffer, { workspaceId: 1, endpointId: id });
+    expect(Buffer.from(opened)).toEqual(secret);
+    await given.events(1);
+    await deliver(given.worker({ sealer: secretSealer([newKey]) }));
+    expect(receiver.received).toHaveLength(2);
   });
 
   it('signs with Ed25519 for v1a', async () => {

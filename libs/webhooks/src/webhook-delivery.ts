@@ -1,7 +1,7 @@
 import type { Event } from '@banking/domain';
 import type { Database } from '@banking/postgres';
 import type { AddressPolicy } from './address-policy.js';
-import { claimEndpoints, type ClaimedEndpoint, type StoredEvent } from './delivery-store.js';
+import { claimEndpoints, type ClaimedEndpoint, storeResealed, type StoredEvent } from './delivery-store.js';
 import { EndpointSession, LEASE_MS } from './endpoint-session.js';
 import type { OpenWebhooks } from './open-webhooks.js';
 import { Outbound, type OutboundOptions } from './outbound-request.js';
@@ -66,14 +66,24 @@ export class WebhookDelivery {
     try {
       const sign = this.signerOf(endpoint);
       const session = new EndpointSession(endpoint, { database, outbound: this.outbound, sign, composeEvent, random });
-      const running = session
-        .run()
+      const running = this.reseal(endpoint)
+        .then(() => session.run())
         .catch(onError)
         .finally(() => this.sessions.delete(session));
       this.sessions.set(session, running);
     } catch (error) {
       // The lease stays, so that an endpoint whose secret cannot be opened is tried again when it ends.
       onError(error);
+    }
+  }
+
+  /** Seals the secrets of an endpoint with the first key if another one sealed them. */
+  private async reseal(endpoint: ClaimedEndpoint): Promise<void> {
+    const { database, sealer } = this.options;
+    const context = { workspaceId: endpoint.workspaceId, endpointId: endpoint.id };
+    for (const sealed of [endpoint.sealedSecret, endpoint.previousSealedSecret]) {
+      if (sealed === null || sealer.isCurrent(sealed)) continue;
+      await storeResealed(database, endpoint, sealed, sealer.seal(sealer.open(sealed, context), context));
     }
   }
 

@@ -11,7 +11,8 @@ const WORKSPACE = 1;
 export async function deliveryWorld() {
   const world = await emptyDatabase();
   const { database, owner } = world;
-  const sealer = secretSealer([randomBytes(32)]);
+  const key = randomBytes(32);
+  const sealer = secretSealer([key]);
   const policy = { isSandbox: true, allowedNetworks: networksOf([]) };
   const errors: unknown[] = [];
   const workers: WebhookDelivery[] = [];
@@ -22,6 +23,7 @@ export async function deliveryWorld() {
 
   return {
     world,
+    key,
     sealer,
     errors,
     read,
