@@ -20,7 +20,7 @@ describe('benchmark command', () => {
   it.each([
     [
       [],
-      'error: missing command: reads, lists, orders, settled, fresh, grown, client, gateway, replica, memory, verification, metrics, traces, cells, sizing, all, table, chart, publish',
+      'error: missing command: reads, lists, orders, settled, fresh, grown, client, gateway, replica, memory, verification, metrics, traces, cells, cells-throughput, sizing, all, table, chart, publish',
     ],
     [['writes'], "unknown command 'writes'"],
     [['reads', '--sideways'], "unknown option '--sideways'"],

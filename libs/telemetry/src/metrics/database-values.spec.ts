@@ -99,7 +99,7 @@ describe('the metrics that are read from the database', () => {
       expect(await scrape()).toMatchObject({ banking_database_values_up: 0 });
       now.mockReturnValue(5_001);
       expect(await scrape()).toMatchObject({ banking_database_values_up: 1, banking_payouts_stopped: 1 });
-      pipeline.mockResolvedValue([[], [], [], [], [], [], []]);
+      pipeline.mockResolvedValue([[], [], [], [], [], [], [], []]);
       now.mockReturnValue(10_003);
       expect(await scrape()).toMatchObject({ banking_payouts_stopped: 0, 'banking_work_parked{kind="execution"}': 0 });
       pipeline.mockRejectedValue(new Refusal('unavailable'));
@@ -128,7 +128,7 @@ describe('the metrics that are read from several databases', () => {
         ? [[SLOT, { ...SLOT, cell: 'c', is_active: false, is_lost: true, behind: null, retained: null }]]
         : ROWS,
     );
-    const inB = jest.fn(async () => [[{ kind: 'payout', due: 8, seconds: 2 }], [], [], [], [], [], []]);
+    const inB = jest.fn(async () => [[{ kind: 'payout', due: 8, seconds: 2 }], [], [], [], [], [], [], []]);
     let cells = [
       { cell: 'home', database: { pipeline: atHome } as never },
       { cell: 'b', database: { pipeline: inB } as never },
