@@ -140,7 +140,7 @@ export class Worker {
   async stop(): Promise<void> {
     const timers: NodeJS.Timeout[] = [];
     const after = (ms: number) => new Promise<void>((resolve) => timers.push(setTimeout(resolve, ms)));
-    const ending = (this.options.chores ?? []).map((chore) => chore.stop?.());
+    const ending = (this.options.chores ?? []).flatMap((chore) => chore.stop?.() ?? []);
     const stopping = [...ending, ...[this.claiming, ...this.chores].map((loop) => loop.stop())];
     const done = Promise.all(stopping).then(() => this.finished());
     void after(ABORT_MS).then(() => this.running.forEach(({ control }) => control.abort()));
