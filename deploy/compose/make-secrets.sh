@@ -1,6 +1,7 @@
 #!/bin/sh
-# Makes what the composition must keep secret, once, in deploy/compose/secrets: passwords, a certificate authority with the
-# certificates of PostgreSQL, PgBouncer and the proxy, and the realm of the identity provider with its passwords.
+# Makes what the composition must keep secret, once, in deploy/compose/secrets: passwords, the key of webhooks, a certificate
+# authority with the certificates of PostgreSQL, PgBouncer and the proxy, and the realm of the identity provider with its
+# passwords.
 #
 # Usage: deploy/compose/make-secrets.sh [folder]
 #
@@ -35,6 +36,8 @@ certificate() {
 for login in postgres migrator operator banking demo-user demo-client keycloak-admin; do
   password "$login-password"
 done
+# Encrypts the secrets of webhook endpoints in the database.
+openssl rand -base64 32 >webhook-key
 
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout ca-key -out ca-certificate -days "$days" \
   -subj '/CN=Authority of this composition' -addext 'keyUsage=critical,keyCertSign,cRLSign' 2>openssl-log

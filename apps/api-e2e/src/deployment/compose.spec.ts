@@ -74,13 +74,13 @@ describe('the services of deploy/compose.yaml', () => {
     }
   });
 
-  it('publishes the proxy only, on the loopback address', () => {
+  it('publishes the proxy only, on the loopback address, and lets the worker send webhooks', () => {
     expect(all.filter(([, { ports }]) => ports !== undefined).map(([name]) => name)).toEqual(['proxy']);
     expect(services['proxy']?.ports).toEqual(['127.0.0.1:8443:8443']);
     const outside = all.filter(([, service]) =>
       networkNames(service).some((name) => networks[name]?.internal !== true),
     );
-    expect(outside.map(([name]) => name)).toEqual(['proxy']);
+    expect(outside.map(([name]) => name)).toEqual(['worker', 'proxy']);
   });
 
   it('checks the health of a process at the port on which it listens', () => {
@@ -109,7 +109,7 @@ describe('the files beside deploy/compose.yaml', () => {
         names.split(' ').map((name) => `${name}-password`),
       ),
       ...[...script.matchAll(/^certificate ([\w-]+) /gm)].flatMap(([, name]) => [`${name}-key`, `${name}-certificate`]),
-      ...['ca-certificate', 'pgbouncer-users', 'realm.json'],
+      ...['ca-certificate', 'pgbouncer-users', 'realm.json', 'webhook-key'],
     ];
     const files = Object.values(secrets).map(({ file }) => file.replace('./compose/secrets/', ''));
 
