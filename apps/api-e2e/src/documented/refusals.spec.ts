@@ -160,7 +160,7 @@ describe('documented errors', () => {
     const deletion = sqlStatement(
       'delete_event',
       // The worker may have deleted events of the demo data.
-      `insert into banking.event_deletion (workspace_id, last_id) select workspace_id, max(id) + 1 from banking.event group by workspace_id
+      `insert into banking.event_deletion (workspace_id, last_id) select 1, max(id) + 1 from banking.event where workspace_id = 1
        on conflict (workspace_id) do update set last_id = excluded.last_id`,
     );
     for (const route of refusing('cursor_expired')) {
