@@ -1,5 +1,5 @@
 import { signWebhook } from '@banking/client/webhooks';
-import type { Event, WorkspaceId } from '@banking/domain';
+import { type Event, webhookIdOf, type WorkspaceId } from '@banking/domain';
 
 /** A receiver, and the events that it gets. */
 export interface Receiver {
@@ -27,7 +27,7 @@ export async function forwardWebhook(
   event: Event,
   signal: AbortSignal,
 ): Promise<ForwardResult> {
-  const webhookId = `evt_${workspaceId}_${event.id}`;
+  const webhookId = webhookIdOf(workspaceId, event);
   const webhook = { type: event.type, timestamp: event.createdAt, data: event };
   const { headers, body } = await signWebhook(webhook, secret, { id: webhookId, timestamp: new Date() });
   const start = performance.now();

@@ -77,7 +77,10 @@ describe('banking webhooks listen', () => {
     expect(received.map(({ path }) => path)).toEqual(ids.slice(1).map(() => '/hook?a=1'));
     for (const [index, { headers, body }] of received.entries()) {
       const id = ids[index + 1];
-      expect(headers).toMatchObject({ 'content-type': 'application/json', 'webhook-id': `evt_1_${id}` });
+      expect(headers).toMatchObject({
+        'content-type': 'application/json',
+        'webhook-id': expect.stringMatching(`^evt_1_${id}_\\d{20}$`) as string,
+      });
       expect(await verifyWebhook(headers, body, secret)).toMatchObject({ data: { id } });
     }
   });
@@ -101,7 +104,7 @@ describe('banking webhooks listen', () => {
     expect(lines[0]).toEqual({
       eventId: rows[0]?.['id'],
       type: 'account.opened',
-      webhookId: `evt_1_${String(rows[0]?.['id'])}`,
+      webhookId: expect.stringMatching(`^evt_1_${String(rows[0]?.['id'])}_\\d{20}$`) as string,
       durationMs: expect.any(Number) as number,
       status: 410,
     });

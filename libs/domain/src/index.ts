@@ -55,3 +55,4 @@ export * from './recipient-input.js';
 export * from './sandbox-input.js';
 export * from './directory.js';
 export * from './webhook-input.js';
+export * from './webhook-id.js';

@@ -1,4 +1,4 @@
-import type { Event } from '@banking/domain';
+import { type Event, webhookIdOf } from '@banking/domain';
 import type { Signer } from './sign.js';
 
 /** What is sent for an event or a test, the same in each attempt. */
@@ -12,14 +12,15 @@ const TEST = 'webhook.test';
 
 /** @param workspaceId of the event */
 export function messageOf(workspaceId: bigint, event: Event): WebhookMessage {
-  const { id, type, createdAt } = event;
-  return { id: `evt_${workspaceId}_${id}`, body: JSON.stringify({ type, timestamp: createdAt, data: event }) };
+  const { type, createdAt } = event;
+  return { id: webhookIdOf(workspaceId, event), body: JSON.stringify({ type, timestamp: createdAt, data: event }) };
 }
 
 /** A message without an event, by which a receiver is tried. */
 export function testMessage(workspaceId: bigint, deliveryId: bigint, createdAt: string): WebhookMessage {
   const timestamp = new Date(createdAt).toISOString();
-  return { id: `tst_${workspaceId}_${deliveryId}`, body: JSON.stringify({ type: TEST, timestamp, data: {} }) };
+  const id = `tst_${workspaceId}_${deliveryId}_${timestamp.replaceAll(/\D/g, '')}`;
+  return { id, body: JSON.stringify({ type: TEST, timestamp, data: {} }) };
 }
 
 /** The headers of Standard Webhooks. The time is that of the attempt. */

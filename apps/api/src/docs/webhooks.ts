@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { Event } from '@banking/domain';
+import { type Event, webhookIdOf } from '@banking/domain';
 import { paragraphs } from '../http/paragraphs.js';
 import { exampleRequests, recordedResponses } from './examples.js';
 
@@ -112,12 +112,12 @@ function eventExample(): SignedExample | undefined {
   if (value === undefined) return undefined;
   const event = value as Event;
   const body = { type: event.type, timestamp: event.createdAt, data: event };
-  return { name, summary, headers: signedHeaders(`evt_1_${event.id}`, body), body };
+  return { name, summary, headers: signedHeaders(webhookIdOf(1, event), body), body };
 }
 
 function testExample(): SignedExample {
   const body = { type: 'webhook.test', timestamp: '2026-11-23T12:00:00.000Z', data: {} };
-  return { name: 'test', summary: 'A test', headers: signedHeaders('tst_1_1', body), body };
+  return { name: 'test', summary: 'A test', headers: signedHeaders('tst_1_1_20261123120000000', body), body };
 }
 
 /** The headers as they are sent a second after the event, by the secret of the examples. */

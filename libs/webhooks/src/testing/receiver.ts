@@ -4,6 +4,8 @@ import type { AddressInfo } from 'node:net';
 /** A request that a receiver has read. */
 interface Received {
   readonly id: string;
+  /** The id of the event, or of the delivery of a test, as `id` names it. */
+  readonly event: number;
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
 }
@@ -22,7 +24,8 @@ export async function startReceiver(host = '127.0.0.1') {
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       const { headers } = request;
-      const one = { id: String(headers['webhook-id']), headers, body: Buffer.concat(chunks).toString() };
+      const id = String(headers['webhook-id']);
+      const one = { id, event: Number(id.split('_')[2]), headers, body: Buffer.concat(chunks).toString() };
       received.push(one);
       respond(response, one);
       for (const check of waiting) check();
