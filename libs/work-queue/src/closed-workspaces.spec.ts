@@ -7,6 +7,9 @@ import { postponed } from './work-changes.js';
 import { TRIES_MAX, WORK_RETRY_POLICIES } from './work-retry-policies.js';
 import { Worker } from './worker.js';
 
+/** As `SCOPE_CHECK` of libs/operations. */
+const IS_OPEN = `exists (select from cell_workspace c where c.workspace_id = $1 and c.state = 'open')`;
+
 let queue: Queue;
 /** As a process opens the database of a cell. */
 let database: Database;
@@ -15,7 +18,7 @@ beforeAll(async () => {
   queue = await openQueue();
   const { connection, owner } = queue.world;
   const limits = { acquireTimeoutMs: 20_000, statementTimeoutMs: 20_000 };
-  const scopeCheck = { listFunction: 'require_open_workspaces', isReadable: 'false' };
+  const scopeCheck = { listFunction: 'require_open_workspaces', isReadable: IS_OPEN };
   database = await Database.open({ connection, role: APP_ROLE, schema: SCHEMA, scopeCheck, ...limits });
   await owner.query('insert into cell_workspace (workspace_id) values ($1), ($2) on conflict do nothing', [
     NORTH,
