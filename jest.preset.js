@@ -9,7 +9,7 @@ module.exports = {
   testEnvironment: 'node',
   testEnvironmentOptions: { customExportConditions: ['@banking/source', 'node', 'require', 'default'] },
   // npm run prove asks for the others.
-  testMatch: ['<rootDir>/src/**/*.spec.ts', '!**/*.{prove,bench}.spec.ts', ...provedSpecs().map((path) => `!${path}`)],
+  testMatch: ['<rootDir>/src/**/*.spec.ts', '!**/*.{prove,long}.spec.ts', ...provedSpecs().map((path) => `!${path}`)],
   // A machine that runs everything at once is busy.
   testTimeout: 20_000,
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },

@@ -5,12 +5,13 @@ import { compile } from './compile.mjs';
 import { ROOT, run } from './programs.mjs';
 import { Tally } from './tally.mjs';
 
-const USAGE = `Usage: npm run prove [-- benches]
+const USAGE = `Usage: npm run prove [-- long]
 
 Runs the long checks that npm test omits (*.prove.spec.ts), such as the published packages under other versions of Node, and random
 tests with many runs. No result comes from a cache.
 
-With benches, runs each benchmark once instead (*.bench.spec.ts), with the smallest sizes.
+With long, runs instead what takes minutes (*.long.spec.ts): each benchmark once, runs under faults, recoveries, and the contract suite
+through two gateways.
 
 Lists the ten slowest spec files. The last line is "N passed, N failed", with ", N skipped" if tests were skipped.
 
@@ -39,14 +40,14 @@ function countsOf({ name, status, startTime, endTime, assertionResults }) {
 }
 
 async function main(args) {
-  const usageExit = exitCodeOf(args, USAGE, ['benches']);
+  const usageExit = exitCodeOf(args, USAGE, ['long']);
   if (usageExit !== undefined) return usageExit;
 
   const tally = new Tally();
   if ((await compile()) !== 0) tally.addFailure('types and build');
   mkdirSync(dirname(RESULTS), { recursive: true });
   rmSync(RESULTS, { force: true });
-  const specs = args.length > 0 ? '*.bench.spec.ts' : '*.prove.spec.ts';
+  const specs = args.length > 0 ? '*.long.spec.ts' : '*.prove.spec.ts';
   const results = ['--json', `--outputFile=${RESULTS}`, '--reporters=default'];
   const exitCode = await run('jest/bin/jest.js', [...results, `--testMatch=<rootDir>/src/**/${specs}`]);
   for (const file of specFiles()) tally.addTests(relative(ROOT, file.name), countsOf(file));
