@@ -1,12 +1,5 @@
-import { join } from 'node:path';
-import { BankingClient } from '@banking/client';
-import type { ProductId, WorkspaceId } from '@banking/domain';
-import { openDeployment } from '@banking/deployment';
-import { addGrant, addWorkspace } from '@banking/provisioning';
-import { postmasterIn, processorMicros } from './cells.js';
+import { CELLS, makeCells, processorMicros } from './cells-world.js';
 import { posting } from './orders.js';
-import { openAccounts, type Payer } from './payers.js';
-import { type BenchTarget, startService } from './service.js';
 import { inWorkshop, type Workshop } from './world.js';
 
 export interface CellsThroughputOptions {
@@ -27,13 +20,7 @@ export interface CellsThroughput {
   readonly database: number;
 }
 
-/** The names of the cells of CELLS=3. */
-const CELLS = ['home', 'b', 'c'];
 const WARM_UP_S = 3;
-const ACTOR = 'bench';
-const ADA = 'ada@northwind.example';
-/** Euros. */
-const PRODUCT = 2 as ProductId;
 
 /** Measures orders of one service, spread evenly over one, two and three databases. Linux only. */
 export async function benchCellsThroughput(options: CellsThroughputOptions): Promise<readonly CellsThroughput[]> {
@@ -46,23 +33,12 @@ export async function benchCellsThroughput(options: CellsThroughputOptions): Pro
 }
 
 async function measure(
-  { folder, runs }: Workshop,
+  workshop: Workshop,
   names: readonly string[],
   { seconds, accounts, connections }: CellsThroughputOptions,
 ): Promise<CellsThroughput> {
-  const dataDir = folder('throughput');
-  const folders = names.map((name) => (name === 'home' ? dataDir : join(dataDir, 'cells', name)));
-  const first = await openDeployment({ dataDir, isSandbox: true });
-  await first.close();
-  const settings: Record<string, string> = names.length > 1 ? { CELLS: String(names.length) } : {};
-  const service = runs(await startService(dataDir, { settings }));
-  const payers: Payer[] = [];
-  for (const workspaceId of await addWorkspaces(dataDir, names)) {
-    payers.push(...(await openAccounts(clientOf(service), { workspaceId }, PRODUCT, accounts)));
-  }
-  const postmasters: number[] = [];
-  for (const server of folders) postmasters.push(await postmasterIn(server));
-
+  const { service, cells, postmasters } = await makeCells(workshop, { folder: 'throughput', names, accounts });
+  const payers = cells.flatMap((cell) => cell.payers);
   const place = posting(service, payers, { connections: connections * names.length });
   await place(WARM_UP_S);
   const before = processorMicros(service.pid, postmasters);
@@ -75,34 +51,6 @@ async function measure(
     service: (after.service - before.service) / orders,
     database: (after.database - before.database) / orders,
   };
-}
-
-const clientOf = ({ url, headers }: BenchTarget) =>
-  new BankingClient({ baseUrl: url, token: () => (headers['Authorization'] ?? '').replace('Bearer ', '') });
-
-/** A workspace in each cell. */
-async function addWorkspaces(dataDir: string, names: readonly string[]): Promise<readonly WorkspaceId[]> {
-  const others = names
-    .slice(1)
-    .map((name) => ({ name, databaseUrl: undefined, dataDir: join(dataDir, 'cells', name) }));
-  const deployment = await openDeployment({
-    ...{ dataDir, isSandbox: true, prepare: false },
-    ...(others.length > 0 && { cells: others }),
-  });
-  const directory = await deployment.openProvisioning();
-  try {
-    const ids: WorkspaceId[] = [];
-    for (const name of names) {
-      const place = others.length > 0 ? { cell: name } : {};
-      const id = await addWorkspace(directory, ACTOR, { app: 'Northwind Treasury', name: `Cell ${name}`, ...place });
-      await addGrant(directory, ACTOR, { workspaceId: id, email: ADA, role: 'admin' });
-      ids.push(id as WorkspaceId);
-    }
-    return ids;
-  } finally {
-    await directory.end();
-    await deployment.close();
-  }
 }
 
 /** The figures as text. */

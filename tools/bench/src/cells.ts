@@ -1,16 +1,12 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import autocannon from 'autocannon';
-import { openDeployment } from '@banking/deployment';
-import { attachEmbeddedServer } from '@banking/embedded-postgres';
-import { Client } from 'pg';
+import { CELLS, clientOf, makeCells, processorMicros } from './cells-world.js';
 import { inPairs, ratiosOf, spreadOf, type Spread } from './comparison.js';
-import { sampleTransfers } from './fill-books.js';
 import { orderRequest } from './orders.js';
-import { makePayers, type Payer } from './payers.js';
-import { processorTime, type ProcessorTime } from './processor-time.js';
-import { type BenchTarget, startService } from './service.js';
-import { analyzeWorld, inWorkshop, type Workshop } from './world.js';
+import type { Payer } from './payers.js';
+import type { ProcessorTime } from './processor-time.js';
+import type { BenchTarget } from './service.js';
+import { inWorkshop, type Workshop } from './world.js';
 
 export interface CellsOptions {
   readonly rounds: number;
@@ -18,13 +14,15 @@ export interface CellsOptions {
   readonly requests: number;
   readonly connections: number;
   readonly accounts: number;
+  /** The cell of the workspace, of three. */
+  readonly cell: string;
   readonly onProgress: (line: string) => void;
 }
 
 /** The processor time of a request through cells, compared with one database. */
 export interface CellsFigure {
   readonly name: string;
-  /** Microseconds of the process and of all its database servers. */
+  /** Microseconds of the process and of all its database servers, without what they use while there are no requests. */
   readonly cells: Spread;
   readonly one: Spread;
   readonly ratio: Spread;
@@ -34,24 +32,28 @@ const AIM = 1.05;
 const SAMPLE = 100;
 const SAMPLE_MS = 50;
 const WARM_UP_ROUNDS = 3;
-/** The folders of the embedded servers of CELLS=3 below DATA_DIR. */
-const SERVERS = ['.', 'cells/b', 'cells/c'];
+const IDLE_MS = 10_000;
 
 interface Side {
   readonly service: BenchTarget;
   readonly payers: readonly Payer[];
   readonly transfers: readonly string[];
   readonly postmasters: readonly number[];
+  /** Microseconds of processor time in a millisecond without requests. More servers do more in the background. */
+  readonly idle: number;
 }
 
-/** Measures what routing over three databases adds to a read and an order of a workspace at home. Linux only. */
+/** Measures what routing over three databases adds to a read and an order. Linux only. */
 export function benchCells(options: CellsOptions): Promise<readonly CellsFigure[]> {
   return inWorkshop(async (workshop) => {
     const { rounds, onProgress } = options;
     onProgress('One database');
-    const one = await sideOf(workshop, 'one', ['.'], {}, options);
+    const one = await sideOf(workshop, 'one', ['home'], 'home', options);
     onProgress('Three databases');
-    const cells = await sideOf(workshop, 'cells', SERVERS, { CELLS: String(SERVERS.length) }, options);
+    const cells = await sideOf(workshop, 'cells', CELLS, options.cell, options);
+    onProgress(
+      `Idle: ${(cells.idle * 1_000).toFixed(0)} µs a second with three, ${(one.idle * 1_000).toFixed(0)} with one`,
+    );
     const loads: Readonly<Record<string, (side: Side) => readonly autocannon.Request[]>> = {
       'GET /transfers/{transferId}': ({ transfers }) => transfers.map((path) => ({ path })),
       'POST /accounts/{accountId}/orders': ({ service, payers }) => [orderRequest(service, payers)],
@@ -76,61 +78,53 @@ export function benchCells(options: CellsOptions): Promise<readonly CellsFigure[
   });
 }
 
+/** The service over these cells, and a workspace in one of them. */
 async function sideOf(
-  { folder, runs }: Workshop,
-  name: string,
-  servers: readonly string[],
-  settings: Readonly<Record<string, string>>,
+  workshop: Workshop,
+  folder: string,
+  names: readonly string[],
+  cell: string,
   { accounts }: CellsOptions,
 ): Promise<Side> {
-  const dataDir = folder(name);
-  const { accounts: payers } = await makePayers(dataDir, { accounts, workspaces: 1 });
-  await analyzeWorld(dataDir);
-  const deployment = await openDeployment({ dataDir, isSandbox: true, prepare: false });
-  const transfers = (await sampleTransfers(deployment, SAMPLE)).map((id) => `/transfers/${id}`);
-  await deployment.close();
-  const service = runs(await startService(dataDir, { settings }));
-  const postmasters: number[] = [];
-  for (const server of servers) postmasters.push(await postmasterIn(join(dataDir, server)));
-  return { service, payers, transfers, postmasters };
+  const { service, cells, postmasters } = await makeCells(workshop, { folder, names, accounts });
+  const { workspaceId, payers } = cells.find(({ name }) => name === cell)!;
+  const { items } = await clientOf(service).listTransfers({ workspaceId }, { limit: SAMPLE });
+  const transfers = items.map(({ id }) => `/transfers/${id}`);
+  const headers = { ...service.headers, 'Workspace-ID': String(workspaceId) };
+  return {
+    service: { ...service, headers },
+    payers,
+    transfers,
+    postmasters,
+    idle: await idleOf(service.pid, postmasters),
+  };
 }
 
-/** The process of the server of a data folder that runs. The folder of its database may be another one. */
-export async function postmasterIn(dataDir: string): Promise<number> {
-  const server = await attachEmbeddedServer({ dataDir });
-  const client = new Client(server.connection);
-  try {
-    await client.connect();
-    const { rows } = await client.query<{ data: string }>(`select current_setting('data_directory') as data`);
-    return Number.parseInt(readFileSync(join(rows[0]?.data ?? '', 'postmaster.pid'), 'latin1'), 10);
-  } finally {
-    await client.end();
-    await server.detach();
-  }
+async function idleOf(pid: number, postmasters: readonly number[]): Promise<number> {
+  const [before, startMs] = [processorMicros(pid, postmasters), performance.now()];
+  await sleep(IDLE_MS);
+  const after = processorMicros(pid, postmasters);
+  return (sumOf(after) - sumOf(before)) / (performance.now() - startMs);
 }
+
+const sumOf = ({ service, database }: ProcessorTime): number => service + database;
 
 /** @throws Error when a response has another status than 200 */
 async function microsPerRequest(
-  { service: { url, pid, headers }, postmasters }: Side,
+  { service: { url, pid, headers }, postmasters, idle }: Side,
   requests: readonly autocannon.Request[],
   { requests: sent, connections }: CellsOptions,
 ): Promise<number> {
-  const before = processorMicros(pid, postmasters);
+  const [before, startMs] = [processorMicros(pid, postmasters), performance.now()];
   const { statusCodeStats } = await autocannon({
     ...{ url, connections, amount: sent, headers, requests },
     sampleInt: SAMPLE_MS,
   });
   const after = processorMicros(pid, postmasters);
-  const micros = after.service - before.service + after.database - before.database;
+  const micros = sumOf(after) - sumOf(before) - idle * (performance.now() - startMs);
   const answered = statusCodeStats['200']?.count ?? 0;
   if (answered !== sent) throw new Error(`${sent - answered} of ${sent} responses were not 200`);
   return micros / sent;
-}
-
-/** The processor time of a process so far, and of all servers. */
-export function processorMicros(pid: number, postmasters: readonly number[]): ProcessorTime {
-  const times = postmasters.map((postmaster) => processorTime(pid, postmaster));
-  return { service: times[0]?.service ?? 0, database: times.reduce((sum, { database }) => sum + database, 0) };
 }
 
 /** The figures as text. */

@@ -1,4 +1,5 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
+import { CELLS } from './cells-world.js';
 import { benchCells, reportCells } from './cells.js';
 import { benchCellsThroughput, reportCellsThroughput } from './cells-throughput.js';
 import { count, onProgress, print } from './command-options.js';
@@ -84,6 +85,7 @@ export function addCosts(program: Command): void {
     .addOption(count('--requests', 'requests per side and round', 1_000))
     .addOption(count('--connections', 'concurrent connections', 16))
     .addOption(count('--accounts', 'accounts that place the orders', 1_000))
+    .addOption(new Option('--cell <name>', 'the database of the workspace').choices(CELLS).default('home'))
     .option('--json', 'print the measurement as JSON')
     .action(async ({ json, ...options }) => {
       const figures = await benchCells({ ...options, onProgress });
