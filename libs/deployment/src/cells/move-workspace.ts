@@ -166,7 +166,10 @@ async function verifyCopy(options: MoveOptions, { workspaceId, target }: MoveCel
     role: APP_ROLE,
     schema: SCHEMA,
     poolSize: 2,
+    // No caller waits, and a busy server may take longer for a connection than a request would wait.
+    acquireTimeoutMs: READING_TIMEOUT_MS,
     statementTimeoutMs: READING_TIMEOUT_MS,
+    lockTimeoutMs: READING_TIMEOUT_MS,
   });
   try {
     const findings = await (options.verify ?? verifyOnlyBooks)(database, workspaceId);
