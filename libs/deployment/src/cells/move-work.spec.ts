@@ -131,6 +131,12 @@ describe('a payment to an account of a workspace that has moved', () => {
 });
 
 describe('rows of a workspace that has moved', () => {
+  it('have statistics of the planner, with which the copy was verified', async () => {
+    const analyzed = `pg_stat_user_tables where relname in ('transfer', 'customer_order') and analyze_count > 0`;
+
+    expect(await count('b', analyzed)).toBe(2);
+  });
+
   it('stay while a read runs that may have seen it open', async () => {
     const rows = () => count('home', `account where workspace_id = ${ids.get('home')}`);
     const before = await rows();

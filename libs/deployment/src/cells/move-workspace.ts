@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { verifyBooks } from '@banking/ledger';
-import { type AdminSession, APP_ROLE, Database, SCHEMA } from '@banking/postgres';
+import { type AdminSession, APP_ROLE, Database, OWNER_ROLE, SCHEMA } from '@banking/postgres';
 import { DeploymentError } from '../deployment-error.js';
 import { abandonSteps } from './abandon-move.js';
 import { reopenWorkspace } from './close-workspace.js';
@@ -13,6 +13,7 @@ import { unlessAway, withCell, withCells, withHome } from './move-sessions.js';
 import type { MoveCells, MoveSessions, MoveSettings, Step } from './move-settings.js';
 import { hasRows } from './remove-rows.js';
 import { closeAndSwitch, DifferingRowsError, type OnClosed } from './switch-workspace.js';
+import { qualified, tablesOfWorkspace } from './tables-of-workspace.js';
 import { expectWorkspace, leaveWorkspace, openMoved, requireNotServed } from './take-over.js';
 
 export interface MoveOptions extends MoveSettings {
@@ -133,6 +134,7 @@ async function untilSwitched(options: MoveOptions, sessions: MoveSessions, cells
     ({ copied, tables }) => log(`Copied ${copied} of ${tables} tables.`),
     options.signal,
   );
+  await analyzeCopy(target);
   await step('follow', 'Verifying the copy while it follows.');
   await verifyCopy(options, cells);
   for (let attempt = 1; ; attempt += 1) {
@@ -159,6 +161,12 @@ const notInTime = ({ workspaceId, target }: MoveCells, windowMs: number, reason:
     `Workspace ${workspaceId} could not be switched within ${windowMs} ms: ${reason}. Its cell serves it, and the copy follows. Continue ` +
       `at a calmer time, or with a longer --window: banking cell move ${workspaceId} --to ${target}. Or abandon it: --abandon.`,
   );
+
+/** Without statistics of the planner, the verification of many rows could take hours. Autovacuum would make them a minute later. */
+async function analyzeCopy(target: AdminSession): Promise<void> {
+  const names = (await tablesOfWorkspace(target)).map(({ name }) => qualified(name));
+  await target.actAs(OWNER_ROLE, SCHEMA, () => target.query(`analyze ${names.join(', ')}`));
+}
 
 async function verifyCopy(options: MoveOptions, { workspaceId, target }: MoveCells): Promise<void> {
   const database = await Database.open({
