@@ -8,7 +8,7 @@ import { openQueue, type Queue } from './testing/queue.js';
 import { passTime, type World } from './testing/world.js';
 import { Worker } from './worker.js';
 
-const RUNS = testOrProve(60, 1_000);
+const RUNS = testOrProve(60, 500);
 const LEASE_MS = 31_000;
 /** Longer than every delay before the next try. */
 const LATER_MS = 3_600_000;

@@ -13,7 +13,7 @@ import { LedgerBankingService } from '../ledger-banking-service.js';
 import { orderWorld } from '../testing/order-world.js';
 import { recordedFact } from '../orders/order-record.js';
 
-const RUNS = testOrProve(60, 1_000);
+const RUNS = testOrProve(60, 500);
 const seed = Date.now() & 0x7fffffff;
 
 /** The amounts of orders. The last one is more than the account holds. */
