@@ -18,7 +18,9 @@ const WORKLOADS = ['banking-migrate', 'banking-api', 'banking-worker'];
 const unit = (program: Program, settings: Variables) => ({ program, environment: settings });
 const ofUnit = (file: string) => ({
   ...readSettings(`deploy/systemd/${file}`),
-  DATABASE_PASSWORD_FILE: file === 'migrate.env' ? '/run/secrets/migrator/password' : '/run/secrets/database/password',
+  ...(file === 'migrate.env'
+    ? { DATABASE_PASSWORD_FILE: '/run/secrets/migrator/password' }
+    : { DATABASE_PASSWORD_FILE: '/run/secrets/database/password', WEBHOOK_KEY_FILE: '/run/secrets/webhooks/key' }),
 });
 
 const DEPLOYMENTS = {
@@ -65,7 +67,8 @@ const DEPLOYMENTS = {
         .replace('database.example:5432', `localhost:${port}`)
         .replace(/\/run\/secrets\/\w+\/ca\.crt/, join(secrets, 'ca-certificate'))
         .replace('/run/secrets/database/password', join(secrets, 'banking-password'))
-        .replace('/run/secrets/migrator/password', join(secrets, 'migrator-password')),
+        .replace('/run/secrets/migrator/password', join(secrets, 'migrator-password'))
+        .replace('/run/secrets/webhooks/key', join(secrets, 'webhook-key')),
     ]);
     const known = Object.fromEntries(replaced) as Record<string, string>;
     // Without a private authority, the URL of systemd's settings trusts those that Node knows.
