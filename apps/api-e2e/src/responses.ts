@@ -53,7 +53,6 @@ export interface OpenApi {
 
 interface OpenApiOperation {
   readonly operationId: string;
-  readonly deprecated?: boolean;
   readonly security?: readonly unknown[];
   readonly responses: Readonly<Record<string, unknown>>;
 }

@@ -49,7 +49,6 @@ const marks = ({ React, specSelectors }) => ({
         React.Fragment,
         null,
         React.createElement(Path, props),
-        operation?.get('deprecated') && mark('deprecated', 'deprecated: the description names the successor'),
         provenance && mark(provenance, MARKS[provenance]),
       );
     },

@@ -60,29 +60,28 @@ export function corridorsContract(provide: () => Service): void {
       expect(response.body).toMatchObject({ errorCode: 'invalid_request', reason: 'country_unknown' });
     });
 
-    it.each(['IN', 'deu', 'KP'])('returns the same bytes on the deprecated path for %s', async (country) => {
+    it.each(['IN', 'deu', 'KP'])('returns the same bytes on the other path for %s', async (country) => {
       const former = await read(`/countries/${country}/corridors`);
-      const successor = await read(`/recipients/countries/${country}/corridors`);
+      const canonical = await read(`/recipients/countries/${country}/corridors`);
 
       expect(former.status).toBe(200);
-      expect(former.text).toBe(successor.text);
+      expect(former.text).toBe(canonical.text);
     });
 
-    it('names the deprecation date, the sunset date and the successor on the deprecated path', async () => {
+    it('links the other path to the canonical one, and names no date of removal', async () => {
       const { headers } = await read('/countries/IN/corridors');
-      const plain = await read('/recipients/countries/IN/corridors');
+      const canonical = await read('/recipients/countries/IN/corridors');
 
-      expect(headers.get('deprecation')).toMatch(/^@\d{10}$/);
-      expect(new Date(headers.get('sunset') ?? '').toUTCString()).toBe(headers.get('sunset'));
-      expect(headers.get('link')).toBe('</recipients/countries/IN/corridors>; rel="successor-version"');
-      expect(['deprecation', 'sunset', 'link'].filter((name) => plain.headers.has(name))).toEqual([]);
+      expect(headers.get('link')).toBe('</recipients/countries/IN/corridors>; rel="canonical"');
+      expect(['deprecation', 'sunset'].filter((name) => headers.has(name))).toEqual([]);
+      expect(canonical.headers.has('link')).toBe(false);
     });
 
-    it('returns the same refusal and headers on the deprecated path', async () => {
+    it('returns the same refusal with the link on the other path', async () => {
       const former = await read('/countries/ZZ/corridors');
 
       expect(former.body).toMatchObject({ errorCode: 'invalid_request', reason: 'country_unknown' });
-      expect(former.headers.get('deprecation')).toMatch(/^@/);
+      expect(former.headers.get('link')).toBe('</recipients/countries/ZZ/corridors>; rel="canonical"');
     });
   });
 }

@@ -41,7 +41,6 @@ export function healthContract(provide: () => Service): void {
       ]) {
         expect(paths[path]?.['get']).toMatchObject({ 'x-provenance': 'stated', responses: { 200: {}, 401: {} } });
       }
-      expect(paths['/countries/{country}/corridors']?.['get']?.deprecated).toBe(true);
     });
   });
 }

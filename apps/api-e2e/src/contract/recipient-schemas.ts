@@ -96,25 +96,24 @@ export function recipientSchemasContract(provide: () => Service): void {
       },
     );
 
-    it('returns the same bytes on the deprecated path, and names its successor with the query', async () => {
+    it('returns the same bytes on the other path, and links to the canonical one with the query', async () => {
       const former = await read(`/validation-schema?${INDIA}`);
-      const successor = await read(`/recipients/validation-schema?${INDIA}`);
+      const canonical = await read(`/recipients/validation-schema?${INDIA}`);
 
-      expect([former.status, former.text]).toEqual([200, successor.text]);
-      expect(former.headers.get('deprecation')).toMatch(/^@\d{10}$/);
-      expect(new Date(former.headers.get('sunset') ?? '').toUTCString()).toBe(former.headers.get('sunset'));
-      const link = `</recipients/validation-schema?${INDIA}>; rel="successor-version"`;
+      expect([former.status, former.text]).toEqual([200, canonical.text]);
+      expect(['deprecation', 'sunset'].filter((name) => former.headers.has(name))).toEqual([]);
+      const link = `</recipients/validation-schema?${INDIA}>; rel="canonical"`;
       expect(former.headers.get('link')).toBe(link);
-      expect(['deprecation', 'sunset', 'link'].filter((name) => successor.headers.has(name))).toEqual([]);
+      expect(canonical.headers.has('link')).toBe(false);
     });
 
-    it('returns the same refusal and headers on the deprecated path for an unknown corridor', async () => {
+    it('returns the same refusal with the link on the other path for an unknown corridor', async () => {
       const { status, body, headers } = await read(
         '/validation-schema?countryCode=IN&currencyCode=CHF&payoutMethod=LOCAL',
       );
 
       expect({ status, body }).toMatchObject({ status: 404, body: { reason: 'corridor_not_found' } });
-      expect(headers.get('deprecation')).toMatch(/^@/);
+      expect(headers.get('link')).toContain('rel="canonical"');
     });
   });
 

@@ -59,15 +59,15 @@ describe('service behind a proxy that strips a prefix, with PUBLIC_URL', () => {
   );
 
   it.each(['/countries/IN/corridors', '/validation-schema?countryCode=IN&currencyCode=INR&payoutMethod=LOCAL'])(
-    'returns a successor link that resolves for the deprecated path %s',
+    'returns a canonical link that resolves for the other path %s',
     async (path) => {
       const asked = `${proxy.url}${path}`;
 
       const former = await fetch(asked, { headers });
-      const successor = await follow(linkOf(former), asked);
+      const canonical = await follow(linkOf(former), asked);
 
-      expect([former.status, successor.status]).toEqual([200, 200]);
-      expect(await successor.text()).toBe(await former.text());
+      expect([former.status, canonical.status]).toEqual([200, 200]);
+      expect(await canonical.text()).toBe(await former.text());
     },
   );
 

@@ -25,7 +25,6 @@ export interface JsonSchema {
 export interface DocumentedOperation {
   readonly operationId: string;
   readonly description: string;
-  readonly deprecated?: boolean;
   readonly 'x-provenance': string;
   readonly security: readonly unknown[];
   readonly parameters: readonly DocumentedParameter[];

@@ -55,7 +55,9 @@ export class SequenceRunner {
 
   private async sendExamples(): Promise<void> {
     const authorization = this.tokens.get('ada');
-    const current = this.routes.map(({ route }) => route).filter(({ operation }) => !operation.deprecated);
+    const current = this.routes
+      .map(({ route }) => route)
+      .filter(({ operation }) => !operation.operationId.endsWith('Formerly'));
     for (const [route, name] of examplesInTurn(current)) {
       const call = callOf(route, name);
       const headers = {

@@ -33,8 +33,6 @@ describe('cross-origin requests', () => {
         'Retry-After',
         'RateLimit',
         'RateLimit-Policy',
-        'Deprecation',
-        'Sunset',
         'Idempotency-Key',
         'WWW-Authenticate',
         'Allow',

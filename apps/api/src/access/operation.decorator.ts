@@ -4,7 +4,6 @@ import { ApiBearerAuth, ApiExtension, ApiHeader, ApiOperation } from '@nestjs/sw
 import type { FastifyContextConfig } from 'fastify';
 import { EVENT_WAIT_MAX_S, type RefusalReason } from '@banking/domain';
 import { ACCESS, isRole, type OperationId, suffices } from './access-matrix.js';
-import { deprecationText } from '../http/deprecation.js';
 import type { Provenance } from '../http/field.decorator.js';
 
 export interface OperationText {
@@ -15,8 +14,8 @@ export interface OperationText {
   readonly statedParameters?: readonly string[];
   /** What the operation refuses beside what its access brings. */
   readonly refusals: readonly RefusalReason[];
-  /** The path that replaces this one. */
-  readonly successor?: string;
+  /** The path of the interface for the same operation that links name. */
+  readonly canonical?: string;
   /** Whether the response has an `ETag`, with which a repeated read needs no body. It is then sent by `CachedResponses`. */
   readonly hasETag?: boolean;
   /** Whether the response is one page of a list, with a `Link` to the next. */
@@ -37,6 +36,8 @@ export interface PendingDocumentation {
   readonly operation: OperationId;
   readonly refusals: readonly RefusalReason[];
   readonly hasETag: boolean;
+  /** Whether the interface has another path for it, which a `Link` names. */
+  readonly hasCanonical: boolean;
   readonly isPaged: boolean;
   readonly isCreation: boolean;
   readonly statedParameters: readonly string[];
@@ -79,6 +80,7 @@ export function Operation(id: OperationId, text: OperationText): MethodDecorator
     operation: id,
     refusals: refusalsOf(id, text),
     hasETag: text.hasETag ?? false,
+    hasCanonical: text.canonical !== undefined,
     isPaged: text.isPaged ?? false,
     isCreation: text.body === 'creates',
     statedParameters: text.statedParameters ?? [],
@@ -88,18 +90,19 @@ export function Operation(id: OperationId, text: OperationText): MethodDecorator
       operation: id,
       ...(text.isHeld && { holdMs: EVENT_WAIT_MAX_S * 1_000 }),
       ...(text.mediaTypes && { mediaTypes: text.mediaTypes }),
-      // A deprecated path has headers of its own.
-      ...(text.hasETag && text.successor === undefined && { isCached: true }),
+      // The other path of an operation has a header of its own.
+      ...(text.hasETag && text.canonical === undefined && { isCached: true }),
     } satisfies FastifyContextConfig),
     ApiOperation({
-      operationId: text.successor === undefined ? id : `${id}Formerly`,
+      operationId: text.canonical === undefined ? id : `${id}Formerly`,
       summary: text.summary,
       description: [
-        ...(text.successor === undefined ? [] : [deprecationText(text.successor)]),
+        ...(text.canonical === undefined
+          ? []
+          : [`The same operation as \`GET ${text.canonical}\`, with the same responses.`]),
         text.description,
         `**Access:** ${accessText(id)}`,
       ].join('\n\n'),
-      ...(text.successor === undefined ? {} : { deprecated: true }),
       ...(access === 'public' ? { security: [] } : {}),
     }),
     ApiExtension('x-provenance', text.provenance),

@@ -25,15 +25,12 @@ describe('CorridorsController', () => {
     expect(banking.listCorridors).toHaveBeenCalledWith(ADA, { country: 'IN' });
   });
 
-  it('lists them at the deprecated path, with a link to its successor', async () => {
+  it('lists them at the other path, with a link to the canonical one and without a date of removal', async () => {
     const { status, headers, body } = await app.send('GET /countries/IN/corridors');
 
     expect({ status, body }).toEqual({ status: 200, body: [CORRIDOR] });
-    expect(headers).toMatchObject({
-      deprecation: expect.stringMatching(/^@\d+$/),
-      sunset: expect.stringMatching(/GMT$/),
-      link: '</payments/recipients/countries/IN/corridors>; rel="successor-version"',
-    });
+    expect(headers.link).toBe('</payments/recipients/countries/IN/corridors>; rel="canonical"');
+    expect(Object.keys(headers)).not.toEqual(expect.arrayContaining([expect.stringMatching(/deprecation|sunset/)]));
   });
 
   it('refuses a country that does not exist', async () => {

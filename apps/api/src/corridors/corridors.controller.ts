@@ -3,7 +3,7 @@ import { ApiOkResponse, ApiParam, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { BankingService } from '@banking/domain';
 import { CalledBy, type Caller } from '../access/caller.js';
-import { SuccessorHeaders } from '../http/deprecation.js';
+import { CanonicalLink } from '../http/canonical-link.js';
 import { Operation } from '../access/operation.decorator.js';
 import { CachedResponses } from '../http/cached-responses.js';
 import * as docs from './corridors.docs.js';
@@ -25,9 +25,9 @@ export class CorridorsController {
     return this.responses.send(reply, `corridors ${country}`, () => this.banking.listCorridors(caller, { country }));
   }
 
-  /** The path of the former revision of the interface. */
+  /** The other path of the interface for the same operation. */
   @Get('countries/:country/corridors')
-  @SuccessorHeaders(docs.SUCCESSOR)
+  @CanonicalLink(docs.CANONICAL)
   @Operation('listCorridors', docs.listCorridorsFormerly)
   @ApiParam(docs.COUNTRY)
   @ApiOkResponse({ description: 'All corridors to the country.', type: [CorridorDto] })

@@ -1,8 +1,8 @@
 import type { OperationText } from '../access/operation.decorator.js';
 import { paragraphs } from '../http/paragraphs.js';
 
-/** The path that replaces the one of the former revision of the interface. */
-export const SUCCESSOR = '/recipients/countries/{country}/corridors';
+/** The path that links name, where the interface has two. */
+export const CANONICAL = '/recipients/countries/{country}/corridors';
 
 export const listCorridors: OperationText = {
   summary: 'List the corridors to a country',
@@ -18,7 +18,7 @@ export const listCorridors: OperationText = {
   hasETag: true,
 };
 
-export const listCorridorsFormerly: OperationText = { ...listCorridors, successor: SUCCESSOR };
+export const listCorridorsFormerly: OperationText = { ...listCorridors, canonical: CANONICAL };
 
 export const COUNTRY = {
   name: 'country',

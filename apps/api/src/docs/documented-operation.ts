@@ -41,12 +41,12 @@ export function documentedOperation(
   declared: OperationObject,
   pending: PendingDocumentation,
 ): OperationObject {
-  const { hasETag, isPaged, isCreation, refusals, statedParameters } = pending;
+  const { hasETag, hasCanonical, isPaged, isCreation, refusals, statedParameters } = pending;
   const examples = exampleRequests(pending.operation);
   const isPublic = declared.security?.length === 0;
   const marks = {
     isPublic,
-    isDeprecated: declared.deprecated === true,
+    hasCanonical,
     hasETag,
     isPaged,
     isCreation,

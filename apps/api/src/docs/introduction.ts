@@ -26,7 +26,7 @@ export function introduction(reasons: ReadonlySet<RefusalReason>, baseUrl = 'htt
     section('Times, ids and empty fields', VALUES),
     section('Errors: reasons and what to do', errors(reasons)),
     section('Request ids, limits and retries', REQUESTS),
-    section('Compatibility and deprecation', COMPATIBILITY),
+    section('Compatibility', COMPATIBILITY),
     section('Provenance: stated, known and ours', PROVENANCE),
   ];
   return [start(baseUrl), ...sections].join('\n\n');
@@ -139,10 +139,6 @@ const COMPATIBILITY = paragraphs(
   '- new values where the interface names examples, such as the status of a tracking event or the type of a transfer.',
   'Pass on a value that you do not know;',
   '- new reasons of errors. For an unknown `reason`, use the status.',
-  '',
-  'A deprecated path is marked on this page and in its responses: `Deprecation` gives the date of the deprecation, `Sunset` the earliest',
-  'date of the removal, and `Link` with `rel="successor-version"` the successor. The two dates are a year apart.',
-  'Until then, the path responds exactly like its successor.',
 );
 
 const PROVENANCE = paragraphs(

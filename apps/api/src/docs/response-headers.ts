@@ -43,20 +43,12 @@ export const RESPONSE_HEADERS = {
     description: '`true` for the response of an earlier request with the same `Idempotency-Key`.',
     schema: { type: 'string', example: 'true' },
   },
-  Deprecation: {
-    description: 'Time of the deprecation, in seconds since 1970 (RFC 9745).',
-    schema: { type: 'string', example: '@1795219200' },
-  },
-  Sunset: {
-    description: 'Earliest time of the removal (RFC 8594).',
-    schema: { type: 'string', example: 'Sun, 21 Nov 2027 00:00:00 GMT' },
-  },
   Link: {
     description: [
       'For a list, a statement, or an order with many executions: the next page, `rel="next"`. Omitted on the last page.',
-      'For a deprecated path: its successor, `rel="successor-version"` (RFC 8288).',
+      'For one of two paths of an operation: the other one, `rel="canonical"` (RFC 6596).',
     ].join(' '),
-    schema: { type: 'string', example: '</recipients/countries/SG/corridors>; rel="successor-version"' },
+    schema: { type: 'string', example: '</recipients/countries/SG/corridors>; rel="canonical"' },
   },
 } as const;
 
@@ -65,7 +57,7 @@ type HeaderName = keyof typeof RESPONSE_HEADERS;
 /** The properties of an operation that decide the headers of its responses. */
 interface Marks {
   readonly isPublic: boolean;
-  readonly isDeprecated: boolean;
+  readonly hasCanonical: boolean;
   readonly hasETag: boolean;
   readonly isPaged: boolean;
   readonly isCreation: boolean;
@@ -82,7 +74,7 @@ export function responseHeaders(status: number, operation: Marks) {
 
 function namesOf(
   status: number,
-  { isPublic, isDeprecated, hasETag, isPaged, isCreation, isGateway, isChange }: Marks,
+  { isPublic, hasCanonical, hasETag, isPaged, isCreation, isGateway, isChange }: Marks,
 ): HeaderName[] {
   const isSuccess = status < 400;
   const isInDoubt = status === 504 || (isGateway && status === 502);
@@ -97,7 +89,7 @@ function namesOf(
   if (hasETag && isSuccess) names.push('ETag');
   if (isCreation && isSuccess) names.push('Location', 'Idempotent-Replayed');
   if (isPaged && isSuccess) names.push('Link');
-  // The route sets these, so refusals before the route do not have them.
-  if (isDeprecated && (isSuccess || status === 404)) names.push('Deprecation', 'Sunset', 'Link');
+  // The route sets it, so refusals before the route do not have it.
+  if (hasCanonical && (isSuccess || status === 404)) names.push('Link');
   return names;
 }

@@ -7,8 +7,6 @@ const EXPOSED_HEADERS = [
   'Retry-After',
   'RateLimit',
   'RateLimit-Policy',
-  'Deprecation',
-  'Sunset',
   'Link',
   'Location',
   'ETag',

@@ -26,11 +26,11 @@ describe('RecipientSchemasController', () => {
     });
   });
 
-  it('lists them at the deprecated path, with a link to its successor', async () => {
+  it('lists them at the other path, with a link to the canonical one', async () => {
     const { status, headers, body } = await app.send(`GET /validation-schema?${CORRIDOR}`);
 
     expect({ status, body }).toEqual({ status: 200, body: [SCHEMA] });
-    expect(headers.link).toBe(`</payments/recipients/validation-schema?${CORRIDOR}>; rel="successor-version"`);
+    expect(headers.link).toBe(`</payments/recipients/validation-schema?${CORRIDOR}>; rel="canonical"`);
   });
 
   it('caches the schemas of different corridors apart', async () => {

@@ -3,7 +3,7 @@ import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { BankingService } from '@banking/domain';
 import { CalledBy, type Caller } from '../access/caller.js';
-import { SuccessorHeaders } from '../http/deprecation.js';
+import { CanonicalLink } from '../http/canonical-link.js';
 import { Operation } from '../access/operation.decorator.js';
 import { CachedResponses } from '../http/cached-responses.js';
 import { queryPipe } from '../input/input.pipe.js';
@@ -30,9 +30,9 @@ export class RecipientSchemasController {
     return this.responses.send(reply, keyOf(query), () => this.banking.listRecipientSchemas(caller, query));
   }
 
-  /** The path of the former revision of the interface. */
+  /** The other path of the interface for the same operation. */
   @Get('validation-schema')
-  @SuccessorHeaders(docs.SUCCESSOR)
+  @CanonicalLink(docs.CANONICAL)
   @Operation('listRecipientSchemas', docs.listRecipientSchemasFormerly)
   @ApiOkResponse({ description: 'One or more schemas.', type: [RecipientSchemaDto] })
   listFormerly(

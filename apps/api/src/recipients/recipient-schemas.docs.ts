@@ -1,8 +1,8 @@
 import type { OperationText } from '../access/operation.decorator.js';
 import { paragraphs } from '../http/paragraphs.js';
 
-/** The path that replaces the one of the former revision of the interface. */
-export const SUCCESSOR = '/recipients/validation-schema';
+/** The path that links name, where the interface has two. */
+export const CANONICAL = '/recipients/validation-schema';
 
 export const listRecipientSchemas: OperationText = {
   summary: 'List the recipient schemas of a corridor',
@@ -19,4 +19,4 @@ export const listRecipientSchemas: OperationText = {
   hasETag: true,
 };
 
-export const listRecipientSchemasFormerly: OperationText = { ...listRecipientSchemas, successor: SUCCESSOR };
+export const listRecipientSchemasFormerly: OperationText = { ...listRecipientSchemas, canonical: CANONICAL };
