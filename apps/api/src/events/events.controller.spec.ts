@@ -1,9 +1,10 @@
 import { EventEmitter } from 'node:events';
-import { type EventPage, Refusal, type Scope, type WorkspaceId } from '@banking/domain';
+import { type EventPage, Refusal, type Scope } from '@banking/domain';
+import type { Caller } from '../access/caller.js';
 import { Draining } from '../health/readiness.js';
 import { ADA, openTestApp, type TestApp } from '../testing/test-app.js';
 import { EventsModule } from './events.module.js';
-import { HELD_MAX, HELD_PER_WORKSPACE_MAX, HeldRequests } from './held-requests.js';
+import { HELD_MAX, HELD_PER_USER_MAX, HELD_PER_WORKSPACE_MAX, HeldRequests } from './held-requests.js';
 
 const EVENT = { id: 64, type: 'order.placed', sequence: 1 };
 const EMPTY: EventPage = { items: [], next: 'here' };
@@ -124,24 +125,48 @@ describe('HeldRequests', () => {
   const never = (signal: AbortSignal) =>
     new Promise<string>((resolve) => signal.addEventListener('abort', () => resolve('aborted')));
 
-  it('limits the requests of a workspace and of the process, and frees the places of those that end', async () => {
+  const by = (actor: number, workspaceId: number) => ({ actor, workspaceId }) as Pick<Caller, 'actor' | 'workspaceId'>;
+
+  it('limits the requests of a user in all workspaces and of a workspace, and frees the places of those that end', async () => {
     const draining = new Draining();
     const requests = new HeldRequests(draining);
-    const hold = (workspaceId: number) => requests.hold(workspaceId as WorkspaceId, reply(), never);
-    const held = Array.from({ length: HELD_PER_WORKSPACE_MAX }, () => hold(1));
-    await expect(hold(1)).rejects.toMatchObject({ reason: 'rate_limited', retryAfterSeconds: 1 });
-    for (let other = HELD_PER_WORKSPACE_MAX; other < HELD_MAX; other += 1) held.push(hold(1 + other));
-    await expect(hold(7)).rejects.toMatchObject({ reason: 'unavailable', retryAfterSeconds: 1 });
+    const hold = (actor: number, workspaceId: number) => requests.hold(by(actor, workspaceId), reply(), never);
+    const held = Array.from({ length: HELD_PER_USER_MAX }, (_, index) => hold(1, 1 + (index % 2)));
+    await expect(hold(1, 3)).rejects.toMatchObject({ reason: 'rate_limited', retryAfterSeconds: 1 });
+    for (let actor = 2; held.length < HELD_PER_WORKSPACE_MAX + 5; actor += 1) held.push(hold(actor, 1));
+    await expect(hold(999, 1)).rejects.toMatchObject({ reason: 'rate_limited', retryAfterSeconds: 1 });
+    held.push(hold(999, 2));
 
     draining.begin();
     expect(new Set(await Promise.all(held))).toEqual(new Set([undefined]));
     draining.begun = false;
-    await expect(requests.hold(1 as WorkspaceId, reply(), async () => 'done')).resolves.toBe('done');
+    await expect(requests.hold(by(1, 1), reply(), async () => 'done')).resolves.toBe('done');
+  });
+
+  it('gives a workspace no place that it would take from the last ones, so that another workspace finds one', async () => {
+    const draining = new Draining();
+    const requests = new HeldRequests(draining);
+    const hold = (actor: number, workspaceId: number) => requests.hold(by(actor, workspaceId), reply(), never);
+    const held: Promise<unknown>[] = [];
+    let [actor, refused] = [0, 0];
+    for (let workspace = 1; workspace <= 12; workspace += 1) {
+      for (let request = 0; request < HELD_PER_WORKSPACE_MAX; request += 1) {
+        held.push(
+          hold((actor += 1), workspace).catch(
+            ({ reason }: Refusal) => void (refused += Number(reason === 'rate_limited')),
+          ),
+        );
+      }
+    }
+    for (let newcomer = 100; newcomer < 103; newcomer += 1) held.push(hold((actor += 1), newcomer));
+    draining.begin();
+    await Promise.all(held);
+    expect(refused).toBeGreaterThanOrEqual(12 * HELD_PER_WORKSPACE_MAX - HELD_MAX);
   });
 
   it('ends the wait of a caller who disconnects', async () => {
     const raw = new EventEmitter();
-    const held = new HeldRequests(new Draining()).hold(1 as WorkspaceId, { raw } as never, never);
+    const held = new HeldRequests(new Draining()).hold(by(1, 1), { raw } as never, never);
     raw.emit('close');
     await expect(held).resolves.toBeUndefined();
     expect(raw.listenerCount('close')).toBe(0);

@@ -1,7 +1,7 @@
 import { Controller, Get, Param, Query, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { BankingService, type Event, type EventId, type EventPage, type WorkspaceId } from '@banking/domain';
+import { BankingService, type Event, type EventId, type EventPage } from '@banking/domain';
 import { CalledBy, type CalledRequest, type Caller, confirmAccess } from '../access/caller.js';
 import { Operation } from '../access/operation.decorator.js';
 import { ApiIdParam, IdPipe } from '../http/id.pipe.js';
@@ -54,7 +54,7 @@ export class EventsController {
     request: CalledRequest,
     reply: FastifyReply,
   ): Promise<EventPage> {
-    const later = await this.requests.hold(caller.workspaceId as WorkspaceId, reply, (signal) =>
+    const later = await this.requests.hold(caller, reply, (signal) =>
       this.banking.listEvents({ ...caller, signal }, { ...query, cursor: page.next }),
     );
     if (later === undefined) return page;

@@ -18,7 +18,7 @@ export const listEvents: OperationText = {
     '',
     'With `wait`, the response is sent as soon as there is an event, and without one when the time is over.',
     'It may be sent early, for example when the service stops. Your access is checked again before a held response is sent.',
-    'At most 50 requests of a workspace are held at a time; another one is refused with `rate_limited`.',
+    'At most 10 requests of a user, and 50 of a workspace, are held at a time; another one is refused with `rate_limited`.',
     '',
     'Events are kept for 30 days, unless the deployment keeps them for another time.',
     'A cursor is refused with `cursor_expired` if events behind it were deleted. Without a cursor, the list begins with the events that are left.',

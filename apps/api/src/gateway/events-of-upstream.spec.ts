@@ -87,15 +87,19 @@ describe('events behind a gateway', () => {
   });
 
   it('are held by the upstream, and leave the places of other requests free', async () => {
-    const held = holdWaiting(32);
-    upstream.says('GET /accounts', { status: 200, body: [] });
-    const waiting = Array.from({ length: 32 }, () => send('GET /events?wait=20'));
+    const held = holdWaiting(10);
+    const waiting = Array.from({ length: 10 }, () => send('GET /events?wait=20'));
     await held.counted;
+    const others: (() => void)[] = [];
+    upstream.says('GET /accounts', (_, response) => {
+      others.push(() => response.writeHead(200, { 'content-type': 'application/json' }).end('[]'));
+      if (others.length === 32) others.forEach((end) => end());
+    });
 
-    // One caller alone gets half of the 64 places of each kind.
+    // One caller alone gets half of the 64 places of each kind. The upstream responds when all of them are taken.
     expect(
-      (await Promise.all(Array.from({ length: 40 }, () => send('GET /accounts')))).map(({ status }) => status),
-    ).toEqual(Array.from({ length: 40 }, () => 200));
+      (await Promise.all(Array.from({ length: 32 }, () => send('GET /accounts')))).map(({ status }) => status),
+    ).toEqual(Array.from({ length: 32 }, () => 200));
     held.release();
     for (const { status, body } of await Promise.all(waiting)) expect([status, body]).toEqual([200, [EVENT]]);
   });
