@@ -155,6 +155,10 @@ describe('readConfig', () => {
   it.each([
     [{}, true],
     [{ OIDC_BIND_BY_EMAIL: 'on' }, true],
+    [{ OIDC_ISSUER: 'https://login.example', SANDBOX: 'on' }, true],
+    [{ OIDC_ISSUER: 'https://login.example', SANDBOX: 'off' }, false],
+    [{ OIDC_ISSUER: 'https://login.example', SANDBOX: 'off', OIDC_BIND_BY_EMAIL: 'on' }, true],
+    [{ OIDC_ISSUER: 'https://login.example', UPSTREAM_URL: 'https://bank.example', UPSTREAM_TOKEN: 't' }, true],
     [{ OIDC_ISSUER: 'https://login.example', OIDC_BIND_BY_EMAIL: 'off' }, false],
   ])('sets bindsByEmail for %j to %p', (environment, binds) => {
     expect(readConfig(environment, false).bindsByEmail).toBe(binds);

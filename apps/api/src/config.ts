@@ -105,7 +105,7 @@ export function readConfig(
     trustedProxies: readTrustedProxies(reader),
     deployment,
     tokens: readTokens(reader, host),
-    bindsByEmail: readBinding(reader),
+    bindsByEmail: readBinding(reader, deployment.isSandbox),
     ...readLogging(reader, isTerminal),
     docs: flag('DOCS', true),
     sandbox: deployment.isSandbox,

@@ -18,7 +18,12 @@ export async function createApp(dependencies: AppDependencies): Promise<NestFast
   const { config, implementation, log, draining, tracing } = dependencies;
   const { connectionsPerAddress, corsOrigins, publicUrl, rateLimit, trustedProxies } = config;
   const access = new AccessCheck({
-    verifier: await TokenVerifier.open({ tokens: config.tokens, dataDir: config.deployment.dataDir }),
+    verifier: await TokenVerifier.open({
+      tokens: config.tokens,
+      dataDir: config.deployment.dataDir,
+      report: (report) =>
+        report.why === undefined ? log.info('issuer keys fetched again') : log.error(report, 'issuer keys not fetched'),
+    }),
     roles: new RoleLookup(implementation.directory),
     trustedProxies,
     rateLimit: new RateLimit(rateLimit && requestLimit(rateLimit.perSecond)),

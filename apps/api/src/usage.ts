@@ -20,7 +20,7 @@ Configuration, by environment; docs/configuration.md explains each:
   DATABASE_TLS                                             off: connect to another host without verifying it (on)
   DEMO_DATA                                                on or off: create the demo data, in a sandbox
   OIDC_ISSUER, OIDC_AUDIENCE, OIDC_TOKEN_TYPE              the identity provider and the claims of its tokens
-  OIDC_BIND_BY_EMAIL                                       on or off: bind a subject to the user with its verified e-mail (on)
+  OIDC_BIND_BY_EMAIL                                       on or off: bind a subject to the user with its verified e-mail (sandbox: on)
   JWKS_URL, JWKS_FILE                                      its keys, unless discovery finds them
   LOCAL_TOKENS                                             on: accept tokens signed by the local key on any address (off)
   UPSTREAM_URL, UPSTREAM_TIMEOUT_MS                        be a gateway of another deployment, without a database (10000)

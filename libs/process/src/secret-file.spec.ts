@@ -37,6 +37,20 @@ describe('readSecretFile', () => {
     );
   });
 
+  it.each(['0777', '0775', '0757'])(
+    'refuses a folder with the mode %s, in which other users may replace the file',
+    (mode) => {
+      write('hunter2');
+      chmodSync(folder, Number.parseInt(mode, 8));
+      expect(() => readSecretFile(path)).toThrow(
+        new SecretFileError('is in a folder that other users can write (run chmod go-w on the folder)'),
+      );
+      chmodSync(folder, 0o1777);
+      expect(readSecretFile(path)).toBe('hunter2');
+      chmodSync(folder, 0o700);
+    },
+  );
+
   it.each([
     ['', 'is empty'],
     ['\n', 'is empty'],

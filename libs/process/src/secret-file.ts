@@ -1,10 +1,13 @@
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { accessSync, closeSync, constants, fstatSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 
 const MAX_BYTES = 16_384;
 /** A file that names many databases. */
 const DOCUMENT_MAX_BYTES = 131_072;
 /** The bits that let the group or other users write. */
 const OTHERS_WRITE = 0o022;
+/** The bit of a folder by which only the owner of a file may replace it. */
+const STICKY = 0o1000;
 
 /** A file that holds no usable secret. The message continues a sentence that names the file, and never quotes its content. */
 export class SecretFileError extends Error {
@@ -15,7 +18,8 @@ export class SecretFileError extends Error {
  * The secret in a file, without the newline at its end.
  *
  * Other users may read the file, because Kubernetes and Docker mount secrets with the modes 0644 and 0444, and only the
- * container sees them. Other users may not write it, because its content decides which server gets the money.
+ * container sees them. Other users may not write it or replace it in its folder, because its content decides which server gets the
+ * money, or who may sign in.
  *
  * @throws SecretFileError
  */
@@ -34,6 +38,7 @@ export function readSecretDocument(path: string): string {
 function contentOf(path: string, maxBytes: number): string {
   try {
     // Does not wait for a writer if the file is a pipe.
+    for (const folder of new Set([path, realpathSync(path)].map(dirname))) checkFolder(folder);
     const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       checkFile(file, maxBytes);
@@ -54,5 +59,21 @@ function checkFile(file: number, maxBytes: number): void {
   if (about.size > maxBytes) throw new SecretFileError(`is longer than ${maxBytes} bytes`);
   if ((about.mode & OTHERS_WRITE) !== 0) {
     throw new SecretFileError('can be written by other users (run chmod go-w on it)');
+  }
+}
+
+/** Kubernetes mounts folders that all users may write, on a file system that is read-only. */
+function checkFolder(folder: string): void {
+  const { mode } = statSync(folder);
+  if ((mode & OTHERS_WRITE) === 0 || (mode & STICKY) !== 0 || isReadOnly(folder)) return;
+  throw new SecretFileError('is in a folder that other users can write (run chmod go-w on the folder)');
+}
+
+function isReadOnly(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EROFS';
   }
 }

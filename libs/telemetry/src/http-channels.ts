@@ -18,3 +18,10 @@ export interface ResponseMessage {
   readonly isReplay: boolean;
 }
 export const responseChannel = channel('banking:api:response') as Channel<unknown, ResponseMessage>;
+
+/** A fetch of the keys of the identity provider. */
+export interface KeyFetchMessage {
+  /** Whether it has failed. Known keys are then used for some hours. */
+  readonly isFailing: boolean;
+}
+export const keyFetchChannel = channel('banking:api:key-fetch') as Channel<unknown, KeyFetchMessage>;

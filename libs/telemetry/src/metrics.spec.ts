@@ -5,7 +5,7 @@ import { connectionChannel, pipelineChannel, retryChannel } from '@banking/postg
 import { ConfigError, type OperatorServer } from '@banking/process';
 import { ratesChannel } from '@banking/rates';
 import { choreChannel, workChannel } from '@banking/work-queue';
-import { circuitChannel, responseChannel, upstreamChannel } from './index.js';
+import { circuitChannel, keyFetchChannel, responseChannel, upstreamChannel } from './index.js';
 import { serveMetrics, type MeasuredProcess } from './metrics.js';
 import { METRICS } from './metrics/metric-list.js';
 
@@ -92,8 +92,10 @@ describe('the metrics of a process', () => {
     const refused = { route: 'none', status: 404, isReplay: false, credentialFault: 'expired' };
     responseChannel.publish({ ...refused, method: 'PROPFIND', reason: 'route_not_found' });
     responseChannel.publish({ ...refused, method: 'GET', reason: 'a text of an upstream' });
+    keyFetchChannel.publish({ isFailing: true });
 
     const scraped = await scrape();
+    expect(of(scraped, 'banking_issuer_keys_up')).toEqual({ banking_issuer_keys_up: 0 });
     const name = 'banking_http_request_duration_seconds';
     expect(of(scraped, name)).toEqual({
       [`${name}_sum{method="GET",route="${route}",status="200"}`]: 0.08,

@@ -70,7 +70,7 @@ function collect(metrics: Metrics, measured: MeasuredProcess): readonly Unsubscr
   if (database) new DatabaseValues(metrics, cells);
   return [
     endProcess,
-    ...(isHttp ? [collectHttp(metrics)] : []),
+    ...(isHttp ? collectHttp(metrics) : []),
     ...(isGateway ? collectGateway(metrics) : []),
     ...(database ? [...collectDatabase(metrics, cells), collectOrders(metrics), collectRates(metrics)] : []),
     ...(isWorker ? collectWork(metrics) : []),

@@ -82,7 +82,7 @@ let grantsMeanwhile: DirectoryUser['grants'] | undefined;
 const verifier = {
   async subjectOf(token: string): Promise<Subject> {
     if (token === 'away') throw new Refusal('unavailable');
-    if (token === 'forged') throw new CredentialError('signature', 'signature');
+    if (token === 'forged') throw new CredentialError('signature');
     return { issuer: 'test', subject: token };
   },
 };

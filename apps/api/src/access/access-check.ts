@@ -97,16 +97,10 @@ export class AccessCheck {
       // What was looked up a moment ago is used without waiting: each wait costs a turn of the microtask queue.
       const subject = verifier.verifiedSubject?.(token) ?? (await verifier.subjectOf(token));
       const user = roles.knownUser(subject) ?? (await roles.userOf(subject));
-      if (!user) {
-        throw new CredentialError(
-          'the token is valid, but its subject is no user and cannot become one',
-          'unknown_user',
-        );
-      }
+      if (!user) throw new CredentialError('unknown_user');
       return { subject, user, origin: verifier.originOf?.(token) };
     } catch (error) {
       if (!(error instanceof CredentialError)) throw error;
-      request.why = error.message;
       request.credentialFault = error.fault;
       throw new Refusal('not_authenticated', undefined, { cause: error });
     }

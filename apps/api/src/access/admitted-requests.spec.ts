@@ -18,7 +18,7 @@ class OneUser extends Directory {
 
 const verifier = {
   async subjectOf(token: string): Promise<Subject> {
-    if (token === 'forged') throw new CredentialError('signature', 'signature');
+    if (token === 'forged') throw new CredentialError('signature');
     if (token === 'unexpected') throw new Error('unexpected');
     return { issuer: 'test', subject: token };
   },
@@ -57,8 +57,8 @@ function checkWith(rateLimit = new RateLimit()) {
       getHeader: (name: string) => sent[name],
     };
     const error = await access.admit(request as never, reply as never).catch((thrown: unknown) => thrown);
-    const { operation: checked, userId, caller, why } = request as Readonly<Record<string, unknown>>;
-    return { error: error as Error | undefined, operation: checked, userId, caller, why, sent };
+    const { operation: checked, userId, caller, credentialFault } = request as Readonly<Record<string, unknown>>;
+    return { error: error as Error | undefined, operation: checked, userId, caller, credentialFault, sent };
   };
 }
 
@@ -106,24 +106,24 @@ describe('a request that is not admitted', () => {
   });
 
   it.each([
-    ['forged', 'signature', 'signature'],
-    ['stranger', 'the token is valid, but its subject is no user and cannot become one', 'unknown_user'],
-    ['', '0 Authorization headers', 'missing'],
-  ] as const)('has the token %j, with a reason for the log only', async (token, why, fault) => {
-    const { error, why: logged, caller } = await check({ operation: 'listApps', token });
+    ['forged', 'signature'],
+    ['stranger', 'unknown_user'],
+    ['', 'missing'],
+  ] as const)('has the token %j, with a reason for the log only', async (token, fault) => {
+    const { error, credentialFault: logged, caller } = await check({ operation: 'listApps', token });
 
     expect(error).toMatchObject({
       reason: 'not_authenticated',
       message: new Refusal('not_authenticated').message,
-      cause: new CredentialError(why, fault),
+      cause: new CredentialError(fault),
     });
-    expect([logged, caller]).toEqual([why, undefined]);
+    expect([logged, caller]).toEqual([fault, undefined]);
   });
 
   it('has an unexpected error of its verification, which is no refusal', async () => {
     expect(await check({ operation: 'listApps', token: 'unexpected' })).toMatchObject({
       error: new Error('unexpected'),
-      why: undefined,
+      credentialFault: undefined,
     });
   });
 

@@ -17,18 +17,16 @@ describe('bearerToken', () => {
   it.each(['', 'Bearer', 'Bearer ', 'Bearerabc', ' Bearer abc', 'Basic abc', 'Bearer a b', 'Bearer a=b', 'Bearer ='])(
     'refuses %j',
     (value) => {
-      expect(() => bearerToken(requestWith('Authorization', value))).toThrow(
-        new CredentialError('Authorization is no bearer token', 'malformed'),
-      );
+      expect(() => bearerToken(requestWith('Authorization', value))).toThrow(new CredentialError('malformed'));
     },
   );
 
   it.each([
-    [[], '0 Authorization headers', 'missing'],
-    [['Authorization', 'Bearer a', 'authorization', 'Bearer a'], '2 Authorization headers', 'repeated'],
-  ] as const)('refuses a request with the headers %j', (rawHeaders, why, fault) => {
+    [[], 'missing'],
+    [['Authorization', 'Bearer a', 'authorization', 'Bearer a'], 'repeated'],
+  ] as const)('refuses a request with the headers %j', (rawHeaders, fault) => {
     const refused = expect(() => bearerToken(requestWith(...rawHeaders)));
-    refused.toThrow(new CredentialError(why, fault));
+    refused.toThrow(CredentialError);
     refused.toThrow(expect.objectContaining({ fault }));
   });
 });

@@ -9,9 +9,9 @@ const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 export function bearerToken(request: FastifyRequest): string {
   const values = headerLines(request, 'authorization');
   if (values.length !== 1) {
-    throw new CredentialError(`${values.length} Authorization headers`, values.length === 0 ? 'missing' : 'repeated');
+    throw new CredentialError(values.length === 0 ? 'missing' : 'repeated');
   }
   const token = BEARER.exec(values[0] ?? '')?.[1];
-  if (token === undefined) throw new CredentialError('Authorization is no bearer token', 'malformed');
+  if (token === undefined) throw new CredentialError('malformed');
   return token;
 }

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { createLocalJWKSet, errors, jwtVerify, type JSONWebKeySet, type JWTPayload, type JWTVerifyGetKey } from 'jose';
+import { createLocalJWKSet, jwtVerify, type JSONWebKeySet, type JWTPayload, type JWTVerifyGetKey } from 'jose';
 import { foldEmail, type Origin, Refusal, type Subject } from '@banking/domain';
 import { LOCAL_ISSUER, LocalIssuer } from '@banking/local-issuer';
-import { ConfigError, ExpiringCache, ResponseTooLargeError } from '@banking/process';
+import { ConfigError, ExpiringCache, readSecretDocument, SecretFileError } from '@banking/process';
 import type { TokenConfig } from '../config.js';
 import { type CredentialFault, faultOfVerification } from './credential-fault.js';
-import { discoverKeySet, keysUnreachable, remoteKeySet } from './discovery.js';
+import { discoverKeysOf, fetchKeysOf } from './discovery.js';
+import { type FetchKeys, IssuerKeys, type KeyReport } from './issuer-keys.js';
 
 /** Asymmetric algorithms only: a shared secret would let a verifier sign tokens. */
 const ALGORITHMS = [
@@ -27,16 +27,20 @@ const CLOCK_TOLERANCE_S = 30;
 const VERIFIED_TTL_MS = 60_000;
 const VERIFIED_MAX = 10_000;
 
-/** Why a credential was refused. The message goes to the log only. */
+/** Claims that only tokens of other kinds have: ID tokens, and logout tokens and other security events (RFC 8417). */
+const OF_OTHER_KINDS = ['nonce', 'at_hash', 'c_hash', 's_hash', 'events'];
+/** Claims by which some providers name the kind of a token, with the kind of an access token in lower case. */
+const KIND: Readonly<Record<string, string>> = { typ: 'bearer', token_use: 'access' };
+
+/** A credential that is refused. The caller does not learn why. */
 export class CredentialError extends Error {
   override readonly name = 'CredentialError';
 
   constructor(
-    message: string,
     readonly fault: CredentialFault,
     options?: ErrorOptions,
   ) {
-    super(message, options);
+    super(fault, options);
   }
 }
 
@@ -53,6 +57,8 @@ interface Verified {
 interface TokenSource {
   readonly tokens: TokenConfig;
   readonly dataDir: string;
+  /** Receives failed fetches of keys, for the log. */
+  readonly report?: (report: KeyReport) => void;
 }
 
 /** Verifies bearer tokens: signature, issuer, audience, type and times, with the keys of the one configured issuer. */
@@ -69,17 +75,18 @@ export class TokenVerifier {
   ) {}
 
   /** @throws ConfigError, LocalIssuerError if keys on this machine cannot be read */
-  static async open({ tokens, dataDir }: TokenSource): Promise<TokenVerifier> {
+  static async open({ tokens, dataDir, report = () => undefined }: TokenSource): Promise<TokenVerifier> {
     const { source } = tokens;
+    const fetched = (fetchKeys: FetchKeys) => new IssuerKeys(fetchKeys, report).keyOf;
     switch (source.kind) {
       case 'local':
         return new TokenVerifier(LOCAL_ISSUER, tokens, createLocalJWKSet((await LocalIssuer.open(dataDir)).keySet));
       case 'discovery':
-        return new TokenVerifier(source.issuer, tokens, discoverKeySet(source.issuer));
+        return new TokenVerifier(source.issuer, tokens, fetched(discoverKeysOf(source.issuer)));
       case 'jwks-url':
-        return new TokenVerifier(source.issuer, tokens, remoteKeySet(new URL(source.url)));
+        return new TokenVerifier(source.issuer, tokens, fetched(fetchKeysOf(source.issuer, source.url)));
       case 'jwks-file':
-        return new TokenVerifier(source.issuer, tokens, createLocalJWKSet(await readKeySet(source.file)));
+        return new TokenVerifier(source.issuer, tokens, createLocalJWKSet(readKeySet(source.file)));
     }
   }
 
@@ -117,15 +124,17 @@ export class TokenVerifier {
     } catch (caught) {
       const error = caught as Error;
       if (error instanceof CredentialError || error instanceof Refusal) throw error;
-      if (isUnreachable(error)) throw keysUnreachable(this.issuer, error);
-      throw new CredentialError(error.message, faultOfVerification(error), { cause: error });
+      throw new CredentialError(faultOfVerification(error), { cause: error });
     }
   }
 
   private accepted(payload: JWTPayload): Verified {
     const { sub, exp, jti, email, email_verified: verified } = payload;
-    if (typeof sub !== 'string' || sub === '') throw new CredentialError('the subject is empty', 'claim');
-    if (!Number.isSafeInteger(exp)) throw new CredentialError('"exp" is not a whole number of seconds', 'claim');
+    if (typeof sub !== 'string' || sub === '') throw new CredentialError('claim');
+    if (!Number.isSafeInteger(exp)) throw new CredentialError('claim');
+    // The token is bound to a key or a certificate of its client (RFC 7800, 8705, 9449), whose proof is not checked.
+    if (payload['cnf'] !== undefined) throw new CredentialError('proof_required');
+    if (this.config.type === 'JWT' && !isAccessToken(payload)) throw new CredentialError('no_access_token');
     const verifiedEmail = typeof email === 'string' && verified === true ? foldEmail(email) : undefined;
     const { issuer } = this;
     return {
@@ -141,20 +150,29 @@ const textOf = (claim: unknown): string | undefined => (typeof claim === 'string
 /** Tokens are not kept in memory. */
 const keyOf = (token: string) => hash('sha256', token);
 
-/** Whether the keys could not be fetched. The token may then be valid. */
-function isUnreachable(error: Error): boolean {
-  if (error instanceof errors.JWKSTimeout || error instanceof errors.JWKSInvalid) return true;
-  if (error instanceof ResponseTooLargeError) return true;
-  if (error instanceof errors.JOSEError) return error.code === 'ERR_JOSE_GENERIC';
-  return error.message === 'fetch failed';
+/** Whether nothing in a token says that it is of another kind. The header type `JWT` says nothing. */
+function isAccessToken(payload: JWTPayload): boolean {
+  if (OF_OTHER_KINDS.some((claim) => payload[claim] !== undefined)) return false;
+  return Object.entries(KIND).every(
+    ([claim, kind]) => payload[claim] === undefined || textOf(payload[claim])?.toLowerCase() === kind,
+  );
 }
 
-async function readKeySet(file: string): Promise<JSONWebKeySet> {
+function readKeySet(file: string): JSONWebKeySet {
   try {
-    const keySet = JSON.parse(await readFile(file, 'utf8')) as JSONWebKeySet;
-    if (!Array.isArray(keySet?.keys) || keySet.keys.length === 0) throw new Error('it has no "keys"');
+    const keySet = parsed(readSecretDocument(file));
+    if (!Array.isArray(keySet?.keys) || keySet.keys.length === 0) throw new SecretFileError('has no "keys"');
     return keySet;
   } catch (error) {
-    throw new ConfigError([`JWKS_FILE ${file} cannot be read as a JSON Web Key Set: ${(error as Error).message}.`]);
+    if (!(error instanceof SecretFileError)) throw error;
+    throw new ConfigError([`JWKS_FILE ${file} ${error.message}.`]);
+  }
+}
+
+function parsed(text: string): JSONWebKeySet | undefined {
+  try {
+    return JSON.parse(text) as JSONWebKeySet;
+  } catch {
+    throw new SecretFileError('is no JSON');
   }
 }

@@ -21,9 +21,7 @@ export interface RequestContext {
   userId?: UserId;
   /** Where the request comes from, set with the user. */
   origin?: Origin;
-  /** Why a credential was refused: for the log, not for the caller. */
-  why?: string;
-  /** The same as a code, for metrics. */
+  /** Why a credential was refused, as a code for the log and for metrics. */
   credentialFault?: string;
   /** The reason in the body of an error, set when the error is converted to a response. */
   reason?: string;

@@ -35,7 +35,7 @@ export function logRequests(server: FastifyInstance): void {
       ms: Math.round(ms * 10) / 10,
       userId: request.userId,
       workspaceId: request.caller?.workspaceId,
-      why: request.why?.slice(0, 200),
+      why: request.credentialFault,
       traceId: request.trace?.traceId,
       spanId: request.trace?.spanId,
     });

@@ -37,6 +37,12 @@ export const METRICS = {
     ['fault'],
     'Refused credentials, such as missing, expired and signature.',
   ),
+  banking_issuer_keys_up: gauge(
+    'HTTP',
+    'api',
+    [],
+    '1 if the last fetch of the keys of the identity provider has succeeded; 0 if it has failed.',
+  ),
   banking_idempotent_replays_total: counter(
     'HTTP',
     'api',

@@ -162,6 +162,19 @@ export const SERVICE_ALERTS: readonly AlertRule[] = [
     },
   },
   {
+    name: 'IssuerKeysOld',
+    severity: 'critical',
+    expr: 'banking_issuer_keys_up == 0',
+    for: '2m',
+    summary: 'The keys of the identity provider cannot be fetched. Known keys are used for 12 hours.',
+    test: {
+      firing: { [`banking_issuer_keys_up{${API}}`]: '1 0x10' },
+      quiet: { [`banking_issuer_keys_up{${API}}`]: '1 0 1x10' },
+      at: '6m',
+      labels: ON_API,
+    },
+  },
+  {
     name: 'CredentialsRefused',
     severity: 'warning',
     expr: 'sum by (job) (rate(banking_authentication_failures_total[5m])) > 5',

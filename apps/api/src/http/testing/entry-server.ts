@@ -43,7 +43,7 @@ const ADA: DirectoryUser = { id: 1 as UserId, grants: [grant(7, 'admin'), grant(
 
 const verifier = {
   async subjectOf(token: string) {
-    if (token !== 'ada') throw new CredentialError('signature', 'signature');
+    if (token !== 'ada') throw new CredentialError('signature');
     return { issuer: 'test', subject: token };
   },
 };
